@@ -1,0 +1,50 @@
+/*
+ * alloc.h - the one way in which core code gets and gives back memory.
+ *
+ * Every module takes a blis_alloc at construction and keeps a copy, so a cap,
+ * accounting and failure injection are each one function. malloc and its
+ * relatives appear in alloc.c alone.
+ */
+#ifndef BLIS_BASE_ALLOC_H
+#define BLIS_BASE_ALLOC_H
+
+#include <stddef.h>
+
+/*
+ * Same contract as lua_Alloc: new_size 0 frees and returns NULL; NULL for any
+ * other size means "no memory" and leaves the old block alone. old_size is 0
+ * when block is NULL.
+ */
+typedef struct blis_alloc {
+  void *(*fn)(void *ud, void *block, size_t old_size, size_t new_size);
+  void *ud;
+} blis_alloc;
+
+/* The C library's heap. */
+blis_alloc blis_alloc_heap(void);
+
+/* Uninitialised memory, or NULL. size > 0. */
+void *blis_alloc_new(const blis_alloc *alloc, size_t size);
+
+/* count * item_size bytes of zeros, or NULL (also when that overflows). */
+void *blis_alloc_zeroed(const blis_alloc *alloc, size_t count,
+                        size_t item_size);
+
+/* Gives back a block of size bytes; NULL is allowed. */
+void blis_alloc_free(const blis_alloc *alloc, void *block, size_t size);
+
+/*
+ * For tests: an allocator on top of the heap that counts what is live and can
+ * be told to refuse. Lives in the caller's storage; zero it first.
+ */
+typedef struct blis_alloc_probe {
+  size_t live_bytes;
+  size_t peak_bytes;
+  long requests;    /* allocations and growths asked for so far */
+  long fail_at;     /* refuse this request (1 = the first); 0 = never */
+  int fail_forever; /* refuse every request from fail_at on */
+} blis_alloc_probe;
+
+blis_alloc blis_alloc_probed(blis_alloc_probe *probe);
+
+#endif

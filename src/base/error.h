@@ -1,0 +1,64 @@
+/*
+ * error.h - what a core function may answer, and where the details go.
+ *
+ * Functions that can fail return a blis_status and take a blis_error, which
+ * the caller owns (NULL when the details do not matter). The text says what,
+ * where, which value and what is allowed, and starts with the place
+ * ("trace.csv:17: ...") when the fault is in a file.
+ */
+#ifndef BLIS_BASE_ERROR_H
+#define BLIS_BASE_ERROR_H
+
+#define BLIS_STATUS_MAP(XX)                                                    \
+  XX(OK, 0, "ok")                                                              \
+  XX(ERR_NOMEM, -1, "out of memory")                                           \
+  XX(ERR_INVALID, -2, "invalid value")                                         \
+  XX(ERR_PARSE, -3, "malformed input")                                         \
+  XX(ERR_IO, -4, "input or output failed")                                     \
+  XX(ERR_STUCK, -5, "the simulation makes no progress")                        \
+  XX(ERR_POLICY, -6, "a policy failed")                                        \
+  XX(ERR_INTERRUPTED, -7, "interrupted")
+
+typedef enum blis_status {
+#define XX(name, code, text) BLIS_##name = (code),
+  BLIS_STATUS_MAP(XX)
+#undef XX
+} blis_status;
+
+#if defined(__GNUC__)
+#define BLIS_MUSTUSE __attribute__((warn_unused_result))
+#define BLIS_PRINTF(text_index, first_index)                                   \
+  __attribute__((format(printf, text_index, first_index)))
+#else
+#define BLIS_MUSTUSE
+#define BLIS_PRINTF(text_index, first_index)
+#endif
+
+typedef struct blis_error {
+  blis_status status;
+  char message[512]; /* cut, never overrun, when the text is longer */
+} blis_error;
+
+/* Static storage; never NULL. */
+const char *blis_status_text(blis_status status);
+
+/*
+ * Fills *error (when not NULL) and returns status, so that a failure is one
+ * line: return blis_fail(error, BLIS_ERR_PARSE, "%s:%d: ...", path, line);
+ */
+blis_status blis_fail(blis_error *error, blis_status status,
+                      const char *format, ...) BLIS_PRINTF(3, 4);
+
+/* blis_fail for the one failure that has nothing else to tell. */
+blis_status blis_fail_nomem(blis_error *error);
+
+/* Hands a failure on to the caller. */
+#define BLIS_TRY(expression)                                                   \
+  do {                                                                         \
+    blis_status blis_try_status = (expression);                                \
+    if (blis_try_status != BLIS_OK) {                                          \
+      return blis_try_status;                                                  \
+    }                                                                          \
+  } while (0)
+
+#endif
