@@ -1,0 +1,44 @@
+/*
+ * block_chain.h - the identities of the KV blocks of one request.
+ *
+ * A full block is known by its identity: equal identities mean equal tokens
+ * in this block and in every block before it. Identities are integers, given
+ * out once per run (workload/block_namer.h), so caches and router indexes
+ * compare and hash integers and never look at tokens.
+ *
+ * A block that holds only content which other requests may hold too has an
+ * identity of its own in shared[]. From the first block with a token of the
+ * request's own on, nobody else can ever have the same block, so those
+ * identities are simply counted up from private_base and take no memory.
+ */
+#ifndef BLIS_BASE_BLOCK_CHAIN_H
+#define BLIS_BASE_BLOCK_CHAIN_H
+
+#include <stdint.h>
+
+typedef uint64_t blis_block_id;
+
+/* No block; never given out. */
+#define BLIS_BLOCK_NONE ((blis_block_id)0)
+
+/* Set in every identity that belongs to a single request. */
+#define BLIS_BLOCK_PRIVATE ((blis_block_id)1 << 63)
+
+typedef struct blis_block_chain {
+  const blis_block_id *shared; /* borrowed from the namer or the request */
+  uint32_t shared_count;
+  uint32_t prompt_blocks;     /* full blocks of the prompt, >= shared_count */
+  blis_block_id private_base; /* identity of block k is private_base + k */
+} blis_block_chain;
+
+/*
+ * Identity of block k. k may go past the prompt: blocks that decoding fills
+ * carry on with private identities.
+ */
+static inline blis_block_id
+blis_block_chain_at(const blis_block_chain *chain, uint32_t k) {
+  return k < chain->shared_count ? chain->shared[k]
+                                 : chain->private_base + k;
+}
+
+#endif

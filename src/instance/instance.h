@@ -1,0 +1,181 @@
+/*
+ * instance.h - one serving engine: wait queue, continuous batching with
+ * chunked prefill and preemption, paged KV cache with prefix reuse.
+ *
+ * Behaviour follows BLIS (Go, inference-sim f90a1e3a), which follows vLLM's
+ * v1 scheduler. Every change of state belongs to an event of this instance,
+ * ordered by (time, class, sequence): arrival, queued, step, timeout. All
+ * effects of a step happen at its start.
+ *
+ * The caller owns the clock: it asks when the next event is, and lets the
+ * instance execute it.
+ */
+#ifndef BLIS_INSTANCE_INSTANCE_H
+#define BLIS_INSTANCE_INSTANCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/block_chain.h"
+#include "base/error.h"
+#include "base/histogram.h"
+#include "instance/live_request.h"
+#include "latency/latency_model.h"
+
+/* "Never": later than every event. */
+#define BLIS_TIME_NEVER_US INT64_MAX
+
+typedef enum blis_scheduler_kind {
+  BLIS_SCHEDULER_FCFS,
+  BLIS_SCHEDULER_PRIORITY_FCFS,
+  BLIS_SCHEDULER_SJF,
+  BLIS_SCHEDULER_REVERSE_PRIORITY,
+  BLIS_SCHEDULER_SCRIPTED /* goes_before decides */
+} blis_scheduler_kind;
+
+typedef enum blis_preemption_kind {
+  BLIS_PREEMPTION_FCFS,    /* the last of the batch */
+  BLIS_PREEMPTION_PRIORITY /* the least urgent, then the latest */
+} blis_preemption_kind;
+
+typedef enum blis_engine_kind {
+  BLIS_ENGINE_FAST,    /* exact fast-forward; falls back where it must */
+  BLIS_ENGINE_STEPWISE /* every step, every request: the yardstick */
+} blis_engine_kind;
+
+typedef struct blis_instance_config {
+  const blis_latency_model *latency; /* borrowed; outlives the instance */
+  int64_t kv_blocks;                 /* >= 1 */
+  int64_t block_size_tokens;         /* >= 1 */
+  int64_t max_num_seqs;              /* running requests, >= 1 */
+  int64_t max_batched_tokens;        /* token budget of a step, >= 1 */
+  int64_t long_prefill_threshold_tokens; /* chunk limit; 0 = off */
+  int64_t max_model_len_tokens;          /* 0 = unlimited */
+  int64_t horizon_us;                    /* events after it never happen */
+  blis_scheduler_kind scheduler;
+  blis_preemption_kind preemption;
+  blis_engine_kind engine;
+  /*
+   * Reproduce what BLIS (Go) does where it loses or never finishes requests:
+   * a request that outgrows the cache evicts itself for ever instead of being
+   * dropped as unservable, and a failed partial reload keeps its blocks.
+   */
+  bool reproduce_go_blis_defects;
+  /* CPU tier of the KV cache; 0 blocks = none. */
+  int64_t cpu_blocks;
+  double cpu_bandwidth_tokens_per_us; /* > 0 with a tier */
+  int64_t cpu_base_latency_us;
+  /*
+   * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
+   * order; ties keep the order of the queue. May fail.
+   */
+  blis_status (*goes_before)(void *ud, const blis_live_request *a,
+                             const blis_live_request *b, bool *before,
+                             blis_error *error);
+  void *goes_before_ud;
+} blis_instance_config;
+
+typedef struct blis_instance blis_instance;
+
+/*
+ * What the instance tells its owner. Every pointer but ended may be NULL.
+ * Calls happen inside blis_instance_run_next; they may inject requests into
+ * other instances but not touch this one.
+ */
+typedef struct blis_instance_events {
+  void *ud;
+  /* request entered the wait queue. */
+  void (*queued)(void *ud, blis_live_request *request, int64_t now_us);
+  /* Each time a first token is recorded: again after a preemption. */
+  void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
+  /*
+   * request has reached its last state (completed, length-capped, timed out
+   * or unservable) and belongs to the owner again. end_us is when it leaves:
+   * the end of its last step, or now for the others.
+   */
+  blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us,
+                       int64_t end_us, blis_error *error);
+  /* Inter-token latencies of completed requests are added here; borrowed. */
+  blis_histogram *itl_us;
+} blis_instance_events;
+
+/* Live figures; all counters are since the start. */
+typedef struct blis_instance_stats {
+  int64_t queue_depth;
+  int64_t batch_size;
+  int64_t kv_blocks;
+  int64_t used_kv_blocks; /* referenced by a live request */
+  int64_t cache_hits;     /* blocks */
+  int64_t cache_misses;   /* blocks, decode blocks included */
+  int64_t cpu_misses;
+  int64_t cpu_saved;
+  int64_t cpu_evictions;
+  int64_t preemptions;
+  int64_t kv_allocation_failures;
+  int64_t completed;
+  int64_t length_capped;
+  int64_t timed_out;
+  int64_t unservable;
+  int64_t prompt_tokens; /* of every request that passed the guards */
+  int64_t output_tokens; /* of completed requests */
+  int64_t steps;
+  int64_t queue_depth_sum; /* over steps, for the head-of-line counter */
+  int64_t end_us; /* min(time of the last executed event, horizon) */
+} blis_instance_stats;
+
+/*
+ * Copies *config and *events. BLIS_ERR_INVALID names the field, its value and
+ * what is allowed. The caller owns *instance.
+ */
+BLIS_MUSTUSE blis_status blis_instance_new(const blis_alloc *alloc,
+                                           const blis_instance_config *config,
+                                           const blis_instance_events *events,
+                                           blis_instance **instance,
+                                           blis_error *error);
+
+/* Requests still with the instance are not freed: they are their owner's. */
+void blis_instance_free(blis_instance *instance);
+
+/*
+ * A request is delivered at now_us (not before any event executed so far).
+ * It enters the wait queue after the latency model's queueing time. On
+ * success the instance has the request until ended() returns it.
+ */
+BLIS_MUSTUSE blis_status blis_instance_inject(blis_instance *instance,
+                                              blis_live_request *request,
+                                              int64_t now_us,
+                                              blis_error *error);
+
+/* Time of the next event, BLIS_TIME_NEVER_US when there is none. */
+int64_t blis_instance_next_us(const blis_instance *instance);
+
+/*
+ * Executes the next event (in a fast engine: at least the next event, and
+ * none at or after limit_us). There must be one before limit_us.
+ * *clock_moved tells whether the event counted for the clock: a timeout of a
+ * request that has already ended does not.
+ */
+BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance,
+                                                int64_t limit_us,
+                                                bool *clock_moved,
+                                                blis_error *error);
+
+/* State as of the last executed event. */
+void blis_instance_get_stats(const blis_instance *instance,
+                             blis_instance_stats *stats);
+
+/*
+ * How many leading full blocks of chain are in the prefix table right now.
+ * Pure: changes neither the LRU order nor a counter.
+ */
+uint32_t blis_instance_cached_blocks(const blis_instance *instance,
+                                     const blis_block_chain *chain);
+
+const blis_instance_config *
+blis_instance_get_config(const blis_instance *instance);
+
+/* Walks every structure; true when all invariants hold. For tests. */
+bool blis_instance_check(const blis_instance *instance);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * live_request.h - a request between its arrival and its end.
+ *
+ * The cluster takes one from its pool when a request arrives, fills in the
+ * first part and hands it to an instance; the instance owns the second part
+ * while the request is with it, and gives the whole thing back through
+ * blis_instance_events.ended. Nothing else keeps a pointer to it.
+ */
+#ifndef BLIS_INSTANCE_LIVE_REQUEST_H
+#define BLIS_INSTANCE_LIVE_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/block_chain.h"
+
+/* Where a request is; each request is in exactly one state. */
+typedef enum blis_request_state {
+  BLIS_REQUEST_ARRIVED, /* not yet routed, or on its way to a wait queue */
+  BLIS_REQUEST_QUEUED,
+  BLIS_REQUEST_RUNNING,
+  BLIS_REQUEST_COMPLETED,
+  BLIS_REQUEST_LENGTH_CAPPED, /* completed at the maximum model length */
+  BLIS_REQUEST_TIMED_OUT,
+  BLIS_REQUEST_UNSERVABLE, /* dropped: can never fit */
+  BLIS_REQUEST_REJECTED    /* refused by admission or routing */
+} blis_request_state;
+
+typedef struct blis_live_request {
+  /* Set by the cluster before the instance sees it. */
+  int64_t arrival_us;
+  int64_t deadline_us; /* absolute; 0 = none */
+  int64_t number;      /* id is "request_<number>" */
+  int64_t prompt_tokens;
+  int64_t output_tokens;
+  int64_t output_budget_tokens; /* 0 = what the model length leaves */
+  int32_t priority;             /* lower is more urgent; see slo_priority.h */
+  uint32_t slot;                /* the cluster's index of this record */
+  blis_block_chain chain;       /* for the instance's block size */
+
+  /* Kept by the instance. */
+  blis_request_state state;
+  bool has_first_token;
+  bool was_counted;           /* reached a wait queue or was late for it */
+  int64_t progress_tokens;    /* tokens computed so far */
+  int64_t new_tokens;         /* scheduled in the current step */
+  int64_t computed_tokens;    /* what progress becomes while prefilling */
+  int64_t ttft_us;            /* last recorded; -1 = never */
+  int64_t scheduling_delay_us; /* of the last admission; -1 = never */
+  int64_t itl_sum_us;
+  int64_t itl_count;
+  int64_t e2e_us; /* -1 until completed */
+  void *engine;   /* what else the engine keeps about it; NULL at both ends */
+} blis_live_request;
+
+/*
+ * Byte order of the ids "request_<a>" and "request_<b>", so that request_10
+ * is before request_2: <0, 0 or >0. This is how equal keys are ordered in
+ * schedulers and reports. Numbers are >= 0.
+ */
+int blis_request_compare_ids(int64_t a, int64_t b);
+
+#endif
