@@ -1,0 +1,44 @@
+#include "latency/latency_model.h"
+
+/* Products of two counts up to this fit 64 bits with room to spare. */
+#define TOKENS_MAX (INT64_C(1) << 30)
+
+void blis_latency_free(blis_latency_model *model) {
+  if (model->ops != NULL && model->ops->free != NULL) {
+    model->ops->free(&model->alloc, model->state);
+  }
+  model->ops = NULL;
+  model->state = NULL;
+}
+
+static void add(int64_t *sum, int64_t value) {
+  *sum = *sum > INT64_MAX - value ? INT64_MAX : *sum + value;
+}
+
+static void add_prefill(blis_batch_sums *sums, const blis_batch_item *item) {
+  int64_t t = item->new_tokens;
+  int64_t s = item->progress_tokens;
+  add(&sums->prefill_tokens, t);
+  add(&sums->prefill_context_tokens, s);
+  /* s is below the prompt length, so the prompt bounds it too. */
+  if (t > TOKENS_MAX || item->prompt_tokens > TOKENS_MAX) {
+    sums->prefill_attention = INT64_MAX;
+    sums->prefill_pairs = INT64_MAX;
+    return;
+  }
+  add(&sums->prefill_attention, t * (2 * item->prompt_tokens + t));
+  add(&sums->prefill_pairs, 2 * t * s + t * (t - 1));
+}
+
+void blis_batch_sums_add(blis_batch_sums *sums, const blis_batch_item *item) {
+  if (item->new_tokens <= 0) {
+    return;
+  }
+  sums->requests++;
+  if (item->progress_tokens < item->prompt_tokens) {
+    add_prefill(sums, item);
+  } else if (item->output_tokens > 0) {
+    sums->decode_requests++;
+    add(&sums->decode_context_tokens, item->progress_tokens);
+  }
+}
