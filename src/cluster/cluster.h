@@ -1,0 +1,131 @@
+/*
+ * cluster.h - the shared clock: arrival -> admission -> routing -> instance.
+ *
+ * Two levels of events: the cluster's own, ordered by (time, class, sequence),
+ * and those of the instances. All cluster events at t come before any instance
+ * event at t; among instances the lowest index goes first. Behaviour follows
+ * BLIS (Go, inference-sim f90a1e3a).
+ */
+#ifndef BLIS_CLUSTER_CLUSTER_H
+#define BLIS_CLUSTER_CLUSTER_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/histogram.h"
+#include "instance/instance.h"
+#include "routing/router.h"
+#include "workload/request.h"
+
+/* How a request ended, and what is reported about it. */
+typedef struct blis_request_end {
+  const blis_request *request; /* borrowed during the call */
+  blis_request_state state;    /* QUEUED, RUNNING, ARRIVED: at the very end */
+  int32_t instance;            /* that handled it; -1 = none */
+  const char *reason;          /* of a rejection; NULL otherwise */
+  bool was_counted;
+  int64_t ttft_us; /* -1 = never */
+  int64_t e2e_us;  /* -1 = not completed */
+  int64_t scheduling_delay_us; /* -1 = never */
+  int64_t itl_sum_us;
+  int64_t itl_count;
+  int64_t end_us;
+} blis_request_end;
+
+/* Where finished requests go. */
+typedef struct blis_request_sink {
+  blis_status (*ended)(void *ud, const blis_request_end *end,
+                       blis_error *error);
+  void *ud;
+} blis_request_sink;
+
+typedef struct blis_cluster_config {
+  const blis_instance_config *instances; /* one each; copied */
+  uint32_t instance_count;               /* >= 1 */
+  int64_t admission_latency_us;          /* >= 0 */
+  int64_t routing_latency_us;            /* >= 0 */
+  int64_t snapshot_refresh_us;           /* 0 = every signal is live */
+  int64_t cache_signal_delay_us;         /* 0 = cache signals are live */
+  int64_t horizon_us;                    /* BLIS_TIME_NEVER_US = none */
+  bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
+  bool oracle;                /* policies see the true output length */
+  int64_t max_requests_in_memory; /* 0 = unlimited */
+  /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
+  bool (*interrupted)(void *ud);
+  void *interrupted_ud;
+} blis_cluster_config;
+
+typedef struct blis_cluster_counts {
+  int64_t arrived;   /* taken from the source and executed */
+  int64_t routed;
+  int64_t rejected;
+  int64_t completed; /* length-capped ones included */
+  int64_t timed_out;
+  int64_t unservable;
+  int64_t in_flight; /* arrived, not ended */
+} blis_cluster_counts;
+
+typedef struct blis_cluster blis_cluster;
+
+/*
+ * Takes *router (also on failure); borrows source, sink and itl_us, which
+ * outlive the cluster. itl_us gets the inter-token latencies of completed
+ * requests.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_new(const blis_alloc *alloc,
+                                          const blis_cluster_config *config,
+                                          blis_router *router,
+                                          const blis_request_source *source,
+                                          const blis_request_sink *sink,
+                                          blis_histogram *itl_us,
+                                          blis_cluster **cluster,
+                                          blis_error *error);
+
+void blis_cluster_free(blis_cluster *cluster);
+
+/*
+ * Executes the next event. *done = true when there was none (or the horizon
+ * is reached); nothing then happens any more.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
+                                           blis_error *error);
+
+/* Executes every event up to and including limit_us. */
+BLIS_MUSTUSE blis_status blis_cluster_run_until(blis_cluster *cluster,
+                                                int64_t limit_us,
+                                                blis_error *error);
+
+/*
+ * Reports every request that is still waiting or running to the sink and
+ * closes the books: arrived = sum over final states, or BLIS_ERR_STUCK. Call
+ * once, after the last event.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_finish(blis_cluster *cluster,
+                                             blis_error *error);
+
+/*
+ * Calls fn once at at_us (>= now), after the other cluster events of that
+ * time and before any instance event. fn may look at and schedule anything;
+ * a failure stops the run.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_call_at(
+    blis_cluster *cluster, int64_t at_us,
+    blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error),
+    void *ud, blis_error *error);
+
+int64_t blis_cluster_now_us(const blis_cluster *cluster);
+void blis_cluster_get_counts(const blis_cluster *cluster,
+                             blis_cluster_counts *counts);
+uint32_t blis_cluster_instance_count(const blis_cluster *cluster);
+
+/* Borrowed; index < instance count. Its state is as of now. */
+const blis_instance *blis_cluster_instance(const blis_cluster *cluster,
+                                           uint32_t index);
+/* "instance_<index>"; the cluster's own. */
+const char *blis_cluster_instance_id(const blis_cluster *cluster,
+                                     uint32_t index);
+
+/* The live value of a signal that does not depend on a request. */
+double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
+                           blis_signal signal);
+
+#endif

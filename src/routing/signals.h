@@ -1,0 +1,57 @@
+/*
+ * signals.h - everything a policy may know about an instance, by name.
+ *
+ * One list for C and Lua policies, errors and documentation. A signal is one
+ * column of doubles over the candidates. Counts are exact up to 2^53.
+ */
+#ifndef BLIS_ROUTING_SIGNALS_H
+#define BLIS_ROUTING_SIGNALS_H
+
+#include <stdint.h>
+
+/* XX(constant, name, unit, what it is) */
+#define BLIS_SIGNAL_MAP(XX)                                                    \
+  XX(QUEUE_DEPTH, "queue_depth", "requests", "waiting, not yet in a batch")    \
+  XX(BATCH_SIZE, "batch_size", "requests", "in the running batch")             \
+  XX(PENDING, "pending", "requests",                                           \
+     "routed here, not yet in the wait queue")                                 \
+  XX(IN_FLIGHT, "in_flight", "requests", "routed here and not finished")       \
+  XX(REQUESTS, "requests", "requests", "another name of in_flight")            \
+  XX(EFFECTIVE_LOAD, "effective_load", "requests",                             \
+     "queue_depth + batch_size + pending (profile go-blis: + in_flight)")      \
+  XX(KV_UTILIZATION, "kv_utilization", "0 to 1",                               \
+     "share of the KV blocks that live requests hold")                         \
+  XX(FREE_KV_BLOCKS, "free_kv_blocks", "blocks", "not held by a live request") \
+  XX(KV_BLOCKS, "kv_blocks", "blocks", "size of the KV cache")                 \
+  XX(CACHED_TOKENS, "cached_tokens", "tokens",                                 \
+     "leading prompt tokens whose blocks are in the KV cache")                 \
+  XX(PREFIX_HIT, "prefix_hit", "0 to 1",                                       \
+     "cached full blocks of the prompt / full blocks of the prompt")           \
+  XX(PENDING_PREFILL_TOKENS, "pending_prefill_tokens", "tokens",               \
+     "uncached prompt tokens routed here whose first token is not out")        \
+  XX(PREEMPTIONS, "preemptions", "requests", "preempted so far")               \
+  XX(CACHE_HIT_RATE, "cache_hit_rate", "0 to 1",                               \
+     "blocks found / blocks looked for, so far")                               \
+  XX(MAX_NUM_SEQS, "max_num_seqs", "requests", "limit of the running batch")
+
+typedef enum blis_signal {
+#define XX(constant, name, unit, what) BLIS_SIGNAL_##constant,
+  BLIS_SIGNAL_MAP(XX)
+#undef XX
+      BLIS_SIGNAL_COUNT
+} blis_signal;
+
+/* A set of signals: what a policy reads, so that nothing else is kept up. */
+typedef uint32_t blis_signal_set;
+
+#define BLIS_SIGNAL_BIT(signal) ((blis_signal_set)1 << (signal))
+
+/* Static storage. */
+const char *blis_signal_name(blis_signal signal);
+const char *blis_signal_unit(blis_signal signal);
+const char *blis_signal_summary(blis_signal signal);
+
+/* BLIS_SIGNAL_COUNT when there is no signal of that name. */
+blis_signal blis_signal_find(const char *name);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * view.h - what a policy is shown for one decision: a request and candidates.
+ *
+ * It is a picture with a stated freshness (cluster/snapshot.h), never the
+ * future: the true output length is there only in oracle experiments.
+ */
+#ifndef BLIS_ROUTING_VIEW_H
+#define BLIS_ROUTING_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/block_chain.h"
+#include "base/intern.h"
+#include "routing/signals.h"
+
+/*
+ * What a policy wants to remember about one routed request, without a table
+ * of its own: written during route(), handed back when the request gets its
+ * first token and when it ends.
+ */
+typedef struct blis_ticket {
+  int64_t values[2];
+} blis_ticket;
+
+typedef struct blis_routing_request {
+  int64_t number; /* id is "request_<number>" */
+  int64_t arrival_us;
+  int64_t deadline_us; /* absolute; 0 = none */
+  int64_t prompt_tokens;
+  int64_t max_output_tokens;
+  int64_t output_tokens; /* -1 unless the experiment is an oracle */
+  int32_t priority;      /* lower is more urgent */
+  int32_t round_index;
+  uint32_t tenant; /* numbers in strings */
+  uint32_t slo_class;
+  uint32_t model;
+  uint32_t session;
+  uint32_t client;
+  uint32_t prefix_group;
+  uint32_t prefix_tokens;
+  const blis_intern *strings;
+  blis_ticket *ticket;
+  /*
+   * The prompt's block identities for blocks of that many tokens; computed at
+   * the first call and kept until the decision is over. NULL = out of memory.
+   */
+  const blis_block_chain *(*chain)(void *chain_ud, uint32_t block_size_tokens);
+  void *chain_ud;
+} blis_routing_request;
+
+typedef struct blis_routing_view {
+  size_t count; /* candidates; a policy is never called with 0 */
+  int64_t now_us;
+  const uint32_t *instances; /* number of each candidate's instance */
+  const char *const *ids;    /* id of each candidate's instance */
+  /*
+   * Rank of each candidate's id in byte order (instance_10 < instance_2):
+   * the smallest rank is the lowest id.
+   */
+  const uint32_t *id_ranks;
+  /* columns[signal][candidate]; NULL where no policy declared a need. */
+  const double *columns[BLIS_SIGNAL_COUNT];
+} blis_routing_view;
+
+#endif
