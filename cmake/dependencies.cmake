@@ -1,0 +1,25 @@
+# Every library comes from the system by pkg-config; scripts/setup installs
+# them. Headers of Lua are kept apart from the others: see the core library.
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(LUA REQUIRED lua5.4)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.11)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(EDIT IMPORTED_TARGET libedit)
+
+# blis_lua: liblua as the program links it. Calls into the static library are
+# cheaper, and the program exports its symbols, so C modules load all the same.
+pkg_get_variable(LUA_LIBRARY_FOLDER lua5.4 libdir)
+find_library(BLIS_STATIC_LUA_LIBRARY NAMES liblua5.4.a liblua.a
+  HINTS ${LUA_LIBRARY_FOLDER} ${LUA_LIBRARY_DIRS})
+mark_as_advanced(BLIS_STATIC_LUA_LIBRARY)
+add_library(blis_lua INTERFACE)
+if(BLIS_SHARED_LUA OR NOT BLIS_STATIC_LUA_LIBRARY)
+  target_link_libraries(blis_lua INTERFACE ${LUA_LINK_LIBRARIES})
+else()
+  target_link_libraries(blis_lua INTERFACE
+    ${BLIS_STATIC_LUA_LIBRARY} m ${CMAKE_DL_LIBS})
+endif()

@@ -1,0 +1,51 @@
+# Files as C arrays. Included, this gives blis_embed(); run with cmake -P, it is
+# the generator behind it.
+
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  set(blis_embed_script ${CMAKE_CURRENT_LIST_FILE})
+
+  # blis_embed(<variable> <symbol> <folder> <pattern>): sets <variable> to a
+  # generated C file that defines `const blis_embedded_table <symbol>` with
+  # every file below <folder> that matches; names are relative to <folder>.
+  function(blis_embed variable symbol folder pattern)
+    set(root ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/generated/${symbol}.c)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${root}
+      ${root}/${pattern})
+    list(SORT files)
+    # The list of names is a file of its own, rewritten only when it changes,
+    # so a file that goes away is noticed as well as one that changes.
+    set(list ${CMAKE_CURRENT_BINARY_DIR}/generated/${symbol}.files)
+    string(JOIN "\n" names ${files})
+    file(CONFIGURE OUTPUT ${list} CONTENT "${names}\n" @ONLY)
+    set(depends ${files})
+    list(TRANSFORM depends PREPEND ${root}/)
+    add_custom_command(OUTPUT ${output}
+      COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D LIST=${list}
+        -D SYMBOL=${symbol} -D OUTPUT=${output} -P ${blis_embed_script}
+      DEPENDS ${depends} ${list} ${blis_embed_script}
+      COMMENT "Embedding ${folder}/${pattern}" VERBATIM)
+    set(${variable} ${output} PARENT_SCOPE)
+  endfunction()
+  return()
+endif()
+
+file(STRINGS ${LIST} files)
+set(arrays "")
+set(rows "")
+set(index 0)
+foreach(name IN LISTS files)
+  file(READ ${ROOT}/${name} hex HEX)
+  file(SIZE ${ROOT}/${name} size)
+  # 16 bytes a line; the final zero lets text be used as a C string.
+  string(REGEX REPLACE "................................" "\\0\n" hex "${hex}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+  string(APPEND arrays
+    "static const unsigned char file_${index}[] = {\n${hex}0};\n")
+  string(APPEND rows
+    "  {\"${name}\", (const char *)file_${index}, ${size}},\n")
+  math(EXPR index "${index} + 1")
+endforeach()
+file(WRITE ${OUTPUT} "#include \"lua/embedded.h\"\n\n${arrays}\n"
+  "static const blis_embedded_file files[] = {\n${rows}  {0, 0, 0}};\n\n"
+  "const blis_embedded_table ${SYMBOL} = {files, ${index}};\n")
