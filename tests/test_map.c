@@ -1,8 +1,6 @@
 /* The map of map.h against a table indexed by the key. */
 #include "base/map.h"
 
-#include <string.h>
-
 #include "base/random.h"
 #include "check.h"
 
@@ -93,6 +91,12 @@ static void behaves_like_a_table(int family) {
   CHECK(memory.live_bytes == 0);
 }
 
+static void behaves_like_a_table_for_every_kind_of_key(void) {
+  for (int family = 0; family < 4; family++) {
+    behaves_like_a_table(family);
+  }
+}
+
 static void reserve_makes_room_at_once(void) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
@@ -133,11 +137,8 @@ static void no_memory_leaves_the_map_unchanged(void) {
 }
 
 int main(void) {
-  for (int family = 0; family < 4; family++) {
-    behaves_like_a_table(family);
-  }
-  reserve_makes_room_at_once();
-  no_memory_leaves_the_map_unchanged();
-  puts("ok");
-  return 0;
+  RUN(behaves_like_a_table_for_every_kind_of_key);
+  RUN(reserve_makes_room_at_once);
+  RUN(no_memory_leaves_the_map_unchanged);
+  return check_done();
 }

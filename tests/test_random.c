@@ -2,7 +2,6 @@
 #include "base/random.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/random_tables.h"
 #include "check.h"
@@ -215,15 +214,14 @@ static void skipping_equals_drawing(void) {
 }
 
 int main(void) {
-  streams_equal_the_plain_generator();
-  seeds_give_the_known_numbers();
-  bounded_draws_are_the_known_ones();
-  continuous_draws_are_the_known_ones();
-  a_million_rounds_have_the_known_sum();
-  shuffles_are_the_known_ones();
-  names_give_the_known_streams();
-  named_streams_give_the_known_numbers();
-  skipping_equals_drawing();
-  puts("ok");
-  return 0;
+  RUN(streams_equal_the_plain_generator);
+  RUN(seeds_give_the_known_numbers);
+  RUN(bounded_draws_are_the_known_ones);
+  RUN(continuous_draws_are_the_known_ones);
+  RUN(a_million_rounds_have_the_known_sum);
+  RUN(shuffles_are_the_known_ones);
+  RUN(names_give_the_known_streams);
+  RUN(named_streams_give_the_known_numbers);
+  RUN(skipping_equals_drawing);
+  return check_done();
 }
