@@ -42,3 +42,11 @@ void blis_batch_sums_add(blis_batch_sums *sums, const blis_batch_item *item) {
     add(&sums->decode_context_tokens, item->progress_tokens);
   }
 }
+
+blis_batch_sums blis_batch_sums_of(const blis_batch_item *items, size_t count) {
+  blis_batch_sums sums = {0};
+  for (size_t i = 0; i < count; i++) {
+    blis_batch_sums_add(&sums, &items[i]);
+  }
+  return sums;
+}

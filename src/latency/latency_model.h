@@ -57,6 +57,9 @@ typedef struct blis_batch_sums {
 /* Adds one request; one without new tokens is not scheduled and ignored. */
 void blis_batch_sums_add(blis_batch_sums *sums, const blis_batch_item *item);
 
+/* The sums over a whole batch. */
+blis_batch_sums blis_batch_sums_of(const blis_batch_item *items, size_t count);
+
 /*
  * What an implementer provides. Only name and step_time are required; a NULL
  * time means 0, a NULL free nothing to free.

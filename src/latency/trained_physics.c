@@ -1,0 +1,385 @@
+#include "latency/trained_physics.h"
+
+#include <inttypes.h>
+
+#include "latency/numbers.h"
+
+enum {
+  PREFILL_COMPUTE,
+  DECODE_COMPUTE,
+  WEIGHTS,
+  COMMUNICATION,
+  LAYER,
+  REQUEST,
+  STEP,
+  INTERLEAVED_LAYER,
+  PREFILL_KV,
+  DECODE_KV,
+  DISPATCH,
+  BETA_COUNT = BLIS_TRAINED_PHYSICS_BETA_MAX
+};
+
+/*
+ * Everything that does not depend on the batch. A member is either a symbol of
+ * the formulas or a left part of a product in them, never a regrouped product:
+ * that could change the last bit of a step time.
+ */
+typedef struct trained_physics {
+  blis__alpha alpha; /* first, for the blis__alpha functions */
+  double beta[BETA_COUNT];
+  bool is_prefill_split; /* weighted sum instead of maximum */
+  bool is_decode_split;
+  bool has_all_reduce;     /* TP > 1 */
+  bool has_moe_all_reduce; /* TP > 1 and DP = 1 in a MoE model */
+  bool has_dispatch;       /* DP > 1 in a MoE model */
+  blis_moe_comm comm;
+
+  double layers;
+  double moe_layers;
+  double dense_layers;
+  double hidden;
+  double qkvo_width; /* 2 * hidden + 2 * KV width */
+  double experts_per_token;
+  double expert_ffn;
+  double shared_ffn; /* 0 = none */
+  double dense_ffn;
+  double head_dim;
+  double heads_per_gpu;
+  double bytes_per_param;
+  blis__divisor dp;
+  blis__divisor tp_dp;
+  blis__divisor expert_gpus;
+  double ring_share;   /* (TP - 1) / TP */
+  double flops_per_us; /* F */
+  double bytes_per_us; /* BW */
+
+  double twice_layers;
+  double kv_share;       /* layers * 2 * (KV width / (TP * DP)) */
+  double weight_us;      /* beta times the time to read the weights once */
+  double layer_us;       /* beta times layers */
+  double interleaved_us; /* beta times MoE layers, 0 unless interleaved */
+  double attention_max;  /* sums up to here keep attention FLOPs exact */
+} trained_physics;
+
+/* What a step is made of, all exact. */
+typedef struct load {
+  double requests;
+  double prefill_tokens;
+  double decodes;
+  double decode_context;
+  double attention_flops; /* of the prefills, per layer and GPU */
+} load;
+
+static double ffn_flops(const trained_physics *m, double tokens) {
+  double flops = 0.0;
+  if (m->moe_layers > 0.0) {
+    flops += m->moe_layers *
+             blis__divide(tokens * m->experts_per_token, &m->expert_gpus) *
+             6.0 * m->hidden * m->expert_ffn;
+    flops += blis__divide(
+        m->moe_layers * tokens * 6.0 * m->hidden * m->shared_ffn, &m->tp_dp);
+  }
+  if (m->dense_layers > 0.0) {
+    flops += blis__divide(
+        m->dense_layers * tokens * 6.0 * m->hidden * m->dense_ffn, &m->tp_dp);
+  }
+  return flops;
+}
+
+static double projection_flops(const trained_physics *m, double tokens) {
+  return blis__divide(m->twice_layers * tokens * m->hidden * m->qkvo_width,
+                      &m->tp_dp);
+}
+
+static double prefill_us(const trained_physics *m, const load *l) {
+  if (l->prefill_tokens <= 0.0) {
+    return 0.0;
+  }
+  double attention = blis__divide(m->layers * l->attention_flops, &m->dp);
+  double compute = (projection_flops(m, l->prefill_tokens) + attention +
+                    ffn_flops(m, l->prefill_tokens)) /
+                   m->flops_per_us;
+  double kv = m->kv_share * l->prefill_tokens * 2.0 / m->bytes_per_us;
+  if (m->is_prefill_split) {
+    return m->beta[PREFILL_COMPUTE] * compute + m->beta[PREFILL_KV] * kv;
+  }
+  return m->beta[PREFILL_COMPUTE] * (compute > kv ? compute : kv);
+}
+
+static double decode_us(const trained_physics *m, const load *l) {
+  if (l->decodes <= 0.0) {
+    return 0.0;
+  }
+  double attention = blis__divide(m->layers * 4.0 * m->heads_per_gpu *
+                                      l->decode_context * m->head_dim,
+                                  &m->dp);
+  double compute =
+      (projection_flops(m, l->decodes) + attention + ffn_flops(m, l->decodes)) /
+      m->flops_per_us;
+  double kv =
+      m->kv_share * 2.0 * (l->decode_context + l->decodes) / m->bytes_per_us;
+  if (m->is_decode_split) {
+    return m->beta[DECODE_COMPUTE] * compute + m->beta[DECODE_KV] * kv;
+  }
+  return m->beta[DECODE_COMPUTE] * (compute > kv ? compute : kv);
+}
+
+static double all_reduce_us(const trained_physics *m, double layers,
+                            double tokens) {
+  return layers * tokens * m->hidden * m->bytes_per_param * 2.0 *
+         m->ring_share / m->bytes_per_us;
+}
+
+static double communication_us(const trained_physics *m, double tokens) {
+  if (!m->has_all_reduce) {
+    return 0.0;
+  }
+  double attention = blis__divide(all_reduce_us(m, m->layers, tokens), &m->dp);
+  double dense =
+      blis__divide(all_reduce_us(m, m->dense_layers, tokens), &m->dp);
+  double moe =
+      m->has_moe_all_reduce ? all_reduce_us(m, m->moe_layers, tokens) : 0.0;
+  return attention + dense + moe;
+}
+
+static double dispatch_us(const trained_physics *m, double tokens) {
+  if (!m->has_dispatch) {
+    return 0.0;
+  }
+  double routed = blis__divide(tokens, &m->dp);
+  if (m->comm == BLIS_MOE_COMM_ALL_TO_ALL) {
+    routed *= m->experts_per_token;
+  }
+  double peers = m->expert_gpus.value - 1.0;
+  double bytes = blis__divide(routed * peers, &m->expert_gpus) * 2.0 *
+                 m->hidden * m->bytes_per_param;
+  return bytes / m->bytes_per_us * m->moe_layers;
+}
+
+static int64_t evaluate(const trained_physics *m, const load *l) {
+  if (l->requests == 0.0) {
+    return 1;
+  }
+  double tokens = l->prefill_tokens + l->decodes;
+  double us = prefill_us(m, l) + decode_us(m, l) + m->weight_us +
+              m->beta[COMMUNICATION] * communication_us(m, tokens) +
+              m->beta[DISPATCH] * dispatch_us(m, tokens) + m->layer_us +
+              m->beta[REQUEST] * l->requests + m->beta[STEP] +
+              m->interleaved_us;
+  return blis__step_us(us);
+}
+
+static blis_status trained_physics_step_time(void *state,
+                                             const blis_batch_item *items,
+                                             size_t count, int64_t *step_us,
+                                             blis_error *error) {
+  (void)error;
+  const trained_physics *m = state;
+  load l = {0};
+  for (size_t i = 0; i < count; i++) {
+    const blis_batch_item *item = &items[i];
+    if (item->new_tokens <= 0) {
+      continue;
+    }
+    l.requests += 1.0;
+    if (item->progress_tokens < item->prompt_tokens) {
+      double t = (double)item->new_tokens;
+      l.prefill_tokens += t;
+      l.attention_flops += 4.0 * m->heads_per_gpu * t *
+                           ((double)item->prompt_tokens + t / 2.0) *
+                           m->head_dim;
+    } else if (item->output_tokens > 0) {
+      l.decodes += 1.0;
+      l.decode_context += (double)item->progress_tokens;
+    }
+  }
+  *step_us = evaluate(m, &l);
+  return BLIS_OK;
+}
+
+static bool trained_physics_from_sums(const void *state,
+                                      const blis_batch_sums *sums,
+                                      int64_t *step_us) {
+  const trained_physics *m = state;
+  load l = {
+      .requests = (double)sums->requests,
+      .prefill_tokens = (double)sums->prefill_tokens,
+      .decodes = (double)sums->decode_requests,
+      .decode_context = (double)sums->decode_context_tokens,
+  };
+  double attention = (double)sums->prefill_attention;
+  if (attention > m->attention_max || l.prefill_tokens > BLIS__EXACT_MAX ||
+      l.decode_context > BLIS__EXACT_MAX) {
+    return false;
+  }
+  l.attention_flops = 2.0 * m->heads_per_gpu * m->head_dim * attention;
+  *step_us = evaluate(m, &l);
+  return true;
+}
+
+static void trained_physics_free(const blis_alloc *alloc, void *state) {
+  blis_alloc_free(alloc, state, sizeof(trained_physics));
+}
+
+static const blis_latency_ops OPS = {
+    .name = "trained-physics",
+    .step_time = trained_physics_step_time,
+    .step_time_from_sums = trained_physics_from_sums,
+    .queueing_time = blis__alpha_constant_queueing,
+    .output_token_time = blis__alpha_token_time,
+    .fixed_overhead = blis__alpha_overhead,
+    .free = trained_physics_free,
+};
+
+static void require_divisible(blis__problems *problems, const char *name,
+                              int64_t heads, int64_t tp) {
+  if (heads % tp != 0) {
+    blis__problems_add(problems,
+                       "%s (%" PRId64 ") must be divisible by tp (%" PRId64
+                       ") for trained-physics",
+                       name, heads, tp);
+  }
+}
+
+static blis_status check(const blis_model_spec *model,
+                         const blis_hardware_spec *hardware,
+                         const blis_parallelism *parallelism,
+                         blis_error *error) {
+  BLIS_TRY(blis_parallelism_validate(parallelism, error));
+  BLIS_TRY(blis_model_spec_validate(model, error));
+  BLIS_TRY(blis_hardware_spec_validate(hardware, error));
+  blis__problems problems = {0};
+  if (model->intermediate_size == 0) {
+    blis__problems_add(&problems, "intermediate_size is missing");
+  }
+  require_divisible(&problems, "attention_heads", model->attention_heads,
+                    parallelism->tp);
+  require_divisible(&problems, "kv_heads", blis_model_spec_kv_heads(model),
+                    parallelism->tp);
+  if (parallelism->dp > 1 && !blis_model_spec_is_moe(model)) {
+    blis__problems_add(&problems,
+                       "dp must be 1 for a dense model, got %" PRId64
+                       "; use more instances instead",
+                       parallelism->dp);
+  }
+  BLIS_TRY(blis__problems_status(&problems, "model", model->name, error));
+  if (hardware->peak_tflops <= 0.0) {
+    blis__problems_add(&problems, "peak_tflops is missing");
+  }
+  if (hardware->bandwidth_tb_s <= 0.0) {
+    blis__problems_add(&problems, "bandwidth_tb_s is missing");
+  }
+  return blis__problems_status(&problems, "hardware", hardware->name, error);
+}
+
+static double width_or(int64_t width, int64_t fallback) {
+  return (double)(width > 0 ? width : fallback);
+}
+
+static void set_symbols(trained_physics *m, const blis_model_spec *model,
+                        const blis_hardware_spec *hardware,
+                        const blis_parallelism *parallelism) {
+  int64_t tp = parallelism->tp;
+  int64_t dp = parallelism->dp;
+  bool is_moe = blis_model_spec_is_moe(model);
+  int64_t moe_layers;
+  int64_t dense_layers;
+  blis_model_spec_split_layers(model, &moe_layers, &dense_layers);
+  int64_t head_dim = model->hidden_size / model->attention_heads;
+
+  m->has_all_reduce = tp > 1;
+  m->has_moe_all_reduce = tp > 1 && dp == 1 && is_moe;
+  m->has_dispatch = dp > 1 && is_moe;
+  m->layers = (double)model->layers;
+  m->moe_layers = (double)moe_layers;
+  m->dense_layers = (double)dense_layers;
+  m->hidden = (double)model->hidden_size;
+  m->head_dim = (double)head_dim;
+  m->heads_per_gpu = (double)(model->attention_heads / tp);
+  m->qkvo_width = 2.0 * m->hidden +
+                  2.0 * ((double)blis_model_spec_kv_heads(model) * m->head_dim);
+  m->experts_per_token =
+      model->experts_per_token > 1 ? (double)model->experts_per_token : 1.0;
+  m->expert_ffn =
+      width_or(model->expert_intermediate_size, model->intermediate_size);
+  m->shared_ffn = (double)model->shared_expert_intermediate_size;
+  m->dense_ffn =
+      width_or(model->dense_intermediate_size, model->intermediate_size);
+  m->bytes_per_param = model->bytes_per_param;
+  m->dp = blis__divisor_of((double)dp);
+  m->tp_dp = blis__divisor_of((double)(tp * dp));
+  m->expert_gpus = is_moe ? m->tp_dp : blis__divisor_of((double)tp);
+  m->ring_share = ((double)tp - 1.0) / (double)tp;
+  m->flops_per_us = blis_hardware_spec_peak_tflops(hardware, model) * 1e6;
+  m->bytes_per_us = hardware->bandwidth_tb_s * 1e6;
+}
+
+static double weight_bytes(const trained_physics *m,
+                           const blis_model_spec *model, double tp) {
+  double width = blis_model_spec_weight_bytes(model);
+  double attention = m->layers * m->hidden * m->qkvo_width * width / tp;
+  double ffn = 0.0;
+  if (m->moe_layers > 0.0) {
+    ffn += m->moe_layers * ((double)model->experts / m->expert_gpus.value) *
+           3.0 * m->hidden * m->expert_ffn * width;
+    ffn += m->moe_layers * 3.0 * m->hidden * m->shared_ffn * width / tp;
+  }
+  if (m->dense_layers > 0.0) {
+    ffn += m->dense_layers * 3.0 * m->hidden * m->dense_ffn * width / tp;
+  }
+  return attention + ffn;
+}
+
+static void set_betas(trained_physics *m,
+                      const blis_coefficients *coefficients) {
+  size_t count = coefficients->beta_count;
+  for (size_t i = 0; i < BETA_COUNT; i++) {
+    m->beta[i] = i < count ? coefficients->beta[i] : 0.0;
+  }
+  if (count <= DISPATCH) {
+    m->beta[DISPATCH] = m->beta[COMMUNICATION];
+  }
+  m->is_prefill_split = count > PREFILL_KV;
+  m->is_decode_split = count > DECODE_KV;
+}
+
+static void set_constants(trained_physics *m, const blis_model_spec *model,
+                          double tp) {
+  double kv_width = (double)blis_model_spec_kv_heads(model) * m->head_dim;
+  bool is_interleaved =
+      model->interleave_moe_layer_step > 0 && blis_model_spec_is_moe(model);
+  m->twice_layers = m->layers * 2.0;
+  m->kv_share = m->twice_layers * (kv_width / m->tp_dp.value);
+  m->weight_us =
+      m->beta[WEIGHTS] * (weight_bytes(m, model, tp) / m->bytes_per_us);
+  m->layer_us = m->beta[LAYER] * m->layers;
+  m->interleaved_us =
+      m->beta[INTERLEAVED_LAYER] * (is_interleaved ? 1.0 : 0.0) * m->moe_layers;
+  double flops_per_sum = 2.0 * m->heads_per_gpu * m->head_dim;
+  m->attention_max = BLIS__EXACT_MAX / fmax(flops_per_sum, 1.0);
+}
+
+blis_status blis_trained_physics_new(const blis_alloc *alloc,
+                                     const blis_model_spec *model,
+                                     const blis_hardware_spec *hardware,
+                                     const blis_parallelism *parallelism,
+                                     const blis_coefficients *coefficients,
+                                     blis_latency_model *out,
+                                     blis_error *error) {
+  BLIS_TRY(blis_coefficients_validate(
+      coefficients, BLIS_TRAINED_PHYSICS_BETA_MIN, OPS.name, error));
+  BLIS_TRY(check(model, hardware, parallelism, error));
+  blis_moe_comm comm;
+  BLIS_TRY(blis_moe_comm_parse(parallelism->moe_comm_backend, &comm, error));
+  trained_physics *m = blis_alloc_zeroed(alloc, 1, sizeof *m);
+  if (m == NULL) {
+    return blis_fail_nomem(error);
+  }
+  m->alpha = blis__alpha_from(coefficients);
+  m->comm = comm;
+  set_betas(m, coefficients);
+  set_symbols(m, model, hardware, parallelism);
+  set_constants(m, model, (double)parallelism->tp);
+  *out = (blis_latency_model){.ops = &OPS, .state = m, .alloc = *alloc};
+  return BLIS_OK;
+}
