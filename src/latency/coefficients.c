@@ -50,19 +50,19 @@ static const double *values_of(const void *state) {
 
 int64_t blis__alpha_linear_queueing(const void *state, int64_t prompt_tokens) {
   const double *a = values_of(state);
-  return blis__truncate_us(a[0] + a[1] * (double)prompt_tokens);
+  return blis__truncate(a[0] + a[1] * (double)prompt_tokens);
 }
 
 int64_t blis__alpha_constant_queueing(const void *state,
                                       int64_t prompt_tokens) {
   (void)prompt_tokens;
-  return blis__truncate_us(values_of(state)[0]);
+  return blis__truncate(values_of(state)[0]);
 }
 
 int64_t blis__alpha_overhead(const void *state) {
-  return blis__truncate_us(values_of(state)[1]);
+  return blis__truncate(values_of(state)[1]);
 }
 
 int64_t blis__alpha_token_time(const void *state) {
-  return blis__truncate_us(values_of(state)[2]);
+  return blis__truncate(values_of(state)[2]);
 }

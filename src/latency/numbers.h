@@ -13,13 +13,13 @@
 #define BLIS__EXACT_MAX 9007199254740992.0
 
 /* Truncates toward zero; NaN and anything past the range become INT64_MAX. */
-static inline int64_t blis__truncate_us(double us) {
+static inline int64_t blis__truncate(double us) {
   return us < 9223372036854775808.0 ? (int64_t)us : INT64_MAX;
 }
 
 /* A step takes at least one microsecond. */
 static inline int64_t blis__step_us(double us) {
-  int64_t step_us = blis__truncate_us(us);
+  int64_t step_us = blis__truncate(us);
   return step_us < 1 ? 1 : step_us;
 }
 
