@@ -1,0 +1,79 @@
+/*
+ * event_queue.h - pending events in the order of (time, class, sequence).
+ *
+ * The sequence counts pushes, so events of equal time and class leave first
+ * in, first out. Every event can be cancelled or moved through the handle that
+ * its push gave. push, pop, cancel and reschedule are O(log n), peek is O(1),
+ * and memory is taken only when the queue is larger than ever before.
+ */
+#ifndef BLIS_BASE_EVENT_QUEUE_H
+#define BLIS_BASE_EVENT_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* Names a pending event; never used again for another one of the queue. */
+typedef uint64_t blis_event_handle;
+
+/* No event has it. */
+#define BLIS_EVENT_NONE UINT64_C(0)
+
+typedef struct blis_event {
+  int64_t time_us;
+  int32_t event_class; /* lower ones first among equal times */
+  uint64_t number;     /* the caller's */
+  void *object;        /* the caller's, borrowed */
+} blis_event;
+
+typedef struct blis_event_queue blis_event_queue;
+
+/* Copies *alloc. NULL = out of memory. */
+blis_event_queue *blis_event_queue_new(const blis_alloc *alloc);
+
+/* Drops pending events; NULL is allowed. */
+void blis_event_queue_free(blis_event_queue *queue);
+
+size_t blis_event_queue_count(const blis_event_queue *queue);
+
+/* Room for count events in all. */
+BLIS_MUSTUSE blis_status blis_event_queue_reserve(blis_event_queue *queue,
+                                                  size_t count);
+
+/*
+ * Copies *event. handle may be NULL. BLIS_ERR_NOMEM, also for more than 2^32-1
+ * pending events, leaves the queue unchanged.
+ */
+BLIS_MUSTUSE blis_status blis_event_queue_push(blis_event_queue *queue,
+                                               const blis_event *event,
+                                               blis_event_handle *handle);
+
+/* The next event, left in the queue; false when there is none. */
+bool blis_event_queue_peek(const blis_event_queue *queue, blis_event *event);
+
+/* The next event's time; BLIS_TIME_NEVER_US when there is none. */
+int64_t blis_event_queue_next_us(const blis_event_queue *queue);
+
+/* Takes the next event out; false when there is none. */
+bool blis_event_queue_pop(blis_event_queue *queue, blis_event *event);
+
+/* Takes an event out; false when it is pending no longer. */
+bool blis_event_queue_cancel(blis_event_queue *queue, blis_event_handle handle);
+
+/*
+ * Moves an event to another time, behind those already there, as if cancelled
+ * and pushed; the handle stays. False when it is pending no longer.
+ */
+bool blis_event_queue_reschedule(blis_event_queue *queue,
+                                 blis_event_handle handle, int64_t time_us);
+
+/* Drops all pending events and keeps the memory. */
+void blis_event_queue_clear(blis_event_queue *queue);
+
+/* Walks the queue, O(n); true when every invariant holds. */
+bool blis_event_queue_check(const blis_event_queue *queue);
+
+#endif
