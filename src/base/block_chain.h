@@ -24,6 +24,13 @@ typedef uint64_t blis_block_id;
 /* Set in every identity that belongs to a single request. */
 #define BLIS_BLOCK_PRIVATE ((blis_block_id)1 << 63)
 
+/*
+ * Set, beside PRIVATE, in the identities of blocks that are not part of any
+ * chain, such as output stored without its prompt (kv/block_pool.h). The
+ * chains themselves never use it.
+ */
+#define BLIS_BLOCK_OFF_CHAIN ((blis_block_id)1 << 62)
+
 typedef struct blis_block_chain {
   const blis_block_id *shared; /* borrowed from the namer or the request */
   uint32_t shared_count;

@@ -1,0 +1,365 @@
+#include "kv/block_pool.h"
+
+#include <inttypes.h>
+
+#include "base/hash.h"
+#include "base/invariant.h"
+#include "base/map.h"
+
+#define NO_BLOCK UINT32_MAX
+
+typedef struct block {
+  blis_block_id id; /* BLIS_BLOCK_NONE until it is full and registered */
+  uint32_t references;
+  uint32_t tokens; /* stored in it */
+  uint32_t before; /* neighbours in the free list, while it is in there */
+  uint32_t after;
+} block;
+
+struct blis_block_pool {
+  blis_alloc alloc;
+  block *blocks;
+  blis_map table; /* identity -> block */
+  uint32_t block_count;
+  uint32_t block_size_tokens;
+  uint32_t free_head; /* reused next */
+  uint32_t free_tail;
+  uint32_t free_count;
+  int64_t references;
+  int64_t hits;
+  int64_t misses;
+};
+
+static blis_status check_size(const char *what, int64_t value,
+                              blis_error *error) {
+  if (value >= 1 && value < UINT32_MAX) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "%s is %" PRId64 ", allowed are 1 to %" PRIu32, what, value,
+                   UINT32_MAX - 1);
+}
+
+static void append_free(blis_block_pool *pool, uint32_t index) {
+  block *freed = &pool->blocks[index];
+  freed->before = pool->free_tail;
+  freed->after = NO_BLOCK;
+  if (pool->free_tail == NO_BLOCK) {
+    pool->free_head = index;
+  } else {
+    pool->blocks[pool->free_tail].after = index;
+  }
+  pool->free_tail = index;
+  pool->free_count++;
+}
+
+static void remove_free(blis_block_pool *pool, uint32_t index) {
+  const block *taken = &pool->blocks[index];
+  if (taken->before == NO_BLOCK) {
+    pool->free_head = taken->after;
+  } else {
+    pool->blocks[taken->before].after = taken->after;
+  }
+  if (taken->after == NO_BLOCK) {
+    pool->free_tail = taken->before;
+  } else {
+    pool->blocks[taken->after].before = taken->before;
+  }
+  pool->free_count--;
+}
+
+blis_status blis_block_pool_new(const blis_alloc *alloc, int64_t blocks,
+                                int64_t block_size_tokens,
+                                blis_block_pool **pool, blis_error *error) {
+  BLIS_TRY(check_size("number of KV blocks", blocks, error));
+  BLIS_TRY(check_size("KV block size in tokens", block_size_tokens, error));
+  blis_block_pool *p = blis_alloc_zeroed(alloc, 1, sizeof *p);
+  if (p == NULL) {
+    return blis_fail_nomem(error);
+  }
+  p->blocks = blis_alloc_zeroed(alloc, (size_t)blocks, sizeof *p->blocks);
+  if (p->blocks == NULL) {
+    blis_alloc_free(alloc, p, sizeof *p);
+    return blis_fail_nomem(error);
+  }
+  p->alloc = *alloc;
+  blis_map_init(&p->table, alloc);
+  p->block_count = (uint32_t)blocks;
+  p->block_size_tokens = (uint32_t)block_size_tokens;
+  p->free_head = NO_BLOCK;
+  p->free_tail = NO_BLOCK;
+  for (uint32_t i = 0; i < p->block_count; i++) {
+    append_free(p, i);
+  }
+  *pool = p;
+  return BLIS_OK;
+}
+
+void blis_block_pool_free(blis_block_pool *pool) {
+  if (pool == NULL) {
+    return;
+  }
+  blis_alloc alloc = pool->alloc;
+  blis_map_deinit(&pool->table);
+  blis_alloc_free(&alloc, pool->blocks,
+                  pool->block_count * sizeof *pool->blocks);
+  blis_alloc_free(&alloc, pool, sizeof *pool);
+}
+
+blis_block_id blis__block_identity(blis_block_id previous,
+                                   const blis_block_chain *chain,
+                                   int64_t start_tokens,
+                                   int64_t block_size_tokens) {
+  uint32_t k = (uint32_t)(start_tokens / block_size_tokens);
+  uint64_t offset = (uint64_t)(start_tokens % block_size_tokens);
+  blis_block_id expected =
+      k == 0 ? BLIS_BLOCK_NONE : blis_block_chain_at(chain, k - 1);
+  if (offset == 0 && previous == expected) {
+    return blis_block_chain_at(chain, k);
+  }
+  /* The chain's block with the last of these tokens stands for them all. */
+  uint64_t content[] = {
+      previous, blis_block_chain_at(chain, k + (offset != 0)), offset};
+  return blis_hash64(content, sizeof content, 0) | BLIS_BLOCK_PRIVATE |
+         BLIS_BLOCK_OFF_CHAIN;
+}
+
+uint32_t blis_block_pool_count_cached(const blis_block_pool *pool,
+                                      const blis_block_chain *chain) {
+  uint32_t count = 0;
+  while (count < chain->prompt_blocks &&
+         blis__block_pool_has(pool, blis_block_chain_at(chain, count))) {
+    count++;
+  }
+  return count;
+}
+
+blis_status blis_block_pool_match(const blis_block_pool *pool,
+                                  const blis_block_chain *chain,
+                                  blis_block_list *found) {
+  found->count = 0;
+  for (uint32_t k = 0; k < chain->prompt_blocks; k++) {
+    uint64_t index;
+    if (!blis_map_get(&pool->table, blis_block_chain_at(chain, k), &index)) {
+      break;
+    }
+    BLIS_TRY(blis_array_push(&pool->alloc, found, (uint32_t)index));
+  }
+  return BLIS_OK;
+}
+
+/* How many tokens the last block of holder still takes. */
+static int64_t spare_tokens(const blis_block_pool *pool,
+                            const blis_block_list *holder) {
+  if (holder->count == 0) {
+    return 0;
+  }
+  uint32_t last = holder->items[holder->count - 1];
+  return pool->block_size_tokens - pool->blocks[last].tokens;
+}
+
+int64_t blis__block_pool_new_blocks(const blis_block_pool *pool,
+                                    const blis_block_list *holder,
+                                    int64_t tokens) {
+  int64_t rest = tokens - spare_tokens(pool, holder);
+  if (rest <= 0) {
+    return 0;
+  }
+  return (rest - 1) / pool->block_size_tokens + 1;
+}
+
+int64_t blis__block_pool_count_idle(const blis_block_pool *pool,
+                                    const blis_block_list *blocks) {
+  int64_t idle = 0;
+  for (size_t i = 0; i < blocks->count; i++) {
+    idle += pool->blocks[blocks->items[i]].references == 0;
+  }
+  return idle;
+}
+
+blis_status blis__block_pool_reserve(blis_block_pool *pool,
+                                     blis_block_list *holder, int64_t blocks) {
+  size_t more = (size_t)blocks;
+  BLIS_TRY(blis_array_reserve(&pool->alloc, holder, holder->count + more));
+  /* Appending may fill and name one block that is not new. */
+  return blis_map_reserve(&pool->table,
+                          blis_map_count(&pool->table) + more + 1);
+}
+
+void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder,
+                            const uint32_t *blocks, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    block *claimed = &pool->blocks[blocks[i]];
+    if (claimed->references == 0) {
+      remove_free(pool, blocks[i]);
+    }
+    claimed->references++;
+    holder->items[holder->count++] = blocks[i];
+  }
+  pool->references += (int64_t)count;
+  pool->hits += (int64_t)count;
+}
+
+/* The next free block, empty and nameless. */
+static uint32_t take_free(blis_block_pool *pool) {
+  uint32_t index = pool->free_head;
+  block *taken = &pool->blocks[index];
+  remove_free(pool, index);
+  if (taken->id != BLIS_BLOCK_NONE) {
+    /* Even when the entry leads to another block of the same identity. */
+    blis_map_remove(&pool->table, taken->id);
+    taken->id = BLIS_BLOCK_NONE;
+  }
+  taken->tokens = 0;
+  return index;
+}
+
+/* Room in the table has been reserved. */
+static void register_block(blis_block_pool *pool, uint32_t index,
+                           blis_block_id id) {
+  pool->blocks[index].id = id;
+  blis_status status = blis_map_put(&pool->table, id, index);
+  BLIS_ASSERT(status == BLIS_OK);
+}
+
+static void name_last(blis_block_pool *pool, const blis_block_list *holder,
+                      const blis_block_chain *chain, int64_t start_tokens) {
+  size_t last = holder->count - 1;
+  blis_block_id previous = last == 0
+                               ? BLIS_BLOCK_NONE
+                               : pool->blocks[holder->items[last - 1]].id;
+  register_block(pool, holder->items[last],
+                 blis__block_identity(previous, chain, start_tokens,
+                                      pool->block_size_tokens));
+}
+
+/* There are enough free blocks, and room in holder and in the table. */
+static void store(blis_block_pool *pool, blis_block_list *holder,
+                  const blis_block_span *span) {
+  bool is_prompt = span->start_tokens < span->prompt_tokens;
+  int64_t at = span->start_tokens;
+  while (at < span->end_tokens) {
+    bool is_new = spare_tokens(pool, holder) == 0;
+    if (is_new) {
+      uint32_t index = take_free(pool);
+      pool->blocks[index].references = 1;
+      pool->references++;
+      pool->misses++;
+      holder->items[holder->count++] = index;
+    }
+    block *last = &pool->blocks[holder->items[holder->count - 1]];
+    int64_t room = pool->block_size_tokens - last->tokens;
+    int64_t rest = span->end_tokens - at;
+    int64_t taken = rest < room ? rest : room;
+    last->tokens += (uint32_t)taken;
+    at += taken;
+    /* Output names a block it completes, but not one it fills at once: with
+       a block size of 1 output is never findable. */
+    if (taken == room && (is_prompt || !is_new)) {
+      name_last(pool, holder, span->chain, at - pool->block_size_tokens);
+    }
+  }
+}
+
+blis_status blis_block_pool_allocate(blis_block_pool *pool,
+                                     blis_block_list *holder,
+                                     const blis_block_span *span,
+                                     const blis_block_list *cached,
+                                     bool *is_done) {
+  static const blis_block_list none;
+  const blis_block_list *offered = cached != NULL ? cached : &none;
+  int64_t tokens = span->end_tokens - span->start_tokens;
+  int64_t new_blocks = blis__block_pool_new_blocks(pool, holder, tokens);
+  *is_done = new_blocks + blis__block_pool_count_idle(pool, offered) <=
+             pool->free_count;
+  if (!*is_done || tokens == 0) {
+    return BLIS_OK;
+  }
+  bool claims = holder->count == 0;
+  BLIS_TRY(blis__block_pool_reserve(
+      pool, holder, new_blocks + (claims ? (int64_t)offered->count : 0)));
+  if (claims) {
+    blis__block_pool_claim(pool, holder, offered->items, offered->count);
+  }
+  store(pool, holder, span);
+  return BLIS_OK;
+}
+
+void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder) {
+  for (size_t i = holder->count; i-- > 0;) {
+    uint32_t index = holder->items[i];
+    if (--pool->blocks[index].references == 0) {
+      append_free(pool, index);
+    }
+  }
+  pool->references -= (int64_t)holder->count;
+  holder->count = 0;
+}
+
+blis_block_id blis__block_pool_identity_of(const blis_block_pool *pool,
+                                           uint32_t block_index) {
+  return pool->blocks[block_index].id;
+}
+
+bool blis__block_pool_has(const blis_block_pool *pool, blis_block_id id) {
+  uint64_t index;
+  return blis_map_get(&pool->table, id, &index);
+}
+
+blis_status blis__block_pool_restore(blis_block_pool *pool, blis_block_id id) {
+  BLIS_TRY(
+      blis_map_reserve(&pool->table, blis_map_count(&pool->table) + 1));
+  uint32_t index = take_free(pool);
+  pool->blocks[index].tokens = pool->block_size_tokens;
+  register_block(pool, index, id);
+  append_free(pool, index);
+  return BLIS_OK;
+}
+
+void blis_block_pool_get_stats(const blis_block_pool *pool,
+                               blis_block_pool_stats *stats) {
+  *stats = (blis_block_pool_stats){
+      .blocks = pool->block_count,
+      .free_blocks = pool->free_count,
+      .references = pool->references,
+      .hits = pool->hits,
+      .misses = pool->misses,
+  };
+}
+
+static bool check_free_list(const blis_block_pool *pool) {
+  uint32_t count = 0;
+  uint32_t before = NO_BLOCK;
+  for (uint32_t i = pool->free_head; i != NO_BLOCK;
+       i = pool->blocks[i].after) {
+    const block *b = &pool->blocks[i];
+    if (b->references != 0 || b->before != before ||
+        count == pool->block_count) {
+      return false;
+    }
+    before = i;
+    count++;
+  }
+  return before == pool->free_tail && count == pool->free_count;
+}
+
+bool blis_block_pool_check(const blis_block_pool *pool) {
+  uint32_t idle = 0;
+  size_t registered = 0;
+  int64_t references = 0;
+  for (uint32_t i = 0; i < pool->block_count; i++) {
+    const block *b = &pool->blocks[i];
+    uint64_t index;
+    if (b->tokens > pool->block_size_tokens ||
+        (b->id != BLIS_BLOCK_NONE && b->tokens < pool->block_size_tokens)) {
+      return false;
+    }
+    idle += b->references == 0;
+    references += b->references;
+    registered += b->id != BLIS_BLOCK_NONE &&
+                  blis_map_get(&pool->table, b->id, &index) && index == i;
+  }
+  return idle == pool->free_count && references == pool->references &&
+         registered == blis_map_count(&pool->table) &&
+         blis_map_check(&pool->table) && check_free_list(pool);
+}

@@ -1,0 +1,151 @@
+/*
+ * block_pool.h - the KV blocks of one engine: who holds them, which are free,
+ * and which prefix can be found again.
+ *
+ * Follows the single-tier cache of BLIS (Go, inference-sim f90a1e3a), which
+ * follows the block pool of vLLM v1: a full block keeps its identity when it
+ * is freed, until the block is needed for something else; free blocks are
+ * reused from the head of a list, freed ones go to its tail, the deepest
+ * block of a request first.
+ *
+ * Main invariant: free blocks + referenced blocks = all blocks, and every
+ * entry of the prefix table leads to a full block with that identity. Two
+ * blocks may have the same identity; the table knows the one registered last,
+ * and forgets it when either of them is reused.
+ *
+ * Every operation is O(1) a block. Nothing is allocated per operation once
+ * the lists of the holders and the table have grown.
+ */
+#ifndef BLIS_KV_BLOCK_POOL_H
+#define BLIS_KV_BLOCK_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/block_chain.h"
+#include "base/error.h"
+
+/* Numbers of blocks, 0 .. blocks - 1. Zero it first; free it with
+   blis_array_deinit and the allocator of the pool. */
+typedef BLIS_ARRAY(uint32_t) blis_block_list;
+
+/*
+ * What to store: tokens [start, end) of a request. Tokens before
+ * prompt_tokens are its prompt, later ones its output. The span lies wholly
+ * in the prompt (and may be empty) or is a single output token.
+ */
+typedef struct blis_block_span {
+  const blis_block_chain *chain;
+  int64_t prompt_tokens;
+  int64_t start_tokens;
+  int64_t end_tokens;
+} blis_block_span;
+
+typedef struct blis_block_pool_stats {
+  int64_t blocks;
+  int64_t free_blocks; /* not referenced, whether findable or not */
+  int64_t references;  /* sum of the lengths of all holders' lists */
+  int64_t hits;        /* found blocks that were claimed */
+  int64_t misses;      /* blocks taken for new content, output included */
+} blis_block_pool_stats;
+
+typedef struct blis_block_pool blis_block_pool;
+
+/*
+ * blocks and block_size_tokens are >= 1 and < 2^32 - 1; BLIS_ERR_INVALID says
+ * which one is not. Copies *alloc. The caller owns *pool.
+ */
+BLIS_MUSTUSE blis_status blis_block_pool_new(const blis_alloc *alloc,
+                                             int64_t blocks,
+                                             int64_t block_size_tokens,
+                                             blis_block_pool **pool,
+                                             blis_error *error);
+
+/* NULL is allowed. Holders' lists are freed by their owners. */
+void blis_block_pool_free(blis_block_pool *pool);
+
+/* Number of leading full blocks of the prompt that can be found. Pure. */
+uint32_t blis_block_pool_count_cached(const blis_block_pool *pool,
+                                      const blis_block_chain *chain);
+
+/* The same blocks themselves, in *found. BLIS_OK or BLIS_ERR_NOMEM. Pure. */
+BLIS_MUSTUSE blis_status blis_block_pool_match(const blis_block_pool *pool,
+                                               const blis_block_chain *chain,
+                                               blis_block_list *found);
+
+/*
+ * Stores *span for holder (a request's list, empty at first). A holder that
+ * has no blocks yet first claims those of *cached (may be NULL), as returned
+ * by match; span then starts behind them. An empty span claims nothing.
+ *
+ * *is_done is false, and nothing is changed, when the free blocks do not
+ * suffice for the new ones and the claimed ones. BLIS_ERR_NOMEM changes
+ * nothing either.
+ */
+BLIS_MUSTUSE blis_status blis_block_pool_allocate(
+    blis_block_pool *pool, blis_block_list *holder, const blis_block_span *span,
+    const blis_block_list *cached, bool *is_done);
+
+/* Gives back all blocks of holder, the last one first, and empties its list. */
+void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder);
+
+void blis_block_pool_get_stats(const blis_block_pool *pool,
+                               blis_block_pool_stats *stats);
+
+/* Walks everything; true when all invariants hold. */
+bool blis_block_pool_check(const blis_block_pool *pool);
+
+/*
+ * The identity of the full block with tokens [start, start + block size) that
+ * follows the block called previous (BLIS_BLOCK_NONE for none or a nameless
+ * one). It is the chain's own where the block continues the chain. Elsewhere,
+ * as for the output of a request whose fully cached prompt holds no blocks, it
+ * is mixed from previous and content: equal whenever these are equal, marked
+ * BLIS_BLOCK_OFF_CHAIN, and never found by a match.
+ */
+blis_block_id blis__block_identity(blis_block_id previous,
+                                   const blis_block_chain *chain,
+                                   int64_t start_tokens,
+                                   int64_t block_size_tokens);
+
+/* The rest is for kv_cache.c, which puts a second tier behind the pool. */
+
+/* Identity of a block, BLIS_BLOCK_NONE unless it is full and registered. */
+blis_block_id blis__block_pool_identity_of(const blis_block_pool *pool,
+                                           uint32_t block);
+
+/* True when a match would find this identity. */
+bool blis__block_pool_has(const blis_block_pool *pool, blis_block_id id);
+
+/* How many blocks must be taken to store this many tokens for holder. */
+int64_t blis__block_pool_new_blocks(const blis_block_pool *pool,
+                                    const blis_block_list *holder,
+                                    int64_t tokens);
+
+/* How many of these blocks have no reference. */
+int64_t blis__block_pool_count_idle(const blis_block_pool *pool,
+                                    const blis_block_list *blocks);
+
+/*
+ * Makes sure that holder can take this many more blocks, and the table as
+ * many identities, without an allocation. BLIS_OK or BLIS_ERR_NOMEM.
+ */
+BLIS_MUSTUSE blis_status blis__block_pool_reserve(blis_block_pool *pool,
+                                                  blis_block_list *holder,
+                                                  int64_t blocks);
+
+/* holder, with room reserved, references these blocks; each is a hit. */
+void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder,
+                            const uint32_t *blocks, size_t count);
+
+/*
+ * The next free block gets the full content called id, is registered, and
+ * goes to the tail of the free list. There must be a free block.
+ * BLIS_ERR_NOMEM changes nothing.
+ */
+BLIS_MUSTUSE blis_status blis__block_pool_restore(blis_block_pool *pool,
+                                                  blis_block_id id);
+
+#endif

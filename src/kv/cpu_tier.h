@@ -1,0 +1,57 @@
+/*
+ * cpu_tier.h - which KV blocks have a copy in CPU memory: a set of block
+ * identities that forgets the least recently used one when it is full.
+ *
+ * Main invariant: the list from oldest to newest and the table hold the same
+ * identities, never more than the capacity. Every operation is O(1); memory
+ * grows with what is stored.
+ */
+#ifndef BLIS_KV_CPU_TIER_H
+#define BLIS_KV_CPU_TIER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/block_chain.h"
+#include "base/error.h"
+
+typedef struct blis_cpu_tier_stats {
+  int64_t blocks;    /* stored now */
+  int64_t saved;     /* ever stored */
+  int64_t evictions; /* forgotten to make room */
+} blis_cpu_tier_stats;
+
+typedef struct blis_cpu_tier blis_cpu_tier;
+
+/*
+ * capacity_blocks is >= 1 and < 2^32 - 1, or BLIS_ERR_INVALID. Copies *alloc.
+ * The caller owns *tier.
+ */
+BLIS_MUSTUSE blis_status blis_cpu_tier_new(const blis_alloc *alloc,
+                                           int64_t capacity_blocks,
+                                           blis_cpu_tier **tier,
+                                           blis_error *error);
+
+/* NULL is allowed. */
+void blis_cpu_tier_free(blis_cpu_tier *tier);
+
+bool blis_cpu_tier_has(const blis_cpu_tier *tier, blis_block_id id);
+
+/* Makes id the newest; false, and nothing happens, when it is not there. */
+bool blis_cpu_tier_touch(blis_cpu_tier *tier, blis_block_id id);
+
+/*
+ * Makes id the newest, storing it first when it is not there. BLIS_ERR_NOMEM
+ * changes nothing.
+ */
+BLIS_MUSTUSE blis_status blis_cpu_tier_save(blis_cpu_tier *tier,
+                                            blis_block_id id);
+
+void blis_cpu_tier_get_stats(const blis_cpu_tier *tier,
+                             blis_cpu_tier_stats *stats);
+
+/* Walks everything; true when all invariants hold. */
+bool blis_cpu_tier_check(const blis_cpu_tier *tier);
+
+#endif

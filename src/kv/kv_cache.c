@@ -1,0 +1,292 @@
+#include "kv/kv_cache.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "kv/cpu_tier.h"
+
+struct blis_kv_cache {
+  blis_alloc alloc;
+  blis_block_pool *pool;
+  blis_cpu_tier *tier; /* NULL without one */
+  int64_t block_size_tokens;
+  bool keeps_failed_claims;
+  int64_t transfer_us; /* of one block */
+  int64_t pending_transfer_us;
+  int64_t cpu_misses;
+  blis_block_list found; /* scratch: what a match after a reload gives */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+static blis_status check_tier(const blis_kv_cache_config *config,
+                              blis_error *error) {
+  if (config->cpu_blocks < 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "number of CPU tier blocks is %" PRId64
+                     ", allowed are 0 (no tier) or more",
+                     config->cpu_blocks);
+  }
+  if (config->cpu_blocks == 0) {
+    return BLIS_OK;
+  }
+  if (!(config->cpu_bandwidth_tokens_per_us > 0)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "CPU tier bandwidth is %g tokens per us, must be above 0",
+                     config->cpu_bandwidth_tokens_per_us);
+  }
+  if (config->cpu_base_latency_us < 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "CPU tier base latency is %" PRId64
+                     " us, allowed are 0 or more",
+                     config->cpu_base_latency_us);
+  }
+  return BLIS_OK;
+}
+
+/* So many that even a sum over many blocks stays within 64 bits. */
+#define TRANSFER_US_MAX INT64_C(1000000000000)
+
+static int64_t transfer_time(const blis_kv_cache_config *config) {
+  double us = ceil((double)config->block_size_tokens /
+                   config->cpu_bandwidth_tokens_per_us);
+  int64_t copy_us = us < (double)TRANSFER_US_MAX ? (int64_t)us
+                                                 : TRANSFER_US_MAX;
+  int64_t base_us = config->cpu_base_latency_us < TRANSFER_US_MAX
+                        ? config->cpu_base_latency_us
+                        : TRANSFER_US_MAX;
+  return base_us + copy_us;
+}
+
+blis_status blis_kv_cache_new(const blis_alloc *alloc,
+                              const blis_kv_cache_config *config,
+                              blis_kv_cache **cache, blis_error *error) {
+  BLIS_TRY(check_tier(config, error));
+  blis_kv_cache *c = blis_alloc_zeroed(alloc, 1, sizeof *c);
+  if (c == NULL) {
+    return blis_fail_nomem(error);
+  }
+  c->alloc = *alloc;
+  c->block_size_tokens = config->block_size_tokens;
+  c->keeps_failed_claims = config->keeps_failed_claims;
+  blis_status status = blis_block_pool_new(
+      alloc, config->blocks, config->block_size_tokens, &c->pool, error);
+  if (status == BLIS_OK && config->cpu_blocks > 0) {
+    c->transfer_us = transfer_time(config);
+    status = blis_cpu_tier_new(alloc, config->cpu_blocks, &c->tier, error);
+  }
+  if (status != BLIS_OK) {
+    blis_kv_cache_free(c);
+    return status;
+  }
+  *cache = c;
+  return BLIS_OK;
+}
+
+void blis_kv_cache_free(blis_kv_cache *cache) {
+  if (cache == NULL) {
+    return;
+  }
+  blis_alloc alloc = cache->alloc;
+  blis_array_deinit(&alloc, &cache->found);
+  blis_cpu_tier_free(cache->tier);
+  blis_block_pool_free(cache->pool);
+  blis_alloc_free(&alloc, cache, sizeof *cache);
+}
+
+uint32_t blis_kv_cache_count_cached(const blis_kv_cache *cache,
+                                    const blis_block_chain *chain) {
+  return blis_block_pool_count_cached(cache->pool, chain);
+}
+
+static blis_status or_nomem(blis_status status, blis_error *error) {
+  return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+}
+
+blis_status blis_kv_cache_match(const blis_kv_cache *cache,
+                                const blis_block_chain *chain,
+                                blis_block_list *found, blis_error *error) {
+  return or_nomem(blis_block_pool_match(cache->pool, chain, found), error);
+}
+
+/*
+ * Brings back, in order, the prompt blocks behind those that are found (or
+ * held) already, up to the first one that neither tier has. They become
+ * findable, not held.
+ */
+static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
+                          const blis_block_span *span,
+                          const blis_block_list *cached, int64_t *reloaded) {
+  const blis_block_list *done = cached;
+  if (done == NULL || holder->count > done->count) {
+    done = holder;
+  }
+  blis_block_id id = done->count == 0
+                         ? BLIS_BLOCK_NONE
+                         : blis__block_pool_identity_of(
+                               cache->pool, done->items[done->count - 1]);
+  blis_block_pool_stats stats;
+  blis_block_pool_get_stats(cache->pool, &stats);
+  *reloaded = 0;
+  for (size_t k = done->count; k < span->chain->prompt_blocks; k++) {
+    id = blis__block_identity(id, span->chain,
+                              (int64_t)k * cache->block_size_tokens,
+                              cache->block_size_tokens);
+    if (blis__block_pool_has(cache->pool, id)) {
+      continue;
+    }
+    if (!blis_cpu_tier_has(cache->tier, id) ||
+        *reloaded >= stats.free_blocks) {
+      break;
+    }
+    BLIS_TRY(blis__block_pool_restore(cache->pool, id));
+    blis_cpu_tier_touch(cache->tier, id);
+    cache->pending_transfer_us += cache->transfer_us;
+    ++*reloaded;
+  }
+  return BLIS_OK;
+}
+
+/* Blocks [first, end) of cache->found become holder's. */
+static blis_status claim(blis_kv_cache *cache, blis_block_list *holder,
+                         int64_t first, int64_t end, int64_t new_blocks) {
+  int64_t count = end > first ? end - first : 0;
+  BLIS_TRY(
+      blis__block_pool_reserve(cache->pool, holder, count + new_blocks));
+  if (count > 0) {
+    blis__block_pool_claim(cache->pool, holder, &cache->found.items[first],
+                           (size_t)count);
+  }
+  return BLIS_OK;
+}
+
+/* After a reload the found prefix may reach past the start of the span. */
+static blis_status allocate_found(blis_kv_cache *cache, blis_block_list *holder,
+                                  const blis_block_span *span,
+                                  const blis_block_list *cached,
+                                  bool *is_done) {
+  int64_t size = cache->block_size_tokens;
+  BLIS_TRY(blis_block_pool_match(cache->pool, span->chain, &cache->found));
+  int64_t found = (int64_t)cache->found.count;
+  int64_t first = holder->count > 0 ? ceil_div(span->start_tokens, size) : 0;
+  if (found * size <= span->start_tokens) {
+    return blis_block_pool_allocate(cache->pool, holder, span, cached,
+                                    is_done);
+  }
+  if (found * size >= span->end_tokens) {
+    int64_t end = ceil_div(span->end_tokens, size);
+    *is_done = true;
+    return claim(cache, holder, first, end < found ? end : found, 0);
+  }
+  blis_block_span rest = *span;
+  rest.start_tokens = found * size;
+  blis_block_list full = {0}; /* what holder is once it has claimed a block */
+  int64_t new_blocks = blis__block_pool_new_blocks(
+      cache->pool, found > first ? &full : holder,
+      rest.end_tokens - rest.start_tokens);
+  blis_block_pool_stats stats;
+  blis_block_pool_get_stats(cache->pool, &stats);
+  *is_done = new_blocks + blis__block_pool_count_idle(cache->pool,
+                                                      &cache->found) <=
+             stats.free_blocks;
+  if (!*is_done && !cache->keeps_failed_claims) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(claim(cache, holder, first, found, new_blocks));
+  return blis_block_pool_allocate(cache->pool, holder, &rest, &cache->found,
+                                  is_done);
+}
+
+static blis_status allocate(blis_kv_cache *cache, blis_block_list *holder,
+                            const blis_block_span *span,
+                            const blis_block_list *cached, bool *is_done) {
+  if (cache->tier == NULL) {
+    return blis_block_pool_allocate(cache->pool, holder, span, cached,
+                                    is_done);
+  }
+  int64_t reloaded;
+  BLIS_TRY(reload(cache, holder, span, cached, &reloaded));
+  if (reloaded > 0) {
+    return allocate_found(cache, holder, span, cached, is_done);
+  }
+  BLIS_TRY(blis_block_pool_allocate(cache->pool, holder, span, cached,
+                                    is_done));
+  cache->cpu_misses += !*is_done;
+  return BLIS_OK;
+}
+
+blis_status blis_kv_cache_allocate(blis_kv_cache *cache,
+                                   blis_block_list *holder,
+                                   const blis_block_span *span,
+                                   const blis_block_list *cached,
+                                   bool *is_done, blis_error *error) {
+  return or_nomem(allocate(cache, holder, span, cached, is_done), error);
+}
+
+void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder) {
+  blis_block_pool_release(cache->pool, holder);
+}
+
+blis_status blis_kv_cache_save(blis_kv_cache *cache,
+                               const blis_block_list *holder,
+                               blis_error *error) {
+  if (cache->tier == NULL) {
+    return BLIS_OK;
+  }
+  for (size_t i = 0; i < holder->count; i++) {
+    blis_block_id id =
+        blis__block_pool_identity_of(cache->pool, holder->items[i]);
+    if (id != BLIS_BLOCK_NONE) {
+      BLIS_TRY(or_nomem(blis_cpu_tier_save(cache->tier, id), error));
+    }
+  }
+  return BLIS_OK;
+}
+
+int64_t blis_kv_cache_take_transfer_us(blis_kv_cache *cache) {
+  int64_t us = cache->pending_transfer_us;
+  cache->pending_transfer_us = 0;
+  return us;
+}
+
+void blis_kv_cache_get_stats(const blis_kv_cache *cache,
+                             blis_kv_cache_stats *stats) {
+  blis_block_pool_stats pool;
+  blis_cpu_tier_stats tier = {0};
+  blis_block_pool_get_stats(cache->pool, &pool);
+  if (cache->tier != NULL) {
+    blis_cpu_tier_get_stats(cache->tier, &tier);
+  }
+  *stats = (blis_kv_cache_stats){
+      .blocks = pool.blocks,
+      .free_blocks = pool.free_blocks,
+      .references = pool.references,
+      .hits = pool.hits,
+      .misses = pool.misses,
+      .cpu_blocks = tier.blocks,
+      .cpu_misses = cache->cpu_misses,
+      .cpu_saved = tier.saved,
+      .cpu_evictions = tier.evictions,
+  };
+}
+
+static double ratio(int64_t part, int64_t whole) {
+  return whole == 0 ? 0.0 : (double)part / (double)whole;
+}
+
+double blis_kv_cache_hit_rate(int64_t hits, int64_t misses,
+                              int64_t cpu_misses) {
+  return ratio(hits, hits + misses + cpu_misses);
+}
+
+double blis_kv_cache_thrashing_rate(int64_t cpu_evictions,
+                                    int64_t cpu_saved) {
+  return ratio(cpu_evictions, cpu_saved);
+}
+
+bool blis_kv_cache_check(const blis_kv_cache *cache) {
+  return blis_block_pool_check(cache->pool) &&
+         (cache->tier == NULL || blis_cpu_tier_check(cache->tier));
+}

@@ -1,0 +1,107 @@
+/*
+ * kv_cache.h - the KV cache of one engine: a pool of GPU blocks and, where
+ * configured, copies in CPU memory behind it.
+ *
+ * Follows BLIS (Go, inference-sim f90a1e3a). With a CPU tier every full block
+ * of a running request is saved in every step; an allocation first reloads the
+ * prompt blocks which the pool has lost and the tier still has, at a price in
+ * transfer time that is added to the step.
+ *
+ * Stands alone: match, allocate and release need no engine. Costs are those
+ * of block_pool.h and cpu_tier.h, O(1) a block.
+ */
+#ifndef BLIS_KV_KV_CACHE_H
+#define BLIS_KV_KV_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/block_chain.h"
+#include "base/error.h"
+#include "kv/block_pool.h"
+
+typedef struct blis_kv_cache_config {
+  int64_t blocks;            /* >= 1 */
+  int64_t block_size_tokens; /* >= 1 */
+  int64_t cpu_blocks;        /* 0 = no CPU tier */
+  /* A reloaded block costs base + ceil(block size / bandwidth). */
+  double cpu_bandwidth_tokens_per_us; /* > 0 with a tier */
+  int64_t cpu_base_latency_us;        /* >= 0 */
+  /*
+   * As BLIS (Go) does: a request keeps reloaded blocks when the allocation
+   * they were claimed for fails, even though it goes on waiting.
+   */
+  bool keeps_failed_claims;
+} blis_kv_cache_config;
+
+typedef struct blis_kv_cache_stats {
+  int64_t blocks;
+  int64_t free_blocks; /* not referenced, whether findable or not */
+  int64_t references;  /* sum of the lengths of all holders' lists */
+  int64_t hits;        /* found blocks that were claimed */
+  int64_t misses;      /* blocks taken for new content, output included */
+  int64_t cpu_blocks;  /* stored in the CPU tier now */
+  int64_t cpu_misses;  /* allocations that failed with nothing to reload */
+  int64_t cpu_saved;
+  int64_t cpu_evictions;
+} blis_kv_cache_stats;
+
+typedef struct blis_kv_cache blis_kv_cache;
+
+/*
+ * BLIS_ERR_INVALID names the field, its value and what is allowed. Copies
+ * *alloc and *config. The caller owns *cache.
+ */
+BLIS_MUSTUSE blis_status blis_kv_cache_new(const blis_alloc *alloc,
+                                           const blis_kv_cache_config *config,
+                                           blis_kv_cache **cache,
+                                           blis_error *error);
+
+/* NULL is allowed. Holders' lists are freed by their owners. */
+void blis_kv_cache_free(blis_kv_cache *cache);
+
+/* Number of leading full blocks of the prompt that can be found. Pure. */
+uint32_t blis_kv_cache_count_cached(const blis_kv_cache *cache,
+                                    const blis_block_chain *chain);
+
+/* The same blocks themselves, in *found, for an allocation. Pure. */
+BLIS_MUSTUSE blis_status blis_kv_cache_match(const blis_kv_cache *cache,
+                                             const blis_block_chain *chain,
+                                             blis_block_list *found,
+                                             blis_error *error);
+
+/*
+ * Stores *span for holder, as blis_block_pool_allocate, after reloading what
+ * the CPU tier can give. *is_done is false when the free blocks do not
+ * suffice; holder is then unchanged, unless keeps_failed_claims.
+ */
+BLIS_MUSTUSE blis_status blis_kv_cache_allocate(
+    blis_kv_cache *cache, blis_block_list *holder, const blis_block_span *span,
+    const blis_block_list *cached, bool *is_done, blis_error *error);
+
+/* Gives back all blocks of holder, the last one first, and empties its list. */
+void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder);
+
+/* Copies every full block of holder to the CPU tier, if there is one. */
+BLIS_MUSTUSE blis_status blis_kv_cache_save(blis_kv_cache *cache,
+                                            const blis_block_list *holder,
+                                            blis_error *error);
+
+/* Time of the reloads since the last call. */
+int64_t blis_kv_cache_take_transfer_us(blis_kv_cache *cache);
+
+void blis_kv_cache_get_stats(const blis_kv_cache *cache,
+                             blis_kv_cache_stats *stats);
+
+/* Claimed blocks over claimed and new ones and CPU misses; 0 if none. */
+double blis_kv_cache_hit_rate(int64_t hits, int64_t misses,
+                              int64_t cpu_misses);
+
+/* Evictions over saves of the CPU tier; 0 if none. */
+double blis_kv_cache_thrashing_rate(int64_t cpu_evictions, int64_t cpu_saved);
+
+/* Walks everything; true when all invariants hold. */
+bool blis_kv_cache_check(const blis_kv_cache *cache);
+
+#endif
