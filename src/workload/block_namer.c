@@ -1,0 +1,345 @@
+#include "workload/block_namer.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/invariant.h"
+#include "base/map.h"
+
+/*
+ * What a run is known by: tokens [offset, offset + length) of a stream, right
+ * behind parent. parent is the block before, or one of the nodes below.
+ *
+ * A run of whole blocks has the block size as its length and stands for as
+ * many blocks as its first user had there; a longer one goes on in another run
+ * behind the last block. Whoever comes to the same tokens comes by the same
+ * runs, for a run never changes.
+ */
+typedef struct run_key {
+  uint64_t parent;
+  uint64_t stream;
+  uint32_t offset_tokens;
+  uint32_t length_tokens;
+} run_key;
+
+typedef struct run {
+  run_key key;
+  uint64_t first; /* identity of its first block */
+  uint32_t count; /* blocks */
+  uint32_t next;  /* the next run whose key has the same hash, + 1; 0 = none */
+} run;
+
+/*
+ * Parents that are not blocks: the root of all chains of a block size, the
+ * first tokens of a block (its identity is not yet complete), and the root of
+ * the table of whole chains. Blocks stay below all of them.
+ */
+#define ROOT ((uint64_t)1 << 62)
+#define UNFINISHED ((uint64_t)1 << 61)
+#define WHOLE_CHAIN ((uint64_t)1 << 60)
+
+/*
+ * Every array of identities has its class in front: the power of two that is
+ * its capacity, or NOT_POOLED for a chain that is shared by pointer.
+ */
+enum { CLASSES = 33, NOT_POOLED = CLASSES };
+
+struct blis_block_namer {
+  blis_alloc alloc;
+  blis_map heads; /* hash of a key -> index of its newest run, + 1 */
+  BLIS_ARRAY(run) runs;
+  BLIS_ARRAY(const blis_block_id *) whole_chains;
+  blis_arena arena;                    /* all arrays of identities */
+  blis_block_id *free_arrays[CLASSES]; /* linked through their items[0] */
+  uint64_t shared_count;
+  uint64_t unfinished_count;
+  uint64_t private_count;
+};
+
+blis_block_namer *blis_block_namer_new(const blis_alloc *alloc) {
+  blis_block_namer *namer = blis_alloc_new(alloc, sizeof *namer);
+  if (namer != NULL) {
+    *namer = (blis_block_namer){.alloc = *alloc};
+    blis_map_init(&namer->heads, alloc);
+    blis_arena_init(&namer->arena, alloc);
+  }
+  return namer;
+}
+
+void blis_block_namer_free(blis_block_namer *namer) {
+  if (namer == NULL) {
+    return;
+  }
+  blis_alloc alloc = namer->alloc;
+  blis_map_deinit(&namer->heads);
+  blis_array_deinit(&alloc, &namer->runs);
+  blis_array_deinit(&alloc, &namer->whole_chains);
+  blis_arena_deinit(&namer->arena);
+  blis_alloc_free(&alloc, namer, sizeof *namer);
+}
+
+uint64_t blis_block_namer_shared_count(const blis_block_namer *namer) {
+  return namer->shared_count;
+}
+
+/* Arrays of identities. */
+
+static blis_block_id *new_array(blis_block_namer *namer, size_t capacity,
+                                blis_block_id class) {
+  blis_block_id *array =
+      blis_arena_new(&namer->arena, (capacity + 1) * sizeof *array);
+  if (array == NULL) {
+    return NULL;
+  }
+  array[0] = class;
+  return array + 1;
+}
+
+static blis_block_id *take_array(blis_block_namer *namer, uint32_t count) {
+  unsigned class = 0;
+  while (((uint64_t)1 << class) < count) {
+    class ++;
+  }
+  blis_block_id *array = namer->free_arrays[class];
+  if (array == NULL) {
+    return new_array(namer, (size_t)1 << class, class);
+  }
+  memcpy(&namer->free_arrays[class], array, sizeof array);
+  return array;
+}
+
+static void give_back_array(blis_block_namer *namer, blis_block_id *array) {
+  blis_block_id class = array[-1];
+  if (class != NOT_POOLED) {
+    memcpy(array, &namer->free_arrays[class], sizeof array);
+    namer->free_arrays[class] = array;
+  }
+}
+
+/* Runs. */
+
+static bool is_same_key(const run_key *a, const run_key *b) {
+  return a->parent == b->parent && a->stream == b->stream &&
+         a->offset_tokens == b->offset_tokens &&
+         a->length_tokens == b->length_tokens;
+}
+
+/*
+ * The run of a key; a new one, without blocks, when there is none. The result
+ * is valid until the next call. NULL = out of memory.
+ */
+static run *intern_run(blis_block_namer *namer, const run_key *key) {
+  BLIS_ASSERT(namer->runs.count < UINT32_MAX);
+  if (blis_array_reserve(&namer->alloc, &namer->runs, namer->runs.count + 1) !=
+      BLIS_OK) {
+    return NULL;
+  }
+  uint64_t *head;
+  if (blis_map_add(&namer->heads, blis_hash64(key, sizeof *key, 0), 0, &head,
+                   NULL) != BLIS_OK) {
+    return NULL;
+  }
+  for (uint64_t i = *head; i != 0; i = namer->runs.items[i - 1].next) {
+    if (is_same_key(&namer->runs.items[i - 1].key, key)) {
+      return &namer->runs.items[i - 1];
+    }
+  }
+  run *added = &namer->runs.items[namer->runs.count++];
+  *added = (run){.key = *key, .next = (uint32_t)*head};
+  *head = namer->runs.count;
+  return added;
+}
+
+/* Where a walk over the content of a prompt has come to. */
+typedef struct walker {
+  uint64_t parent;
+  uint32_t block_size;
+  uint32_t filled_tokens; /* of the unfinished block */
+  blis_block_id *shared;
+  uint32_t named; /* blocks */
+  uint32_t wanted;
+} walker;
+
+/* Names the whole blocks at the start of a piece, at least one of them. */
+static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
+                                     const run_key *key, uint64_t blocks,
+                                     uint32_t *taken) {
+  run *found = intern_run(namer, key);
+  if (found == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  if (blocks > walk->wanted - walk->named) {
+    blocks = walk->wanted - walk->named;
+  }
+  if (found->count == 0) {
+    found->first = namer->shared_count + 1;
+    found->count = (uint32_t)blocks;
+    namer->shared_count += blocks;
+  }
+  uint32_t count = found->count < blocks ? found->count : (uint32_t)blocks;
+  for (uint32_t i = 0; i < count; i++) {
+    walk->shared[walk->named + i] = found->first + i;
+  }
+  walk->named += count;
+  walk->parent = found->first + count - 1;
+  *taken = count * walk->block_size;
+  return BLIS_OK;
+}
+
+/* Adds a piece that does not fill a block alone to the unfinished one. */
+static blis_status fill_block(blis_block_namer *namer, walker *walk,
+                              const run_key *key) {
+  run *found = intern_run(namer, key);
+  if (found == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  walk->filled_tokens += key->length_tokens;
+  bool is_full = walk->filled_tokens == walk->block_size;
+  if (found->count == 0) {
+    found->count = 1;
+    found->first = is_full ? ++namer->shared_count
+                           : UNFINISHED | ++namer->unfinished_count;
+  }
+  walk->parent = found->first;
+  if (is_full) {
+    walk->filled_tokens = 0;
+    walk->shared[walk->named++] = found->first;
+  }
+  return BLIS_OK;
+}
+
+static blis_status walk_piece(blis_block_namer *namer, walker *walk,
+                              uint64_t stream, uint32_t offset_tokens,
+                              uint64_t length_tokens) {
+  while (length_tokens > 0 && walk->named < walk->wanted) {
+    run_key key = {walk->parent, stream, offset_tokens, walk->block_size};
+    uint32_t taken;
+    if (walk->filled_tokens == 0 && length_tokens >= walk->block_size) {
+      BLIS_TRY(name_whole_blocks(namer, walk, &key,
+                                 length_tokens / walk->block_size, &taken));
+    } else {
+      uint32_t room = walk->block_size - walk->filled_tokens;
+      taken = length_tokens < room ? (uint32_t)length_tokens : room;
+      key.length_tokens = taken;
+      BLIS_TRY(fill_block(namer, walk, &key));
+    }
+    offset_tokens += taken;
+    length_tokens -= taken;
+  }
+  return BLIS_OK;
+}
+
+/*
+ * Segments that go on where the one before ended make one piece, so that equal
+ * tokens are always cut into equal pieces.
+ */
+static blis_status name_shared(blis_block_namer *namer,
+                               const blis_request *request, uint32_t block_size,
+                               blis_block_id *shared, uint32_t wanted) {
+  walker walk = {.parent = ROOT | block_size,
+                 .block_size = block_size,
+                 .shared = shared,
+                 .wanted = wanted};
+  uint64_t stream = 0;
+  uint32_t offset_tokens = 0;
+  uint64_t length_tokens = 0;
+  for (uint32_t i = 0; i < request->segment_count; i++) {
+    const blis_segment *segment = &request->segments[i];
+    if (segment->length_tokens == 0) {
+      continue;
+    }
+    if (segment->stream != stream ||
+        segment->offset_tokens != offset_tokens + length_tokens) {
+      BLIS_TRY(walk_piece(namer, &walk, stream, offset_tokens, length_tokens));
+      stream = segment->stream;
+      offset_tokens = segment->offset_tokens;
+      length_tokens = 0;
+    }
+    length_tokens += segment->length_tokens;
+  }
+  BLIS_TRY(walk_piece(namer, &walk, stream, offset_tokens, length_tokens));
+  BLIS_ASSERT(walk.named == wanted);
+  return BLIS_OK;
+}
+
+/* Chains. */
+
+/* True when the shared part is the prefix of a group and nothing else. */
+static bool is_group_prefix(const blis_request *request) {
+  return request->prefix_group != 0 && request->segment_count == 1 &&
+         request->segments[0].offset_tokens == 0;
+}
+
+/* The one chain of all requests with this prefix. */
+static const blis_block_id *group_chain(blis_block_namer *namer,
+                                        const blis_request *request,
+                                        uint32_t block_size, uint32_t wanted) {
+  run_key key = {WHOLE_CHAIN | block_size, request->segments[0].stream, 0,
+                 request->segments[0].length_tokens};
+  const run *known = intern_run(namer, &key);
+  if (known == NULL) {
+    return NULL;
+  }
+  if (known->count != 0) {
+    return namer->whole_chains.items[known->first];
+  }
+  size_t entry = (size_t)(known - namer->runs.items);
+  size_t index = namer->whole_chains.count;
+  blis_block_id *shared = new_array(namer, wanted, NOT_POOLED);
+  if (shared == NULL ||
+      name_shared(namer, request, block_size, shared, wanted) != BLIS_OK ||
+      blis_array_push(&namer->alloc, &namer->whole_chains, shared) != BLIS_OK) {
+    return NULL;
+  }
+  namer->runs.items[entry].first = index;
+  namer->runs.items[entry].count = 1;
+  return shared;
+}
+
+static const blis_block_id *own_chain(blis_block_namer *namer,
+                                      const blis_request *request,
+                                      uint32_t block_size, uint32_t wanted) {
+  blis_block_id *shared = take_array(namer, wanted);
+  if (shared != NULL &&
+      name_shared(namer, request, block_size, shared, wanted) != BLIS_OK) {
+    give_back_array(namer, shared);
+    return NULL;
+  }
+  return shared;
+}
+
+blis_status blis_block_namer_chain(blis_block_namer *namer,
+                                   const blis_request *request,
+                                   uint32_t block_size, blis_block_chain *chain,
+                                   blis_error *error) {
+  BLIS_DCHECK(block_size > 0);
+  BLIS_DCHECK(request->shared_tokens <= request->prompt_tokens);
+  const blis_block_id *shared = NULL;
+  uint32_t shared_count = request->shared_tokens / block_size;
+  if (shared_count > 0) {
+    shared = is_group_prefix(request)
+                 ? group_chain(namer, request, block_size, shared_count)
+                 : own_chain(namer, request, block_size, shared_count);
+    if (shared == NULL) {
+      return blis_fail_nomem(error);
+    }
+  }
+  uint64_t tokens = (uint64_t)request->prompt_tokens + request->output_tokens;
+  chain->shared = shared;
+  chain->shared_count = shared_count;
+  chain->prompt_blocks = request->prompt_tokens / block_size;
+  chain->private_base = BLIS_BLOCK_PRIVATE | namer->private_count;
+  namer->private_count += tokens / block_size + 2;
+  return BLIS_OK;
+}
+
+void blis_block_namer_release(blis_block_namer *namer,
+                              blis_block_chain *chain) {
+  if (chain->shared != NULL) {
+    /* Every array that a chain borrows lies in this namer's arena. */
+    give_back_array(namer, (blis_block_id *)chain->shared);
+  }
+  *chain = (blis_block_chain){0};
+}

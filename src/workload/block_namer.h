@@ -1,0 +1,59 @@
+/*
+ * block_namer.h - gives the KV blocks of requests their identities.
+ *
+ * Two blocks get equal identities exactly when they have the same size and
+ * hold equal tokens after equal tokens (base/block_chain.h). Tokens are never
+ * looked at: a prompt is a list of segments, and a token is its (stream,
+ * position).
+ *
+ * Shared blocks, which lie wholly inside a request's segments, are named by
+ * interning (identity of the block before, content); the names are 1, 2, 3,
+ * ... in the order of first sight, so a block is new exactly when its identity
+ * is higher than all before. Keys are compared whole, never by hash alone: two
+ * different blocks cannot get the same name. Blocks with a token of the
+ * request's own are counted up from a counter of the run and cost nothing.
+ *
+ * One namer serves one run. A request without segments costs a few ns, one
+ * with nothing but the prefix of its group one lookup (its chain is built once
+ * and then shared by pointer), any other one lookup per stretch of content that
+ * was first seen together, whatever the number of blocks, and 8 bytes per
+ * shared block, taken from a pool.
+ */
+#ifndef BLIS_WORKLOAD_BLOCK_NAMER_H
+#define BLIS_WORKLOAD_BLOCK_NAMER_H
+
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/block_chain.h"
+#include "base/error.h"
+#include "workload/request.h"
+
+typedef struct blis_block_namer blis_block_namer;
+
+/* The caller owns the namer. Copies *alloc. NULL = out of memory. */
+blis_block_namer *blis_block_namer_new(const blis_alloc *alloc);
+
+/* Ends every chain that is not yet released, too. NULL is allowed. */
+void blis_block_namer_free(blis_block_namer *namer);
+
+/*
+ * The chain of a request's blocks of block_size tokens, block_size > 0. Private
+ * identities are set aside for the blocks of prompt and output and two more.
+ * The caller gives the chain back with blis_block_namer_release. Asking again
+ * for the same request gives equal shared and other private identities.
+ * BLIS_ERR_NOMEM leaves *chain alone and every name given so far as it is.
+ */
+BLIS_MUSTUSE blis_status blis_block_namer_chain(blis_block_namer *namer,
+                                                const blis_request *request,
+                                                uint32_t block_size,
+                                                blis_block_chain *chain,
+                                                blis_error *error);
+
+/* Ends the use of a chain of this namer and makes it an empty chain. */
+void blis_block_namer_release(blis_block_namer *namer, blis_block_chain *chain);
+
+/* How many shared identities were given out: the highest of them. */
+uint64_t blis_block_namer_shared_count(const blis_block_namer *namer);
+
+#endif
