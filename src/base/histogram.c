@@ -1,0 +1,273 @@
+#include "base/histogram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/invariant.h"
+
+enum {
+  NEAR_LIMIT = 1 << 20,
+  CHUNK_VALUES = 512,
+  UNSORTED_MIN = 64 /* fewer unsorted far values are not worth sorting */
+};
+
+typedef struct blis__histogram_chunk {
+  uint64_t *counts; /* CHUNK_VALUES of them, or NULL while all are 0 */
+  uint64_t total;
+} chunk;
+
+typedef struct blis__histogram_far {
+  int64_t value;
+  uint64_t count;
+} far_value;
+
+void blis_histogram_init(blis_histogram *histogram, const blis_alloc *alloc) {
+  *histogram = (blis_histogram){.alloc = *alloc};
+}
+
+void blis_histogram_deinit(blis_histogram *histogram) {
+  blis_alloc alloc = histogram->alloc;
+  for (size_t i = 0; i < histogram->near.count; i++) {
+    blis_alloc_free(&alloc, histogram->near.items[i].counts,
+                    CHUNK_VALUES * sizeof(uint64_t));
+  }
+  blis_array_deinit(&alloc, &histogram->near);
+  blis_array_deinit(&alloc, &histogram->far);
+  blis_histogram_init(histogram, &alloc);
+}
+
+void blis_histogram_clear(blis_histogram *histogram) {
+  blis_histogram_deinit(histogram);
+}
+
+/* Makes the counts of chunk i. */
+static blis_status need_chunk(blis_histogram *histogram, size_t i) {
+  BLIS_TRY(blis_array_reserve(&histogram->alloc, &histogram->near, i + 1));
+  while (histogram->near.count <= i) {
+    histogram->near.items[histogram->near.count++] = (chunk){0};
+  }
+  chunk *needed = &histogram->near.items[i];
+  if (needed->counts == NULL) {
+    needed->counts =
+        blis_alloc_zeroed(&histogram->alloc, CHUNK_VALUES, sizeof(uint64_t));
+  }
+  return needed->counts != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
+}
+
+static void add_near(blis_histogram *histogram, int64_t value, uint64_t count) {
+  chunk *changed = &histogram->near.items[value / CHUNK_VALUES];
+  changed->counts[value % CHUNK_VALUES] += count;
+  changed->total += count;
+}
+
+static int compare_far(const void *a, const void *b) {
+  int64_t left = ((const far_value *)a)->value;
+  int64_t right = ((const far_value *)b)->value;
+  return (left > right) - (left < right);
+}
+
+/* Sorts all far values and joins equal ones. */
+static void sort_far(blis_histogram *histogram) {
+  if (histogram->far_sorted == histogram->far.count) {
+    return;
+  }
+  far_value *items = histogram->far.items;
+  qsort(items, histogram->far.count, sizeof *items, compare_far);
+  size_t kept = 0;
+  for (size_t i = 1; i < histogram->far.count; i++) {
+    if (items[i].value == items[kept].value) {
+      items[kept].count += items[i].count;
+    } else {
+      items[++kept] = items[i];
+    }
+  }
+  histogram->far.count = kept + 1;
+  histogram->far_sorted = kept + 1;
+}
+
+/*
+ * Adds to the unsorted end; there is room. Sorting when the end has become as
+ * long as the rest keeps the cost of a value at O(log n) on average.
+ */
+static void add_far(blis_histogram *histogram, int64_t value, uint64_t count) {
+  size_t last = histogram->far.count;
+  if (last > 0 && histogram->far.items[last - 1].value == value) {
+    histogram->far.items[last - 1].count += count;
+    return;
+  }
+  histogram->far.items[last] = (far_value){value, count};
+  histogram->far.count++;
+  size_t unsorted = histogram->far.count - histogram->far_sorted;
+  if (unsorted >= UNSORTED_MIN && unsorted >= histogram->far_sorted) {
+    sort_far(histogram);
+  }
+}
+
+/* True when samples of a number and a sum can be added. */
+static bool has_room(const blis_histogram *histogram, uint64_t total,
+                     uint64_t sum) {
+  return total <= UINT64_MAX - histogram->total &&
+         sum <= UINT64_MAX - histogram->sum;
+}
+
+static void count_samples(blis_histogram *histogram, uint64_t total,
+                          uint64_t sum, int64_t min, int64_t max) {
+  if (histogram->total == 0 || min < histogram->min) {
+    histogram->min = min;
+  }
+  if (histogram->total == 0 || max > histogram->max) {
+    histogram->max = max;
+  }
+  histogram->total += total;
+  histogram->sum += sum;
+}
+
+blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
+                               uint64_t count) {
+  if (value < 0) {
+    return BLIS_ERR_INVALID;
+  }
+  if (count == 0) {
+    return BLIS_OK;
+  }
+  uint64_t factor = (uint64_t)value;
+  if (factor > UINT64_MAX / count ||
+      !has_room(histogram, count, factor * count)) {
+    return BLIS_ERR_INVALID;
+  }
+  if (value < NEAR_LIMIT) {
+    BLIS_TRY(need_chunk(histogram, (size_t)value / CHUNK_VALUES));
+    add_near(histogram, value, count);
+  } else {
+    BLIS_TRY(blis_array_reserve(&histogram->alloc, &histogram->far,
+                                histogram->far.count + 1));
+    add_far(histogram, value, count);
+  }
+  count_samples(histogram, count, factor * count, value, value);
+  return BLIS_OK;
+}
+
+static void merge_chunk(chunk *into, const chunk *from) {
+  for (size_t i = 0; i < CHUNK_VALUES; i++) {
+    into->counts[i] += from->counts[i];
+  }
+  into->total += from->total;
+}
+
+blis_status blis_histogram_merge(blis_histogram *histogram,
+                                 const blis_histogram *other) {
+  BLIS_DCHECK(other != histogram);
+  if (other->total == 0) {
+    return BLIS_OK;
+  }
+  if (!has_room(histogram, other->total, other->sum)) {
+    return BLIS_ERR_INVALID;
+  }
+  for (size_t i = 0; i < other->near.count; i++) {
+    if (other->near.items[i].counts != NULL) {
+      BLIS_TRY(need_chunk(histogram, i));
+    }
+  }
+  BLIS_TRY(blis_array_reserve(&histogram->alloc, &histogram->far,
+                              histogram->far.count + other->far.count));
+  for (size_t i = 0; i < other->near.count; i++) {
+    if (other->near.items[i].counts != NULL) {
+      merge_chunk(&histogram->near.items[i], &other->near.items[i]);
+    }
+  }
+  for (size_t i = 0; i < other->far.count; i++) {
+    add_far(histogram, other->far.items[i].value, other->far.items[i].count);
+  }
+  count_samples(histogram, other->total, other->sum, other->min, other->max);
+  return BLIS_OK;
+}
+
+uint64_t blis_histogram_total(const blis_histogram *histogram) {
+  return histogram->total;
+}
+
+uint64_t blis_histogram_sum(const blis_histogram *histogram) {
+  return histogram->sum;
+}
+
+int64_t blis_histogram_min(const blis_histogram *histogram) {
+  return histogram->min;
+}
+
+int64_t blis_histogram_max(const blis_histogram *histogram) {
+  return histogram->max;
+}
+
+int64_t blis_histogram_at_rank(blis_histogram *histogram, uint64_t rank) {
+  BLIS_ASSERT(rank < histogram->total);
+  for (size_t c = 0; c < histogram->near.count; c++) {
+    const chunk *searched = &histogram->near.items[c];
+    if (rank < searched->total) {
+      size_t i = 0;
+      for (; rank >= searched->counts[i]; i++) {
+        rank -= searched->counts[i];
+      }
+      return (int64_t)(c * CHUNK_VALUES + i);
+    }
+    rank -= searched->total;
+  }
+  sort_far(histogram);
+  const far_value *found = histogram->far.items;
+  for (; rank >= found->count; found++) {
+    rank -= found->count;
+  }
+  return found->value;
+}
+
+/* The first near value from start on that occurred, or NEAR_LIMIT. */
+static int64_t next_near(const blis_histogram *histogram, int64_t start) {
+  size_t c = (size_t)start / CHUNK_VALUES;
+  size_t i = (size_t)start % CHUNK_VALUES;
+  for (; c < histogram->near.count; c++, i = 0) {
+    const chunk *searched = &histogram->near.items[c];
+    for (; searched->total > 0 && i < CHUNK_VALUES; i++) {
+      if (searched->counts[i] > 0) {
+        return (int64_t)(c * CHUNK_VALUES + i);
+      }
+    }
+  }
+  return NEAR_LIMIT;
+}
+
+/* The index of the first far value from start on, in the sorted list. */
+static size_t next_far(const blis_histogram *histogram, int64_t start) {
+  size_t low = 0;
+  size_t high = histogram->far.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (histogram->far.items[middle].value < start) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+bool blis_histogram_next(blis_histogram *histogram, int64_t *value,
+                         uint64_t *count) {
+  if (*value == INT64_MAX) {
+    return false;
+  }
+  int64_t start = *value + 1;
+  int64_t found = start < NEAR_LIMIT ? next_near(histogram, start) : NEAR_LIMIT;
+  if (found < NEAR_LIMIT) {
+    *value = found;
+    *count = histogram->near.items[found / CHUNK_VALUES]
+                 .counts[found % CHUNK_VALUES];
+    return true;
+  }
+  sort_far(histogram);
+  size_t i = next_far(histogram, start);
+  if (i == histogram->far.count) {
+    return false;
+  }
+  *value = histogram->far.items[i].value;
+  *count = histogram->far.items[i].count;
+  return true;
+}

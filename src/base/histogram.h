@@ -1,0 +1,79 @@
+/*
+ * histogram.h - how often each whole number of microseconds occurred, exactly.
+ *
+ * Counts of values below 2^20 us (1.05 s) lie in arrays that are made as
+ * values come near them; longer ones lie in a sorted list with a short
+ * unsorted end. Nothing is rounded, so sums and ranks are those of the full
+ * list of samples, and they do not depend on the order in which samples came.
+ * Adding is O(1) below 2^20 us and O(log n) on average above; memory depends
+ * on the number of distinct values, not of samples.
+ */
+#ifndef BLIS_BASE_HISTOGRAM_H
+#define BLIS_BASE_HISTOGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+
+struct blis__histogram_chunk;
+struct blis__histogram_far;
+
+/* The members are private. */
+typedef struct blis_histogram {
+  blis_alloc alloc;
+  BLIS_ARRAY(struct blis__histogram_chunk) near; /* by value / chunk size */
+  BLIS_ARRAY(struct blis__histogram_far) far;
+  size_t far_sorted; /* the first ones: ascending, all different */
+  uint64_t total;
+  uint64_t sum;
+  int64_t min;
+  int64_t max;
+} blis_histogram;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis_histogram_init(blis_histogram *histogram, const blis_alloc *alloc);
+
+void blis_histogram_deinit(blis_histogram *histogram);
+
+/* Forgets every sample and gives the memory back. */
+void blis_histogram_clear(blis_histogram *histogram);
+
+/*
+ * Adds count samples of value. BLIS_ERR_INVALID when value is negative or the
+ * sum of all samples would pass 2^64 - 1; any failure changes nothing.
+ */
+BLIS_MUSTUSE blis_status blis_histogram_add(blis_histogram *histogram,
+                                            int64_t value, uint64_t count);
+
+/* Adds all samples of another histogram; fails as add does. */
+BLIS_MUSTUSE blis_status blis_histogram_merge(blis_histogram *histogram,
+                                              const blis_histogram *other);
+
+/* The number of samples. */
+uint64_t blis_histogram_total(const blis_histogram *histogram);
+
+/* The sum of all samples. */
+uint64_t blis_histogram_sum(const blis_histogram *histogram);
+
+/* The least and the greatest sample; 0 when there is none. */
+int64_t blis_histogram_min(const blis_histogram *histogram);
+int64_t blis_histogram_max(const blis_histogram *histogram);
+
+/*
+ * The sample at a place of the ascending list of all samples, counted from 0;
+ * rank < total. Not const: it may sort.
+ */
+int64_t blis_histogram_at_rank(blis_histogram *histogram, uint64_t rank);
+
+/*
+ * Steps through the distinct values in ascending order: gives the first one
+ * after *value and its count; false when there is none. Start with -1.
+ */
+bool blis_histogram_next(blis_histogram *histogram, int64_t *value,
+                         uint64_t *count);
+
+#endif
