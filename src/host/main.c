@@ -1,23 +1,257 @@
+/*
+ * main.c - the program: `blis FILE.lua`, `blis COMMAND`, and lua's own options.
+ *
+ * Everything happens inside one protected call, so an error of any kind, out
+ * of memory included, becomes a message and an exit status.
+ */
+#include <errno.h>
+#include <jansson.h>
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <yaml.h>
 
-#include "lua/lua_core.h"
+#include "host/command.h"
+#include "host/modules.h"
+#include "host/options.h"
+#include "host/repl.h"
+#include "host/report.h"
+#include "host/signals.h"
+
+typedef struct host {
+  int argc;
+  char **argv;
+  host_options options;
+  int status; /* what the program exits with unless an error is raised */
+} host;
+
+static void print_version(void) {
+  unsigned xxhash = XXH_versionNumber();
+  printf("blis %s (%s, xxHash %u.%u.%u, libyaml %s, jansson %s)\n",
+         BLIS_VERSION, LUA_RELEASE, xxhash / 10000, xxhash / 100 % 100,
+         xxhash % 100, yaml_get_version_string(), jansson_version_str());
+}
+
+/* arg[0] is the script; what stands before it has negative indices. */
+static void set_arg(lua_State *L, const host *h) {
+  int script = h->options.script < h->argc ? h->options.script : 0;
+  lua_createtable(L, h->argc - script, script + 1);
+  for (int i = 0; i < h->argc; i++) {
+    lua_pushstring(L, h->argv[i]);
+    lua_rawseti(L, -2, i - script);
+  }
+  lua_setglobal(L, "arg");
+}
+
+/* Pushes the arguments behind the script; returns how many. */
+static int push_script_arguments(lua_State *L, const host *h) {
+  if (h->options.script == h->argc) {
+    return 0;
+  }
+  int count = h->argc - h->options.script - 1;
+  luaL_checkstack(L, count, "too many arguments to the script");
+  for (int i = 1; i <= count; i++) {
+    lua_pushstring(L, h->argv[h->options.script + i]);
+  }
+  return count;
+}
+
+/*
+ * math.random starts from the clock in Lua 5.4; a script that uses it should
+ * nevertheless print the same in every run.
+ */
+static void fix_random_seed(lua_State *L) {
+  lua_getglobal(L, "math");
+  lua_getfield(L, -1, "randomseed");
+  lua_pushinteger(L, 0);
+  lua_call(L, 1, 0);
+  lua_pop(L, 1);
+}
+
+static void open_state(lua_State *L, const host *h) {
+  luaL_checkversion(L);
+  if (h->options.ignore_environment) {
+    lua_pushboolean(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV"); /* for package.path */
+  }
+  luaL_openlibs(L);
+  if (h->options.warnings) {
+    lua_warning(L, "@on", 0);
+  }
+  fix_random_seed(L);
+  host_modules_open(L, h->options.scripts_folder);
+  set_arg(L, h);
+}
+
+/* Calls what luaL_load... has pushed, or raises why it could not be loaded. */
+static void run_loaded(lua_State *L, int load_status) {
+  if (load_status != LUA_OK) {
+    host_raise(L, "load", "%s", lua_tostring(L, -1));
+  }
+  lua_call(L, 0, 0);
+}
+
+static void run_text(lua_State *L, const char *text, const char *chunk_name) {
+  run_loaded(L, luaL_loadbuffer(L, text, strlen(text), chunk_name));
+}
+
+static void run_lua_init(lua_State *L) {
+  const char *name = "=LUA_INIT_5_4";
+  const char *text = getenv(name + 1);
+  if (text == NULL) {
+    name = "=LUA_INIT";
+    text = getenv(name + 1);
+  }
+  if (text == NULL) {
+    return;
+  }
+  if (text[0] == '@') {
+    run_loaded(L, luaL_loadfile(L, text + 1));
+  } else {
+    run_text(L, text, name);
+  }
+}
+
+/* -l MODULE, or -l NAME=MODULE: the global NAME becomes require(MODULE). */
+static void require_as_global(lua_State *L, const char *text) {
+  const char *equals = strchr(text, '=');
+  const char *module = equals != NULL ? equals + 1 : text;
+  size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
+  const char *name = lua_pushlstring(L, text, length);
+  lua_getglobal(L, "require");
+  lua_pushstring(L, module);
+  lua_call(L, 1, 1);
+  lua_setglobal(L, name);
+  lua_pop(L, 1);
+}
+
+static void run_statements(lua_State *L, const host *h) {
+  int cursor = 1;
+  host_statement statement;
+  while (host_options_next(h->argv, &h->options, &cursor, &statement)) {
+    if (statement.option == 'l') {
+      require_as_global(L, statement.text);
+    } else {
+      run_text(L, statement.text, "=(command line)");
+    }
+  }
+}
+
+static void run_file(lua_State *L, const host *h, const char *path) {
+  if (luaL_loadfile(L, path) != LUA_OK) {
+    host_raise(L, "load", "%s", lua_tostring(L, -1));
+  }
+  lua_call(L, push_script_arguments(L, h), 0);
+}
+
+static void run_script(lua_State *L, host *h) {
+  const char *name = h->argv[h->options.script];
+  struct stat information;
+  if (strcmp(name, "-") == 0 &&
+      strcmp(h->argv[h->options.script - 1], "--") != 0) {
+    run_file(L, h, NULL);
+  } else if (stat(name, &information) == 0 && !S_ISDIR(information.st_mode)) {
+    run_file(L, h, name);
+  } else {
+    h->status = host_command_run(L, h->options.scripts_folder, name,
+                                 h->argv + h->options.script + 1,
+                                 h->argc - h->options.script - 1);
+  }
+}
+
+static void print_help(lua_State *L, const host *h) {
+  fputs("blis: a deterministic, scriptable simulator of LLM inference clusters\n"
+        "\n"
+        "  blis [OPTIONS] FILE.lua [ARGUMENTS]   run a script ('-': from stdin)\n"
+        "  blis [OPTIONS] COMMAND [ARGUMENTS]    run a command\n"
+        "\n"
+        "Options:\n"
+        "  -e STATEMENT   run a Lua statement\n"
+        "  -l MODULE      require a module into a global of its name\n"
+        "  -i             a prompt, after the script if there is one\n"
+        "  -v             print the version, then go on\n"
+        "  -E             ignore environment variables such as LUA_INIT\n"
+        "  -W             turn warnings on\n"
+        "  --             end of the options\n"
+        "  --scripts DIR  take the Lua half of blis from DIR (DIR/blis/init.lua)\n"
+        "  --version      print the versions of blis and its libraries\n"
+        "  --help         print this\n"
+        "\n"
+        "Commands ('blis COMMAND --help' tells more):\n",
+        stdout);
+  host_command_print_list(L, h->options.scripts_folder);
+}
+
+static int protected_main(lua_State *L) {
+  host *h = lua_touserdata(L, 1);
+  const host_options *options = &h->options;
+  bool has_script = options->script < h->argc;
+  bool has_nothing = !has_script && !options->has_statements &&
+                     !options->interactive && !options->announce;
+  open_state(L, h);
+  if (options->show_help || (has_nothing && isatty(STDIN_FILENO))) {
+    print_help(L, h);
+    return 0;
+  }
+  if (options->announce) {
+    print_version();
+  }
+  if (!options->ignore_environment) {
+    run_lua_init(L);
+  }
+  run_statements(L, h);
+  if (has_script) {
+    run_script(L, h);
+  } else if (has_nothing) {
+    run_file(L, h, NULL);
+  }
+  if (options->interactive) {
+    host_repl_run(L);
+  }
+  return 0;
+}
+
+/* A full disk must not look like success. */
+static int flush_output(int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) {
+    return status;
+  }
+  fprintf(stderr, "blis: cannot write to standard output: %s\n",
+          strerror(errno));
+  return status == EXIT_SUCCESS ? EXIT_FAILURE : status;
+}
 
 int main(int argc, char **argv) {
+  host h = {.argc = argc, .argv = argv};
+  if (!host_options_read(argc, argv, &h.options)) {
+    fprintf(stderr, "blis: %s; 'blis --help' lists the options\n",
+            h.options.problem);
+    return HOST_EXIT_USAGE;
+  }
+  if (h.options.show_version) {
+    print_version();
+    return flush_output(EXIT_SUCCESS);
+  }
   lua_State *L = luaL_newstate();
   if (L == NULL) {
     fputs("blis: out of memory\n", stderr);
     return EXIT_FAILURE;
   }
-  luaL_openlibs(L);
-  luaL_requiref(L, "blis.core", luaopen_blis_core, 0);
-  lua_settop(L, 0);
-  int failed = argc > 1 && luaL_dofile(L, argv[1]);
-  if (failed) {
-    fprintf(stderr, "blis: %s\n", lua_tostring(L, -1));
+  host_signals_watch(L);
+  lua_pushcfunction(L, host_handle_error);
+  lua_pushcfunction(L, protected_main);
+  lua_pushlightuserdata(L, &h);
+  int status = EXIT_SUCCESS;
+  if (lua_pcall(L, 1, 0, 1) != LUA_OK) {
+    status = host_print_error(L);
+  } else {
+    status = host_signals_interrupted() ? HOST_EXIT_INTERRUPTED : h.status;
   }
   lua_close(L);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return flush_output(status);
 }

@@ -1,0 +1,5 @@
+std = "lua54"
+max_line_length = 100
+exclude_files = { "build*/" }
+files["spec"] = { std = "+busted" }
+files["library"] = { ignore = { "211", "212", "241" } }

@@ -1,0 +1,26 @@
+/*
+ * command.h - `blis COMMAND ...`: commands are Lua modules blis.cmd.NAME.
+ *
+ * Such a module is a table { summary = "one line", run = function(args) }, or
+ * just the function. args is the array of what follows the name; the result
+ * becomes the exit status: an integer as it is, false 1, anything else 0. An
+ * error that is a table with a message is printed without a traceback, since
+ * it speaks to the user; with code = "usage" the status is 2.
+ */
+#ifndef BLIS_HOST_COMMAND_H
+#define BLIS_HOST_COMMAND_H
+
+#include <lua.h>
+
+/*
+ * Runs the command with count arguments and returns the exit status. folder is
+ * that of host_modules_open. Raises a usage error when there is no such
+ * command, naming the nearest one.
+ */
+int host_command_run(lua_State *L, const char *folder, const char *name,
+                     char **arguments, int count);
+
+/* Prints one line per command: its name and summary. */
+void host_command_print_list(lua_State *L, const char *folder);
+
+#endif

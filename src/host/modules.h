@@ -1,0 +1,26 @@
+/*
+ * modules.h - where `require` finds the Lua half of blis.
+ *
+ * The files below lua/ are compiled into the program. With --scripts DIR they
+ * are read from DIR instead, never mixed with the compiled ones.
+ */
+#ifndef BLIS_HOST_MODULES_H
+#define BLIS_HOST_MODULES_H
+
+#include <lua.h>
+
+/*
+ * Makes blis.core and the Lua half known to `require`, right after
+ * package.preload, and puts the installed folder in front of package.path.
+ * folder is NULL for the compiled-in files, and is borrowed while L lives.
+ * Raises a usage error when folder does not hold the Lua half.
+ */
+void host_modules_open(lua_State *L, const char *folder);
+
+/*
+ * Pushes an array of the names of the modules blis.cmd.*, without the
+ * "blis.cmd.", sorted.
+ */
+void host_modules_push_commands(lua_State *L, const char *folder);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * options.h - what stands on the command line before the script.
+ *
+ * The short options are those of lua, so that fingers work. Reading happens
+ * before there is a Lua state and allocates nothing; the strings are argv's.
+ */
+#ifndef BLIS_HOST_OPTIONS_H
+#define BLIS_HOST_OPTIONS_H
+
+#include <stdbool.h>
+
+typedef struct host_options {
+  bool show_help;
+  bool show_version; /* print it and end */
+  bool announce;     /* print the version, then go on (-v, -i) */
+  bool interactive;
+  bool ignore_environment;
+  bool warnings;
+  bool has_statements;        /* there is at least one -e or -l */
+  const char *scripts_folder; /* NULL: the embedded Lua files */
+  int script;                 /* index of script or command; argc: none */
+  char problem[160];          /* why reading failed */
+} host_options;
+
+/* False, with problem filled, for a command line that makes no sense. */
+bool host_options_read(int argc, char **argv, host_options *options);
+
+/* One -e STAT or -l MODULE. */
+typedef struct host_statement {
+  char option; /* 'e' or 'l' */
+  const char *text;
+} host_statement;
+
+/*
+ * Steps through the -e and -l of a command line that was read without problem,
+ * in their order. *cursor starts at 1. False at the end.
+ */
+bool host_options_next(char **argv, const host_options *options, int *cursor,
+                       host_statement *statement);
+
+#endif

@@ -1,0 +1,115 @@
+#include "host/report.h"
+
+#include <lauxlib.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/signals.h"
+
+/* Its address is the key in the registry under which the switch lies. */
+static const char expect_errors_key;
+
+/* Pushes error[name] of the table at index; never calls a metamethod. */
+static int push_raw_field(lua_State *L, int index, const char *name) {
+  index = lua_absindex(L, index);
+  lua_pushstring(L, name);
+  return lua_rawget(L, index);
+}
+
+static bool has_code(lua_State *L, int index, const char *code) {
+  push_raw_field(L, index, "code");
+  bool found = lua_type(L, -1) == LUA_TSTRING &&
+               strcmp(lua_tostring(L, -1), code) == 0;
+  lua_pop(L, 1);
+  return found;
+}
+
+static bool are_errors_expected(lua_State *L) {
+  bool is_on = lua_rawgetp(L, LUA_REGISTRYINDEX, &expect_errors_key) != LUA_TNIL;
+  lua_pop(L, 1);
+  return is_on;
+}
+
+void host_expect_errors(lua_State *L) {
+  lua_pushboolean(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &expect_errors_key);
+}
+
+/* True for error values that are shown without traceback. */
+static bool is_plain(lua_State *L, int index) {
+  if (!lua_istable(L, index)) {
+    return false;
+  }
+  bool is_silenced = push_raw_field(L, index, "traceback") == LUA_TBOOLEAN &&
+                     !lua_toboolean(L, -1);
+  bool has_message = push_raw_field(L, index, "message") == LUA_TSTRING;
+  lua_pop(L, 2);
+  return is_silenced || has_code(L, index, "usage") ||
+         (has_message && are_errors_expected(L));
+}
+
+/* Pushes the text of any error value. */
+static const char *push_error_text(lua_State *L, int index) {
+  index = lua_absindex(L, index);
+  if (lua_isstring(L, index)) {
+    lua_pushvalue(L, index);
+  } else if (luaL_callmeta(L, index, "__tostring") &&
+             lua_type(L, -1) == LUA_TSTRING) {
+    return lua_tostring(L, -1);
+  } else if (!lua_istable(L, index) ||
+             push_raw_field(L, index, "message") != LUA_TSTRING) {
+    lua_pushfstring(L, "(error object is a %s value)",
+                    luaL_typename(L, index));
+  }
+  return lua_tostring(L, -1);
+}
+
+int host_handle_error(lua_State *L) {
+  if (is_plain(L, 1)) {
+    return 1;
+  }
+  const char *text = push_error_text(L, 1);
+  if (!host_signals_interrupted()) {
+    luaL_traceback(L, L, text, 1);
+  }
+  return 1;
+}
+
+int host_print_error(lua_State *L) {
+  bool is_usage = lua_istable(L, -1) && has_code(L, -1, "usage");
+  /* The handler made a string of everything that could run a metamethod, but
+   * for plain tables, whose message is text. */
+  const char *text = "(error object without text)";
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    text = lua_tostring(L, -1);
+    lua_pushnil(L);
+  } else if (lua_istable(L, -1) &&
+             push_raw_field(L, -1, "message") == LUA_TSTRING) {
+    text = lua_tostring(L, -1);
+  }
+  fflush(stdout);
+  fprintf(stderr, "blis: %s\n", text);
+  lua_pop(L, 1);
+  if (host_signals_interrupted()) {
+    return HOST_EXIT_INTERRUPTED;
+  }
+  return is_usage ? HOST_EXIT_USAGE : EXIT_FAILURE;
+}
+
+int host_raise(lua_State *L, const char *code, const char *format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, code);
+  lua_setfield(L, -2, "code");
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, "message");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "traceback");
+  return lua_error(L);
+}

@@ -1,0 +1,39 @@
+/*
+ * report.h - how the program tells that something failed.
+ *
+ * Everything runs inside one lua_pcall with host_handle_error as its handler;
+ * what comes out of it goes to host_print_error.
+ */
+#ifndef BLIS_HOST_REPORT_H
+#define BLIS_HOST_REPORT_H
+
+#include <lua.h>
+
+/* Exit statuses beside EXIT_SUCCESS and EXIT_FAILURE. */
+enum { HOST_EXIT_USAGE = 2, HOST_EXIT_INTERRUPTED = 130 };
+
+/*
+ * A message handler. Error values become their text followed by a traceback,
+ * but for three kinds, which stay as they are and are shown without one:
+ * tables with code = "usage", tables with traceback = false, and any table
+ * that has a message while host_expect_errors is on.
+ */
+int host_handle_error(lua_State *L);
+
+/*
+ * From now on a table with a message is an answer to the user and not a fault
+ * in a script: commands report bad input by raising one.
+ */
+void host_expect_errors(lua_State *L);
+
+/*
+ * Prints the error value on top of the stack to stderr, behind "blis: ", and
+ * returns the exit status that belongs to it. Pops nothing.
+ */
+int host_print_error(lua_State *L);
+
+/* Raises an error that is printed alone; code is "usage" or another word. */
+int host_raise(lua_State *L, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
