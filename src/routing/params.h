@@ -52,9 +52,11 @@ typedef struct blis_params {
  */
 BLIS_MUSTUSE blis_status blis_params_check(const blis_params *params,
                                            const blis_param_spec *specs,
-                                           size_t spec_count,
-                                           const char *owner,
+                                           size_t spec_count, const char *owner,
                                            blis_error *error);
+
+/* The given parameter of that name; NULL when it is left at its default. */
+const blis_param *blis_params_find(const blis_params *params, const char *name);
 
 /* Value of a checked parameter, or its default. name must be in specs. */
 double blis_params_number(const blis_params *params,

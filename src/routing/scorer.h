@@ -28,7 +28,7 @@ typedef struct blis_scorer {
   const blis_scorer_ops *ops;
   void *state;
   blis_alloc alloc;
-  blis_signal_set needs; /* may grow during a run */
+  blis_signal_set needs; /* columns it reads; more by view->column */
   const char *name;      /* static, or owned by state */
 } blis_scorer;
 

@@ -13,8 +13,7 @@
 #define BLIS_SIGNAL_MAP(XX)                                                    \
   XX(QUEUE_DEPTH, "queue_depth", "requests", "waiting, not yet in a batch")    \
   XX(BATCH_SIZE, "batch_size", "requests", "in the running batch")             \
-  XX(PENDING, "pending", "requests",                                           \
-     "routed here, not yet in the wait queue")                                 \
+  XX(PENDING, "pending", "requests", "routed here, not yet in the wait queue") \
   XX(IN_FLIGHT, "in_flight", "requests", "routed here and not finished")       \
   XX(REQUESTS, "requests", "requests", "another name of in_flight")            \
   XX(EFFECTIVE_LOAD, "effective_load", "requests",                             \
@@ -45,6 +44,13 @@ typedef enum blis_signal {
 typedef uint32_t blis_signal_set;
 
 #define BLIS_SIGNAL_BIT(signal) ((blis_signal_set)1 << (signal))
+
+/*
+ * Signals that count what happened since the start at a cost per request: a
+ * policy that may ever read one declares it before its first decision.
+ */
+#define BLIS_SIGNALS_WITH_HISTORY                                              \
+  BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS)
 
 /* Static storage. */
 const char *blis_signal_name(blis_signal signal);

@@ -61,6 +61,14 @@ typedef struct blis_routing_view {
   const uint32_t *id_ranks;
   /* columns[signal][candidate]; NULL where no policy declared a need. */
   const double *columns[BLIS_SIGNAL_COUNT];
+  /*
+   * The same, for a signal that was not declared: from now on it is kept up
+   * like a declared one. NULL = out of memory, or a signal of
+   * BLIS_SIGNALS_WITH_HISTORY, which cannot be had later. The pointer is NULL
+   * in views made by hand.
+   */
+  const double *(*column)(void *column_ud, blis_signal signal);
+  void *column_ud;
 } blis_routing_view;
 
 #endif

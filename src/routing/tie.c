@@ -1,0 +1,76 @@
+#include "routing/tie.h"
+
+#include "base/invariant.h"
+
+void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
+                   const char *stream) {
+  tie->rule = rule;
+  tie->rotation = 0;
+  blis_random_init_named(&tie->random, master_seed, stream);
+}
+
+/* The n-th candidate, from 0, whose value is best; there must be one. */
+static size_t nth_tied(const double *values, double best, size_t n) {
+  size_t i = 0;
+  while (values[i] != best || n-- > 0) {
+    i++;
+  }
+  return i;
+}
+
+static size_t lowest_id_tied(const double *values, double best,
+                             const blis_routing_view *view) {
+  size_t lowest = view->count;
+  for (size_t i = 0; i < view->count; i++) {
+    if (values[i] == best &&
+        (lowest == view->count || view->id_ranks[i] < view->id_ranks[lowest])) {
+      lowest = i;
+    }
+  }
+  return lowest;
+}
+
+static size_t pick_tied(blis_tie *tie, const double *values, double best,
+                        const blis_routing_view *view) {
+  size_t tied = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    tied += values[i] == best;
+  }
+  BLIS_ASSERT(tied > 0); /* values hold no NaN */
+  if (tied == 1) {
+    return nth_tied(values, best, 0);
+  }
+  switch (tie->rule) {
+  case BLIS_TIE_RANDOM: {
+    int32_t n = blis_random_intn(&tie->random, (int32_t)tied);
+    return nth_tied(values, best, (size_t)n);
+  }
+  case BLIS_TIE_ROTATE:
+    return nth_tied(values, best, (size_t)(tie->rotation++ % tied));
+  case BLIS_TIE_LAST:
+    return nth_tied(values, best, tied - 1);
+  case BLIS_TIE_FIRST:
+    return nth_tied(values, best, 0);
+  case BLIS_TIE_LOWEST_ID:
+    break;
+  }
+  return lowest_id_tied(values, best, view);
+}
+
+size_t blis_tie_pick_max(blis_tie *tie, const double *values,
+                         const blis_routing_view *view) {
+  double best = values[0];
+  for (size_t i = 1; i < view->count; i++) {
+    best = values[i] > best ? values[i] : best;
+  }
+  return pick_tied(tie, values, best, view);
+}
+
+size_t blis_tie_pick_min(blis_tie *tie, const double *values,
+                         const blis_routing_view *view) {
+  double best = values[0];
+  for (size_t i = 1; i < view->count; i++) {
+    best = values[i] < best ? values[i] : best;
+  }
+  return pick_tied(tie, values, best, view);
+}
