@@ -20,11 +20,9 @@
 #include "base/block_chain.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "base/time.h"
 #include "instance/live_request.h"
 #include "latency/latency_model.h"
-
-/* "Never": later than every event. */
-#define BLIS_TIME_NEVER_US INT64_MAX
 
 typedef enum blis_scheduler_kind {
   BLIS_SCHEDULER_FCFS,

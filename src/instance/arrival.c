@@ -1,0 +1,52 @@
+#include "instance/arrival.h"
+
+static int64_t blocks_of(const blis_instance_config *config, int64_t tokens) {
+  int64_t size = config->block_size_tokens;
+  return tokens / size + (tokens % size != 0);
+}
+
+int64_t blis__needed_blocks(const blis_instance_config *config,
+                            const blis_live_request *request) {
+  int64_t prompt = request->prompt_tokens;
+  int64_t output = request->output_tokens;
+  if (prompt == 0) {
+    return blocks_of(config, output); /* its first token is stored twice */
+  }
+  /* The step that computes the last output token does not store it. */
+  return blocks_of(config, prompt + (output > 0 ? output - 1 : 0));
+}
+
+static bool exceeds_model(const blis_instance_config *config,
+                          const blis_live_request *request) {
+  int64_t limit = config->max_model_len_tokens;
+  int64_t budget = request->output_budget_tokens;
+  if (budget < 0) {
+    return true;
+  }
+  /* A budget of 0 stands for what the model length leaves. */
+  return limit > 0 && (request->prompt_tokens >= limit ||
+                       budget > limit - request->prompt_tokens);
+}
+
+static bool exceeds_cache(const blis_instance_config *config,
+                          const blis_live_request *request) {
+  if (blocks_of(config, request->prompt_tokens) > config->kv_blocks) {
+    return true;
+  }
+  /* A maximum model length keeps every request below the cache's size. */
+  return config->max_model_len_tokens == 0 &&
+         !config->reproduce_go_blis_defects &&
+         blis__needed_blocks(config, request) > config->kv_blocks;
+}
+
+blis__verdict blis__judge_arrival(const blis_instance_config *config,
+                                  const blis_live_request *request,
+                                  int64_t now_us) {
+  if (exceeds_model(config, request) || exceeds_cache(config, request)) {
+    return BLIS__VERDICT_UNSERVABLE;
+  }
+  if (request->deadline_us > 0 && request->deadline_us <= now_us) {
+    return BLIS__VERDICT_LATE;
+  }
+  return BLIS__VERDICT_SERVE;
+}

@@ -1,0 +1,209 @@
+/*
+ * Batch formation with chunked prefill and preemption by recomputation, as in
+ * the v1 scheduler of vLLM.
+ */
+#include <string.h>
+
+#include "base/invariant.h"
+#include "instance/stepwise.h"
+
+static int64_t min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+void blis__batch_remove(blis__stepwise *engine, size_t index) {
+  blis__sequence **items = engine->batch.items;
+  engine->batch.count--;
+  memmove(&items[index], &items[index + 1],
+          (engine->batch.count - index) * sizeof *items);
+}
+
+blis_block_span blis__span_of(const blis_live_request *request, int64_t start,
+                              int64_t count) {
+  return (blis_block_span){
+      .chain = &request->chain,
+      .prompt_tokens = request->prompt_tokens,
+      .start_tokens = start,
+      .end_tokens = start + count,
+  };
+}
+
+/* How much of the prompt behind its first done tokens to compute next. */
+static int64_t chunk_tokens(const blis__stepwise *engine,
+                            const blis_live_request *request, int64_t done) {
+  const blis_instance_config *config = engine->config;
+  int64_t threshold = config->long_prefill_threshold_tokens;
+  int64_t tokens = request->prompt_tokens - done;
+  if (threshold > 0) {
+    tokens = min(tokens, threshold);
+  }
+  tokens = min(tokens, engine->budget_tokens);
+  if (config->max_model_len_tokens > 0) {
+    int64_t left = config->max_model_len_tokens - 1 - done;
+    tokens = min(tokens, left > 0 ? left : 0);
+  }
+  return tokens;
+}
+
+/* How much a running request wants to compute. */
+static int64_t wanted_tokens(const blis__stepwise *engine,
+                             const blis_live_request *request) {
+  int64_t progress = request->progress_tokens;
+  int64_t limit = engine->config->max_model_len_tokens;
+  if (progress < request->prompt_tokens) {
+    return chunk_tokens(engine, request, progress);
+  }
+  bool is_at_limit = limit > 0 && progress >= limit - 1;
+  return request->output_tokens > 0 && !is_at_limit ? 1 : 0;
+}
+
+static void give_tokens(blis__stepwise *engine, blis_live_request *request,
+                        int64_t tokens) {
+  engine->budget_tokens -= tokens;
+  request->new_tokens = tokens;
+  request->computed_tokens += tokens;
+}
+
+/* Index of the request to preempt; there is at least one. */
+static size_t choose_victim(const blis__stepwise *engine) {
+  size_t victim = engine->batch.count - 1;
+  if (engine->config->preemption == BLIS_PREEMPTION_FCFS) {
+    return victim;
+  }
+  for (size_t i = victim; i-- > 0;) {
+    const blis_live_request *a = engine->batch.items[i]->place.request;
+    const blis_live_request *b = engine->batch.items[victim]->place.request;
+    if (a->priority > b->priority ||
+        (a->priority == b->priority && a->arrival_us > b->arrival_us)) {
+      victim = i;
+    }
+  }
+  return victim;
+}
+
+/* Back to the front of the queue, with nothing but its cached blocks. */
+static void preempt(blis__stepwise *engine, size_t index) {
+  blis__sequence *victim = engine->batch.items[index];
+  blis_live_request *request = victim->place.request;
+  blis__batch_remove(engine, index);
+  blis_kv_cache_release(engine->cache, &victim->blocks);
+  blis__wait_queue_push_front(&engine->waiting, &victim->place);
+  engine->budget_tokens += request->new_tokens;
+  engine->has_preempted = true;
+  engine->counts.preemptions++;
+  victim->itl_us.count = 0;
+  request->state = BLIS_REQUEST_QUEUED;
+  request->has_first_token = false;
+  request->progress_tokens = 0;
+  request->new_tokens = 0;
+  request->computed_tokens = 0;
+  request->itl_sum_us = 0;
+  request->itl_count = 0;
+}
+
+/*
+ * Gets blocks for the next tokens of the running request at *index,
+ * preempting others until there are enough. *index follows the request when
+ * one before it leaves the batch. *is_scheduled is false when the request had
+ * to be preempted itself.
+ */
+static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
+                                       int64_t tokens, bool *is_scheduled,
+                                       blis_error *error) {
+  blis__sequence *sequence = engine->batch.items[*index];
+  blis_live_request *request = sequence->place.request;
+  blis_block_span span =
+      blis__span_of(request, request->progress_tokens, tokens);
+  for (;;) {
+    BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
+                                    NULL, is_scheduled, error));
+    if (*is_scheduled) {
+      return BLIS_OK;
+    }
+    size_t victim = choose_victim(engine);
+    preempt(engine, victim);
+    if (victim == *index) {
+      return BLIS_OK;
+    }
+    if (victim < *index) {
+      --*index;
+    }
+  }
+}
+
+/* A request that has preempted itself ends this, too: the rest is skipped. */
+static blis_status schedule_running(blis__stepwise *engine,
+                                    blis_error *error) {
+  for (size_t i = 0; i < engine->batch.count && engine->budget_tokens > 0;
+       i++) {
+    blis_live_request *request = engine->batch.items[i]->place.request;
+    int64_t tokens = wanted_tokens(engine, request);
+    bool is_scheduled;
+    if (tokens == 0) {
+      continue;
+    }
+    BLIS_TRY(allocate_preempting(engine, &i, tokens, &is_scheduled, error));
+    if (!is_scheduled) {
+      return BLIS_OK;
+    }
+    give_tokens(engine, request, tokens);
+  }
+  return BLIS_OK;
+}
+
+/*
+ * Admits the request at the head of the queue, if it fits. A prompt that is
+ * found completely in the cache is admitted with no tokens and no blocks.
+ */
+static blis_status admit_head(blis__stepwise *engine, bool *is_admitted,
+                              blis_error *error) {
+  blis__sequence *sequence = blis__sequence_at(engine->waiting.head);
+  blis_live_request *request = sequence->place.request;
+  if (blis_array_reserve(&engine->alloc, &engine->batch,
+                         engine->batch.count + 1) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  BLIS_TRY(blis_kv_cache_match(engine->cache, &request->chain, &engine->found,
+                               error));
+  int64_t cached =
+      (int64_t)engine->found.count * engine->config->block_size_tokens;
+  int64_t tokens = chunk_tokens(engine, request, cached);
+  /* An empty prompt stores its first output token now, and again later. */
+  bool is_empty = request->prompt_tokens == 0 && request->output_tokens > 0;
+  blis_block_span span =
+      blis__span_of(request, cached, is_empty ? 1 : tokens);
+  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
+                                  &engine->found, is_admitted, error));
+  if (!*is_admitted) {
+    return BLIS_OK;
+  }
+  blis__wait_queue_remove(&engine->waiting, &sequence->place);
+  engine->batch.items[engine->batch.count++] = sequence;
+  request->state = BLIS_REQUEST_RUNNING;
+  request->scheduling_delay_us = engine->clock_us - request->arrival_us;
+  request->computed_tokens = cached;
+  give_tokens(engine, request, tokens);
+  return BLIS_OK;
+}
+
+/* Only the head is tried: a request that does not fit blocks the others. */
+static blis_status schedule_waiting(blis__stepwise *engine,
+                                    blis_error *error) {
+  bool is_admitted = true;
+  while (is_admitted && !engine->has_preempted &&
+         engine->waiting.head != NULL && engine->budget_tokens > 0 &&
+         (int64_t)engine->batch.count < engine->config->max_num_seqs) {
+    BLIS_TRY(admit_head(engine, &is_admitted, error));
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {
+  engine->budget_tokens = engine->config->max_batched_tokens;
+  engine->has_preempted = false;
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    engine->batch.items[i]->place.request->new_tokens = 0;
+  }
+  BLIS_TRY(schedule_running(engine, error));
+  return schedule_waiting(engine, error);
+}

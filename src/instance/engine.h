@@ -1,0 +1,60 @@
+/*
+ * engine.h - what stands behind a blis_instance: one of the engines.
+ *
+ * An engine is a set of functions and a state. instance.c checks the
+ * configuration, creates the engine that it asks for, and hands every call of
+ * instance.h on, so the contracts are the ones written there.
+ */
+#ifndef BLIS_INSTANCE_ENGINE_H
+#define BLIS_INSTANCE_ENGINE_H
+
+#include "instance/instance.h"
+
+/*
+ * Classes of the events of an instance, first to last among equal times. The
+ * numbers are those of BLIS (Go), where 2 loads an adapter and 4 marks that a
+ * request was scheduled.
+ */
+enum {
+  BLIS__EVENT_ARRIVAL = 0, /* a request was delivered */
+  BLIS__EVENT_QUEUED = 1,  /* it reaches the wait queue */
+  BLIS__EVENT_STEP = 3,
+  BLIS__EVENT_LEFT = 5, /* the last step of a request ends: moves the clock */
+  BLIS__EVENT_TIMEOUT = 6
+};
+
+typedef struct blis__engine_ops {
+  void (*free)(void *state);
+  blis_status (*inject)(void *state, blis_live_request *request,
+                        int64_t now_us, blis_error *error);
+  int64_t (*next_us)(const void *state);
+  blis_status (*run_next)(void *state, int64_t limit_us, bool *clock_moved,
+                          blis_error *error);
+  void (*get_stats)(const void *state, blis_instance_stats *stats);
+  uint32_t (*cached_blocks)(const void *state, const blis_block_chain *chain);
+  void (*close)(void *state);
+  bool (*check)(const void *state);
+} blis__engine_ops;
+
+typedef struct blis__engine {
+  const blis__engine_ops *ops;
+  void *state;
+} blis__engine;
+
+/*
+ * Fills *engine, which the caller owns. config has been checked; it is
+ * borrowed and stays where it is as long as the engine lives. Copies *alloc
+ * and *events.
+ */
+BLIS_MUSTUSE blis_status blis__stepwise_new(const blis_alloc *alloc,
+                                            const blis_instance_config *config,
+                                            const blis_instance_events *events,
+                                            blis__engine *engine,
+                                            blis_error *error);
+BLIS_MUSTUSE blis_status blis__fast_new(const blis_alloc *alloc,
+                                        const blis_instance_config *config,
+                                        const blis_instance_events *events,
+                                        blis__engine *engine,
+                                        blis_error *error);
+
+#endif

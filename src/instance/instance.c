@@ -1,0 +1,153 @@
+#include "instance/instance.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/invariant.h"
+#include "instance/engine.h"
+
+struct blis_instance {
+  blis_alloc alloc;
+  blis_instance_config config;
+  blis__engine engine;
+};
+
+typedef struct limit {
+  const char *field;
+  int64_t value;
+  int64_t min;
+  int64_t max;
+} limit;
+
+static blis_status check_limits(const blis_instance_config *config,
+                                blis_error *error) {
+  const int64_t max_blocks = UINT32_MAX - 1;
+  const limit limits[] = {
+      {"kv_blocks", config->kv_blocks, 1, max_blocks},
+      {"block_size_tokens", config->block_size_tokens, 1, max_blocks},
+      {"max_num_seqs", config->max_num_seqs, 1, INT64_MAX},
+      {"max_batched_tokens", config->max_batched_tokens, 1, INT64_MAX},
+      {"long_prefill_threshold_tokens", config->long_prefill_threshold_tokens,
+       0, INT64_MAX},
+      {"max_model_len_tokens", config->max_model_len_tokens, 0, INT64_MAX},
+      {"horizon_us", config->horizon_us, 0, INT64_MAX},
+      {"cpu_blocks", config->cpu_blocks, 0, max_blocks},
+  };
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    const limit *l = &limits[i];
+    if (l->value < l->min || l->value > l->max) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%s is %" PRId64 ", allowed are %" PRId64
+                       " to %" PRId64,
+                       l->field, l->value, l->min, l->max);
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status check_tier(const blis_instance_config *config,
+                              blis_error *error) {
+  if (config->cpu_blocks == 0) {
+    return BLIS_OK;
+  }
+  if (!(config->cpu_bandwidth_tokens_per_us > 0)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "cpu_bandwidth_tokens_per_us is %g, must be above 0",
+                     config->cpu_bandwidth_tokens_per_us);
+  }
+  if (config->cpu_base_latency_us < 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "cpu_base_latency_us is %" PRId64 ", must not be below 0",
+                     config->cpu_base_latency_us);
+  }
+  return BLIS_OK;
+}
+
+static blis_status check_config(const blis_instance_config *config,
+                                blis_error *error) {
+  BLIS_TRY(check_limits(config, error));
+  BLIS_TRY(check_tier(config, error));
+  int64_t size = config->block_size_tokens;
+  int64_t model = config->max_model_len_tokens;
+  int64_t model_blocks = model / size + (model % size != 0);
+  if (model_blocks > config->kv_blocks) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "max_model_len_tokens is %" PRId64 ", which needs %" PRId64
+                     " KV blocks; kv_blocks is only %" PRId64,
+                     model, model_blocks, config->kv_blocks);
+  }
+  if (config->scheduler == BLIS_SCHEDULER_SCRIPTED &&
+      config->goes_before == NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "a scripted scheduler needs goes_before");
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_instance_new(const blis_alloc *alloc,
+                              const blis_instance_config *config,
+                              const blis_instance_events *events,
+                              blis_instance **instance, blis_error *error) {
+  BLIS_DCHECK(config->latency != NULL && events->ended != NULL);
+  BLIS_TRY(check_config(config, error));
+  blis_instance *i = blis_alloc_zeroed(alloc, 1, sizeof *i);
+  if (i == NULL) {
+    return blis_fail_nomem(error);
+  }
+  i->alloc = *alloc;
+  i->config = *config;
+  blis_status status =
+      blis__stepwise_new(alloc, &i->config, events, &i->engine, error);
+  if (status != BLIS_OK) {
+    blis_alloc_free(alloc, i, sizeof *i);
+    return status;
+  }
+  *instance = i;
+  return BLIS_OK;
+}
+
+void blis_instance_free(blis_instance *instance) {
+  if (instance == NULL) {
+    return;
+  }
+  blis_alloc alloc = instance->alloc;
+  instance->engine.ops->free(instance->engine.state);
+  blis_alloc_free(&alloc, instance, sizeof *instance);
+}
+
+blis_status blis_instance_inject(blis_instance *instance,
+                                 blis_live_request *request, int64_t now_us,
+                                 blis_error *error) {
+  return instance->engine.ops->inject(instance->engine.state, request, now_us,
+                                      error);
+}
+
+int64_t blis_instance_next_us(const blis_instance *instance) {
+  return instance->engine.ops->next_us(instance->engine.state);
+}
+
+blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
+                                   bool *clock_moved, blis_error *error) {
+  BLIS_DCHECK(blis_instance_next_us(instance) < limit_us);
+  return instance->engine.ops->run_next(instance->engine.state, limit_us,
+                                        clock_moved, error);
+}
+
+void blis_instance_get_stats(const blis_instance *instance,
+                             blis_instance_stats *stats) {
+  instance->engine.ops->get_stats(instance->engine.state, stats);
+}
+
+uint32_t blis_instance_cached_blocks(const blis_instance *instance,
+                                     const blis_block_chain *chain) {
+  return instance->engine.ops->cached_blocks(instance->engine.state, chain);
+}
+
+const blis_instance_config *
+blis_instance_get_config(const blis_instance *instance) {
+  return &instance->config;
+}
+
+bool blis_instance_check(const blis_instance *instance) {
+  return instance->engine.ops->check(instance->engine.state);
+}

@@ -1,0 +1,56 @@
+#include "instance/sequence.h"
+
+#include "base/invariant.h"
+
+/* Adds one to the spare ones. */
+static blis_status create(const blis_alloc *alloc,
+                          blis__sequences *sequences) {
+  size_t count = sequences->all.count + 1;
+  /* Giving one back must not fail: there is room for all of them. */
+  BLIS_TRY(blis_array_reserve(alloc, &sequences->spare, count));
+  BLIS_TRY(blis_array_reserve(alloc, &sequences->all, count));
+  blis__sequence *created = blis_alloc_zeroed(alloc, 1, sizeof *created);
+  if (created == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  sequences->all.items[sequences->all.count++] = created;
+  sequences->spare.items[sequences->spare.count++] = created;
+  return BLIS_OK;
+}
+
+blis_status blis__sequences_take(const blis_alloc *alloc,
+                                 blis__sequences *sequences,
+                                 blis_live_request *request,
+                                 blis__sequence **sequence) {
+  if (sequences->spare.count == 0) {
+    BLIS_TRY(create(alloc, sequences));
+  }
+  blis__sequence *taken =
+      sequences->spare.items[--sequences->spare.count];
+  taken->place.request = request;
+  taken->itl_us.count = 0;
+  taken->timeout = BLIS_EVENT_NONE;
+  taken->furthest_tokens = -1;
+  request->engine = taken;
+  *sequence = taken;
+  return BLIS_OK;
+}
+
+void blis__sequences_give(blis__sequences *sequences,
+                          blis__sequence *sequence) {
+  BLIS_DCHECK(sequence->blocks.count == 0);
+  sequence->place.request->engine = NULL;
+  sequences->spare.items[sequences->spare.count++] = sequence;
+}
+
+void blis__sequences_deinit(const blis_alloc *alloc,
+                            blis__sequences *sequences) {
+  for (size_t i = 0; i < sequences->all.count; i++) {
+    blis__sequence *freed = sequences->all.items[i];
+    blis_array_deinit(alloc, &freed->blocks);
+    blis_array_deinit(alloc, &freed->itl_us);
+    blis_alloc_free(alloc, freed, sizeof *freed);
+  }
+  blis_array_deinit(alloc, &sequences->all);
+  blis_array_deinit(alloc, &sequences->spare);
+}

@@ -1,0 +1,53 @@
+/*
+ * sequence.h - what the stepwise engine keeps about a request it has, beside
+ * the request itself: its KV blocks, its inter-token latencies, its deadline.
+ *
+ * Sequences are recycled with the memory of their lists, so a run allocates
+ * for the requests alive at the same time, not for every request.
+ */
+#ifndef BLIS_INSTANCE_SEQUENCE_H
+#define BLIS_INSTANCE_SEQUENCE_H
+
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/event_queue.h"
+#include "instance/live_request.h"
+#include "instance/wait_queue.h"
+#include "kv/block_pool.h"
+
+typedef struct blis__sequence {
+  blis__waiting place; /* and the request; first, so that it leads to this */
+  blis_block_list blocks;     /* held; empty while waiting */
+  BLIS_ARRAY(int64_t) itl_us; /* since the last admission */
+  blis_event_handle timeout;  /* BLIS_EVENT_NONE without one */
+  int64_t furthest_tokens;    /* highest progress ever; -1 = none */
+} blis__sequence;
+
+/* All sequences of an engine. Zero it first. */
+typedef struct blis__sequences {
+  BLIS_ARRAY(blis__sequence *) all;
+  BLIS_ARRAY(blis__sequence *) spare;
+} blis__sequences;
+
+/* A sequence for request, which leads back to it by its member engine. */
+BLIS_MUSTUSE blis_status blis__sequences_take(const blis_alloc *alloc,
+                                              blis__sequences *sequences,
+                                              blis_live_request *request,
+                                              blis__sequence **sequence);
+
+/* Parts request and sequence; the sequence must hold no blocks. */
+void blis__sequences_give(blis__sequences *sequences,
+                          blis__sequence *sequence);
+
+/* Frees all of them, in use or not. */
+void blis__sequences_deinit(const blis_alloc *alloc,
+                            blis__sequences *sequences);
+
+static inline blis__sequence *blis__sequence_at(blis__waiting *place) {
+  return (blis__sequence *)place;
+}
+
+#endif

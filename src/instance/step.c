@@ -1,0 +1,198 @@
+/* One step: everything it changes, changes at its start. */
+#include <inttypes.h>
+
+#include "base/invariant.h"
+#include "base/time.h"
+#include "instance/arrival.h"
+#include "instance/stepwise.h"
+
+/*
+ * After so many steps in which no request gets further than it has ever been,
+ * the simulation is stuck. Such steps are either empty, 1 us each, or repeat
+ * what a preemption has undone; a request that is recomputed in the ordinary
+ * way needs a few thousand of them at most.
+ */
+enum { STUCK_STEPS = 1 << 24 };
+
+static blis_status measure(blis__stepwise *engine, int64_t *step_us,
+                           blis_error *error) {
+  engine->items.count = 0;
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    const blis_live_request *request = engine->batch.items[i]->place.request;
+    blis_batch_item item = {
+        .progress_tokens = request->progress_tokens,
+        .new_tokens = request->new_tokens,
+        .prompt_tokens = request->prompt_tokens,
+        .output_tokens = request->output_tokens,
+    };
+    if (item.new_tokens > 0 &&
+        blis_array_push(&engine->alloc, &engine->items, item) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  }
+  BLIS_TRY(blis_latency_step_time(engine->config->latency, engine->items.items,
+                                  engine->items.count, step_us, error));
+  int64_t transfer_us = blis_kv_cache_take_transfer_us(engine->cache);
+  *step_us = blis_time_after_us(*step_us, transfer_us);
+  if (*step_us < 1) {
+    *step_us = 1;
+  }
+  return BLIS_OK;
+}
+
+/* The tokens of the step are there. An inter-token latency is the time of the
+   step, not the time since the token before. */
+static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
+                           int64_t token_us, blis_error *error) {
+  blis_live_request *request = sequence->place.request;
+  if (request->progress_tokens < request->prompt_tokens) {
+    request->progress_tokens = request->computed_tokens;
+  } else if (request->new_tokens > 0) {
+    if (engine->events.itl_us != NULL &&
+        blis_array_push(&engine->alloc, &sequence->itl_us, token_us) !=
+            BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+    request->progress_tokens++;
+    request->itl_sum_us = blis_time_after_us(request->itl_sum_us, token_us);
+    request->itl_count++;
+  }
+  if (request->progress_tokens > sequence->furthest_tokens) {
+    sequence->furthest_tokens = request->progress_tokens;
+    engine->has_progressed = true;
+  }
+  if (request->progress_tokens == request->prompt_tokens &&
+      !request->has_first_token) {
+    request->has_first_token = true;
+    request->ttft_us = blis_time_after_us(
+        engine->clock_us - request->arrival_us, token_us);
+    if (engine->events.first_token != NULL) {
+      engine->events.first_token(engine->events.ud, request,
+                                 engine->clock_us);
+    }
+  }
+  return BLIS_OK;
+}
+
+/* The KV of the last token, which no step will read, is stored as well. */
+static blis_status store_last_token(blis__stepwise *engine,
+                                    blis__sequence *sequence,
+                                    blis_error *error) {
+  const blis_live_request *request = sequence->place.request;
+  if (request->output_tokens == 0) {
+    return BLIS_OK;
+  }
+  blis_block_span span = blis__span_of(request, request->progress_tokens, 1);
+  bool is_done;
+  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
+                                  NULL, &is_done, error));
+  engine->counts.kv_allocation_failures += !is_done;
+  return BLIS_OK;
+}
+
+static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
+                            blis_request_state state, int64_t end_us,
+                            blis_error *error) {
+  blis_live_request *request = sequence->place.request;
+  const blis_latency_model *latency = engine->config->latency;
+  int64_t produced = request->progress_tokens - request->prompt_tokens;
+  if (produced < request->output_tokens) {
+    produced++; /* the first token came with the prefill */
+  }
+  engine->counts.completed++;
+  engine->counts.length_capped += state == BLIS_REQUEST_LENGTH_CAPPED;
+  engine->counts.output_tokens += produced;
+  request->e2e_us = blis_time_after_us(request->ttft_us, request->itl_sum_us);
+  if (request->output_tokens > 0) {
+    request->e2e_us = blis_time_after_us(request->e2e_us,
+                                         blis_latency_fixed_overhead(latency));
+  }
+  for (size_t i = 0; i < sequence->itl_us.count; i++) {
+    if (blis_histogram_add(engine->events.itl_us, sequence->itl_us.items[i],
+                           1) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  }
+  return blis__stepwise_end(engine, sequence, state, end_us, error);
+}
+
+static blis_status complete_finished(blis__stepwise *engine, int64_t end_us,
+                                     blis_error *error) {
+  int64_t limit = engine->config->max_model_len_tokens;
+  bool has_completed = false;
+  for (size_t i = 0; i < engine->batch.count;) {
+    blis__sequence *sequence = engine->batch.items[i];
+    const blis_live_request *request = sequence->place.request;
+    int64_t output = request->output_tokens;
+    int64_t last = request->prompt_tokens + (output > 0 ? output - 1 : 0);
+    blis_request_state state = BLIS_REQUEST_COMPLETED;
+    if (request->progress_tokens >= last) {
+      BLIS_TRY(store_last_token(engine, sequence, error));
+    } else if (limit > 0 && request->progress_tokens >= limit - 1) {
+      state = BLIS_REQUEST_LENGTH_CAPPED;
+    } else {
+      i++;
+      continue;
+    }
+    blis__batch_remove(engine, i);
+    BLIS_TRY(complete(engine, sequence, state, end_us, error));
+    has_completed = true;
+  }
+  if (!has_completed) {
+    return BLIS_OK;
+  }
+  return blis__stepwise_schedule(engine, end_us, BLIS__EVENT_LEFT, NULL,
+                                 error);
+}
+
+static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
+  engine->idle_steps = engine->has_progressed ? 0 : engine->idle_steps + 1;
+  if (engine->idle_steps < STUCK_STEPS) {
+    return BLIS_OK;
+  }
+  const blis__sequence *stuck = engine->waiting.head != NULL
+                                    ? blis__sequence_at(engine->waiting.head)
+                                    : engine->batch.items[0];
+  blis_kv_cache_stats cache;
+  blis_kv_cache_get_stats(engine->cache, &cache);
+  return blis_fail(
+      error, BLIS_ERR_STUCK,
+      "no request has got any further in %d steps up to %" PRId64
+      " us: request_%" PRId64 " needs %" PRId64
+      " KV blocks and holds %zu; %" PRId64 " of %" PRId64 " are free",
+      STUCK_STEPS, engine->clock_us, stuck->place.request->number,
+      blis__needed_blocks(engine->config, stuck->place.request),
+      stuck->blocks.count, cache.free_blocks, cache.blocks);
+}
+
+blis_status blis__step(blis__stepwise *engine, blis_error *error) {
+  engine->step_pending = false;
+  engine->has_progressed = false;
+  if (engine->batch.count == 0 && engine->waiting.count == 0) {
+    return BLIS_OK;
+  }
+  int64_t step_us;
+  BLIS_TRY(blis__wait_queue_order(&engine->waiting, error));
+  BLIS_TRY(blis__batch_form(engine, error));
+  engine->counts.steps++;
+  engine->counts.queue_depth_sum += engine->waiting.count;
+  BLIS_TRY(measure(engine, &step_us, error));
+  int64_t end_us = blis_time_after_us(engine->clock_us, step_us);
+  int64_t token_us = blis_time_after_us(
+      step_us, blis_latency_output_token_time(engine->config->latency));
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    BLIS_TRY(advance(engine, engine->batch.items[i], token_us, error));
+  }
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    BLIS_TRY(blis_kv_cache_save(engine->cache, &engine->batch.items[i]->blocks,
+                                error));
+  }
+  BLIS_TRY(complete_finished(engine, end_us, error));
+  BLIS_TRY(check_progress(engine, error));
+  if (engine->batch.count == 0 && engine->waiting.count == 0) {
+    return BLIS_OK;
+  }
+  engine->step_pending = true;
+  return blis__stepwise_schedule(engine, end_us, BLIS__EVENT_STEP, NULL,
+                                 error);
+}

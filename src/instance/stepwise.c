@@ -1,0 +1,277 @@
+#include "instance/stepwise.h"
+
+#include "base/invariant.h"
+#include "base/time.h"
+#include "instance/arrival.h"
+
+blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
+                                    int32_t event_class,
+                                    blis__sequence *sequence,
+                                    blis_error *error) {
+  blis_event event = {
+      .time_us = time_us, .event_class = event_class, .object = sequence};
+  blis_event_handle handle;
+  if (blis_event_queue_push(engine->queue, &event, &handle) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  if (event_class == BLIS__EVENT_TIMEOUT) {
+    sequence->timeout = handle;
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__stepwise_end(blis__stepwise *engine,
+                               blis__sequence *sequence,
+                               blis_request_state state, int64_t end_us,
+                               blis_error *error) {
+  blis_live_request *request = sequence->place.request;
+  blis_event_queue_cancel(engine->queue, sequence->timeout);
+  blis_kv_cache_release(engine->cache, &sequence->blocks);
+  blis__sequences_give(&engine->sequences, sequence);
+  request->state = state;
+  return engine->events.ended(engine->events.ud, request, engine->clock_us,
+                              end_us, error);
+}
+
+static blis_status inject(void *state, blis_live_request *request,
+                          int64_t now_us, blis_error *error) {
+  blis__stepwise *engine = state;
+  blis__sequence *sequence;
+  BLIS_DCHECK(now_us >= engine->clock_us && request->engine == NULL);
+  BLIS_DCHECK(request->prompt_tokens >= 0 && request->output_tokens >= 0);
+  if (blis__sequences_take(&engine->alloc, &engine->sequences, request,
+                           &sequence) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  blis_status status = blis__stepwise_schedule(
+      engine, now_us, BLIS__EVENT_ARRIVAL, sequence, error);
+  if (status != BLIS_OK) {
+    blis__sequences_give(&engine->sequences, sequence);
+    return status;
+  }
+  request->state = BLIS_REQUEST_ARRIVED;
+  request->has_first_token = false;
+  request->was_counted = false;
+  request->progress_tokens = 0;
+  request->new_tokens = 0;
+  request->computed_tokens = 0;
+  request->ttft_us = -1;
+  request->scheduling_delay_us = -1;
+  request->itl_sum_us = 0;
+  request->itl_count = 0;
+  request->e2e_us = -1;
+  return BLIS_OK;
+}
+
+static blis_status on_arrival(blis__stepwise *engine, blis__sequence *sequence,
+                              blis_error *error) {
+  int64_t delay_us = blis_latency_queueing_time(
+      engine->config->latency, sequence->place.request->prompt_tokens);
+  return blis__stepwise_schedule(
+      engine, blis_time_after_us(engine->clock_us, delay_us > 0 ? delay_us : 0),
+      BLIS__EVENT_QUEUED, sequence, error);
+}
+
+static blis_status enqueue(blis__stepwise *engine, blis__sequence *sequence,
+                           blis_error *error) {
+  blis_live_request *request = sequence->place.request;
+  int64_t deadline_us = request->deadline_us;
+  if (deadline_us > 0 && deadline_us <= engine->config->horizon_us) {
+    BLIS_TRY(blis__stepwise_schedule(engine, deadline_us, BLIS__EVENT_TIMEOUT,
+                                     sequence, error));
+  }
+  blis__wait_queue_push_back(&engine->waiting, &sequence->place);
+  request->state = BLIS_REQUEST_QUEUED;
+  if (engine->events.queued != NULL) {
+    engine->events.queued(engine->events.ud, request, engine->clock_us);
+  }
+  if (engine->step_pending) {
+    return BLIS_OK;
+  }
+  engine->step_pending = true;
+  return blis__stepwise_schedule(engine, engine->clock_us, BLIS__EVENT_STEP,
+                                 NULL, error);
+}
+
+static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence,
+                             blis_error *error) {
+  blis_live_request *request = sequence->place.request;
+  blis__verdict verdict =
+      blis__judge_arrival(engine->config, request, engine->clock_us);
+  if (verdict == BLIS__VERDICT_UNSERVABLE) {
+    engine->counts.unservable++;
+    return blis__stepwise_end(engine, sequence, BLIS_REQUEST_UNSERVABLE,
+                              engine->clock_us, error);
+  }
+  request->was_counted = true;
+  engine->counts.prompt_tokens += request->prompt_tokens;
+  if (verdict == BLIS__VERDICT_LATE) {
+    engine->counts.timed_out++;
+    return blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT,
+                              engine->clock_us, error);
+  }
+  return enqueue(engine, sequence, error);
+}
+
+/* A pending step stays pending, even when there is nothing left to do. */
+static blis_status on_timeout(blis__stepwise *engine, blis__sequence *sequence,
+                              blis_error *error) {
+  if (sequence->place.request->state == BLIS_REQUEST_RUNNING) {
+    size_t index = 0;
+    while (engine->batch.items[index] != sequence) {
+      index++;
+    }
+    blis__batch_remove(engine, index);
+  } else {
+    blis__wait_queue_remove(&engine->waiting, &sequence->place);
+  }
+  engine->counts.timed_out++;
+  return blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT,
+                            engine->clock_us, error);
+}
+
+static blis_status execute(blis__stepwise *engine, const blis_event *event,
+                           blis_error *error) {
+  blis__sequence *sequence = event->object;
+  engine->clock_us = event->time_us;
+  switch (event->event_class) {
+  case BLIS__EVENT_ARRIVAL:
+    return on_arrival(engine, sequence, error);
+  case BLIS__EVENT_QUEUED:
+    return on_queued(engine, sequence, error);
+  case BLIS__EVENT_STEP:
+    return blis__step(engine, error);
+  case BLIS__EVENT_TIMEOUT:
+    return on_timeout(engine, sequence, error);
+  default: /* BLIS__EVENT_LEFT: only the clock */
+    return BLIS_OK;
+  }
+}
+
+static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved,
+                            blis_error *error) {
+  blis__stepwise *engine = state;
+  (void)limit_us;
+  if (engine->failure.status != BLIS_OK) {
+    return blis_fail(error, engine->failure.status, "%s",
+                     engine->failure.message);
+  }
+  blis_event event;
+  bool is_there = blis_event_queue_pop(engine->queue, &event);
+  BLIS_ASSERT(is_there);
+  *clock_moved = true; /* timeouts of ended requests have been cancelled */
+  blis_status status = execute(engine, &event, &engine->failure);
+  if (status != BLIS_OK) {
+    engine->failure.status = status;
+    return blis_fail(error, status, "%s", engine->failure.message);
+  }
+  return BLIS_OK;
+}
+
+static int64_t next_us(const void *state) {
+  const blis__stepwise *engine = state;
+  return blis_event_queue_next_us(engine->queue);
+}
+
+static void get_stats(const void *state, blis_instance_stats *stats) {
+  const blis__stepwise *engine = state;
+  blis_kv_cache_stats cache;
+  blis_kv_cache_get_stats(engine->cache, &cache);
+  *stats = engine->counts;
+  stats->queue_depth = engine->waiting.count;
+  stats->batch_size = (int64_t)engine->batch.count;
+  stats->kv_blocks = cache.blocks;
+  stats->used_kv_blocks = cache.blocks - cache.free_blocks;
+  stats->cache_hits = cache.hits;
+  stats->cache_misses = cache.misses;
+  stats->cpu_misses = cache.cpu_misses;
+  stats->cpu_saved = cache.cpu_saved;
+  stats->cpu_evictions = cache.cpu_evictions;
+  stats->end_us = engine->clock_us < engine->config->horizon_us
+                      ? engine->clock_us
+                      : engine->config->horizon_us;
+}
+
+static uint32_t cached_blocks(const void *state,
+                              const blis_block_chain *chain) {
+  const blis__stepwise *engine = state;
+  return blis_kv_cache_count_cached(engine->cache, chain);
+}
+
+static bool check(const void *state) {
+  const blis__stepwise *engine = state;
+  blis_kv_cache_stats cache;
+  blis_kv_cache_get_stats(engine->cache, &cache);
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    const blis__sequence *sequence = engine->batch.items[i];
+    if (sequence->place.request->state != BLIS_REQUEST_RUNNING ||
+        sequence->place.request->engine != sequence) {
+      return false;
+    }
+    cache.references -= (int64_t)sequence->blocks.count;
+  }
+  for (blis__waiting *place = engine->waiting.head; place != NULL;
+       place = place->after) {
+    if (place->request->state != BLIS_REQUEST_QUEUED) {
+      return false;
+    }
+    cache.references -= (int64_t)blis__sequence_at(place)->blocks.count;
+  }
+  return cache.references == 0 && blis_kv_cache_check(engine->cache) &&
+         blis__wait_queue_check(&engine->waiting) &&
+         blis_event_queue_check(engine->queue);
+}
+
+static void free_engine(void *state) {
+  blis__stepwise *engine = state;
+  blis_alloc alloc = engine->alloc;
+  blis__sequences_deinit(&alloc, &engine->sequences);
+  blis_array_deinit(&alloc, &engine->batch);
+  blis_array_deinit(&alloc, &engine->found);
+  blis_array_deinit(&alloc, &engine->items);
+  blis_event_queue_free(engine->queue);
+  blis_kv_cache_free(engine->cache);
+  blis_alloc_free(&alloc, engine, sizeof *engine);
+}
+
+static const blis__engine_ops stepwise_ops = {
+    .free = free_engine,
+    .inject = inject,
+    .next_us = next_us,
+    .run_next = run_next,
+    .get_stats = get_stats,
+    .cached_blocks = cached_blocks,
+    .check = check,
+};
+
+blis_status blis__stepwise_new(const blis_alloc *alloc,
+                               const blis_instance_config *config,
+                               const blis_instance_events *events,
+                               blis__engine *engine, blis_error *error) {
+  blis_kv_cache_config cache = {
+      .blocks = config->kv_blocks,
+      .block_size_tokens = config->block_size_tokens,
+      .cpu_blocks = config->cpu_blocks,
+      .cpu_bandwidth_tokens_per_us = config->cpu_bandwidth_tokens_per_us,
+      .cpu_base_latency_us = config->cpu_base_latency_us,
+      .keeps_failed_claims = config->reproduce_go_blis_defects,
+  };
+  blis__stepwise *e = blis_alloc_zeroed(alloc, 1, sizeof *e);
+  if (e == NULL) {
+    return blis_fail_nomem(error);
+  }
+  e->alloc = *alloc;
+  e->config = config;
+  e->events = *events;
+  blis__wait_queue_init(&e->waiting, config);
+  e->queue = blis_event_queue_new(alloc);
+  blis_status status =
+      e->queue == NULL ? blis_fail_nomem(error)
+                       : blis_kv_cache_new(alloc, &cache, &e->cache, error);
+  if (status != BLIS_OK) {
+    free_engine(e);
+    return status;
+  }
+  *engine = (blis__engine){.ops = &stepwise_ops, .state = e};
+  return BLIS_OK;
+}

@@ -1,0 +1,82 @@
+/*
+ * stepwise.h - the plain engine: every step, every request, every block.
+ *
+ * It follows BLIS (Go, inference-sim f90a1e3a) rule by rule and is what the
+ * fast engine is measured against, so it is written to be read. A step costs
+ * O(running requests), and O(waiting ones) where the scheduler sorts.
+ *
+ * Split by idea: stepwise.c executes events, step.c is one step, batch.c
+ * decides who takes part in it, sequence.c recycles what is kept per request.
+ */
+#ifndef BLIS_INSTANCE_STEPWISE_H
+#define BLIS_INSTANCE_STEPWISE_H
+
+#include "base/array.h"
+#include "base/event_queue.h"
+#include "instance/engine.h"
+#include "instance/sequence.h"
+#include "instance/wait_queue.h"
+#include "kv/kv_cache.h"
+#include "latency/latency_model.h"
+
+typedef struct blis__stepwise {
+  blis_alloc alloc;
+  const blis_instance_config *config;
+  blis_instance_events events;
+  blis_event_queue *queue;
+  int64_t clock_us; /* time of the last executed event */
+  bool step_pending;
+
+  blis_kv_cache *cache;
+  blis__sequences sequences;
+  blis__wait_queue waiting;
+  BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
+
+  /* Of the current step. */
+  int64_t budget_tokens;                /* not yet given out */
+  bool has_preempted;
+  bool has_progressed;                  /* a request got further than ever */
+  blis_block_list found;                /* prefix of the request to admit */
+  BLIS_ARRAY(blis_batch_item) items;    /* scheduled, for the latency model */
+
+  int64_t idle_steps; /* since the last one that has progressed */
+  blis_instance_stats counts; /* only the counters */
+  blis_error failure; /* of run_next; nothing is executed after one */
+} blis__stepwise;
+
+/*
+ * Decides who computes how many tokens in this step (new_tokens), and gets the
+ * KV blocks for them: running requests first, in order of admission and with
+ * preemption, then new ones from the head of the queue.
+ */
+BLIS_MUSTUSE blis_status blis__batch_form(blis__stepwise *engine,
+                                          blis_error *error);
+
+/* Takes the request at index out of the batch; the others keep their order. */
+void blis__batch_remove(blis__stepwise *engine, size_t index);
+
+/* Tokens [start, start + count) of a request, for the KV cache. */
+blis_block_span blis__span_of(const blis_live_request *request, int64_t start,
+                              int64_t count);
+
+/* Executes a step at the engine's clock. */
+BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine,
+                                    blis_error *error);
+
+/*
+ * The request leaves in its last state: its blocks and its timeout are given
+ * up, and its owner is told. It is in neither batch nor queue any more.
+ */
+BLIS_MUSTUSE blis_status blis__stepwise_end(blis__stepwise *engine,
+                                            blis__sequence *sequence,
+                                            blis_request_state state,
+                                            int64_t end_us, blis_error *error);
+
+/* Schedules an event about sequence (NULL = none). */
+BLIS_MUSTUSE blis_status blis__stepwise_schedule(blis__stepwise *engine,
+                                                 int64_t time_us,
+                                                 int32_t event_class,
+                                                 blis__sequence *sequence,
+                                                 blis_error *error);
+
+#endif

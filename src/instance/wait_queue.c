@@ -1,0 +1,190 @@
+#include "instance/wait_queue.h"
+
+void blis__wait_queue_init(blis__wait_queue *queue,
+                           const blis_instance_config *config) {
+  *queue = (blis__wait_queue){.config = config};
+}
+
+void blis__wait_queue_push_back(blis__wait_queue *queue, blis__waiting *node) {
+  node->before = queue->tail;
+  node->after = NULL;
+  if (queue->tail == NULL) {
+    queue->head = node;
+  } else {
+    queue->tail->after = node;
+  }
+  queue->tail = node;
+  queue->count++;
+  queue->is_ordered = false;
+}
+
+void blis__wait_queue_push_front(blis__wait_queue *queue,
+                                 blis__waiting *node) {
+  node->before = NULL;
+  node->after = queue->head;
+  if (queue->head == NULL) {
+    queue->tail = node;
+  } else {
+    queue->head->before = node;
+  }
+  queue->head = node;
+  queue->count++;
+  queue->is_ordered = false;
+}
+
+void blis__wait_queue_remove(blis__wait_queue *queue, blis__waiting *node) {
+  if (node->before == NULL) {
+    queue->head = node->after;
+  } else {
+    node->before->after = node->after;
+  }
+  if (node->after == NULL) {
+    queue->tail = node->before;
+  } else {
+    node->after->before = node->before;
+  }
+  queue->count--;
+}
+
+static int compare(int64_t a, int64_t b) {
+  return (a > b) - (a < b);
+}
+
+static int compare_keys(blis_scheduler_kind scheduler,
+                        const blis_live_request *a,
+                        const blis_live_request *b) {
+  switch (scheduler) {
+  case BLIS_SCHEDULER_PRIORITY_FCFS:
+    return compare(a->priority, b->priority);
+  case BLIS_SCHEDULER_REVERSE_PRIORITY:
+    return compare(b->priority, a->priority);
+  case BLIS_SCHEDULER_SJF:
+    return compare(a->prompt_tokens, b->prompt_tokens);
+  case BLIS_SCHEDULER_FCFS:
+  case BLIS_SCHEDULER_SCRIPTED:
+    break;
+  }
+  return 0;
+}
+
+static blis_status goes_before(const blis__wait_queue *queue,
+                               const blis__waiting *a, const blis__waiting *b,
+                               bool *before, blis_error *error) {
+  const blis_instance_config *config = queue->config;
+  if (config->scheduler == BLIS_SCHEDULER_SCRIPTED) {
+    return config->goes_before(config->goes_before_ud, a->request, b->request,
+                               before, error);
+  }
+  int order = compare_keys(config->scheduler, a->request, b->request);
+  if (order == 0) {
+    order = compare(a->request->arrival_us, b->request->arrival_us);
+  }
+  if (order == 0) {
+    order = blis_request_compare_ids(a->request->number, b->request->number);
+  }
+  *before = order < 0;
+  return BLIS_OK;
+}
+
+/* Nodes linked by after, from head to tail. */
+typedef struct run {
+  blis__waiting *head;
+  blis__waiting *tail;
+} run;
+
+static void append(run *r, run added) {
+  if (added.head == NULL) {
+    return;
+  }
+  if (r->head == NULL) {
+    *r = added;
+    return;
+  }
+  r->tail->after = added.head;
+  r->tail = added.tail;
+}
+
+static run take_head(run *r) {
+  run one = {r->head, r->head};
+  r->head = r->head->after;
+  one.tail->after = NULL;
+  return one;
+}
+
+/* After a failure the rest is joined as it is: no node may get lost. */
+static blis_status merge(const blis__wait_queue *queue, run left, run right,
+                         run *merged, blis_error *error) {
+  bool right_first = false;
+  blis_status status =
+      goes_before(queue, right.head, left.tail, &right_first, error);
+  bool overlap = right_first;
+  *merged = (run){NULL, NULL};
+  while (overlap && status == BLIS_OK && left.head != NULL &&
+         right.head != NULL) {
+    status = goes_before(queue, right.head, left.head, &right_first, error);
+    if (status == BLIS_OK) {
+      append(merged, take_head(right_first ? &right : &left));
+    }
+  }
+  append(merged, left);
+  append(merged, right);
+  return status;
+}
+
+static blis_status sort(const blis__wait_queue *queue, run *r, int64_t count,
+                        blis_error *error) {
+  if (count < 2) {
+    return BLIS_OK;
+  }
+  blis__waiting *middle = r->head;
+  for (int64_t i = 1; i < count / 2; i++) {
+    middle = middle->after;
+  }
+  run left = {r->head, middle};
+  run right = {middle->after, r->tail};
+  middle->after = NULL;
+  blis_status status = sort(queue, &left, count / 2, error);
+  if (status == BLIS_OK) {
+    status = sort(queue, &right, count - count / 2, error);
+  }
+  if (status == BLIS_OK) {
+    return merge(queue, left, right, r, error);
+  }
+  *r = left;
+  append(r, right);
+  return status;
+}
+
+blis_status blis__wait_queue_order(blis__wait_queue *queue,
+                                   blis_error *error) {
+  blis_scheduler_kind scheduler = queue->config->scheduler;
+  if (scheduler == BLIS_SCHEDULER_FCFS ||
+      (queue->is_ordered && scheduler != BLIS_SCHEDULER_SCRIPTED)) {
+    return BLIS_OK;
+  }
+  run all = {queue->head, queue->tail};
+  blis_status status = sort(queue, &all, queue->count, error);
+  queue->head = all.head;
+  queue->tail = all.tail;
+  blis__waiting *before = NULL;
+  for (blis__waiting *node = all.head; node != NULL; node = node->after) {
+    node->before = before;
+    before = node;
+  }
+  queue->is_ordered = status == BLIS_OK;
+  return status;
+}
+
+bool blis__wait_queue_check(const blis__wait_queue *queue) {
+  int64_t count = 0;
+  const blis__waiting *before = NULL;
+  for (const blis__waiting *node = queue->head; node != NULL;
+       node = node->after) {
+    if (node->before != before || count == queue->count) {
+      return false;
+    }
+    before = node;
+    count++;
+  }
+  return before == queue->tail && count == queue->count;
+}
