@@ -27,8 +27,8 @@ typedef struct blis_segment {
 
 typedef struct blis_request {
   int64_t arrival_us;
-  int64_t deadline_us;   /* absolute; 0 = none */
-  int64_t number;        /* its id is "request_<number>" */
+  int64_t deadline_us; /* absolute; 0 = none */
+  int64_t number;      /* its id is "request_<number>" */
   uint32_t prompt_tokens;
   uint32_t output_tokens;     /* how many it will produce: never for policies */
   uint32_t max_output_tokens; /* what the client allowed; what policies see */

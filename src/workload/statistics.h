@@ -1,0 +1,55 @@
+/*
+ * statistics.h - what a workload looks like: how many requests, over what time,
+ * how long, and how much of them was seen before.
+ */
+#ifndef BLIS_WORKLOAD_STATISTICS_H
+#define BLIS_WORKLOAD_STATISTICS_H
+
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "workload/workload.h"
+
+/* Tokens. Percentiles are nearest-rank: values that occur. All 0 if empty. */
+typedef struct blis_length_statistics {
+  int64_t sum;
+  double mean;
+  uint32_t min;
+  uint32_t p50;
+  uint32_t p90;
+  uint32_t p99;
+  uint32_t max;
+} blis_length_statistics;
+
+typedef struct blis_workload_statistics {
+  int64_t count;
+  int64_t first_arrival_us;
+  int64_t last_arrival_us;
+  double requests_per_sec; /* (count - 1) / span; 0 when the span is 0 */
+  blis_length_statistics prompt;
+  blis_length_statistics output;
+  /*
+   * Tokens of full prompt blocks that an earlier request had at the same place
+   * behind the same blocks: what an unlimited cache would save.
+   */
+  int64_t reused_tokens;
+  double reused_share;      /* of all prompt tokens; 0 when there are none */
+  int64_t shareable_blocks; /* different full blocks others may have, too */
+  uint32_t tenants;         /* different texts, the empty one not counted */
+  uint32_t slo_classes;
+  uint32_t models;
+  uint32_t sessions;
+  uint32_t clients;
+  uint32_t prefix_groups;
+} blis_workload_statistics;
+
+/*
+ * block_size > 0 is that of the KV blocks in reused_tokens. Costs about 100 ns
+ * and 8 bytes of temporary memory a request. BLIS_ERR_NOMEM.
+ */
+BLIS_MUSTUSE blis_status blis_workload_measure(
+    const blis_alloc *alloc, const blis_workload *workload, uint32_t block_size,
+    blis_workload_statistics *statistics, blis_error *error);
+
+#endif

@@ -1,0 +1,289 @@
+#include "workload/workload.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/invariant.h"
+
+enum { TEXT_BYTES = 512 };
+
+struct blis_workload {
+  blis_alloc alloc;
+  blis_intern *strings;
+  BLIS_ARRAY(blis_request) requests; /* segments: set by seal */
+  BLIS_ARRAY(blis_segment) segments; /* in the order of adding */
+  BLIS_ARRAY(const char *) notes;
+  blis_arena texts; /* description and notes */
+  const char *description;
+  bool is_sealed;
+};
+
+blis_workload *blis_workload_new(const blis_alloc *alloc) {
+  blis_workload *workload = blis_alloc_new(alloc, sizeof *workload);
+  if (workload == NULL) {
+    return NULL;
+  }
+  *workload = (blis_workload){.alloc = *alloc, .description = ""};
+  blis_arena_init(&workload->texts, alloc);
+  workload->strings = blis_intern_new(alloc);
+  if (workload->strings == NULL) {
+    blis_workload_free(workload);
+    return NULL;
+  }
+  return workload;
+}
+
+void blis_workload_free(blis_workload *workload) {
+  if (workload == NULL) {
+    return;
+  }
+  blis_alloc alloc = workload->alloc;
+  blis_intern_free(workload->strings);
+  blis_array_deinit(&alloc, &workload->requests);
+  blis_array_deinit(&alloc, &workload->segments);
+  blis_array_deinit(&alloc, &workload->notes);
+  blis_arena_deinit(&workload->texts);
+  blis_alloc_free(&alloc, workload, sizeof *workload);
+}
+
+blis_status blis_workload_text(blis_workload *workload, const char *text,
+                               size_t length, uint32_t *id) {
+  BLIS_ASSERT(!workload->is_sealed);
+  return blis_intern_add(workload->strings, text, length, id);
+}
+
+blis_status blis_workload_add(blis_workload *workload,
+                              const blis_request *request) {
+  BLIS_ASSERT(!workload->is_sealed);
+  size_t count = request->segment_count;
+  BLIS_TRY(blis_array_reserve(&workload->alloc, &workload->segments,
+                              workload->segments.count + count));
+  BLIS_TRY(blis_array_push(&workload->alloc, &workload->requests, *request));
+  if (count > 0) {
+    memcpy(workload->segments.items + workload->segments.count,
+           request->segments, count * sizeof *request->segments);
+    workload->segments.count += count;
+  }
+  return BLIS_OK;
+}
+
+static const char *keep_text(blis_workload *workload, const char *format,
+                             va_list arguments) {
+  char text[TEXT_BYTES];
+  int length = vsnprintf(text, sizeof text, format, arguments);
+  BLIS_ASSERT(length >= 0);
+  return blis_arena_text(&workload->texts, text, strlen(text));
+}
+
+blis_status blis_workload_note(blis_workload *workload, const char *format,
+                               ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const char *text = keep_text(workload, format, arguments);
+  va_end(arguments);
+  return text == NULL
+             ? BLIS_ERR_NOMEM
+             : blis_array_push(&workload->alloc, &workload->notes, text);
+}
+
+blis_status blis_workload_describe(blis_workload *workload, const char *format,
+                                   ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const char *text = keep_text(workload, format, arguments);
+  va_end(arguments);
+  if (text == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  workload->description = text;
+  return BLIS_OK;
+}
+
+/* Merges the sorted runs [0, middle) and [middle, count) of from into to. */
+static void merge(const blis_request *from, size_t middle, size_t count,
+                  blis_request *to) {
+  size_t left = 0;
+  size_t right = middle;
+  for (size_t i = 0; i < count; i++) {
+    bool take_left =
+        right == count ||
+        (left < middle && from[left].arrival_us <= from[right].arrival_us);
+    to[i] = take_left ? from[left++] : from[right++];
+  }
+}
+
+static bool is_sorted(const blis_request *requests, size_t count) {
+  for (size_t i = 1; i < count; i++) {
+    if (requests[i].arrival_us < requests[i - 1].arrival_us) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static blis_status sort_by_arrival(blis_workload *workload) {
+  blis_request *from = workload->requests.items;
+  size_t count = workload->requests.count;
+  if (is_sorted(from, count)) {
+    return BLIS_OK;
+  }
+  blis_request *to = blis_alloc_zeroed(&workload->alloc,
+                                       workload->requests.capacity, sizeof *to);
+  if (to == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t width = 1; width < count; width *= 2) {
+    for (size_t start = 0; start < count; start += 2 * width) {
+      size_t rest = count - start;
+      merge(from + start, rest < width ? rest : width,
+            rest < 2 * width ? rest : 2 * width, to + start);
+    }
+    blis_request *sorted = to;
+    to = from;
+    from = sorted;
+  }
+  workload->requests.items = from;
+  blis_alloc_free(&workload->alloc, to,
+                  workload->requests.capacity * sizeof *to);
+  return BLIS_OK;
+}
+
+blis_status blis_workload_seal(blis_workload *workload) {
+  BLIS_ASSERT(!workload->is_sealed);
+  const blis_segment *segments = workload->segments.items;
+  for (size_t i = 0; i < workload->requests.count; i++) {
+    blis_request *request = &workload->requests.items[i];
+    request->segments = request->segment_count > 0 ? segments : NULL;
+    segments += request->segment_count;
+  }
+  BLIS_TRY(sort_by_arrival(workload));
+  workload->is_sealed = true;
+  return BLIS_OK;
+}
+
+size_t blis_workload_count(const blis_workload *workload) {
+  return workload->requests.count;
+}
+
+const blis_request *blis_workload_request(const blis_workload *workload,
+                                          size_t index) {
+  BLIS_DCHECK(workload->is_sealed);
+  BLIS_DCHECK(index < workload->requests.count);
+  return &workload->requests.items[index];
+}
+
+const blis_intern *blis_workload_strings(const blis_workload *workload) {
+  return workload->strings;
+}
+
+const char *blis_workload_description(const blis_workload *workload) {
+  return workload->description;
+}
+
+size_t blis_workload_note_count(const blis_workload *workload) {
+  return workload->notes.count;
+}
+
+const char *blis_workload_note_text(const blis_workload *workload,
+                                    size_t index) {
+  BLIS_DCHECK(index < workload->notes.count);
+  return workload->notes.items[index];
+}
+
+static blis_status next_request(void *state, blis_request *request, bool *done,
+                                blis_error *error) {
+  (void)error;
+  blis_workload_cursor *cursor = state;
+  *done = cursor->next == cursor->workload->requests.count;
+  if (!*done) {
+    *request = cursor->workload->requests.items[cursor->next++];
+  }
+  return BLIS_OK;
+}
+
+blis_request_source blis_workload_source(const blis_workload *workload,
+                                         blis_workload_cursor *cursor) {
+  BLIS_ASSERT(workload->is_sealed);
+  *cursor = (blis_workload_cursor){.workload = workload};
+  return (blis_request_source){.next = next_request,
+                               .state = cursor,
+                               .strings = workload->strings,
+                               .count = (int64_t)workload->requests.count};
+}
+
+/* Texts keep their numbers, because they are added in the same order. */
+static blis_status copy_strings(const blis_intern *from, blis_intern *to) {
+  for (uint32_t id = 1; id < blis_intern_count(from); id++) {
+    uint32_t same_id;
+    BLIS_TRY(blis_intern_add(to, blis_intern_text(from, id),
+                             blis_intern_length(from, id), &same_id));
+    BLIS_ASSERT(same_id == id);
+  }
+  return BLIS_OK;
+}
+
+static blis_status collect(const blis_request_source *source, size_t limit,
+                           blis_workload *workload, blis_error *error) {
+  while (workload->requests.count < limit) {
+    blis_request request;
+    bool done;
+    BLIS_TRY(source->next(source->state, &request, &done, error));
+    if (done) {
+      break;
+    }
+    if (blis_workload_add(workload, &request) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  }
+  if (copy_strings(source->strings, workload->strings) != BLIS_OK ||
+      blis_workload_seal(workload) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_workload_collect(const blis_alloc *alloc,
+                                  const blis_request_source *source,
+                                  size_t limit, blis_workload **workload,
+                                  blis_error *error) {
+  blis_workload *collected = blis_workload_new(alloc);
+  if (collected == NULL) {
+    return blis_fail_nomem(error);
+  }
+  blis_status status = collect(source, limit, collected, error);
+  if (status != BLIS_OK) {
+    blis_workload_free(collected);
+    return status;
+  }
+  *workload = collected;
+  return BLIS_OK;
+}
+
+static blis_status copy_texts(const blis_workload *from, blis_workload *to) {
+  BLIS_TRY(blis_workload_describe(to, "%s", from->description));
+  for (size_t i = 0; i < from->notes.count; i++) {
+    BLIS_TRY(blis_workload_note(to, "%s", from->notes.items[i]));
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_workload_slice(const blis_alloc *alloc,
+                                const blis_workload *workload, size_t first,
+                                size_t limit, blis_workload **slice,
+                                blis_error *error) {
+  blis_workload_cursor cursor;
+  blis_request_source source = blis_workload_source(workload, &cursor);
+  cursor.next =
+      first < workload->requests.count ? first : workload->requests.count;
+  blis_workload *part;
+  BLIS_TRY(blis_workload_collect(alloc, &source, limit, &part, error));
+  if (copy_texts(workload, part) != BLIS_OK) {
+    blis_workload_free(part);
+    return blis_fail_nomem(error);
+  }
+  *slice = part;
+  return BLIS_OK;
+}

@@ -1,0 +1,114 @@
+/*
+ * workload.h - a list of requests in memory, in order of arrival.
+ *
+ * It is built once (by a trace reader, say) and never changes after it is
+ * sealed, so any number of simulations can read it at the same time, each
+ * through a source of its own. A request takes 88 bytes, a segment 16.
+ */
+#ifndef BLIS_WORKLOAD_WORKLOAD_H
+#define BLIS_WORKLOAD_WORKLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "workload/request.h"
+
+/*
+ * The largest number of tokens that a prompt or an output may have, so that
+ * sums of a few lengths fit everywhere.
+ */
+#define BLIS_WORKLOAD_MAX_TOKENS 1000000000
+
+typedef struct blis_workload blis_workload;
+
+/* Empty and not sealed; the caller owns it. Copies *alloc. NULL = no memory. */
+blis_workload *blis_workload_new(const blis_alloc *alloc);
+
+/* No source over it may be used after this. NULL is allowed. */
+void blis_workload_free(blis_workload *workload);
+
+/* Building: only before blis_workload_seal. */
+
+/* The number of a text in the workload's string table. */
+BLIS_MUSTUSE blis_status blis_workload_text(blis_workload *workload,
+                                            const char *text, size_t length,
+                                            uint32_t *id);
+
+/*
+ * Appends a copy of *request and of its segments. shared_tokens must be the sum
+ * of their lengths. BLIS_ERR_NOMEM leaves the workload as it was.
+ */
+BLIS_MUSTUSE blis_status blis_workload_add(blis_workload *workload,
+                                           const blis_request *request);
+
+/*
+ * Something about the input that a user should hear of, though it is no error.
+ */
+BLIS_MUSTUSE blis_status blis_workload_note(blis_workload *workload,
+                                            const char *format, ...)
+    BLIS_PRINTF(2, 3);
+
+/* What it is and where it comes from, in a few words. Copied. */
+BLIS_MUSTUSE blis_status blis_workload_describe(blis_workload *workload,
+                                                const char *format, ...)
+    BLIS_PRINTF(2, 3);
+
+/*
+ * Ends the building: sorts the requests by arrival, equal arrivals in the order
+ * in which they were added. BLIS_ERR_NOMEM leaves the workload as it was.
+ */
+BLIS_MUSTUSE blis_status blis_workload_seal(blis_workload *workload);
+
+/* Reading: only after blis_workload_seal. */
+
+size_t blis_workload_count(const blis_workload *workload);
+
+/* Request index < count in order of arrival; valid as long as the workload. */
+const blis_request *blis_workload_request(const blis_workload *workload,
+                                          size_t index);
+
+/* What the string numbers of the requests mean; borrowed. */
+const blis_intern *blis_workload_strings(const blis_workload *workload);
+
+/* Never NULL. */
+const char *blis_workload_description(const blis_workload *workload);
+
+size_t blis_workload_note_count(const blis_workload *workload);
+const char *blis_workload_note_text(const blis_workload *workload,
+                                    size_t index);
+
+/* The place of one reader; may be copied to read on from there twice. */
+typedef struct blis_workload_cursor {
+  const blis_workload *workload;
+  size_t next;
+} blis_workload_cursor;
+
+/*
+ * All requests from the first on. Starts *cursor, which lives in the caller's
+ * storage, and borrows it and the workload.
+ */
+blis_request_source blis_workload_source(const blis_workload *workload,
+                                         blis_workload_cursor *cursor);
+
+/*
+ * A new, sealed workload of at most limit requests from first on; they keep
+ * their numbers and times. Descriptions and notes are copied.
+ */
+BLIS_MUSTUSE blis_status blis_workload_slice(const blis_alloc *alloc,
+                                             const blis_workload *workload,
+                                             size_t first, size_t limit,
+                                             blis_workload **slice,
+                                             blis_error *error);
+
+/*
+ * A new, sealed workload of the next requests of a source, at most limit of
+ * them. Errors are those of the source and BLIS_ERR_NOMEM.
+ */
+BLIS_MUSTUSE blis_status blis_workload_collect(
+    const blis_alloc *alloc, const blis_request_source *source, size_t limit,
+    blis_workload **workload, blis_error *error);
+
+#endif
