@@ -181,11 +181,33 @@ static void no_memory_leaves_histograms_unchanged(void) {
   CHECK(request > 20);
 }
 
+static void removed_samples_are_gone(void) {
+  blis_alloc_probe probe = {0};
+  blis_alloc alloc = blis_alloc_probed(&probe);
+  blis_histogram histogram;
+  blis_histogram_init(&histogram, &alloc);
+  const int64_t values[] = {0, 7, 7, 1 << 20, INT64_C(1) << 40, 9};
+  for (size_t i = 0; i < 6; i++) {
+    CHECK(blis_histogram_add(&histogram, values[i], 2) == BLIS_OK);
+  }
+  blis_histogram_remove(&histogram, INT64_C(1) << 40, 2);
+  blis_histogram_remove(&histogram, 0, 2);
+  blis_histogram_remove(&histogram, 7, 3);
+  CHECK_EQ_I64(blis_histogram_total(&histogram), 5);
+  CHECK_EQ_I64(blis_histogram_sum(&histogram), 7 + 18 + 2 * (1 << 20));
+  CHECK_EQ_I64(blis_histogram_min(&histogram), 7);
+  CHECK_EQ_I64(blis_histogram_max(&histogram), 1 << 20);
+  CHECK_EQ_I64(blis_histogram_at_rank(&histogram, 1), 9);
+  blis_histogram_deinit(&histogram);
+  CHECK_EQ_I64(probe.live_bytes, 0);
+}
+
 int main(void) {
   RUN(counts_like_a_sorted_list);
   RUN(merging_adds_all_samples);
   RUN(memory_follows_distinct_values);
   RUN(impossible_samples_are_refused);
   RUN(no_memory_leaves_histograms_unchanged);
+  RUN(removed_samples_are_gone);
   return check_done();
 }

@@ -103,23 +103,26 @@ static void add_far(blis_histogram *histogram, int64_t value, uint64_t count) {
   }
 }
 
+/* The index of the first far value from start on, in the sorted list. */
+static size_t next_far(const blis_histogram *histogram, int64_t start) {
+  size_t low = 0;
+  size_t high = histogram->far.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (histogram->far.items[middle].value < start) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 /* True when samples of a number and a sum can be added. */
 static bool has_room(const blis_histogram *histogram, uint64_t total,
                      uint64_t sum) {
   return total <= UINT64_MAX - histogram->total &&
          sum <= UINT64_MAX - histogram->sum;
-}
-
-static void count_samples(blis_histogram *histogram, uint64_t total,
-                          uint64_t sum, int64_t min, int64_t max) {
-  if (histogram->total == 0 || min < histogram->min) {
-    histogram->min = min;
-  }
-  if (histogram->total == 0 || max > histogram->max) {
-    histogram->max = max;
-  }
-  histogram->total += total;
-  histogram->sum += sum;
 }
 
 blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
@@ -131,7 +134,9 @@ blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
     return BLIS_OK;
   }
   uint64_t factor = (uint64_t)value;
-  if (factor > UINT64_MAX / count ||
+  /* The division is only for numbers that can overflow. */
+  bool is_small = ((factor | count) >> 32) == 0;
+  if ((!is_small && factor > UINT64_MAX / count) ||
       !has_room(histogram, count, factor * count)) {
     return BLIS_ERR_INVALID;
   }
@@ -143,8 +148,34 @@ blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
                                 histogram->far.count + 1));
     add_far(histogram, value, count);
   }
-  count_samples(histogram, count, factor * count, value, value);
+  histogram->total += count;
+  histogram->sum += factor * count;
   return BLIS_OK;
+}
+
+void blis_histogram_remove(blis_histogram *histogram, int64_t value,
+                           uint64_t count) {
+  if (value < NEAR_LIMIT) {
+    chunk *changed = &histogram->near.items[value / CHUNK_VALUES];
+    BLIS_ASSERT(changed->counts[value % CHUNK_VALUES] >= count);
+    changed->counts[value % CHUNK_VALUES] -= count;
+    changed->total -= count;
+  } else {
+    sort_far(histogram);
+    size_t i = next_far(histogram, value);
+    far_value *items = histogram->far.items;
+    BLIS_ASSERT(i < histogram->far.count && items[i].value == value &&
+                items[i].count >= count);
+    items[i].count -= count;
+    if (items[i].count == 0) {
+      size_t after = histogram->far.count - i - 1;
+      memmove(&items[i], &items[i + 1], after * sizeof *items);
+      histogram->far.count--;
+      histogram->far_sorted--;
+    }
+  }
+  histogram->total -= count;
+  histogram->sum -= (uint64_t)value * count;
 }
 
 static void merge_chunk(chunk *into, const chunk *from) {
@@ -178,7 +209,8 @@ blis_status blis_histogram_merge(blis_histogram *histogram,
   for (size_t i = 0; i < other->far.count; i++) {
     add_far(histogram, other->far.items[i].value, other->far.items[i].count);
   }
-  count_samples(histogram, other->total, other->sum, other->min, other->max);
+  histogram->total += other->total;
+  histogram->sum += other->sum;
   return BLIS_OK;
 }
 
@@ -188,14 +220,6 @@ uint64_t blis_histogram_total(const blis_histogram *histogram) {
 
 uint64_t blis_histogram_sum(const blis_histogram *histogram) {
   return histogram->sum;
-}
-
-int64_t blis_histogram_min(const blis_histogram *histogram) {
-  return histogram->min;
-}
-
-int64_t blis_histogram_max(const blis_histogram *histogram) {
-  return histogram->max;
 }
 
 int64_t blis_histogram_at_rank(blis_histogram *histogram, uint64_t rank) {
@@ -219,6 +243,16 @@ int64_t blis_histogram_at_rank(blis_histogram *histogram, uint64_t rank) {
   return found->value;
 }
 
+int64_t blis_histogram_min(blis_histogram *histogram) {
+  return histogram->total == 0 ? 0 : blis_histogram_at_rank(histogram, 0);
+}
+
+int64_t blis_histogram_max(blis_histogram *histogram) {
+  return histogram->total == 0
+             ? 0
+             : blis_histogram_at_rank(histogram, histogram->total - 1);
+}
+
 /* The first near value from start on that occurred, or NEAR_LIMIT. */
 static int64_t next_near(const blis_histogram *histogram, int64_t start) {
   size_t c = (size_t)start / CHUNK_VALUES;
@@ -232,21 +266,6 @@ static int64_t next_near(const blis_histogram *histogram, int64_t start) {
     }
   }
   return NEAR_LIMIT;
-}
-
-/* The index of the first far value from start on, in the sorted list. */
-static size_t next_far(const blis_histogram *histogram, int64_t start) {
-  size_t low = 0;
-  size_t high = histogram->far.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (histogram->far.items[middle].value < start) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
 }
 
 bool blis_histogram_next(blis_histogram *histogram, int64_t *value,

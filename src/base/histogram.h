@@ -30,8 +30,6 @@ typedef struct blis_histogram {
   size_t far_sorted; /* the first ones: ascending, all different */
   uint64_t total;
   uint64_t sum;
-  int64_t min;
-  int64_t max;
 } blis_histogram;
 
 /* Copies *alloc; allocates nothing yet. */
@@ -49,6 +47,14 @@ void blis_histogram_clear(blis_histogram *histogram);
 BLIS_MUSTUSE blis_status blis_histogram_add(blis_histogram *histogram,
                                             int64_t value, uint64_t count);
 
+/*
+ * Takes count samples of value out again; they are there. For samples that
+ * were counted before it was known whether they should be. O(log n) for values
+ * from 2^20 us on, plus a sort when such values were added since the last.
+ */
+void blis_histogram_remove(blis_histogram *histogram, int64_t value,
+                           uint64_t count);
+
 /* Adds all samples of another histogram; fails as add does. */
 BLIS_MUSTUSE blis_status blis_histogram_merge(blis_histogram *histogram,
                                               const blis_histogram *other);
@@ -60,8 +66,8 @@ uint64_t blis_histogram_total(const blis_histogram *histogram);
 uint64_t blis_histogram_sum(const blis_histogram *histogram);
 
 /* The least and the greatest sample; 0 when there is none. */
-int64_t blis_histogram_min(const blis_histogram *histogram);
-int64_t blis_histogram_max(const blis_histogram *histogram);
+int64_t blis_histogram_min(blis_histogram *histogram);
+int64_t blis_histogram_max(blis_histogram *histogram);
 
 /*
  * The sample at a place of the ascending list of all samples, counted from 0;
