@@ -1,0 +1,271 @@
+#include "kv/run_pool.h"
+
+#include "base/invariant.h"
+#include "base/map.h"
+
+#define NO_ITEM UINT32_MAX
+
+/* A named block, or a run of anonymous ones on the free list. */
+typedef struct item {
+  blis_block_id id; /* BLIS_BLOCK_NONE = a run of anonymous blocks */
+  int64_t count;    /* requests that hold a named block; length of a run */
+  uint32_t previous;
+  uint32_t next; /* also links the records that are not in use */
+} item;
+
+typedef BLIS_ARRAY(item) item_array;
+
+struct blis_run_pool {
+  blis_alloc alloc;
+  item_array items;
+  uint32_t first_spare; /* records not in use */
+  uint32_t head;        /* next to be reused */
+  uint32_t tail;        /* most recently given back */
+  int64_t free_blocks;
+  int64_t block_count;
+  uint64_t table_version;
+  blis_map table; /* identity -> item */
+};
+
+static blis_status new_item(blis_run_pool *pool, blis_block_id id,
+                            int64_t count, uint32_t *index) {
+  if (pool->first_spare != NO_ITEM) {
+    *index = pool->first_spare;
+    pool->first_spare = pool->items.items[*index].next;
+  } else {
+    if (pool->items.count >= NO_ITEM) {
+      return BLIS_ERR_NOMEM;
+    }
+    BLIS_TRY(blis_array_push(&pool->alloc, &pool->items, (item){0}));
+    *index = (uint32_t)(pool->items.count - 1);
+  }
+  pool->items.items[*index] = (item){
+      .id = id, .count = count, .previous = NO_ITEM, .next = NO_ITEM};
+  return BLIS_OK;
+}
+
+static void spare_item(blis_run_pool *pool, uint32_t index) {
+  pool->items.items[index] =
+      (item){.id = BLIS_BLOCK_NONE, .next = pool->first_spare};
+  pool->first_spare = index;
+}
+
+static void append(blis_run_pool *pool, uint32_t index) {
+  item *added = &pool->items.items[index];
+  added->previous = pool->tail;
+  added->next = NO_ITEM;
+  if (pool->tail == NO_ITEM) {
+    pool->head = index;
+  } else {
+    pool->items.items[pool->tail].next = index;
+  }
+  pool->tail = index;
+}
+
+static void unlink_item(blis_run_pool *pool, uint32_t index) {
+  item *gone = &pool->items.items[index];
+  if (gone->previous == NO_ITEM) {
+    pool->head = gone->next;
+  } else {
+    pool->items.items[gone->previous].next = gone->next;
+  }
+  if (gone->next == NO_ITEM) {
+    pool->tail = gone->previous;
+  } else {
+    pool->items.items[gone->next].previous = gone->previous;
+  }
+}
+
+/* Appends count anonymous blocks; neighbours at the tail become one run. */
+static blis_status append_anonymous(blis_run_pool *pool, int64_t count) {
+  if (count == 0) {
+    return BLIS_OK;
+  }
+  if (pool->tail != NO_ITEM &&
+      pool->items.items[pool->tail].id == BLIS_BLOCK_NONE) {
+    pool->items.items[pool->tail].count += count;
+  } else {
+    uint32_t index = 0;
+    BLIS_TRY(new_item(pool, BLIS_BLOCK_NONE, count, &index));
+    append(pool, index);
+  }
+  pool->free_blocks += count;
+  return BLIS_OK;
+}
+
+blis_run_pool *blis_run_pool_new(const blis_alloc *alloc,
+                                 int64_t block_count) {
+  blis_run_pool *pool = blis_alloc_new(alloc, sizeof *pool);
+  if (pool == NULL) {
+    return NULL;
+  }
+  *pool = (blis_run_pool){.alloc = *alloc,
+                          .first_spare = NO_ITEM,
+                          .head = NO_ITEM,
+                          .tail = NO_ITEM,
+                          .block_count = block_count};
+  blis_map_init(&pool->table, alloc);
+  if (append_anonymous(pool, block_count) != BLIS_OK) {
+    blis_run_pool_free(pool);
+    return NULL;
+  }
+  return pool;
+}
+
+void blis_run_pool_free(blis_run_pool *pool) {
+  if (pool == NULL) {
+    return;
+  }
+  blis_alloc alloc = pool->alloc;
+  blis_map_deinit(&pool->table);
+  blis_array_deinit(&alloc, &pool->items);
+  blis_alloc_free(&alloc, pool, sizeof *pool);
+}
+
+void blis_run_pool_drop_holder(blis_run_pool *pool, blis_run_holder *holder) {
+  BLIS_DCHECK(holder->named.count == 0 && holder->anonymous == 0);
+  blis_array_deinit(&pool->alloc, &holder->named);
+}
+
+int64_t blis_run_pool_free_blocks(const blis_run_pool *pool) {
+  return pool->free_blocks;
+}
+
+uint64_t blis_run_pool_table_version(const blis_run_pool *pool) {
+  return pool->table_version;
+}
+
+uint32_t blis_run_pool_match(const blis_run_pool *pool,
+                             const blis_block_chain *chain, uint32_t limit,
+                             int64_t *unused) {
+  int64_t unused_count = 0;
+  uint32_t k = 0;
+  for (; k < limit; k++) {
+    uint64_t index = 0;
+    if (!blis_map_get(&pool->table, blis_block_chain_at(chain, k), &index)) {
+      break;
+    }
+    unused_count += pool->items.items[index].count == 0;
+  }
+  if (unused != NULL) {
+    *unused = unused_count;
+  }
+  return k;
+}
+
+blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
+                                const blis_block_chain *chain,
+                                uint32_t count) {
+  BLIS_DCHECK(holder->named.count == 0 && holder->anonymous == 0);
+  BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->named, count));
+  for (uint32_t k = 0; k < count; k++) {
+    uint64_t index = 0;
+    bool found =
+        blis_map_get(&pool->table, blis_block_chain_at(chain, k), &index);
+    BLIS_ASSERT(found);
+    item *claimed = &pool->items.items[index];
+    if (claimed->count == 0) {
+      unlink_item(pool, (uint32_t)index);
+      pool->free_blocks--;
+    }
+    claimed->count++;
+    holder->named.items[holder->named.count++] = (uint32_t)index;
+  }
+  return BLIS_OK;
+}
+
+void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count) {
+  BLIS_DCHECK(count <= pool->free_blocks);
+  pool->free_blocks -= count;
+  while (count > 0) {
+    uint32_t index = pool->head;
+    item *next = &pool->items.items[index];
+    if (next->id == BLIS_BLOCK_NONE && next->count > count) {
+      next->count -= count;
+      return;
+    }
+    if (next->id == BLIS_BLOCK_NONE) {
+      count -= next->count;
+    } else {
+      /* Also when the table points to a younger copy of the same block:
+         that is what BLIS (Go) does, and it shows in hit rates. */
+      blis_map_remove(&pool->table, next->id);
+      pool->table_version++;
+      count--;
+    }
+    unlink_item(pool, index);
+    spare_item(pool, index);
+  }
+}
+
+void blis_run_pool_take(blis_run_pool *pool, blis_run_holder *holder,
+                        int64_t count) {
+  blis_run_pool_take_uncounted(pool, count);
+  holder->anonymous += count;
+}
+
+bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
+                                      int64_t count) {
+  if (count == 0) {
+    return true;
+  }
+  const item *next = &pool->items.items[pool->head];
+  return next->id == BLIS_BLOCK_NONE && next->count >= count;
+}
+
+blis_status blis_run_pool_name(blis_run_pool *pool, blis_run_holder *holder,
+                               blis_block_id id) {
+  BLIS_DCHECK(holder->anonymous > 0);
+  uint32_t index = 0;
+  BLIS_TRY(new_item(pool, id, 1, &index));
+  if (blis_map_put(&pool->table, id, index) != BLIS_OK ||
+      blis_array_push(&pool->alloc, &holder->named, index) != BLIS_OK) {
+    spare_item(pool, index);
+    return BLIS_ERR_NOMEM;
+  }
+  holder->anonymous--;
+  pool->table_version++;
+  return BLIS_OK;
+}
+
+blis_status blis_run_pool_release(blis_run_pool *pool,
+                                  blis_run_holder *holder) {
+  BLIS_TRY(append_anonymous(pool, holder->anonymous));
+  holder->anonymous = 0;
+  while (holder->named.count > 0) {
+    uint32_t index = holder->named.items[--holder->named.count];
+    if (--pool->items.items[index].count == 0) {
+      append(pool, index);
+      pool->free_blocks++;
+    }
+  }
+  return BLIS_OK;
+}
+
+int64_t blis_run_pool_held_named(const blis_run_pool *pool) {
+  int64_t held = 0;
+  for (size_t i = 0; i < pool->items.count; i++) {
+    const item *named = &pool->items.items[i];
+    held += named->id != BLIS_BLOCK_NONE && named->count > 0;
+  }
+  return held;
+}
+
+bool blis_run_pool_check(const blis_run_pool *pool) {
+  int64_t counted = 0;
+  uint32_t previous = NO_ITEM;
+  for (uint32_t i = pool->head; i != NO_ITEM;
+       i = pool->items.items[i].next) {
+    const item *link = &pool->items.items[i];
+    if (link->previous != previous) {
+      return false;
+    }
+    if (link->id == BLIS_BLOCK_NONE ? link->count <= 0 : link->count != 0) {
+      return false;
+    }
+    counted += link->id == BLIS_BLOCK_NONE ? link->count : 1;
+    previous = i;
+  }
+  return previous == pool->tail && counted == pool->free_blocks &&
+         counted <= pool->block_count;
+}

@@ -1,0 +1,110 @@
+/*
+ * run_pool.h - the KV block pool of the fast engine: the same answers as a
+ * pool that moves single blocks (kv/block_pool.h), at the cost of runs.
+ *
+ * Only a block whose content another request may hold is an item of its own
+ * ("named": it has an identity and an entry in the prefix table). All other
+ * blocks are anonymous and are only counted. Why that is exact: blocks leave
+ * the free list at the head and enter it at the tail, and an anonymous block
+ * has nothing by which anybody could tell it from the next one. So a run of
+ * anonymous neighbours on the free list is one item with a length, and a
+ * request holds its named blocks as a list and the rest as a number.
+ *
+ * Condition: a request's named blocks come before its anonymous ones, which
+ * holds because identities chain. Blocks of a request that nobody else can
+ * have are named too once the request was preempted, since it may then find
+ * its own blocks again.
+ *
+ * Costs: O(1) per run taken or given back, O(1) plus a table access per named
+ * block. No allocation once the tables have grown.
+ */
+#ifndef BLIS_KV_RUN_POOL_H
+#define BLIS_KV_RUN_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/block_chain.h"
+#include "base/error.h"
+
+/* What one request holds; zero it before the first use. */
+typedef struct blis_run_holder {
+  BLIS_ARRAY(uint32_t) named; /* items of the pool, in chain order */
+  int64_t anonymous;          /* blocks after the named ones */
+} blis_run_holder;
+
+typedef struct blis_run_pool blis_run_pool;
+
+/* All blocks free. block_count >= 1. NULL when out of memory. */
+blis_run_pool *blis_run_pool_new(const blis_alloc *alloc, int64_t block_count);
+void blis_run_pool_free(blis_run_pool *pool);
+
+/* Frees the memory of a holder that holds nothing any more. */
+void blis_run_pool_drop_holder(blis_run_pool *pool, blis_run_holder *holder);
+
+int64_t blis_run_pool_free_blocks(const blis_run_pool *pool);
+
+/*
+ * How many of the first `limit` blocks of chain are in the prefix table, up to
+ * the first that is not. *unused (may be NULL) = those that no request holds.
+ */
+uint32_t blis_run_pool_match(const blis_run_pool *pool,
+                             const blis_block_chain *chain, uint32_t limit,
+                             int64_t *unused);
+
+/*
+ * Gives holder (which holds nothing) the first count blocks of chain, all of
+ * which were just matched.
+ */
+BLIS_MUSTUSE blis_status blis_run_pool_claim(blis_run_pool *pool,
+                                             blis_run_holder *holder,
+                                             const blis_block_chain *chain,
+                                             uint32_t count);
+
+/*
+ * Gives holder count blocks from the head of the free list, anonymous; what
+ * was cached in them can no longer be found. count <= free blocks.
+ */
+void blis_run_pool_take(blis_run_pool *pool, blis_run_holder *holder,
+                        int64_t count);
+
+/* The same for blocks that are counted elsewhere. */
+void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count);
+
+/*
+ * True when the next count blocks to be taken are all anonymous, so that the
+ * order in which several requests take them cannot matter.
+ */
+bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
+                                      int64_t count);
+
+/*
+ * Turns the holder's first anonymous block into one named id, which from now
+ * on is what the prefix table finds under id.
+ */
+BLIS_MUSTUSE blis_status blis_run_pool_name(blis_run_pool *pool,
+                                            blis_run_holder *holder,
+                                            blis_block_id id);
+
+/*
+ * Gives back everything, last block first, so that the deepest blocks are
+ * reused first. The holder holds nothing afterwards and keeps its memory.
+ */
+BLIS_MUSTUSE blis_status blis_run_pool_release(blis_run_pool *pool,
+                                               blis_run_holder *holder);
+
+/*
+ * Grows with every change of the prefix table: as long as it is the same, so
+ * is every match.
+ */
+uint64_t blis_run_pool_table_version(const blis_run_pool *pool);
+
+/* Named blocks that at least one request holds. O(items); for checks. */
+int64_t blis_run_pool_held_named(const blis_run_pool *pool);
+
+/* Walks the free list: lengths, links, references and free count agree. */
+bool blis_run_pool_check(const blis_run_pool *pool);
+
+#endif

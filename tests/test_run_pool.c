@@ -1,0 +1,219 @@
+/*
+ * The pool of runs gives the answers of the pool of single blocks: both are
+ * taken through the same random life of requests.
+ */
+#include "kv/run_pool.h"
+
+#include "base/random.h"
+#include "check.h"
+#include "kv/block_pool.h"
+
+enum {
+  BLOCKS = 40,
+  BLOCK_SIZE = 4,
+  REQUESTS = 12,
+  PREFIX_BLOCKS = 6,
+  OPERATIONS = 20000
+};
+
+/* A request in both pools; stored is -1 while it has no blocks. */
+typedef struct twin {
+  blis_block_chain chain;
+  int64_t prompt_tokens;
+  int64_t stored_tokens;
+  blis_run_holder runs;
+  blis_block_list blocks;
+} twin;
+
+typedef struct world {
+  blis_alloc alloc;
+  blis_run_pool *runs;
+  blis_block_pool *blocks;
+  blis_block_list found;
+  twin twins[REQUESTS];
+  blis_block_id shared[2][PREFIX_BLOCKS];
+  uint64_t next_private;
+  blis_random *random;
+} world;
+
+static int64_t draw(world *w, int64_t n) {
+  return blis_random_intn(w->random, (int32_t)n);
+}
+
+/* A fresh request: a prefix of one of two groups, then tokens of its own. */
+static void renew(world *w, twin *t) {
+  uint32_t shared = (uint32_t)draw(w, PREFIX_BLOCKS + 1);
+  t->prompt_tokens = shared * BLOCK_SIZE + draw(w, 3 * BLOCK_SIZE) + 1;
+  t->chain = (blis_block_chain){
+      .shared = w->shared[draw(w, 2)],
+      .shared_count = shared,
+      .prompt_blocks = (uint32_t)(t->prompt_tokens / BLOCK_SIZE),
+      .private_base = BLIS_BLOCK_PRIVATE | w->next_private};
+  w->next_private += 1000;
+  t->stored_tokens = -1;
+}
+
+static int64_t blocks_of(int64_t tokens) {
+  return (tokens + BLOCK_SIZE - 1) / BLOCK_SIZE;
+}
+
+static void name_full_blocks(world *w, twin *t) {
+  while (t->runs.named.count <
+         (size_t)(t->stored_tokens / BLOCK_SIZE < t->chain.shared_count
+                      ? t->stored_tokens / BLOCK_SIZE
+                      : t->chain.shared_count)) {
+    if (t->runs.anonymous == 0) {
+      blis_run_pool_take(w->runs, &t->runs, 1);
+    }
+    CHECK(blis_run_pool_name(w->runs, &t->runs,
+                             blis_block_chain_at(
+                                 &t->chain, (uint32_t)t->runs.named.count)) ==
+          BLIS_OK);
+  }
+}
+
+/* Stores tokens up to `end` in both pools, if there is room. */
+static void store(world *w, twin *t, int64_t end, uint32_t cached) {
+  bool is_new = t->stored_tokens < 0;
+  int64_t start = is_new ? (int64_t)cached * BLOCK_SIZE : t->stored_tokens;
+  blis_block_span span = {.chain = &t->chain,
+                          .prompt_tokens = t->prompt_tokens,
+                          .start_tokens = start,
+                          .end_tokens = end};
+  bool is_done = false;
+  CHECK(blis_block_pool_allocate(w->blocks, &t->blocks, &span,
+                                 is_new ? &w->found : NULL,
+                                 &is_done) == BLIS_OK);
+  int64_t unused = 0;
+  if (is_new) {
+    blis_run_pool_match(w->runs, &t->chain, cached, &unused);
+  }
+  int64_t needed = blocks_of(end) - blocks_of(start) + unused;
+  CHECK(is_done == (needed <= blis_run_pool_free_blocks(w->runs)));
+  if (!is_done) {
+    return;
+  }
+  if (is_new) {
+    CHECK(blis_run_pool_claim(w->runs, &t->runs, &t->chain, cached) ==
+          BLIS_OK);
+  }
+  t->stored_tokens = end;
+  name_full_blocks(w, t);
+  blis_run_pool_take(w->runs, &t->runs,
+                     blocks_of(end) - (int64_t)t->runs.named.count -
+                         t->runs.anonymous);
+}
+
+static void begin(world *w, twin *t) {
+  uint32_t cached =
+      blis_run_pool_match(w->runs, &t->chain, t->chain.prompt_blocks, NULL);
+  CHECK(blis_block_pool_match(w->blocks, &t->chain, &w->found) == BLIS_OK);
+  CHECK_EQ_I64(cached, w->found.count);
+  int64_t left = t->prompt_tokens - (int64_t)cached * BLOCK_SIZE;
+  if (left > 0) {
+    store(w, t, (int64_t)cached * BLOCK_SIZE + 1 + draw(w, left), cached);
+  }
+}
+
+static void end(world *w, twin *t) {
+  blis_block_pool_release(w->blocks, &t->blocks);
+  CHECK(blis_run_pool_release(w->runs, &t->runs) == BLIS_OK);
+  renew(w, t);
+}
+
+static void act(world *w, twin *t) {
+  if (t->stored_tokens < 0) {
+    begin(w, t);
+  } else if (draw(w, 6) == 0) {
+    end(w, t);
+  } else if (t->stored_tokens < t->prompt_tokens) {
+    int64_t left = t->prompt_tokens - t->stored_tokens;
+    store(w, t, t->stored_tokens + 1 + draw(w, left), 0);
+  } else {
+    store(w, t, t->stored_tokens + 1, 0);
+  }
+}
+
+static void same_answers_as_single_blocks(void) {
+  blis_alloc_probe probe = {0};
+  blis_random random;
+  blis_random_init(&random, 7);
+  world w = {.alloc = blis_alloc_probed(&probe), .random = &random};
+  blis_error error;
+  w.runs = blis_run_pool_new(&w.alloc, BLOCKS);
+  CHECK_OK(blis_block_pool_new(&w.alloc, BLOCKS, BLOCK_SIZE, &w.blocks, &error),
+           &error);
+  for (int group = 0; group < 2; group++) {
+    for (int k = 0; k < PREFIX_BLOCKS; k++) {
+      w.shared[group][k] = (blis_block_id)(1 + group * PREFIX_BLOCKS + k);
+    }
+  }
+  for (int i = 0; i < REQUESTS; i++) {
+    renew(&w, &w.twins[i]);
+  }
+  for (int i = 0; i < OPERATIONS; i++) {
+    act(&w, &w.twins[draw(&w, REQUESTS)]);
+    blis_block_pool_stats stats;
+    blis_block_pool_get_stats(w.blocks, &stats);
+    CHECK_EQ_I64(blis_run_pool_free_blocks(w.runs), stats.free_blocks);
+    CHECK(blis_run_pool_check(w.runs));
+  }
+  for (int i = 0; i < REQUESTS; i++) {
+    end(&w, &w.twins[i]);
+    blis_run_pool_drop_holder(w.runs, &w.twins[i].runs);
+    blis_array_deinit(&w.alloc, &w.twins[i].blocks);
+  }
+  blis_array_deinit(&w.alloc, &w.found);
+  blis_run_pool_free(w.runs);
+  blis_block_pool_free(w.blocks);
+  CHECK_EQ_I64(probe.live_bytes, 0);
+}
+
+static blis_status life(const blis_alloc *alloc) {
+  static const blis_block_id shared[3] = {1, 2, 3};
+  blis_block_chain chain = {
+      .shared = shared, .shared_count = 3, .prompt_blocks = 3};
+  blis_run_pool *pool = blis_run_pool_new(alloc, 8);
+  if (pool == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  blis_run_holder holder = {0};
+  blis_run_pool_take(pool, &holder, 5);
+  blis_status status = BLIS_OK;
+  for (uint32_t k = 0; k < 3 && status == BLIS_OK; k++) {
+    status =
+        blis_run_pool_name(pool, &holder, blis_block_chain_at(&chain, k));
+    CHECK(blis_run_pool_check(pool));
+  }
+  while (status == BLIS_OK && holder.named.count + holder.anonymous > 0) {
+    status = blis_run_pool_release(pool, &holder);
+  }
+  if (status == BLIS_OK) {
+    CHECK_EQ_I64(blis_run_pool_match(pool, &chain, 3, NULL), 3);
+  }
+  holder.named.count = 0;
+  holder.anonymous = 0;
+  blis_run_pool_drop_holder(pool, &holder);
+  blis_run_pool_free(pool);
+  return status;
+}
+
+static void no_memory_is_an_error(void) {
+  for (long n = 1;; n++) {
+    blis_alloc_probe probe = {.fail_at = n};
+    blis_alloc alloc = blis_alloc_probed(&probe);
+    blis_status status = life(&alloc);
+    CHECK_EQ_I64(probe.live_bytes, 0);
+    if (status == BLIS_OK) {
+      CHECK(n > 3);
+      return;
+    }
+    CHECK_STATUS(status, BLIS_ERR_NOMEM);
+  }
+}
+
+int main(void) {
+  RUN(same_answers_as_single_blocks);
+  RUN(no_memory_is_an_error);
+  return check_done();
+}
