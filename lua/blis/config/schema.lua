@@ -1,0 +1,153 @@
+--- Reads option tables by their descriptions.
+---
+--- A section is data: { name =, summary =, options = { option, ... } }. An option is
+--- { name =, type =, default =, doc = } with what its type needs (min, max, above, choices), unit, the
+--- flag that spells it on the command line, other names, and its defaults under other profiles.
+--- Validation, error texts, flags, YAML and the reference page all come from these descriptions.
+local errors = require "blis.errors"
+local types = require "blis.config.types"
+
+local schema = {}
+
+---@class blis.Option
+---@field name string
+---@field type string a key of blis.config.types
+---@field doc string
+---@field default any nil = none, or worked out by the program
+---@field profiles? table<string, any> defaults under other profiles than "design"
+---@field unit? string
+---@field flag? string spelling on the command line
+---@field aliases? string[] other accepted names
+---@field choices? string[]
+---@field min? number
+---@field max? number
+---@field above? number exclusive lower limit
+---@field required? boolean
+
+---@class blis.Section
+---@field name string
+---@field summary string
+---@field options blis.Option[]
+
+--- The option that a key of a table names, or nil.
+local function find_option(section, key)
+  for _, option in ipairs(section.options) do
+    if option.name == key then return option end
+    for _, alias in ipairs(option.aliases or {}) do
+      if alias == key then return option end
+    end
+  end
+end
+
+--- Every word that somebody could have meant.
+local function known_names(section)
+  local words = {}
+  for _, option in ipairs(section.options) do words[#words + 1] = option.name end
+  return words
+end
+
+local function flag_owner(section, key)
+  for _, option in ipairs(section.options) do
+    if option.flag and option.flag:gsub("^%-%-", ""):gsub("-", "_") == key then return option.name end
+  end
+end
+
+local function raise_unknown(section, path, key)
+  if type(key) ~= "string" then
+    errors.invalid("%s: expected named options like %s = ..., got %s at [%s]", path,
+      section.options[1].name, "a value", tostring(key))
+  end
+  local owner = flag_owner(section, key)
+  local hint = owner and (", did you mean '%s'?"):format(owner)
+    or errors.suggestion(key, known_names(section))
+  errors.invalid("%s: unknown option '%s'%s", path, key, hint)
+end
+
+--- The first unknown key in a fixed order, so that the same script gives the same error.
+local function check_keys(section, given, path)
+  local unknown = {}
+  for key in pairs(given) do
+    if not find_option(section, key) then unknown[#unknown + 1] = key end
+  end
+  if #unknown == 0 then return end
+  table.sort(unknown, function(a, b) return tostring(a) < tostring(b) end)
+  raise_unknown(section, path, unknown[1])
+end
+
+local function given_value(option, given, path)
+  local value, name = given[option.name], option.name
+  for _, alias in ipairs(option.aliases or {}) do
+    if given[alias] ~= nil then
+      if value ~= nil then
+        errors.invalid("%s: '%s' and '%s' are the same option", path, name, alias)
+      end
+      value, name = given[alias], alias
+    end
+  end
+  return value, name
+end
+
+--- Raises: what was given where, and what is allowed.
+---@param path string "cluster.instances"
+---@param value any
+---@param expected string
+function schema.raise_value(path, value, expected)
+  errors.invalid("%s: %s is not allowed, expected %s", path, errors.show(value), expected)
+end
+
+--- Checks one value; returns the one to use.
+---@param option blis.Option
+---@param value any
+---@param path string full path of the option
+function schema.check_value(option, value, path)
+  local kind = types[option.type]
+  local checked = kind.check(value, option, path)
+  if checked == nil and not (option.type == "boolean" and value == false) then
+    local hint = ""
+    if option.type == "choice" and type(value) == "string" then
+      local word = errors.suggestion(value, option.choices)
+      hint = word:find("did you mean", 1, true) and word or ""
+    end
+    schema.raise_value(path, value, kind.expected(option) .. hint)
+  end
+  if option.type == "boolean" then return value end
+  return checked
+end
+
+--- The value an option has when it is not given.
+---@param option blis.Option
+---@param profile string
+function schema.default(option, profile)
+  local of_profile = option.profiles and option.profiles[profile]
+  if of_profile ~= nil then return of_profile end
+  return option.default
+end
+
+--- Checks a table of options and fills in the defaults.
+---@param section blis.Section
+---@param given? table
+---@param path string "cluster"
+---@param profile? string
+---@return table values a new table
+function schema.read(section, given, path, profile)
+  if given == nil then given = {} end
+  if type(given) ~= "table" then
+    schema.raise_value(path, given, "a table of options")
+  end
+  check_keys(section, given, path)
+  local values = {}
+  for _, option in ipairs(section.options) do
+    local value, name = given_value(option, given, path)
+    local place = path == "" and name or path .. "." .. name
+    if value ~= nil then
+      values[option.name] = schema.check_value(option, value, place)
+    elseif option.required then
+      errors.invalid("%s is missing, expected %s", place, types[option.type].expected(option))
+    else
+      values[option.name] = schema.default(option, profile or "design")
+    end
+  end
+  return values
+end
+
+return schema

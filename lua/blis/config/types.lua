@@ -1,0 +1,80 @@
+--- The kinds of values that options have: what is allowed, and how it is said.
+---
+--- A kind has check(value, option, path), which returns the value to use or nil and what was
+--- expected, and expected(option), the text for error messages and the reference page.
+local types = {}
+
+local function range_text(option)
+  local low, high = option.min, option.max
+  local above = option.above
+  if above and high then return (" above %g and up to %g"):format(above, high) end
+  if above then return (" above %g"):format(above) end
+  if low and high then return (" from %g to %g"):format(low, high) end
+  if low then return (" of at least %g"):format(low) end
+  if high then return (" of at most %g"):format(high) end
+  return ""
+end
+
+local function in_range(value, option)
+  return value == value and value >= (option.min or -math.huge)
+    and value <= (option.max or math.huge) and (not option.above or value > option.above)
+end
+
+types.integer = {
+  expected = function(option) return "an integer" .. range_text(option) end,
+  check = function(value, option)
+    local integer = type(value) == "number" and math.tointeger(value)
+    return integer and in_range(integer, option) and integer or nil
+  end,
+}
+
+types.number = {
+  expected = function(option) return "a number" .. range_text(option) end,
+  check = function(value, option)
+    local is_finite = type(value) == "number" and value - value == 0
+    return is_finite and in_range(value, option) and value or nil
+  end,
+}
+
+-- A point in time or a duration in microseconds; blis.seconds(30) gives one.
+types.time_us = {
+  expected = function(option)
+    return "a whole number of microseconds" .. range_text(option) .. " (blis.seconds(n) gives one)"
+  end,
+  check = types.integer.check,
+}
+
+types.boolean = {
+  expected = function() return "true or false" end,
+  check = function(value) return type(value) == "boolean" and value or nil end,
+}
+
+types.string = {
+  expected = function() return "a text" end,
+  check = function(value) return type(value) == "string" and value ~= "" and value or nil end,
+}
+
+types.choice = {
+  expected = function(option) return "one of " .. table.concat(option.choices, ", ") end,
+  check = function(value, option)
+    for _, word in ipairs(option.choices) do
+      if word == value then return value end
+    end
+  end,
+}
+
+types.numbers = {
+  expected = function() return "a list of numbers of at least 0" end,
+  check = function(value)
+    if type(value) ~= "table" or #value == 0 then return nil end
+    local copy = {}
+    for i, number in ipairs(value) do
+      local is_valid = type(number) == "number" and number >= 0 and number - number == 0
+      if not is_valid then return nil end
+      copy[i] = number
+    end
+    return copy
+  end,
+}
+
+return types

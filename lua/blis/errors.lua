@@ -1,0 +1,73 @@
+--- How blis tells a script that something is wrong with what it was given.
+local core = require "blis.core"
+
+local errors = {}
+
+-- Everything in the folder of this file is blis itself; errors point at the code that called it.
+local own_folder = debug.getinfo(1, "S").source:match("^(.*)errors%.lua$")
+
+local function is_own(info)
+  return info.what == "C" or info.source:sub(1, #own_folder) == own_folder
+end
+
+--- "script.lua:12: ", the place in the calling script; "" when there is none.
+---@return string
+local function position()
+  local level = 3
+  local info = debug.getinfo(level, "Sl")
+  while info and is_own(info) do
+    level = level + 1
+    info = debug.getinfo(level, "Sl")
+  end
+  return info and ("%s:%d: "):format(info.short_src, info.currentline) or ""
+end
+
+--- Raises an error object; its message starts with the place in the calling script.
+---@param code string "invalid", "usage", ...
+---@param message string
+function errors.raise(code, message)
+  local object = core.error_object(code, position() .. message)
+  object.traceback = false -- the message says it all
+  error(object, 0)
+end
+
+--- Raises for a value that is not allowed.
+---@param format string
+function errors.invalid(format, ...)
+  errors.raise("invalid", format:format(...))
+end
+
+--- Calls fn(...); an error object of the core gets the place in the calling script.
+function errors.located(fn, ...)
+  local results = table.pack(pcall(fn, ...))
+  if results[1] then return table.unpack(results, 2, results.n) end
+  local object = results[2]
+  if type(object) == "table" and type(object.message) == "string" and not object.policy then
+    object.message = position() .. object.message
+    object.traceback = false
+  end
+  error(object, 0)
+end
+
+--- "', did you mean 'instances'?" or "; known are a, b".
+---@param word string
+---@param words string[]
+---@return string
+function errors.suggestion(word, words)
+  local nearest = core.nearest(word, words)
+  if nearest then return (", did you mean '%s'?"):format(nearest) end
+  return "; known are " .. table.concat(words, ", ")
+end
+
+--- A value as error texts show it.
+---@return string
+function errors.show(value)
+  local kind = type(value)
+  if kind == "string" then return "'" .. value .. "'" end
+  if math.type(value) == "integer" then return ("%d"):format(value) end
+  if kind == "number" then return ("%.17g"):format(value) end
+  if kind == "nil" or kind == "boolean" then return tostring(value) end
+  return "a " .. kind
+end
+
+return errors

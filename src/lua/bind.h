@@ -1,0 +1,69 @@
+/*
+ * bind.h - what the binding files share: how a core failure becomes a Lua
+ * error, how the core enters Lua, and readers of plain configuration tables.
+ *
+ * Names say who may raise (longjmp): check_*, opt_*, push_* and bind_raise may,
+ * everything else does not. Nothing that may raise is called while something
+ * is held that Lua does not own.
+ */
+#ifndef BLIS_LUA_BIND_H
+#define BLIS_LUA_BIND_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* The allocator of the state, so that a memory cap covers the core as well. */
+blis_alloc bind_alloc(lua_State *L);
+
+/* Registers a metatable called name; __index may be a function in meta. */
+void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta,
+                   const luaL_Reg *methods);
+
+/* Makes the metatable of error objects; called once per state. */
+void bind_open_errors(lua_State *L);
+
+/*
+ * Raises the error object of a core failure: a table with code ("invalid",
+ * "parse", "nomem", ...) and message, whose tostring is the message. The one
+ * place where a core status becomes a Lua error. Does not return.
+ */
+int bind_raise(lua_State *L, const blis_error *error);
+
+/* bind_raise unless status is BLIS_OK. */
+void check_status(lua_State *L, blis_status status, const blis_error *error);
+
+/* Pushes a new error object without message; code is a static word. */
+void push_error_object(lua_State *L, const char *code);
+
+/* "request_<number>". */
+void push_request_id(lua_State *L, int64_t number);
+
+/*
+ * Readers of the table at index, which the Lua half has filled and checked;
+ * they raise when a field is missing or has another type.
+ */
+int64_t check_field_integer(lua_State *L, int index, const char *name);
+int64_t opt_field_integer(lua_State *L, int index, const char *name,
+                          int64_t fallback);
+double check_field_number(lua_State *L, int index, const char *name);
+double opt_field_number(lua_State *L, int index, const char *name,
+                        double fallback);
+bool opt_field_boolean(lua_State *L, int index, const char *name,
+                       bool fallback);
+/* Borrowed from the table. NULL when it is absent and not required. */
+const char *check_field_string(lua_State *L, int index, const char *name);
+const char *opt_field_string(lua_State *L, int index, const char *name);
+/* Index of the field's word in choices, which ends with NULL. */
+int check_field_choice(lua_State *L, int index, const char *name,
+                       const char *const *choices);
+
+/* A buffer that Lua owns and collects; pushed. Zeroed; count may be 0. */
+void *push_buffer(lua_State *L, size_t count, size_t item_size);
+
+#endif

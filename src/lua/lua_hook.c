@@ -1,0 +1,175 @@
+#include "lua/lua_hook.h"
+
+#include <string.h>
+
+#include "lua/bind.h"
+
+void push_hooks_anchor(lua_State *L, bind_hooks *hooks) {
+  *hooks = (bind_hooks){0};
+  lua_createtable(L, ANCHOR_FUNCTIONS + 4, 0);
+  lua_pushboolean(L, 0); /* so that storing an error needs no memory */
+  lua_rawseti(L, -2, ANCHOR_ERROR);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, hooks);
+}
+
+void bind_hooks_close(lua_State *L, bind_hooks *hooks) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, hooks) != LUA_TNIL) {
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, hooks);
+  }
+  lua_pop(L, 1);
+}
+
+void bind_hooks_anchor(lua_State *L, const bind_hooks *hooks) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, hooks);
+}
+
+int push_hook_function(lua_State *L, bind_hooks *hooks) {
+  int place = ANCHOR_FUNCTIONS + hooks->functions;
+  bind_hooks_anchor(L, hooks);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, place);
+  lua_pop(L, 1);
+  hooks->functions++;
+  return place;
+}
+
+int push_hook_field(lua_State *L, int index, const char *name,
+                    bind_hooks *hooks) {
+  if (lua_getfield(L, index, name) == LUA_TNIL) {
+    lua_pop(L, 1);
+    return 0;
+  }
+  return push_hook_function(L, hooks);
+}
+
+/* Message handler: while the stack of the error is still there. */
+static int add_traceback(lua_State *L) {
+  lua_settop(L, 1);
+  lua_createtable(L, 0, 2);
+  lua_insert(L, 1);
+  lua_setfield(L, 1, "cause");
+  luaL_traceback(L, L, NULL, 1);
+  lua_setfield(L, 1, "traceback");
+  return 1;
+}
+
+typedef struct failure {
+  const bind_hooks *hooks;
+  const bind_hook_place *place;
+} failure;
+
+/*
+ * Pushes the code of an error that happened inside a policy: an interrupt or
+ * a lack of memory stays what it is, everything else is the policy's failure.
+ */
+static void push_code(lua_State *L, int cause) {
+  if (lua_type(L, cause) == LUA_TTABLE) {
+    lua_pushliteral(L, "code");
+    if (lua_rawget(L, cause) == LUA_TSTRING) {
+      const char *code = lua_tostring(L, -1);
+      if (strcmp(code, "interrupted") == 0 || strcmp(code, "nomem") == 0) {
+        return;
+      }
+    }
+    lua_pop(L, 1);
+  }
+  lua_pushliteral(L, "policy");
+}
+
+static void push_policy_name(lua_State *L, const bind_hook_place *place) {
+  if (place->name[0] == '\0') {
+    lua_pushstring(L, place->kind);
+  } else {
+    lua_pushfstring(L, "%s '%s'", place->kind, place->name);
+  }
+}
+
+/* Pushes "scorer 'name', request_7, at 1234 us: what went wrong". */
+static void push_message(lua_State *L, const bind_hook_place *place,
+                         int cause) {
+  push_policy_name(L, place);
+  if (place->request >= 0) {
+    lua_pushliteral(L, ", ");
+    push_request_id(L, place->request);
+    lua_concat(L, 3);
+  }
+  lua_pushfstring(L, ", at %I us: ", (LUAI_UACINT)place->now_us);
+  luaL_tolstring(L, cause, NULL);
+  lua_concat(L, 3);
+}
+
+/* describe(error, failure): stores the error object that users will see. */
+static int describe(lua_State *L) {
+  enum { CAUSE = 3, TRACEBACK, CODE, OBJECT };
+  const failure *failed = lua_touserdata(L, 2);
+  const bind_hook_place *place = failed->place;
+  if (lua_type(L, 1) == LUA_TTABLE) {
+    lua_getfield(L, 1, "cause");
+    lua_getfield(L, 1, "traceback");
+  } else { /* there was no memory for the message handler */
+    lua_pushvalue(L, 1);
+    lua_pushnil(L);
+  }
+  push_code(L, CAUSE);
+  push_error_object(L, lua_tostring(L, CODE));
+  push_message(L, place, CAUSE);
+  lua_setfield(L, OBJECT, "message");
+  push_policy_name(L, place);
+  lua_setfield(L, OBJECT, "policy");
+  if (place->request >= 0) {
+    push_request_id(L, place->request);
+    lua_setfield(L, OBJECT, "request");
+  }
+  lua_pushinteger(L, place->now_us);
+  lua_setfield(L, OBJECT, "time_us");
+  lua_pushvalue(L, CAUSE);
+  lua_setfield(L, OBJECT, "cause");
+  lua_pushvalue(L, TRACEBACK);
+  lua_setfield(L, OBJECT, "traceback");
+  bind_hooks_anchor(L, failed->hooks);
+  lua_pushvalue(L, OBJECT);
+  lua_rawseti(L, -2, ANCHOR_ERROR);
+  return 0;
+}
+
+static void store_error(lua_State *L, bind_hooks *hooks,
+                        const bind_hook_place *place) {
+  failure failed = {.hooks = hooks, .place = place};
+  hooks->has_error = true;
+  lua_pushcfunction(L, describe);
+  lua_insert(L, -2);
+  lua_pushlightuserdata(L, &failed);
+  if (lua_pcall(L, 2, 0, 0) != LUA_OK) { // [what went wrong then]
+    bind_hooks_anchor(L, hooks);
+    lua_insert(L, -2);
+    lua_rawseti(L, -2, ANCHOR_ERROR);
+  }
+}
+
+blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
+                       lua_CFunction body, void *argument, blis_error *error) {
+  lua_State *L = hooks->L;
+  if (!lua_checkstack(L, LUA_MINSTACK)) {
+    return blis_fail_nomem(error);
+  }
+  int base = lua_gettop(L);
+  lua_pushcfunction(L, add_traceback);
+  lua_pushcfunction(L, body);
+  lua_pushlightuserdata(L, argument);
+  blis_status status = BLIS_OK;
+  if (lua_pcall(L, 1, 0, base + 1) != LUA_OK) {
+    store_error(L, hooks, place);
+    status = blis_fail(error, BLIS_ERR_POLICY, "%s %s failed", place->kind,
+                       place->name);
+  }
+  lua_settop(L, base);
+  return status;
+}
+
+int raise_stored_error(lua_State *L, const bind_hooks *hooks) {
+  bind_hooks_anchor(L, hooks);
+  lua_rawgeti(L, -1, ANCHOR_ERROR);
+  return lua_error(L);
+}

@@ -1,0 +1,75 @@
+/*
+ * lua_hook.h - the one place where the core enters Lua.
+ *
+ * Hooks run in protected calls: an error inside one is stored as an error
+ * object that names the policy, the request and the simulated time, the core
+ * unwinds with BLIS_ERR_POLICY, and whoever drives the simulation raises that
+ * very object. Nothing in here raises but raise_stored_error.
+ */
+#ifndef BLIS_LUA_LUA_HOOK_H
+#define BLIS_LUA_LUA_HOOK_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Places in the anchor, the table that keeps a run's Lua values alive. */
+enum {
+  ANCHOR_ERROR = 1, /* the stored error object, or false */
+  ANCHOR_REQUEST,
+  ANCHOR_INSTANCES,  /* tables of all instances, by number + 1 */
+  ANCHOR_CANDIDATES, /* tables of the candidates of a decision, in order */
+  ANCHOR_COLUMNS,
+  ANCHOR_VECTORS, /* the columns, by signal + 1 */
+  ANCHOR_SCORES,
+  ANCHOR_BUFFER,
+  ANCHOR_FUNCTIONS /* and everything after it: functions of the hooks */
+};
+
+/* What all hooks of one simulation share. */
+typedef struct bind_hooks {
+  lua_State *L; /* the thread that drives the run; NULL while nobody does */
+  bool has_error;
+  int functions; /* places used from ANCHOR_FUNCTIONS on */
+} bind_hooks;
+
+/* Who is called about what, for error texts. */
+typedef struct bind_hook_place {
+  const char *kind; /* "scorer" */
+  const char *name; /* "" when it has none */
+  int64_t request;  /* number; -1 = none */
+  int64_t now_us;
+} bind_hook_place;
+
+/* Creates the anchor of hooks; hooks must not move from then on. May raise. */
+void push_hooks_anchor(lua_State *L, bind_hooks *hooks);
+
+/* Lets go of the anchor. Never raises. */
+void bind_hooks_close(lua_State *L, bind_hooks *hooks);
+
+/* Pushes the anchor. */
+void bind_hooks_anchor(lua_State *L, const bind_hooks *hooks);
+
+/* Keeps the value on top of the stack (popped) and returns its place. */
+int push_hook_function(lua_State *L, bind_hooks *hooks);
+
+/*
+ * Keeps the function in a field of the table at index and returns its place; 0
+ * when there is none.
+ */
+int push_hook_field(lua_State *L, int index, const char *name,
+                    bind_hooks *hooks);
+
+/*
+ * Calls body in protected mode with argument as a light userdata at index 1.
+ * On failure the error is stored and BLIS_ERR_POLICY returned.
+ */
+blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
+                       lua_CFunction body, void *argument, blis_error *error);
+
+/* Raises the error object of the hook that failed. */
+int raise_stored_error(lua_State *L, const bind_hooks *hooks);
+
+#endif

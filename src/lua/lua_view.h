@@ -1,0 +1,71 @@
+/*
+ * lua_view.h - what Lua policies are shown for a decision.
+ *
+ * The request is one table, each instance is one table, and all signals
+ * together are one table of columns; they live as long as the simulation and
+ * are refreshed in place. A field that no policy has ever read is not kept up:
+ * the first read of it misses, is answered, and puts the field on the list of
+ * those that are refreshed, and only where they have changed.
+ */
+#ifndef BLIS_LUA_LUA_VIEW_H
+#define BLIS_LUA_LUA_VIEW_H
+
+#include <lua.h>
+
+#include "lua/lua_hook.h"
+#include "lua/lua_vector.h"
+#include "routing/view.h"
+
+enum { REQUEST_FIELDS_MAX = 32 };
+
+typedef struct bind_view {
+  bind_hooks *hooks;
+  bind_vector_pool *pool;
+  bool oracle;
+
+  /* The decision being taken; NULL outside decisions. */
+  const blis_routing_request *request;
+  const blis_routing_view *view;
+
+  uint32_t request_fields;         /* used so far, a bit each */
+  blis_signal_set instance_fields; /* used so far */
+  blis_signal_set column_fields;   /* used so far */
+
+  int64_t request_values[REQUEST_FIELDS_MAX]; /* what the table holds */
+  uint32_t instance_count;
+  double *instance_values; /* what the tables hold, by signal and number */
+  uint32_t *candidates;    /* instance numbers in the list of candidates */
+  size_t candidate_count;
+  bind_vector *columns[BLIS_SIGNAL_COUNT]; /* NULL while not used */
+} bind_view;
+
+/* Fills *view, which must not move from then on. May raise. */
+void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
+                      uint32_t instance_count, bool oracle);
+
+/* Who takes a decision: kind "scorer", name "least-prefill". */
+typedef struct bind_decider {
+  bind_view *view;
+  const char *kind;
+  const char *name; /* "" when it has none */
+} bind_decider;
+
+/*
+ * One protected call of body about one decision, with argument as a light
+ * userdata at index 1. Never raises.
+ */
+blis_status bind_decide(const bind_decider *decider,
+                        const blis_routing_request *request,
+                        const blis_routing_view *candidates,
+                        lua_CFunction body, void *argument, blis_error *error);
+
+/*
+ * In a decision, with the anchor at index anchor: push the refreshed table.
+ * push_view_instances pushes the tables of all instances, by number + 1.
+ */
+void push_view_request(lua_State *L, bind_view *view, int anchor);
+void push_view_instances(lua_State *L, bind_view *view, int anchor);
+void push_view_candidates(lua_State *L, bind_view *view, int anchor);
+void push_view_columns(lua_State *L, bind_view *view, int anchor);
+
+#endif
