@@ -80,9 +80,8 @@ static inline void check_eq_i64(const char *file, int line, const char *what,
   }
 }
 
-static inline void check_eq_double(const char *file, int line,
-                                   const char *what, double got,
-                                   double expected) {
+static inline void check_eq_double(const char *file, int line, const char *what,
+                                   double got, double expected) {
   if (memcmp(&got, &expected, sizeof got) != 0) {
     check_fail(file, line, "%s is %.17g (%a), expected %.17g (%a)", what, got,
                got, expected, expected);

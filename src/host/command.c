@@ -29,13 +29,15 @@ static bool is_on_path(lua_State *L, const char *module) {
 }
 
 static void raise_unknown(lua_State *L, const blis_nearest *nearest) {
-  const char *hint = nearest->word != NULL ? ", did you mean " : "";
-  const char *quote = nearest->word != NULL ? "'" : "";
-  host_raise(L, "usage",
-             "'%.200s' is neither a file nor a command%s%s%s%s; "
-             "'blis --help' lists the commands",
-             nearest->wanted, hint, quote,
-             nearest->word != NULL ? nearest->word : "", quote);
+  static const char help[] = "'blis --help' lists the commands";
+  if (nearest->word != NULL) {
+    host_raise(
+        L, "usage",
+        "'%.200s' is neither a file nor a command, did you mean '%s'? %s",
+        nearest->wanted, nearest->word, help);
+  }
+  host_raise(L, "usage", "'%.200s' is neither a file nor a command; %s",
+             nearest->wanted, help);
 }
 
 /* Returns the name of the command's module, pushed; raises if there is none. */
@@ -96,8 +98,7 @@ void host_command_print_list(lua_State *L, const char *folder) {
     const char *name = lua_tostring(L, -1);
     push_module(L, lua_pushfstring(L, "blis.cmd.%s", name));
     const char *summary = "";
-    if (lua_istable(L, -1) &&
-        lua_getfield(L, -1, "summary") == LUA_TSTRING) {
+    if (lua_istable(L, -1) && lua_getfield(L, -1, "summary") == LUA_TSTRING) {
       summary = lua_tostring(L, -1);
     }
     printf("  %-12s %s\n", name, summary);

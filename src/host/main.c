@@ -165,25 +165,27 @@ static void run_script(lua_State *L, host *h) {
 }
 
 static void print_help(lua_State *L, const host *h) {
-  fputs("blis: a deterministic, scriptable simulator of LLM inference clusters\n"
-        "\n"
-        "  blis [OPTIONS] FILE.lua [ARGUMENTS]   run a script ('-': from stdin)\n"
-        "  blis [OPTIONS] COMMAND [ARGUMENTS]    run a command\n"
-        "\n"
-        "Options:\n"
-        "  -e STATEMENT   run a Lua statement\n"
-        "  -l MODULE      require a module into a global of its name\n"
-        "  -i             a prompt, after the script if there is one\n"
-        "  -v             print the version, then go on\n"
-        "  -E             ignore environment variables such as LUA_INIT\n"
-        "  -W             turn warnings on\n"
-        "  --             end of the options\n"
-        "  --scripts DIR  take the Lua half of blis from DIR (DIR/blis/init.lua)\n"
-        "  --version      print the versions of blis and its libraries\n"
-        "  --help         print this\n"
-        "\n"
-        "Commands ('blis COMMAND --help' tells more):\n",
-        stdout);
+  fputs(
+      "blis: a deterministic, scriptable simulator of LLM inference clusters\n"
+      "\n"
+      "  blis [OPTIONS] FILE.lua [ARGUMENTS]   run a script ('-': from stdin)\n"
+      "  blis [OPTIONS] COMMAND [ARGUMENTS]    run a command\n"
+      "\n"
+      "Options:\n"
+      "  -e STATEMENT   run a Lua statement\n"
+      "  -l MODULE      require a module into a global of its name\n"
+      "  -i             a prompt, after the script if there is one\n"
+      "  -v             print the version, then go on\n"
+      "  -E             ignore environment variables such as LUA_INIT\n"
+      "  -W             turn warnings on\n"
+      "  --             end of the options\n"
+      "  --scripts DIR  take the Lua half of blis from DIR "
+      "(DIR/blis/init.lua)\n"
+      "  --version      print the versions of blis and its libraries\n"
+      "  --help         print this\n"
+      "\n"
+      "Commands ('blis COMMAND --help' tells more):\n",
+      stdout);
   host_command_print_list(L, h->options.scripts_folder);
 }
 

@@ -20,14 +20,15 @@ static int push_raw_field(lua_State *L, int index, const char *name) {
 
 static bool has_code(lua_State *L, int index, const char *code) {
   push_raw_field(L, index, "code");
-  bool found = lua_type(L, -1) == LUA_TSTRING &&
-               strcmp(lua_tostring(L, -1), code) == 0;
+  bool found =
+      lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), code) == 0;
   lua_pop(L, 1);
   return found;
 }
 
 static bool are_errors_expected(lua_State *L) {
-  bool is_on = lua_rawgetp(L, LUA_REGISTRYINDEX, &expect_errors_key) != LUA_TNIL;
+  bool is_on =
+      lua_rawgetp(L, LUA_REGISTRYINDEX, &expect_errors_key) != LUA_TNIL;
   lua_pop(L, 1);
   return is_on;
 }
@@ -60,8 +61,7 @@ static const char *push_error_text(lua_State *L, int index) {
     return lua_tostring(L, -1);
   } else if (!lua_istable(L, index) ||
              push_raw_field(L, index, "message") != LUA_TSTRING) {
-    lua_pushfstring(L, "(error object is a %s value)",
-                    luaL_typename(L, index));
+    lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, index));
   }
   return lua_tostring(L, -1);
 }

@@ -52,4 +52,6 @@ void host_signals_reset(void) {
   blis_interrupt_clear();
 }
 
-bool host_signals_interrupted(void) { return was_interrupted != 0; }
+bool host_signals_interrupted(void) {
+  return was_interrupted != 0;
+}

@@ -1,8 +1,8 @@
 /*
  * lua_core.h - the entry of the C half, `require "blis.core"`.
  */
-#ifndef BLIS_LUA_CORE_H
-#define BLIS_LUA_CORE_H
+#ifndef BLIS_LUA_LUA_CORE_H
+#define BLIS_LUA_LUA_CORE_H
 
 #include <lua.h>
 
