@@ -1,0 +1,313 @@
+#include "base/number.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whole numbers up to here are exact in a double. */
+#define EXACT_MAX (UINT64_C(1) << 53)
+
+enum {
+  DIGITS_MAX = 17,         /* that any double needs */
+  NUMBER_LENGTH_MAX = 1023 /* of a text that is still taken for a number */
+};
+
+const char *blis_number_fault_text(blis_number_fault fault) {
+  switch (fault) {
+  case BLIS_NUMBER_OK:
+    return "is a number";
+  case BLIS_NUMBER_EMPTY:
+    return "is empty, not a number";
+  case BLIS_NUMBER_MALFORMED:
+    return "is not a number";
+  case BLIS_NUMBER_NOT_WHOLE:
+    return "is not a whole number";
+  case BLIS_NUMBER_TOO_LARGE:
+    return "is too large a number";
+  }
+  return "is not a number";
+}
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* A decimal number taken apart: mantissa * 10^exponent. */
+typedef struct decimal {
+  bool is_negative;
+  bool is_exact;     /* every digit went into the mantissa */
+  uint64_t mantissa; /* of the first digits */
+  int64_t exponent;
+} decimal;
+
+/* Reads digits into the mantissa; returns the first byte that is none. */
+static const char *scan_digits(const char *at, const char *end, decimal *number,
+                               bool is_fraction) {
+  for (; at < end && is_digit(*at); at++) {
+    if (number->mantissa < UINT64_MAX / 10 - 1) {
+      number->mantissa = number->mantissa * 10 + (uint64_t)(*at - '0');
+      number->exponent -= is_fraction;
+    } else {
+      number->is_exact = number->is_exact && *at == '0';
+      number->exponent += !is_fraction;
+    }
+  }
+  return at;
+}
+
+/* Reads what follows "e"; NULL when that is no exponent. */
+static const char *scan_exponent(const char *at, const char *end,
+                                 decimal *number) {
+  bool is_negative = at < end && *at == '-';
+  at += at < end && (*at == '-' || *at == '+');
+  if (at == end || !is_digit(*at)) {
+    return NULL;
+  }
+  int64_t exponent = 0;
+  for (; at < end && is_digit(*at); at++) {
+    if (exponent < 100000) {
+      exponent = exponent * 10 + (*at - '0');
+    }
+  }
+  number->exponent += is_negative ? -exponent : exponent;
+  return at;
+}
+
+static blis_number_fault scan_decimal(blis_slice text, decimal *number) {
+  *number = (decimal){.is_exact = true};
+  if (text.length == 0) {
+    return BLIS_NUMBER_EMPTY;
+  }
+  const char *at = text.data;
+  const char *end = text.data + text.length;
+  number->is_negative = *at == '-';
+  at += *at == '-' || *at == '+';
+  const char *whole = at;
+  at = scan_digits(at, end, number, false);
+  bool has_digits = at > whole;
+  if (at < end && *at == '.') {
+    const char *fraction = ++at;
+    at = scan_digits(at, end, number, true);
+    has_digits = has_digits || at > fraction;
+  }
+  if (has_digits && at < end && (*at == 'e' || *at == 'E')) {
+    at = scan_exponent(at + 1, end, number);
+  }
+  bool is_number = has_digits && at == end;
+  return is_number ? BLIS_NUMBER_OK : BLIS_NUMBER_MALFORMED;
+}
+
+/* What stops a text from being an int64: the slow way, for the message. */
+static blis_number_fault integer_fault(blis_slice text) {
+  decimal number;
+  blis_number_fault fault = scan_decimal(text, &number);
+  if (fault != BLIS_NUMBER_OK) {
+    return fault;
+  }
+  bool has_only_digits = memchr(text.data, '.', text.length) == NULL &&
+                         memchr(text.data, 'e', text.length) == NULL &&
+                         memchr(text.data, 'E', text.length) == NULL;
+  return has_only_digits ? BLIS_NUMBER_TOO_LARGE : BLIS_NUMBER_NOT_WHOLE;
+}
+
+blis_number_fault blis_parse_int64(blis_slice text, int64_t *value) {
+  size_t i = 0;
+  bool is_negative = text.length > 0 && text.data[0] == '-';
+  i += text.length > 0 && (text.data[0] == '-' || text.data[0] == '+');
+  const uint64_t limit = (uint64_t)INT64_MAX + is_negative;
+  size_t first = i;
+  uint64_t size = 0;
+  for (; i < text.length && is_digit(text.data[i]); i++) {
+    uint64_t digit = (uint64_t)(text.data[i] - '0');
+    if (size > (limit - digit) / 10) {
+      return integer_fault(text);
+    }
+    size = size * 10 + digit;
+  }
+  if (i == first || i < text.length) {
+    return integer_fault(text);
+  }
+  /* Negated in two steps, since 2^63 itself is no int64. */
+  *value = is_negative && size > 0 ? -(int64_t)(size - 1) - 1 : (int64_t)size;
+  return BLIS_NUMBER_OK;
+}
+
+/*
+ * Two exact doubles and one rounded operation give the nearest double (W. D.
+ * Clinger 1990); false when the number is not that simple.
+ */
+static bool is_simple(const decimal *number, double *value) {
+  static const double powers[] = {
+      1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  if (!number->is_exact || number->mantissa > EXACT_MAX ||
+      number->exponent < -22 || number->exponent > 22) {
+    return false;
+  }
+  double size = (double)number->mantissa;
+  size = number->exponent < 0 ? size / powers[-number->exponent]
+                              : size * powers[number->exponent];
+  *value = number->is_negative ? -size : size;
+  return true;
+}
+
+blis_number_fault blis_parse_double(blis_slice text, double *value) {
+  decimal number;
+  blis_number_fault fault = scan_decimal(text, &number);
+  if (fault != BLIS_NUMBER_OK || is_simple(&number, value)) {
+    return fault;
+  }
+  if (text.length > NUMBER_LENGTH_MAX) {
+    return BLIS_NUMBER_MALFORMED;
+  }
+  char terminated[NUMBER_LENGTH_MAX + 1];
+  memcpy(terminated, text.data, text.length);
+  terminated[text.length] = '\0';
+  double nearest = strtod(terminated, NULL);
+  if (!isfinite(nearest)) {
+    return BLIS_NUMBER_TOO_LARGE;
+  }
+  *value = nearest;
+  return BLIS_NUMBER_OK;
+}
+
+/* Writes the digits of value without a sign; returns their number. */
+static size_t write_digits(uint64_t value, char *text) {
+  char reversed[20];
+  size_t count = 0;
+  do {
+    reversed[count++] = (char)('0' + value % 10);
+    value /= 10;
+  } while (value > 0);
+  for (size_t i = 0; i < count; i++) {
+    text[i] = reversed[count - 1 - i];
+  }
+  return count;
+}
+
+size_t blis_format_int64(int64_t value, char text[BLIS_INT64_TEXT_SIZE]) {
+  size_t length = 0;
+  uint64_t size = (uint64_t)value;
+  if (value < 0) {
+    text[length++] = '-';
+    size = ~size + 1;
+  }
+  length += write_digits(size, text + length);
+  text[length] = '\0';
+  return length;
+}
+
+/* The significant digits of a positive number: 0.d1d2d3... * 10^point. */
+typedef struct significant {
+  char digits[DIGITS_MAX + 3];
+  int count;
+  int point;
+} significant;
+
+static void drop_zeros(significant *number) {
+  while (number->count > 1 && number->digits[number->count - 1] == '0') {
+    number->count--;
+  }
+}
+
+/*
+ * Whole numbers and whole thousandths (milliseconds from microseconds), which
+ * are most of what is written. With 15 digits or fewer a decimal number that
+ * reads back is the shortest one.
+ */
+static bool find_common(double value, significant *number) {
+  double thousandths = value * 1000.0;
+  double scale = 1.0;
+  if (value <= (double)EXACT_MAX && value == floor(value)) {
+    thousandths = value;
+  } else {
+    thousandths = nearbyint(thousandths);
+    scale = 1000.0;
+    if (thousandths >= 1e15 || thousandths / scale != value) {
+      return false;
+    }
+  }
+  size_t count = write_digits((uint64_t)thousandths, number->digits);
+  number->count = (int)count;
+  number->point = (int)count - (scale > 1.0 ? 3 : 0);
+  drop_zeros(number);
+  return true;
+}
+
+/* Any number: the first precision that reads back. 15 digits always do. */
+static void find_shortest(double value, significant *number) {
+  /* Doubles below the normal ones have fewer bits. */
+  int precision = value < 0x1p-1022 ? 1 : 15;
+  char text[DIGITS_MAX + 16];
+  for (; precision <= DIGITS_MAX; precision++) {
+    snprintf(text, sizeof text, "%.*e", precision - 1, value);
+    if (strtod(text, NULL) == value) {
+      break;
+    }
+  }
+  number->count = 0;
+  const char *at = text;
+  for (; *at != 'e'; at++) {
+    if (is_digit(*at)) {
+      number->digits[number->count++] = *at;
+    }
+  }
+  number->point = (int)strtol(at + 1, NULL, 10) + 1;
+  drop_zeros(number);
+}
+
+static size_t write_plain(const significant *number, char *text) {
+  char *end = text;
+  if (number->point <= 0) {
+    *end++ = '0';
+  }
+  for (int i = 0; i < number->point; i++) {
+    *end++ = i < number->count ? number->digits[i] : '0';
+  }
+  if (number->count > number->point) {
+    *end++ = '.';
+  }
+  for (int i = number->point; i < number->count; i++) {
+    *end++ = i < 0 ? '0' : number->digits[i];
+  }
+  *end = '\0';
+  return (size_t)(end - text);
+}
+
+static size_t write_scientific(const significant *number, int exponent_digits,
+                               char *text) {
+  int exponent = number->point - 1;
+  return (size_t)snprintf(
+      text, DIGITS_MAX + 8, "%c%s%.*se%c%0*d", number->digits[0],
+      number->count > 1 ? "." : "", number->count - 1, number->digits + 1,
+      exponent < 0 ? '-' : '+', exponent_digits, abs(exponent));
+}
+
+size_t blis_format_double(double value, blis_double_style style,
+                          char text[BLIS_DOUBLE_TEXT_SIZE]) {
+  if (!isfinite(value)) {
+    const char *name = value > 0 ? "+Inf" : value < 0 ? "-Inf" : "NaN";
+    return (size_t)snprintf(text, 5, "%s", name);
+  }
+  size_t sign_length = 0;
+  if (signbit(value)) {
+    text[sign_length++] = '-';
+    value = -value;
+  }
+  significant number;
+  if (!find_common(value, &number)) {
+    find_shortest(value, &number);
+  }
+  text += sign_length;
+  int exponent = number.point - 1;
+  bool is_json = style == BLIS_DOUBLE_JSON;
+  bool is_scientific =
+      value != 0.0 && (is_json ? exponent < -6 || exponent >= 21
+                               : exponent < -4 || exponent >= 6);
+  if (is_scientific && style != BLIS_DOUBLE_DIGITS) {
+    return sign_length + write_scientific(&number, is_json ? 1 : 2, text);
+  }
+  return sign_length + write_plain(&number, text);
+}

@@ -1,0 +1,57 @@
+/*
+ * number.h - numbers from text and back, the same in every locale.
+ *
+ * Only decimal digits are numbers here: no hexadecimal, no "inf" or "nan", no
+ * spaces, nothing behind. (strtod and snprintf follow the locale a program has
+ * set; this one never sets any.)
+ */
+#ifndef BLIS_BASE_NUMBER_H
+#define BLIS_BASE_NUMBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/slice.h"
+
+typedef enum blis_number_fault {
+  BLIS_NUMBER_OK,
+  BLIS_NUMBER_EMPTY,
+  BLIS_NUMBER_MALFORMED,
+  BLIS_NUMBER_NOT_WHOLE, /* a number, but not a whole one */
+  BLIS_NUMBER_TOO_LARGE  /* in size; also a double beyond all doubles */
+} blis_number_fault;
+
+/* "is not a number" and the like, to be put behind the value; static. */
+const char *blis_number_fault_text(blis_number_fault fault);
+
+/* An optional sign and digits. Any fault leaves *value alone. */
+blis_number_fault blis_parse_int64(blis_slice text, int64_t *value);
+
+/*
+ * An optional sign, digits with at most one point, an optional exponent; the
+ * nearest double. Any fault leaves *value alone.
+ */
+blis_number_fault blis_parse_double(blis_slice text, double *value);
+
+/* How blis_format_double writes; all are the shortest that reads back. */
+typedef enum blis_double_style {
+  BLIS_DOUBLE_JSON,   /* 1e-7, 0.000001, 100000000000000000000, 1e+21 */
+  BLIS_DOUBLE_SHORT,  /* 1e-05, 0.0001, 100000, 1e+06 */
+  BLIS_DOUBLE_DIGITS, /* never an exponent */
+} blis_double_style;
+
+enum { BLIS_INT64_TEXT_SIZE = 21, BLIS_DOUBLE_TEXT_SIZE = 344 };
+
+/* Writes value and a zero; returns the length of the text. */
+size_t blis_format_int64(int64_t value, char text[BLIS_INT64_TEXT_SIZE]);
+
+/*
+ * Writes the shortest decimal number that is nearer to value than to any other
+ * double, and a zero; returns the length. Whole numbers get no ".0". The styles
+ * are those of Go's encoding/json and of its strconv with 'g' and 'f'. What is
+ * not finite becomes NaN, +Inf or -Inf.
+ */
+size_t blis_format_double(double value, blis_double_style style,
+                          char text[BLIS_DOUBLE_TEXT_SIZE]);
+
+#endif

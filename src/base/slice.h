@@ -1,0 +1,35 @@
+/*
+ * slice.h - a piece of text that belongs to somebody else: no zero behind it.
+ */
+#ifndef BLIS_BASE_SLICE_H
+#define BLIS_BASE_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct blis_slice {
+  const char *data; /* may be NULL when length is 0 */
+  size_t length;
+} blis_slice;
+
+/* All of a zero-terminated text. */
+blis_slice blis_slice_of(const char *text);
+
+bool blis_slice_equals(blis_slice slice, const char *text);
+
+/* Without spaces, tabs, carriage returns and newlines at both ends. */
+blis_slice blis_slice_trim(blis_slice slice);
+
+/*
+ * A piece of text as an error message shows it: in double quotes, cut after 40
+ * bytes with "..." behind it, control characters as \xNN.
+ *
+ *   blis_fail(error, BLIS_ERR_PARSE, "%s is no number", blis_show(slice).text)
+ */
+typedef struct blis_shown {
+  char text[168];
+} blis_shown;
+
+blis_shown blis_show(blis_slice slice);
+
+#endif
