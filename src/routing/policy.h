@@ -1,0 +1,91 @@
+/*
+ * policy.h - what a built-in scorer or routing policy says about itself, and
+ * the list of all of them.
+ *
+ * To add one: write its file with a constant entry, and add its line below.
+ * Lookup, parameter checks, error texts and the policy table follow from it.
+ */
+#ifndef BLIS_ROUTING_POLICY_H
+#define BLIS_ROUTING_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "routing/params.h"
+#include "routing/router.h"
+#include "routing/scorer.h"
+#include "routing/tie.h"
+
+/* The cluster that a policy is made for. */
+typedef struct blis_policy_context {
+  uint32_t instance_count;
+  int64_t kv_block_size_tokens;
+  int64_t kv_blocks; /* of one instance */
+  int64_t seed;      /* of the experiment */
+  bool go_blis;      /* defaults and formulas of profile go-blis */
+} blis_policy_context;
+
+typedef struct blis_scorer_entry {
+  const char *name;
+  const char *aliases; /* "a|b"; "" = none */
+  const char *summary;
+  const char *source; /* design document, paper or system and version */
+  const blis_param_spec *params;
+  size_t param_count;
+  /* params are checked. The caller owns *scorer. */
+  blis_status (*create)(const blis_alloc *alloc, const blis_params *params,
+                        const blis_policy_context *context, blis_scorer *scorer,
+                        blis_error *error);
+} blis_scorer_entry;
+
+typedef struct blis_router_entry {
+  const char *name;
+  const char *aliases;
+  const char *summary;
+  const char *source;
+  const blis_param_spec *params;
+  size_t param_count;
+  blis_status (*create)(const blis_alloc *alloc, const blis_params *params,
+                        const blis_policy_context *context, blis_router *router,
+                        blis_error *error);
+} blis_router_entry;
+
+/* Parameter "tie" of routers that break ties at random in profile go-blis. */
+#define BLIS__TIE_PARAM                                                        \
+  {                                                                            \
+    .name = "tie", .kind = BLIS_PARAM_CHOICE, .choices = BLIS_TIE_CHOICES,     \
+    .unit = "",                                                                \
+    .summary = "which of equally good ones (profile go-blis: random)"          \
+  }
+
+blis_tie_rule blis__tie_param(const blis_params *params,
+                              const blis_param_spec *specs, size_t spec_count,
+                              const blis_policy_context *context);
+
+/* XX(file-local name): the entry is blis__scorer_<name>. */
+#define BLIS__SCORER_MAP(XX)                                                   \
+  XX(prefix_affinity)                                                          \
+  XX(queue_depth)                                                              \
+  XX(kv_utilization)                                                           \
+  XX(load_balance)                                                             \
+  XX(precise_prefix_cache)
+
+/* The entry is blis__router_<name>. */
+#define BLIS__ROUTER_MAP(XX)                                                   \
+  XX(round_robin)                                                              \
+  XX(least_loaded)                                                             \
+  XX(weighted)                                                                 \
+  XX(lmetric)                                                                  \
+  XX(always_busiest)
+
+#define XX(name) extern const blis_scorer_entry blis__scorer_##name;
+BLIS__SCORER_MAP(XX)
+#undef XX
+#define XX(name) extern const blis_router_entry blis__router_##name;
+BLIS__ROUTER_MAP(XX)
+#undef XX
+
+#endif

@@ -1,0 +1,133 @@
+#include "routing/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
+static const blis_scorer_entry *const scorers[] = {
+#define XX(name) &blis__scorer_##name,
+    BLIS__SCORER_MAP(XX)
+#undef XX
+};
+
+static const blis_router_entry *const routers[] = {
+#define XX(name) &blis__router_##name,
+    BLIS__ROUTER_MAP(XX)
+#undef XX
+};
+
+size_t blis_scorer_entry_count(void) {
+  return COUNT_OF(scorers);
+}
+
+const blis_scorer_entry *blis_scorer_entry_at(size_t index) {
+  return scorers[index];
+}
+
+size_t blis_router_entry_count(void) {
+  return COUNT_OF(routers);
+}
+
+const blis_router_entry *blis_router_entry_at(size_t index) {
+  return routers[index];
+}
+
+static bool is_named(const char *name, const char *entry_name,
+                     const char *aliases) {
+  if (strcmp(name, entry_name) == 0) {
+    return true;
+  }
+  size_t length = strlen(name);
+  while (*aliases != '\0') {
+    size_t part = strcspn(aliases, "|");
+    if (part == length && memcmp(aliases, name, length) == 0) {
+      return true;
+    }
+    aliases += part + (aliases[part] == '|');
+  }
+  return false;
+}
+
+static void fail_unknown(const char *kind, const char *name,
+                         const blis_nearest *nearest, const char *names,
+                         blis_error *error) {
+  if (nearest->word != NULL) {
+    blis_fail(error, BLIS_ERR_INVALID, "unknown %s '%s', did you mean '%s'?",
+              kind, name, nearest->word);
+  } else {
+    blis_fail(error, BLIS_ERR_INVALID, "unknown %s '%s'; there are %s", kind,
+              name, names);
+  }
+}
+
+const blis_scorer_entry *blis_scorer_entry_find(const char *name,
+                                                blis_error *error) {
+  blis_nearest nearest = {.wanted = name};
+  char names[384] = "";
+  for (size_t i = 0; i < COUNT_OF(scorers); i++) {
+    if (is_named(name, scorers[i]->name, scorers[i]->aliases)) {
+      return scorers[i];
+    }
+    blis_nearest_offer(&nearest, scorers[i]->name);
+    blis_word_list_add(names, sizeof names, scorers[i]->name);
+  }
+  fail_unknown("scorer", name, &nearest, names, error);
+  return NULL;
+}
+
+const blis_router_entry *blis_router_entry_find(const char *name,
+                                                blis_error *error) {
+  blis_nearest nearest = {.wanted = name};
+  char names[384] = "";
+  for (size_t i = 0; i < COUNT_OF(routers); i++) {
+    if (is_named(name, routers[i]->name, routers[i]->aliases)) {
+      return routers[i];
+    }
+    blis_nearest_offer(&nearest, routers[i]->name);
+    blis_word_list_add(names, sizeof names, routers[i]->name);
+  }
+  fail_unknown("routing policy", name, &nearest, names, error);
+  return NULL;
+}
+
+blis_status blis_scorer_create(const blis_alloc *alloc, const char *name,
+                               const blis_params *params,
+                               const blis_policy_context *context,
+                               blis_scorer *scorer, blis_error *error) {
+  const blis_scorer_entry *entry = blis_scorer_entry_find(name, error);
+  if (entry == NULL) {
+    return BLIS_ERR_INVALID;
+  }
+  char owner[64];
+  snprintf(owner, sizeof owner, "scorer %s", entry->name);
+  BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
+                             error));
+  return entry->create(alloc, params, context, scorer, error);
+}
+
+blis_status blis_router_create(const blis_alloc *alloc, const char *name,
+                               const blis_params *params,
+                               const blis_policy_context *context,
+                               blis_router *router, blis_error *error) {
+  const blis_router_entry *entry = blis_router_entry_find(name, error);
+  if (entry == NULL) {
+    return BLIS_ERR_INVALID;
+  }
+  char owner[64];
+  snprintf(owner, sizeof owner, "routing policy %s", entry->name);
+  BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
+                             error));
+  return entry->create(alloc, params, context, router, error);
+}
+
+blis_tie_rule blis__tie_param(const blis_params *params,
+                              const blis_param_spec *specs, size_t spec_count,
+                              const blis_policy_context *context) {
+  if (context->go_blis && blis_params_find(params, "tie") == NULL) {
+    return BLIS_TIE_RANDOM;
+  }
+  return (blis_tie_rule)blis_params_choice(params, specs, spec_count, "tie");
+}
