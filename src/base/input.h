@@ -1,0 +1,57 @@
+/*
+ * input.h - bytes from a file, from standard input or from memory, unpacked on
+ * the way when they are in gzip or zstd format.
+ *
+ * The format is known by its first bytes, not by the name. Several packed
+ * pieces behind each other are read as one; an unfinished one is an error.
+ * Memory is bounded whatever the size of the file: 64 KB here, and on the C
+ * heap the window of the format (32 KB for gzip, at most 128 MB for zstd).
+ */
+#ifndef BLIS_BASE_INPUT_H
+#define BLIS_BASE_INPUT_H
+
+#include <stddef.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+typedef struct blis_input blis_input;
+
+/*
+ * Opens a file, or standard input when path is "-". Copies *alloc and path.
+ * The caller owns *input. BLIS_ERR_IO or BLIS_ERR_PARSE names the file.
+ */
+BLIS_MUSTUSE blis_status blis_input_open(const blis_alloc *alloc,
+                                         const char *path, blis_input **input,
+                                         blis_error *error);
+
+/* The same from memory, borrowed; name (copied) is for messages. */
+BLIS_MUSTUSE blis_status blis_input_open_memory(const blis_alloc *alloc,
+                                                const char *name,
+                                                blis_slice bytes,
+                                                blis_input **input,
+                                                blis_error *error);
+
+/* NULL is allowed. */
+void blis_input_close(blis_input *input);
+
+/* The path, "stdin" or the name of the memory: where messages say a fault is.
+ */
+const char *blis_input_name(const blis_input *input);
+
+/* Reads 1 to size bytes (size > 0); *got is 0 at the end. */
+BLIS_MUSTUSE blis_status blis_input_read(blis_input *input, char *bytes,
+                                         size_t size, size_t *got,
+                                         blis_error *error);
+
+/*
+ * Appends everything in a file ("-" = standard input) to buffer.
+ * BLIS_ERR_INVALID when that is more than max_size bytes.
+ */
+BLIS_MUSTUSE blis_status blis_input_read_file(const char *path, size_t max_size,
+                                              blis_buffer *buffer,
+                                              blis_error *error);
+
+#endif
