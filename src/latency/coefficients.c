@@ -23,13 +23,15 @@ blis_status blis_coefficients_validate(const blis_coefficients *coefficients,
                                        blis_error *error) {
   if (coefficients->alpha_count < BLIS_ALPHA_COUNT) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: alpha needs %d coefficients, got %zu", model,
-                     BLIS_ALPHA_COUNT, coefficients->alpha_count);
+                     "%s: alpha needs %d coefficients (--alpha-coeffs), "
+                     "got %zu",
+                     model, BLIS_ALPHA_COUNT, coefficients->alpha_count);
   }
   if (coefficients->beta_count < beta_min) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: beta needs at least %zu coefficients, got %zu", model,
-                     beta_min, coefficients->beta_count);
+                     "%s: beta needs at least %zu coefficients "
+                     "(--beta-coeffs), got %zu",
+                     model, beta_min, coefficients->beta_count);
   }
   BLIS_TRY(check_values(coefficients->alpha, coefficients->alpha_count, "alpha",
                         model, error));

@@ -1,0 +1,51 @@
+/*
+ * catalogue_priv.h - the inside of a catalogue, shared by the part that looks
+ * things up and the part that reads YAML.
+ */
+#ifndef BLIS_LATENCY_CATALOGUE_PRIV_H
+#define BLIS_LATENCY_CATALOGUE_PRIV_H
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "latency/catalogue.h"
+
+/* Entries and their texts lie in the arena; the lists hold pointers. */
+typedef struct blis__entries {
+  BLIS_ARRAY(const blis_catalogue_model *) models;
+  BLIS_ARRAY(const blis_catalogue_hardware *) hardware;
+  BLIS_ARRAY(const blis_catalogue_coefficients *) coefficients;
+} blis__entries;
+
+struct blis_catalogue {
+  blis_alloc alloc;
+  blis_arena arena;
+  blis__entries entries;
+};
+
+/*
+ * Reads a text into *entries, which starts empty and is the caller's to
+ * release, after a failure too. Memory of entries comes from the arena.
+ */
+BLIS_MUSTUSE blis_status blis__catalogue_read(blis_catalogue *catalogue,
+                                              const char *name,
+                                              const char *text, size_t size,
+                                              blis__entries *entries,
+                                              blis_error *error);
+
+void blis__entries_deinit(const blis_alloc *alloc, blis__entries *entries);
+
+/* ASCII lower case, whatever the locale. */
+static inline int blis__lower(char c) {
+  return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+/* Equal but for the case of ASCII letters; NULL equals NULL. */
+bool blis__equal_names(const char *a, const char *b);
+
+/* What follows the last '/'. */
+const char *blis__last_part(const char *id);
+
+bool blis__equal_keys(const blis_coefficients_key *a,
+                      const blis_coefficients_key *b);
+
+#endif

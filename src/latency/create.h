@@ -1,0 +1,63 @@
+/*
+ * create.h - a latency model from its name and whatever an experiment states,
+ * with defaults for the rest.
+ *
+ * Every part of a cluster resolves its own coefficients here, so pools with
+ * different models or GPUs never borrow numbers fitted for another one.
+ */
+#ifndef BLIS_LATENCY_CREATE_H
+#define BLIS_LATENCY_CREATE_H
+
+#include "latency/catalogue.h"
+#include "latency/coefficients.h"
+#include "latency/hardware_spec.h"
+#include "latency/latency_model.h"
+#include "latency/model_spec.h"
+#include "latency/parallelism.h"
+
+#define BLIS_LATENCY_DEFAULT_KIND "trained-physics"
+
+/* Zero it first; pointers are borrowed for the call. */
+typedef struct blis_latency_config {
+  const char *kind; /* "trained-physics", "roofline", "blackbox", "piecewise"
+                       (or "routesim"); NULL = trained-physics */
+  const char *model_id;               /* for looking up coefficients */
+  const blis_model_spec *model;       /* for trained-physics and roofline */
+  const blis_hardware_spec *hardware; /* its name for looking up, its rates
+                                         for trained-physics and roofline */
+  blis_parallelism parallelism;
+  const char *version; /* of the serving engine, for blackbox; NULL = latest */
+
+  /*
+   * Both alpha and beta, or neither for the defaults: those of the catalogue
+   * for trained-physics and blackbox, alpha = 0 for roofline (which takes no
+   * beta), RouteSim's for piecewise (whose beta are prefill tokens/s, decode
+   * tokens/s of one request, saturation batch, saturated decode tokens/s).
+   */
+  blis_coefficients coefficients;
+  const blis_catalogue *catalogue; /* needed where it is looked up */
+  bool whole_milliseconds;         /* piecewise: round as RouteSim does */
+} blis_latency_config;
+
+/*
+ * Fills *out, which the caller owns. A failure leaves it alone and names the
+ * option and what is allowed. DP above 1, expert parallelism and a
+ * communication backend are for trained-physics, the first two for MoE models.
+ */
+BLIS_MUSTUSE blis_status blis_latency_create(const blis_alloc *alloc,
+                                             const blis_latency_config *config,
+                                             blis_latency_model *out,
+                                             blis_error *error);
+
+/*
+ * Calls warn with one sentence for everything that is allowed but probably not
+ * meant, or known to be inaccurate: MLA models, an unknown quantization, KV
+ * heads that TP does not divide, a communication backend without effect.
+ */
+void blis_latency_warnings(const blis_latency_config *config,
+                           void (*warn)(void *ud, const char *text), void *ud);
+
+/* The kinds by name, NULL at the end. */
+extern const char *const blis_latency_kinds[];
+
+#endif
