@@ -65,9 +65,9 @@ static void name_full_blocks(world *w, twin *t) {
     if (t->runs.anonymous == 0) {
       blis_run_pool_take(w->runs, &t->runs, 1);
     }
-    CHECK(blis_run_pool_name(w->runs, &t->runs,
-                             blis_block_chain_at(
-                                 &t->chain, (uint32_t)t->runs.named.count)) ==
+    CHECK(blis_run_pool_name(
+              w->runs, &t->runs,
+              blis_block_chain_at(&t->chain, (uint32_t)t->runs.named.count)) ==
           BLIS_OK);
   }
 }
@@ -94,8 +94,7 @@ static void store(world *w, twin *t, int64_t end, uint32_t cached) {
     return;
   }
   if (is_new) {
-    CHECK(blis_run_pool_claim(w->runs, &t->runs, &t->chain, cached) ==
-          BLIS_OK);
+    CHECK(blis_run_pool_claim(w->runs, &t->runs, &t->chain, cached) == BLIS_OK);
   }
   t->stored_tokens = end;
   name_full_blocks(w, t);
@@ -181,8 +180,7 @@ static blis_status life(const blis_alloc *alloc) {
   blis_run_pool_take(pool, &holder, 5);
   blis_status status = BLIS_OK;
   for (uint32_t k = 0; k < 3 && status == BLIS_OK; k++) {
-    status =
-        blis_run_pool_name(pool, &holder, blis_block_chain_at(&chain, k));
+    status = blis_run_pool_name(pool, &holder, blis_block_chain_at(&chain, k));
     CHECK(blis_run_pool_check(pool));
   }
   while (status == BLIS_OK && holder.named.count + holder.anonymous > 0) {

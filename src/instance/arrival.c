@@ -1,5 +1,19 @@
 #include "instance/arrival.h"
 
+void blis__reset_request(blis_live_request *request) {
+  request->state = BLIS_REQUEST_ARRIVED;
+  request->has_first_token = false;
+  request->was_counted = false;
+  request->progress_tokens = 0;
+  request->new_tokens = 0;
+  request->computed_tokens = 0;
+  request->ttft_us = -1;
+  request->scheduling_delay_us = -1;
+  request->itl_sum_us = 0;
+  request->itl_count = 0;
+  request->e2e_us = -1;
+}
+
 static int64_t blocks_of(const blis_instance_config *config, int64_t tokens) {
   int64_t size = config->block_size_tokens;
   return tokens / size + (tokens % size != 0);

@@ -34,7 +34,7 @@ static void sift_down(finish_heap *heap, size_t i, finish_slot slot) {
 }
 
 blis_status blis__finish_heap_add(const blis_alloc *alloc, finish_heap *heap,
-                            finish_entry *entry) {
+                                  finish_entry *entry) {
   finish_slot slot = {entry->step, entry->order, entry};
   BLIS_TRY(blis_array_push(alloc, &heap->slots, slot));
   sift_up(heap, heap->slots.count - 1, slot);

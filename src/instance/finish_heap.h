@@ -35,8 +35,8 @@ typedef struct finish_heap {
 
 /* BLIS_ERR_NOMEM leaves the heap as it was. */
 BLIS_MUSTUSE blis_status blis__finish_heap_add(const blis_alloc *alloc,
-                                         finish_heap *heap,
-                                         finish_entry *entry);
+                                               finish_heap *heap,
+                                               finish_entry *entry);
 
 /* entry is in the heap. */
 void blis__finish_heap_remove(finish_heap *heap, finish_entry *entry);

@@ -84,6 +84,24 @@ static blis_status check_config(const blis_instance_config *config,
   return BLIS_OK;
 }
 
+/* The fast engine has no CPU tier, and a counter per token of a block. */
+static bool can_be_fast(const blis_instance_config *config) {
+  const int64_t max_block_size_tokens = 1 << 20;
+  return config->engine == BLIS_ENGINE_FAST && config->cpu_blocks == 0 &&
+         config->block_size_tokens <= max_block_size_tokens;
+}
+
+static blis_status new_engine(blis_instance *instance,
+                              const blis_instance_events *events,
+                              blis_error *error) {
+  const blis_instance_config *config = &instance->config;
+  return can_be_fast(config)
+             ? blis__fast_new(&instance->alloc, config, events,
+                              &instance->engine, error)
+             : blis__stepwise_new(&instance->alloc, config, events,
+                                  &instance->engine, error);
+}
+
 blis_status blis_instance_new(const blis_alloc *alloc,
                               const blis_instance_config *config,
                               const blis_instance_events *events,
@@ -96,8 +114,7 @@ blis_status blis_instance_new(const blis_alloc *alloc,
   }
   i->alloc = *alloc;
   i->config = *config;
-  blis_status status =
-      blis__stepwise_new(alloc, &i->config, events, &i->engine, error);
+  blis_status status = new_engine(i, events, error);
   if (status != BLIS_OK) {
     blis_alloc_free(alloc, i, sizeof *i);
     return status;
@@ -136,6 +153,10 @@ blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
 void blis_instance_get_stats(const blis_instance *instance,
                              blis_instance_stats *stats) {
   instance->engine.ops->get_stats(instance->engine.state, stats);
+}
+
+void blis_instance_close(blis_instance *instance) {
+  instance->engine.ops->close(instance->engine.state);
 }
 
 uint32_t blis_instance_cached_blocks(const blis_instance *instance,

@@ -94,7 +94,10 @@ typedef struct blis_instance_events {
    */
   blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us,
                        int64_t end_us, blis_error *error);
-  /* Inter-token latencies of completed requests are added here; borrowed. */
+  /*
+   * Inter-token latencies of completed requests are added here; borrowed.
+   * Exact after blis_instance_close only.
+   */
   blis_histogram *itl_us;
 } blis_instance_events;
 
@@ -172,6 +175,14 @@ uint32_t blis_instance_cached_blocks(const blis_instance *instance,
 
 const blis_instance_config *
 blis_instance_get_config(const blis_instance *instance);
+
+/*
+ * After the last event: brings the records of the requests that are still
+ * here up to date, and takes their inter-token latencies out of the
+ * histogram, where a fast engine has counted them ahead of completion. Nothing
+ * may be injected or executed afterwards.
+ */
+void blis_instance_close(blis_instance *instance);
 
 /* Walks every structure; true when all invariants hold. For tests. */
 bool blis_instance_check(const blis_instance *instance);

@@ -4,13 +4,13 @@ enum { FIRST_CAPACITY = 64 };
 
 void blis__step_history_forget(step_history *history, int64_t first_step) {
   if (first_step > history->first_step) {
-    history->first_step = first_step < history->next_step
-                              ? first_step
-                              : history->next_step;
+    history->first_step =
+        first_step < history->next_step ? first_step : history->next_step;
   }
 }
 
-blis_status blis__step_history_grow(const blis_alloc *alloc, step_history *history) {
+blis_status blis__step_history_grow(const blis_alloc *alloc,
+                                    step_history *history) {
   size_t capacity =
       history->capacity == 0 ? FIRST_CAPACITY : 2 * history->capacity;
   int64_t *values = blis_alloc_zeroed(alloc, capacity, sizeof *values);

@@ -19,8 +19,8 @@
 #include "base/invariant.h"
 
 typedef struct step_history {
-  int64_t *values; /* of step s at s modulo capacity */
-  size_t capacity; /* a power of two, or 0 */
+  int64_t *values;    /* of step s at s modulo capacity */
+  size_t capacity;    /* a power of two, or 0 */
   int64_t first_step; /* oldest step that is kept */
   int64_t next_step;
 } step_history;
@@ -36,18 +36,18 @@ void blis__step_history_forget(step_history *history, int64_t first_step);
 
 /* Doubles the room. */
 BLIS_MUSTUSE blis_status blis__step_history_grow(const blis_alloc *alloc,
-                                           step_history *history);
+                                                 step_history *history);
 
 /* Adds the value of step next_step; not full. */
-static inline void blis__step_history_add(step_history *history, int64_t value) {
+static inline void blis__step_history_add(step_history *history,
+                                          int64_t value) {
   BLIS_DCHECK(!blis__step_history_is_full(history));
-  history->values[(size_t)history->next_step & (history->capacity - 1)] =
-      value;
+  history->values[(size_t)history->next_step & (history->capacity - 1)] = value;
   history->next_step++;
 }
 
 static inline int64_t blis__step_history_at(const step_history *history,
-                                      int64_t step) {
+                                            int64_t step) {
   BLIS_DCHECK(step >= history->first_step && step < history->next_step);
   return history->values[(size_t)step & (history->capacity - 1)];
 }

@@ -49,17 +49,7 @@ static blis_status inject(void *state, blis_live_request *request,
     blis__sequences_give(&engine->sequences, sequence);
     return status;
   }
-  request->state = BLIS_REQUEST_ARRIVED;
-  request->has_first_token = false;
-  request->was_counted = false;
-  request->progress_tokens = 0;
-  request->new_tokens = 0;
-  request->computed_tokens = 0;
-  request->ttft_us = -1;
-  request->scheduling_delay_us = -1;
-  request->itl_sum_us = 0;
-  request->itl_count = 0;
-  request->e2e_us = -1;
+  blis__reset_request(request);
   return BLIS_OK;
 }
 
@@ -198,6 +188,12 @@ static uint32_t cached_blocks(const void *state,
   return blis_kv_cache_count_cached(engine->cache, chain);
 }
 
+/* Live records are always up to date here, and only completed requests are in
+   the histogram. */
+static void close_engine(void *state) {
+  (void)state;
+}
+
 static bool check(const void *state) {
   const blis__stepwise *engine = state;
   blis_kv_cache_stats cache;
@@ -241,6 +237,7 @@ static const blis__engine_ops stepwise_ops = {
     .run_next = run_next,
     .get_stats = get_stats,
     .cached_blocks = cached_blocks,
+    .close = close_engine,
     .check = check,
 };
 

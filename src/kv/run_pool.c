@@ -39,8 +39,8 @@ static blis_status new_item(blis_run_pool *pool, blis_block_id id,
     BLIS_TRY(blis_array_push(&pool->alloc, &pool->items, (item){0}));
     *index = (uint32_t)(pool->items.count - 1);
   }
-  pool->items.items[*index] = (item){
-      .id = id, .count = count, .previous = NO_ITEM, .next = NO_ITEM};
+  pool->items.items[*index] =
+      (item){.id = id, .count = count, .previous = NO_ITEM, .next = NO_ITEM};
   return BLIS_OK;
 }
 
@@ -93,8 +93,7 @@ static blis_status append_anonymous(blis_run_pool *pool, int64_t count) {
   return BLIS_OK;
 }
 
-blis_run_pool *blis_run_pool_new(const blis_alloc *alloc,
-                                 int64_t block_count) {
+blis_run_pool *blis_run_pool_new(const blis_alloc *alloc, int64_t block_count) {
   blis_run_pool *pool = blis_alloc_new(alloc, sizeof *pool);
   if (pool == NULL) {
     return NULL;
@@ -154,8 +153,7 @@ uint32_t blis_run_pool_match(const blis_run_pool *pool,
 }
 
 blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
-                                const blis_block_chain *chain,
-                                uint32_t count) {
+                                const blis_block_chain *chain, uint32_t count) {
   BLIS_DCHECK(holder->named.count == 0 && holder->anonymous == 0);
   BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->named, count));
   for (uint32_t k = 0; k < count; k++) {
@@ -206,8 +204,8 @@ void blis_run_pool_take(blis_run_pool *pool, blis_run_holder *holder,
 
 bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
                                       int64_t count) {
-  if (count == 0) {
-    return true;
+  if (count == 0 || count > pool->free_blocks) {
+    return count == 0;
   }
   const item *next = &pool->items.items[pool->head];
   return next->id == BLIS_BLOCK_NONE && next->count >= count;
@@ -254,8 +252,7 @@ int64_t blis_run_pool_held_named(const blis_run_pool *pool) {
 bool blis_run_pool_check(const blis_run_pool *pool) {
   int64_t counted = 0;
   uint32_t previous = NO_ITEM;
-  for (uint32_t i = pool->head; i != NO_ITEM;
-       i = pool->items.items[i].next) {
+  for (uint32_t i = pool->head; i != NO_ITEM; i = pool->items.items[i].next) {
     const item *link = &pool->items.items[i];
     if (link->previous != previous) {
       return false;

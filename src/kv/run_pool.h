@@ -77,8 +77,7 @@ void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count);
  * True when the next count blocks to be taken are all anonymous, so that the
  * order in which several requests take them cannot matter.
  */
-bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
-                                      int64_t count);
+bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool, int64_t count);
 
 /*
  * Turns the holder's first anonymous block into one named id, which from now

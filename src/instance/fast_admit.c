@@ -1,0 +1,131 @@
+#include "instance/fast_engine.h"
+
+bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens) {
+  const fast_block *block = &engine->block;
+  return block->head != NULL && engine->queue.head != NULL &&
+         block->head == engine->queue.head->request->engine &&
+         block->table_version == blis_run_pool_table_version(engine->pool) &&
+         block->releases == engine->releases &&
+         block->budget_tokens == budget_tokens;
+}
+
+/*
+ * Nothing the head needs can shrink, and the free blocks can only get fewer,
+ * until blocks are given back, the prefix table changes, or the head or the
+ * budget is another one.
+ */
+static void remember_block(fast_engine *engine, const fast_request *head,
+                           int64_t budget_tokens) {
+  engine->block =
+      (fast_block){.head = head,
+                   .table_version = blis_run_pool_table_version(engine->pool),
+                   .releases = engine->releases,
+                   .budget_tokens = budget_tokens};
+}
+
+/* The empty prompt: the first output token is stored at admission already. */
+static bool admit_empty_prompt(fast_engine *engine, fast_request *request) {
+  request->owns_prompt = false;
+  if (request->live->output_tokens == 0) {
+    return true;
+  }
+  if (blis_run_pool_free_blocks(engine->pool) == 0) {
+    return false;
+  }
+  blis_run_pool_take(engine->pool, &request->holder, 1);
+  engine->stats.cache_misses++;
+  return true;
+}
+
+/*
+ * Claims what is cached and takes blocks for chunk more tokens. A chunk of 0
+ * (the whole prompt is cached) claims nothing: the blocks stay on the free
+ * list while the request runs.
+ */
+static blis_status allocate(fast_engine *engine, fast_request *request,
+                            uint32_t cached_blocks, int64_t chunk_tokens) {
+  request->owns_prompt = chunk_tokens > 0;
+  if (chunk_tokens == 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_run_pool_claim(engine->pool, &request->holder,
+                               &request->live->chain, cached_blocks));
+  engine->stats.cache_hits += cached_blocks;
+  /* What is claimed is stored; extend goes on from there. */
+  request->live->progress_tokens =
+      (int64_t)cached_blocks * engine->config->block_size_tokens;
+  BLIS_TRY(blis__fast_extend(engine, request, chunk_tokens));
+  return BLIS_OK;
+}
+
+/* *is_admitted = false: there are not enough blocks, and nothing changed. */
+static blis_status try_head(fast_engine *engine, fast_request *request,
+                            fast_plan *plan, bool *is_admitted) {
+  blis_live_request *live = request->live;
+  *is_admitted = false;
+  if (live->prompt_tokens == 0) {
+    *is_admitted = admit_empty_prompt(engine, request);
+    live->new_tokens = 0;
+    live->computed_tokens = 0;
+    return BLIS_OK;
+  }
+  int64_t unused = 0;
+  uint32_t limit = request->is_tracked ? live->chain.prompt_blocks
+                                       : live->chain.shared_count;
+  uint32_t cached =
+      blis_run_pool_match(engine->pool, &live->chain, limit, &unused);
+  int64_t cached_tokens = (int64_t)cached * engine->config->block_size_tokens;
+  live->progress_tokens = cached_tokens;
+  int64_t chunk = blis__fast_wanted_chunk(engine, request);
+  chunk = blis_min_i64(chunk, plan->budget_tokens);
+  live->progress_tokens = 0;
+  if (blis__fast_blocks_of(engine, chunk) + unused >
+      blis_run_pool_free_blocks(engine->pool)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(allocate(engine, request, cached, chunk));
+  live->progress_tokens = 0; /* the latency model is told 0 in this step */
+  live->new_tokens = chunk;
+  live->computed_tokens = cached_tokens + chunk;
+  *is_admitted = true;
+  return BLIS_OK;
+}
+
+static void enter_batch(fast_engine *engine, fast_request *request,
+                        fast_plan *plan, int64_t now_us) {
+  blis_live_request *live = request->live;
+  blis__wait_queue_remove(&engine->queue, &request->waiting);
+  request->finish.order = engine->next_order++;
+  blis__fast_list_append(&engine->batch, request);
+  blis__fast_list_append(&engine->prefills, request);
+  live->state = BLIS_REQUEST_RUNNING;
+  live->scheduling_delay_us = now_us - live->arrival_us;
+  plan->budget_tokens -= live->new_tokens;
+  blis_batch_sums_add(&plan->sums,
+                      &(blis_batch_item){.progress_tokens = 0,
+                                         .new_tokens = live->new_tokens,
+                                         .prompt_tokens = live->prompt_tokens,
+                                         .output_tokens = live->output_tokens});
+}
+
+blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
+                             int64_t now_us, blis_error *error) {
+  if (engine->queue.count > 0) {
+    BLIS_TRY(blis__wait_queue_order(&engine->queue, error));
+  }
+  while (engine->queue.count > 0 && plan->budget_tokens > 0 &&
+         engine->batch.count < engine->config->max_num_seqs &&
+         !blis__fast_is_blocked(engine, plan->budget_tokens)) {
+    fast_request *head = engine->queue.head->request->engine;
+    bool is_admitted = false;
+    if (try_head(engine, head, plan, &is_admitted) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+    if (!is_admitted) {
+      remember_block(engine, head, plan->budget_tokens);
+      return BLIS_OK;
+    }
+    enter_batch(engine, head, plan, now_us);
+  }
+  return BLIS_OK;
+}

@@ -1,0 +1,56 @@
+#include "instance/fast_engine.h"
+
+/* What a walk over the batch finds, to be compared with what is kept. */
+typedef struct census {
+  int64_t batch;
+  int64_t prefills;
+  int64_t decodes;
+  int64_t decode_context;
+  int64_t anonymous_blocks; /* held by the batch */
+  bool is_sound;
+} census;
+
+static census count_batch(const fast_engine *engine) {
+  census found = {.is_sound = true};
+  uint64_t last_order = 0;
+  for (const fast_request *r = engine->batch.head; r != NULL;
+       r = r->links[FAST_LINK_BATCH].next) {
+    found.is_sound &= r->live->state == BLIS_REQUEST_RUNNING &&
+                      (found.batch == 0 || r->finish.order > last_order);
+    last_order = r->finish.order;
+    found.batch++;
+    if (r->is_decoding) {
+      found.decodes++;
+      found.decode_context += blis__fast_progress(engine, r);
+      found.is_sound &= r->finish.step > engine->step_index;
+    } else {
+      found.prefills++;
+    }
+    found.anonymous_blocks +=
+        blis__fast_blocks_of(engine, blis__fast_stored(engine, r)) -
+        (int64_t)r->holder.named.count;
+  }
+  return found;
+}
+
+bool blis__fast_check(const fast_engine *engine) {
+  census found = count_batch(engine);
+  int64_t boundary_sum = 0;
+  for (int64_t i = 0; i < engine->config->block_size_tokens; i++) {
+    boundary_sum += engine->boundaries[i];
+  }
+  int64_t used =
+      engine->config->kv_blocks - blis_run_pool_free_blocks(engine->pool);
+  /* Named blocks may be held by several requests, anonymous ones by one. */
+  return found.is_sound && found.batch == engine->batch.count &&
+         found.prefills == engine->prefills.count &&
+         found.decodes == engine->decodes &&
+         found.decode_context == engine->decode_context &&
+         boundary_sum == engine->decodes &&
+         engine->finishes.slots.count == (size_t)engine->decodes &&
+         found.anonymous_blocks + blis_run_pool_held_named(engine->pool) ==
+             used &&
+         blis__finish_heap_check(&engine->finishes) &&
+         blis__wait_queue_check(&engine->queue) &&
+         blis_run_pool_check(engine->pool);
+}

@@ -1,0 +1,249 @@
+#include "instance/fast_engine.h"
+
+#include "base/invariant.h"
+#include "instance/arrival.h"
+#include "instance/engine.h"
+
+static void engine_free(void *state) {
+  fast_engine *engine = state;
+  if (engine == NULL) {
+    return;
+  }
+  blis_alloc alloc = engine->alloc;
+  for (size_t i = 0; i < engine->records.count; i++) {
+    fast_request *record = engine->records.items[i];
+    blis_array_deinit(&alloc, &record->holder.named);
+    blis_array_deinit(&alloc, &record->skipped_steps);
+    blis_alloc_free(&alloc, record, sizeof *record);
+  }
+  blis_array_deinit(&alloc, &engine->records);
+  blis_array_deinit(&alloc, &engine->items);
+  blis_array_deinit(&alloc, &engine->arrivals.pending);
+  blis_array_deinit(&alloc, &engine->finishes.slots);
+  blis__step_history_deinit(&alloc, &engine->history);
+  blis_alloc_free(&alloc, engine->boundaries,
+                  (size_t)engine->config->block_size_tokens *
+                      sizeof *engine->boundaries);
+  blis_run_pool_free(engine->pool);
+  blis_alloc_free(&alloc, engine, sizeof *engine);
+}
+
+static blis_status engine_inject(void *state, blis_live_request *live,
+                                 int64_t now_us, blis_error *error) {
+  fast_engine *engine = state;
+  int64_t delay_us =
+      blis_latency_queueing_time(engine->config->latency, live->prompt_tokens);
+  fast_request *request = NULL;
+  if (blis__fast_request_new(engine, live, &request) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  fast_arrival arrival = {.queued_us = blis_time_after_us(now_us, delay_us),
+                          .request = request};
+  if (blis__fast_arrivals_add(engine, arrival) != BLIS_OK) {
+    blis__fast_request_spare(engine, request);
+    return blis_fail_nomem(error);
+  }
+  blis__reset_request(live);
+  engine->clock_us = now_us; /* the arrival itself is an event, too */
+  return BLIS_OK;
+}
+
+static int64_t next_arrival_us(const fast_engine *engine) {
+  const fast_arrivals *arrivals = &engine->arrivals;
+  return arrivals->first < arrivals->pending.count
+             ? arrivals->pending.items[arrivals->first].queued_us
+             : BLIS_TIME_NEVER_US;
+}
+
+static int64_t next_deadline_us(const fast_engine *engine) {
+  return engine->deadlines.head == NULL
+             ? BLIS_TIME_NEVER_US
+             : engine->deadlines.head->live->deadline_us;
+}
+
+static int64_t engine_next_us(const void *state) {
+  const fast_engine *engine = state;
+  return blis_min_i64(blis_min_i64(next_arrival_us(engine), engine->step_us),
+                      next_deadline_us(engine));
+}
+
+/* A request that ends without ever having been in the queue, or out of it. */
+static blis_status end(fast_engine *engine, fast_request *request,
+                       blis_request_state outcome, blis_error *error) {
+  blis_live_request *live = request->live;
+  live->state = outcome;
+  blis__fast_request_spare(engine, request);
+  return engine->events.ended(engine->events.ud, live, engine->clock_us,
+                              engine->clock_us, error);
+}
+
+static void enter_queue(fast_engine *engine, fast_request *request) {
+  blis_live_request *live = request->live;
+  live->state = BLIS_REQUEST_QUEUED;
+  blis__wait_queue_push_back(&engine->queue, &request->waiting);
+  if (live->deadline_us > 0 &&
+      live->deadline_us <= engine->config->horizon_us) {
+    blis__fast_deadline_add(engine, request);
+  }
+  if (engine->step_us == BLIS_TIME_NEVER_US) {
+    engine->step_us = engine->clock_us;
+  }
+  if (engine->events.queued != NULL) {
+    engine->events.queued(engine->events.ud, live, engine->clock_us);
+  }
+}
+
+static blis_status run_queued(fast_engine *engine, blis_error *error) {
+  fast_arrivals *arrivals = &engine->arrivals;
+  fast_request *request = arrivals->pending.items[arrivals->first].request;
+  engine->clock_us = arrivals->pending.items[arrivals->first++].queued_us;
+  blis_live_request *live = request->live;
+  blis__verdict verdict =
+      blis__judge_arrival(engine->config, live, engine->clock_us);
+  if (verdict == BLIS__VERDICT_UNSERVABLE) {
+    engine->stats.unservable++;
+    return end(engine, request, BLIS_REQUEST_UNSERVABLE, error);
+  }
+  live->was_counted = true;
+  engine->stats.prompt_tokens += live->prompt_tokens;
+  if (verdict == BLIS__VERDICT_LATE) {
+    engine->stats.timed_out++;
+    return end(engine, request, BLIS_REQUEST_TIMED_OUT, error);
+  }
+  enter_queue(engine, request);
+  return BLIS_OK;
+}
+
+static blis_status run_timeout(fast_engine *engine, blis_error *error) {
+  fast_request *request = engine->deadlines.head;
+  engine->clock_us = request->live->deadline_us;
+  engine->stats.timed_out++;
+  if (request->live->state == BLIS_REQUEST_RUNNING) {
+    blis__fast_note_progress(engine, request);
+    blis__fast_uncount_itl(engine, request);
+    if (blis__fast_leave_batch(engine, request,
+                               blis__fast_stored(engine, request)) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  } else {
+    /* What was remembered about the head may be about this very record. */
+    engine->block.head = NULL;
+    blis__wait_queue_remove(&engine->queue, &request->waiting);
+  }
+  return end(engine, request, BLIS_REQUEST_TIMED_OUT, error);
+}
+
+/* Equal times: what reaches the queue, then the step, then timeouts. */
+static blis_status run_event(fast_engine *engine, int64_t now_us,
+                             int64_t limit_us, blis_error *error) {
+  if (next_arrival_us(engine) == now_us) {
+    return run_queued(engine, error);
+  }
+  if (engine->step_us != now_us) {
+    return run_timeout(engine, error);
+  }
+  if (blis__fast_decode_run(engine, limit_us) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  return engine->step_us == now_us ? blis__fast_step(engine, error) : BLIS_OK;
+}
+
+static blis_status engine_run_next(void *state, int64_t limit_us,
+                                   bool *clock_moved, blis_error *error) {
+  fast_engine *engine = state;
+  *clock_moved = true;
+  if (engine->config->horizon_us < BLIS_TIME_NEVER_US) {
+    limit_us = blis_min_i64(limit_us, engine->config->horizon_us + 1);
+  }
+  if (engine->failure.status != BLIS_OK) {
+    return blis_fail(error, engine->failure.status, "%s",
+                     engine->failure.message);
+  }
+  for (int64_t now_us = engine_next_us(engine); now_us < limit_us;
+       now_us = engine_next_us(engine)) {
+    blis_status status = run_event(engine, now_us, limit_us, &engine->failure);
+    if (status != BLIS_OK) {
+      engine->failure.status = status;
+      return blis_fail(error, status, "%s", engine->failure.message);
+    }
+    BLIS_INVARIANT(blis__fast_check(engine));
+  }
+  return BLIS_OK;
+}
+
+static void engine_get_stats(const void *state, blis_instance_stats *stats) {
+  const fast_engine *engine = state;
+  *stats = engine->stats;
+  stats->queue_depth = engine->queue.count;
+  stats->batch_size = engine->batch.count;
+  stats->kv_blocks = engine->config->kv_blocks;
+  stats->used_kv_blocks =
+      stats->kv_blocks - blis_run_pool_free_blocks(engine->pool);
+  stats->end_us = blis_min_i64(blis_max_i64(engine->clock_us, engine->left_us),
+                               engine->config->horizon_us);
+}
+
+static uint32_t engine_cached_blocks(const void *state,
+                                     const blis_block_chain *chain) {
+  const fast_engine *engine = state;
+  return blis_run_pool_match(engine->pool, chain, chain->prompt_blocks, NULL);
+}
+
+static void engine_close(void *state) {
+  fast_engine *engine = state;
+  for (const fast_request *r = engine->batch.head; r != NULL;
+       r = r->links[FAST_LINK_BATCH].next) {
+    blis__fast_note_progress(engine, r);
+    blis__fast_uncount_itl(engine, r);
+  }
+}
+
+static bool engine_check(const void *state) {
+  return blis__fast_check(state);
+}
+
+static const blis__engine_ops fast_ops = {.free = engine_free,
+                                          .inject = engine_inject,
+                                          .next_us = engine_next_us,
+                                          .run_next = engine_run_next,
+                                          .get_stats = engine_get_stats,
+                                          .cached_blocks = engine_cached_blocks,
+                                          .close = engine_close,
+                                          .check = engine_check};
+
+static blis_status init(fast_engine *engine) {
+  const blis_instance_config *config = engine->config;
+  blis__wait_queue_init(&engine->queue, config);
+  engine->boundaries =
+      blis_alloc_zeroed(&engine->alloc, (size_t)config->block_size_tokens,
+                        sizeof *engine->boundaries);
+  engine->pool = blis_run_pool_new(&engine->alloc, config->kv_blocks);
+  return engine->boundaries != NULL && engine->pool != NULL ? BLIS_OK
+                                                            : BLIS_ERR_NOMEM;
+}
+
+blis_status blis__fast_new(const blis_alloc *alloc,
+                           const blis_instance_config *config,
+                           const blis_instance_events *events,
+                           blis__engine *engine, blis_error *error) {
+  fast_engine *fast = blis_alloc_new(alloc, sizeof *fast);
+  if (fast == NULL) {
+    return blis_fail_nomem(error);
+  }
+  *fast = (fast_engine){
+      .alloc = *alloc,
+      .config = config,
+      .events = *events,
+      .output_token_us = blis_latency_output_token_time(config->latency),
+      .fixed_overhead_us = blis_latency_fixed_overhead(config->latency),
+      .step_us = BLIS_TIME_NEVER_US,
+      .batch.kind = FAST_LINK_BATCH,
+      .prefills.kind = FAST_LINK_PREFILL,
+      .deadlines.kind = FAST_LINK_DEADLINE};
+  if (init(fast) != BLIS_OK) {
+    engine_free(fast);
+    return blis_fail_nomem(error);
+  }
+  *engine = (blis__engine){.ops = &fast_ops, .state = fast};
+  return BLIS_OK;
+}

@@ -1,0 +1,232 @@
+/*
+ * fast_engine.h - what the files of the fast engine share.
+ *
+ * The fast engine gives the answers of the stepwise one without visiting the
+ * running requests in every step. A decode step changes every running request
+ * in the same way, so requests are described relative to the step counter and
+ * a step updates sums:
+ *
+ *   progress of a decode before step s    s - decode_base
+ *   its tokens in the KV cache            s - stored_base
+ *   it needs a new block in step s when   (s - stored_base) mod block size = 0
+ *   it has completed when                 s = finish.step
+ *   its inter-token latencies             differences of a running total
+ *
+ * The step time comes from integer sums (latency_model.h), block needs from
+ * one counter per residue, completions from a heap. Only requests that are
+ * prefilling are visited one by one. A step in which the order of requests
+ * matters (a shortage of blocks or of token budget) is formed carefully,
+ * request by request, on the same state (fast_careful.c).
+ *
+ * Files: fast_engine.c events; fast_step.c the step; fast_admit.c admission;
+ * fast_careful.c formation under shortage, preemption; fast_request.c lists,
+ * arrivals and the life of a record; finish_heap.c; step_history.c.
+ */
+#ifndef BLIS_INSTANCE_FAST_ENGINE_H
+#define BLIS_INSTANCE_FAST_ENGINE_H
+
+#include "base/array.h"
+#include "base/minmax.h"
+#include "base/time.h"
+#include "instance/finish_heap.h"
+#include "instance/instance.h"
+#include "instance/step_history.h"
+#include "instance/wait_queue.h"
+#include "kv/run_pool.h"
+
+typedef struct fast_request fast_request;
+
+/* The lists a request can be in. */
+typedef enum fast_link_kind {
+  FAST_LINK_BATCH,
+  FAST_LINK_PREFILL,
+  FAST_LINK_DEADLINE,
+  FAST_LINK_COUNT
+} fast_link_kind;
+
+struct fast_request {
+  blis_live_request *live;
+  blis_run_holder holder; /* anonymous is out of date while decoding */
+  struct {
+    fast_request *previous;
+    fast_request *next;
+  } links[FAST_LINK_COUNT];
+  blis__waiting waiting; /* its place in the wait queue */
+  finish_entry finish;   /* while decoding; finish.order = order of admission */
+  int64_t decode_base;
+  int64_t stored_base;
+  int64_t first_decode_step;
+  int64_t itl_total_before; /* the running total when decoding began */
+  int64_t furthest_tokens;  /* progress at the best of its preemptions */
+  BLIS_ARRAY(int64_t) skipped_steps; /* decode steps it was left out of */
+  bool is_decoding;
+  bool is_length_capped; /* will reach the model length before its output */
+  bool is_tracked;       /* was preempted: all its prompt blocks are named */
+  bool owns_prompt;      /* false when the whole prompt was cached */
+  bool has_deadline;     /* is in the list of deadlines */
+};
+
+typedef struct fast_list {
+  fast_request *head;
+  fast_request *tail;
+  fast_link_kind kind;
+  int64_t count;
+} fast_list;
+
+/* A request on its way to the wait queue. */
+typedef struct fast_arrival {
+  int64_t queued_us;
+  fast_request *request;
+} fast_arrival;
+
+/* Arrivals by time, first in first out; items[first .. count) are pending. */
+typedef struct fast_arrivals {
+  BLIS_ARRAY(fast_arrival) pending;
+  size_t first;
+} fast_arrivals;
+
+/* Why the head of the queue could not be admitted, to spare the next try. */
+typedef struct fast_block {
+  const fast_request *head; /* NULL = nothing known */
+  uint64_t table_version;
+  int64_t releases;
+  int64_t budget_tokens;
+} fast_block;
+
+typedef struct fast_engine {
+  blis_alloc alloc;
+  const blis_instance_config *config; /* borrowed */
+  blis_instance_events events;
+  int64_t output_token_us;
+  int64_t fixed_overhead_us;
+
+  int64_t clock_us;   /* of the last executed event */
+  int64_t left_us;    /* latest end, within the horizon, of a step that
+                        completed a request */
+  int64_t step_us;    /* the pending step, BLIS_TIME_NEVER_US = none */
+  int64_t step_index; /* of the step to be formed next */
+
+  fast_arrivals arrivals;
+  fast_list deadlines; /* by time, then by order of queueing */
+  blis__wait_queue queue;
+  fast_list batch;    /* in order of admission */
+  fast_list prefills; /* the part of the batch with prompt left */
+  uint64_t next_order;
+  fast_block block;
+
+  /* The part of the batch that decodes. */
+  int64_t decodes;
+  int64_t decode_context; /* sum of progress before the next step */
+  int64_t *boundaries;    /* decodes by (stored_base mod block size) */
+  finish_heap finishes;
+  step_history history;
+  int64_t itl_total_us; /* sum over all steps */
+
+  blis_run_pool *pool;
+  int64_t releases; /* how often blocks were given back */
+  blis_instance_stats stats;
+
+  int64_t fruitless_preemptions; /* in a row, see fast_careful.c */
+  blis_error failure; /* of an event; nothing is executed after one */
+
+  fast_request *spares; /* records not in use, by links[FAST_LINK_BATCH].next */
+  BLIS_ARRAY(fast_request *) records;
+  BLIS_ARRAY(blis_batch_item) items; /* scratch */
+} fast_engine;
+
+/* What forming the batch has decided for one step. */
+typedef struct fast_plan {
+  int64_t budget_tokens; /* left */
+  bool is_preempted;     /* somebody was: no admission in this step */
+  bool is_careful;       /* some decodes may have been left out */
+  blis_batch_sums sums;
+} fast_plan;
+
+/* fast_request.c */
+void blis__fast_list_append(fast_list *list, fast_request *request);
+void blis__fast_list_prepend(fast_list *list, fast_request *request);
+void blis__fast_list_remove(fast_list *list, fast_request *request);
+blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival);
+blis_status blis__fast_request_new(fast_engine *engine, blis_live_request *live,
+                                   fast_request **request);
+/* Takes the request out of every list but the queue and the batch. */
+void blis__fast_request_spare(fast_engine *engine, fast_request *request);
+void blis__fast_deadline_add(fast_engine *engine, fast_request *request);
+
+/* fast_step.c */
+blis_status blis__fast_step(fast_engine *engine, blis_error *error);
+/* Steps while nothing but decoding can happen, none at or after limit_us. */
+blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us);
+/* Gives the request chunk more prompt tokens; there are blocks for them. */
+blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
+                              int64_t chunk_tokens);
+/* How many new blocks that takes. */
+int64_t blis__fast_blocks_for(const fast_engine *engine,
+                              const fast_request *request,
+                              int64_t chunk_tokens);
+/* The chunk a prefill would like, before the token budget. */
+int64_t blis__fast_wanted_chunk(const fast_engine *engine,
+                                const fast_request *request);
+/* Takes a request out of the decode sums, not out of the batch. */
+void blis__fast_stop_decoding(fast_engine *engine, fast_request *request);
+/* Gives back the blocks of a request with that many tokens stored. */
+blis_status blis__fast_release(fast_engine *engine, fast_request *request,
+                               int64_t stored_tokens);
+
+/*
+ * Brings the live record of a running request up to date: its progress and
+ * inter-token latencies are only implied while it decodes.
+ */
+void blis__fast_note_progress(const fast_engine *engine,
+                              const fast_request *request);
+/* fast_check.c: sums, lists, heap and pool agree with a walk over the batch. */
+bool blis__fast_check(const fast_engine *engine);
+
+/* fast_admit.c */
+blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
+                             int64_t now_us, blis_error *error);
+/*
+ * True when it is known that the head of the queue, which is in order, would
+ * not be admitted.
+ */
+bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens);
+
+/* fast_careful.c */
+blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan,
+                                      blis_error *error);
+/* After the step time is known: decodes that were left out stay behind. */
+blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us);
+/* Takes out the inter-token latencies of a request that did not complete. */
+void blis__fast_uncount_itl(fast_engine *engine, const fast_request *request);
+/* Out of the batch and its sums, with all its blocks given back. */
+blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
+                                   int64_t stored_tokens);
+
+static inline int64_t blis__fast_progress(const fast_engine *engine,
+                                          const fast_request *request) {
+  return request->is_decoding ? engine->step_index - request->decode_base
+                              : request->live->progress_tokens;
+}
+
+static inline int64_t blis__fast_stored(const fast_engine *engine,
+                                        const fast_request *request) {
+  return request->is_decoding ? engine->step_index - request->stored_base
+                              : request->live->progress_tokens;
+}
+
+/* Blocks that so many tokens take. */
+static inline int64_t blis__fast_blocks_of(const fast_engine *engine,
+                                           int64_t tokens) {
+  int64_t size = engine->config->block_size_tokens;
+  return (tokens + size - 1) / size;
+}
+
+/* How many decodes need a new block in that step. */
+static inline int64_t *blis__fast_boundary(fast_engine *engine,
+                                           int64_t step_index) {
+  int64_t size = engine->config->block_size_tokens;
+  int64_t residue = step_index % size;
+  return &engine->boundaries[residue < 0 ? residue + size : residue];
+}
+
+#endif

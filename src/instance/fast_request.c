@@ -1,0 +1,153 @@
+#include "instance/fast_engine.h"
+
+void blis__fast_list_append(fast_list *list, fast_request *request) {
+  request->links[list->kind].previous = list->tail;
+  request->links[list->kind].next = NULL;
+  if (list->tail == NULL) {
+    list->head = request;
+  } else {
+    list->tail->links[list->kind].next = request;
+  }
+  list->tail = request;
+  list->count++;
+}
+
+void blis__fast_list_prepend(fast_list *list, fast_request *request) {
+  request->links[list->kind].previous = NULL;
+  request->links[list->kind].next = list->head;
+  if (list->head == NULL) {
+    list->tail = request;
+  } else {
+    list->head->links[list->kind].previous = request;
+  }
+  list->head = request;
+  list->count++;
+}
+
+void blis__fast_list_remove(fast_list *list, fast_request *request) {
+  fast_request *previous = request->links[list->kind].previous;
+  fast_request *next = request->links[list->kind].next;
+  if (previous == NULL) {
+    list->head = next;
+  } else {
+    previous->links[list->kind].next = next;
+  }
+  if (next == NULL) {
+    list->tail = previous;
+  } else {
+    next->links[list->kind].previous = previous;
+  }
+  list->count--;
+}
+
+/* Moves what is pending to the front once half of the array is spent. */
+static void compact(fast_arrivals *arrivals) {
+  size_t spent = arrivals->first;
+  if (spent < 16 || spent < arrivals->pending.count / 2) {
+    return;
+  }
+  size_t count = arrivals->pending.count - spent;
+  for (size_t i = 0; i < count; i++) {
+    arrivals->pending.items[i] = arrivals->pending.items[spent + i];
+  }
+  arrivals->pending.count = count;
+  arrivals->first = 0;
+}
+
+/*
+ * Queueing times are nearly always equal, so an arrival nearly always goes to
+ * the end; one that overtakes others is moved past them.
+ */
+blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival) {
+  fast_arrivals *arrivals = &engine->arrivals;
+  compact(arrivals);
+  BLIS_TRY(blis_array_push(&engine->alloc, &arrivals->pending, arrival));
+  fast_arrival *items = arrivals->pending.items;
+  size_t i = arrivals->pending.count - 1;
+  for (; i > arrivals->first && items[i - 1].queued_us > arrival.queued_us;
+       i--) {
+    items[i] = items[i - 1];
+  }
+  items[i] = arrival;
+  return BLIS_OK;
+}
+
+/* Clears all but the memory that a record keeps for its next request. */
+static void reset(fast_request *request, blis_live_request *live) {
+  fast_request fresh = {
+      .live = live, .holder = request->holder, .owns_prompt = true};
+  fresh.skipped_steps.items = request->skipped_steps.items;
+  fresh.skipped_steps.capacity = request->skipped_steps.capacity;
+  *request = fresh;
+}
+
+static blis_status new_record(fast_engine *engine, fast_request **request) {
+  BLIS_TRY(blis_array_reserve(&engine->alloc, &engine->records,
+                              engine->records.count + 1));
+  *request = blis_alloc_zeroed(&engine->alloc, 1, sizeof **request);
+  if (*request == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  engine->records.items[engine->records.count++] = *request;
+  return BLIS_OK;
+}
+
+blis_status blis__fast_request_new(fast_engine *engine, blis_live_request *live,
+                                   fast_request **request) {
+  *request = engine->spares;
+  if (*request == NULL) {
+    BLIS_TRY(new_record(engine, request));
+  } else {
+    engine->spares = (*request)->links[FAST_LINK_BATCH].next;
+  }
+  reset(*request, live);
+  (*request)->waiting.request = live;
+  live->engine = *request;
+  return BLIS_OK;
+}
+
+void blis__fast_request_spare(fast_engine *engine, fast_request *request) {
+  if (request->has_deadline) {
+    blis__fast_list_remove(&engine->deadlines, request);
+  }
+  request->live->engine = NULL;
+  request->live = NULL;
+  request->links[FAST_LINK_BATCH].next = engine->spares;
+  engine->spares = request;
+}
+
+/* Deadlines are nearly always the arrival plus a constant: see arrivals. */
+void blis__fast_deadline_add(fast_engine *engine, fast_request *request) {
+  fast_list *list = &engine->deadlines;
+  fast_request *before = list->tail;
+  while (before != NULL &&
+         before->live->deadline_us > request->live->deadline_us) {
+    before = before->links[FAST_LINK_DEADLINE].previous;
+  }
+  request->has_deadline = true;
+  if (before == NULL) {
+    blis__fast_list_prepend(list, request);
+    return;
+  }
+  if (before == list->tail) {
+    blis__fast_list_append(list, request);
+    return;
+  }
+  fast_request *after = before->links[FAST_LINK_DEADLINE].next;
+  request->links[FAST_LINK_DEADLINE].previous = before;
+  request->links[FAST_LINK_DEADLINE].next = after;
+  before->links[FAST_LINK_DEADLINE].next = request;
+  after->links[FAST_LINK_DEADLINE].previous = request;
+  list->count++;
+}
+
+void blis__fast_note_progress(const fast_engine *engine,
+                              const fast_request *request) {
+  if (!request->is_decoding) {
+    return;
+  }
+  blis_live_request *live = request->live;
+  live->progress_tokens = blis__fast_progress(engine, request);
+  live->itl_sum_us = engine->itl_total_us - request->itl_total_before;
+  live->itl_count = live->progress_tokens - live->prompt_tokens;
+}

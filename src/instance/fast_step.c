@@ -1,0 +1,411 @@
+#include "base/invariant.h"
+#include "instance/fast_engine.h"
+
+int64_t blis__fast_wanted_chunk(const fast_engine *engine,
+                                const fast_request *request) {
+  int64_t left = request->live->prompt_tokens - request->live->progress_tokens;
+  int64_t threshold = engine->config->long_prefill_threshold_tokens;
+  return threshold > 0 ? blis_min_i64(left, threshold) : left;
+}
+
+int64_t blis__fast_blocks_for(const fast_engine *engine,
+                              const fast_request *request,
+                              int64_t chunk_tokens) {
+  int64_t stored = request->live->progress_tokens;
+  return blis__fast_blocks_of(engine, stored + chunk_tokens) -
+         blis__fast_blocks_of(engine, stored);
+}
+
+/* How many of the request's blocks have to be named once they are full. */
+static int64_t nameable_blocks(const fast_request *request) {
+  const blis_block_chain *chain = &request->live->chain;
+  return request->is_tracked ? chain->prompt_blocks : chain->shared_count;
+}
+
+/*
+ * Block by block while blocks are named, since taking one may remove the very
+ * entry that naming the one before has made; the rest at once.
+ */
+blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
+                              int64_t chunk_tokens) {
+  int64_t stored = request->live->progress_tokens + chunk_tokens;
+  int64_t fresh = blis__fast_blocks_for(engine, request, chunk_tokens);
+  engine->stats.cache_misses += fresh;
+  int64_t named_limit = blis_min_i64(
+      nameable_blocks(request), stored / engine->config->block_size_tokens);
+  blis_run_holder *holder = &request->holder;
+  while ((int64_t)holder->named.count < named_limit) {
+    if (holder->anonymous == 0) {
+      blis_run_pool_take(engine->pool, holder, 1);
+      fresh--;
+    }
+    BLIS_TRY(
+        blis_run_pool_name(engine->pool, holder,
+                           blis_block_chain_at(&request->live->chain,
+                                               (uint32_t)holder->named.count)));
+  }
+  blis_run_pool_take(engine->pool, holder, fresh);
+  return BLIS_OK;
+}
+
+blis_status blis__fast_release(fast_engine *engine, fast_request *request,
+                               int64_t stored_tokens) {
+  request->holder.anonymous = blis__fast_blocks_of(engine, stored_tokens) -
+                              (int64_t)request->holder.named.count;
+  engine->releases++;
+  return blis_run_pool_release(engine->pool, &request->holder);
+}
+
+/* Its first decode step is the next one. */
+static blis_status start_decoding(fast_engine *engine, fast_request *request) {
+  const blis_live_request *live = request->live;
+  int64_t next_step = engine->step_index;
+  int64_t stored =
+      request->owns_prompt ? live->prompt_tokens : request->holder.anonymous;
+  int64_t steps = blis_max_i64(live->output_tokens, 1) - 1;
+  int64_t limit = engine->config->max_model_len_tokens;
+  request->is_length_capped =
+      limit > 0 && blis_max_i64(limit - 1 - live->prompt_tokens, 0) < steps;
+  if (request->is_length_capped) {
+    steps = blis_max_i64(limit - 1 - live->prompt_tokens, 0);
+  }
+  request->is_decoding = true;
+  request->decode_base = next_step - live->prompt_tokens;
+  request->stored_base = next_step - stored;
+  request->first_decode_step = next_step;
+  request->itl_total_before = engine->itl_total_us;
+  request->finish.step = next_step + steps;
+  engine->decodes++;
+  engine->decode_context += live->prompt_tokens;
+  ++*blis__fast_boundary(engine, request->stored_base);
+  return blis__finish_heap_add(&engine->alloc, &engine->finishes,
+                               &request->finish);
+}
+
+void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
+  engine->decodes--;
+  engine->decode_context -= blis__fast_progress(engine, request);
+  --*blis__fast_boundary(engine, request->stored_base);
+  blis__finish_heap_remove(&engine->finishes, &request->finish);
+  request->is_decoding = false;
+}
+
+/*
+ * Forms the running part of the batch without visiting the decodes: possible
+ * when every one of them gets its token and its block whatever the order.
+ * Sets the chunks of the prefills; changes nothing else.
+ */
+static bool can_form_quickly(fast_engine *engine) {
+  int64_t budget = engine->config->max_batched_tokens - engine->decodes;
+  int64_t blocks = *blis__fast_boundary(engine, engine->step_index);
+  bool names_blocks = false;
+  for (fast_request *r = engine->prefills.head; r != NULL;
+       r = r->links[FAST_LINK_PREFILL].next) {
+    int64_t chunk = blis__fast_wanted_chunk(engine, r);
+    if (chunk > budget) {
+      if (r != engine->batch.tail) {
+        return false;
+      }
+      chunk = blis_max_i64(budget, 0);
+    }
+    budget -= chunk;
+    blocks += blis__fast_blocks_for(engine, r, chunk);
+    names_blocks |= (int64_t)r->holder.named.count < nameable_blocks(r);
+    r->live->new_tokens = chunk;
+  }
+  return budget >= 0 && blocks <= blis_run_pool_free_blocks(engine->pool) &&
+         (!names_blocks ||
+          blis_run_pool_next_are_anonymous(engine->pool, blocks));
+}
+
+static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
+  int64_t boundary_blocks = *blis__fast_boundary(engine, engine->step_index);
+  blis_run_pool_take_uncounted(engine->pool, boundary_blocks);
+  engine->stats.cache_misses += boundary_blocks;
+  plan->budget_tokens -= engine->decodes;
+  plan->sums.requests = engine->decodes;
+  plan->sums.decode_requests = engine->decodes;
+  plan->sums.decode_context_tokens = engine->decode_context;
+  for (fast_request *r = engine->prefills.head; r != NULL;
+       r = r->links[FAST_LINK_PREFILL].next) {
+    blis_live_request *live = r->live;
+    BLIS_TRY(blis__fast_extend(engine, r, live->new_tokens));
+    live->computed_tokens = live->progress_tokens + live->new_tokens;
+    plan->budget_tokens -= live->new_tokens;
+    blis_batch_sums_add(
+        &plan->sums,
+        &(blis_batch_item){.progress_tokens = live->progress_tokens,
+                           .new_tokens = live->new_tokens,
+                           .prompt_tokens = live->prompt_tokens,
+                           .output_tokens = live->output_tokens});
+  }
+  return BLIS_OK;
+}
+
+/* For a model, or a step, whose time needs the requests one by one. */
+static blis_status time_by_items(fast_engine *engine, const fast_plan *plan,
+                                 int64_t *step_us, blis_error *error) {
+  engine->items.count = 0;
+  for (const fast_request *r = engine->batch.head; r != NULL;
+       r = r->links[FAST_LINK_BATCH].next) {
+    bool is_whole = r->is_decoding && !plan->is_careful;
+    int64_t new_tokens = is_whole ? 1 : r->live->new_tokens;
+    if (new_tokens == 0) {
+      continue;
+    }
+    blis_batch_item item = {.progress_tokens = blis__fast_progress(engine, r),
+                            .new_tokens = new_tokens,
+                            .prompt_tokens = r->live->prompt_tokens,
+                            .output_tokens = r->live->output_tokens};
+    if (blis_array_push(&engine->alloc, &engine->items, item) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  }
+  return blis_latency_step_time(engine->config->latency, engine->items.items,
+                                engine->items.count, step_us, error);
+}
+
+static blis_status time_step(fast_engine *engine, const fast_plan *plan,
+                             int64_t *step_us, blis_error *error) {
+  if (!blis_latency_step_time_from_sums(engine->config->latency, &plan->sums,
+                                        step_us)) {
+    BLIS_TRY(time_by_items(engine, plan, step_us, error));
+  }
+  *step_us = blis_max_i64(*step_us, 1);
+  return BLIS_OK;
+}
+
+/* Room for one more step, at the cost of steps nobody can ask for. */
+static blis_status make_history_room(fast_engine *engine) {
+  int64_t oldest = engine->step_index;
+  for (const fast_request *r = engine->batch.head; r != NULL;
+       r = r->links[FAST_LINK_BATCH].next) {
+    if (r->is_decoding) {
+      oldest = blis_min_i64(oldest, r->first_decode_step);
+    }
+  }
+  step_history *history = &engine->history;
+  blis__step_history_forget(history, oldest);
+  int64_t kept = history->next_step - history->first_step;
+  return (size_t)kept * 2 <= history->capacity && history->capacity > 0
+             ? BLIS_OK
+             : blis__step_history_grow(&engine->alloc, history);
+}
+
+/* Books the inter-token latency of decodes requests. */
+static blis_status record_itl(fast_engine *engine, int64_t itl_us,
+                              int64_t decodes) {
+  if (blis__step_history_is_full(&engine->history)) {
+    BLIS_TRY(make_history_room(engine));
+  }
+  blis__step_history_add(&engine->history, itl_us);
+  engine->itl_total_us += itl_us;
+  if (decodes > 0 && engine->events.itl_us != NULL) {
+    BLIS_TRY(
+        blis_histogram_add(engine->events.itl_us, itl_us, (uint64_t)decodes));
+  }
+  return BLIS_OK;
+}
+
+static blis_status finish_prefills(fast_engine *engine, int64_t now_us,
+                                   int64_t first_token_us) {
+  fast_request *next = NULL;
+  for (fast_request *r = engine->prefills.head; r != NULL; r = next) {
+    next = r->links[FAST_LINK_PREFILL].next;
+    blis_live_request *live = r->live;
+    live->progress_tokens = live->computed_tokens;
+    if (live->progress_tokens < live->prompt_tokens) {
+      continue;
+    }
+    live->has_first_token = true;
+    live->ttft_us = first_token_us - live->arrival_us;
+    blis__fast_list_remove(&engine->prefills, r);
+    BLIS_TRY(start_decoding(engine, r));
+    if (engine->events.first_token != NULL) {
+      engine->events.first_token(engine->events.ud, live, now_us);
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status advance(fast_engine *engine, const fast_plan *plan,
+                           int64_t step_us) {
+  int64_t itl_us = step_us + engine->output_token_us;
+  BLIS_TRY(record_itl(engine, itl_us, plan->sums.decode_requests));
+  engine->decode_context += plan->sums.decode_requests;
+  if (plan->is_careful) {
+    BLIS_TRY(blis__fast_leave_behind(engine, itl_us));
+  }
+  engine->step_index++;
+  return BLIS_OK;
+}
+
+/*
+ * The KV of the last token, which real servers do not store, is allocated all
+ * the same, as BLIS (Go) does: it can evict a cached block. The request's
+ * stored tokens afterwards.
+ */
+static int64_t store_last_token(fast_engine *engine,
+                                const fast_request *request) {
+  const blis_live_request *live = request->live;
+  int64_t stored = blis__fast_stored(engine, request);
+  if (request->is_length_capped || live->output_tokens == 0 ||
+      blis__fast_progress(engine, request) >=
+          live->prompt_tokens + live->output_tokens) {
+    return stored;
+  }
+  if (stored % engine->config->block_size_tokens == 0) {
+    if (blis_run_pool_free_blocks(engine->pool) == 0) {
+      engine->stats.kv_allocation_failures++;
+      return stored;
+    }
+    blis_run_pool_take_uncounted(engine->pool, 1);
+    engine->stats.cache_misses++;
+  }
+  return stored + 1;
+}
+
+static void record_completion(fast_engine *engine, fast_request *request,
+                              int64_t produced_tokens) {
+  blis_live_request *live = request->live;
+  live->state = request->is_length_capped ? BLIS_REQUEST_LENGTH_CAPPED
+                                          : BLIS_REQUEST_COMPLETED;
+  live->progress_tokens = live->prompt_tokens + produced_tokens;
+  live->itl_sum_us = engine->itl_total_us - request->itl_total_before;
+  live->itl_count = produced_tokens;
+  live->e2e_us = live->ttft_us + live->itl_sum_us +
+                 (live->output_tokens > 0 ? engine->fixed_overhead_us : 0);
+  engine->stats.completed++;
+  engine->stats.length_capped += request->is_length_capped;
+  engine->stats.output_tokens +=
+      produced_tokens + (produced_tokens < live->output_tokens);
+}
+
+/* Completions in order of admission, the order of the batch. */
+static blis_status complete(fast_engine *engine, int64_t now_us, int64_t end_us,
+                            blis_error *error) {
+  for (;;) {
+    finish_entry *first = blis__finish_heap_first(&engine->finishes);
+    if (first == NULL || first->step > engine->step_index) {
+      return BLIS_OK;
+    }
+    fast_request *r =
+        (fast_request *)((char *)first - offsetof(fast_request, finish));
+    blis_live_request *live = r->live;
+    int64_t stored = store_last_token(engine, r);
+    int64_t produced = blis__fast_progress(engine, r) - live->prompt_tokens;
+    engine->fruitless_preemptions = 0;
+    blis__fast_stop_decoding(engine, r);
+    blis__fast_list_remove(&engine->batch, r);
+    if (blis__fast_release(engine, r, stored) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+    record_completion(engine, r, produced);
+    if (end_us <= engine->config->horizon_us) {
+      engine->left_us = blis_max_i64(engine->left_us, end_us);
+    }
+    blis__fast_request_spare(engine, r);
+    BLIS_TRY(
+        engine->events.ended(engine->events.ud, live, now_us, end_us, error));
+  }
+}
+
+static blis_status form(fast_engine *engine, fast_plan *plan,
+                        blis_error *error) {
+  if (can_form_quickly(engine)) {
+    return form_quickly(engine, plan) == BLIS_OK ? BLIS_OK
+                                                 : blis_fail_nomem(error);
+  }
+  return blis__fast_form_carefully(engine, plan, error);
+}
+
+blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
+  int64_t now_us = engine->step_us;
+  engine->clock_us = now_us;
+  if (engine->batch.count == 0 && engine->queue.count == 0) {
+    engine->step_us = BLIS_TIME_NEVER_US;
+    return BLIS_OK;
+  }
+  fast_plan plan = {.budget_tokens = engine->config->max_batched_tokens};
+  BLIS_TRY(form(engine, &plan, error));
+  if (!plan.is_preempted) {
+    BLIS_TRY(blis__fast_admit(engine, &plan, now_us, error));
+  }
+  engine->stats.steps++;
+  engine->stats.queue_depth_sum += engine->queue.count;
+  int64_t duration_us = 0;
+  BLIS_TRY(time_step(engine, &plan, &duration_us, error));
+  int64_t end_us = blis_time_after_us(now_us, duration_us);
+  if (advance(engine, &plan, duration_us) != BLIS_OK ||
+      finish_prefills(engine, now_us,
+                      blis_time_after_us(end_us, engine->output_token_us)) !=
+          BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  BLIS_TRY(complete(engine, now_us, end_us, error));
+  bool has_work = engine->batch.count > 0 || engine->queue.count > 0;
+  engine->step_us = has_work ? end_us : BLIS_TIME_NEVER_US;
+  return BLIS_OK;
+}
+
+/* Up to when nothing but decode steps can happen. */
+static int64_t quiet_until(const fast_engine *engine, int64_t limit_us) {
+  const fast_arrivals *arrivals = &engine->arrivals;
+  if (arrivals->first < arrivals->pending.count) {
+    limit_us = blis_min_i64(limit_us,
+                            arrivals->pending.items[arrivals->first].queued_us);
+  }
+  if (engine->deadlines.head != NULL) {
+    /* A step at the deadline itself still comes first. */
+    limit_us =
+        blis_min_i64(limit_us, engine->deadlines.head->live->deadline_us + 1);
+  }
+  return limit_us;
+}
+
+static bool can_admit(const fast_engine *engine) {
+  int64_t budget = engine->config->max_batched_tokens - engine->decodes;
+  return engine->queue.count > 0 && budget > 0 &&
+         engine->batch.count < engine->config->max_num_seqs &&
+         !(engine->queue.is_ordered && blis__fast_is_blocked(engine, budget));
+}
+
+blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us) {
+  const finish_entry *first = blis__finish_heap_first(&engine->finishes);
+  if (first == NULL || engine->prefills.count > 0 || can_admit(engine) ||
+      engine->decodes > engine->config->max_batched_tokens) {
+    return BLIS_OK;
+  }
+  limit_us = quiet_until(engine, limit_us);
+  int64_t waiting = engine->queue.count;
+  int64_t decodes = engine->decodes;
+  while (engine->step_us < limit_us && engine->step_index + 1 < first->step) {
+    int64_t blocks = *blis__fast_boundary(engine, engine->step_index);
+    bool may_change_table =
+        blocks > 0 && waiting > 0 &&
+        !blis_run_pool_next_are_anonymous(engine->pool, blocks);
+    if (blocks > blis_run_pool_free_blocks(engine->pool) || may_change_table) {
+      return BLIS_OK;
+    }
+    blis_batch_sums sums = {.requests = decodes,
+                            .decode_requests = decodes,
+                            .decode_context_tokens = engine->decode_context};
+    int64_t duration_us = 0;
+    if (!blis_latency_step_time_from_sums(engine->config->latency, &sums,
+                                          &duration_us)) {
+      return BLIS_OK;
+    }
+    duration_us = blis_max_i64(duration_us, 1);
+    BLIS_TRY(
+        record_itl(engine, duration_us + engine->output_token_us, decodes));
+    blis_run_pool_take_uncounted(engine->pool, blocks);
+    engine->stats.cache_misses += blocks;
+    engine->decode_context += decodes;
+    engine->stats.steps++;
+    engine->stats.queue_depth_sum += waiting;
+    engine->clock_us = engine->step_us;
+    engine->step_us = blis_time_after_us(engine->step_us, duration_us);
+    engine->step_index++;
+  }
+  return BLIS_OK;
+}
