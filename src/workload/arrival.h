@@ -1,0 +1,69 @@
+/*
+ * arrival.h - the times between the requests of one client.
+ *
+ *   poisson   exponential gaps
+ *   constant  equal gaps
+ *   gamma     gamma gaps of a coefficient of variation cv, or of shape, scale
+ *   weibull   Weibull gaps of a coefficient of variation cv, or of shape, scale
+ *
+ * A gap is a whole number of microseconds, at least 1. Formulas and the order
+ * of draws are those of BLIS (Go, inference-sim f90a1e3a); gamma variates are
+ * drawn after Marsaglia and Tsang, "A simple method for generating gamma
+ * variables" (2000). A gap costs 2 to 20 ns.
+ */
+#ifndef BLIS_WORKLOAD_ARRIVAL_H
+#define BLIS_WORKLOAD_ARRIVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/random.h"
+
+/* What a user writes; borrowed. Numbers are 0 when they are not given. */
+typedef struct blis_arrival_spec {
+  const char *process; /* NULL or "" = missing */
+  double cv;           /* of gamma and weibull; not given = 1 */
+  double shape; /* shape and scale replace cv and rate when both are given */
+  double scale; /* us */
+  bool has_cv;
+  bool has_shape;
+  bool has_scale;
+} blis_arrival_spec;
+
+typedef enum blis_arrival_process {
+  BLIS_ARRIVAL_POISSON,
+  BLIS_ARRIVAL_CONSTANT,
+  BLIS_ARRIVAL_GAMMA,
+  BLIS_ARRIVAL_WEIBULL
+} blis_arrival_process;
+
+/* Ready to draw from; may be copied. The members are private. */
+typedef struct blis_arrival {
+  blis_arrival_process process;
+  double rate_per_us;
+  double shape;
+  double scale; /* us */
+} blis_arrival;
+
+/*
+ * Checks a specification; where says in messages whose it is
+ * ("clients[2] (\"chat\"): arrival"). BLIS_ERR_INVALID names key, value and
+ * what is allowed.
+ */
+BLIS_MUSTUSE blis_status blis_arrival_check(const blis_arrival_spec *spec,
+                                            const char *where,
+                                            blis_error *error);
+
+/*
+ * Makes a specification that passed the check ready for a rate, in requests
+ * per microsecond; less than 1e-15 counts as that. A gamma process with a cv
+ * above 10 has gaps too uneven to be drawn and becomes poisson.
+ */
+void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec,
+                       double rate_per_us);
+
+/* One gap in us, at least 1; INT64_MAX stands for everything from there on. */
+int64_t blis_arrival_draw(const blis_arrival *arrival, blis_random *random);
+
+#endif
