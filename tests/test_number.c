@@ -243,6 +243,19 @@ static void integers_are_written(void) {
   }
 }
 
+static void ranges_have_a_text(void) {
+  CHECK_STR(blis_range_of_int64(0, 100).text, "0 to 100");
+  CHECK_STR(blis_range_of_int64(1, INT64_MAX).text, "1 or more");
+  CHECK_STR(blis_range_of_int64(INT64_MIN, -3).text, "-3 or less");
+  CHECK_STR(blis_range_of_int64(INT64_MIN, INT64_MAX).text,
+            "-9223372036854775808 or more");
+  CHECK_STR(blis_range_of_double(0, 0.5).text, "0 to 0.5");
+  CHECK_STR(blis_range_of_double(1e-9, DBL_MAX).text, "1e-9 or more");
+  CHECK_STR(blis_range_of_double(-(double)INFINITY, 2).text, "2 or less");
+  CHECK_STR(blis_range_of_double(-1.5e300, 1.25e300).text,
+            "-1.5e+300 to 1.25e+300");
+}
+
 static void faults_have_a_text(void) {
   for (int fault = BLIS_NUMBER_OK; fault <= BLIS_NUMBER_TOO_LARGE; fault++) {
     CHECK_CONTAINS(blis_number_fault_text((blis_number_fault)fault), "number");
@@ -256,6 +269,7 @@ int main(void) {
   RUN(doubles_are_written_in_every_style);
   RUN(written_doubles_are_the_shortest);
   RUN(integers_are_written);
+  RUN(ranges_have_a_text);
   RUN(faults_have_a_text);
   return check_done();
 }

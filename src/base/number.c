@@ -1,5 +1,6 @@
 #include "base/number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -310,4 +311,34 @@ size_t blis_format_double(double value, blis_double_style style,
     return sign_length + write_scientific(&number, is_json ? 1 : 2, text);
   }
   return sign_length + write_plain(&number, text);
+}
+
+static blis_range_text range_of(const char *min, const char *max) {
+  blis_range_text range;
+  if (max == NULL) {
+    snprintf(range.text, sizeof range.text, "%s or more", min);
+  } else if (min == NULL) {
+    snprintf(range.text, sizeof range.text, "%s or less", max);
+  } else {
+    snprintf(range.text, sizeof range.text, "%s to %s", min, max);
+  }
+  return range;
+}
+
+blis_range_text blis_range_of_int64(int64_t min, int64_t max) {
+  char first[BLIS_INT64_TEXT_SIZE];
+  char last[BLIS_INT64_TEXT_SIZE];
+  blis_format_int64(min, first);
+  blis_format_int64(max, last);
+  bool has_min = min > INT64_MIN || max == INT64_MAX;
+  return range_of(has_min ? first : NULL, max < INT64_MAX ? last : NULL);
+}
+
+blis_range_text blis_range_of_double(double min, double max) {
+  char first[BLIS_DOUBLE_TEXT_SIZE];
+  char last[BLIS_DOUBLE_TEXT_SIZE];
+  blis_format_double(min, BLIS_DOUBLE_JSON, first);
+  blis_format_double(max, BLIS_DOUBLE_JSON, last);
+  bool has_min = min > -DBL_MAX || max >= DBL_MAX;
+  return range_of(has_min ? first : NULL, max < DBL_MAX ? last : NULL);
 }

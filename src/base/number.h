@@ -33,6 +33,17 @@ blis_number_fault blis_parse_int64(blis_slice text, int64_t *value);
  */
 blis_number_fault blis_parse_double(blis_slice text, double *value);
 
+/*
+ * The numbers from min to max as a message names them: "0 to 100", "0 or more"
+ * when max is the largest there is (INT64_MAX; DBL_MAX or more), "100 or less".
+ */
+typedef struct blis_range_text {
+  char text[64];
+} blis_range_text;
+
+blis_range_text blis_range_of_int64(int64_t min, int64_t max);
+blis_range_text blis_range_of_double(double min, double max);
+
 /* How blis_format_double writes; all are the shortest that reads back. */
 typedef enum blis_double_style {
   BLIS_DOUBLE_JSON,   /* 1e-7, 0.000001, 100000000000000000000, 1e+21 */
