@@ -5,11 +5,11 @@ set -euo pipefail
 
 script=$(readlink -f "$1")
 folder=$2
+rm -rf "$folder"
 if grep -q 'shared/' "$script" && [ ! -d "$BLIS_SHARED_DIR/traces" ]; then
   echo "there are no traces in $BLIS_SHARED_DIR/traces"
   exit 77
 fi
-rm -rf "$folder"
 # Each run gets a working folder of its own, so it starts without the files
 # that another one wrote; ../shared and examples/ are where they always are.
 mkdir -p "$folder/1" "$folder/2"
