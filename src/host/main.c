@@ -5,7 +5,6 @@
  * of memory included, becomes a message and an exit status.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdio.h>
@@ -13,9 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
-#include <yaml.h>
 
+#include "host/about.h"
 #include "host/command.h"
 #include "host/modules.h"
 #include "host/options.h"
@@ -29,13 +27,6 @@ typedef struct host {
   host_options options;
   int status; /* what the program exits with unless an error is raised */
 } host;
-
-static void print_version(void) {
-  unsigned xxhash = XXH_versionNumber();
-  printf("blis %s (%s, xxHash %u.%u.%u, libyaml %s, jansson %s)\n",
-         BLIS_VERSION, LUA_RELEASE, xxhash / 10000, xxhash / 100 % 100,
-         xxhash % 100, yaml_get_version_string(), jansson_version_str());
-}
 
 /* arg[0] is the script; what stands before it has negative indices. */
 static void set_arg(lua_State *L, const host *h) {
@@ -164,31 +155,6 @@ static void run_script(lua_State *L, host *h) {
   }
 }
 
-static void print_help(lua_State *L, const host *h) {
-  fputs(
-      "blis: a deterministic, scriptable simulator of LLM inference clusters\n"
-      "\n"
-      "  blis [OPTIONS] FILE.lua [ARGUMENTS]   run a script ('-': from stdin)\n"
-      "  blis [OPTIONS] COMMAND [ARGUMENTS]    run a command\n"
-      "\n"
-      "Options:\n"
-      "  -e STATEMENT   run a Lua statement\n"
-      "  -l MODULE      require a module into a global of its name\n"
-      "  -i             a prompt, after the script if there is one\n"
-      "  -v             print the version, then go on\n"
-      "  -E             ignore environment variables such as LUA_INIT\n"
-      "  -W             turn warnings on\n"
-      "  --             end of the options\n"
-      "  --scripts DIR  take the Lua half of blis from DIR "
-      "(DIR/blis/init.lua)\n"
-      "  --version      print the versions of blis and its libraries\n"
-      "  --help         print this\n"
-      "\n"
-      "Commands ('blis COMMAND --help' tells more):\n",
-      stdout);
-  host_command_print_list(L, h->options.scripts_folder);
-}
-
 static int protected_main(lua_State *L) {
   host *h = lua_touserdata(L, 1);
   const host_options *options = &h->options;
@@ -197,11 +163,11 @@ static int protected_main(lua_State *L) {
                      !options->interactive && !options->announce;
   open_state(L, h);
   if (options->show_help || (has_nothing && isatty(STDIN_FILENO))) {
-    print_help(L, h);
+    host_print_help(L, options->scripts_folder);
     return 0;
   }
   if (options->announce) {
-    print_version();
+    host_print_version();
   }
   if (!options->ignore_environment) {
     run_lua_init(L);
@@ -236,7 +202,7 @@ int main(int argc, char **argv) {
     return HOST_EXIT_USAGE;
   }
   if (h.options.show_version) {
-    print_version();
+    host_print_version();
     return flush_output(EXIT_SUCCESS);
   }
   lua_State *L = luaL_newstate();
@@ -248,11 +214,9 @@ int main(int argc, char **argv) {
   lua_pushcfunction(L, host_handle_error);
   lua_pushcfunction(L, protected_main);
   lua_pushlightuserdata(L, &h);
-  int status = EXIT_SUCCESS;
-  if (lua_pcall(L, 1, 0, 1) != LUA_OK) {
-    status = host_print_error(L);
-  } else {
-    status = host_signals_interrupted() ? HOST_EXIT_INTERRUPTED : h.status;
+  int status = lua_pcall(L, 1, 0, 1) == LUA_OK ? h.status : host_print_error(L);
+  if (host_signals_interrupted()) {
+    status = HOST_EXIT_INTERRUPTED;
   }
   lua_close(L);
   return flush_output(status);

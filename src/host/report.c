@@ -78,23 +78,20 @@ int host_handle_error(lua_State *L) {
 }
 
 int host_print_error(lua_State *L) {
-  bool is_usage = lua_istable(L, -1) && has_code(L, -1, "usage");
-  /* The handler made a string of everything that could run a metamethod, but
-   * for plain tables, whose message is text. */
-  const char *text = "(error object without text)";
-  if (lua_type(L, -1) == LUA_TSTRING) {
-    text = lua_tostring(L, -1);
-    lua_pushnil(L);
-  } else if (lua_istable(L, -1) &&
-             push_raw_field(L, -1, "message") == LUA_TSTRING) {
-    text = lua_tostring(L, -1);
+  int index = lua_gettop(L);
+  bool is_table = lua_istable(L, index);
+  bool is_usage = is_table && has_code(L, index, "usage");
+  /* The handler has made strings of all values but plain tables, whose message
+   * is text, so no metamethod runs here. */
+  if (is_table) {
+    push_raw_field(L, index, "message");
   }
+  const char *text = lua_type(L, -1) == LUA_TSTRING
+                         ? lua_tostring(L, -1)
+                         : "(error object without a message)";
   fflush(stdout);
   fprintf(stderr, "blis: %s\n", text);
-  lua_pop(L, 1);
-  if (host_signals_interrupted()) {
-    return HOST_EXIT_INTERRUPTED;
-  }
+  lua_settop(L, index);
   return is_usage ? HOST_EXIT_USAGE : EXIT_FAILURE;
 }
 

@@ -1,0 +1,18 @@
+/*
+ * about.h - what the program says about itself.
+ */
+#ifndef BLIS_HOST_ABOUT_H
+#define BLIS_HOST_ABOUT_H
+
+#include <lua.h>
+
+/* One line: the versions of the program and of the libraries in it. */
+void host_print_version(void);
+
+/*
+ * Usage, options, and the commands with their summaries. folder is that of
+ * host_modules_open; may raise what a broken command module raises.
+ */
+void host_print_help(lua_State *L, const char *folder);
+
+#endif
