@@ -183,7 +183,8 @@ static blis_status life(const blis_alloc *alloc) {
     status = blis_run_pool_name(pool, &holder, blis_block_chain_at(&chain, k));
     CHECK(blis_run_pool_check(pool));
   }
-  while (status == BLIS_OK && holder.named.count + holder.anonymous > 0) {
+  while (status == BLIS_OK &&
+         (holder.named.count > 0 || holder.anonymous > 0)) {
     status = blis_run_pool_release(pool, &holder);
   }
   if (status == BLIS_OK) {
