@@ -46,7 +46,7 @@ build() (
   fi
   rm -f "$start"
   # The cause stands where the first error does.
-  grep -nE -A12 'error|Error|FAILED' "$folder/build.log" | head -n 60 >&2
+  grep -nE -A12 'error: |^FAILED|CMake Error|Error [0-9]|undefined reference' "$folder/build.log" | head -n 60 >&2
   printf 'building %s failed; all of its output is in %s\n' \
     "$preset" "$folder/build.log" >&2
   return 1

@@ -281,7 +281,7 @@ blis_status blis_distribution_init(blis_distribution *distribution,
                                    const blis_alloc *alloc,
                                    const blis_distribution_spec *spec,
                                    const char *where, blis_error *error) {
-  const type_rule *rule;
+  const type_rule *rule = NULL;
   BLIS_TRY(find_type(spec, where, &rule, error));
   blis_distribution d = {.type = rule->type};
   if (d.type == BLIS_DISTRIBUTION_EMPIRICAL) {
