@@ -1,0 +1,103 @@
+#include "workload/short_form.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workload/workload.h"
+
+static const blis_distribution_param default_params[] = {
+    {"mean", 512}, {"std_dev", 256}, {"min", 2}, {"max", 7000}};
+
+static const blis_distribution_spec default_length = {
+    "gaussian", default_params, sizeof default_params / sizeof *default_params};
+
+blis_short_form blis_short_form_default(void) {
+  return (blis_short_form){.rate = 1,
+                           .num_requests = 100,
+                           .arrival = {.process = "poisson"},
+                           .prompt = default_length,
+                           .output = default_length,
+                           .timeout_us = 300 * INT64_C(1000000)};
+}
+
+static blis_status check_prefixes(const blis_short_form *form,
+                                  blis_error *error) {
+  if (form->prefix_groups < 0 ||
+      form->prefix_groups > BLIS_SHORT_FORM_MAX_GROUPS) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "prefixes.groups is %" PRId64 "; it must be from 0 to %d",
+                     form->prefix_groups, BLIS_SHORT_FORM_MAX_GROUPS);
+  }
+  if (form->prefix_groups > 0 &&
+      (form->prefix_tokens < 1 ||
+       form->prefix_tokens > BLIS_WORKLOAD_MAX_TOKENS)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "prefixes.tokens is %" PRId64 "; it must be from 1 to %d",
+                     form->prefix_tokens, BLIS_WORKLOAD_MAX_TOKENS);
+  }
+  if (!(form->prefix_zipf >= 0 && form->prefix_zipf <= 100)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "prefixes.zipf is %g; it must be a number from 0 to 100",
+                     form->prefix_zipf);
+  }
+  return BLIS_OK;
+}
+
+static blis_client_spec common_client(const blis_short_form *form) {
+  const blis_short_form defaults = blis_short_form_default();
+  blis_client_spec client = {
+      .id = "distribution",
+      .tenant = form->tenant,
+      .slo_class = form->slo_class,
+      .model = form->model,
+      .rate_fraction = 1,
+      .arrival = form->arrival,
+      .input = form->prompt.type != NULL ? form->prompt : default_length,
+      .output = form->output.type != NULL ? form->output : default_length,
+      .timeout_us = form->timeout_us};
+  if (client.arrival.process == NULL) {
+    client.arrival.process = defaults.arrival.process;
+  }
+  return client;
+}
+
+/* A weight of 0 is no weight: the rarest groups get the smallest number. */
+static double zipf_weight(int64_t rank, double exponent) {
+  return fmax(1 / pow((double)(rank + 1), exponent), 1e-300);
+}
+
+blis_status blis_short_form_expand(const blis_short_form *form,
+                                   blis_arena *arena, blis_workload_spec *spec,
+                                   blis_error *error) {
+  BLIS_TRY(check_prefixes(form, error));
+  size_t count = form->prefix_groups > 0 ? (size_t)form->prefix_groups : 1;
+  blis_client_spec *clients = blis_arena_new(arena, count * sizeof *clients);
+  if (clients == NULL) {
+    return blis_fail_nomem(error);
+  }
+  for (size_t k = 0; k < count; k++) {
+    clients[k] = common_client(form);
+    if (form->prefix_groups > 0) {
+      char name[32];
+      snprintf(name, sizeof name, "prefix_%zu", k);
+      const char *kept = blis_arena_text(arena, name, strlen(name));
+      if (kept == NULL) {
+        return blis_fail_nomem(error);
+      }
+      clients[k].id = kept;
+      clients[k].prefix_group = kept;
+      clients[k].prefix_tokens = form->prefix_tokens;
+      clients[k].rate_fraction = zipf_weight((int64_t)k, form->prefix_zipf);
+    }
+  }
+  *spec = (blis_workload_spec){.seed = form->seed,
+                               .aggregate_rate = form->rate,
+                               .num_requests = form->num_requests,
+                               .horizon_us = form->horizon_us,
+                               .lazy_tokens = form->lazy_tokens,
+                               .clients = clients,
+                               .client_count = count};
+  return BLIS_OK;
+}
