@@ -1,0 +1,66 @@
+/*
+ * json_writer.h - writes JSON texts into a buffer, value by value.
+ *
+ *   blis_json_writer writer;
+ *   blis_json_writer_init(&writer, &buffer, 2);
+ *   blis_json_writer_begin_object(&writer);
+ *   blis_json_writer_key(&writer, "ttft_ms");
+ *   blis_json_writer_double(&writer, 12.5);
+ *   blis_json_writer_end_object(&writer);
+ *
+ * The text is the one Go's encoding/json would write: numbers as short as they
+ * can be (BLIS_DOUBLE_JSON), "<", ">" and "&" escaped, so that it may stand in
+ * a web page. Calls in an order that gives no JSON are mistakes of the caller.
+ * Lack of memory is found in the buffer at the end.
+ */
+#ifndef BLIS_BASE_JSON_WRITER_H
+#define BLIS_BASE_JSON_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/slice.h"
+
+/* How deep objects and arrays may be nested. */
+enum { BLIS_JSON_WRITER_DEPTH_MAX = 64 };
+
+/* Lives in the caller's storage; the members are private. */
+typedef struct blis_json_writer {
+  blis_buffer *buffer; /* borrowed */
+  int indent;
+  int depth;
+  bool is_behind_key;
+  uint64_t has_items; /* by depth: something was written there */
+  uint64_t is_object; /* by depth */
+} blis_json_writer;
+
+/*
+ * Starts a text behind what the buffer holds. indent is the number of spaces
+ * per level; 0 writes everything on one line without spaces.
+ */
+void blis_json_writer_init(blis_json_writer *writer, blis_buffer *buffer,
+                           int indent);
+
+void blis_json_writer_begin_object(blis_json_writer *writer);
+void blis_json_writer_end_object(blis_json_writer *writer);
+void blis_json_writer_begin_array(blis_json_writer *writer);
+void blis_json_writer_end_array(blis_json_writer *writer);
+
+/* The key of the next value of an object. */
+void blis_json_writer_key(blis_json_writer *writer, const char *key);
+
+void blis_json_writer_null(blis_json_writer *writer);
+void blis_json_writer_bool(blis_json_writer *writer, bool value);
+void blis_json_writer_int64(blis_json_writer *writer, int64_t value);
+
+/* What is not finite has no form in JSON and becomes null. */
+void blis_json_writer_double(blis_json_writer *writer, double value);
+
+/* Bytes that are no UTF-8 become U+FFFD, the replacement character. */
+void blis_json_writer_text(blis_json_writer *writer, blis_slice text);
+
+/* A zero-terminated text. */
+void blis_json_writer_string(blis_json_writer *writer, const char *text);
+
+#endif
