@@ -19,7 +19,7 @@ typedef struct driver_request {
   int64_t output;
   int64_t budget;
   int32_t priority;
-  int group; /* 0 = none */
+  int group;      /* 0 = none */
   int64_t prefix; /* leading prompt tokens that the group shares */
 
   blis_live_request live;
@@ -159,8 +159,8 @@ static inline blis_status driver_init(driver *d, size_t instance_count,
   blis_instance_events events = {
       .ud = d, .ended = driver_on_ended, .itl_us = &d->itl_us};
   for (size_t i = 0; i < instance_count; i++) {
-    BLIS_TRY(blis_instance_new(&d->alloc, &d->config, &events,
-                               &d->instances[i], error));
+    BLIS_TRY(blis_instance_new(&d->alloc, &d->config, &events, &d->instances[i],
+                               error));
   }
   return BLIS_OK;
 }
@@ -276,5 +276,43 @@ static const blis_latency_ops driver_latency_ops = {
     .output_token_time = driver_token_time,
     .fixed_overhead = driver_overhead,
 };
+
+/* Roomy, and stepwise. */
+static inline blis_instance_config
+driver_base_config(const blis_latency_model *latency) {
+  return (blis_instance_config){
+      .latency = latency,
+      .kv_blocks = 100,
+      .block_size_tokens = 4,
+      .max_num_seqs = 256,
+      .max_batched_tokens = 2048,
+      .horizon_us = 10000000,
+      .engine = BLIS_ENGINE_STEPWISE,
+  };
+}
+
+/* One instance for these requests; the caller deinits. */
+static inline void driver_set_up(driver *d, const blis_alloc *alloc,
+                                 const blis_instance_config *config,
+                                 driver_request *requests, size_t count) {
+  blis_error error;
+  *d = (driver){.alloc = *alloc,
+                .config = *config,
+                .requests = requests,
+                .request_count = count,
+                .check_always = true};
+  CHECK_OK(driver_init(d, 1, &error), &error);
+}
+
+/* Number, arrival, deadline, prompt, output, priority, group, prefix. */
+#define DRIVER_REQUEST(n, at, deadline, in, out, urgency, g, pre)              \
+  {                                                                            \
+    .number = (n), .arrival_us = (at), .deadline_us = (deadline),              \
+    .prompt = (in), .output = (out), .budget = (out), .priority = (urgency),   \
+    .group = (g), .prefix = (pre)                                              \
+  }
+
+/* Number, arrival, prompt, output. */
+#define DRIVER_PLAIN(n, at, in, out) DRIVER_REQUEST(n, at, 0, in, out, 1, 0, 0)
 
 #endif

@@ -121,8 +121,8 @@ static void model_hash_last(model *m, const request *r) {
   int block = r->owned[r->owned_count - 1];
   uint64_t previous =
       r->owned_count > 1 ? m->block[r->owned[r->owned_count - 2]].hash : 0;
-  model_register(
-      m, hash_after(previous, m->block[block].tokens, m->size), block);
+  model_register(m, hash_after(previous, m->block[block].tokens, m->size),
+                 block);
 }
 
 static bool model_fits(const model *m, const request *r, int tokens,
@@ -159,9 +159,8 @@ static bool model_allocate(model *m, request *r, int64_t start, int64_t end,
   }
   bool is_prompt = start < r->prompt;
   for (int64_t at = start; at < end; at++) {
-    model_block *last = r->owned_count == 0
-                            ? NULL
-                            : &m->block[r->owned[r->owned_count - 1]];
+    model_block *last =
+        r->owned_count == 0 ? NULL : &m->block[r->owned[r->owned_count - 1]];
     bool is_new = last == NULL || last->count == m->size;
     if (is_new) {
       int block = m->free[0];
@@ -329,8 +328,7 @@ static void behaves_like_the_model(int blocks, int size) {
   blis_random_init(&random, 100 * blocks + size);
   world w = {.next_number = 1};
   model_init(&w.model, blocks, size);
-  CHECK_OK(blis_block_pool_new(&alloc, blocks, size, &w.pool, &error),
-           &error);
+  CHECK_OK(blis_block_pool_new(&alloc, blocks, size, &w.pool, &error), &error);
   for (int i = 0; i < REQUESTS; i++) {
     draw_request(&w.requests[i], w.next_number++, size, &random);
   }
@@ -356,8 +354,7 @@ static void test_random_operations(void) {
 
 static blis_block_chain own_chain(uint64_t number, uint32_t prompt_blocks) {
   return (blis_block_chain){.prompt_blocks = prompt_blocks,
-                            .private_base =
-                                BLIS_BLOCK_PRIVATE | number * 1000};
+                            .private_base = BLIS_BLOCK_PRIVATE | number * 1000};
 }
 
 static void test_identity_on_and_off_the_chain(void) {

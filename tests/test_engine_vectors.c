@@ -7,18 +7,14 @@
  */
 #include <dirent.h>
 
-#include "base/csv.h"
-#include "engine_driver.h"
-#include "instance/slo_priority.h"
+#include "engine_case.h"
 #include "kv/kv_cache.h"
-#include "latency/trained_physics.h"
-#include "vector_file.h"
 
 #ifndef BLIS_SHARED_DIR
 #define BLIS_SHARED_DIR "../shared"
 #endif
 
-enum { CASES_MAX = 1000, NAME_MAX_LENGTH = 100 };
+enum { CASES_MAX = 1000 };
 
 /*
  * Cases in which the recorder shows a defect that we reproduce on demand only.
@@ -64,165 +60,8 @@ static defect defect_of(const char *name) {
   return NO_DEFECT;
 }
 
-/* qwen/qwen3-14b on an H100. */
-static const blis_model_spec model_spec = {
-    .name = "qwen3-14b",
-    .layers = 40,
-    .hidden_size = 5120,
-    .attention_heads = 40,
-    .kv_heads = 8,
-    .vocab_size = 151936,
-    .intermediate_size = 17408,
-    .head_dim = 128,
-    .bytes_per_param = 2,
-};
-static const blis_hardware_spec hardware_spec = {
-    .name = "H100",
-    .peak_tflops = 989.5,
-    .fp8_tflops = 1979.0,
-    .bandwidth_tb_s = 3.35,
-    .mfu_prefill = 0.45,
-    .mfu_decode = 0.30,
-    .memory_gib = 80,
-};
-
-/* One recorded case. */
-typedef struct vector_case {
-  char name[NAME_MAX_LENGTH];
-  vector_file file;
-  blis_latency_model latency;
-  blis_instance_config config;
-  size_t instance_count;
-  BLIS_ARRAY(driver_request) requests;
-} vector_case;
-
 static blis_alloc heap;
 static char folder[1000];
-
-static void new_latency(vector_case *c) {
-  double alpha[16];
-  double beta[16];
-  blis_parallelism parallelism = {.tp = 1, .dp = 1};
-  blis_coefficients fit = {.alpha = alpha, .beta = beta};
-  blis_error error;
-  fit.alpha_count = vector_doubles(c->file.root, "alpha", alpha, 16);
-  fit.beta_count = vector_doubles(c->file.root, "beta", beta, 16);
-  CHECK_OK(blis_trained_physics_new(&heap, &model_spec, &hardware_spec,
-                                    &parallelism, &fit, &c->latency, &error),
-           &error);
-}
-
-static blis_scheduler_kind scheduler_of(const char *name) {
-  static const char *const names[] = {
-      [BLIS_SCHEDULER_FCFS] = "fcfs",
-      [BLIS_SCHEDULER_PRIORITY_FCFS] = "priority-fcfs",
-      [BLIS_SCHEDULER_SJF] = "sjf",
-      [BLIS_SCHEDULER_REVERSE_PRIORITY] = "reverse-priority",
-  };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(names[i], name) == 0) {
-      return (blis_scheduler_kind)i;
-    }
-  }
-  check_fail(__FILE__, __LINE__, "unknown scheduler %s", name);
-  return BLIS_SCHEDULER_FCFS;
-}
-
-static void read_config(vector_case *c) {
-  const vector_value *v = vector_member(c->file.root, "config");
-  bool by_priority = strcmp(vector_text(v, "preempt"), "priority") == 0;
-  c->instance_count = (size_t)vector_int(v, "n", 1);
-  c->config = (blis_instance_config){
-      .latency = &c->latency,
-      .kv_blocks = vector_int(v, "blocks", 0),
-      .block_size_tokens = vector_int(v, "bs", 0),
-      .max_num_seqs = vector_int(v, "mns", 0),
-      .max_batched_tokens = vector_int(v, "mbt", 0),
-      .long_prefill_threshold_tokens = vector_int(v, "thr", 0),
-      .max_model_len_tokens = vector_int(v, "mml", 0),
-      .horizon_us = vector_int(v, "horizon", 0),
-      .scheduler = scheduler_of(vector_text(v, "sched")),
-      .preemption = by_priority ? BLIS_PREEMPTION_PRIORITY
-                                : BLIS_PREEMPTION_FCFS,
-      .cpu_blocks = vector_int(v, "cpu", 0),
-      .cpu_bandwidth_tokens_per_us = vector_double(v, "bw", 0),
-      .cpu_base_latency_us = vector_int(v, "base", 0),
-  };
-}
-
-static int64_t column(blis_csv *csv, const char *name) {
-  int64_t value;
-  blis_error error;
-  CHECK_OK(blis_csv_int64(csv, blis_csv_column(csv, name), 0, INT64_MAX,
-                          &value, &error),
-           &error);
-  return value;
-}
-
-static blis_slice text_column(blis_csv *csv, const char *name) {
-  blis_slice text;
-  blis_error error;
-  CHECK_OK(blis_csv_text(csv, blis_csv_column(csv, name), &text, &error),
-           &error);
-  return text;
-}
-
-static void read_row(vector_case *c, blis_csv *csv,
-                     const blis_slo_priority *priorities) {
-  blis_slice group = text_column(csv, "prefix_group");
-  blis_slice slo = text_column(csv, "slo_class");
-  char slo_class[40];
-  snprintf(slo_class, sizeof slo_class, "%.*s", (int)slo.length, slo.data);
-  driver_request r = {
-      .number = column(csv, "request_id"),
-      .arrival_us = column(csv, "arrival_time_us"),
-      .deadline_us = column(csv, "deadline_us"),
-      .output = column(csv, "output_tokens"),
-      .group = group.length == 0 ? 0 : group.data[0],
-      .prefix = group.length == 0 ? 0 : column(csv, "prefix_length"),
-      .priority = blis_slo_priority_of(priorities, slo_class),
-  };
-  r.prompt = r.prefix + column(csv, "input_tokens");
-  r.budget = r.output;
-  CHECK(blis_array_push(&heap, &c->requests, r) == BLIS_OK);
-}
-
-static void read_trace(vector_case *c) {
-  char path[1200];
-  blis_csv *csv;
-  blis_csv_options options = {.has_header = true};
-  blis_slo_priority *priorities;
-  blis_error error;
-  bool has_row = true;
-  snprintf(path, sizeof path, "%s/%s.csv", folder, c->name);
-  CHECK_OK(blis_csv_open(&heap, path, &options, &csv, &error), &error);
-  CHECK_OK(blis_slo_priority_new(&heap, NULL, 0, &priorities, &error),
-           &error);
-  CHECK_OK(blis_csv_next(csv, &has_row, &error), &error);
-  while (has_row) {
-    read_row(c, csv, priorities);
-    CHECK_OK(blis_csv_next(csv, &has_row, &error), &error);
-  }
-  blis_slo_priority_free(priorities);
-  blis_csv_close(csv);
-}
-
-static void load(vector_case *c, const char *name) {
-  char path[1200];
-  *c = (vector_case){0};
-  snprintf(c->name, sizeof c->name, "%s", name);
-  snprintf(path, sizeof path, "%s/%s.json", folder, name);
-  vector_open(&c->file, path);
-  new_latency(c);
-  read_config(c);
-  read_trace(c);
-}
-
-static void unload(vector_case *c) {
-  vector_close(&c->file);
-  blis_latency_free(&c->latency);
-  blis_array_deinit(&heap, &c->requests);
-}
 
 /* Values of requests, sorted, for means and percentiles. */
 typedef BLIS_ARRAY(int64_t) sample;
@@ -296,7 +135,7 @@ static double mean_ms(const sample *s) {
 #define CHECK_METRIC(m, key, got)                                              \
   check_eq_double(__FILE__, __LINE__, key, (got), vector_double((m), key, 0))
 
-static void check_distribution(const vector_value *m, const char *name,
+static void check_distribution(blis_json_value m, const char *name,
                                const sample *s) {
   static const double percents[] = {90, 95, 99};
   char key[40];
@@ -309,7 +148,7 @@ static void check_distribution(const vector_value *m, const char *name,
 }
 
 /* Latencies are only reported when something has completed. */
-static void check_latencies(const vector_value *m, driver *d) {
+static void check_latencies(blis_json_value m, driver *d) {
   if (driver_stats(d).completed == 0) {
     CHECK_METRIC(m, "ttft_mean_ms", 0);
     return;
@@ -336,10 +175,10 @@ static double hit_rate(const driver *d) {
   return sum / (double)d->instance_count;
 }
 
-static void check_counters(const vector_value *m, const driver *d) {
+static void check_counters(blis_json_value m, const driver *d) {
   blis_instance_stats s = driver_stats(d);
-  int64_t injected = s.completed + s.queue_depth + s.batch_size +
-                     s.unservable + s.timed_out;
+  int64_t injected =
+      s.completed + s.queue_depth + s.batch_size + s.unservable + s.timed_out;
   const struct {
     const char *key;
     int64_t value;
@@ -370,7 +209,7 @@ static double itl_mean(const blis_live_request *r) {
 }
 
 /* What the recorder tells of a request: 0 where there is nothing to tell. */
-static void check_request(const vector_value *expected, const driver *d,
+static void check_request(blis_json_value expected, const driver *d,
                           size_t slot) {
   const blis_live_request *r = &d->requests[slot].live;
   bool has_completed = r->e2e_us >= 0;
@@ -386,11 +225,11 @@ static void check_request(const vector_value *expected, const driver *d,
       r->scheduling_delay_us < 0 ? 0 : (double)r->scheduling_delay_us / 1e3);
 }
 
-static void check_requests(const vector_value *m, const driver *d) {
-  const vector_value *list = vector_member(m, "requests");
+static void check_requests(blis_json_value m, const driver *d) {
+  blis_json_value list = vector_member(m, "requests");
   size_t present = 0;
-  for (size_t i = 0; i < vector_count(list); i++) {
-    const vector_value *expected = vector_item(list, i);
+  for (size_t i = 0; i < blis_json_count(list); i++) {
+    blis_json_value expected = blis_json_item(list, i);
     char id[40];
     size_t slot = 0;
     for (; slot < d->arrived; slot++) {
@@ -405,17 +244,17 @@ static void check_requests(const vector_value *m, const driver *d) {
   for (size_t i = 0; i < d->arrived; i++) {
     present += d->requests[i].live.state != BLIS_REQUEST_UNSERVABLE;
   }
-  CHECK_EQ_I64(vector_count(list), present);
+  CHECK_EQ_I64(blis_json_count(list), present);
 }
 
 /* The results proper: completed requests, in order of their numbers. */
-static void check_results(const vector_value *results, const driver *d) {
+static void check_results(blis_json_value results, const driver *d) {
   size_t completed = 0;
-  for (size_t i = 0; i < vector_count(results); i++) {
-    const vector_value *expected = vector_item(results, i);
+  for (size_t i = 0; i < blis_json_count(results); i++) {
+    blis_json_value expected = blis_json_item(results, i);
     size_t slot = 0;
-    while (slot < d->arrived && d->requests[slot].number !=
-                                    vector_int(expected, "request_id", -1)) {
+    while (slot < d->arrived &&
+           d->requests[slot].number != vector_int(expected, "request_id", -1)) {
       slot++;
     }
     CHECK(slot < d->arrived);
@@ -428,10 +267,10 @@ static void check_results(const vector_value *results, const driver *d) {
   for (size_t i = 0; i < d->arrived; i++) {
     completed += d->requests[i].live.e2e_us >= 0;
   }
-  CHECK_EQ_I64(vector_count(results), completed);
+  CHECK_EQ_I64(blis_json_count(results), completed);
 }
 
-static void replay(driver *d, vector_case *c, blis_engine_kind engine,
+static void replay(driver *d, engine_case *c, blis_engine_kind engine,
                    bool reproduces_defects, int64_t horizon_us) {
   blis_error error;
   *d = (driver){.alloc = heap,
@@ -449,12 +288,14 @@ static void replay(driver *d, vector_case *c, blis_engine_kind engine,
   }
 }
 
-static void check_equal(vector_case *c, blis_engine_kind engine,
+static void check_equal(engine_case *c, blis_engine_kind engine,
                         bool reproduces_defects) {
-  const vector_value *m = vector_member(c->file.root, "expected_metrics");
+  blis_json_value m =
+      vector_member(blis_json_root(&c->file), "expected_metrics");
   driver d;
   replay(&d, c, engine, reproduces_defects, c->config.horizon_us);
-  check_results(vector_member(c->file.root, "expected_results"), &d);
+  check_results(vector_member(blis_json_root(&c->file), "expected_results"),
+                &d);
   check_requests(m, &d);
   check_counters(m, &d);
   check_latencies(m, &d);
@@ -462,9 +303,9 @@ static void check_equal(vector_case *c, blis_engine_kind engine,
 }
 
 /* Without the defect everything ends, even when no horizon ends the run. */
-static void check_clean(vector_case *c, blis_engine_kind engine,
-                        defect known) {
-  const vector_value *m = vector_member(c->file.root, "expected_metrics");
+static void check_clean(engine_case *c, blis_engine_kind engine, defect known) {
+  blis_json_value m =
+      vector_member(blis_json_root(&c->file), "expected_metrics");
   driver d;
   replay(&d, c, engine, false, BLIS_TIME_NEVER_US);
   CHECK_EQ_I64(d.ended, d.request_count);
@@ -480,10 +321,10 @@ static void check_clean(vector_case *c, blis_engine_kind engine,
 }
 
 static void run_case(const char *name) {
-  vector_case c;
+  engine_case c;
   defect known = defect_of(name);
   check_name = name;
-  load(&c, name);
+  engine_case_load(&c, &heap, folder, name);
   static const blis_engine_kind engines[] = {BLIS_ENGINE_STEPWISE,
                                              BLIS_ENGINE_FAST};
   for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
@@ -494,7 +335,7 @@ static void run_case(const char *name) {
       check_clean(&c, engines[i], known);
     }
   }
-  unload(&c);
+  engine_case_unload(&c);
   printf("ok %d - %s\n", ++check_count, name);
 }
 
@@ -502,7 +343,7 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(a, b);
 }
 
-static size_t list_cases(char (*names)[NAME_MAX_LENGTH]) {
+static size_t list_cases(char (*names)[ENGINE_CASE_NAME_MAX]) {
   DIR *directory = opendir(folder);
   if (directory == NULL) {
     SKIP("there are no engine vectors");
@@ -510,7 +351,7 @@ static size_t list_cases(char (*names)[NAME_MAX_LENGTH]) {
   size_t count = 0;
   for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
     size_t length = strlen(entry->d_name);
-    if (length > 5 && length < NAME_MAX_LENGTH &&
+    if (length > 5 && length < ENGINE_CASE_NAME_MAX &&
         strcmp(entry->d_name + length - 5, ".json") == 0) {
       CHECK(count < CASES_MAX);
       memcpy(names[count], entry->d_name, length - 5);
@@ -523,7 +364,7 @@ static size_t list_cases(char (*names)[NAME_MAX_LENGTH]) {
 }
 
 int main(int argc, char **argv) {
-  static char names[CASES_MAX][NAME_MAX_LENGTH];
+  static char names[CASES_MAX][ENGINE_CASE_NAME_MAX];
   const char *shared = getenv("BLIS_SHARED_DIR");
   heap = blis_alloc_heap();
   snprintf(folder, sizeof folder, "%s/vectors/engine",

@@ -1,362 +1,8 @@
 /*
- * The engine on cases that can be reckoned by hand: blocks of 4 tokens, steps
- * of 1000 us and 10 more per scheduled request, queued 100 us after arrival,
- * 7 us per token, 50 us at the end. A trace shows steps as
- * "start+duration[request:tokens]...".
+ * The engine at its edges: requests that never fit, length caps, schedulers,
+ * failures of what it is given, wrong settings, exhausted memory.
  */
 #include "engine_driver.h"
-
-enum { REQUESTS_MAX = 4, TRACE_MAX = 2000 };
-
-/* Arrival, deadline, prompt, output, group, prefix; budget = output. */
-#define REQUEST(n, at, deadline, in, out, urgency, g, pre)                     \
-  {                                                                            \
-    .number = (n), .arrival_us = (at), .deadline_us = (deadline),              \
-    .prompt = (in), .output = (out), .budget = (out), .priority = (urgency),   \
-    .group = (g), .prefix = (pre)                                              \
-  }
-#define PLAIN(n, at, in, out) REQUEST(n, at, 0, in, out, 1, 0, 0)
-
-typedef struct example {
-  const char *name;
-  blis_instance_config config; /* 0 = as in base_config */
-  driver_request requests[REQUESTS_MAX];
-  struct {
-    int64_t ttft_us;
-    int64_t e2e_us;
-    int64_t itl_sum_us;
-  } expected[REQUESTS_MAX];
-  int64_t end_us;
-  int64_t hits;
-  int64_t misses;
-  int64_t preemptions;
-  int64_t completed;
-  int64_t prompt_tokens;
-  int64_t output_tokens;
-  const char *trace; /* NULL = not written down */
-} example;
-
-typedef struct trace {
-  char text[TRACE_MAX];
-  size_t length;
-  int64_t steps;
-  driver_latency *latency;
-} trace;
-
-static blis_instance_config base_config(const blis_latency_model *latency) {
-  return (blis_instance_config){
-      .latency = latency,
-      .kv_blocks = 100,
-      .block_size_tokens = 4,
-      .max_num_seqs = 256,
-      .max_batched_tokens = 2048,
-      .horizon_us = 10000000,
-      .engine = BLIS_ENGINE_STEPWISE,
-  };
-}
-
-#define OR_BASE(field) (c.field = e->config.field ? e->config.field : c.field)
-
-static blis_instance_config config_of(const example *e,
-                                      const blis_latency_model *latency) {
-  blis_instance_config c = base_config(latency);
-  OR_BASE(kv_blocks);
-  OR_BASE(block_size_tokens);
-  OR_BASE(max_num_seqs);
-  OR_BASE(max_batched_tokens);
-  OR_BASE(long_prefill_threshold_tokens);
-  OR_BASE(max_model_len_tokens);
-  OR_BASE(horizon_us);
-  OR_BASE(scheduler);
-  OR_BASE(preemption);
-  OR_BASE(reproduce_go_blis_defects);
-  return c;
-}
-
-BLIS_PRINTF(2, 3)
-static void write_trace(trace *t, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int added = vsnprintf(&t->text[t->length], TRACE_MAX - t->length, format,
-                        arguments);
-  va_end(arguments);
-  t->length += (size_t)added;
-  CHECK(t->length < TRACE_MAX);
-}
-
-static void write_step(trace *t, const driver *d) {
-  write_trace(t, "%s%" PRId64 "+%" PRId64, t->length > 0 ? " " : "",
-              d->event_us, t->latency->last_step_us);
-  for (size_t i = 0; i < d->arrived; i++) {
-    const blis_live_request *r = &d->requests[i].live;
-    if (r->new_tokens > 0) {
-      write_trace(t, "[%" PRId64 ":%" PRId64 "]", r->number, r->new_tokens);
-    }
-  }
-}
-
-static void trace_step(driver *d, size_t instance) {
-  trace *t = d->ud;
-  blis_instance_stats stats;
-  blis_instance_get_stats(d->instances[instance], &stats);
-  if (stats.steps > t->steps) {
-    t->steps = stats.steps;
-    write_step(t, d);
-  }
-  for (size_t i = 0; i < d->arrived; i++) {
-    if (d->requests[i].end_us >= 0) {
-      d->requests[i].live.new_tokens = 0; /* it is not in the next step */
-    }
-  }
-}
-
-static const example examples[] = {
-    {.name = "E01 basics",
-     .requests = {PLAIN(0, 0, 5, 3), PLAIN(1, 500, 4, 1), PLAIN(2, 1500, 4, 0)},
-     .expected = {{1117, 3221, 2054}, {1637, 1687, 0}, {1657, 1657, 0}},
-     .end_us = 3150,
-     .misses = 5,
-     .completed = 3,
-     .prompt_tokens = 13,
-     .output_tokens = 4,
-     .trace = "100+1010[0:5] 1110+1020[0:1][1:4] 2130+1020[0:1][2:4]"},
-    {.name = "E02 chunks, token budget, maximum of sequences",
-     .config = {.long_prefill_threshold_tokens = 4,
-                .max_batched_tokens = 6,
-                .max_num_seqs = 2},
-     .requests = {PLAIN(0, 0, 10, 3), PLAIN(1, 0, 9, 2), PLAIN(2, 0, 2, 2)},
-     .expected = {{3167, 5271, 2054}, {4187, 5264, 1027}, {6217, 7284, 1017}},
-     .end_us = 7220,
-     .misses = 8,
-     .completed = 3,
-     .prompt_tokens = 21,
-     .output_tokens = 7,
-     .trace = "100+1020[0:4][1:2] 1120+1020[0:4][1:2] 2140+1020[0:2][1:4] "
-              "3160+1020[0:1][1:1] 4180+1020[0:1][1:1] 5200+1010[2:2] "
-              "6210+1010[2:1]"},
-    {.name = "E03 preemption of the last one",
-     .config = {.kv_blocks = 6},
-     .requests = {PLAIN(0, 0, 8, 9), PLAIN(1, 10, 7, 8)},
-     .expected = {{1117, 9363, 8196}, {10257, 17426, 7119}},
-     .end_us = 17330,
-     .hits = 2,
-     .misses = 12,
-     .preemptions = 2,
-     .completed = 2,
-     .prompt_tokens = 15,
-     .output_tokens = 17,
-     .trace = "100+1010[0:8] 1110+1020[0:1][1:7] 2130+1020[0:1][1:1] "
-              "3150+1020[0:1][1:1] 4170+1020[0:1][1:1] 5190+1010[0:1] "
-              "6200+1020[0:1][1:3] 7220+1020[0:1][1:1] 8240+1010[0:1] "
-              "9250+1010[1:3] 10260+1010[1:1] 11270+1010[1:1] 12280+1010[1:1] "
-              "13290+1010[1:1] 14300+1010[1:1] 15310+1010[1:1] "
-              "16320+1010[1:1]"},
-    {.name = "E04 a fully cached prompt beside another one",
-     .requests = {REQUEST(0, 0, 0, 8, 2, 1, 1, 8),
-                  REQUEST(1, 5000, 0, 8, 3, 1, 1, 8),
-                  REQUEST(2, 5000, 0, 12, 3, 1, 1, 8)},
-     .expected = {{1117, 2184, 1017}, {1117, 3221, 2054}, {1117, 3221, 2054}},
-     .end_us = 8150,
-     .hits = 2,
-     .misses = 6,
-     .completed = 3,
-     .prompt_tokens = 28,
-     .output_tokens = 8,
-     .trace = "100+1010[0:8] 1110+1010[0:1] 5100+1010[2:4] "
-              "6110+1020[1:1][2:1] 7130+1020[1:1][2:1]"},
-    {.name = "E05 a fully cached prompt alone",
-     .requests = {REQUEST(0, 0, 0, 8, 2, 1, 1, 8),
-                  REQUEST(1, 5000, 0, 8, 3, 1, 1, 8)},
-     .expected = {{1117, 2184, 1017}, {108, 2192, 2034}},
-     .end_us = 7121,
-     .misses = 4,
-     .completed = 2,
-     .prompt_tokens = 16,
-     .output_tokens = 5,
-     .trace = "100+1010[0:8] 1110+1010[0:1] 5100+1 5101+1010[1:1] "
-              "6111+1010[1:1]"},
-    {.name = "E06 deadlines",
-     .requests = {REQUEST(0, 0, 2200, 4, 3, 1, 0, 0),
-                  REQUEST(1, 0, 2120, 4, 3, 1, 0, 0),
-                  REQUEST(2, 0, 100, 4, 3, 1, 0, 0),
-                  REQUEST(3, 0, 3120, 4, 4, 1, 0, 0)},
-     .expected = {{1137, 3251, 2064}, {1137, -1, 1037}, {-1, -1, 0},
-                  {1137, -1, 2064}},
-     .end_us = 3180,
-     .misses = 6,
-     .completed = 1,
-     .prompt_tokens = 16,
-     .output_tokens = 3,
-     .trace = "100+1030[0:4][1:4][3:4] 1130+1030[0:1][1:1][3:1] "
-              "2160+1020[0:1][3:1]"},
-    {.name = "E07 decodes starved by admissions without tokens",
-     .config = {.max_batched_tokens = 2},
-     .requests = {REQUEST(0, 0, 0, 4, 1, 1, 1, 4),
-                  REQUEST(1, 5000, 0, 4, 3, 1, 1, 4),
-                  REQUEST(2, 5000, 0, 4, 3, 1, 1, 4),
-                  REQUEST(3, 5000, 0, 4, 3, 1, 1, 4)},
-     .expected = {{2127, 2177, 0}, {108, 2212, 2054}, {108, 2212, 2054},
-                  {108, 2192, 2034}},
-     .end_us = 9161,
-     .misses = 5,
-     .completed = 4,
-     .prompt_tokens = 16,
-     .output_tokens = 10,
-     .trace = "100+1010[0:2] 1110+1010[0:2] 5100+1 5101+1020[1:1][2:1] "
-              "6121+1020[1:1][2:1] 7141+1010[3:1] 8151+1010[3:1]"},
-    {.name = "E09 the last step starts before the horizon and ends after it",
-     .config = {.horizon_us = 2500},
-     .requests = {PLAIN(0, 0, 4, 3)},
-     .expected = {{1117, 3201, 2034}},
-     .end_us = 2120,
-     .misses = 2,
-     .completed = 1,
-     .prompt_tokens = 4,
-     .output_tokens = 3,
-     .trace = "100+1010[0:4] 1110+1010[0:1] 2120+1010[0:1]"},
-    {.name = "E10 empty prompts",
-     .requests = {PLAIN(0, 0, 0, 3), PLAIN(1, 0, 0, 1)},
-     .expected = {{108, 2192, 2034}, {108, 158, 0}},
-     .end_us = 2121,
-     .misses = 2,
-     .completed = 2,
-     .output_tokens = 4,
-     .trace = "100+1 101+1010[0:1] 1111+1010[0:1]"},
-    {.name = "an empty prompt and no output",
-     .requests = {PLAIN(0, 0, 0, 0), PLAIN(1, 0, 4, 0)},
-     .expected = {{1117, 1117, 0}, {1117, 1117, 0}},
-     .end_us = 1110,
-     .misses = 1,
-     .completed = 2,
-     .prompt_tokens = 4,
-     .trace = "100+1010[1:4]"},
-    {.name = "E11 maximum model length",
-     .config = {.max_model_len_tokens = 10},
-     .requests = {PLAIN(0, 0, 6, 4), PLAIN(1, 0, 6, 5), PLAIN(2, 0, 9, 0),
-                  PLAIN(3, 0, 10, 0)},
-     .expected = {{1127, 4228, 3051}, {-1, -1, 0}, {1127, 1127, 0},
-                  {-1, -1, 0}},
-     .end_us = 4150,
-     .misses = 6,
-     .completed = 2,
-     .prompt_tokens = 15,
-     .output_tokens = 4,
-     .trace = "100+1020[0:6][2:9] 1120+1010[0:1] 2130+1010[0:1] "
-              "3140+1010[0:1]"},
-    {.name = "E12 preemption by priority",
-     .config = {.kv_blocks = 5, .preemption = BLIS_PREEMPTION_PRIORITY},
-     .requests = {REQUEST(0, 0, 0, 4, 9, 7, 0, 0),
-                  REQUEST(1, 0, 0, 4, 9, 0, 0, 0),
-                  REQUEST(2, 0, 0, 4, 9, 0, 0, 0)},
-     .expected = {{9307, 17553, 8196}, {1137, 9413, 8226},
-                  {7267, 15533, 8216}},
-     .end_us = 17440,
-     .misses = 16,
-     .preemptions = 4,
-     .completed = 3,
-     .prompt_tokens = 12,
-     .output_tokens = 27},
-    {.name = "E13 scheduling and preemption by priority",
-     .config = {.kv_blocks = 7,
-                .scheduler = BLIS_SCHEDULER_PRIORITY_FCFS,
-                .preemption = BLIS_PREEMPTION_PRIORITY},
-     .requests = {REQUEST(0, 0, 0, 8, 12, 0, 0, 0),
-                  REQUEST(1, 5, 0, 4, 12, 7, 0, 0),
-                  REQUEST(2, 10, 0, 4, 12, 1, 0, 0)},
-     .expected = {{1117, 12494, 11327}, {13372, 24699, 11277},
-                  {11337, 22674, 11287}},
-     .end_us = 24570,
-     .misses = 17,
-     .preemptions = 3,
-     .completed = 3,
-     .prompt_tokens = 16,
-     .output_tokens = 36},
-    {.name = "E14 blocks of one token",
-     .config = {.block_size_tokens = 1},
-     .requests = {PLAIN(0, 0, 3, 4), PLAIN(1, 3000, 2, 2)},
-     .expected = {{1117, 4228, 3061}, {1157, 2224, 1017}},
-     .end_us = 5160,
-     .misses = 11,
-     .completed = 2,
-     .prompt_tokens = 5,
-     .output_tokens = 6,
-     .trace = "100+1010[0:3] 1110+1010[0:1] 2120+1010[0:1] "
-              "3130+1020[0:1][1:2] 4150+1010[1:1]"},
-};
-
-/* Requests with a latency of their own model; the caller deinits. */
-static void set_up(driver *d, const blis_alloc *alloc,
-                   const blis_instance_config *config,
-                   driver_request *requests, size_t count) {
-  blis_error error;
-  *d = (driver){.alloc = *alloc,
-                .config = *config,
-                .requests = requests,
-                .request_count = count,
-                .check_always = true};
-  CHECK_OK(driver_init(d, 1, &error), &error);
-}
-
-static size_t count_requests(const example *e) {
-  size_t count = 1;
-  while (count < REQUESTS_MAX && e->requests[count].number > 0) {
-    count++;
-  }
-  return count;
-}
-
-static void check_example(const example *e, const driver *d) {
-  blis_instance_stats stats = driver_stats(d);
-  int64_t itl_sum_us = 0;
-  for (size_t i = 0; i < d->request_count; i++) {
-    const blis_live_request *r = &d->requests[i].live;
-    CHECK_EQ_I64(r->ttft_us, e->expected[i].ttft_us);
-    CHECK_EQ_I64(r->e2e_us, e->expected[i].e2e_us);
-    CHECK_EQ_I64(r->itl_sum_us, e->expected[i].itl_sum_us);
-    itl_sum_us += r->e2e_us < 0 ? 0 : r->itl_sum_us;
-  }
-  CHECK_EQ_I64(blis_histogram_sum(&d->itl_us), itl_sum_us);
-  CHECK_EQ_I64(stats.end_us, e->end_us);
-  CHECK_EQ_I64(stats.cache_hits, e->hits);
-  CHECK_EQ_I64(stats.cache_misses, e->misses);
-  CHECK_EQ_I64(stats.preemptions, e->preemptions);
-  CHECK_EQ_I64(stats.completed, e->completed);
-  CHECK_EQ_I64(stats.prompt_tokens, e->prompt_tokens);
-  CHECK_EQ_I64(stats.output_tokens, e->output_tokens);
-  CHECK_EQ_I64(stats.used_kv_blocks, 0);
-  CHECK_EQ_I64(stats.completed + stats.timed_out + stats.unservable,
-               (int64_t)d->request_count);
-}
-
-static void run_example(const example *e) {
-  blis_alloc_probe memory = {0};
-  blis_alloc alloc = blis_alloc_probed(&memory);
-  driver_latency state = {0};
-  blis_latency_model latency = {.ops = &driver_latency_ops, .state = &state};
-  blis_instance_config config = config_of(e, &latency);
-  driver_request requests[REQUESTS_MAX];
-  memcpy(requests, e->requests, sizeof requests);
-  driver d;
-  blis_error error;
-  set_up(&d, &alloc, &config, requests, count_requests(e));
-  trace t = {.latency = &state};
-  d.after_event = trace_step;
-  d.ud = &t;
-  CHECK_OK(driver_run(&d, &error), &error);
-  if (e->trace != NULL) {
-    CHECK_STR(t.text, e->trace);
-  }
-  check_example(e, &d);
-  driver_deinit(&d);
-  CHECK_EQ_I64(memory.live_bytes, 0);
-}
-
-static void test_worked_examples(void) {
-  for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-    printf("# %s\n", examples[i].name);
-    run_example(&examples[i]);
-  }
-}
 
 /* One run of requests that tests look into afterwards. */
 typedef struct plain_run {
@@ -370,16 +16,16 @@ static void start(plain_run *run, blis_instance_config config,
                   driver_request *requests, size_t count) {
   run->alloc = blis_alloc_heap();
   run->state = (driver_latency){0};
-  run->latency = (blis_latency_model){.ops = &driver_latency_ops,
-                                      .state = &run->state};
+  run->latency =
+      (blis_latency_model){.ops = &driver_latency_ops, .state = &run->state};
   config.latency = &run->latency;
-  set_up(&run->d, &run->alloc, &config, requests, count);
+  driver_set_up(&run->d, &run->alloc, &config, requests, count);
 }
 
 /* E08: I + O - 1 tokens need 15 blocks, there are 10. */
 static void test_request_that_outgrows_the_cache(void) {
-  driver_request requests[] = {PLAIN(0, 0, 30, 30)};
-  blis_instance_config config = base_config(NULL);
+  driver_request requests[] = {DRIVER_PLAIN(0, 0, 30, 30)};
+  blis_instance_config config = driver_base_config(NULL);
   config.kv_blocks = 10;
   config.horizon_us = 60000;
   plain_run run;
@@ -405,8 +51,8 @@ static void test_request_that_outgrows_the_cache(void) {
 }
 
 static void test_stuck_is_an_error(void) {
-  driver_request requests[] = {PLAIN(7, 0, 30, 30)};
-  blis_instance_config config = base_config(NULL);
+  driver_request requests[] = {DRIVER_PLAIN(7, 0, 30, 30)};
+  blis_instance_config config = driver_base_config(NULL);
   config.kv_blocks = 10;
   config.horizon_us = BLIS_TIME_NEVER_US;
   config.reproduce_go_blis_defects = true;
@@ -423,9 +69,9 @@ static void test_stuck_is_an_error(void) {
 
 /* The client allowed fewer tokens than the model would produce. */
 static void test_length_cap(void) {
-  driver_request requests[] = {PLAIN(0, 0, 6, 20)};
+  driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, 20)};
   requests[0].budget = 4;
-  blis_instance_config config = base_config(NULL);
+  blis_instance_config config = driver_base_config(NULL);
   config.max_model_len_tokens = 10;
   plain_run run;
   blis_error error;
@@ -441,11 +87,12 @@ static void test_length_cap(void) {
 }
 
 static void test_failing_latency_model(void) {
-  driver_request requests[] = {PLAIN(0, 0, 6, 5), PLAIN(1, 900, 7, 5)};
+  driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, 5),
+                               DRIVER_PLAIN(1, 900, 7, 5)};
   plain_run run;
   blis_error error;
   for (int64_t fail_after = 1; fail_after < 6; fail_after++) {
-    start(&run, base_config(NULL), requests, 2);
+    start(&run, driver_base_config(NULL), requests, 2);
     run.state.fail_after = fail_after;
     CHECK_STATUS(driver_run(&run.d, &error), BLIS_ERR_POLICY);
     CHECK_STR(error.message, "no idea how long this takes");
@@ -478,11 +125,12 @@ static blis_status longest_first(void *ud, const blis_live_request *a,
 }
 
 static void test_scripted_scheduler(void) {
-  driver_request requests[] = {PLAIN(0, 0, 4, 1), PLAIN(1, 0, 8, 1),
-                               PLAIN(2, 0, 4, 1), PLAIN(3, 0, 9, 1)};
+  driver_request requests[] = {
+      DRIVER_PLAIN(0, 0, 4, 1), DRIVER_PLAIN(1, 0, 8, 1),
+      DRIVER_PLAIN(2, 0, 4, 1), DRIVER_PLAIN(3, 0, 9, 1)};
   for (int fail_at = 0; fail_at < 4; fail_at++) {
     script s = {.fail_at = fail_at};
-    blis_instance_config config = base_config(NULL);
+    blis_instance_config config = driver_base_config(NULL);
     config.max_num_seqs = 1;
     config.scheduler = BLIS_SCHEDULER_SCRIPTED;
     config.goes_before = longest_first;
@@ -516,10 +164,11 @@ static void test_built_in_schedulers(void) {
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     /* Equal arrivals and keys: request_10 goes before request_2. */
-    driver_request requests[] = {
-        REQUEST(1, 0, 0, 8, 1, 5, 0, 0), REQUEST(10, 0, 0, 4, 1, 1, 0, 0),
-        REQUEST(3, 0, 0, 9, 1, 0, 0, 0), REQUEST(2, 0, 0, 4, 1, 1, 0, 0)};
-    blis_instance_config config = base_config(NULL);
+    driver_request requests[] = {DRIVER_REQUEST(1, 0, 0, 8, 1, 5, 0, 0),
+                                 DRIVER_REQUEST(10, 0, 0, 4, 1, 1, 0, 0),
+                                 DRIVER_REQUEST(3, 0, 0, 9, 1, 0, 0, 0),
+                                 DRIVER_REQUEST(2, 0, 0, 4, 1, 1, 0, 0)};
+    blis_instance_config config = driver_base_config(NULL);
     config.max_num_seqs = 1;
     config.scheduler = cases[c].scheduler;
     plain_run run;
@@ -537,7 +186,7 @@ static void test_built_in_schedulers(void) {
 static void test_wrong_configurations(void) {
   driver_latency state = {0};
   blis_latency_model latency = {.ops = &driver_latency_ops, .state = &state};
-  const blis_instance_config good = base_config(&latency);
+  const blis_instance_config good = driver_base_config(&latency);
   struct {
     blis_instance_config config;
     const char *part;
@@ -566,9 +215,9 @@ static void test_wrong_configurations(void) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     blis_instance *instance;
     blis_error error;
-    CHECK_STATUS(blis_instance_new(&alloc, &cases[i].config, &events,
-                                   &instance, &error),
-                 BLIS_ERR_INVALID);
+    CHECK_STATUS(
+        blis_instance_new(&alloc, &cases[i].config, &events, &instance, &error),
+        BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].part);
   }
   blis_instance_free(NULL);
@@ -578,13 +227,13 @@ static void test_wrong_configurations(void) {
 static void test_out_of_memory(void) {
   bool has_finished = false;
   for (long fail_at = 1; !has_finished; fail_at++) {
-    driver_request requests[] = {REQUEST(0, 0, 0, 8, 9, 1, 1, 8),
-                                 PLAIN(1, 10, 7, 8),
-                                 REQUEST(2, 20, 9000, 12, 3, 1, 1, 8)};
+    driver_request requests[] = {DRIVER_REQUEST(0, 0, 0, 8, 9, 1, 1, 8),
+                                 DRIVER_PLAIN(1, 10, 7, 8),
+                                 DRIVER_REQUEST(2, 20, 9000, 12, 3, 1, 1, 8)};
     blis_alloc_probe memory = {.fail_at = fail_at};
     driver_latency state = {0};
     blis_latency_model latency = {.ops = &driver_latency_ops, .state = &state};
-    blis_instance_config config = base_config(&latency);
+    blis_instance_config config = driver_base_config(&latency);
     config.kv_blocks = 6;
     config.cpu_blocks = 8;
     config.cpu_bandwidth_tokens_per_us = 1;
@@ -606,7 +255,6 @@ static void test_out_of_memory(void) {
 }
 
 int main(void) {
-  RUN(test_worked_examples);
   RUN(test_request_that_outgrows_the_cache);
   RUN(test_stuck_is_an_error);
   RUN(test_length_cap);

@@ -7,8 +7,7 @@ enum { SIZE = 4 };
 
 static blis_block_chain chain_of(uint64_t number, uint32_t prompt_blocks) {
   return (blis_block_chain){.prompt_blocks = prompt_blocks,
-                            .private_base =
-                                BLIS_BLOCK_PRIVATE | number * 1000};
+                            .private_base = BLIS_BLOCK_PRIVATE | number * 1000};
 }
 
 typedef struct user {
@@ -38,9 +37,9 @@ static bool store(blis_kv_cache *cache, user *u, int64_t start, int64_t end) {
                           .end_tokens = end};
   bool is_done;
   blis_error error;
-  CHECK_OK(blis_kv_cache_allocate(cache, &u->holder, &span, NULL, &is_done,
-                                  &error),
-           &error);
+  CHECK_OK(
+      blis_kv_cache_allocate(cache, &u->holder, &span, NULL, &is_done, &error),
+      &error);
   CHECK(blis_kv_cache_check(cache));
   return is_done;
 }

@@ -5,73 +5,71 @@
 #ifndef BLIS_VECTOR_FILE_H
 #define BLIS_VECTOR_FILE_H
 
-#include <jansson.h>
+#include <math.h>
 
+#include "base/json.h"
 #include "check.h"
 
-typedef json_t vector_value;
+enum { VECTOR_FILE_MAX = 1 << 24 };
 
-typedef struct vector_file {
-  vector_value *root;
-} vector_file;
-
-static inline void vector_open(vector_file *file, const char *path) {
-  json_error_t error;
-  file->root = json_load_file(path, 0, &error);
-  if (file->root == NULL) {
-    check_fail(__FILE__, __LINE__, "%s:%d: %s", path, error.line, error.text);
-  }
+static inline void vector_open(blis_json *file, const blis_alloc *alloc,
+                               const char *path) {
+  blis_error error;
+  CHECK_OK(blis_json_read_file(file, alloc, path, VECTOR_FILE_MAX, &error),
+           &error);
 }
 
-static inline void vector_close(vector_file *file) {
-  json_decref(file->root);
-}
-
-static inline const vector_value *vector_member(const vector_value *object,
-                                                const char *key) {
-  const vector_value *member = json_object_get(object, key);
-  if (member == NULL) {
+static inline blis_json_value vector_member(blis_json_value object,
+                                            const char *key) {
+  blis_json_value member = blis_json_member(object, key);
+  if (!blis_json_has(member)) {
     check_fail(__FILE__, __LINE__, "there is no \"%s\"", key);
   }
   return member;
 }
 
-static inline int64_t vector_int(const vector_value *object, const char *key,
+static inline int64_t vector_int(blis_json_value object, const char *key,
                                  int64_t missing) {
-  const vector_value *member = json_object_get(object, key);
-  return member == NULL ? missing : (int64_t)json_integer_value(member);
+  blis_json_value member = blis_json_member(object, key);
+  blis_error error;
+  if (blis_json_has(member)) {
+    CHECK_OK(blis_json_int64(member, INT64_MIN, INT64_MAX, &missing, &error),
+             &error);
+  }
+  return missing;
 }
 
-static inline double vector_double(const vector_value *object, const char *key,
+static inline double vector_number(blis_json_value value) {
+  double number;
+  blis_error error;
+  CHECK_OK(blis_json_double(value, -HUGE_VAL, HUGE_VAL, &number, &error),
+           &error);
+  return number;
+}
+
+static inline double vector_double(blis_json_value object, const char *key,
                                    double missing) {
-  const vector_value *member = json_object_get(object, key);
-  return member == NULL ? missing : json_number_value(member);
+  blis_json_value member = blis_json_member(object, key);
+  return blis_json_has(member) ? vector_number(member) : missing;
 }
 
-static inline const char *vector_text(const vector_value *object,
-                                      const char *key) {
-  return json_string_value(vector_member(object, key));
-}
-
-static inline size_t vector_count(const vector_value *list) {
-  return json_array_size(list);
-}
-
-static inline const vector_value *vector_item(const vector_value *list,
-                                              size_t index) {
-  return json_array_get(list, index);
+static inline const char *vector_text(blis_json_value object, const char *key) {
+  blis_slice text;
+  blis_error error;
+  CHECK_OK(blis_json_text(vector_member(object, key), &text, &error), &error);
+  return text.data;
 }
 
 /* Copies a list of at most max numbers; returns how many there are. */
-static inline size_t vector_doubles(const vector_value *object,
-                                    const char *key, double *values,
-                                    size_t max) {
-  const vector_value *list = vector_member(object, key);
-  CHECK(vector_count(list) <= max);
-  for (size_t i = 0; i < vector_count(list); i++) {
-    values[i] = json_number_value(vector_item(list, i));
+static inline size_t vector_doubles(blis_json_value object, const char *key,
+                                    double *values, size_t max) {
+  blis_json_value list = vector_member(object, key);
+  size_t count = blis_json_count(list);
+  CHECK(count <= max);
+  for (size_t i = 0; i < count; i++) {
+    values[i] = vector_number(blis_json_item(list, i));
   }
-  return vector_count(list);
+  return count;
 }
 
 #endif

@@ -132,8 +132,7 @@ static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
 }
 
 /* A request that has preempted itself ends this, too: the rest is skipped. */
-static blis_status schedule_running(blis__stepwise *engine,
-                                    blis_error *error) {
+static blis_status schedule_running(blis__stepwise *engine, blis_error *error) {
   for (size_t i = 0; i < engine->batch.count && engine->budget_tokens > 0;
        i++) {
     blis_live_request *request = engine->batch.items[i]->place.request;
@@ -170,8 +169,7 @@ static blis_status admit_head(blis__stepwise *engine, bool *is_admitted,
   int64_t tokens = chunk_tokens(engine, request, cached);
   /* An empty prompt stores its first output token now, and again later. */
   bool is_empty = request->prompt_tokens == 0 && request->output_tokens > 0;
-  blis_block_span span =
-      blis__span_of(request, cached, is_empty ? 1 : tokens);
+  blis_block_span span = blis__span_of(request, cached, is_empty ? 1 : tokens);
   BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
                                   &engine->found, is_admitted, error));
   if (!*is_admitted) {
@@ -187,8 +185,7 @@ static blis_status admit_head(blis__stepwise *engine, bool *is_admitted,
 }
 
 /* Only the head is tried: a request that does not fit blocks the others. */
-static blis_status schedule_waiting(blis__stepwise *engine,
-                                    blis_error *error) {
+static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   bool is_admitted = true;
   while (is_admitted && !engine->has_preempted &&
          engine->waiting.head != NULL && engine->budget_tokens > 0 &&

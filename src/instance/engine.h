@@ -25,8 +25,8 @@ enum {
 
 typedef struct blis__engine_ops {
   void (*free)(void *state);
-  blis_status (*inject)(void *state, blis_live_request *request,
-                        int64_t now_us, blis_error *error);
+  blis_status (*inject)(void *state, blis_live_request *request, int64_t now_us,
+                        blis_error *error);
   int64_t (*next_us)(const void *state);
   blis_status (*run_next)(void *state, int64_t limit_us, bool *clock_moved,
                           blis_error *error);

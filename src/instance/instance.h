@@ -43,11 +43,11 @@ typedef enum blis_engine_kind {
 } blis_engine_kind;
 
 typedef struct blis_instance_config {
-  const blis_latency_model *latency; /* borrowed; outlives the instance */
-  int64_t kv_blocks;                 /* >= 1 */
-  int64_t block_size_tokens;         /* >= 1 */
-  int64_t max_num_seqs;              /* running requests, >= 1 */
-  int64_t max_batched_tokens;        /* token budget of a step, >= 1 */
+  const blis_latency_model *latency;     /* borrowed; outlives the instance */
+  int64_t kv_blocks;                     /* >= 1 */
+  int64_t block_size_tokens;             /* >= 1 */
+  int64_t max_num_seqs;                  /* running requests, >= 1 */
+  int64_t max_batched_tokens;            /* token budget of a step, >= 1 */
   int64_t long_prefill_threshold_tokens; /* chunk limit; 0 = off */
   int64_t max_model_len_tokens;          /* 0 = unlimited */
   int64_t horizon_us;                    /* events after it never happen */
@@ -114,7 +114,7 @@ typedef struct blis_instance_stats {
   int64_t cpu_evictions;
   int64_t preemptions;
   int64_t kv_allocation_failures;
-  int64_t completed;
+  int64_t completed; /* length-capped ones included */
   int64_t length_capped;
   int64_t timed_out;
   int64_t unservable;
@@ -122,7 +122,7 @@ typedef struct blis_instance_stats {
   int64_t output_tokens; /* of completed requests */
   int64_t steps;
   int64_t queue_depth_sum; /* over steps, for the head-of-line counter */
-  int64_t end_us; /* min(time of the last executed event, horizon) */
+  int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;
 
 /*
@@ -156,6 +156,11 @@ int64_t blis_instance_next_us(const blis_instance *instance);
  * none at or after limit_us). There must be one before limit_us.
  * *clock_moved tells whether the event counted for the clock: a timeout of a
  * request that has already ended does not.
+ *
+ * Fails when the latency model, a scripted scheduler or ended() does, when
+ * memory runs out, and with BLIS_ERR_STUCK when no request gets any further.
+ * The instance can then be looked at and freed; every later call fails in the
+ * same way.
  */
 BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance,
                                                 int64_t limit_us,

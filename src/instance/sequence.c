@@ -3,8 +3,7 @@
 #include "base/invariant.h"
 
 /* Adds one to the spare ones. */
-static blis_status create(const blis_alloc *alloc,
-                          blis__sequences *sequences) {
+static blis_status create(const blis_alloc *alloc, blis__sequences *sequences) {
   size_t count = sequences->all.count + 1;
   /* Giving one back must not fail: there is room for all of them. */
   BLIS_TRY(blis_array_reserve(alloc, &sequences->spare, count));
@@ -25,8 +24,7 @@ blis_status blis__sequences_take(const blis_alloc *alloc,
   if (sequences->spare.count == 0) {
     BLIS_TRY(create(alloc, sequences));
   }
-  blis__sequence *taken =
-      sequences->spare.items[--sequences->spare.count];
+  blis__sequence *taken = sequences->spare.items[--sequences->spare.count];
   taken->place.request = request;
   taken->itl_us.count = 0;
   taken->timeout = BLIS_EVENT_NONE;

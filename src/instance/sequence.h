@@ -19,8 +19,8 @@
 #include "kv/block_pool.h"
 
 typedef struct blis__sequence {
-  blis__waiting place; /* and the request; first, so that it leads to this */
-  blis_block_list blocks;     /* held; empty while waiting */
+  blis__waiting place;    /* and the request; first, so that it leads to this */
+  blis_block_list blocks; /* held; empty while waiting */
   BLIS_ARRAY(int64_t) itl_us; /* since the last admission */
   blis_event_handle timeout;  /* BLIS_EVENT_NONE without one */
   int64_t furthest_tokens;    /* highest progress ever; -1 = none */
@@ -39,8 +39,7 @@ BLIS_MUSTUSE blis_status blis__sequences_take(const blis_alloc *alloc,
                                               blis__sequence **sequence);
 
 /* Parts request and sequence; the sequence must hold no blocks. */
-void blis__sequences_give(blis__sequences *sequences,
-                          blis__sequence *sequence);
+void blis__sequences_give(blis__sequences *sequences, blis__sequence *sequence);
 
 /* Frees all of them, in use or not. */
 void blis__sequences_deinit(const blis_alloc *alloc,

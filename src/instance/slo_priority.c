@@ -23,8 +23,7 @@ static const blis_slo_override built_in[] = {
     {"sheddable", -2}, {"background", -3},
 };
 
-static entry *find(const blis_slo_priority *priorities,
-                   const char *slo_class) {
+static entry *find(const blis_slo_priority *priorities, const char *slo_class) {
   for (size_t i = 0; i < priorities->entries.count; i++) {
     if (strcmp(priorities->entries.items[i].slo_class, slo_class) == 0) {
       return &priorities->entries.items[i];
@@ -35,7 +34,7 @@ static entry *find(const blis_slo_priority *priorities,
 
 static blis_status set(blis_slo_priority *priorities,
                        const blis_slo_override *override) {
-  int32_t value = (int32_t)override->value;
+  int32_t value = (int32_t) override->value;
   entry *found = find(priorities, override->slo_class);
   if (found != NULL) {
     found->value = value;

@@ -64,11 +64,10 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
   if (request->progress_tokens == request->prompt_tokens &&
       !request->has_first_token) {
     request->has_first_token = true;
-    request->ttft_us = blis_time_after_us(
-        engine->clock_us - request->arrival_us, token_us);
+    request->ttft_us =
+        blis_time_after_us(engine->clock_us - request->arrival_us, token_us);
     if (engine->events.first_token != NULL) {
-      engine->events.first_token(engine->events.ud, request,
-                                 engine->clock_us);
+      engine->events.first_token(engine->events.ud, request, engine->clock_us);
     }
   }
   return BLIS_OK;
@@ -84,8 +83,8 @@ static blis_status store_last_token(blis__stepwise *engine,
   }
   blis_block_span span = blis__span_of(request, request->progress_tokens, 1);
   bool is_done;
-  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
-                                  NULL, &is_done, error));
+  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL,
+                                  &is_done, error));
   engine->counts.kv_allocation_failures += !is_done;
   return BLIS_OK;
 }
@@ -141,8 +140,7 @@ static blis_status complete_finished(blis__stepwise *engine, int64_t end_us,
   if (!has_completed) {
     return BLIS_OK;
   }
-  return blis__stepwise_schedule(engine, end_us, BLIS__EVENT_LEFT, NULL,
-                                 error);
+  return blis__stepwise_schedule(engine, end_us, BLIS__EVENT_LEFT, NULL, error);
 }
 
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
@@ -155,14 +153,14 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
                                     : engine->batch.items[0];
   blis_kv_cache_stats cache;
   blis_kv_cache_get_stats(engine->cache, &cache);
-  return blis_fail(
-      error, BLIS_ERR_STUCK,
-      "no request has got any further in %d steps up to %" PRId64
-      " us: request_%" PRId64 " needs %" PRId64
-      " KV blocks and holds %zu; %" PRId64 " of %" PRId64 " are free",
-      STUCK_STEPS, engine->clock_us, stuck->place.request->number,
-      blis__needed_blocks(engine->config, stuck->place.request),
-      stuck->blocks.count, cache.free_blocks, cache.blocks);
+  return blis_fail(error, BLIS_ERR_STUCK,
+                   "no request has got any further in %d steps up to %" PRId64
+                   " us: request_%" PRId64 " needs %" PRId64
+                   " KV blocks and holds %zu; %" PRId64 " of %" PRId64
+                   " are free",
+                   STUCK_STEPS, engine->clock_us, stuck->place.request->number,
+                   blis__needed_blocks(engine->config, stuck->place.request),
+                   stuck->blocks.count, cache.free_blocks, cache.blocks);
 }
 
 blis_status blis__step(blis__stepwise *engine, blis_error *error) {
@@ -193,6 +191,5 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
     return BLIS_OK;
   }
   engine->step_pending = true;
-  return blis__stepwise_schedule(engine, end_us, BLIS__EVENT_STEP, NULL,
-                                 error);
+  return blis__stepwise_schedule(engine, end_us, BLIS__EVENT_STEP, NULL, error);
 }

@@ -20,8 +20,7 @@ blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
   return BLIS_OK;
 }
 
-blis_status blis__stepwise_end(blis__stepwise *engine,
-                               blis__sequence *sequence,
+blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
                                blis_request_state state, int64_t end_us,
                                blis_error *error) {
   blis_live_request *request = sequence->place.request;
@@ -262,9 +261,9 @@ blis_status blis__stepwise_new(const blis_alloc *alloc,
   e->events = *events;
   blis__wait_queue_init(&e->waiting, config);
   e->queue = blis_event_queue_new(alloc);
-  blis_status status =
-      e->queue == NULL ? blis_fail_nomem(error)
-                       : blis_kv_cache_new(alloc, &cache, &e->cache, error);
+  blis_status status = e->queue == NULL
+                           ? blis_fail_nomem(error)
+                           : blis_kv_cache_new(alloc, &cache, &e->cache, error);
   if (status != BLIS_OK) {
     free_engine(e);
     return status;

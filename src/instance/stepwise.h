@@ -33,15 +33,15 @@ typedef struct blis__stepwise {
   BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
 
   /* Of the current step. */
-  int64_t budget_tokens;                /* not yet given out */
+  int64_t budget_tokens; /* not yet given out */
   bool has_preempted;
-  bool has_progressed;                  /* a request got further than ever */
-  blis_block_list found;                /* prefix of the request to admit */
-  BLIS_ARRAY(blis_batch_item) items;    /* scheduled, for the latency model */
+  bool has_progressed;               /* a request got further than ever */
+  blis_block_list found;             /* prefix of the request to admit */
+  BLIS_ARRAY(blis_batch_item) items; /* scheduled, for the latency model */
 
-  int64_t idle_steps; /* since the last one that has progressed */
+  int64_t idle_steps;         /* since the last one that has progressed */
   blis_instance_stats counts; /* only the counters */
-  blis_error failure; /* of run_next; nothing is executed after one */
+  blis_error failure;         /* of run_next; nothing is executed after one */
 } blis__stepwise;
 
 /*
@@ -60,8 +60,7 @@ blis_block_span blis__span_of(const blis_live_request *request, int64_t start,
                               int64_t count);
 
 /* Executes a step at the engine's clock. */
-BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine,
-                                    blis_error *error);
+BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine, blis_error *error);
 
 /*
  * The request leaves in its last state: its blocks and its timeout are given

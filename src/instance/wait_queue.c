@@ -18,8 +18,7 @@ void blis__wait_queue_push_back(blis__wait_queue *queue, blis__waiting *node) {
   queue->is_ordered = false;
 }
 
-void blis__wait_queue_push_front(blis__wait_queue *queue,
-                                 blis__waiting *node) {
+void blis__wait_queue_push_front(blis__wait_queue *queue, blis__waiting *node) {
   node->before = NULL;
   node->after = queue->head;
   if (queue->head == NULL) {
@@ -155,8 +154,7 @@ static blis_status sort(const blis__wait_queue *queue, run *r, int64_t count,
   return status;
 }
 
-blis_status blis__wait_queue_order(blis__wait_queue *queue,
-                                   blis_error *error) {
+blis_status blis__wait_queue_order(blis__wait_queue *queue, blis_error *error) {
   blis_scheduler_kind scheduler = queue->config->scheduler;
   if (scheduler == BLIS_SCHEDULER_FCFS ||
       (queue->is_ordered && scheduler != BLIS_SCHEDULER_SCRIPTED)) {

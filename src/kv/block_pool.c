@@ -118,8 +118,8 @@ blis_block_id blis__block_identity(blis_block_id previous,
     return blis_block_chain_at(chain, k);
   }
   /* The chain's block with the last of these tokens stands for them all. */
-  uint64_t content[] = {
-      previous, blis_block_chain_at(chain, k + (offset != 0)), offset};
+  uint64_t content[] = {previous, blis_block_chain_at(chain, k + (offset != 0)),
+                        offset};
   return blis_hash64(content, sizeof content, 0) | BLIS_BLOCK_PRIVATE |
          BLIS_BLOCK_OFF_CHAIN;
 }
@@ -225,9 +225,8 @@ static void register_block(blis_block_pool *pool, uint32_t index,
 static void name_last(blis_block_pool *pool, const blis_block_list *holder,
                       const blis_block_chain *chain, int64_t start_tokens) {
   size_t last = holder->count - 1;
-  blis_block_id previous = last == 0
-                               ? BLIS_BLOCK_NONE
-                               : pool->blocks[holder->items[last - 1]].id;
+  blis_block_id previous =
+      last == 0 ? BLIS_BLOCK_NONE : pool->blocks[holder->items[last - 1]].id;
   register_block(pool, holder->items[last],
                  blis__block_identity(previous, chain, start_tokens,
                                       pool->block_size_tokens));
@@ -307,8 +306,7 @@ bool blis__block_pool_has(const blis_block_pool *pool, blis_block_id id) {
 }
 
 blis_status blis__block_pool_restore(blis_block_pool *pool, blis_block_id id) {
-  BLIS_TRY(
-      blis_map_reserve(&pool->table, blis_map_count(&pool->table) + 1));
+  BLIS_TRY(blis_map_reserve(&pool->table, blis_map_count(&pool->table) + 1));
   uint32_t index = take_free(pool);
   pool->blocks[index].tokens = pool->block_size_tokens;
   register_block(pool, index, id);
@@ -330,8 +328,7 @@ void blis_block_pool_get_stats(const blis_block_pool *pool,
 static bool check_free_list(const blis_block_pool *pool) {
   uint32_t count = 0;
   uint32_t before = NO_BLOCK;
-  for (uint32_t i = pool->free_head; i != NO_BLOCK;
-       i = pool->blocks[i].after) {
+  for (uint32_t i = pool->free_head; i != NO_BLOCK; i = pool->blocks[i].after) {
     const block *b = &pool->blocks[i];
     if (b->references != 0 || b->before != before ||
         count == pool->block_count) {

@@ -84,9 +84,11 @@ BLIS_MUSTUSE blis_status blis_block_pool_match(const blis_block_pool *pool,
  * suffice for the new ones and the claimed ones. BLIS_ERR_NOMEM changes
  * nothing either.
  */
-BLIS_MUSTUSE blis_status blis_block_pool_allocate(
-    blis_block_pool *pool, blis_block_list *holder, const blis_block_span *span,
-    const blis_block_list *cached, bool *is_done);
+BLIS_MUSTUSE blis_status blis_block_pool_allocate(blis_block_pool *pool,
+                                                  blis_block_list *holder,
+                                                  const blis_block_span *span,
+                                                  const blis_block_list *cached,
+                                                  bool *is_done);
 
 /* Gives back all blocks of holder, the last one first, and empties its list. */
 void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder);

@@ -52,8 +52,8 @@ static blis_status check_tier(const blis_kv_cache_config *config,
 static int64_t transfer_time(const blis_kv_cache_config *config) {
   double us = ceil((double)config->block_size_tokens /
                    config->cpu_bandwidth_tokens_per_us);
-  int64_t copy_us = us < (double)TRANSFER_US_MAX ? (int64_t)us
-                                                 : TRANSFER_US_MAX;
+  int64_t copy_us =
+      us < (double)TRANSFER_US_MAX ? (int64_t)us : TRANSFER_US_MAX;
   int64_t base_us = config->cpu_base_latency_us < TRANSFER_US_MAX
                         ? config->cpu_base_latency_us
                         : TRANSFER_US_MAX;
@@ -137,8 +137,7 @@ static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
     if (blis__block_pool_has(cache->pool, id)) {
       continue;
     }
-    if (!blis_cpu_tier_has(cache->tier, id) ||
-        *reloaded >= stats.free_blocks) {
+    if (!blis_cpu_tier_has(cache->tier, id) || *reloaded >= stats.free_blocks) {
       break;
     }
     BLIS_TRY(blis__block_pool_restore(cache->pool, id));
@@ -153,8 +152,7 @@ static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
 static blis_status claim(blis_kv_cache *cache, blis_block_list *holder,
                          int64_t first, int64_t end, int64_t new_blocks) {
   int64_t count = end > first ? end - first : 0;
-  BLIS_TRY(
-      blis__block_pool_reserve(cache->pool, holder, count + new_blocks));
+  BLIS_TRY(blis__block_pool_reserve(cache->pool, holder, count + new_blocks));
   if (count > 0) {
     blis__block_pool_claim(cache->pool, holder, &cache->found.items[first],
                            (size_t)count);
@@ -172,8 +170,7 @@ static blis_status allocate_found(blis_kv_cache *cache, blis_block_list *holder,
   int64_t found = (int64_t)cache->found.count;
   int64_t first = holder->count > 0 ? ceil_div(span->start_tokens, size) : 0;
   if (found * size <= span->start_tokens) {
-    return blis_block_pool_allocate(cache->pool, holder, span, cached,
-                                    is_done);
+    return blis_block_pool_allocate(cache->pool, holder, span, cached, is_done);
   }
   if (found * size >= span->end_tokens) {
     int64_t end = ceil_div(span->end_tokens, size);
@@ -183,14 +180,14 @@ static blis_status allocate_found(blis_kv_cache *cache, blis_block_list *holder,
   blis_block_span rest = *span;
   rest.start_tokens = found * size;
   blis_block_list full = {0}; /* what holder is once it has claimed a block */
-  int64_t new_blocks = blis__block_pool_new_blocks(
-      cache->pool, found > first ? &full : holder,
-      rest.end_tokens - rest.start_tokens);
+  int64_t new_blocks =
+      blis__block_pool_new_blocks(cache->pool, found > first ? &full : holder,
+                                  rest.end_tokens - rest.start_tokens);
   blis_block_pool_stats stats;
   blis_block_pool_get_stats(cache->pool, &stats);
-  *is_done = new_blocks + blis__block_pool_count_idle(cache->pool,
-                                                      &cache->found) <=
-             stats.free_blocks;
+  *is_done =
+      new_blocks + blis__block_pool_count_idle(cache->pool, &cache->found) <=
+      stats.free_blocks;
   if (!*is_done && !cache->keeps_failed_claims) {
     return BLIS_OK;
   }
@@ -203,16 +200,15 @@ static blis_status allocate(blis_kv_cache *cache, blis_block_list *holder,
                             const blis_block_span *span,
                             const blis_block_list *cached, bool *is_done) {
   if (cache->tier == NULL) {
-    return blis_block_pool_allocate(cache->pool, holder, span, cached,
-                                    is_done);
+    return blis_block_pool_allocate(cache->pool, holder, span, cached, is_done);
   }
   int64_t reloaded;
   BLIS_TRY(reload(cache, holder, span, cached, &reloaded));
   if (reloaded > 0) {
     return allocate_found(cache, holder, span, cached, is_done);
   }
-  BLIS_TRY(blis_block_pool_allocate(cache->pool, holder, span, cached,
-                                    is_done));
+  BLIS_TRY(
+      blis_block_pool_allocate(cache->pool, holder, span, cached, is_done));
   cache->cpu_misses += !*is_done;
   return BLIS_OK;
 }
@@ -220,8 +216,8 @@ static blis_status allocate(blis_kv_cache *cache, blis_block_list *holder,
 blis_status blis_kv_cache_allocate(blis_kv_cache *cache,
                                    blis_block_list *holder,
                                    const blis_block_span *span,
-                                   const blis_block_list *cached,
-                                   bool *is_done, blis_error *error) {
+                                   const blis_block_list *cached, bool *is_done,
+                                   blis_error *error) {
   return or_nomem(allocate(cache, holder, span, cached, is_done), error);
 }
 
@@ -281,8 +277,7 @@ double blis_kv_cache_hit_rate(int64_t hits, int64_t misses,
   return ratio(hits, hits + misses + cpu_misses);
 }
 
-double blis_kv_cache_thrashing_rate(int64_t cpu_evictions,
-                                    int64_t cpu_saved) {
+double blis_kv_cache_thrashing_rate(int64_t cpu_evictions, int64_t cpu_saved) {
   return ratio(cpu_evictions, cpu_saved);
 }
 

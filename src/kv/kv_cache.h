@@ -95,8 +95,7 @@ void blis_kv_cache_get_stats(const blis_kv_cache *cache,
                              blis_kv_cache_stats *stats);
 
 /* Claimed blocks over claimed and new ones and CPU misses; 0 if none. */
-double blis_kv_cache_hit_rate(int64_t hits, int64_t misses,
-                              int64_t cpu_misses);
+double blis_kv_cache_hit_rate(int64_t hits, int64_t misses, int64_t cpu_misses);
 
 /* Evictions over saves of the CPU tier; 0 if none. */
 double blis_kv_cache_thrashing_rate(int64_t cpu_evictions, int64_t cpu_saved);
