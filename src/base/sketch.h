@@ -1,0 +1,58 @@
+/*
+ * sketch.h - quantiles of a stream of microseconds in bounded memory.
+ *
+ * A log-linear histogram (as HdrHistogram's): below 512 us every value has a
+ * counter of its own, above, every power of two is split into 256 equal parts.
+ * A quantile is therefore at most 1/256 (0.4 %) too low and never too high;
+ * count, sum, mean, least and greatest value are exact. At most 115 KB however
+ * many values are added, in parts that are made as values come near them.
+ * Adding is O(1); two sketches of parts of a stream merge into that of the
+ * whole.
+ */
+#ifndef BLIS_BASE_SKETCH_H
+#define BLIS_BASE_SKETCH_H
+
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+enum { BLIS__SKETCH_PARTS = 56 };
+
+/* The members are private. */
+typedef struct blis_sketch {
+  blis_alloc alloc;
+  uint64_t *parts[BLIS__SKETCH_PARTS];
+  uint64_t total;
+  double sum; /* exact up to 2^53 */
+  int64_t min;
+  int64_t max;
+} blis_sketch;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis_sketch_init(blis_sketch *sketch, const blis_alloc *alloc);
+
+void blis_sketch_deinit(blis_sketch *sketch);
+
+/* value >= 0. BLIS_ERR_NOMEM leaves the sketch as it was. */
+BLIS_MUSTUSE blis_status blis_sketch_add(blis_sketch *sketch, int64_t value);
+
+/* Adds everything that was added to other. BLIS_ERR_NOMEM changes nothing. */
+BLIS_MUSTUSE blis_status blis_sketch_merge(blis_sketch *sketch,
+                                           const blis_sketch *other);
+
+/* How many values. */
+uint64_t blis_sketch_total(const blis_sketch *sketch);
+
+/* 0 when there is no value. */
+double blis_sketch_mean(const blis_sketch *sketch);
+int64_t blis_sketch_min(const blis_sketch *sketch);
+int64_t blis_sketch_max(const blis_sketch *sketch);
+
+/*
+ * The value at a place of the ascending list of all values, counted from 0;
+ * rank < total. The lower end of the part it lies in.
+ */
+int64_t blis_sketch_at_rank(const blis_sketch *sketch, uint64_t rank);
+
+#endif
