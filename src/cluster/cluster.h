@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "cluster/admission.h"
 #include "instance/instance.h"
 #include "routing/router.h"
 #include "workload/request.h"
@@ -23,8 +24,8 @@ typedef struct blis_request_end {
   int32_t instance;            /* that handled it; -1 = none */
   const char *reason;          /* of a rejection; NULL otherwise */
   bool was_counted;
-  int64_t ttft_us; /* -1 = never */
-  int64_t e2e_us;  /* -1 = not completed */
+  int64_t ttft_us;             /* -1 = never */
+  int64_t e2e_us;              /* -1 = not completed */
   int64_t scheduling_delay_us; /* -1 = never */
   int64_t itl_sum_us;
   int64_t itl_count;
@@ -44,24 +45,25 @@ typedef struct blis_cluster_config {
   int64_t admission_latency_us;          /* >= 0 */
   int64_t routing_latency_us;            /* >= 0 */
   int64_t snapshot_refresh_us;           /* 0 = every signal is live */
-  int64_t cache_signal_delay_us;         /* 0 = cache signals are live */
-  int64_t horizon_us;                    /* BLIS_TIME_NEVER_US = none */
+  int64_t cache_signal_delay_us; /* only 0 so far: cache signals are live */
+  int64_t horizon_us;            /* BLIS_TIME_NEVER_US = none */
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
   bool oracle;                /* policies see the true output length */
-  int64_t max_requests_in_memory; /* 0 = unlimited */
+  int64_t max_requests_in_memory; /* waiting or running; 0 = unlimited */
   /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
 } blis_cluster_config;
 
 typedef struct blis_cluster_counts {
-  int64_t arrived;   /* taken from the source and executed */
+  int64_t arrived; /* taken from the source and executed */
   int64_t routed;
   int64_t rejected;
   int64_t completed; /* length-capped ones included */
   int64_t timed_out;
   int64_t unservable;
-  int64_t in_flight; /* arrived, not ended */
+  int64_t in_flight;  /* arrived, not ended; 0 after finish */
+  int64_t unfinished; /* in flight at finish */
 } blis_cluster_counts;
 
 typedef struct blis_cluster blis_cluster;
@@ -71,41 +73,51 @@ typedef struct blis_cluster blis_cluster;
  * outlive the cluster. itl_us gets the inter-token latencies of completed
  * requests.
  */
-BLIS_MUSTUSE blis_status blis_cluster_new(const blis_alloc *alloc,
-                                          const blis_cluster_config *config,
-                                          blis_router *router,
-                                          const blis_request_source *source,
-                                          const blis_request_sink *sink,
-                                          blis_histogram *itl_us,
-                                          blis_cluster **cluster,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status
+blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
+                 blis_router *router, const blis_request_source *source,
+                 const blis_request_sink *sink, blis_histogram *itl_us,
+                 blis_cluster **cluster, blis_error *error);
 
 void blis_cluster_free(blis_cluster *cluster);
 
 /*
- * Executes the next event. *done = true when there was none (or the horizon
+ * Takes *admission, before the first event; without it every request is
+ * admitted.
+ */
+void blis_cluster_set_admission(blis_cluster *cluster,
+                                blis_admission *admission);
+
+/*
+ * Executes the next event (a fast engine: all events of one instance at one
+ * time). *done = true when there was none (or the horizon
  * is reached); nothing then happens any more.
  */
 BLIS_MUSTUSE blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
                                            blis_error *error);
 
-/* Executes every event up to and including limit_us. */
+/*
+ * Executes every event up to and including limit_us. The clock is then at
+ * limit_us, or at the last event when there are none left. Fast engines run
+ * ahead between two cluster events, so records may come out in another order
+ * than by single steps; each of them is the same.
+ */
 BLIS_MUSTUSE blis_status blis_cluster_run_until(blis_cluster *cluster,
                                                 int64_t limit_us,
                                                 blis_error *error);
 
 /*
- * Reports every request that is still waiting or running to the sink and
- * closes the books: arrived = sum over final states, or BLIS_ERR_STUCK. Call
- * once, after the last event.
+ * Closes the instances, reports every request that is still waiting or running
+ * to the sink, in order of arrival, and closes the books: arrived = sum over
+ * final states, or BLIS_ERR_STUCK. Call once, after the last event.
  */
 BLIS_MUSTUSE blis_status blis_cluster_finish(blis_cluster *cluster,
                                              blis_error *error);
 
 /*
- * Calls fn once at at_us (>= now), after the other cluster events of that
- * time and before any instance event. fn may look at and schedule anything;
- * a failure stops the run.
+ * Calls fn once at at_us (BLIS_ERR_INVALID when that is over), after the other
+ * cluster events of that time and before any instance event. fn may look at and
+ * schedule anything; a failure stops the run.
  */
 BLIS_MUSTUSE blis_status blis_cluster_call_at(
     blis_cluster *cluster, int64_t at_us,

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "routing/params.h"
 #include "routing/router.h"
 #include "routing/scorer.h"
@@ -64,6 +65,15 @@ typedef struct blis_router_entry {
 blis_tie_rule blis__tie_param(const blis_params *params,
                               const blis_param_spec *specs, size_t spec_count,
                               const blis_policy_context *context);
+
+/* For registries: whether name is the entry's name or one of its aliases. */
+bool blis__policy_is_named(const char *name, const char *entry_name,
+                           const char *aliases);
+
+/* Says which name is meant, or which there are. */
+void blis__policy_fail_unknown(const char *kind, const char *name,
+                               const blis_nearest *nearest, const char *names,
+                               blis_error *error);
 
 /* XX(file-local name): the entry is blis__scorer_<name>. */
 #define BLIS__SCORER_MAP(XX)                                                   \

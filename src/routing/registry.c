@@ -35,8 +35,8 @@ const blis_router_entry *blis_router_entry_at(size_t index) {
   return routers[index];
 }
 
-static bool is_named(const char *name, const char *entry_name,
-                     const char *aliases) {
+bool blis__policy_is_named(const char *name, const char *entry_name,
+                           const char *aliases) {
   if (strcmp(name, entry_name) == 0) {
     return true;
   }
@@ -51,9 +51,9 @@ static bool is_named(const char *name, const char *entry_name,
   return false;
 }
 
-static void fail_unknown(const char *kind, const char *name,
-                         const blis_nearest *nearest, const char *names,
-                         blis_error *error) {
+void blis__policy_fail_unknown(const char *kind, const char *name,
+                               const blis_nearest *nearest, const char *names,
+                               blis_error *error) {
   if (nearest->word != NULL) {
     blis_fail(error, BLIS_ERR_INVALID, "unknown %s '%s', did you mean '%s'?",
               kind, name, nearest->word);
@@ -68,13 +68,13 @@ const blis_scorer_entry *blis_scorer_entry_find(const char *name,
   blis_nearest nearest = {.wanted = name};
   char names[384] = "";
   for (size_t i = 0; i < COUNT_OF(scorers); i++) {
-    if (is_named(name, scorers[i]->name, scorers[i]->aliases)) {
+    if (blis__policy_is_named(name, scorers[i]->name, scorers[i]->aliases)) {
       return scorers[i];
     }
     blis_nearest_offer(&nearest, scorers[i]->name);
     blis_word_list_add(names, sizeof names, scorers[i]->name);
   }
-  fail_unknown("scorer", name, &nearest, names, error);
+  blis__policy_fail_unknown("scorer", name, &nearest, names, error);
   return NULL;
 }
 
@@ -83,13 +83,13 @@ const blis_router_entry *blis_router_entry_find(const char *name,
   blis_nearest nearest = {.wanted = name};
   char names[384] = "";
   for (size_t i = 0; i < COUNT_OF(routers); i++) {
-    if (is_named(name, routers[i]->name, routers[i]->aliases)) {
+    if (blis__policy_is_named(name, routers[i]->name, routers[i]->aliases)) {
       return routers[i];
     }
     blis_nearest_offer(&nearest, routers[i]->name);
     blis_word_list_add(names, sizeof names, routers[i]->name);
   }
-  fail_unknown("routing policy", name, &nearest, names, error);
+  blis__policy_fail_unknown("routing policy", name, &nearest, names, error);
   return NULL;
 }
 

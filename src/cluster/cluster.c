@@ -1,0 +1,429 @@
+#include "cluster/cluster.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/invariant.h"
+#include "base/time.h"
+#include "cluster/state.h"
+
+enum {
+  EVENTS_PER_INTERRUPT_CHECK = 256,
+  CALLS_AT_ONE_TIME_MAX = 1000000,
+};
+
+typedef struct scheduled_call {
+  blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error);
+  void *ud;
+} scheduled_call;
+
+/* Construction. */
+
+static blis_status check_config(const blis_cluster_config *config,
+                                blis_error *error) {
+  const struct {
+    const char *name;
+    int64_t value;
+  } times[] = {
+      {"admission_latency_us", config->admission_latency_us},
+      {"routing_latency_us", config->routing_latency_us},
+      {"snapshot_refresh_us", config->snapshot_refresh_us},
+      {"cache_signal_delay_us", config->cache_signal_delay_us},
+      {"horizon_us", config->horizon_us},
+      {"max_requests_in_memory", config->max_requests_in_memory},
+  };
+  for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    if (times[i].value < 0) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%s is %" PRId64 ", expected 0 or more", times[i].name,
+                       times[i].value);
+    }
+  }
+  if (config->instance_count == 0 ||
+      config->instance_count > BLIS_WINNER_TREE_OWNERS_MAX) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "the number of instances is %" PRIu32
+                     ", expected 1 to %" PRIu32,
+                     config->instance_count, BLIS_WINNER_TREE_OWNERS_MAX);
+  }
+  if (config->cache_signal_delay_us > 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "cache_signal_delay_us is %" PRId64
+                     "; cache signals can only be live (0) so far",
+                     config->cache_signal_delay_us);
+  }
+  return BLIS_OK;
+}
+
+static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
+                                  blis_error *error) {
+  const blis_cluster_config *config = &cluster->config;
+  blis_instance_events events = blis__cluster_instance_events;
+  events.ud = cluster;
+  events.itl_us = itl_us;
+  for (uint32_t i = 0; i < config->instance_count; i++) {
+    char id[32];
+    int length = snprintf(id, sizeof id, "instance_%" PRIu32, i);
+    cluster->ids[i] = blis_arena_text(&cluster->texts, id, (size_t)length);
+    if (cluster->ids[i] == NULL) {
+      return blis_fail_nomem(error);
+    }
+    blis_instance_config instance = config->instances[i];
+    if (config->horizon_us < instance.horizon_us) {
+      instance.horizon_us = config->horizon_us;
+    }
+    blis_error cause = {0};
+    blis_status status = blis_instance_new(&cluster->alloc, &instance, &events,
+                                           &cluster->instances[i], &cause);
+    if (status != BLIS_OK) {
+      return blis_fail(error, status, "%s: %s", id, cause.message);
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
+                              blis_error *error) {
+  const blis_alloc *alloc = &cluster->alloc;
+  const blis_cluster_config *config = &cluster->config;
+  uint32_t count = config->instance_count;
+  cluster->instances =
+      blis_alloc_zeroed(alloc, count, sizeof *cluster->instances);
+  cluster->ids = blis_alloc_zeroed(alloc, count, sizeof *cluster->ids);
+  cluster->next_events = blis_winner_tree_new(alloc, count);
+  cluster->queue = blis_event_queue_new(alloc);
+  cluster->namer = blis_block_namer_new(alloc);
+  if (cluster->instances == NULL || cluster->ids == NULL ||
+      cluster->next_events == NULL || cluster->queue == NULL ||
+      cluster->namer == NULL) {
+    return blis_fail_nomem(error);
+  }
+  blis__chain_cache_init(&cluster->chains, alloc, cluster->namer);
+  BLIS_TRY(blis_slo_priority_new(alloc, NULL, 0, &cluster->priorities, error));
+  BLIS_TRY(make_instances(cluster, itl_us, error));
+  const blis__snapshot_config snapshot = {
+      .instances = cluster->instances,
+      .ids = (const char *const *)cluster->ids,
+      .count = count,
+      .refresh_us = config->snapshot_refresh_us,
+      .load_counts_in_flight = config->load_counts_in_flight};
+  if (blis__snapshot_init(&cluster->snapshot, alloc, &snapshot) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  blis__snapshot_need(&cluster->snapshot, cluster->router.needs);
+  return blis__cluster_fetch_arrival(cluster, error);
+}
+
+blis_status
+blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
+                 blis_router *router, const blis_request_source *source,
+                 const blis_request_sink *sink, blis_histogram *itl_us,
+                 blis_cluster **cluster, blis_error *error) {
+  blis_status status = check_config(config, error);
+  blis_cluster *c = NULL;
+  if (status == BLIS_OK) {
+    c = blis_alloc_zeroed(alloc, 1, sizeof *c);
+    status = c == NULL ? blis_fail_nomem(error) : BLIS_OK;
+  }
+  if (status != BLIS_OK) {
+    blis_router_free(router);
+    return status;
+  }
+  c->alloc = *alloc;
+  c->config = *config;
+  c->router = *router;
+  *router = (blis_router){0};
+  c->source = source;
+  c->sink = sink;
+  c->until_interrupt_check = EVENTS_PER_INTERRUPT_CHECK;
+  blis_arena_init(&c->texts, alloc);
+  blis_pool_init(&c->calls, alloc, sizeof(scheduled_call));
+  blis__request_table_init(&c->requests, alloc);
+  status = make_parts(c, itl_us, error);
+  c->config.instances = NULL; /* the caller's, no longer needed */
+  if (status != BLIS_OK) {
+    blis_cluster_free(c);
+    return status;
+  }
+  *cluster = c;
+  return BLIS_OK;
+}
+
+void blis_cluster_free(blis_cluster *cluster) {
+  if (cluster == NULL) {
+    return;
+  }
+  blis_alloc alloc = cluster->alloc;
+  uint32_t count = cluster->config.instance_count;
+  for (uint32_t i = 0; cluster->instances != NULL && i < count; i++) {
+    blis_instance_free(cluster->instances[i]);
+  }
+  if (cluster->snapshot.count > 0) {
+    blis__snapshot_deinit(&cluster->snapshot);
+  }
+  if (cluster->namer != NULL) {
+    blis__chain_cache_deinit(&cluster->chains);
+  }
+  blis_router_free(&cluster->router);
+  blis_admission_free(&cluster->admission);
+  blis__request_table_deinit(&cluster->requests);
+  blis_pool_deinit(&cluster->calls);
+  blis_arena_deinit(&cluster->texts);
+  blis_array_deinit(&alloc, &cluster->class_priorities);
+  blis_slo_priority_free(cluster->priorities);
+  blis_block_namer_free(cluster->namer);
+  blis_event_queue_free(cluster->queue);
+  blis_winner_tree_free(cluster->next_events);
+  blis_alloc_free(&alloc, cluster->ids, count * sizeof *cluster->ids);
+  blis_alloc_free(&alloc, cluster->instances,
+                  count * sizeof *cluster->instances);
+  blis_alloc_free(&alloc, cluster, sizeof *cluster);
+}
+
+void blis_cluster_set_admission(blis_cluster *cluster,
+                                blis_admission *admission) {
+  BLIS_DCHECK(cluster->counts.arrived == 0);
+  blis_admission_free(&cluster->admission);
+  cluster->admission = *admission;
+  *admission = (blis_admission){0};
+  blis__snapshot_need(&cluster->snapshot, cluster->admission.needs);
+}
+
+/* Executing events. */
+
+/* At equal times an arrival goes before everything in the queue. */
+static bool is_arrival_next(const blis_cluster *cluster) {
+  return cluster->has_arrival && cluster->arrival.arrival_us <=
+                                     blis_event_queue_next_us(cluster->queue);
+}
+
+static int64_t next_cluster_us(const blis_cluster *cluster) {
+  return is_arrival_next(cluster) ? cluster->arrival.arrival_us
+                                  : blis_event_queue_next_us(cluster->queue);
+}
+
+static blis_status run_call(blis_cluster *cluster, uint32_t index,
+                            blis_error *error) {
+  scheduled_call call =
+      *(scheduled_call *)blis_pool_item(&cluster->calls, index);
+  blis_pool_give(&cluster->calls, index);
+  if (++cluster->calls_at_now > CALLS_AT_ONE_TIME_MAX) {
+    return blis_fail(error, BLIS_ERR_STUCK,
+                     "%d functions were called at %" PRId64
+                     " us; each seems to schedule another at the same time",
+                     CALLS_AT_ONE_TIME_MAX, cluster->now_us);
+  }
+  return call.fn(call.ud, cluster, error);
+}
+
+static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
+                                     blis_error *error) {
+  bool is_arrival = is_arrival_next(cluster);
+  if (time_us != cluster->now_us) {
+    cluster->now_us = time_us;
+    cluster->calls_at_now = 0;
+  }
+  if (is_arrival) {
+    return blis__cluster_arrive(cluster, error);
+  }
+  blis_event event = {0};
+  bool is_there = blis_event_queue_pop(cluster->queue, &event);
+  BLIS_ASSERT(is_there);
+  switch (event.event_class) {
+  case BLIS__CLUSTER_ADMISSION:
+    return blis__cluster_admit(cluster, event.object, error);
+  case BLIS__CLUSTER_ROUTING:
+    return blis__cluster_route(cluster, event.object, error);
+  default:
+    return run_call(cluster, (uint32_t)event.number, error);
+  }
+}
+
+/* Lets the instance execute its next event, or more of them before limit_us. */
+static blis_status run_instance(blis_cluster *cluster, uint32_t number,
+                                int64_t time_us, int64_t limit_us,
+                                blis_error *error) {
+  blis_instance *instance = cluster->instances[number];
+  bool clock_moved = true;
+  int64_t before_us = cluster->now_us;
+  cluster->now_us = time_us;
+  blis_error cause = {0};
+  blis_status status =
+      blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
+  if (status != BLIS_OK) {
+    return blis_fail(error, status, "%s: %s", cluster->ids[number],
+                     cause.message);
+  }
+  if (!clock_moved) {
+    cluster->now_us = before_us;
+  }
+  blis__snapshot_instance_changed(&cluster->snapshot, number);
+  blis_winner_tree_set(cluster->next_events, number,
+                       blis_instance_next_us(instance));
+  return BLIS_OK;
+}
+
+static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
+  if (--cluster->until_interrupt_check > 0) {
+    return BLIS_OK;
+  }
+  cluster->until_interrupt_check = EVENTS_PER_INTERRUPT_CHECK;
+  const blis_cluster_config *config = &cluster->config;
+  if (config->interrupted != NULL &&
+      config->interrupted(config->interrupted_ud)) {
+    return blis_fail(error, BLIS_ERR_INTERRUPTED,
+                     "interrupted at %" PRId64 " us of simulated time",
+                     cluster->now_us);
+  }
+  return BLIS_OK;
+}
+
+/*
+ * Executes the next event if it is not later than last_us. An instance may run
+ * ahead, but neither beyond last_us nor past the next cluster event.
+ */
+static blis_status run_one(blis_cluster *cluster, int64_t last_us,
+                           bool may_run_ahead, bool *done, blis_error *error) {
+  int64_t cluster_us = next_cluster_us(cluster);
+  uint32_t number = 0;
+  int64_t instance_us = BLIS_TIME_NEVER_US;
+  blis_winner_tree_min(cluster->next_events, &number, &instance_us);
+  int64_t next_us = cluster_us <= instance_us ? cluster_us : instance_us;
+  *done = next_us > last_us || next_us == BLIS_TIME_NEVER_US;
+  if (*done) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(check_interrupt(cluster, error));
+  if (cluster_us <= instance_us) {
+    return run_cluster_event(cluster, cluster_us, error);
+  }
+  int64_t limit_us = blis_time_after_us(may_run_ahead ? last_us : next_us, 1);
+  limit_us = cluster_us < limit_us ? cluster_us : limit_us;
+  return run_instance(cluster, number, instance_us, limit_us, error);
+}
+
+blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
+                              blis_error *error) {
+  return run_one(cluster, cluster->config.horizon_us, false, done, error);
+}
+
+/* Instances may have run ahead of the last event that was asked for. */
+static void catch_up(blis_cluster *cluster) {
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    blis_instance_stats stats;
+    blis_instance_get_stats(cluster->instances[i], &stats);
+    if (stats.end_us > cluster->now_us) {
+      cluster->now_us = stats.end_us;
+    }
+  }
+}
+
+blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
+                                   blis_error *error) {
+  int64_t horizon_us = cluster->config.horizon_us;
+  int64_t last_us = limit_us < horizon_us ? limit_us : horizon_us;
+  bool done = false;
+  while (!done) {
+    BLIS_TRY(run_one(cluster, last_us, true, &done, error));
+  }
+  catch_up(cluster);
+  bool has_more =
+      next_cluster_us(cluster) != BLIS_TIME_NEVER_US ||
+      blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US;
+  if (has_more && last_us > cluster->now_us) {
+    cluster->now_us = last_us;
+    cluster->calls_at_now = 0;
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
+                                 blis_status (*fn)(void *ud,
+                                                   blis_cluster *cluster,
+                                                   blis_error *error),
+                                 void *ud, blis_error *error) {
+  if (at_us < cluster->now_us) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "the time %" PRId64 " us is over: it is %" PRId64 " us",
+                     at_us, cluster->now_us);
+  }
+  uint32_t index;
+  if (blis_pool_take(&cluster->calls, &index) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  *(scheduled_call *)blis_pool_item(&cluster->calls, index) =
+      (scheduled_call){fn, ud};
+  const blis_event event = {
+      .time_us = at_us, .event_class = BLIS__CLUSTER_CALL, .number = index};
+  if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
+    blis_pool_give(&cluster->calls, index);
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
+/* Closing. */
+
+static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
+  const blis_cluster_counts *c = &cluster->counts;
+  int64_t ended =
+      c->rejected + c->completed + c->timed_out + c->unservable + c->unfinished;
+  blis_instance_stats sum = {0};
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    blis_instance_stats stats;
+    blis_instance_get_stats(cluster->instances[i], &stats);
+    sum.completed += stats.completed;
+    sum.timed_out += stats.timed_out;
+    sum.unservable += stats.unservable;
+  }
+  if (c->arrived != ended || sum.completed != c->completed ||
+      sum.timed_out != c->timed_out || sum.unservable != c->unservable) {
+    return blis_fail(error, BLIS_ERR_STUCK,
+                     "requests were lost: %" PRId64 " arrived, %" PRId64
+                     " ended or are still there",
+                     c->arrived, ended);
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error) {
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    blis_instance_close(cluster->instances[i]);
+  }
+  while (cluster->requests.first != NULL) {
+    cluster->counts.unfinished++;
+    BLIS_TRY(blis__cluster_report(cluster, cluster->requests.first,
+                                  cluster->now_us, NULL, error));
+  }
+  return check_books(cluster, error);
+}
+
+/* Looking. */
+
+int64_t blis_cluster_now_us(const blis_cluster *cluster) {
+  return cluster->now_us;
+}
+
+void blis_cluster_get_counts(const blis_cluster *cluster,
+                             blis_cluster_counts *counts) {
+  *counts = cluster->counts;
+}
+
+uint32_t blis_cluster_instance_count(const blis_cluster *cluster) {
+  return cluster->config.instance_count;
+}
+
+const blis_instance *blis_cluster_instance(const blis_cluster *cluster,
+                                           uint32_t index) {
+  return cluster->instances[index];
+}
+
+const char *blis_cluster_instance_id(const blis_cluster *cluster,
+                                     uint32_t index) {
+  return cluster->ids[index];
+}
+
+double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
+                           blis_signal signal) {
+  return blis__snapshot_live(&cluster->snapshot, index, signal);
+}

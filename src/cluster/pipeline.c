@@ -1,0 +1,338 @@
+/*
+ * pipeline.c - the way of one request: arrival, admission, routing, injection
+ * into an instance, and its end.
+ */
+#include <inttypes.h>
+
+#include "base/invariant.h"
+#include "base/time.h"
+#include "cluster/state.h"
+
+blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
+                                        blis_error *error) {
+  const blis_request_source *source = cluster->source;
+  int64_t previous_us = cluster->arrival.arrival_us;
+  bool done = false;
+  BLIS_TRY(source->next(source->state, &cluster->arrival, &done, error));
+  cluster->has_arrival = !done;
+  if (!done && cluster->arrival.arrival_us < previous_us) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "request_%" PRId64 " arrives at %" PRId64
+                     " us, before the request in front of it (%" PRId64
+                     " us); requests must come in order of arrival",
+                     cluster->arrival.number, cluster->arrival.arrival_us,
+                     previous_us);
+  }
+  return BLIS_OK;
+}
+
+/* Looks a class up once; classes are few. */
+static blis_status priority_of_class(blis_cluster *cluster, uint32_t slo_class,
+                                     int32_t *priority) {
+  if (slo_class >= cluster->class_priorities.count) {
+    BLIS_TRY(blis_array_reserve(&cluster->alloc, &cluster->class_priorities,
+                                (size_t)slo_class + 1));
+    while (cluster->class_priorities.count <= slo_class) {
+      const char *name = blis_intern_text(
+          cluster->source->strings, (uint32_t)cluster->class_priorities.count);
+      cluster->class_priorities.items[cluster->class_priorities.count++] =
+          blis_slo_priority_of(cluster->priorities, name);
+    }
+  }
+  *priority = cluster->class_priorities.items[slo_class];
+  return BLIS_OK;
+}
+
+static blis_status schedule(blis_cluster *cluster,
+                            blis__cluster_request *request, int event_class,
+                            int64_t delay_us, blis_error *error) {
+  const blis_event event = {.time_us =
+                                blis_time_after_us(cluster->now_us, delay_us),
+                            .event_class = event_class,
+                            .object = request};
+  if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
+  int64_t limit = cluster->config.max_requests_in_memory;
+  if (limit > 0 && cluster->counts.in_flight >= limit) {
+    return blis_fail(error, BLIS_ERR_NOMEM,
+                     "more than %" PRId64
+                     " requests are waiting or running at %" PRId64
+                     " us (max_requests_in_memory)",
+                     limit, cluster->now_us);
+  }
+  blis__cluster_request *request =
+      blis__request_table_add(&cluster->requests, &cluster->arrival);
+  if (request == NULL ||
+      priority_of_class(cluster, cluster->arrival.slo_class,
+                        &request->live.priority) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  cluster->counts.arrived++;
+  cluster->counts.in_flight++;
+  BLIS_TRY(schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
+                    cluster->config.admission_latency_us, error));
+  return blis__cluster_fetch_arrival(cluster, error);
+}
+
+/* Decisions. */
+
+static const blis_block_chain *give_chain(void *chain_ud, uint32_t block_size) {
+  return blis__chain_cache_get(chain_ud, block_size);
+}
+
+static blis_routing_request shown_request(blis_cluster *cluster,
+                                          const blis__cluster_request *request,
+                                          blis_ticket *ticket) {
+  const blis_request *r = &request->request;
+  return (blis_routing_request){
+      .number = r->number,
+      .arrival_us = r->arrival_us,
+      .deadline_us = r->deadline_us,
+      .prompt_tokens = r->prompt_tokens,
+      .max_output_tokens = r->max_output_tokens,
+      .output_tokens = cluster->config.oracle ? (int64_t)r->output_tokens : -1,
+      .priority = request->live.priority,
+      .round_index = r->round_index,
+      .tenant = r->tenant,
+      .slo_class = r->slo_class,
+      .model = r->model,
+      .session = r->session,
+      .client = r->client,
+      .prefix_group = r->prefix_group,
+      .prefix_tokens = r->prefix_tokens,
+      .strings = cluster->source->strings,
+      .ticket = ticket,
+      .chain = give_chain,
+      .chain_ud = &cluster->chains,
+  };
+}
+
+static blis_status decide_admission(blis_cluster *cluster,
+                                    blis__cluster_request *request,
+                                    blis_admission_decision *decision,
+                                    blis_error *error) {
+  const blis_admission *admission = &cluster->admission;
+  blis_routing_request shown =
+      shown_request(cluster, request, &request->admission_ticket);
+  blis__chain_cache_begin(&cluster->chains, &request->request);
+  const blis_routing_view *view =
+      blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
+  blis_status status = view == NULL
+                           ? blis_fail_nomem(error)
+                           : admission->ops->decide(admission->state, &shown,
+                                                    view, decision, error);
+  blis__chain_cache_end(&cluster->chains);
+  if (status == BLIS_OK && decision->verdict == BLIS_DELAY &&
+      decision->delay_us <= 0) {
+    return blis_fail(error, BLIS_ERR_POLICY,
+                     "admission policy %s: delays request_%" PRId64
+                     " by %" PRId64 " us, expected more than 0",
+                     admission->name, request->request.number,
+                     decision->delay_us);
+  }
+  return status;
+}
+
+blis_status blis__cluster_admit(blis_cluster *cluster,
+                                blis__cluster_request *request,
+                                blis_error *error) {
+  blis_admission_decision decision = {.verdict = BLIS_ADMIT};
+  if (cluster->admission.ops != NULL) {
+    BLIS_TRY(decide_admission(cluster, request, &decision, error));
+  } else {
+    blis__snapshot_refresh(&cluster->snapshot, cluster->now_us);
+  }
+  switch (decision.verdict) {
+  case BLIS_DELAY:
+    return schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
+                    decision.delay_us, error);
+  case BLIS_REJECT:
+    cluster->counts.rejected++;
+    request->live.state = BLIS_REQUEST_REJECTED;
+    return blis__cluster_report(cluster, request, cluster->now_us,
+                                decision.reason, error);
+  case BLIS_ADMIT:
+    break;
+  }
+  return schedule(cluster, request, BLIS__CLUSTER_ROUTING,
+                  cluster->config.routing_latency_us, error);
+}
+
+/* Books the request on its instance and hands it over. */
+static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
+                          uint32_t number, blis_error *error) {
+  blis_instance *instance = cluster->instances[number];
+  blis_live_request *live = &request->live;
+  uint32_t block_size =
+      (uint32_t)blis_instance_get_config(instance)->block_size_tokens;
+  if (blis__chain_cache_take(&cluster->chains, block_size, &live->chain) !=
+      BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  blis__snapshot *snapshot = &cluster->snapshot;
+  request->instance = (int32_t)number;
+  if ((snapshot->kept & BLIS_SIGNALS_WITH_HISTORY) != 0) {
+    int64_t cached = blis_instance_cached_blocks(instance, &live->chain);
+    request->pending_prefill_tokens =
+        live->prompt_tokens - cached * (int64_t)block_size;
+    blis__snapshot_add_prefill(snapshot, number,
+                               request->pending_prefill_tokens);
+  }
+  request->is_pending = true;
+  blis__snapshot_add_pending(snapshot, number, 1);
+  blis__snapshot_add_in_flight(snapshot, number, 1);
+  cluster->counts.routed++;
+  BLIS_TRY(blis_instance_inject(instance, live, cluster->now_us, error));
+  blis__snapshot_instance_changed(snapshot, number);
+  blis_winner_tree_set(cluster->next_events, number,
+                       blis_instance_next_us(instance));
+  return BLIS_OK;
+}
+
+static blis_status decide_routing(blis_cluster *cluster,
+                                  blis__cluster_request *request,
+                                  uint32_t *instance, blis_error *error) {
+  const blis_router *router = &cluster->router;
+  blis_routing_request shown =
+      shown_request(cluster, request, &request->router_ticket);
+  const blis_routing_view *view =
+      blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
+  if (view == NULL) {
+    return blis_fail_nomem(error);
+  }
+  blis_decision decision = {.chosen = 0};
+  BLIS_TRY(router->ops->route(router->state, &shown, view, &decision, error));
+  if (decision.chosen >= view->count) {
+    return blis_fail(error, BLIS_ERR_POLICY,
+                     "routing policy %s: chose candidate %zu of %zu for "
+                     "request_%" PRId64,
+                     router->name, decision.chosen, view->count,
+                     request->request.number);
+  }
+  *instance = view->instances[decision.chosen];
+  return BLIS_OK;
+}
+
+blis_status blis__cluster_route(blis_cluster *cluster,
+                                blis__cluster_request *request,
+                                blis_error *error) {
+  blis__chain_cache_begin(&cluster->chains, &request->request);
+  uint32_t instance;
+  blis_status status = decide_routing(cluster, request, &instance, error);
+  if (status == BLIS_OK) {
+    status = inject(cluster, request, instance, error);
+  }
+  blis__chain_cache_end(&cluster->chains);
+  return status;
+}
+
+/* What the instances report. */
+
+static void forget_pending(blis_cluster *cluster,
+                           blis__cluster_request *request) {
+  if (request->is_pending) {
+    request->is_pending = false;
+    blis__snapshot_add_pending(&cluster->snapshot, (uint32_t)request->instance,
+                               -1);
+  }
+}
+
+static void forget_prefill(blis_cluster *cluster,
+                           blis__cluster_request *request) {
+  if (request->pending_prefill_tokens != 0) {
+    blis__snapshot_add_prefill(&cluster->snapshot, (uint32_t)request->instance,
+                               -request->pending_prefill_tokens);
+    request->pending_prefill_tokens = 0;
+  }
+}
+
+static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
+  (void)now_us;
+  blis_cluster *cluster = ud;
+  forget_pending(cluster, blis__request_table_of(&cluster->requests, live));
+}
+
+static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
+  (void)now_us;
+  blis_cluster *cluster = ud;
+  blis__cluster_request *request =
+      blis__request_table_of(&cluster->requests, live);
+  forget_prefill(cluster, request);
+  if (cluster->router.ops->first_token != NULL) {
+    cluster->router.ops->first_token(cluster->router.state,
+                                     &request->router_ticket,
+                                     (uint32_t)request->instance);
+  }
+}
+
+static void count_end(blis_cluster_counts *counts, blis_request_state state) {
+  switch (state) {
+  case BLIS_REQUEST_TIMED_OUT:
+    counts->timed_out++;
+    return;
+  case BLIS_REQUEST_UNSERVABLE:
+    counts->unservable++;
+    return;
+  default:
+    BLIS_ASSERT(state == BLIS_REQUEST_COMPLETED ||
+                state == BLIS_REQUEST_LENGTH_CAPPED);
+    counts->completed++;
+  }
+}
+
+static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
+                            int64_t end_us, blis_error *error) {
+  (void)now_us;
+  blis_cluster *cluster = ud;
+  blis__cluster_request *request =
+      blis__request_table_of(&cluster->requests, live);
+  forget_pending(cluster, request);
+  forget_prefill(cluster, request);
+  blis__snapshot_add_in_flight(&cluster->snapshot, (uint32_t)request->instance,
+                               -1);
+  count_end(&cluster->counts, live->state);
+  if (cluster->router.ops->ended != NULL) {
+    cluster->router.ops->ended(cluster->router.state, &request->router_ticket,
+                               (uint32_t)request->instance);
+  }
+  if (cluster->admission.ops != NULL && cluster->admission.ops->ended != NULL) {
+    cluster->admission.ops->ended(cluster->admission.state,
+                                  &request->admission_ticket);
+  }
+  return blis__cluster_report(cluster, request, end_us, NULL, error);
+}
+
+const blis_instance_events blis__cluster_instance_events = {
+    .queued = on_queued,
+    .first_token = on_first_token,
+    .ended = on_ended,
+};
+
+blis_status blis__cluster_report(blis_cluster *cluster,
+                                 blis__cluster_request *request, int64_t end_us,
+                                 const char *reason, blis_error *error) {
+  blis_live_request *live = &request->live;
+  const blis_request_end end = {
+      .request = &request->request,
+      .state = live->state,
+      .instance = request->instance,
+      .reason = reason,
+      .was_counted = live->was_counted,
+      .ttft_us = live->ttft_us,
+      .e2e_us = live->e2e_us,
+      .scheduling_delay_us = live->scheduling_delay_us,
+      .itl_sum_us = live->itl_sum_us,
+      .itl_count = live->itl_count,
+      .end_us = end_us,
+  };
+  blis_status status = cluster->sink->ended(cluster->sink->ud, &end, error);
+  blis_block_namer_release(cluster->namer, &live->chain);
+  blis__request_table_remove(&cluster->requests, request);
+  cluster->counts.in_flight--;
+  return status;
+}

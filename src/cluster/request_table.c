@@ -1,0 +1,51 @@
+#include "cluster/request_table.h"
+
+#include <stddef.h>
+
+void blis__request_table_init(blis__request_table *table,
+                              const blis_alloc *alloc) {
+  *table = (blis__request_table){.first = NULL};
+  blis_pool_init(&table->pool, alloc, sizeof(blis__cluster_request));
+}
+
+void blis__request_table_deinit(blis__request_table *table) {
+  blis_pool_deinit(&table->pool);
+  table->first = NULL;
+  table->last = NULL;
+}
+
+blis__cluster_request *blis__request_table_add(blis__request_table *table,
+                                               const blis_request *request) {
+  uint32_t slot;
+  if (blis_pool_take(&table->pool, &slot) != BLIS_OK) {
+    return NULL;
+  }
+  blis__cluster_request *added = blis_pool_item(&table->pool, slot);
+  *added = (blis__cluster_request){
+      .request = *request, .instance = -1, .earlier = table->last};
+  added->live = (blis_live_request){
+      .arrival_us = request->arrival_us,
+      .deadline_us = request->deadline_us,
+      .number = request->number,
+      .prompt_tokens = request->prompt_tokens,
+      .output_tokens = request->output_tokens,
+      .output_budget_tokens = request->max_output_tokens,
+      .slot = slot,
+      .state = BLIS_REQUEST_ARRIVED,
+      .ttft_us = -1,
+      .scheduling_delay_us = -1,
+      .e2e_us = -1,
+  };
+  *(table->last != NULL ? &table->last->later : &table->first) = added;
+  table->last = added;
+  return added;
+}
+
+void blis__request_table_remove(blis__request_table *table,
+                                blis__cluster_request *request) {
+  blis__cluster_request *earlier = request->earlier;
+  blis__cluster_request *later = request->later;
+  *(earlier != NULL ? &earlier->later : &table->first) = later;
+  *(later != NULL ? &later->earlier : &table->last) = earlier;
+  blis_pool_give(&table->pool, request->live.slot);
+}

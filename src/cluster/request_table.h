@@ -1,0 +1,49 @@
+/*
+ * request_table.h - the requests that are somewhere in the cluster, between
+ * arrival and end, in order of arrival.
+ */
+#ifndef BLIS_CLUSTER_REQUEST_TABLE_H
+#define BLIS_CLUSTER_REQUEST_TABLE_H
+
+#include "base/pool.h"
+#include "instance/live_request.h"
+#include "routing/view.h"
+#include "workload/request.h"
+
+typedef struct blis__cluster_request {
+  blis_request request;
+  blis_live_request live;
+  int32_t instance; /* -1 until it is routed */
+  bool is_pending;  /* counted by the signal of that name */
+  int64_t pending_prefill_tokens;
+  blis_ticket router_ticket;
+  blis_ticket admission_ticket;
+  struct blis__cluster_request *earlier;
+  struct blis__cluster_request *later;
+} blis__cluster_request;
+
+typedef struct blis__request_table {
+  blis_pool pool;
+  blis__cluster_request *first;
+  blis__cluster_request *last;
+} blis__request_table;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis__request_table_init(blis__request_table *table,
+                              const blis_alloc *alloc);
+void blis__request_table_deinit(blis__request_table *table);
+
+/* A copy of the request as the last arrival; NULL = out of memory. */
+blis__cluster_request *blis__request_table_add(blis__request_table *table,
+                                               const blis_request *request);
+
+void blis__request_table_remove(blis__request_table *table,
+                                blis__cluster_request *request);
+
+static inline blis__cluster_request *
+blis__request_table_of(const blis__request_table *table,
+                       const blis_live_request *live) {
+  return blis_pool_item(&table->pool, live->slot);
+}
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * state.h - what the files of the cluster share.
+ */
+#ifndef BLIS_CLUSTER_STATE_H
+#define BLIS_CLUSTER_STATE_H
+
+#include "base/arena.h"
+#include "base/event_queue.h"
+#include "base/pool.h"
+#include "base/winner_tree.h"
+#include "cluster/admission.h"
+#include "cluster/chain_cache.h"
+#include "cluster/cluster.h"
+#include "cluster/request_table.h"
+#include "cluster/snapshot.h"
+#include "instance/slo_priority.h"
+
+/*
+ * Classes of cluster events, lower ones first at equal times. Arrivals, class
+ * 0, are not in the queue: they come from the source in order.
+ */
+enum {
+  BLIS__CLUSTER_ADMISSION = 1,
+  BLIS__CLUSTER_ROUTING = 2,
+  BLIS__CLUSTER_CALL = 10
+};
+
+struct blis_cluster {
+  blis_alloc alloc;
+  blis_cluster_config config;
+  blis_router router;
+  blis_admission admission;
+  const blis_request_source *source;
+  const blis_request_sink *sink;
+
+  blis_instance **instances;
+  char **ids;
+  blis_arena texts;              /* the ids */
+  blis_winner_tree *next_events; /* of the instances */
+  blis_event_queue *queue;       /* of the cluster */
+  blis_pool calls;
+  blis__request_table requests;
+  blis__snapshot snapshot;
+  blis__chain_cache chains;
+  blis_block_namer *namer;
+  blis_slo_priority *priorities;
+  BLIS_ARRAY(int32_t) class_priorities; /* by SLO class */
+
+  bool has_arrival;
+  blis_request arrival; /* the next one of the source, when there is one */
+  int64_t now_us;
+  int64_t calls_at_now; /* sim:at functions called at this time so far */
+  uint32_t until_interrupt_check;
+  blis_cluster_counts counts;
+};
+
+/* pipeline.c: from arrival to instance, and back out. */
+
+/* Takes the next request from the source, if it has one. */
+BLIS_MUSTUSE blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
+                                                     blis_error *error);
+
+/* Executes the arrival that was fetched, and fetches the next. */
+BLIS_MUSTUSE blis_status blis__cluster_arrive(blis_cluster *cluster,
+                                              blis_error *error);
+
+BLIS_MUSTUSE blis_status blis__cluster_admit(blis_cluster *cluster,
+                                             blis__cluster_request *request,
+                                             blis_error *error);
+
+BLIS_MUSTUSE blis_status blis__cluster_route(blis_cluster *cluster,
+                                             blis__cluster_request *request,
+                                             blis_error *error);
+
+/* Tells the sink how the request ended (or stands) and forgets it. */
+BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
+                                              blis__cluster_request *request,
+                                              int64_t end_us,
+                                              const char *reason,
+                                              blis_error *error);
+
+/* What the instances call; ud is the cluster. */
+extern const blis_instance_events blis__cluster_instance_events;
+
+#endif
