@@ -1,0 +1,40 @@
+#include "results/record.h"
+
+#include "base/hash.h"
+
+blis_record blis_record_of(const blis_request_end *end) {
+  const blis_request *request = end->request;
+  return (blis_record){
+      .number = request->number,
+      .arrival_us = request->arrival_us,
+      .ttft_us = end->ttft_us,
+      .e2e_us = end->e2e_us,
+      .scheduling_delay_us = end->scheduling_delay_us,
+      .itl_sum_us = end->itl_sum_us,
+      .end_us = end->end_us,
+      .itl_count = (uint32_t)end->itl_count,
+      .prompt_tokens = request->prompt_tokens,
+      .output_tokens = request->output_tokens,
+      .instance = end->instance,
+      .tenant = request->tenant,
+      .slo_class = request->slo_class,
+      .model = request->model,
+      .session = request->session,
+      .state = (uint8_t)end->state,
+      .was_counted = end->was_counted,
+  };
+}
+
+uint64_t blis_record_hash(const blis_record *record) {
+  const int64_t values[] = {
+      record->number,     record->arrival_us,          record->state,
+      record->instance,   record->prompt_tokens,       record->output_tokens,
+      record->ttft_us,    record->scheduling_delay_us, record->e2e_us,
+      record->itl_sum_us, record->itl_count,
+  };
+  unsigned char bytes[sizeof values];
+  for (size_t i = 0; i < sizeof bytes; i++) {
+    bytes[i] = (unsigned char)((uint64_t)values[i / 8] >> (i % 8 * 8));
+  }
+  return blis_hash64(bytes, sizeof bytes, 0);
+}

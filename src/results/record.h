@@ -1,0 +1,51 @@
+/*
+ * record.h - what is left of a request when it is over: at most 100 bytes.
+ */
+#ifndef BLIS_RESULTS_RECORD_H
+#define BLIS_RESULTS_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/cluster.h"
+
+typedef struct blis_record {
+  int64_t number; /* id is "request_<number>" */
+  int64_t arrival_us;
+  int64_t ttft_us;             /* last recorded; -1 = never */
+  int64_t e2e_us;              /* -1 = not completed */
+  int64_t scheduling_delay_us; /* of the last admission; -1 = never */
+  int64_t itl_sum_us;
+  int64_t end_us;
+  uint32_t itl_count;
+  uint32_t prompt_tokens;
+  uint32_t output_tokens; /* planned */
+  int32_t instance;       /* -1 = none */
+  uint32_t tenant;        /* numbers in the workload's string table */
+  uint32_t slo_class;
+  uint32_t model;
+  uint32_t session;
+  uint32_t reason;  /* of a rejection: number in the recorder's; 0 = none */
+  uint8_t state;    /* blis_request_state */
+  bool was_counted; /* reached a wait queue or was late for it */
+} blis_record;
+
+_Static_assert(sizeof(blis_record) <= 100, "records are many");
+
+/* The record of how a request ended; reason is the recorder's business. */
+blis_record blis_record_of(const blis_request_end *end);
+
+/* Completed, also at the maximum model length. */
+static inline bool blis_record_is_completed(const blis_record *record) {
+  return record->state == BLIS_REQUEST_COMPLETED ||
+         record->state == BLIS_REQUEST_LENGTH_CAPPED;
+}
+
+/*
+ * XXH3 of number, arrival, state, instance, prompt and output tokens, TTFT,
+ * scheduling delay, E2E, sum and count of the inter-token latencies, each as 8
+ * bytes, little-endian. What a result hash adds up.
+ */
+uint64_t blis_record_hash(const blis_record *record);
+
+#endif

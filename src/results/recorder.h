@@ -1,0 +1,40 @@
+/*
+ * recorder.h - keeps the records of a run and its result hash.
+ *
+ * The hash is the sum modulo 2^64 of the records' hashes, so it does not
+ * depend on the order in which requests end.
+ */
+#ifndef BLIS_RESULTS_RECORDER_H
+#define BLIS_RESULTS_RECORDER_H
+
+#include "results/record.h"
+
+typedef struct blis_recorder blis_recorder;
+
+/* Copies *alloc. NULL = out of memory. */
+blis_recorder *blis_recorder_new(const blis_alloc *alloc);
+
+/* NULL is allowed. */
+void blis_recorder_free(blis_recorder *recorder);
+
+/* For a cluster; lives as long as the recorder. */
+const blis_request_sink *blis_recorder_sink(blis_recorder *recorder);
+
+/*
+ * Sorts the records by arrival, then number: an order that does not depend on
+ * the engine. Call it before records are listed.
+ */
+void blis_recorder_sort(blis_recorder *recorder);
+
+size_t blis_recorder_count(const blis_recorder *recorder);
+
+/* count records; borrowed until the next one is added. */
+const blis_record *blis_recorder_records(const blis_recorder *recorder);
+
+/* Why a request was rejected; "" for the others. */
+const char *blis_recorder_reason(const blis_recorder *recorder,
+                                 const blis_record *record);
+
+uint64_t blis_recorder_hash(const blis_recorder *recorder);
+
+#endif

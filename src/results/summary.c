@@ -1,0 +1,166 @@
+#include "results/summary.h"
+
+#include "base/invariant.h"
+#include "results/times.h"
+
+double blis_jain_index(const double *values, size_t count) {
+  double sum = 0;
+  double squares = 0;
+  for (size_t i = 0; i < count; i++) {
+    sum += values[i];
+    squares += values[i] * values[i];
+  }
+  if (count == 0) {
+    return 0;
+  }
+  return squares == 0 ? 1 : (sum * sum) / ((double)count * squares);
+}
+
+void blis_state_counts_add(blis_state_counts *counts,
+                           const blis_record *record) {
+  counts->arrived++;
+  switch ((blis_request_state)record->state) {
+  case BLIS_REQUEST_LENGTH_CAPPED:
+    counts->length_capped++;
+    counts->completed++;
+    break;
+  case BLIS_REQUEST_COMPLETED:
+    counts->completed++;
+    break;
+  case BLIS_REQUEST_REJECTED:
+    counts->rejected++;
+    break;
+  case BLIS_REQUEST_TIMED_OUT:
+    counts->timed_out++;
+    break;
+  case BLIS_REQUEST_UNSERVABLE:
+    counts->unservable++;
+    break;
+  case BLIS_REQUEST_RUNNING:
+    counts->still_running++;
+    break;
+  case BLIS_REQUEST_QUEUED:
+    counts->still_queued++;
+    break;
+  case BLIS_REQUEST_ARRIVED:
+    counts->still_arriving++;
+    break;
+  }
+}
+
+static double hit_rate(int64_t hits, int64_t misses) {
+  return hits + misses > 0 ? (double)hits / (double)(hits + misses) : 0;
+}
+
+static void add_instance(blis_summary *summary, blis_instance_summary *instance,
+                         const blis_cluster *cluster, uint32_t index) {
+  blis_instance_stats *stats = &instance->stats;
+  blis_instance_get_stats(blis_cluster_instance(cluster, index), stats);
+  instance->end_us = stats->end_us;
+  instance->cache_hit_rate = hit_rate(stats->cache_hits, stats->cache_misses);
+  if (stats->end_us > summary->duration_us) {
+    summary->duration_us = stats->end_us;
+  }
+  summary->prompt_tokens += stats->prompt_tokens;
+  summary->output_tokens += stats->output_tokens;
+  summary->preemptions += stats->preemptions;
+  summary->kv_allocation_failures += stats->kv_allocation_failures;
+  summary->steps += stats->steps;
+  summary->cache_hit_rate += instance->cache_hit_rate;
+}
+
+static void sum_instances(blis_summary *summary, const blis_cluster *cluster) {
+  int64_t hits = 0;
+  int64_t misses = 0;
+  for (uint32_t i = 0; i < summary->instance_count; i++) {
+    add_instance(summary, &summary->instances[i], cluster, i);
+    hits += summary->instances[i].stats.cache_hits;
+    misses += summary->instances[i].stats.cache_misses;
+  }
+  summary->cache_hit_rate /= (double)summary->instance_count;
+  summary->cache_hit_rate_overall = hit_rate(hits, misses);
+}
+
+static void sum_records(blis_summary *summary, const blis_recorder *recorder) {
+  const blis_record *records = blis_recorder_records(recorder);
+  size_t count = blis_recorder_count(recorder);
+  for (size_t i = 0; i < count; i++) {
+    blis_state_counts_add(&summary->counts, &records[i]);
+    if (records[i].instance >= 0) {
+      BLIS_DCHECK((uint32_t)records[i].instance < summary->instance_count);
+      summary->instances[records[i].instance].requests++;
+    }
+  }
+  summary->hash = blis_recorder_hash(recorder);
+}
+
+static void put_rates(blis_summary *summary) {
+  int64_t completed = summary->counts.completed;
+  double seconds = (double)summary->duration_us / 1e6;
+  if (completed > 0 && seconds > 0) {
+    summary->requests_per_sec = (double)completed / seconds;
+    summary->tokens_per_sec = (double)summary->output_tokens / seconds;
+    summary->preemption_rate = (double)summary->preemptions / (double)completed;
+  }
+}
+
+static blis_status put_balance(blis_summary *summary, const blis_alloc *alloc) {
+  size_t count = summary->instance_count;
+  double *requests = blis_alloc_new(alloc, count * sizeof *requests);
+  if (requests == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < count; i++) {
+    requests[i] = (double)summary->instances[i].requests;
+  }
+  summary->balance = blis_jain_index(requests, count);
+  blis_alloc_free(alloc, requests, count * sizeof *requests);
+  return BLIS_OK;
+}
+
+static blis_status put_times(blis_summary *summary, const blis_alloc *alloc,
+                             const blis_recorder *recorder,
+                             blis_histogram *itl_us) {
+  if (summary->counts.completed == 0) {
+    return BLIS_OK;
+  }
+  const blis__selection all = {.records = blis_recorder_records(recorder),
+                               .count = blis_recorder_count(recorder)};
+  BLIS_TRY(blis__times_of(&summary->ttft, alloc, &all, BLIS__TTFT));
+  BLIS_TRY(blis__times_of(&summary->e2e, alloc, &all, BLIS__E2E));
+  BLIS_TRY(blis__times_of(&summary->scheduling_delay, alloc, &all,
+                          BLIS__SCHEDULING_DELAY));
+  blis_distribution_of_histogram(&summary->itl, itl_us);
+  return BLIS_OK;
+}
+
+blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
+                              const blis_cluster *cluster,
+                              const blis_recorder *recorder,
+                              blis_histogram *itl_us, blis_error *error) {
+  uint32_t count = blis_cluster_instance_count(cluster);
+  *summary = (blis_summary){.instance_count = count};
+  summary->instances =
+      blis_alloc_zeroed(alloc, count, sizeof *summary->instances);
+  if (summary->instances == NULL) {
+    return blis_fail_nomem(error);
+  }
+  sum_instances(summary, cluster);
+  sum_records(summary, recorder);
+  put_rates(summary);
+  blis_status status = put_balance(summary, alloc);
+  if (status == BLIS_OK) {
+    status = put_times(summary, alloc, recorder, itl_us);
+  }
+  if (status != BLIS_OK) {
+    blis_summary_deinit(summary, alloc);
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
+void blis_summary_deinit(blis_summary *summary, const blis_alloc *alloc) {
+  blis_alloc_free(alloc, summary->instances,
+                  summary->instance_count * sizeof *summary->instances);
+  *summary = (blis_summary){0};
+}
