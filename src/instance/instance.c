@@ -10,6 +10,7 @@ struct blis_instance {
   blis_alloc alloc;
   blis_instance_config config;
   blis__engine engine;
+  blis_error failure; /* of run_next: the engine may be in mid-step */
 };
 
 typedef struct limit {
@@ -144,9 +145,15 @@ int64_t blis_instance_next_us(const blis_instance *instance) {
 
 blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
                                    bool *clock_moved, blis_error *error) {
-  BLIS_DCHECK(blis_instance_next_us(instance) < limit_us);
-  return instance->engine.ops->run_next(instance->engine.state, limit_us,
-                                        clock_moved, error);
+  blis_error *failure = &instance->failure;
+  if (failure->status == BLIS_OK) {
+    BLIS_DCHECK(blis_instance_next_us(instance) < limit_us);
+    failure->status = instance->engine.ops->run_next(
+        instance->engine.state, limit_us, clock_moved, failure);
+  }
+  return failure->status == BLIS_OK
+             ? BLIS_OK
+             : blis_fail(error, failure->status, "%s", failure->message);
 }
 
 void blis_instance_get_stats(const blis_instance *instance,

@@ -169,7 +169,7 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   if (engine->batch.count == 0 && engine->waiting.count == 0) {
     return BLIS_OK;
   }
-  int64_t step_us;
+  int64_t step_us = 1;
   BLIS_TRY(blis__wait_queue_order(&engine->waiting, error));
   BLIS_TRY(blis__batch_form(engine, error));
   engine->counts.steps++;

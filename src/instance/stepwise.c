@@ -140,21 +140,12 @@ static blis_status execute(blis__stepwise *engine, const blis_event *event,
 static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved,
                             blis_error *error) {
   blis__stepwise *engine = state;
-  (void)limit_us;
-  if (engine->failure.status != BLIS_OK) {
-    return blis_fail(error, engine->failure.status, "%s",
-                     engine->failure.message);
-  }
   blis_event event;
+  (void)limit_us;
   bool is_there = blis_event_queue_pop(engine->queue, &event);
   BLIS_ASSERT(is_there);
   *clock_moved = true; /* timeouts of ended requests have been cancelled */
-  blis_status status = execute(engine, &event, &engine->failure);
-  if (status != BLIS_OK) {
-    engine->failure.status = status;
-    return blis_fail(error, status, "%s", engine->failure.message);
-  }
-  return BLIS_OK;
+  return execute(engine, &event, error);
 }
 
 static int64_t next_us(const void *state) {

@@ -41,7 +41,6 @@ typedef struct blis__stepwise {
 
   int64_t idle_steps;         /* since the last one that has progressed */
   blis_instance_stats counts; /* only the counters */
-  blis_error failure;         /* of run_next; nothing is executed after one */
 } blis__stepwise;
 
 /*

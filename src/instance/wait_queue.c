@@ -110,48 +110,48 @@ static run take_head(run *r) {
   return one;
 }
 
-/* After a failure the rest is joined as it is: no node may get lost. */
-static blis_status merge(const blis__wait_queue *queue, run left, run right,
-                         run *merged, blis_error *error) {
+/* left, then right, unless right goes before. Once *status tells a failure,
+   nothing is compared any more, but no node gets lost. */
+static run merge(const blis__wait_queue *queue, run left, run right,
+                 blis_status *status, blis_error *error) {
+  run merged = {NULL, NULL};
   bool right_first = false;
-  blis_status status =
-      goes_before(queue, right.head, left.tail, &right_first, error);
-  bool overlap = right_first;
-  *merged = (run){NULL, NULL};
-  while (overlap && status == BLIS_OK && left.head != NULL &&
-         right.head != NULL) {
-    status = goes_before(queue, right.head, left.head, &right_first, error);
-    if (status == BLIS_OK) {
-      append(merged, take_head(right_first ? &right : &left));
-    }
+  if (*status == BLIS_OK && left.head != NULL && right.head != NULL) {
+    *status = goes_before(queue, right.head, left.tail, &right_first, error);
   }
-  append(merged, left);
-  append(merged, right);
-  return status;
+  bool overlap = right_first;
+  while (overlap && left.head != NULL && right.head != NULL) {
+    *status = goes_before(queue, right.head, left.head, &right_first, error);
+    if (*status != BLIS_OK) {
+      break;
+    }
+    append(&merged, take_head(right_first ? &right : &left));
+  }
+  append(&merged, left);
+  append(&merged, right);
+  return merged;
 }
 
-static blis_status sort(const blis__wait_queue *queue, run *r, int64_t count,
-                        blis_error *error) {
-  if (count < 2) {
-    return BLIS_OK;
+/* Merge sort from the bottom up: bins[i] is empty or holds 2^i sorted nodes,
+   all of them from before those in the lower bins. */
+static run sort(const blis__wait_queue *queue, run rest, blis_status *status,
+                blis_error *error) {
+  enum { BINS = 63 };
+  run bins[BINS] = {{NULL, NULL}};
+  run sorted = {NULL, NULL};
+  while (rest.head != NULL) {
+    run carry = take_head(&rest);
+    int i = 0;
+    for (; bins[i].head != NULL; i++) {
+      carry = merge(queue, bins[i], carry, status, error);
+      bins[i] = (run){NULL, NULL};
+    }
+    bins[i] = carry;
   }
-  blis__waiting *middle = r->head;
-  for (int64_t i = 1; i < count / 2; i++) {
-    middle = middle->after;
+  for (int i = 0; i < BINS; i++) {
+    sorted = merge(queue, bins[i], sorted, status, error);
   }
-  run left = {r->head, middle};
-  run right = {middle->after, r->tail};
-  middle->after = NULL;
-  blis_status status = sort(queue, &left, count / 2, error);
-  if (status == BLIS_OK) {
-    status = sort(queue, &right, count - count / 2, error);
-  }
-  if (status == BLIS_OK) {
-    return merge(queue, left, right, r, error);
-  }
-  *r = left;
-  append(r, right);
-  return status;
+  return sorted;
 }
 
 blis_status blis__wait_queue_order(blis__wait_queue *queue, blis_error *error) {
@@ -160,8 +160,8 @@ blis_status blis__wait_queue_order(blis__wait_queue *queue, blis_error *error) {
       (queue->is_ordered && scheduler != BLIS_SCHEDULER_SCRIPTED)) {
     return BLIS_OK;
   }
-  run all = {queue->head, queue->tail};
-  blis_status status = sort(queue, &all, queue->count, error);
+  blis_status status = BLIS_OK;
+  run all = sort(queue, (run){queue->head, queue->tail}, &status, error);
   queue->head = all.head;
   queue->tail = all.tail;
   blis__waiting *before = NULL;
