@@ -1,0 +1,125 @@
+/*
+ * yaml.h - YAML files as trees, read by libyaml.
+ *
+ * Scalars have no type of their own: the caller asks for the type it expects,
+ * so "version: 2" is a text or a number as needed and "yes" is true only where
+ * a boolean is due. The rules are those of go-yaml v3: a plain scalar may be a
+ * number or a boolean, one in quotes is a text; a float where a whole number is
+ * due loses its fraction; yes, no, on and off are booleans; "_" in numbers is
+ * skipped; a missing value, "~" and "null" are null.
+ *
+ * Anchors, aliases and "<<" merge keys work; a key given twice is an error that
+ * names both lines. Nesting is limited to 100 levels and the nodes repeated by
+ * aliases to a million, so that no small file becomes a large tree. Only the
+ * first document of a file is read. libyaml's own memory is on the C heap.
+ */
+#ifndef BLIS_BASE_YAML_H
+#define BLIS_BASE_YAML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+/* A parsed document. It owns its nodes, which never change. */
+typedef struct blis_yaml blis_yaml;
+
+/* A place in it; reached by two ways when the file has aliases. */
+typedef struct blis_yaml_node blis_yaml_node;
+
+typedef enum blis_yaml_type {
+  BLIS_YAML_SCALAR, /* null too */
+  BLIS_YAML_SEQUENCE,
+  BLIS_YAML_MAPPING
+} blis_yaml_type;
+
+/*
+ * Parses a text; file (copied) is for messages. The caller owns *yaml.
+ * BLIS_ERR_PARSE tells the line, also for a text without a document.
+ */
+BLIS_MUSTUSE blis_status blis_yaml_parse(const blis_alloc *alloc,
+                                         const char *file, blis_slice text,
+                                         blis_yaml **yaml, blis_error *error);
+
+/* Parses a file ("-" = standard input) of at most max_size bytes. */
+BLIS_MUSTUSE blis_status blis_yaml_read_file(const blis_alloc *alloc,
+                                             const char *path, size_t max_size,
+                                             blis_yaml **yaml,
+                                             blis_error *error);
+
+/* NULL is allowed. */
+void blis_yaml_free(blis_yaml *yaml);
+
+const blis_yaml_node *blis_yaml_root(const blis_yaml *yaml);
+
+blis_yaml_type blis_yaml_type_of(const blis_yaml_node *node);
+bool blis_yaml_is_null(const blis_yaml_node *node);
+
+/* Where the node begins: the file, for messages, and the line from 1. */
+const char *blis_yaml_file(const blis_yaml_node *node);
+int64_t blis_yaml_line(const blis_yaml_node *node);
+
+/* The number of items or of pairs; 0 for scalars. */
+size_t blis_yaml_count(const blis_yaml_node *node);
+
+/* An item, or the value of a pair in the order of the file; index < count. */
+const blis_yaml_node *blis_yaml_item(const blis_yaml_node *node, size_t index);
+
+/* The key of a pair (always a scalar: see blis_yaml_scalar); index < count. */
+const blis_yaml_node *blis_yaml_key(const blis_yaml_node *node, size_t index);
+
+/* The value of a key; NULL when it is null, absent, or node is no mapping. */
+const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node,
+                                    const char *key);
+
+/* The text of a scalar as it stands, with a zero behind it. */
+blis_slice blis_yaml_scalar(const blis_yaml_node *node);
+
+/* True for a scalar that may be a number or a boolean, for it has no quotes. */
+bool blis_yaml_is_plain(const blis_yaml_node *node);
+
+/*
+ * Conversions. BLIS_ERR_PARSE, and nothing stored, for a value of another type
+ * or out of range: "spec.yaml:3: key "rate": "fast" is not a number".
+ */
+BLIS_MUSTUSE blis_status blis_yaml_int64(const blis_yaml_node *node,
+                                         int64_t min, int64_t max,
+                                         int64_t *value, blis_error *error);
+BLIS_MUSTUSE blis_status blis_yaml_double(const blis_yaml_node *node,
+                                          double min, double max, double *value,
+                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis_yaml_bool(const blis_yaml_node *node, bool *value,
+                                        blis_error *error);
+
+/* Any scalar but null; the text belongs to the tree and ends in a zero. */
+BLIS_MUSTUSE blis_status blis_yaml_text(const blis_yaml_node *node,
+                                        blis_slice *value, blis_error *error);
+
+/* Fails unless the node is a sequence, or a mapping. */
+BLIS_MUSTUSE blis_status blis_yaml_need_sequence(const blis_yaml_node *node,
+                                                 blis_error *error);
+BLIS_MUSTUSE blis_status blis_yaml_need_mapping(const blis_yaml_node *node,
+                                                blis_error *error);
+
+/* Fails with BLIS_ERR_PARSE at a node: its place, its text, then what. */
+blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what,
+                           blis_error *error);
+
+/*
+ * What a plain scalar is by itself, where no type is expected (a table for a
+ * script, say): numbers as above, only true and false as booleans.
+ */
+typedef enum blis_yaml_kind {
+  BLIS_YAML_IS_NULL,
+  BLIS_YAML_IS_BOOL,
+  BLIS_YAML_IS_INTEGER,
+  BLIS_YAML_IS_REAL,
+  BLIS_YAML_IS_TEXT
+} blis_yaml_kind;
+
+blis_yaml_kind blis_yaml_kind_of(const blis_yaml_node *scalar);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * yaml_tree.h - the nodes behind yaml.h, shared by the files that build and
+ * read them.
+ */
+#ifndef BLIS_BASE_YAML_TREE_H
+#define BLIS_BASE_YAML_TREE_H
+
+#include "base/arena.h"
+#include "base/yaml.h"
+
+struct blis_yaml {
+  blis_alloc alloc;
+  blis_arena arena; /* every node and text */
+  const char *file;
+  blis_yaml_node *root;
+};
+
+struct blis_yaml_node {
+  const blis_yaml *yaml;
+  blis_yaml_type type;
+  bool is_plain;
+  bool is_complete; /* false while the node is being read */
+  int height;       /* levels below and including this node */
+  int64_t line;
+  uint64_t weight; /* nodes below and including this one, aliases repeated */
+  const blis_yaml_node *key; /* of the nearest pair around it, or NULL */
+  size_t item;               /* its place in a sequence, from 1; else 0 */
+  blis_slice text;
+  size_t count;
+  const blis_yaml_node **items; /* or values */
+  const blis_yaml_node **keys;
+};
+
+#endif
