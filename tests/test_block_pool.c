@@ -83,7 +83,7 @@ static void model_register(model *m, uint64_t hash, int block) {
       return;
     }
   }
-  CHECK(!"the table has room for all blocks");
+  check_fail(__FILE__, __LINE__, "the table has no room");
 }
 
 static void model_init(model *m, int blocks, int size) {

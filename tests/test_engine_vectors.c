@@ -276,7 +276,8 @@ static void replay(driver *d, engine_case *c, blis_engine_kind engine,
   *d = (driver){.alloc = heap,
                 .config = c->config,
                 .requests = c->requests.items,
-                .request_count = c->requests.count};
+                .request_count = c->requests.count,
+                .check_always = !reproduces_defects};
   d->config.engine = engine;
   d->config.reproduce_go_blis_defects = reproduces_defects;
   d->config.horizon_us = horizon_us;

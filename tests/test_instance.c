@@ -3,6 +3,7 @@
  * failures of what it is given, wrong settings, exhausted memory.
  */
 #include "engine_driver.h"
+#include "instance/stepwise.h"
 
 /* One run of requests that tests look into afterwards. */
 typedef struct plain_run {
@@ -50,21 +51,42 @@ static void test_request_that_outgrows_the_cache(void) {
   driver_deinit(&run.d);
 }
 
+/* The same without a horizon, close to the end of the engine's patience. */
 static void test_stuck_is_an_error(void) {
-  driver_request requests[] = {DRIVER_PLAIN(7, 0, 30, 30)};
-  blis_instance_config config = driver_base_config(NULL);
+  blis_alloc alloc = blis_alloc_heap();
+  driver_latency state = {0};
+  blis_latency_model latency = {.ops = &driver_latency_ops, .state = &state};
+  blis_instance_config config = driver_base_config(&latency);
   config.kv_blocks = 10;
   config.horizon_us = BLIS_TIME_NEVER_US;
   config.reproduce_go_blis_defects = true;
-  plain_run run;
+  blis_instance_events events = {.ended = driver_on_ended};
+  blis_live_request request = {
+      .number = 7,
+      .prompt_tokens = 30,
+      .output_tokens = 30,
+      .chain = {.prompt_blocks = 7, .private_base = BLIS_BLOCK_PRIVATE}};
+  blis__engine engine;
   blis_error error;
-  start(&run, config, requests, 1);
-  run.d.check_always = false;
-  CHECK_STATUS(driver_run(&run.d, &error), BLIS_ERR_STUCK);
+  CHECK_OK(blis__stepwise_new(&alloc, &config, &events, &engine, &error),
+           &error);
+  CHECK_OK(engine.ops->inject(engine.state, &request, 0, &error), &error);
+  blis__stepwise *stepwise = engine.state;
+  blis_status status = BLIS_OK;
+  while (status == BLIS_OK) {
+    bool clock_moved;
+    if (stepwise->idle_steps == 100) {
+      stepwise->idle_steps = BLIS__STUCK_STEPS - 100;
+    }
+    CHECK(stepwise->clock_us < 1000000);
+    status = engine.ops->run_next(engine.state, BLIS_TIME_NEVER_US,
+                                  &clock_moved, &error);
+  }
+  CHECK_STATUS(status, BLIS_ERR_STUCK);
   CHECK_CONTAINS(error.message, "request_7 needs 15 KV blocks and holds ");
   CHECK_CONTAINS(error.message, " of 10 are free");
-  CHECK(blis_instance_check(run.d.instances[0]));
-  driver_deinit(&run.d);
+  CHECK(engine.ops->check(engine.state));
+  engine.ops->free(engine.state);
 }
 
 /* The client allowed fewer tokens than the model would produce. */

@@ -6,14 +6,6 @@
 #include "instance/arrival.h"
 #include "instance/stepwise.h"
 
-/*
- * After so many steps in which no request gets further than it has ever been,
- * the simulation is stuck. Such steps are either empty, 1 us each, or repeat
- * what a preemption has undone; a request that is recomputed in the ordinary
- * way needs a few thousand of them at most.
- */
-enum { STUCK_STEPS = 1 << 24 };
-
 static blis_status measure(blis__stepwise *engine, int64_t *step_us,
                            blis_error *error) {
   engine->items.count = 0;
@@ -145,7 +137,7 @@ static blis_status complete_finished(blis__stepwise *engine, int64_t end_us,
 
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   engine->idle_steps = engine->has_progressed ? 0 : engine->idle_steps + 1;
-  if (engine->idle_steps < STUCK_STEPS) {
+  if (engine->idle_steps < BLIS__STUCK_STEPS) {
     return BLIS_OK;
   }
   const blis__sequence *stuck = engine->waiting.head != NULL
@@ -153,14 +145,14 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
                                     : engine->batch.items[0];
   blis_kv_cache_stats cache;
   blis_kv_cache_get_stats(engine->cache, &cache);
-  return blis_fail(error, BLIS_ERR_STUCK,
-                   "no request has got any further in %d steps up to %" PRId64
-                   " us: request_%" PRId64 " needs %" PRId64
-                   " KV blocks and holds %zu; %" PRId64 " of %" PRId64
-                   " are free",
-                   STUCK_STEPS, engine->clock_us, stuck->place.request->number,
-                   blis__needed_blocks(engine->config, stuck->place.request),
-                   stuck->blocks.count, cache.free_blocks, cache.blocks);
+  return blis_fail(
+      error, BLIS_ERR_STUCK,
+      "no request has got any further in %d steps up to %" PRId64
+      " us: request_%" PRId64 " needs %" PRId64
+      " KV blocks and holds %zu; %" PRId64 " of %" PRId64 " are free",
+      BLIS__STUCK_STEPS, engine->clock_us, stuck->place.request->number,
+      blis__needed_blocks(engine->config, stuck->place.request),
+      stuck->blocks.count, cache.free_blocks, cache.blocks);
 }
 
 blis_status blis__step(blis__stepwise *engine, blis_error *error) {

@@ -19,6 +19,14 @@
 #include "kv/kv_cache.h"
 #include "latency/latency_model.h"
 
+/*
+ * After so many steps in which no request gets further than it has ever been,
+ * the simulation is stuck. Such steps are either empty, 1 us each, or repeat
+ * what a preemption has undone; a request that is recomputed in the ordinary
+ * way needs a few thousand of them at most.
+ */
+enum { BLIS__STUCK_STEPS = 1 << 24 };
+
 typedef struct blis__stepwise {
   blis_alloc alloc;
   const blis_instance_config *config;
