@@ -4,7 +4,7 @@
 #ifndef BLIS_RESULTS_GROUPS_H
 #define BLIS_RESULTS_GROUPS_H
 
-#include "results/distribution.h"
+#include "results/percentiles.h"
 #include "results/recorder.h"
 #include "results/summary.h"
 
@@ -20,9 +20,9 @@ typedef struct blis_group {
   blis_state_counts counts;
   int64_t prompt_tokens;
   int64_t output_tokens; /* of completed requests */
-  blis_distribution ttft;
-  blis_distribution itl; /* of the requests' own means */
-  blis_distribution e2e;
+  blis_percentiles ttft;
+  blis_percentiles itl; /* of the requests' own means */
+  blis_percentiles e2e;
 } blis_group;
 
 typedef struct blis_groups {

@@ -130,7 +130,7 @@ static blis_status put_times(blis_summary *summary, const blis_alloc *alloc,
   BLIS_TRY(blis__times_of(&summary->e2e, alloc, &all, BLIS__E2E));
   BLIS_TRY(blis__times_of(&summary->scheduling_delay, alloc, &all,
                           BLIS__SCHEDULING_DELAY));
-  blis_distribution_of_histogram(&summary->itl, itl_us);
+  blis_percentiles_of_histogram(&summary->itl, itl_us);
   return BLIS_OK;
 }
 

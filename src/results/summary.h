@@ -4,12 +4,12 @@
  * Populations are those of BLIS (Go): TTFT and scheduling delay of every
  * request that got that far, also of those that timed out or never finished;
  * E2E and inter-token latencies of completed ones. When nothing was completed
- * all distributions are empty.
+ * all percentiles are 0.
  */
 #ifndef BLIS_RESULTS_SUMMARY_H
 #define BLIS_RESULTS_SUMMARY_H
 
-#include "results/distribution.h"
+#include "results/percentiles.h"
 #include "results/recorder.h"
 
 /* Requests by how they ended; arrived is the sum of all below. */
@@ -42,10 +42,10 @@ typedef struct blis_summary {
   int64_t output_tokens;   /* of completed requests */
   double requests_per_sec; /* completed; 0 when nothing was */
   double tokens_per_sec;   /* output */
-  blis_distribution ttft;
-  blis_distribution itl; /* over tokens */
-  blis_distribution e2e;
-  blis_distribution scheduling_delay;
+  blis_percentiles ttft;
+  blis_percentiles itl; /* over tokens */
+  blis_percentiles e2e;
+  blis_percentiles scheduling_delay;
   double cache_hit_rate;         /* mean over instances, idle ones as 0 */
   double cache_hit_rate_overall; /* blocks found / blocks looked for */
   int64_t preemptions;

@@ -29,8 +29,7 @@ static void add_record(blis_value_set *set, const blis_record *record,
   }
 }
 
-blis_status blis__times_of(blis_distribution *distribution,
-                           const blis_alloc *alloc,
+blis_status blis__times_of(blis_percentiles *result, const blis_alloc *alloc,
                            const blis__selection *selection,
                            blis__time_kind kind) {
   blis_value_set set;
@@ -39,7 +38,7 @@ blis_status blis__times_of(blis_distribution *distribution,
   for (size_t i = 0; i < selection->count; i++) {
     add_record(&set, blis__selected(selection, i), kind);
   }
-  blis_status status = blis_distribution_of_set(distribution, &set, alloc);
+  blis_status status = blis_percentiles_of_set(result, &set, alloc);
   blis_value_set_deinit(&set, alloc);
   return status;
 }

@@ -1,10 +1,10 @@
 /*
- * times.h - distributions of the times in a list of records.
+ * times.h - percentiles of the times in a list of records.
  */
 #ifndef BLIS_RESULTS_TIMES_H
 #define BLIS_RESULTS_TIMES_H
 
-#include "results/distribution.h"
+#include "results/percentiles.h"
 #include "results/record.h"
 
 typedef enum blis__time_kind {
@@ -27,7 +27,7 @@ blis__selected(const blis__selection *selection, size_t i) {
               ->records[selection->which == NULL ? i : selection->which[i]];
 }
 
-BLIS_MUSTUSE blis_status blis__times_of(blis_distribution *distribution,
+BLIS_MUSTUSE blis_status blis__times_of(blis_percentiles *result,
                                         const blis_alloc *alloc,
                                         const blis__selection *selection,
                                         blis__time_kind kind);

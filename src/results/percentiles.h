@@ -1,13 +1,13 @@
 /*
- * distribution.h - mean and percentiles of a set of times.
+ * percentiles.h - mean and percentiles of a set of times.
  *
  * The percentile p of n ascending values has the rank p / 100 * (n - 1); a
  * rank between two values interpolates between them. Values are microseconds;
  * the figures in ms are computed from them in the order of operations of BLIS
  * (Go), to the last bit. An empty set has zeros everywhere.
  */
-#ifndef BLIS_RESULTS_DISTRIBUTION_H
-#define BLIS_RESULTS_DISTRIBUTION_H
+#ifndef BLIS_RESULTS_PERCENTILES_H
+#define BLIS_RESULTS_PERCENTILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,17 +37,17 @@ typedef enum blis_percentile {
 const char *blis_percentile_name(blis_percentile percentile);
 
 /* The same figures in both units; _us ones are not the rounded _ms ones. */
-typedef struct blis_distribution {
+typedef struct blis_percentiles {
   int64_t count;
   double min_us;
   double max_us;
   double mean_us;
-  double percentiles_us[BLIS_PERCENTILE_COUNT];
+  double at_us[BLIS_PERCENTILE_COUNT];
   double min_ms;
   double max_ms;
   double mean_ms;
-  double percentiles_ms[BLIS_PERCENTILE_COUNT];
-} blis_distribution;
+  double at_ms[BLIS_PERCENTILE_COUNT];
+} blis_percentiles;
 
 /*
  * A set of values >= 0, either whole microseconds or doubles; doubles are kept
@@ -71,12 +71,12 @@ void blis_value_set_add(blis_value_set *set, int64_t value_us);
 void blis_value_set_add_double(blis_value_set *set, double value_us);
 
 /* Sorts the set, O(count); needs as much memory again meanwhile. */
-BLIS_MUSTUSE blis_status
-blis_distribution_of_set(blis_distribution *distribution, blis_value_set *set,
-                         const blis_alloc *alloc);
+BLIS_MUSTUSE blis_status blis_percentiles_of_set(blis_percentiles *result,
+                                                 blis_value_set *set,
+                                                 const blis_alloc *alloc);
 
 /* Of all samples of a histogram. */
-void blis_distribution_of_histogram(blis_distribution *distribution,
-                                    blis_histogram *histogram);
+void blis_percentiles_of_histogram(blis_percentiles *result,
+                                   blis_histogram *histogram);
 
 #endif

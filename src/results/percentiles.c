@@ -1,4 +1,4 @@
-#include "results/distribution.h"
+#include "results/percentiles.h"
 
 #include <math.h>
 #include <string.h>
@@ -118,19 +118,19 @@ static neighbours rank_of(int percentile, size_t count) {
   return (neighbours){(size_t)low, (size_t)ceil(rank), rank - low};
 }
 
-static void put_percentile(blis_distribution *d, int percentile, double low,
+static void put_percentile(blis_percentiles *d, int percentile, double low,
                            double high, const neighbours *n) {
   double step = high - low;
   if (n->low == n->high) {
-    d->percentiles_us[percentile] = low;
-    d->percentiles_ms[percentile] = low / 1000;
+    d->at_us[percentile] = low;
+    d->at_ms[percentile] = low / 1000;
     return;
   }
-  d->percentiles_us[percentile] = low + n->fraction * step;
-  d->percentiles_ms[percentile] = low / 1000 + (step * n->fraction) / 1000;
+  d->at_us[percentile] = low + n->fraction * step;
+  d->at_ms[percentile] = low / 1000 + (step * n->fraction) / 1000;
 }
 
-static void put_rest(blis_distribution *d, size_t count, double min, double max,
+static void put_rest(blis_percentiles *d, size_t count, double min, double max,
                      double sum) {
   d->count = (int64_t)count;
   d->min_us = min;
@@ -141,10 +141,10 @@ static void put_rest(blis_distribution *d, size_t count, double min, double max,
   d->mean_ms = d->mean_us / 1000;
 }
 
-blis_status blis_distribution_of_set(blis_distribution *distribution,
-                                     blis_value_set *set,
-                                     const blis_alloc *alloc) {
-  *distribution = (blis_distribution){0};
+blis_status blis_percentiles_of_set(blis_percentiles *result,
+                                    blis_value_set *set,
+                                    const blis_alloc *alloc) {
+  *result = (blis_percentiles){0};
   size_t count = set->count;
   if (count == 0) {
     return BLIS_OK;
@@ -154,30 +154,27 @@ blis_status blis_distribution_of_set(blis_distribution *distribution,
   for (size_t i = 0; i < count; i++) {
     sum += value_at(set, i);
   }
-  put_rest(distribution, count, value_at(set, 0), value_at(set, count - 1),
-           sum);
+  put_rest(result, count, value_at(set, 0), value_at(set, count - 1), sum);
   for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
     neighbours n = rank_of(p, count);
-    put_percentile(distribution, p, value_at(set, n.low), value_at(set, n.high),
-                   &n);
+    put_percentile(result, p, value_at(set, n.low), value_at(set, n.high), &n);
   }
   return BLIS_OK;
 }
 
-void blis_distribution_of_histogram(blis_distribution *distribution,
-                                    blis_histogram *histogram) {
-  *distribution = (blis_distribution){0};
+void blis_percentiles_of_histogram(blis_percentiles *result,
+                                   blis_histogram *histogram) {
+  *result = (blis_percentiles){0};
   size_t count = (size_t)blis_histogram_total(histogram);
   if (count == 0) {
     return;
   }
-  put_rest(distribution, count, (double)blis_histogram_min(histogram),
+  put_rest(result, count, (double)blis_histogram_min(histogram),
            (double)blis_histogram_max(histogram),
            (double)blis_histogram_sum(histogram));
   for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
     neighbours n = rank_of(p, count);
-    put_percentile(distribution, p,
-                   (double)blis_histogram_at_rank(histogram, n.low),
+    put_percentile(result, p, (double)blis_histogram_at_rank(histogram, n.low),
                    (double)blis_histogram_at_rank(histogram, n.high), &n);
   }
 }
