@@ -1,5 +1,6 @@
 #include "lua/bind.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ERROR_TYPE "blis.error"
@@ -79,10 +80,14 @@ void push_error_object(lua_State *L, const char *code) {
   lua_setfield(L, -2, "code");
 }
 
-int bind_raise(lua_State *L, const blis_error *error) {
+void push_core_error(lua_State *L, const blis_error *error) {
   push_error_object(L, status_code(error->status));
   lua_pushstring(L, error->message);
   lua_setfield(L, -2, "message");
+}
+
+int bind_raise(lua_State *L, const blis_error *error) {
+  push_core_error(L, error);
   return lua_error(L);
 }
 
@@ -97,6 +102,16 @@ void check_status(lua_State *L, blis_status status, const blis_error *error) {
     blis_fail(&known, status, "%s", blis_status_text(status));
   }
   bind_raise(L, &known);
+}
+
+void push_signal(lua_State *L, double value) {
+  lua_Integer integer = 0;
+  if (lua_numbertointeger(floor(value), &integer) &&
+      (double)integer == value) {
+    lua_pushinteger(L, integer);
+  } else {
+    lua_pushnumber(L, value);
+  }
 }
 
 void push_request_id(lua_State *L, int64_t number) {
@@ -182,11 +197,36 @@ int check_field_choice(lua_State *L, int index, const char *name,
   return luaL_error(L, "blis.core: %s: unknown word '%s'", name, word);
 }
 
+void set_field_integer(lua_State *L, const char *name, int64_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+void set_field_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+void set_field_string(lua_State *L, const char *name, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, name);
+}
+
 void *push_buffer(lua_State *L, size_t count, size_t item_size) {
   if (count > SIZE_MAX / 2 / item_size) {
     luaL_error(L, "not enough memory");
   }
   void *buffer = lua_newuserdatauv(L, count * item_size, 0);
   memset(buffer, 0, count * item_size);
+  return buffer;
+}
+
+void *push_guarded(lua_State *L, size_t count, size_t item_size,
+                   lua_CFunction gc) {
+  void *buffer = push_buffer(L, count, item_size);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
   return buffer;
 }

@@ -2,7 +2,7 @@
  * bind.h - what the binding files share: how a core failure becomes a Lua
  * error, how the core enters Lua, and readers of plain configuration tables.
  *
- * Names say who may raise (longjmp): check_*, opt_*, push_* and bind_raise may,
+ * Names say who may raise (longjmp): check_*, opt_*, push_*, set_* and bind_raise may,
  * everything else does not. Nothing that may raise is called while something
  * is held that Lua does not own.
  */
@@ -35,11 +35,17 @@ void bind_open_errors(lua_State *L);
  */
 int bind_raise(lua_State *L, const blis_error *error);
 
+/* Pushes the error object of a core failure. */
+void push_core_error(lua_State *L, const blis_error *error);
+
 /* bind_raise unless status is BLIS_OK. */
 void check_status(lua_State *L, blis_status status, const blis_error *error);
 
 /* Pushes a new error object without message; code is a static word. */
 void push_error_object(lua_State *L, const char *code);
+
+/* A signal: an integer when it is a whole number. */
+void push_signal(lua_State *L, double value);
 
 /* "request_<number>". */
 void push_request_id(lua_State *L, int64_t number);
@@ -63,7 +69,16 @@ const char *opt_field_string(lua_State *L, int index, const char *name);
 int check_field_choice(lua_State *L, int index, const char *name,
                        const char *const *choices);
 
+/* Set a field of the table on top of the stack. May raise. */
+void set_field_integer(lua_State *L, const char *name, int64_t value);
+void set_field_number(lua_State *L, const char *name, double value);
+void set_field_string(lua_State *L, const char *name, const char *value);
+
 /* A buffer that Lua owns and collects; pushed. Zeroed; count may be 0. */
 void *push_buffer(lua_State *L, size_t count, size_t item_size);
+
+/* The same, with a function that lets go of what is in it when it goes. */
+void *push_guarded(lua_State *L, size_t count, size_t item_size,
+                   lua_CFunction gc);
 
 #endif

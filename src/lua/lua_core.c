@@ -3,8 +3,13 @@
 #include "base/nearest.h"
 #include "lua/bind.h"
 #include "lua/embedded.h"
+#include "lua/lua_catalogue.h"
+#include "lua/lua_policy.h"
 #include "lua/lua_rng.h"
+#include "lua/lua_simulation.h"
+#include "lua/lua_trace.h"
 #include "lua/lua_vector.h"
+#include "lua/lua_workload.h"
 #include "routing/signals.h"
 
 /* embedded(name): the text of a file below data/, or nil. */
@@ -47,30 +52,62 @@ static int core_signals(lua_State *L) {
   lua_createtable(L, BLIS_SIGNAL_COUNT, 0);
   for (int i = 0; i < BLIS_SIGNAL_COUNT; i++) {
     lua_createtable(L, 0, 3);
-    lua_pushstring(L, blis_signal_name((blis_signal)i));
-    lua_setfield(L, -2, "name");
-    lua_pushstring(L, blis_signal_unit((blis_signal)i));
-    lua_setfield(L, -2, "unit");
-    lua_pushstring(L, blis_signal_summary((blis_signal)i));
-    lua_setfield(L, -2, "summary");
+    set_field_string(L, "name", blis_signal_name((blis_signal)i));
+    set_field_string(L, "unit", blis_signal_unit((blis_signal)i));
+    set_field_string(L, "summary", blis_signal_summary((blis_signal)i));
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
 }
 
+/* set_tostring(type, fn): how values of one of the types here are printed. */
+static int core_set_tostring(lua_State *L) {
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  if (luaL_getmetatable(L, luaL_checkstring(L, 1)) != LUA_TTABLE) {
+    return luaL_argerror(L, 1, "there is no such type");
+  }
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, "__tostring");
+  return 0;
+}
+
+/* is_workload(value) */
+static int core_is_workload(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushboolean(L, luaL_testudata(L, 1, WORKLOAD_TYPE) != NULL);
+  return 1;
+}
+
 static const luaL_Reg core_functions[] = {
+    {"check_arrival", bind_check_arrival},
+    {"check_distribution", bind_check_distribution},
     {"embedded", core_embedded},
     {"error_object", core_error_object},
+    {"is_workload", core_is_workload},
+    {"models", bind_catalogue_models},
     {"nearest", core_nearest},
+    {"policies", bind_policy_catalogue},
+    {"policy", bind_policy_new},
+    {"policy_definition", bind_policy_definition},
     {"rng", bind_rng_new},
+    {"set_tostring", core_set_tostring},
     {"signals", core_signals},
+    {"simulation", bind_simulation_new},
+    {"trace_formats", bind_trace_formats},
+    {"trace_read", bind_trace_read},
+    {"workload", bind_workload_new},
     {NULL, NULL},
 };
 
 int luaopen_blis_core(lua_State *L) {
   luaL_checkversion(L);
   bind_open_errors(L);
+  bind_open_instances(L);
+  bind_open_policies(L);
+  bind_open_records(L);
   bind_open_rng(L);
+  bind_open_simulations(L);
+  bind_open_workloads(L);
   luaL_newlib(L, core_functions);
   push_vector_library(L);
   lua_setfield(L, -2, "vec");

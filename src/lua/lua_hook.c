@@ -10,10 +10,14 @@ void push_hooks_anchor(lua_State *L, bind_hooks *hooks) {
   lua_pushboolean(L, 0); /* so that storing an error needs no memory */
   lua_rawseti(L, -2, ANCHOR_ERROR);
   lua_pushvalue(L, -1);
+  check_hooks_open(L, hooks);
+}
+
+void check_hooks_open(lua_State *L, bind_hooks *hooks) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, hooks);
 }
 
-void bind_hooks_close(lua_State *L, bind_hooks *hooks) {
+void bind_hooks_shut(lua_State *L, const bind_hooks *hooks) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, hooks) != LUA_TNIL) {
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, hooks);
@@ -166,10 +170,4 @@ blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
   }
   lua_settop(L, base);
   return status;
-}
-
-int raise_stored_error(lua_State *L, const bind_hooks *hooks) {
-  bind_hooks_anchor(L, hooks);
-  lua_rawgeti(L, -1, ANCHOR_ERROR);
-  return lua_error(L);
 }

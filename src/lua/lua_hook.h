@@ -4,7 +4,7 @@
  * Hooks run in protected calls: an error inside one is stored as an error
  * object that names the policy, the request and the simulated time, the core
  * unwinds with BLIS_ERR_POLICY, and whoever drives the simulation raises that
- * very object. Nothing in here raises but raise_stored_error.
+ * very object.
  */
 #ifndef BLIS_LUA_LUA_HOOK_H
 #define BLIS_LUA_LUA_HOOK_H
@@ -15,7 +15,12 @@
 
 #include "base/error.h"
 
-/* Places in the anchor, the table that keeps a run's Lua values alive. */
+/*
+ * Places in the anchor, the table that keeps a run's Lua values alive. The
+ * simulation holds it; the registry knows it only while the simulation is
+ * being made or driven, so that a hook which refers to its own simulation is
+ * no reason for either to live on.
+ */
 enum {
   ANCHOR_ERROR = 1, /* the stored error object, or false */
   ANCHOR_REQUEST,
@@ -25,6 +30,8 @@ enum {
   ANCHOR_VECTORS, /* the columns, by signal + 1 */
   ANCHOR_SCORES,
   ANCHOR_BUFFER,
+  ANCHOR_SELF,      /* the simulation */
+  ANCHOR_CALLBACKS, /* of sim:at, by address */
   ANCHOR_FUNCTIONS /* and everything after it: functions of the hooks */
 };
 
@@ -43,13 +50,20 @@ typedef struct bind_hook_place {
   int64_t now_us;
 } bind_hook_place;
 
-/* Creates the anchor of hooks; hooks must not move from then on. May raise. */
+/*
+ * Creates and pushes the anchor of hooks, for its owner to keep, and opens it.
+ * hooks must not move from then on.
+ */
 void push_hooks_anchor(lua_State *L, bind_hooks *hooks);
 
-/* Lets go of the anchor. Never raises. */
-void bind_hooks_close(lua_State *L, bind_hooks *hooks);
+/*
+ * Makes the anchor on top of the stack (popped) known until it is shut. May
+ * raise; shutting never does.
+ */
+void check_hooks_open(lua_State *L, bind_hooks *hooks);
+void bind_hooks_shut(lua_State *L, const bind_hooks *hooks);
 
-/* Pushes the anchor. */
+/* Pushes the anchor, which must be open. */
 void bind_hooks_anchor(lua_State *L, const bind_hooks *hooks);
 
 /* Keeps the value on top of the stack (popped) and returns its place. */
@@ -69,7 +83,5 @@ int push_hook_field(lua_State *L, int index, const char *name,
 blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
                        lua_CFunction body, void *argument, blis_error *error);
 
-/* Raises the error object of the hook that failed. */
-int raise_stored_error(lua_State *L, const bind_hooks *hooks);
 
 #endif

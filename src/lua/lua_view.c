@@ -31,8 +31,8 @@ blis_status bind_decide(const bind_decider *decider,
   return status;
 }
 
-static const double *check_column(lua_State *L, const bind_view *view,
-                                  blis_signal signal) {
+const double *check_view_column(lua_State *L, const bind_view *view,
+                                blis_signal signal) {
   const blis_routing_view *shown = view->view;
   const double *column = shown->columns[signal];
   if (column == NULL && shown->column != NULL) {
@@ -44,20 +44,10 @@ static const double *check_column(lua_State *L, const bind_view *view,
   return column;
 }
 
-static void push_signal(lua_State *L, double value) {
-  lua_Integer integer = 0;
-  if (lua_numbertointeger(floor(value), &integer) &&
-      (double)integer == value) {
-    lua_pushinteger(L, integer);
-  } else {
-    lua_pushnumber(L, value);
-  }
-}
-
 /* Brings one field of the candidates' tables up to date. */
 static void refresh_field(lua_State *L, bind_view *view, int tables,
                           blis_signal signal) {
-  const double *column = check_column(L, view, signal);
+  const double *column = check_view_column(L, view, signal);
   const char *name = blis_signal_name(signal);
   for (size_t i = 0; i < view->view->count; i++) {
     uint32_t instance = view->view->instances[i];
@@ -129,7 +119,7 @@ static int instance_index(lua_State *L) {
 static void check_and_point(lua_State *L, bind_view *view,
                             blis_signal signal) {
   bind_vector *vector = view->columns[signal];
-  vector->items = check_column(L, view, signal);
+  vector->items = check_view_column(L, view, signal);
   vector->count = view->view->count;
   vector->decision = view->pool->decision;
 }

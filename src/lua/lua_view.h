@@ -68,4 +68,11 @@ void push_view_instances(lua_State *L, bind_view *view, int anchor);
 void push_view_candidates(lua_State *L, bind_view *view, int anchor);
 void push_view_columns(lua_State *L, bind_view *view, int anchor);
 
+/* In a decision: the column of a signal over the candidates. Raises. */
+const double *check_view_column(lua_State *L, const bind_view *view,
+                                blis_signal signal);
+
+/* Pushes the table that admission policies know as `cluster`. */
+void push_cluster_table(lua_State *L, bind_view *view);
+
 #endif

@@ -63,6 +63,17 @@ types.choice = {
   end,
 }
 
+types.table = {
+  expected = function() return "a table of options" end,
+  check = function(value) return type(value) == "table" and value or nil end,
+}
+
+-- Read by the module that owns it, which knows more forms than one.
+types.any = {
+  expected = function(option) return option.doc end,
+  check = function(value) return value end,
+}
+
 types.numbers = {
   expected = function() return "a list of numbers of at least 0" end,
   check = function(value)

@@ -1,0 +1,47 @@
+--- Several policies under the same traffic.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local experiment = require "blis.experiment"
+local policy = require "blis.policy"
+local report = require "blis.report"
+local workload = require "blis.workload"
+
+local comparison = {}
+
+---@class blis.Comparison list of results in the order of the policies; printed as a table
+
+local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison }
+
+--- The policies as a list; one policy written as { "weighted", scorers = ... } is a list of one.
+local function check_policies(given)
+  if type(given) ~= "table" or #given == 0 then
+    errors.invalid("routing: expected a list of policies to compare, got %s", errors.show(given))
+  end
+  for i, one in ipairs(given) do policy.read_router(one, ("routing[%d]"):format(i)) end
+end
+
+--- Runs the same experiment under every policy of the list in routing, all with the same requests.
+--- The result is a list of results, and prints as a table with a row per policy.
+---@param spec blis.Experiment routing is a list of policies
+---@return blis.Comparison
+function comparison.compare(spec)
+  if type(spec) ~= "table" then
+    errors.invalid("blis.compare: %s is not allowed, expected a table of options", errors.show(spec))
+  end
+  check_policies(spec.routing)
+  local shared = {}
+  for key, value in pairs(spec) do shared[key] = value end
+  if not core.is_workload(spec.workload) then
+    local given = workload.read(spec.workload, "workload",
+      { seed = spec.seed or 42, horizon_us = spec.horizon_us })
+    shared.workload = errors.located(core.workload, given)
+  end
+  local results = {}
+  for i, one in ipairs(spec.routing) do
+    shared.routing = one
+    results[i] = experiment.run(shared)
+  end
+  return setmetatable(results, comparison_meta)
+end
+
+return comparison

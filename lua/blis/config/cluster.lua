@@ -1,0 +1,149 @@
+--- The options of a cluster: the instances, what they run on, and how fresh the router's signals are.
+---@type blis.Section
+return {
+  name = "cluster",
+  summary = "The simulated cluster: model, hardware, serving engines and the network between them.",
+  options = {
+    {
+      name = "model", type = "string", default = "qwen/qwen3-14b", flag = "--model",
+      doc = "Model id of the catalogue, with or without its owner.",
+    },
+    {
+      name = "hardware", type = "string", flag = "--hardware",
+      doc = "GPU of every instance; left out, the usual one of the model.",
+    },
+    {
+      name = "tp", type = "integer", min = 1, max = 65536, unit = "GPUs", flag = "--tp",
+      doc = "Tensor parallel degree; left out, the usual one of the model.",
+    },
+    {
+      name = "dp", type = "integer", min = 1, max = 65536, default = 1, unit = "replicas", flag = "--dp",
+      doc = "Data parallel degree inside an instance; above 1 for mixture-of-experts models only.",
+    },
+    {
+      name = "expert_parallel", type = "boolean", default = false, flag = "--enable-expert-parallel",
+      doc = "Spread experts over the GPUs of an instance (mixture-of-experts models only).",
+    },
+    {
+      name = "moe_comm_backend", type = "choice", flag = "--moe-comm-backend",
+      choices = { "naive", "allgather_reducescatter", "pplx", "deepep_high_throughput",
+        "deepep_low_latency", "mori", "flashinfer_all2allv" },
+      doc = "How tokens reach the experts on other GPUs; left out, allgather_reducescatter.",
+    },
+    {
+      name = "instances", type = "integer", min = 1, max = 1000000, default = 1,
+      flag = "--num-instances",
+      doc = "Number of serving engines behind the router.",
+    },
+    {
+      name = "latency_model", type = "choice", flag = "--latency-model",
+      choices = { "trained-physics", "roofline", "blackbox", "piecewise" },
+      default = "trained-physics",
+      doc = "How long an engine step takes. blackbox needs alpha_coeffs and beta_coeffs or measured "
+        .. "ones for the model, GPU and TP degree.",
+    },
+    {
+      name = "alpha_coeffs", type = "numbers", unit = "us", flag = "--alpha-coeffs",
+      doc = "Coefficients of queueing and output processing, together with beta_coeffs.",
+    },
+    {
+      name = "beta_coeffs", type = "numbers", unit = "us", flag = "--beta-coeffs",
+      doc = "Coefficients of the step time, together with alpha_coeffs.",
+    },
+    {
+      name = "engine_version", type = "string",
+      doc = "Version of the serving engine that blackbox coefficients were measured with; left out, "
+        .. "the latest.",
+    },
+    {
+      name = "kv_blocks", type = "integer", min = 1, max = 1000000000, unit = "blocks",
+      flag = "--total-kv-blocks", aliases = { "total_kv_blocks" },
+      doc = "KV cache of an instance; left out, what fits beside the model on its GPUs.",
+    },
+    {
+      name = "block_size", type = "integer", min = 1, max = 1048576, default = 16, unit = "tokens",
+      flag = "--block-size-in-tokens",
+      doc = "Tokens of a KV block.",
+    },
+    {
+      name = "gpu_memory_utilization", type = "number", above = 0, max = 1, default = 0.9,
+      flag = "--gpu-memory-utilization",
+      doc = "Share of the GPU memory that the engine may use.",
+    },
+    {
+      name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
+      flag = "--max-model-len",
+      doc = "Longest sequence, 0 = unlimited; left out, what the model allows. Never more than the KV "
+        .. "cache holds.",
+    },
+    {
+      name = "max_num_seqs", type = "integer", min = 1, max = 1000000, default = 256,
+      unit = "requests", flag = "--max-num-seqs",
+      doc = "Most requests in a batch.",
+    },
+    {
+      name = "max_num_batched_tokens", type = "integer", min = 1, max = 1000000000, default = 2048,
+      unit = "tokens", flag = "--max-num-batched-tokens",
+      doc = "Token budget of an engine step; longer prefills are chunked.",
+    },
+    {
+      name = "long_prefill_token_threshold", type = "integer", min = 0, max = 1000000000, default = 0,
+      unit = "tokens", flag = "--long-prefill-token-threshold",
+      doc = "Most tokens of one prefill in a step, 0 = no limit but the budget.",
+    },
+    {
+      name = "scheduler", type = "choice", default = "fcfs", flag = "--scheduler",
+      choices = { "fcfs", "priority-fcfs", "sjf", "reverse-priority" },
+      doc = "Order of an instance's wait queue.",
+    },
+    {
+      name = "preemption_policy", type = "choice", default = "fcfs", choices = { "fcfs", "priority" },
+      flag = "--preemption-policy",
+      doc = "Which running request gives way when KV blocks run out: the last of the batch, or the "
+        .. "least urgent.",
+    },
+    {
+      name = "engine", type = "choice", default = "fast", choices = { "fast", "stepwise" },
+      doc = "fast skips ahead exactly; stepwise computes every step of every request.",
+    },
+    {
+      name = "kv_cpu_blocks", type = "integer", min = 0, max = 1000000000, default = 0,
+      unit = "blocks", flag = "--kv-cpu-blocks",
+      doc = "Blocks of CPU memory behind the KV cache of an instance, 0 = none.",
+    },
+    {
+      name = "kv_transfer_bandwidth", type = "number", above = 0, max = 1e12, default = 100,
+      unit = "tokens/us", flag = "--kv-transfer-bandwidth",
+      doc = "Speed of reloads from CPU memory.",
+    },
+    {
+      name = "kv_transfer_base_latency_us", type = "time_us", min = 0, default = 0, unit = "us",
+      flag = "--kv-transfer-base-latency",
+      doc = "Fixed time of a reload from CPU memory.",
+    },
+    {
+      name = "snapshot_refresh_us", type = "time_us", min = 0, default = 0, unit = "us",
+      profiles = { ["go-blis"] = 50000 }, flag = "--snapshot-refresh-interval",
+      doc = "How often the router sees new figures of the instances, 0 = always the current ones.",
+    },
+    {
+      name = "cache_signal_delay_us", type = "time_us", min = 0, default = 0, unit = "us",
+      profiles = { ["go-blis"] = 50000 }, flag = "--cache-signal-delay",
+      doc = "How old the router's view of the KV caches is, 0 = current.",
+    },
+    {
+      name = "admission_latency_us", type = "time_us", min = 0, default = 0, unit = "us",
+      flag = "--admission-latency",
+      doc = "From a request's arrival to its admission.",
+    },
+    {
+      name = "routing_latency_us", type = "time_us", min = 0, default = 0, unit = "us",
+      flag = "--routing-latency",
+      doc = "From admission to routing.",
+    },
+    {
+      name = "max_requests_in_memory", type = "integer", min = 0, default = 0, unit = "requests",
+      doc = "Most requests that may wait or run at once before the run is given up, 0 = unlimited.",
+    },
+  },
+}

@@ -1,0 +1,45 @@
+--- The options of an experiment: what blis.run, blis.simulation and blis.compare take.
+---@type blis.Section
+return {
+  name = "experiment",
+  summary = "A cluster, the traffic it gets, and the policies in between.",
+  options = {
+    { name = "cluster", type = "table", doc = "Options of the cluster." },
+    {
+      name = "workload", type = "any",
+      doc = "Options of generated traffic, or what blis.workload or blis.trace.read returned.",
+    },
+    {
+      name = "routing", type = "any", default = "round-robin",
+      profiles = { ["go-blis"] = "round-robin" }, flag = "--routing-policy",
+      doc = "A policy by name, { name, parameter = value, ... }, or a function(request, instances) that "
+        .. "returns the index of a candidate.",
+    },
+    {
+      name = "admission", type = "any", flag = "--admission-policy",
+      doc = "A function(request, cluster) that returns blis.admit() or blis.reject(reason).",
+    },
+    {
+      name = "scheduler", type = "any",
+      doc = "Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes "
+        .. "before b.",
+    },
+    {
+      name = "seed", type = "integer", default = 42, flag = "--seed",
+      doc = "Seed of every random stream.",
+    },
+    {
+      name = "horizon_us", type = "time_us", min = 1, unit = "us", flag = "--horizon",
+      doc = "When the simulation ends; left out, with the last request.",
+    },
+    {
+      name = "profile", type = "choice", choices = { "design", "go-blis" }, default = "design",
+      flag = "--profile",
+      doc = "Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go.",
+    },
+    {
+      name = "oracle", type = "boolean", default = false,
+      doc = "Policies may read request.output_tokens, the future.",
+    },
+  },
+}

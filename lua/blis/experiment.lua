@@ -1,0 +1,80 @@
+--- From what a user writes to what the core runs: reads an experiment, checks it, fills in defaults.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local policy = require "blis.policy"
+local result = require "blis.result"
+local schema = require "blis.config.schema"
+local workload = require "blis.workload"
+local cluster_section = require "blis.config.cluster"
+local experiment_section = require "blis.config.experiment"
+
+local experiment = {}
+
+local never_us = math.maxinteger
+
+local scheduler_option
+for _, option in ipairs(cluster_section.options) do
+  if option.name == "scheduler" then scheduler_option = option end
+end
+
+--- The order of wait queues: a name for the engine, or a function that is called for every comparison.
+local function apply_scheduler(given, cluster)
+  if given == nil then return nil end
+  if type(given) == "function" then return given end
+  if type(given) ~= "string" then
+    schema.raise_value("scheduler", given, "a name or a function(a, b)")
+  end
+  cluster.scheduler = schema.check_value(scheduler_option, given, "scheduler")
+end
+
+local function check_admission(given)
+  if given ~= nil and type(given) ~= "function" then
+    schema.raise_value("admission", given, "a function(request, cluster)")
+  end
+  return given
+end
+
+--- The flat configuration that the core takes.
+---@param spec table
+---@return table
+function experiment.read(spec)
+  local profile = type(spec) == "table" and spec.profile or "design"
+  local values = schema.read(experiment_section, spec, "", profile)
+  local cluster = schema.read(cluster_section, values.cluster, "cluster", values.profile)
+  local is_go_blis = values.profile == "go-blis"
+  cluster.horizon_us = values.horizon_us or never_us
+  cluster.reproduce_go_blis_defects = is_go_blis
+  return {
+    cluster = cluster,
+    workload = workload.read(values.workload, "workload",
+      { seed = values.seed, horizon_us = values.horizon_us }),
+    routing = policy.read_router(values.routing, "routing"),
+    admission = check_admission(values.admission),
+    goes_before = apply_scheduler(values.scheduler, cluster),
+    seed = values.seed,
+    go_blis = is_go_blis,
+    oracle = values.oracle,
+  }
+end
+
+--- Builds a simulation, to be driven by hand: `sim:at(t_us, fn)`, `sim:step()`, `sim:run_until(t_us)`,
+--- `sim:run()`; see its fields in blis.Simulation.
+---@param spec blis.Experiment
+---@return blis.Simulation
+function experiment.simulation(spec)
+  local config = experiment.read(spec)
+  function config.finish(summary)
+    return result.new(summary, config)
+  end
+  return errors.located(core.simulation, config)
+end
+
+--- Runs an experiment to its end.
+---@param spec blis.Experiment
+---@return blis.Result
+function experiment.run(spec)
+  local sim <close> = experiment.simulation(spec)
+  return sim:run()
+end
+
+return experiment

@@ -1,0 +1,64 @@
+--- Numbers and tables as people read them.
+local format = {}
+
+--- 12345 as "12,345".
+---@param n integer
+---@return string
+function format.count(n)
+  local text = ("%d"):format(n)
+  local sign, digits = text:match("^(%-?)(%d+)$")
+  local grouped = digits:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")
+  return sign .. grouped
+end
+
+--- A number with a fixed count of decimals and groups of three digits; "-" for none.
+---@param x number?
+---@param decimals? integer 1 by default
+---@return string
+function format.number(x, decimals)
+  if x == nil or x ~= x then return "-" end
+  if math.abs(x) == math.huge then return x > 0 and "inf" or "-inf" end
+  local text = ("%%.%df"):format(decimals or 1):format(x)
+  local whole, rest = text:match("^(%-?%d+)(.*)$")
+  local integer = math.tointeger(tonumber(whole))
+  if not integer then return text end
+  local grouped = format.count(math.abs(integer))
+  return (text:sub(1, 1) == "-" and "-" or "") .. grouped .. rest
+end
+
+--- 0.1234 as "12.3 %".
+---@param share number?
+---@return string
+function format.percent(share)
+  if share == nil or share ~= share then return "-" end
+  return ("%.1f %%"):format(share * 100)
+end
+
+local function width_of(text)
+  return utf8.len(text) or #text
+end
+
+--- Rows of texts in columns: the first to the left, the others to the right.
+---@param header string[]
+---@param rows string[][]
+---@param indent? string
+---@return string lines joined by newlines
+function format.table(header, rows, indent)
+  local all = table.move(rows, 1, #rows, 2, { header })
+  local widths = {}
+  for _, row in ipairs(all) do
+    for i, text in ipairs(row) do widths[i] = math.max(widths[i] or 0, width_of(text)) end
+  end
+  local lines = {}
+  for _, row in ipairs(all) do
+    local cells = {}
+    for i, text in ipairs(row) do
+      local padding = (" "):rep(widths[i] - width_of(text))
+      cells[i] = i == 1 and text .. padding or padding .. text
+    end
+    lines[#lines + 1] = (indent or "") .. table.concat(cells, "  "):gsub("%s+$", "")
+  end
+  return table.concat(lines, "\n")
+end
+
+return format

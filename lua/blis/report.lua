@@ -1,0 +1,124 @@
+--- Summaries and comparisons as text.
+local format = require "blis.format"
+
+local report = {}
+
+local count, number, percent = format.count, format.number, format.percent
+
+local function latency_row(name, d)
+  return { name, number(d.mean), number(d.p50), number(d.p90), number(d.p99), number(d.max) }
+end
+
+local function plural(n, word)
+  return ("%s %s%s"):format(count(n), word, n == 1 and "" or "s")
+end
+
+local function setup_lines(r)
+  local s = r.setup
+  local hardware = s.hardware == "" and "" or (" on %s, tp %d"):format(s.hardware, s.tp)
+  local origin = s.kv_blocks_computed and "computed" or "given"
+  local lines = {
+    ("%s of %s%s"):format(plural(s.instances, "instance"), s.model, hardware),
+    ("latency model %s; KV cache %s blocks of %s tokens each (%s)"):format(s.latency_model,
+      count(s.kv_blocks), count(s.block_size), origin),
+    ("routing %s; seed %d"):format(r.routing, s.seed),
+  }
+  for note in s.notes:gmatch("[^\n]+") do lines[#lines + 1] = "note: " .. note end
+  return lines
+end
+
+local endings = {
+  { "completed", "completed" }, { "rejected", "rejected" }, { "timed_out", "timed out" },
+  { "unservable", "unservable" }, { "still_running", "still running" },
+  { "still_queued", "still queued" }, { "still_arriving", "still arriving" },
+}
+
+--- "4,000 arrived = 3,990 completed + 10 timed out"
+function report.conservation(counts)
+  local parts = {}
+  for _, ending in ipairs(endings) do
+    local n = counts[ending[1]]
+    if n > 0 or ending[1] == "completed" then parts[#parts + 1] = count(n) .. " " .. ending[2] end
+  end
+  return ("%s arrived = %s"):format(count(counts.arrived), table.concat(parts, " + "))
+end
+
+local function load_lines(r)
+  local lines = {
+    ("requests    %s"):format(report.conservation(r)),
+    ("throughput  %s requests/s, %s tokens/s over %s s"):format(number(r.requests_per_sec, 2),
+      number(r.tokens_per_sec), number(r.duration_us / 1e6, 2)),
+    ("KV cache    %s of the prompt blocks found, %s"):format(percent(r.cache_hit_rate_overall),
+      plural(r.preemptions, "preemption")),
+  }
+  if r.length_capped > 0 then
+    lines[#lines + 1] = ("            %s stopped at the longest sequence of the model"):format(
+      plural(r.length_capped, "request"))
+  end
+  if #r.instances > 1 then
+    lines[#lines + 1] = ("instances   %s requests (balance %s)"):format(
+      report.instance_counts(r.requests_per_instance), number(r.balance, 3))
+  end
+  return lines
+end
+
+--- Requests per instance, shortened when there are many.
+function report.instance_counts(counts)
+  if #counts <= 16 then return tostring(counts) end
+  local least, most = math.maxinteger, 0
+  for _, n in ipairs(counts) do least, most = math.min(least, n), math.max(most, n) end
+  return ("%s to %s"):format(count(least), count(most))
+end
+
+local function group_table(groups)
+  local rows = {}
+  for i, group in ipairs(groups) do
+    rows[i] = { group.name == "" and "(none)" or group.name, count(group.arrived),
+      count(group.completed), count(group.rejected), number(group.ttft_ms.mean),
+      number(group.ttft_ms.p99), number(group.itl_ms.mean), number(group.e2e_ms.mean),
+      number(group.e2e_ms.p99) }
+  end
+  return format.table({ "SLO class", "arrived", "completed", "rejected", "TTFT mean", "p99", "ITL mean",
+    "E2E mean", "p99 (ms)" }, rows, "  ")
+end
+
+--- What print(result) shows.
+---@param r blis.Result
+---@return string
+function report.summary(r)
+  local latencies = format.table({ "latency (ms)", "mean", "p50", "p90", "p99", "max" }, {
+    latency_row("TTFT", r.ttft_ms), latency_row("ITL", r.itl_ms), latency_row("E2E", r.e2e_ms),
+    latency_row("scheduling delay", r.scheduling_delay_ms),
+  }, "  ")
+  local lines = setup_lines(r)
+  lines[#lines + 1] = ""
+  for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = latencies
+  if #r.by_slo_class > 1 then
+    lines[#lines + 1] = ""
+    lines[#lines + 1] = group_table(r.by_slo_class)
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "result hash " .. r.hash
+  return table.concat(lines, "\n")
+end
+
+local function comparison_row(r)
+  return { r.routing, number(r.ttft_ms.mean), number(r.ttft_ms.p99), number(r.itl_ms.mean, 2),
+    number(r.e2e_ms.mean), number(r.e2e_ms.p99), number(r.tokens_per_sec), percent(r.cache_hit_rate),
+    number(r.balance, 3), count(r.completed) }
+end
+
+--- What print(comparison) shows: one row per policy.
+---@param results blis.Result[]
+---@return string
+function report.comparison(results)
+  local rows = {}
+  for i, r in ipairs(results) do rows[i] = comparison_row(r) end
+  local header = { "routing", "TTFT mean", "p99", "ITL mean", "E2E mean", "p99 (ms)", "tokens/s",
+    "cache hits", "balance", "completed" }
+  return format.table(header, rows)
+end
+
+return report

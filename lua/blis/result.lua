@@ -1,0 +1,89 @@
+--- Results: the figures of one run, and how they are printed.
+local format = require "blis.format"
+local report = require "blis.report"
+
+local result = {}
+
+---@class blis.Percentiles in milliseconds
+---@field count integer
+---@field mean number
+---@field min number
+---@field max number
+---@field p50 number
+---@field p75 number
+---@field p90 number
+---@field p95 number
+---@field p99 number
+
+---@class blis.Counts requests by how they ended; arrived is the sum of all below but length_capped
+---@field arrived integer
+---@field completed integer
+---@field length_capped integer part of completed: stopped at the longest sequence of the model
+---@field rejected integer
+---@field timed_out integer
+---@field unservable integer
+---@field still_running integer
+---@field still_queued integer
+---@field still_arriving integer
+
+---@class blis.Group : blis.Counts one SLO class, tenant or model
+---@field name string
+---@field ttft_ms blis.Percentiles
+---@field itl_ms blis.Percentiles
+---@field e2e_ms blis.Percentiles
+---@field prompt_tokens integer
+---@field output_tokens integer
+
+---@class blis.Result : blis.Counts
+---@field routing string what the policy is called
+---@field hash string 16 hexadecimal digits over all request records; equal runs have equal hashes
+---@field duration_us integer
+---@field ttft_ms blis.Percentiles time to first token
+---@field itl_ms blis.Percentiles inter-token latency
+---@field e2e_ms blis.Percentiles arrival to last token
+---@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch
+---@field requests_per_sec number completed
+---@field tokens_per_sec number output tokens
+---@field prompt_tokens integer
+---@field output_tokens integer
+---@field cache_hit_rate number 0 to 1, mean over the instances
+---@field cache_hit_rate_overall number blocks found / blocks looked for
+---@field preemptions integer
+---@field balance number Jain's index of requests per instance, 1 = even
+---@field requests_per_instance integer[]
+---@field instances table[] figures of every instance
+---@field by_slo_class table<string|integer, blis.Group>
+---@field by_tenant table<string|integer, blis.Group>
+---@field by_model table<string|integer, blis.Group>
+---@field requests userdata a list of all requests and what became of them
+---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out
+
+local list_meta = {
+  __tostring = function(list)
+    local parts = {}
+    for i, count in ipairs(list) do parts[i] = format.count(count) end
+    return table.concat(parts, " ")
+  end,
+}
+
+local result_meta = { __name = "blis.result", __tostring = report.summary }
+
+function result_meta.__index(_, key)
+  if type(key) == "string" then
+    error(("a result has no field '%s'"):format(key), 2)
+  end
+end
+
+--- Makes a result of the summary that the core returns.
+---@param summary table
+---@param config table
+---@return blis.Result
+function result.new(summary, config)
+  local counts = {}
+  for i, instance in ipairs(summary.instances) do counts[i] = instance.requests end
+  summary.requests_per_instance = setmetatable(counts, list_meta)
+  summary.routing = config.routing.label
+  return setmetatable(summary, result_meta)
+end
+
+return result

@@ -1,0 +1,36 @@
+/*
+ * lua_engine.h - the serving engines of a cluster, from its options: latency
+ * model, KV capacity and the configuration of every instance.
+ */
+#ifndef BLIS_LUA_LUA_ENGINE_H
+#define BLIS_LUA_LUA_ENGINE_H
+
+#include <lua.h>
+
+#include "instance/instance.h"
+#include "latency/create.h"
+#include "latency/kv_capacity.h"
+
+enum { ENGINE_NAME_SIZE = 128, ENGINE_NOTES_SIZE = 1024 };
+
+/* Zero it first. */
+typedef struct bind_engine {
+  blis_latency_model latency;
+  blis_instance_config config; /* of every instance; borrows latency */
+  char model[ENGINE_NAME_SIZE];
+  char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
+  int64_t tp;
+  bool is_capacity_computed; /* config.kv_blocks was worked out */
+  char notes[ENGINE_NOTES_SIZE]; /* sentences, a line each */
+} bind_engine;
+
+/*
+ * Fills *engine from the table of cluster options at index. May raise, and
+ * leaves *engine so that bind_engine_close can be called in any case.
+ */
+void check_engine(lua_State *L, int index, bind_engine *engine);
+
+/* Idempotent. Never raises. */
+void bind_engine_close(bind_engine *engine);
+
+#endif

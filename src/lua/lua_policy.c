@@ -1,0 +1,126 @@
+#include "lua/lua_policy.h"
+
+#include <string.h>
+
+#include "lua/bind.h"
+#include "routing/registry.h"
+
+#define POLICY_TYPE "blis.policy"
+
+int bind_policy_new(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  check_field_string(L, 1, "kind");
+  check_field_string(L, 1, "name");
+  lua_newuserdatauv(L, 1, 1);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
+  luaL_setmetatable(L, POLICY_TYPE);
+  return 1;
+}
+
+int bind_policy_definition(lua_State *L) {
+  luaL_checkany(L, 1);
+  if (luaL_testudata(L, 1, POLICY_TYPE) == NULL) {
+    lua_pushnil(L);
+  } else {
+    lua_getiuservalue(L, 1, 1);
+  }
+  return 1;
+}
+
+/* policy.kind and policy.name; nothing else is to be seen from outside. */
+static int policy_index(lua_State *L) {
+  luaL_checkudata(L, 1, POLICY_TYPE);
+  const char *key = luaL_checkstring(L, 2);
+  if (strcmp(key, "kind") != 0 && strcmp(key, "name") != 0) {
+    return luaL_error(L, "a policy has no field '%s'; it has kind and name",
+                      key);
+  }
+  lua_getiuservalue(L, 1, 1);
+  lua_getfield(L, -1, key);
+  return 1;
+}
+
+static int policy_tostring(lua_State *L) {
+  luaL_checkudata(L, 1, POLICY_TYPE);
+  lua_getiuservalue(L, 1, 1);
+  lua_pushfstring(L, "%s '%s'", check_field_string(L, -1, "kind"),
+                  check_field_string(L, -1, "name"));
+  return 1;
+}
+
+static const luaL_Reg policy_meta[] = {{"__index", policy_index},
+                                       {"__tostring", policy_tostring},
+                                       {NULL, NULL}};
+
+void bind_open_policies(lua_State *L) {
+  push_new_type(L, POLICY_TYPE, policy_meta, NULL);
+  lua_pop(L, 1);
+}
+
+/* Pushes the words of "a|b|c" as an array. */
+static void push_words(lua_State *L, const char *words) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; *words != '\0'; i++) {
+    size_t length = strcspn(words, "|");
+    lua_pushlstring(L, words, length);
+    lua_rawseti(L, -2, i);
+    words += length + (words[length] == '|');
+  }
+}
+
+/* Pushes a parameter the way lua/blis/config describes options. */
+static void push_param(lua_State *L, const blis_param_spec *param) {
+  static const char *const types[] = {"integer", "number", "boolean",
+                                      "choice"};
+  lua_createtable(L, 0, 8);
+  set_field_string(L, "name", param->name);
+  set_field_string(L, "type", types[param->kind]);
+  set_field_string(L, "unit", param->unit);
+  set_field_string(L, "doc", param->summary);
+  if (param->kind == BLIS_PARAM_CHOICE) {
+    push_words(L, param->choices);
+    lua_setfield(L, -2, "choices");
+  } else if (param->kind != BLIS_PARAM_BOOLEAN) {
+    set_field_number(L, "min", param->minimum);
+    set_field_number(L, "max", param->maximum);
+  }
+}
+
+static void push_entry(lua_State *L, const char *name, const char *aliases,
+                       const char *summary, const char *source,
+                       const blis_param_spec *params, size_t param_count) {
+  lua_createtable(L, 0, 5);
+  set_field_string(L, "name", name);
+  push_words(L, aliases);
+  lua_setfield(L, -2, "aliases");
+  set_field_string(L, "summary", summary);
+  set_field_string(L, "source", source);
+  lua_createtable(L, (int)param_count, 0);
+  for (size_t i = 0; i < param_count; i++) {
+    push_param(L, &params[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "options");
+}
+
+int bind_policy_catalogue(lua_State *L) {
+  lua_createtable(L, 0, 2);
+  lua_newtable(L);
+  for (size_t i = 0; i < blis_scorer_entry_count(); i++) {
+    const blis_scorer_entry *entry = blis_scorer_entry_at(i);
+    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
+               entry->params, entry->param_count);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "scorers");
+  lua_newtable(L);
+  for (size_t i = 0; i < blis_router_entry_count(); i++) {
+    const blis_router_entry *entry = blis_router_entry_at(i);
+    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
+               entry->params, entry->param_count);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "routers");
+  return 1;
+}

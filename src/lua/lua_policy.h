@@ -1,0 +1,23 @@
+/*
+ * lua_policy.h - policies as values: what blis.scorer and its like return.
+ *
+ * A policy is a userdata that keeps its definition, a table the Lua half has
+ * checked; every simulation makes an implementation of its own from it.
+ */
+#ifndef BLIS_LUA_LUA_POLICY_H
+#define BLIS_LUA_LUA_POLICY_H
+
+#include <lua.h>
+
+void bind_open_policies(lua_State *L);
+
+/* policy(definition): definition has kind and name. */
+int bind_policy_new(lua_State *L);
+
+/* policy_definition(value): its table, or nil when value is no policy. */
+int bind_policy_definition(lua_State *L);
+
+/* policies(): {scorers = {...}, routers = {...}}, the built-in ones. */
+int bind_policy_catalogue(lua_State *L);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * lua_records.h - the finished requests of a run, and where they came from.
+ *
+ * A userdata of its own, so that results outlive their simulation. As a Lua
+ * value it is a read-only list of tables in order of arrival, made when they
+ * are read.
+ */
+#ifndef BLIS_LUA_LUA_RECORDS_H
+#define BLIS_LUA_LUA_RECORDS_H
+
+#include <lua.h>
+
+#include "lua/lua_workload.h"
+#include "results/recorder.h"
+
+/* Zeroed when new; freed by Lua alone. */
+typedef struct bind_records {
+  bind_source source;
+  blis_recorder *recorder;
+} bind_records;
+
+void bind_open_records(lua_State *L);
+
+bind_records *push_records(lua_State *L);
+
+#endif

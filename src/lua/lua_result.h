@@ -1,0 +1,14 @@
+/*
+ * lua_result.h - what a run was like, as a plain Lua table.
+ */
+#ifndef BLIS_LUA_LUA_RESULT_H
+#define BLIS_LUA_LUA_RESULT_H
+
+#include <lua.h>
+
+#include "lua/lua_simulation.h"
+
+/* Pushes the summary of a finished simulation; lua/blis/result.lua wraps it. */
+void push_summary(lua_State *L, int index, bind_simulation *sim);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * lua_routing.h - the router of one run from a checked definition.
+ */
+#ifndef BLIS_LUA_LUA_ROUTING_H
+#define BLIS_LUA_LUA_ROUTING_H
+
+#include <lua.h>
+
+#include "lua/lua_view.h"
+#include "routing/policy.h"
+
+/*
+ * Makes *router from the definition at index, as lua/blis/policy.lua returns
+ * it. The caller owns *router, which borrows view. May raise, and then nothing
+ * is left behind.
+ */
+void check_router(lua_State *L, int index, bind_view *view,
+                  const blis_policy_context *context, blis_router *router);
+
+#endif

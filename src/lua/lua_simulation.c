@@ -1,0 +1,302 @@
+#include "lua/lua_simulation.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/time.h"
+#include "lua/bind.h"
+#include "lua/lua_result.h"
+
+static bind_simulation *to_simulation(lua_State *L, int index) {
+  return luaL_checkudata(L, index, SIMULATION_TYPE);
+}
+
+bind_simulation *check_simulation(lua_State *L, int index) {
+  bind_simulation *sim = to_simulation(L, index);
+  luaL_argcheck(L, sim->cluster != NULL, index, "the simulation is closed");
+  return sim;
+}
+
+/* Lets go of everything but Lua values. Idempotent; never raises. */
+static void close_parts(bind_simulation *sim) {
+  blis_cluster_free(sim->cluster);
+  sim->cluster = NULL;
+  blis_router_free(&sim->router);
+  blis_admission_free(&sim->admission);
+  if (sim->itl_us.alloc.fn != NULL) {
+    blis_histogram_deinit(&sim->itl_us);
+  }
+  bind_engine_close(&sim->engine);
+}
+
+static int simulation_gc(lua_State *L) {
+  bind_simulation *sim = to_simulation(L, 1);
+  close_parts(sim);
+  bind_hooks_shut(L, &sim->hooks);
+  return 0;
+}
+
+int bind_simulation_new(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  /* Made first, so that Lua finalises them last: the cluster borrows them. */
+  bind_records *records = push_records(L);
+  bind_simulation *sim = lua_newuserdatauv(L, sizeof *sim, SIMULATION_VALUES);
+  memset(sim, 0, sizeof *sim);
+  sim->records = records;
+  luaL_setmetatable(L, SIMULATION_TYPE); // [config, records, sim]
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, 3, SIMULATION_CONFIG);
+  lua_getfield(L, 1, "workload"); /* records speak of its strings */
+  lua_setiuservalue(L, 2, 1);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, 3, SIMULATION_RECORDS);
+  check_simulation_parts(L, 3, 1, sim);
+  return 1;
+}
+
+/* Raises the stored error object of a simulation that has failed. */
+static int raise_failure(lua_State *L, int self) {
+  lua_getiuservalue(L, self, SIMULATION_ANCHOR);
+  lua_rawgeti(L, -1, ANCHOR_ERROR);
+  return lua_error(L);
+}
+
+/* A simulation that may be driven now, with its hooks open. */
+static bind_simulation *check_drivable(lua_State *L, const char *method) {
+  bind_simulation *sim = check_simulation(L, 1);
+  if (sim->hooks.L != NULL) {
+    luaL_error(L,
+               "sim:%s() is not re-entrant: it was called inside a hook of the "
+               "same simulation",
+               method);
+  }
+  if (sim->has_failed) {
+    raise_failure(L, 1);
+  }
+  lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
+  check_hooks_open(L, &sim->hooks);
+  sim->hooks.L = L;
+  return sim;
+}
+
+/* After driving: an interrupt may be followed by more, a failure not. */
+static void check_driven(lua_State *L, bind_simulation *sim,
+                         blis_status status, const blis_error *error) {
+  sim->hooks.L = NULL;
+  bind_hooks_shut(L, &sim->hooks);
+  if (status == BLIS_OK || status == BLIS_ERR_INTERRUPTED) {
+    check_status(L, status, error);
+    return;
+  }
+  sim->has_failed = true;
+  if (!sim->hooks.has_error) {
+    lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
+    push_core_error(L, error);
+    lua_rawseti(L, -2, ANCHOR_ERROR);
+    lua_pop(L, 1);
+  }
+  raise_failure(L, 1);
+}
+
+/* sim:step(): true unless there was nothing left to happen. */
+static int simulation_step(lua_State *L) {
+  bind_simulation *sim = check_drivable(L, "step");
+  blis_error error = {0};
+  bool done = true;
+  blis_status status =
+      sim->is_finished ? BLIS_OK
+                       : blis_cluster_step(sim->cluster, &done, &error);
+  check_driven(L, sim, status, &error);
+  lua_pushboolean(L, !done);
+  return 1;
+}
+
+/* sim:run_until(t_us): everything up to and including that time. */
+static int simulation_run_until(lua_State *L) {
+  lua_Integer limit_us = luaL_checkinteger(L, 2);
+  bind_simulation *sim = check_drivable(L, "run_until");
+  blis_error error = {0};
+  blis_status status =
+      sim->is_finished
+          ? BLIS_OK
+          : blis_cluster_run_until(sim->cluster, limit_us, &error);
+  check_driven(L, sim, status, &error);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static blis_status run_to_the_end(bind_simulation *sim, blis_error *error) {
+  if (sim->is_finished) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_cluster_run_until(sim->cluster, BLIS_TIME_NEVER_US, error));
+  BLIS_TRY(blis_cluster_finish(sim->cluster, error));
+  sim->is_finished = true;
+  return BLIS_OK;
+}
+
+/* sim:run(): to the end; returns the result. */
+static int simulation_run(lua_State *L) {
+  bind_simulation *sim = check_drivable(L, "run");
+  blis_error error = {0};
+  blis_status status = run_to_the_end(sim, &error);
+  check_driven(L, sim, status, &error);
+  if (lua_getiuservalue(L, 1, SIMULATION_RESULT) == LUA_TNIL) {
+    lua_getiuservalue(L, 1, SIMULATION_CONFIG);
+    lua_getfield(L, -1, "finish");
+    push_summary(L, 1, sim);
+    lua_call(L, 1, 1);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, 1, SIMULATION_RESULT);
+  }
+  return 1;
+}
+
+/* One function of sim:at; its user value. The table of callbacks keeps it. */
+typedef struct callback {
+  bind_simulation *sim;
+} callback;
+
+/* Takes the function out of the table before it is called: once is enough. */
+static int call_back(lua_State *L) {
+  enum { CALLBACK = 1, ANCHOR };
+  const callback *called = lua_touserdata(L, CALLBACK);
+  bind_hooks_anchor(L, &called->sim->hooks);
+  lua_rawgeti(L, ANCHOR, ANCHOR_CALLBACKS);
+  lua_rawgetp(L, -1, called);
+  lua_getiuservalue(L, -1, 1); // [.., callbacks, userdata, function]
+  lua_pushnil(L);
+  lua_rawsetp(L, -4, called);
+  lua_rawgeti(L, ANCHOR, ANCHOR_SELF);
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+static blis_status fire(void *ud, blis_cluster *cluster, blis_error *error) {
+  callback *called = ud;
+  const bind_hook_place place = {.kind = "callback of sim:at",
+                                 .name = "",
+                                 .request = -1,
+                                 .now_us = blis_cluster_now_us(cluster)};
+  return bind_pcall(&called->sim->hooks, &place, call_back, called, error);
+}
+
+/* sim:at(t_us, function(sim)): also inside hooks. */
+static int simulation_at(lua_State *L) {
+  bind_simulation *sim = check_simulation(L, 1);
+  lua_Integer at_us = luaL_checkinteger(L, 2);
+  luaL_checktype(L, 3, LUA_TFUNCTION);
+  luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");
+  lua_settop(L, 3);
+  lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
+  lua_rawgeti(L, 4, ANCHOR_CALLBACKS);
+  callback *called = lua_newuserdatauv(L, sizeof *called, 1);
+  called->sim = sim;
+  lua_pushvalue(L, 3);
+  lua_setiuservalue(L, -2, 1);
+  lua_rawsetp(L, 5, called);
+  blis_error error = {0};
+  blis_status status =
+      blis_cluster_call_at(sim->cluster, at_us, fire, called, &error);
+  if (status != BLIS_OK) {
+    lua_pushnil(L);
+    lua_rawsetp(L, 5, called);
+  }
+  check_status(L, status, &error);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int simulation_close(lua_State *L) {
+  bind_simulation *sim = to_simulation(L, 1);
+  luaL_argcheck(L, sim->hooks.L == NULL, 1,
+                "it cannot be closed inside one of its hooks");
+  close_parts(sim);
+  return 0;
+}
+
+/* Pushes the counter of that name; false when there is none. */
+static bool push_count(lua_State *L, const bind_simulation *sim,
+                       const char *name) {
+  blis_cluster_counts counts;
+  blis_cluster_get_counts(sim->cluster, &counts);
+  const struct {
+    const char *name;
+    int64_t value;
+  } fields[] = {
+      {"now_us", blis_cluster_now_us(sim->cluster)},
+      {"seed", sim->seed},
+      {"injected", counts.arrived},
+      {"routed", counts.routed},
+      {"rejected", counts.rejected},
+      {"completed", counts.completed},
+      {"timed_out", counts.timed_out},
+      {"unservable", counts.unservable},
+      {"in_flight", counts.in_flight},
+  };
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    if (strcmp(name, fields[i].name) == 0) {
+      lua_pushinteger(L, fields[i].value);
+      return true;
+    }
+  }
+  return false;
+}
+
+static int simulation_index(lua_State *L) {
+  const char *name = luaL_checkstring(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+    return 1; /* a method */
+  }
+  bind_simulation *sim = check_simulation(L, 1);
+  if (strcmp(name, "instances") == 0) {
+    push_instances(L, 1, sim);
+    return 1;
+  }
+  if (!push_count(L, sim, name)) {
+    return luaL_error(L,
+                      "a simulation has no field '%s'; it has now_us, "
+                      "instances, injected, routed, rejected, completed, "
+                      "timed_out, unservable, in_flight and seed",
+                      name);
+  }
+  return 1;
+}
+
+static int simulation_tostring(lua_State *L) {
+  const bind_simulation *sim = to_simulation(L, 1);
+  if (sim->cluster == NULL) {
+    lua_pushliteral(L, "simulation (closed)");
+    return 1;
+  }
+  blis_cluster_counts counts;
+  blis_cluster_get_counts(sim->cluster, &counts);
+  lua_pushfstring(L, "simulation (%I instances, at %I us, %I of %I requests done)",
+                  (LUAI_UACINT)sim->instance_count,
+                  (LUAI_UACINT)blis_cluster_now_us(sim->cluster),
+                  (LUAI_UACINT)counts.completed, (LUAI_UACINT)counts.arrived);
+  return 1;
+}
+
+static const luaL_Reg simulation_meta[] = {
+    {"__gc", simulation_gc},
+    {"__close", simulation_close},
+    {"__tostring", simulation_tostring},
+    {NULL, NULL},
+};
+
+static const luaL_Reg simulation_methods[] = {
+    {"at", simulation_at},     {"close", simulation_close},
+    {"run", simulation_run},   {"run_until", simulation_run_until},
+    {"step", simulation_step}, {NULL, NULL},
+};
+
+void bind_open_simulations(lua_State *L) {
+  push_new_type(L, SIMULATION_TYPE, simulation_meta, NULL);
+  luaL_newlib(L, simulation_methods);
+  lua_pushcclosure(L, simulation_index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}

@@ -1,0 +1,62 @@
+/*
+ * lua_simulation.h - the simulation as a userdata: it owns cluster, latency
+ * model and hooks, and drives them.
+ */
+#ifndef BLIS_LUA_LUA_SIMULATION_H
+#define BLIS_LUA_LUA_SIMULATION_H
+
+#include <lua.h>
+
+#include "cluster/cluster.h"
+#include "lua/lua_engine.h"
+#include "lua/lua_hook.h"
+#include "lua/lua_scheduler.h"
+#include "lua/lua_records.h"
+#include "lua/lua_view.h"
+
+#define SIMULATION_TYPE "blis.simulation"
+
+/* User values of the userdata. */
+enum {
+  SIMULATION_ANCHOR = 1,
+  SIMULATION_CONFIG, /* keeps workload and definitions alive */
+  SIMULATION_RECORDS,
+  SIMULATION_INSTANCES,
+  SIMULATION_RESULT,
+  SIMULATION_VALUES = SIMULATION_RESULT
+};
+
+/* Zeroed before anything is acquired, so that it can be closed at any time. */
+typedef struct bind_simulation {
+  bind_hooks hooks;
+  bind_view view;
+  bind_scheduler scheduler;
+  bind_engine engine;
+  blis_histogram itl_us;
+  bind_records *records;    /* a user value */
+  blis_router router;       /* until the cluster takes it */
+  blis_admission admission; /* until the cluster takes it */
+  blis_cluster *cluster;    /* NULL once closed */
+  uint32_t instance_count;
+  int64_t seed;
+  bool has_failed;   /* the error is in the anchor */
+  bool is_finished;  /* the books are closed */
+} bind_simulation;
+
+void bind_open_simulations(lua_State *L);
+void bind_open_instances(lua_State *L);
+
+/* simulation(config) */
+int bind_simulation_new(lua_State *L);
+
+/* Fills the new simulation at index self from the table at index config. */
+void check_simulation_parts(lua_State *L, int self, int config,
+                            bind_simulation *sim);
+
+/* Raises for anything but a simulation that is not closed. */
+bind_simulation *check_simulation(lua_State *L, int index);
+
+/* Pushes the list of the instances of the simulation at index. */
+void push_instances(lua_State *L, int index, const bind_simulation *sim);
+
+#endif

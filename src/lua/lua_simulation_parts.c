@@ -1,0 +1,113 @@
+/* Builds the parts of a simulation from a checked configuration. */
+#include "lua/bind.h"
+#include "lua/interrupt.h"
+#include "lua/lua_admission.h"
+#include "lua/lua_routing.h"
+#include "lua/lua_simulation.h"
+
+static bool is_interrupted(void *ud) {
+  (void)ud;
+  return blis_interrupt_requested();
+}
+
+static void check_hooks_parts(lua_State *L, int self, int config,
+                              bind_simulation *sim) {
+  push_hooks_anchor(L, &sim->hooks); // [anchor]
+  lua_pushvalue(L, self);
+  lua_rawseti(L, -2, ANCHOR_SELF);
+  lua_newtable(L);
+  lua_rawseti(L, -2, ANCHOR_CALLBACKS);
+  lua_setiuservalue(L, self, SIMULATION_ANCHOR);
+  bool oracle = opt_field_boolean(L, config, "oracle", false);
+  push_view_tables(L, &sim->view, &sim->hooks, sim->instance_count, oracle);
+  if (lua_getfield(L, config, "goes_before") != LUA_TNIL) {
+    check_lua_scheduler(L, lua_gettop(L), &sim->hooks, oracle,
+                        &sim->scheduler);
+    sim->engine.config.scheduler = BLIS_SCHEDULER_SCRIPTED;
+    sim->engine.config.goes_before = bind_scheduler_goes_before;
+    sim->engine.config.goes_before_ud = &sim->scheduler;
+  }
+  if (lua_getfield(L, config, "admission") != LUA_TNIL) {
+    check_lua_admission(L, lua_gettop(L), &sim->view, &sim->admission);
+  }
+}
+
+static void check_router_part(lua_State *L, int config, bind_simulation *sim) {
+  const blis_policy_context context = {
+      .instance_count = sim->instance_count,
+      .kv_block_size_tokens = sim->engine.config.block_size_tokens,
+      .kv_blocks = sim->engine.config.kv_blocks,
+      .seed = sim->seed,
+      .go_blis = opt_field_boolean(L, config, "go_blis", false),
+  };
+  lua_getfield(L, config, "routing");
+  check_router(L, lua_gettop(L), &sim->view, &context, &sim->router);
+}
+
+static void check_cluster_part(lua_State *L, int config,
+                               bind_simulation *sim) {
+  lua_getfield(L, config, "cluster");
+  int options = lua_gettop(L);
+  blis_instance_config *instances =
+      push_buffer(L, sim->instance_count, sizeof *instances);
+  for (uint32_t i = 0; i < sim->instance_count; i++) {
+    instances[i] = sim->engine.config;
+  }
+  const blis_cluster_config made = {
+      .instances = instances,
+      .instance_count = sim->instance_count,
+      .admission_latency_us =
+          check_field_integer(L, options, "admission_latency_us"),
+      .routing_latency_us =
+          check_field_integer(L, options, "routing_latency_us"),
+      .snapshot_refresh_us =
+          check_field_integer(L, options, "snapshot_refresh_us"),
+      .cache_signal_delay_us =
+          check_field_integer(L, options, "cache_signal_delay_us"),
+      .horizon_us = sim->engine.config.horizon_us,
+      .load_counts_in_flight = opt_field_boolean(L, config, "go_blis", false),
+      .oracle = sim->view.oracle,
+      .max_requests_in_memory =
+          check_field_integer(L, options, "max_requests_in_memory"),
+      .interrupted = is_interrupted,
+  };
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  blis_router router = sim->router;
+  sim->router = (blis_router){0}; /* the cluster takes it, come what may */
+  check_status(L,
+               blis_cluster_new(&alloc, &made, &router,
+                                &sim->records->source.source,
+                                blis_recorder_sink(sim->records->recorder),
+                                &sim->itl_us, &sim->cluster, &error),
+               &error);
+  sim->scheduler.cluster = sim->cluster;
+  if (sim->admission.ops != NULL) {
+    blis_cluster_set_admission(sim->cluster, &sim->admission);
+    sim->admission = (blis_admission){0};
+  }
+}
+
+void check_simulation_parts(lua_State *L, int self, int config,
+                            bind_simulation *sim) {
+  int top = lua_gettop(L);
+  blis_alloc alloc = bind_alloc(L);
+  sim->seed = check_field_integer(L, config, "seed");
+  lua_getfield(L, config, "cluster");
+  luaL_checktype(L, -1, LUA_TTABLE);
+  sim->instance_count =
+      (uint32_t)check_field_integer(L, top + 1, "instances");
+  check_engine(L, top + 1, &sim->engine);
+  check_hooks_parts(L, self, config, sim);
+  check_router_part(L, config, sim);
+  lua_getfield(L, config, "workload");
+  check_source(L, lua_gettop(L), &sim->records->source);
+  blis_histogram_init(&sim->itl_us, &alloc);
+  sim->records->recorder = blis_recorder_new(&alloc);
+  if (sim->records->recorder == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  check_cluster_part(L, config, sim);
+  bind_hooks_shut(L, &sim->hooks);
+  lua_settop(L, top);
+}

@@ -1,0 +1,49 @@
+/*
+ * lua_workload.h - requests as Lua sees them: lists in memory (traces,
+ * generated workloads) and the sources that simulations read.
+ */
+#ifndef BLIS_LUA_LUA_WORKLOAD_H
+#define BLIS_LUA_LUA_WORKLOAD_H
+
+#include <lua.h>
+
+#include "workload/workload.h"
+
+#define WORKLOAD_TYPE "blis.workload"
+
+void bind_open_workloads(lua_State *L);
+
+/* workload(spec): a list of everything that a specification generates. */
+int bind_workload_new(lua_State *L);
+
+/*
+ * check_distribution(spec, where), check_arrival(spec, where): raise what is
+ * wrong with a part of a specification.
+ */
+int bind_check_distribution(lua_State *L);
+int bind_check_arrival(lua_State *L);
+
+/* Pushes a userdata without requests; set *workload to give it some. */
+blis_workload **push_workload(lua_State *L);
+
+/* Raises when the value is no workload. */
+const blis_workload *check_workload(lua_State *L, int index);
+
+/* The requests of one run and what they come from. Zero it first. */
+typedef struct bind_source {
+  struct blis_generator *generator;
+  blis_workload_cursor cursor;
+  blis_request_source source; /* valid while the bind_source does not move */
+} bind_source;
+
+/*
+ * Starts *source from the value at index: a workload userdata, which must then
+ * outlive it, or a specification. May raise, and leaves *source so that
+ * bind_source_close can be called in any case.
+ */
+void check_source(lua_State *L, int index, bind_source *source);
+
+/* Idempotent. Never raises. */
+void bind_source_close(bind_source *source);
+
+#endif
