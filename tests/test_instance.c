@@ -3,6 +3,7 @@
  * failures of what it is given, wrong settings, exhausted memory.
  */
 #include "engine_driver.h"
+#include "instance/fast_engine.h"
 #include "instance/stepwise.h"
 
 /* One run of requests that tests look into afterwards. */
@@ -86,6 +87,40 @@ static void test_stuck_is_an_error(void) {
   CHECK_CONTAINS(error.message, "request_7 needs 15 KV blocks and holds ");
   CHECK_CONTAINS(error.message, " of 10 are free");
   CHECK(engine.ops->check(engine.state));
+  engine.ops->free(engine.state);
+}
+
+static void test_stuck_fast_engine_is_an_error(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  driver_latency state = {0};
+  blis_latency_model latency = {.ops = &driver_latency_ops, .state = &state};
+  blis_instance_config config = driver_base_config(&latency);
+  config.kv_blocks = 10;
+  config.horizon_us = BLIS_TIME_NEVER_US;
+  config.reproduce_go_blis_defects = true;
+  blis_instance_events events = {.ended = driver_on_ended};
+  blis_live_request request = {
+      .number = 7,
+      .prompt_tokens = 30,
+      .output_tokens = 30,
+      .chain = {.prompt_blocks = 7, .private_base = BLIS_BLOCK_PRIVATE}};
+  blis__engine engine;
+  blis_error error;
+  CHECK_OK(blis__fast_new(&alloc, &config, &events, &engine, &error), &error);
+  CHECK_OK(engine.ops->inject(engine.state, &request, 0, &error), &error);
+  fast_engine *fast = engine.state;
+  blis_status status = BLIS_OK;
+  for (int64_t limit_us = 0; status == BLIS_OK; limit_us += 1000) {
+    bool clock_moved;
+    status = engine.ops->run_next(engine.state, limit_us, &clock_moved, &error);
+    if (fast->fruitless_preemptions > 3) {
+      fast->fruitless_preemptions += 1 << 19; /* to get there sooner */
+    }
+    CHECK(limit_us < 10000000);
+  }
+  CHECK_STATUS(status, BLIS_ERR_STUCK);
+  CHECK_CONTAINS(error.message, "request_7 needs 15 KV blocks");
+  CHECK_CONTAINS(error.message, "of 10 blocks are free");
   engine.ops->free(engine.state);
 }
 
@@ -279,6 +314,7 @@ static void test_out_of_memory(void) {
 int main(void) {
   RUN(test_request_that_outgrows_the_cache);
   RUN(test_stuck_is_an_error);
+  RUN(test_stuck_fast_engine_is_an_error);
   RUN(test_length_cap);
   RUN(test_failing_latency_model);
   RUN(test_scripted_scheduler);

@@ -155,17 +155,9 @@ static blis_status engine_run_next(void *state, int64_t limit_us,
   if (engine->config->horizon_us < BLIS_TIME_NEVER_US) {
     limit_us = blis_min_i64(limit_us, engine->config->horizon_us + 1);
   }
-  if (engine->failure.status != BLIS_OK) {
-    return blis_fail(error, engine->failure.status, "%s",
-                     engine->failure.message);
-  }
   for (int64_t now_us = engine_next_us(engine); now_us < limit_us;
        now_us = engine_next_us(engine)) {
-    blis_status status = run_event(engine, now_us, limit_us, &engine->failure);
-    if (status != BLIS_OK) {
-      engine->failure.status = status;
-      return blis_fail(error, status, "%s", engine->failure.message);
-    }
+    BLIS_TRY(run_event(engine, now_us, limit_us, error));
     BLIS_INVARIANT(blis__fast_check(engine));
   }
   return BLIS_OK;

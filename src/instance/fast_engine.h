@@ -127,7 +127,6 @@ typedef struct fast_engine {
   blis_instance_stats stats;
 
   int64_t fruitless_preemptions; /* in a row, see fast_careful.c */
-  blis_error failure; /* of an event; nothing is executed after one */
 
   fast_request *spares; /* records not in use, by links[FAST_LINK_BATCH].next */
   BLIS_ARRAY(fast_request *) records;
