@@ -49,10 +49,13 @@ static void check_ranges(const blis_model_spec *spec,
     if (FIELDS[i].kind != BLIS_SPEC_INTEGER) {
       continue;
     }
+    bool is_length =
+        FIELDS[i].offset == offsetof(blis_model_spec, max_model_tokens);
+    double most = is_length ? 0x1p53 : (double)INT32_MAX;
     double value = blis_spec_get_number(spec, &FIELDS[i]);
-    if (value < 0.0 || value > (double)INT32_MAX) {
-      blis__problems_add(problems, "%s must be from 0 to %" PRId32 ", got %.0f",
-                         FIELDS[i].name, INT32_MAX, value);
+    if (value < 0.0 || value > most) {
+      blis__problems_add(problems, "%s must be from 0 to %.0f, got %.0f",
+                         FIELDS[i].name, most, value);
     }
   }
 }

@@ -1,0 +1,181 @@
+/* KV capacity of the shipped models, worked out by hand. */
+#include "latency/kv_capacity.h"
+
+#include "latency_fixture.h"
+
+static blis_alloc heap;
+static blis_catalogue *catalogue;
+
+static blis_status compute(const char *model, const char *gpu, int64_t tp,
+                           blis_kv_capacity *capacity, blis_error *error) {
+  blis_model_spec spec = fixture_model(catalogue, model);
+  blis_hardware_spec hardware = fixture_hardware(catalogue, gpu);
+  blis_kv_capacity_config config = {.model = &spec,
+                                    .hardware = &hardware,
+                                    .tp = tp,
+                                    .dp = 1,
+                                    .block_size_tokens = 16,
+                                    .memory_utilization = 0.9};
+  return blis_kv_capacity_compute(&config, capacity, error);
+}
+
+static void test_every_step_of_the_calculation(void) {
+  blis_kv_capacity c;
+  blis_error error = {0};
+  CHECK_OK(compute("llama-3.1-8b-instruct", "H100", 1, &c, &error), &error);
+  CHECK_EQ_DOUBLE(c.bytes_per_token, 131072.0);
+  CHECK_EQ_I64(c.bytes_per_block, 2097152);
+  CHECK_EQ_I64(c.weight_bytes, 16060522496);
+  CHECK_EQ_DOUBLE(c.weights_gib, 14.957527160644531);
+  CHECK_EQ_DOUBLE(c.memory_gib, 72.0);
+  CHECK_EQ_DOUBLE(c.overhead_gib, 20.60752716064453);
+  CHECK_EQ_I64(c.blocks, 26312);
+  CHECK_OK(compute("llama-3.1-8b-instruct", "H100", 2, &c, &error), &error);
+  CHECK_EQ_DOUBLE(c.bytes_per_token, 65536.0);
+  CHECK_EQ_DOUBLE(c.memory_gib, 144.0);
+  CHECK_EQ_DOUBLE(c.overhead_gib, 21.65752716064453);
+  CHECK_OK(compute("qwen3-14b", "H100", 1, &c, &error), &error);
+  CHECK_EQ_I64(c.weight_bytes, 29536593920);
+  CHECK_EQ_DOUBLE(c.overhead_gib, 33.15809669494629);
+}
+
+static void test_blocks_of_the_shipped_models(void) {
+  static const struct {
+    const char *model;
+    const char *gpu;
+    int64_t blocks[4]; /* TP 1, 2, 4, 8; 0 = does not fit */
+  } CASES[] = {
+      {"llama-3.1-8b-instruct", "H100", {26312, 125278, 543011, 2255841}},
+      {"llama-3.1-8b-instruct", "A100-80", {26312, 125278, 543011, 2255841}},
+      {"llama-3.1-8b-instruct", "L40S", {11567, 66296, 307082, 1312122}},
+      {"qwen3-14b", "H100", {15909, 89941, 413846, 1763547}},
+      {"qwen3-14b", "L40S", {4113, 42755, 225102, 1008572}},
+      {"codellama-34b-instruct-hf", "H100", {1193, 50822, 296614, 1373107}},
+      {"deepseek-v2-lite", "H100", {74312, 227391, 535491, 1151692}},
+      {"llama-2-7b-hf", "H100", {6886, 31935, 136984, 566424}},
+      {"llama-3.1-70b-instruct", "H100", {0, 2409, 121801, 711530}},
+      {"llama-4-scout-17b-16e-instruct-fp8-dynamic",
+       "H100",
+       {0, 27345, 249660, 1279198}},
+      {"mistral-nemo-instruct-2407", "H100", {17512, 93147, 420258, 1776371}},
+      {"mixtral-8x7b-v0.1", "H100", {0, 48956, 390367, 1950553}},
+      {"qwen2.5-7b-instruct", "H100", {61048, 288159, 1244786, 5163441}},
+      {"qwen3-30b-a3b", "H100", {5276, 107423, 604786, 2769330}},
+      {"yi-34b", "H100", {626, 40001, 235979, 1095861}},
+      {"glm-5.2-fp8", "H100", {0, 0, 0, 0}},
+  };
+  for (size_t i = 0; i < COUNT_OF(CASES); i++) {
+    for (int j = 0; j < 4; j++) {
+      blis_kv_capacity c = {0};
+      blis_error error = {0};
+      blis_status status =
+          compute(CASES[i].model, CASES[i].gpu, INT64_C(1) << j, &c, &error);
+      CHECK_STATUS(status,
+                   CASES[i].blocks[j] == 0 ? BLIS_ERR_INVALID : BLIS_OK);
+      if (status == BLIS_OK) {
+        CHECK_EQ_I64(c.blocks, CASES[i].blocks[j]);
+      }
+    }
+  }
+}
+
+static void test_what_does_not_fit_says_how_many_gpus_it_needs(void) {
+  blis_kv_capacity c;
+  blis_error error = {0};
+  CHECK_STATUS(compute("glm-5.2-fp8", "H100", 8, &c, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, "at least 10 GPUs");
+  CHECK_CONTAINS(error.message, "80 GiB per GPU x 0.9 utilization x 8 GPUs");
+  blis_model_spec spec = fixture_model(catalogue, "qwen3-14b");
+  blis_hardware_spec hardware = {.name = "tiny", .memory_gib = 0.5};
+  blis_kv_capacity_config config = {&spec, &hardware, 1, 1, 16, 0.9, 0, false};
+  CHECK_STATUS(blis_kv_capacity_compute(&config, &c, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, "no number of GPUs suffices");
+}
+
+static void test_data_parallel_and_reserved_memory(void) {
+  blis_model_spec spec = fixture_model(catalogue, "mixtral-8x7b-v0.1");
+  blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
+  blis_kv_capacity_config config = {&spec, &hardware, 2, 3, 16, 0.9, 0, false};
+  blis_kv_capacity c;
+  blis_error error = {0};
+  CHECK_OK(blis_kv_capacity_compute(&config, &c, &error), &error);
+  CHECK_EQ_I64(c.blocks, 3 * 48956);
+  config.is_per_gpu = true;
+  config.dp = 1;
+  CHECK_OK(blis_kv_capacity_compute(&config, &c, &error), &error);
+  CHECK_EQ_I64(c.blocks, 48956 / 2);
+  config.is_per_gpu = false;
+  config.reserved_bytes = INT64_C(1) << 30;
+  CHECK_OK(blis_kv_capacity_compute(&config, &c, &error), &error);
+  CHECK_EQ_DOUBLE(c.reserved_gib, 1.0);
+  CHECK_EQ_I64(c.blocks, 48956 - (1 << 30) / c.bytes_per_block);
+}
+
+static void check_refused(const blis_kv_capacity_config *config,
+                          const char *part) {
+  blis_kv_capacity c;
+  blis_error error = {0};
+  CHECK_STATUS(blis_kv_capacity_compute(config, &c, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, part);
+}
+
+static void test_bad_input_is_named(void) {
+  blis_model_spec good = fixture_model(catalogue, "qwen3-14b");
+  blis_hardware_spec h100 = fixture_hardware(catalogue, "H100");
+  blis_model_spec model = good;
+  blis_hardware_spec hardware = h100;
+  const blis_kv_capacity_config valid = {&model, &hardware, 1, 1,
+                                         16,     0.9,       0, false};
+  blis_kv_capacity_config config = valid;
+  config.memory_utilization = 1.5;
+  check_refused(&config, "got 1.5");
+  config = valid;
+  config.block_size_tokens = 0;
+  check_refused(&config, "block size");
+  config = valid;
+  config.tp = 0;
+  check_refused(&config, "tp must be");
+  config = valid;
+  config.tp = 3;
+  check_refused(&config, "kv_heads (8)");
+  hardware.memory_gib = 0.0;
+  check_refused(&valid, "hardware H100: memory_gib");
+  hardware = h100;
+  model.vocab_size = 0;
+  check_refused(&valid, "vocab_size is missing");
+  model = good;
+  model.experts_unknown = true;
+  check_refused(&valid, "--total-kv-blocks");
+  model = good;
+  (void)snprintf(model.activation, sizeof model.activation, "abs");
+  check_refused(&valid, "activation \"abs\"");
+  model = good;
+  model.head_dim = 0;
+  model.hidden_size = 5121;
+  check_refused(&valid, "hidden_size (5121)");
+  model = good;
+  model.layers = INT32_MAX;
+  model.hidden_size = INT32_MAX;
+  check_refused(&valid, "more weights than");
+}
+
+static void test_longest_sequence(void) {
+  CHECK_EQ_I64(blis_kv_limit_model_tokens(0, 10, 16), 0);
+  CHECK_EQ_I64(blis_kv_limit_model_tokens(160, 10, 16), 160);
+  CHECK_EQ_I64(blis_kv_limit_model_tokens(159, 10, 16), 159);
+  CHECK_EQ_I64(blis_kv_limit_model_tokens(161, 10, 16), 160);
+  CHECK_EQ_I64(blis_kv_limit_model_tokens(INT64_MAX, 10, 16), 160);
+}
+
+int main(void) {
+  heap = blis_alloc_heap();
+  catalogue = fixture_catalogue(&heap);
+  RUN(test_every_step_of_the_calculation);
+  RUN(test_blocks_of_the_shipped_models);
+  RUN(test_what_does_not_fit_says_how_many_gpus_it_needs);
+  RUN(test_data_parallel_and_reserved_memory);
+  RUN(test_bad_input_is_named);
+  RUN(test_longest_sequence);
+  blis_catalogue_free(catalogue);
+  return check_done();
+}
