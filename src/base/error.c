@@ -14,8 +14,9 @@ const char *blis_status_text(blis_status status) {
   return "unknown status";
 }
 
-blis_status blis_fail(blis_error *error, blis_status status,
-                      const char *format, ...) {
+/* In parentheses, because error.h wraps both for the analyzer. */
+blis_status(blis_fail)(blis_error *error, blis_status status,
+                       const char *format, ...) {
   if (error != NULL) {
     error->status = status;
     va_list arguments;
@@ -26,7 +27,7 @@ blis_status blis_fail(blis_error *error, blis_status status,
   return status;
 }
 
-blis_status blis_fail_nomem(blis_error *error) {
+blis_status(blis_fail_nomem)(blis_error *error) {
   return blis_fail(error, BLIS_ERR_NOMEM, "%s",
                    blis_status_text(BLIS_ERR_NOMEM));
 }

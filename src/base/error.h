@@ -52,6 +52,13 @@ blis_status blis_fail(blis_error *error, blis_status status,
 /* blis_fail for the one failure that has nothing else to tell. */
 blis_status blis_fail_nomem(blis_error *error);
 
+#ifdef __clang_analyzer__
+/* Lets the analyzer see that a failure is never BLIS_OK. */
+#define blis_fail(error, status, ...)                                          \
+  (blis_fail((error), (status), __VA_ARGS__), (status))
+#define blis_fail_nomem(error) (blis_fail_nomem(error), BLIS_ERR_NOMEM)
+#endif
+
 /* Hands a failure on to the caller. */
 #define BLIS_TRY(expression)                                                   \
   do {                                                                         \

@@ -194,7 +194,7 @@ static blis_status read_gzip(blis_input *input, char *bytes, size_t size,
   return BLIS_OK;
 }
 
-static blis_status read_zstd(blis_input *input, char *bytes, size_t size,
+static blis_status read_zstd(blis_input *input, void *bytes, size_t size,
                              size_t *got, blis_error *error) {
   ZSTD_inBuffer in = {input->raw, input->raw_end, input->raw_start};
   ZSTD_outBuffer out = {bytes, size, 0};

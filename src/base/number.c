@@ -265,13 +265,13 @@ static size_t write_plain(const significant *number, char *text) {
     *end++ = '0';
   }
   for (int i = 0; i < number->point; i++) {
-    *end++ = i < number->count ? number->digits[i] : '0';
+    *end++ = (char)(i < number->count ? number->digits[i] : '0');
   }
   if (number->count > number->point) {
     *end++ = '.';
   }
   for (int i = number->point; i < number->count; i++) {
-    *end++ = i < 0 ? '0' : number->digits[i];
+    *end++ = (char)(i < 0 ? '0' : number->digits[i]);
   }
   *end = '\0';
   return (size_t)(end - text);
@@ -297,7 +297,7 @@ size_t blis_format_double(double value, blis_double_style style,
     text[sign_length++] = '-';
     value = -value;
   }
-  significant number;
+  significant number = {.count = 0};
   if (!find_common(value, &number)) {
     find_shortest(value, &number);
   }

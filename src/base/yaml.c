@@ -17,7 +17,10 @@ enum { DEPTH_MAX = 100 };
 
 #define TAG_PREFIX "tag:yaml.org,2002:"
 
-/* A collection that has begun: its children are those behind first_child. */
+/*
+ * A collection that has begun: its children are those from first_child on. The
+ * last pair of a mapping has a key and no item until its value comes.
+ */
 typedef struct frame {
   blis_yaml_node *node;
   size_t first_child;
@@ -29,16 +32,20 @@ typedef struct sighting {
   int64_t line;
 } sighting;
 
+typedef struct anchor {
+  const blis_yaml_node *node;
+} anchor;
+
 typedef struct builder {
   blis_yaml *yaml;
   blis_error *error;
   yaml_parser_t *parser;
-  yaml_event_t *event;
+  yaml_event_t event; /* the one being handled */
   frame frames[DEPTH_MAX];
   int depth;
-  BLIS_ARRAY(const blis_yaml_node *) children; /* of all open frames */
+  BLIS_ARRAY(blis__yaml_pair) children; /* of all open frames */
   blis_intern *anchors;
-  BLIS_ARRAY(blis_yaml_node *) anchored; /* by anchor id */
+  BLIS_ARRAY(anchor) anchored; /* by anchor id */
   blis_intern *keys;
   BLIS_ARRAY(sighting) sightings; /* by key id */
   uint64_t mapping_count;
@@ -46,7 +53,7 @@ typedef struct builder {
 } builder;
 
 static int64_t line_of(const builder *b) {
-  return (int64_t)b->event->start_mark.line + 1;
+  return (int64_t)b->event.start_mark.line + 1;
 }
 
 static blis_status fail_line(const builder *b, int64_t line, const char *what) {
@@ -71,10 +78,13 @@ static blis_status fail_parser(const builder *b) {
                    has_context ? " " : "", has_context ? parser->context : "");
 }
 
-/* The key that the next child of a mapping belongs to, or NULL. */
-static const blis_yaml_node *pending_key(const builder *b, const frame *top) {
-  size_t count = b->children.count - top->first_child;
-  return count % 2 == 1 ? b->children.items[b->children.count - 1] : NULL;
+/* The pair of a mapping that waits for its value, or NULL. */
+static blis__yaml_pair *pending_pair(const builder *b, const frame *top) {
+  if (b->children.count == top->first_child) {
+    return NULL;
+  }
+  blis__yaml_pair *last = &b->children.items[b->children.count - 1];
+  return last->item == NULL ? last : NULL;
 }
 
 static blis_yaml_node *new_node(builder *b, blis_yaml_type type) {
@@ -89,9 +99,10 @@ static blis_yaml_node *new_node(builder *b, blis_yaml_type type) {
                            .weight = 1};
   if (b->depth > 0) {
     const frame *top = &b->frames[b->depth - 1];
+    const blis__yaml_pair *pair = pending_pair(b, top);
     bool is_item = top->node->type == BLIS_YAML_SEQUENCE;
     node->item = is_item ? b->children.count - top->first_child + 1 : 0;
-    node->key = is_item ? top->node->key : pending_key(b, top);
+    node->key = is_item ? top->node->key : pair != NULL ? pair->key : NULL;
   }
   return node;
 }
@@ -103,33 +114,39 @@ static blis_status add_child(builder *b, const blis_yaml_node *node) {
     return BLIS_OK;
   }
   const frame *top = &b->frames[b->depth - 1];
-  bool is_key =
-      top->node->type == BLIS_YAML_MAPPING && pending_key(b, top) == NULL;
+  blis__yaml_pair *pair = pending_pair(b, top);
+  if (pair != NULL) {
+    pair->item = node;
+    return BLIS_OK;
+  }
+  bool is_key = top->node->type == BLIS_YAML_MAPPING;
   if (is_key && node->type != BLIS_YAML_SCALAR) {
     return fail_line(b, line_of(b), "a key must be a single value");
   }
-  if (blis_array_push(&b->yaml->alloc, &b->children, node) != BLIS_OK) {
+  const blis__yaml_pair added = {.key = is_key ? node : NULL,
+                                 .item = is_key ? NULL : node};
+  if (blis_array_push(&b->yaml->alloc, &b->children, added) != BLIS_OK) {
     return blis_fail_nomem(b->error);
   }
   return BLIS_OK;
 }
 
 /* Makes a node known under the name of an anchor, if there is one. */
-static blis_status set_anchor(builder *b, const yaml_char_t *anchor,
-                              blis_yaml_node *node) {
-  if (anchor == NULL) {
+static blis_status set_anchor(builder *b, const yaml_char_t *anchor_name,
+                              const blis_yaml_node *node) {
+  if (anchor_name == NULL) {
     return BLIS_OK;
   }
-  const char *name = (const char *)anchor;
+  const char *name = (const char *)anchor_name;
   uint32_t id;
   if (blis_intern_add(b->anchors, name, strlen(name), &id) != BLIS_OK ||
       blis_array_reserve(&b->yaml->alloc, &b->anchored, id + 1) != BLIS_OK) {
     return blis_fail_nomem(b->error);
   }
   while (b->anchored.count <= id) {
-    b->anchored.items[b->anchored.count++] = NULL;
+    b->anchored.items[b->anchored.count++] = (anchor){0};
   }
-  b->anchored.items[id] = node;
+  b->anchored.items[id].node = node;
   return BLIS_OK;
 }
 
@@ -143,7 +160,7 @@ static blis_status count_repeated(builder *b, uint64_t nodes, int64_t line) {
 }
 
 static blis_status read_alias(builder *b) {
-  const char *name = (const char *)b->event->data.alias.anchor;
+  const char *name = (const char *)b->event.data.alias.anchor;
   uint32_t id = blis_intern_find(b->anchors, name, strlen(name));
   blis_shown shown = blis_show(blis_slice_of(name));
   if (id == BLIS_INTERN_NONE) {
@@ -151,7 +168,7 @@ static blis_status read_alias(builder *b) {
                      "%s:%lld: no anchor %s before this alias", b->yaml->file,
                      (long long)line_of(b), shown.text);
   }
-  const blis_yaml_node *node = b->anchored.items[id];
+  const blis_yaml_node *node = b->anchored.items[id].node;
   if (!node->is_complete) {
     return blis_fail(b->error, BLIS_ERR_PARSE,
                      "%s:%lld: the alias %s lies inside of what it stands for",
@@ -189,27 +206,27 @@ static blis_status check_tag(builder *b, const yaml_char_t *tag,
 
 static blis_status read_scalar(builder *b) {
   bool is_text;
-  BLIS_TRY(check_tag(b, b->event->data.scalar.tag, &is_text));
+  BLIS_TRY(check_tag(b, b->event.data.scalar.tag, &is_text));
   blis_yaml_node *node = new_node(b, BLIS_YAML_SCALAR);
-  size_t length = b->event->data.scalar.length;
+  size_t length = b->event.data.scalar.length;
   const char *text =
       node == NULL
           ? NULL
           : blis_arena_text(&b->yaml->arena,
-                            (const char *)b->event->data.scalar.value, length);
+                            (const char *)b->event.data.scalar.value, length);
   if (text == NULL) {
     return blis_fail_nomem(b->error);
   }
   node->text = (blis_slice){.data = text, .length = length};
   node->is_plain =
-      !is_text && b->event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+      !is_text && b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
   node->is_complete = true;
-  BLIS_TRY(set_anchor(b, b->event->data.scalar.anchor, node));
+  BLIS_TRY(set_anchor(b, b->event.data.scalar.anchor, node));
   return add_child(b, node);
 }
 
 static blis_status begin_collection(builder *b, blis_yaml_type type,
-                                    const yaml_char_t *anchor,
+                                    const yaml_char_t *anchor_name,
                                     const yaml_char_t *tag) {
   bool is_text;
   BLIS_TRY(check_tag(b, tag, &is_text));
@@ -220,7 +237,7 @@ static blis_status begin_collection(builder *b, blis_yaml_type type,
   if (node == NULL) {
     return blis_fail_nomem(b->error);
   }
-  BLIS_TRY(set_anchor(b, anchor, node));
+  BLIS_TRY(set_anchor(b, anchor_name, node));
   BLIS_TRY(add_child(b, node));
   b->frames[b->depth++] =
       (frame){.node = node, .first_child = b->children.count};
@@ -228,28 +245,16 @@ static blis_status begin_collection(builder *b, blis_yaml_type type,
 }
 
 /* Room for count children of a collection in the arena. */
-static blis_status make_children(builder *b, blis_yaml_node *node,
-                                 size_t count) {
-  size_t size = count * sizeof *node->items;
-  node->items = blis_arena_new(&b->yaml->arena, size);
-  node->keys = NULL;
-  if (node->type == BLIS_YAML_MAPPING) {
-    node->keys = blis_arena_new(&b->yaml->arena, size);
-  }
-  bool has_room = node->items != NULL &&
-                  (node->type == BLIS_YAML_SEQUENCE || node->keys != NULL);
-  return has_room ? BLIS_OK : blis_fail_nomem(b->error);
+static blis_status make_pairs(builder *b, blis_yaml_node *node, size_t count) {
+  node->pairs = blis_arena_new(&b->yaml->arena, count * sizeof *node->pairs);
+  return node->pairs != NULL ? BLIS_OK : blis_fail_nomem(b->error);
 }
 
-static void append_child(blis_yaml_node *node, const blis_yaml_node *key,
-                         const blis_yaml_node *item) {
-  if (key != NULL) {
-    node->keys[node->count] = key;
-  }
-  node->items[node->count++] = item;
-  node->weight += item->weight;
-  if (item->height >= node->height) {
-    node->height = item->height + 1;
+static void append_pair(blis_yaml_node *node, const blis__yaml_pair *pair) {
+  node->pairs[node->count++] = *pair;
+  node->weight += pair->item->weight;
+  if (pair->item->height >= node->height) {
+    node->height = pair->item->height + 1;
   }
 }
 
@@ -281,12 +286,11 @@ static blis_status see_key(builder *b, const blis_yaml_node *key,
   return BLIS_OK;
 }
 
-/* Takes the pairs of the file itself; children are keys and values in turn. */
+/* Takes the pairs of the file itself, all but "<<". */
 static blis_status take_own_pairs(builder *b, blis_yaml_node *node,
-                                  const blis_yaml_node *const *children,
-                                  size_t child_count) {
-  for (size_t i = 0; i < child_count; i += 2) {
-    const blis_yaml_node *key = children[i];
+                                  const blis__yaml_pair *pairs, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const blis_yaml_node *key = pairs[i].key;
     if (is_merge(key)) {
       continue;
     }
@@ -298,7 +302,7 @@ static blis_status take_own_pairs(builder *b, blis_yaml_node *node,
                        b->yaml->file, (long long)key->line,
                        blis_show(key->text).text, (long long)first);
     }
-    append_child(node, key, children[i + 1]);
+    append_pair(node, &pairs[i]);
   }
   return BLIS_OK;
 }
@@ -308,24 +312,24 @@ static blis_status take_merged(builder *b, blis_yaml_node *node,
                                const blis_yaml_node *source) {
   for (size_t i = 0; i < source->count; i++) {
     int64_t first;
-    BLIS_TRY(see_key(b, source->keys[i], &first));
+    BLIS_TRY(see_key(b, source->pairs[i].key, &first));
     if (first == 0) {
-      append_child(node, source->keys[i], source->items[i]);
+      append_pair(node, &source->pairs[i]);
     }
   }
   return BLIS_OK;
 }
 
 /*
- * Calls take_merged (or, with node NULL, only counts the pairs) for each
- * mapping that a "<<" names: one, or a sequence of them.
+ * Counts the pairs of the mappings that a "<<" names (one, or a sequence of
+ * them) and, when node is not NULL, takes them.
  */
 static blis_status walk_merge(builder *b, blis_yaml_node *node,
                               const blis_yaml_node *value, size_t *pairs) {
   bool is_list = value->type == BLIS_YAML_SEQUENCE;
   size_t count = is_list ? value->count : 1;
   for (size_t i = 0; i < count; i++) {
-    const blis_yaml_node *source = is_list ? value->items[i] : value;
+    const blis_yaml_node *source = is_list ? value->pairs[i].item : value;
     if (source->type != BLIS_YAML_MAPPING) {
       return fail_line(b, value->line,
                        "\"<<\" must be given a mapping or a list of mappings");
@@ -339,21 +343,20 @@ static blis_status walk_merge(builder *b, blis_yaml_node *node,
 }
 
 static blis_status end_mapping(builder *b, blis_yaml_node *node,
-                               const blis_yaml_node *const *children,
-                               size_t child_count) {
+                               const blis__yaml_pair *pairs, size_t count) {
   b->mapping_count++;
-  size_t pairs = 0;
-  for (size_t i = 0; i < child_count; i += 2) {
-    if (is_merge(children[i])) {
-      BLIS_TRY(walk_merge(b, NULL, children[i + 1], &pairs));
+  size_t merged = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (is_merge(pairs[i].key)) {
+      BLIS_TRY(walk_merge(b, NULL, pairs[i].item, &merged));
     }
   }
-  BLIS_TRY(count_repeated(b, pairs, node->line));
-  BLIS_TRY(make_children(b, node, child_count / 2 + pairs));
-  BLIS_TRY(take_own_pairs(b, node, children, child_count));
-  for (size_t i = 0; i < child_count; i += 2) {
-    if (is_merge(children[i])) {
-      BLIS_TRY(walk_merge(b, node, children[i + 1], &pairs));
+  BLIS_TRY(count_repeated(b, merged, node->line));
+  BLIS_TRY(make_pairs(b, node, count + merged));
+  BLIS_TRY(take_own_pairs(b, node, pairs, count));
+  for (size_t i = 0; i < count; i++) {
+    if (is_merge(pairs[i].key)) {
+      BLIS_TRY(walk_merge(b, node, pairs[i].item, &merged));
     }
   }
   return BLIS_OK;
@@ -362,14 +365,14 @@ static blis_status end_mapping(builder *b, blis_yaml_node *node,
 static blis_status end_collection(builder *b) {
   const frame *top = &b->frames[--b->depth];
   blis_yaml_node *node = top->node;
-  const blis_yaml_node *const *children = b->children.items + top->first_child;
-  size_t child_count = b->children.count - top->first_child;
+  const blis__yaml_pair *pairs = b->children.items + top->first_child;
+  size_t count = b->children.count - top->first_child;
   if (node->type == BLIS_YAML_MAPPING) {
-    BLIS_TRY(end_mapping(b, node, children, child_count));
+    BLIS_TRY(end_mapping(b, node, pairs, count));
   } else {
-    BLIS_TRY(make_children(b, node, child_count));
-    for (size_t i = 0; i < child_count; i++) {
-      append_child(node, NULL, children[i]);
+    BLIS_TRY(make_pairs(b, node, count));
+    for (size_t i = 0; i < count; i++) {
+      append_pair(node, &pairs[i]);
     }
   }
   if (node->height > DEPTH_MAX) {
@@ -382,19 +385,19 @@ static blis_status end_collection(builder *b) {
 }
 
 static blis_status read_event(builder *b, bool *has_ended) {
-  switch (b->event->type) {
+  switch (b->event.type) {
   case YAML_SCALAR_EVENT:
     return read_scalar(b);
   case YAML_ALIAS_EVENT:
     return read_alias(b);
   case YAML_SEQUENCE_START_EVENT:
     return begin_collection(b, BLIS_YAML_SEQUENCE,
-                            b->event->data.sequence_start.anchor,
-                            b->event->data.sequence_start.tag);
+                            b->event.data.sequence_start.anchor,
+                            b->event.data.sequence_start.tag);
   case YAML_MAPPING_START_EVENT:
     return begin_collection(b, BLIS_YAML_MAPPING,
-                            b->event->data.mapping_start.anchor,
-                            b->event->data.mapping_start.tag);
+                            b->event.data.mapping_start.anchor,
+                            b->event.data.mapping_start.tag);
   case YAML_SEQUENCE_END_EVENT:
   case YAML_MAPPING_END_EVENT:
     return end_collection(b);
@@ -410,13 +413,11 @@ static blis_status read_event(builder *b, bool *has_ended) {
 static blis_status read_document(builder *b) {
   bool has_ended = false;
   while (!has_ended) {
-    yaml_event_t event;
-    if (!yaml_parser_parse(b->parser, &event)) {
+    if (!yaml_parser_parse(b->parser, &b->event)) {
       return fail_parser(b);
     }
-    b->event = &event;
     blis_status status = read_event(b, &has_ended);
-    yaml_event_delete(&event);
+    yaml_event_delete(&b->event);
     BLIS_TRY(status);
   }
   if (b->yaml->root == NULL) {

@@ -15,6 +15,12 @@ struct blis_yaml {
   blis_yaml_node *root;
 };
 
+/* A pair of a mapping, or an item of a sequence (key is NULL). */
+typedef struct blis__yaml_pair {
+  const blis_yaml_node *key;
+  const blis_yaml_node *item;
+} blis__yaml_pair;
+
 struct blis_yaml_node {
   const blis_yaml *yaml;
   blis_yaml_type type;
@@ -27,8 +33,7 @@ struct blis_yaml_node {
   size_t item;               /* its place in a sequence, from 1; else 0 */
   blis_slice text;
   size_t count;
-  const blis_yaml_node **items; /* or values */
-  const blis_yaml_node **keys;
+  blis__yaml_pair *pairs;
 };
 
 #endif

@@ -27,12 +27,12 @@ size_t blis_yaml_count(const blis_yaml_node *node) {
 
 const blis_yaml_node *blis_yaml_item(const blis_yaml_node *node, size_t index) {
   BLIS_ASSERT(index < node->count);
-  return node->items[index];
+  return node->pairs[index].item;
 }
 
 const blis_yaml_node *blis_yaml_key(const blis_yaml_node *node, size_t index) {
   BLIS_ASSERT(node->type == BLIS_YAML_MAPPING && index < node->count);
-  return node->keys[index];
+  return node->pairs[index].key;
 }
 
 const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node,
@@ -41,8 +41,9 @@ const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node,
     return NULL;
   }
   for (size_t i = 0; i < node->count; i++) {
-    if (blis_slice_equals(node->keys[i]->text, key)) {
-      return blis_yaml_is_null(node->items[i]) ? NULL : node->items[i];
+    if (blis_slice_equals(node->pairs[i].key->text, key)) {
+      const blis_yaml_node *value = node->pairs[i].item;
+      return blis_yaml_is_null(value) ? NULL : value;
     }
   }
   return NULL;
@@ -112,6 +113,9 @@ static unsigned take_base(blis_slice *digits) {
 
 /* A whole number in any base, in the range of int64. */
 static bool parse_integer(blis_slice text, int64_t *value) {
+  if (text.length == 0) {
+    return false;
+  }
   bool is_negative = text.data[0] == '-';
   bool has_sign = is_negative || text.data[0] == '+';
   blis_slice digits = {.data = text.data + has_sign,
