@@ -4,6 +4,7 @@ local comparison = require "blis.comparison"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
 local policy = require "blis.policy"
+local schema = require "blis.config.schema"
 local trace = require "blis.trace"
 local units = require "blis.units"
 local workload = require "blis.workload"
@@ -27,6 +28,7 @@ local blis = {
   minutes = units.minutes,
 
   vec = core.vec,
+  event_queue = core.event_queue,
 }
 
 --- A random stream: the one called name under a master seed, or, without a name, the one of the seed.
@@ -35,6 +37,29 @@ local blis = {
 ---@return blis.Rng
 function blis.rng(seed, name)
   return core.rng(seed, name)
+end
+
+---@type blis.Section
+local kv_cache_section = {
+  name = "kv_cache",
+  summary = "A KV cache by itself.",
+  options = {
+    {
+      name = "blocks", type = "integer", min = 1, max = 1000000000, required = true, unit = "blocks",
+      doc = "Size of the cache.",
+    },
+    {
+      name = "block_size", type = "integer", min = 1, max = 1048576, default = 16, unit = "tokens",
+      doc = "Tokens of a block.",
+    },
+  },
+}
+
+--- The KV cache of one engine by itself: `blis.kv_cache { blocks = 64, block_size = 16 }`.
+---@param options { blocks: integer, block_size?: integer }
+---@return blis.KvCache
+function blis.kv_cache(options)
+  return core.kv_cache(schema.read(kv_cache_section, options, "kv_cache"))
 end
 
 --- What an admission policy returns to let a request in.

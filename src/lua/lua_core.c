@@ -4,6 +4,8 @@
 #include "lua/bind.h"
 #include "lua/embedded.h"
 #include "lua/lua_catalogue.h"
+#include "lua/lua_event_queue.h"
+#include "lua/lua_kv_cache.h"
 #include "lua/lua_policy.h"
 #include "lua/lua_rng.h"
 #include "lua/lua_simulation.h"
@@ -83,7 +85,9 @@ static const luaL_Reg core_functions[] = {
     {"check_distribution", bind_check_distribution},
     {"embedded", core_embedded},
     {"error_object", core_error_object},
+    {"event_queue", bind_event_queue_new},
     {"is_workload", core_is_workload},
+    {"kv_cache", bind_kv_cache_new},
     {"models", bind_catalogue_models},
     {"nearest", core_nearest},
     {"policies", bind_policy_catalogue},
@@ -102,7 +106,9 @@ static const luaL_Reg core_functions[] = {
 int luaopen_blis_core(lua_State *L) {
   luaL_checkversion(L);
   bind_open_errors(L);
+  bind_open_event_queues(L);
   bind_open_instances(L);
+  bind_open_kv_caches(L);
   bind_open_policies(L);
   bind_open_records(L);
   bind_open_rng(L);

@@ -1,0 +1,353 @@
+#include "lua/lua_kv_cache.h"
+
+#include <string.h>
+
+#include "kv/kv_cache.h"
+#include "lua/bind.h"
+#include "workload/block_namer.h"
+#include "workload/workload.h"
+
+#define KV_CACHE_TYPE "blis.kv_cache"
+#define KV_HOLDER_TYPE "blis.kv_holder"
+
+/* The user value is the table of its holders, which keeps them alive. */
+typedef struct kv_cache {
+  blis_alloc alloc;
+  blis_kv_cache *cache;
+  blis_block_namer *namer;
+  blis_intern *contents; /* names of content are its streams */
+  int64_t block_size_tokens;
+} kv_cache;
+
+/* A request with blocks. The user value is the cache. */
+typedef struct kv_holder {
+  kv_cache *owner; /* NULL once released */
+  blis_block_chain chain;
+  blis_block_list blocks;
+  int64_t prompt_tokens;
+  int64_t tokens; /* stored so far */
+  int64_t cached_tokens;
+} kv_holder;
+
+static kv_cache *check_cache(lua_State *L, int index) {
+  kv_cache *self = luaL_checkudata(L, index, KV_CACHE_TYPE);
+  luaL_argcheck(L, self->cache != NULL, index, "the KV cache is closed");
+  return self;
+}
+
+static int cache_gc(lua_State *L) {
+  kv_cache *self = luaL_checkudata(L, 1, KV_CACHE_TYPE);
+  blis_kv_cache_free(self->cache);
+  self->cache = NULL;
+  blis_block_namer_free(self->namer);
+  self->namer = NULL;
+  blis_intern_free(self->contents);
+  self->contents = NULL;
+  return 0;
+}
+
+int bind_kv_cache_new(lua_State *L) {
+  const blis_kv_cache_config config = {
+      .blocks = check_field_integer(L, 1, "blocks"),
+      .block_size_tokens = check_field_integer(L, 1, "block_size"),
+  };
+  kv_cache *self = lua_newuserdatauv(L, sizeof *self, 1);
+  memset(self, 0, sizeof *self);
+  luaL_setmetatable(L, KV_CACHE_TYPE);
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, 1);
+  self->alloc = bind_alloc(L);
+  self->block_size_tokens = config.block_size_tokens;
+  blis_error error = {0};
+  check_status(
+      L, blis_kv_cache_new(&self->alloc, &config, &self->cache, &error),
+      &error);
+  self->namer = blis_block_namer_new(&self->alloc);
+  self->contents = blis_intern_new(&self->alloc);
+  if (self->namer == NULL || self->contents == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  return 1;
+}
+
+static uint32_t check_tokens(lua_State *L, int index) {
+  int is_integer = 0;
+  lua_Integer tokens = lua_tointegerx(L, index, &is_integer);
+  if (!is_integer || tokens < 0 || tokens > BLIS_WORKLOAD_MAX_TOKENS) {
+    luaL_error(L, "a number of tokens is an integer from 0 to %d, got %s",
+               BLIS_WORKLOAD_MAX_TOKENS, luaL_tolstring(L, index, NULL));
+  }
+  return (uint32_t)tokens;
+}
+
+static void add_tokens(lua_State *L, blis_request *request, uint32_t tokens) {
+  if (tokens > BLIS_WORKLOAD_MAX_TOKENS - request->prompt_tokens) {
+    luaL_error(L, "a prompt has at most %d tokens", BLIS_WORKLOAD_MAX_TOKENS);
+  }
+  request->prompt_tokens += tokens;
+}
+
+/* {name, tokens} on top of the stack. */
+static void check_segment(lua_State *L, kv_cache *self, blis_request *request,
+                          blis_segment *segment) {
+  int table = lua_gettop(L);
+  lua_rawgeti(L, table, 1);
+  lua_rawgeti(L, table, 2);
+  size_t length = 0;
+  const char *name = luaL_tolstring(L, table + 1, &length);
+  uint32_t stream = 0;
+  check_status(L, blis_intern_add(self->contents, name, length, &stream), NULL);
+  *segment = (blis_segment){.stream = stream,
+                            .length_tokens = check_tokens(L, table + 2)};
+  add_tokens(L, request, segment->length_tokens);
+  request->shared_tokens += segment->length_tokens;
+  lua_settop(L, table);
+}
+
+/* The prompt at index: a number of own tokens, or a list. Kept on the stack. */
+static blis_request push_prompt(lua_State *L, int index, kv_cache *self) {
+  blis_request request = {0};
+  if (lua_type(L, index) == LUA_TNUMBER) {
+    request.prompt_tokens = check_tokens(L, index);
+    return request;
+  }
+  luaL_checktype(L, index, LUA_TTABLE);
+  size_t count = lua_rawlen(L, index);
+  luaL_argcheck(L, count <= UINT32_MAX, index, "too many parts");
+  blis_segment *segments = push_buffer(L, count, sizeof *segments);
+  request.segments = segments;
+  for (size_t i = 0; i < count; i++) {
+    if (lua_rawgeti(L, index, (lua_Integer)i + 1) == LUA_TTABLE) {
+      check_segment(L, self, &request, &segments[request.segment_count++]);
+    } else if (i + 1 < count) {
+      luaL_error(L, "part %I of the prompt: tokens of its own come last",
+                 (LUAI_UACINT)i + 1);
+    } else {
+      add_tokens(L, &request, check_tokens(L, -1));
+    }
+    lua_pop(L, 1);
+  }
+  return request;
+}
+
+/* cache:match(prompt): leading tokens whose blocks are in the cache. */
+static int cache_match(lua_State *L) {
+  kv_cache *self = check_cache(L, 1);
+  blis_request request = push_prompt(L, 2, self);
+  blis_block_chain chain = {0};
+  blis_error error = {0};
+  check_status(L,
+               blis_block_namer_chain(self->namer, &request,
+                                      (uint32_t)self->block_size_tokens,
+                                      &chain, &error),
+               &error);
+  uint32_t blocks = blis_kv_cache_count_cached(self->cache, &chain);
+  blis_block_namer_release(self->namer, &chain);
+  lua_pushinteger(L, blocks * self->block_size_tokens);
+  return 1;
+}
+
+/* Finds what is cached, and stores the rest of the prompt behind it. */
+static blis_status store_prompt(kv_cache *self, kv_holder *holder, bool *is_done,
+                                blis_error *error) {
+  blis_block_list found = {0};
+  blis_status status =
+      blis_kv_cache_match(self->cache, &holder->chain, &found, error);
+  if (status == BLIS_OK) {
+    holder->cached_tokens = (int64_t)found.count * self->block_size_tokens;
+    const blis_block_span span = {.chain = &holder->chain,
+                                  .prompt_tokens = holder->prompt_tokens,
+                                  .start_tokens = holder->cached_tokens,
+                                  .end_tokens = holder->prompt_tokens};
+    status = blis_kv_cache_allocate(self->cache, &holder->blocks, &span, &found,
+                                    is_done, error);
+  }
+  blis_array_deinit(&self->alloc, &found);
+  return status;
+}
+
+/* Gives everything back. Idempotent; never raises. */
+static void let_go(kv_holder *holder) {
+  kv_cache *owner = holder->owner;
+  if (owner == NULL) {
+    return;
+  }
+  if (owner->cache != NULL) {
+    blis_kv_cache_release(owner->cache, &holder->blocks);
+    blis_block_namer_release(owner->namer, &holder->chain);
+  }
+  blis_array_deinit(&owner->alloc, &holder->blocks);
+  holder->owner = NULL;
+}
+
+/* cache:allocate(prompt): a holder of its blocks, or nil without room. */
+static int cache_allocate(lua_State *L) {
+  kv_cache *self = check_cache(L, 1);
+  lua_settop(L, 2);
+  blis_request request = push_prompt(L, 2, self);
+  kv_holder *holder = lua_newuserdatauv(L, sizeof *holder, 1);
+  int place = lua_gettop(L);
+  memset(holder, 0, sizeof *holder);
+  luaL_setmetatable(L, KV_HOLDER_TYPE);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, place, 1);
+  lua_getiuservalue(L, 1, 1);
+  lua_pushvalue(L, place);
+  lua_rawsetp(L, -2, holder); // the cache keeps it
+  blis_error error = {0};
+  check_status(L,
+               blis_block_namer_chain(self->namer, &request,
+                                      (uint32_t)self->block_size_tokens,
+                                      &holder->chain, &error),
+               &error);
+  holder->owner = self;
+  holder->prompt_tokens = request.prompt_tokens;
+  bool is_done = false;
+  blis_status status = store_prompt(self, holder, &is_done, &error);
+  holder->tokens = holder->prompt_tokens;
+  if (status != BLIS_OK || !is_done) {
+    let_go(holder);
+    lua_pushnil(L);
+    lua_rawsetp(L, place + 1, holder);
+  }
+  check_status(L, status, &error);
+  if (is_done) {
+    lua_pushvalue(L, place);
+  } else {
+    lua_pushnil(L);
+  }
+  return 1;
+}
+
+static kv_holder *check_holder(lua_State *L, int index, const kv_cache *self) {
+  kv_holder *holder = luaL_checkudata(L, index, KV_HOLDER_TYPE);
+  luaL_argcheck(L, holder->owner == self, index,
+                holder->owner == NULL ? "it was released already"
+                                      : "it belongs to another cache");
+  return holder;
+}
+
+/* cache:append(holder): room for one output token; false without. */
+static int cache_append(lua_State *L) {
+  kv_cache *self = check_cache(L, 1);
+  kv_holder *holder = check_holder(L, 2, self);
+  const blis_block_span span = {.chain = &holder->chain,
+                                .prompt_tokens = holder->prompt_tokens,
+                                .start_tokens = holder->tokens,
+                                .end_tokens = holder->tokens + 1};
+  bool is_done = false;
+  blis_error error = {0};
+  check_status(L,
+               blis_kv_cache_allocate(self->cache, &holder->blocks, &span, NULL,
+                                      &is_done, &error),
+               &error);
+  holder->tokens += is_done;
+  lua_pushboolean(L, is_done);
+  return 1;
+}
+
+/* cache:release(holder): its blocks are free, and can still be found. */
+static int cache_release(lua_State *L) {
+  kv_cache *self = check_cache(L, 1);
+  kv_holder *holder = check_holder(L, 2, self);
+  let_go(holder);
+  lua_getiuservalue(L, 1, 1);
+  lua_pushnil(L);
+  lua_rawsetp(L, -2, holder);
+  return 0;
+}
+
+static int cache_index(lua_State *L) {
+  const char *name = luaL_checkstring(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+    return 1; /* a method */
+  }
+  const kv_cache *self = check_cache(L, 1);
+  blis_kv_cache_stats stats;
+  blis_kv_cache_get_stats(self->cache, &stats);
+  const struct {
+    const char *name;
+    int64_t value;
+  } fields[] = {
+      {"blocks", stats.blocks},
+      {"block_size", self->block_size_tokens},
+      {"free_blocks", stats.free_blocks},
+      {"used_blocks", stats.blocks - stats.free_blocks},
+      {"hits", stats.hits},
+      {"misses", stats.misses},
+  };
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    if (strcmp(name, fields[i].name) == 0) {
+      lua_pushinteger(L, fields[i].value);
+      return 1;
+    }
+  }
+  return luaL_error(L,
+                    "a KV cache has no field '%s'; it has blocks, block_size, "
+                    "free_blocks, used_blocks, hits, misses",
+                    name);
+}
+
+static int cache_tostring(lua_State *L) {
+  const kv_cache *self = check_cache(L, 1);
+  blis_kv_cache_stats stats;
+  blis_kv_cache_get_stats(self->cache, &stats);
+  lua_pushfstring(L, "KV cache (%I of %I blocks of %I tokens free)",
+                  (LUAI_UACINT)stats.free_blocks, (LUAI_UACINT)stats.blocks,
+                  (LUAI_UACINT)self->block_size_tokens);
+  return 1;
+}
+
+static int holder_gc(lua_State *L) {
+  let_go(luaL_checkudata(L, 1, KV_HOLDER_TYPE));
+  return 0;
+}
+
+static int holder_index(lua_State *L) {
+  const kv_holder *holder = luaL_checkudata(L, 1, KV_HOLDER_TYPE);
+  const char *name = luaL_checkstring(L, 2);
+  if (strcmp(name, "tokens") == 0) {
+    lua_pushinteger(L, holder->tokens);
+  } else if (strcmp(name, "cached_tokens") == 0) {
+    lua_pushinteger(L, holder->cached_tokens);
+  } else if (strcmp(name, "blocks") == 0) {
+    lua_pushinteger(L, (lua_Integer)holder->blocks.count);
+  } else {
+    return luaL_error(L,
+                      "a holder of KV blocks has no field '%s'; it has blocks, "
+                      "tokens and cached_tokens",
+                      name);
+  }
+  return 1;
+}
+
+static int holder_tostring(lua_State *L) {
+  const kv_holder *holder = luaL_checkudata(L, 1, KV_HOLDER_TYPE);
+  lua_pushfstring(L, "holder of %I KV blocks",
+                  (LUAI_UACINT)holder->blocks.count);
+  return 1;
+}
+
+static const luaL_Reg cache_meta[] = {
+    {"__gc", cache_gc}, {"__tostring", cache_tostring}, {NULL, NULL}};
+
+static const luaL_Reg cache_methods[] = {
+    {"match", cache_match},     {"allocate", cache_allocate},
+    {"append", cache_append},   {"release", cache_release},
+    {NULL, NULL},
+};
+
+static const luaL_Reg holder_meta[] = {{"__gc", holder_gc},
+                                       {"__index", holder_index},
+                                       {"__tostring", holder_tostring},
+                                       {NULL, NULL}};
+
+void bind_open_kv_caches(lua_State *L) {
+  push_new_type(L, KV_HOLDER_TYPE, holder_meta, NULL);
+  push_new_type(L, KV_CACHE_TYPE, cache_meta, NULL);
+  luaL_newlib(L, cache_methods);
+  lua_pushcclosure(L, cache_index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 2);
+}
