@@ -38,7 +38,7 @@ static void separate(blis_json_writer *writer) {
 }
 
 static void start_value(blis_json_writer *writer) {
-  BLIS_DCHECK(writer->is_behind_key == is_in_object(writer));
+  BLIS_ASSERT(writer->is_behind_key == is_in_object(writer));
   if (!writer->is_behind_key) {
     separate(writer);
   }
@@ -59,7 +59,7 @@ static void begin(blis_json_writer *writer, char bracket, bool is_object) {
 
 static void end(blis_json_writer *writer, char bracket) {
   BLIS_ASSERT(writer->depth > 0);
-  BLIS_DCHECK(!writer->is_behind_key);
+  BLIS_ASSERT(!writer->is_behind_key);
   bool has_items = (writer->has_items & level_bit(writer)) != 0;
   writer->depth--;
   if (has_items) {
@@ -73,7 +73,7 @@ void blis_json_writer_begin_object(blis_json_writer *writer) {
 }
 
 void blis_json_writer_end_object(blis_json_writer *writer) {
-  BLIS_DCHECK(is_in_object(writer));
+  BLIS_ASSERT(is_in_object(writer));
   end(writer, '}');
 }
 
@@ -82,7 +82,7 @@ void blis_json_writer_begin_array(blis_json_writer *writer) {
 }
 
 void blis_json_writer_end_array(blis_json_writer *writer) {
-  BLIS_DCHECK(!is_in_object(writer));
+  BLIS_ASSERT(!is_in_object(writer));
   end(writer, ']');
 }
 
@@ -166,7 +166,7 @@ static void write_text(blis_buffer *buffer, blis_slice text) {
 }
 
 void blis_json_writer_key(blis_json_writer *writer, const char *key) {
-  BLIS_DCHECK(is_in_object(writer) && !writer->is_behind_key);
+  BLIS_ASSERT(is_in_object(writer) && !writer->is_behind_key);
   separate(writer);
   write_text(writer->buffer, blis_slice_of(key));
   blis_buffer_string(writer->buffer, writer->indent > 0 ? ": " : ":");
