@@ -1,0 +1,65 @@
+/* Which word was meant. */
+#include "base/nearest.h"
+
+#include "check.h"
+
+static const char *nearest_to(const char *wanted) {
+  static const char *const words[] = {"round-robin", "least-loaded", "weighted",
+                                      "lmetric", "tie"};
+  blis_nearest nearest = {.wanted = wanted};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    blis_nearest_offer(&nearest, words[i]);
+  }
+  return nearest.word == NULL ? "-" : nearest.word;
+}
+
+static void misspellings_are_recognised(void) {
+  static const char *const cases[][2] = {
+      {"weighted", "weighted"},
+      {"wieghted", "weighted"},
+      {"weigted", "weighted"},
+      {"Round_Robin", "round-robin"},
+      {"roundrobin", "round-robin"},
+      {"lest-loadde", "least-loaded"},
+      {"te", "tie"},
+      {"metric", "lmetric"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    CHECK_STR(nearest_to(cases[i][0]), cases[i][1]);
+  }
+}
+
+static void strange_words_are_left_alone(void) {
+  CHECK_STR(nearest_to("hash-ring"), "-");
+  CHECK_STR(nearest_to(""), "-");
+  CHECK_STR(nearest_to("abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuvwxyz-"
+                       "abcdefghijklmnopqrstuvwxyz"),
+            "-");
+}
+
+static void of_equally_near_words_the_first_is_taken(void) {
+  blis_nearest nearest = {.wanted = "cat"};
+  blis_nearest_offer(&nearest, "car");
+  blis_nearest_offer(&nearest, "bat");
+  CHECK_STR(nearest.word, "car");
+}
+
+static void lists_are_cut_to_the_buffer(void) {
+  char list[12] = "";
+  blis_word_list_add(list, sizeof list, "one");
+  CHECK_STR(list, "one");
+  blis_word_list_add(list, sizeof list, "two");
+  CHECK_STR(list, "one, two");
+  blis_word_list_add(list, sizeof list, "three");
+  CHECK_STR(list, "one, two, t");
+  blis_word_list_add(list, sizeof list, "four");
+  CHECK_STR(list, "one, two, t");
+}
+
+int main(void) {
+  RUN(misspellings_are_recognised);
+  RUN(strange_words_are_left_alone);
+  RUN(of_equally_near_words_the_first_is_taken);
+  RUN(lists_are_cut_to_the_buffer);
+  return check_done();
+}
