@@ -225,6 +225,12 @@ static void warn_of_model(const warner *w, const blis_model_spec *model,
     say(w, "%s uses latent attention (MLA): step times are pessimistic",
         model->name);
   }
+  if (model->experts_unknown) {
+    say(w,
+        "%s uses experts, but their number is not stated: step times are "
+        "those of a dense model",
+        model->name);
+  }
   if (model->quantization[0] != '\0' && model->weight_bytes_per_param == 0.0) {
     say(w, "%s: quantization \"%s\" is unknown; weights count %g bytes each",
         model->name, model->quantization, model->bytes_per_param);

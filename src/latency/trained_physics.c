@@ -286,6 +286,7 @@ static void set_symbols(trained_physics *m, const blis_model_spec *model,
   int64_t dense_layers;
   blis_model_spec_split_layers(model, &moe_layers, &dense_layers);
   int64_t head_dim = model->hidden_size / model->attention_heads;
+  int64_t heads_per_gpu = model->attention_heads / tp;
 
   m->has_all_reduce = tp > 1;
   m->has_moe_all_reduce = tp > 1 && dp == 1 && is_moe;
@@ -295,7 +296,7 @@ static void set_symbols(trained_physics *m, const blis_model_spec *model,
   m->dense_layers = (double)dense_layers;
   m->hidden = (double)model->hidden_size;
   m->head_dim = (double)head_dim;
-  m->heads_per_gpu = (double)(model->attention_heads / tp);
+  m->heads_per_gpu = (double)heads_per_gpu;
   m->qkvo_width = 2.0 * m->hidden +
                   2.0 * ((double)blis_model_spec_kv_heads(model) * m->head_dim);
   m->experts_per_token =
