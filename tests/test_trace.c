@@ -123,8 +123,74 @@ static void wrong_mooncake_rows_are_named(void) {
        "bad.jsonl:2: key \"hash_ids\""},
       {ROW ROW "{\"timestamp\": 0, \"input_le", "bad.jsonl:3: column"},
       {ROW "[1]", "bad.jsonl:2:"},
+      {ROW "{\"timestamp\": 0, \"timestamp\": 0, \"input_length\": 600, "
+           "\"output_length\": 1, \"hash_ids\": []}",
+       "bad.jsonl:2:"},
+      {ROW "{\"timestamp\": 00, \"input_length\": 600, "
+           "\"output_length\": 1, \"hash_ids\": []}",
+       "bad.jsonl:2:"},
+      {ROW "{\"timestamp\": 0, \"input_length\": 600, "
+           "\"output_length\": 1, \"hash_ids\": [1,]}",
+       "bad.jsonl:2:"},
   };
   check_all_refused("bad.jsonl", cases, COUNT(cases));
+}
+
+/* A further key in a line sends it to the full JSON reader. */
+static void lines_as_published_are_read_as_any_others(void) {
+  FILE *from = fopen("tests/data/mooncake.jsonl", "rb");
+  CHECK(from != NULL);
+  char line[4096];
+  static char extended[1 << 16];
+  size_t length = 0;
+  while (fgets(line, sizeof line, from) != NULL) {
+    CHECK(line[0] == '{');
+    length += (size_t)snprintf(extended + length, sizeof extended - length,
+                               "{\"type\": \"text\", %s", line + 1);
+  }
+  fclose(from);
+  blis_workload *plain = read_trace("tests/data/mooncake.jsonl", NULL);
+  blis_workload *full = read_trace(temp_file("full.jsonl", extended), NULL);
+  CHECK_EQ_I64(blis_workload_count(full), blis_workload_count(plain));
+  for (size_t i = 0; i < blis_workload_count(plain); i++) {
+    const blis_request *a = blis_workload_request(plain, i);
+    const blis_request *b = blis_workload_request(full, i);
+    CHECK(a->arrival_us == b->arrival_us && a->number == b->number);
+    CHECK(a->prompt_tokens == b->prompt_tokens);
+    CHECK(a->output_tokens == b->output_tokens);
+    CHECK(a->shared_tokens == b->shared_tokens);
+    CHECK_EQ_I64(a->segment_count, b->segment_count);
+    for (uint32_t k = 0; k < a->segment_count; k++) {
+      CHECK(a->segments[k].stream == b->segments[k].stream);
+      CHECK(a->segments[k].length_tokens == b->segments[k].length_tokens);
+    }
+  }
+  blis_workload_free(plain);
+  blis_workload_free(full);
+}
+
+static void odd_lines_that_are_json_are_read(void) {
+  static const char *const lines[] = {
+      "{\"timestamp\":3,\"input_length\":513,\"output_length\":2,"
+      "\"hash_ids\":[9,4]}",
+      " { \"timestamp\" : 3 , \"input_length\" : 513 ,"
+      "\"output_length\":2,  \"hash_ids\" : [ 9 , 4 ] } ",
+      "{\"hash_ids\":[9,4.0],\"timestamp\":3e0,\"input_length\":513.0,"
+      "\"output_length\":2}",
+      "{\"timestamp\":3,\"input_length\":513,\"output_length\":2,"
+      "\"hash_ids\":[9,4],\"extra\":[{}]}",
+  };
+  for (size_t i = 0; i < COUNT(lines); i++) {
+    blis_trace_options options = {.format = "mooncake"};
+    blis_workload *workload =
+        read_trace(temp_file("odd.jsonl", lines[i]), &options);
+    const blis_request *request = blis_workload_request(workload, 0);
+    CHECK(request->arrival_us == 3000 && request->prompt_tokens == 513);
+    CHECK(request->output_tokens == 2 && request->shared_tokens == 513);
+    CHECK(request->segments[0].stream == 9);
+    CHECK(request->segments[1].length_tokens == 1);
+    blis_workload_free(workload);
+  }
 }
 
 /* Azure. */
@@ -291,6 +357,7 @@ static blis_status read_with_failure_at(const char *path, long request) {
   blis_workload *workload = NULL;
   blis_status status = blis_trace_read(&alloc, path, NULL, &workload, &error);
   blis_workload_free(workload);
+  CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
   CHECK_EQ_I64(memory.live_bytes, 0);
   return status;
 }
@@ -314,6 +381,8 @@ int main(void) {
   RUN(mooncake_ids_are_blocks_of_512_tokens);
   RUN(mooncake_rows_may_have_fewer_ids);
   RUN(wrong_mooncake_rows_are_named);
+  RUN(lines_as_published_are_read_as_any_others);
+  RUN(odd_lines_that_are_json_are_read);
   RUN(azure_2023_arrives_from_its_first_row);
   RUN(azure_times_may_cross_days_and_zones);
   RUN(azure_rows_may_be_out_of_order);

@@ -129,9 +129,17 @@ static bool is_same_key(const run_key *a, const run_key *b) {
 /*
  * The run of a key; a new one, without blocks, when there is none. The result
  * is valid until the next call. NULL = out of memory.
+ *
+ * *guess is where the run may well be and becomes the place behind it: content
+ * that comes again comes in the order in which it came first.
  */
-static run *intern_run(blis_block_namer *namer, const run_key *key) {
+static run *intern_run(blis_block_namer *namer, const run_key *key,
+                       size_t *guess) {
   BLIS_ASSERT(namer->runs.count < UINT32_MAX);
+  if (*guess < namer->runs.count &&
+      is_same_key(&namer->runs.items[*guess].key, key)) {
+    return &namer->runs.items[(*guess)++];
+  }
   if (blis_array_reserve(&namer->alloc, &namer->runs, namer->runs.count + 1) !=
       BLIS_OK) {
     return NULL;
@@ -143,12 +151,14 @@ static run *intern_run(blis_block_namer *namer, const run_key *key) {
   }
   for (uint64_t i = *head; i != 0; i = namer->runs.items[i - 1].next) {
     if (is_same_key(&namer->runs.items[i - 1].key, key)) {
+      *guess = i;
       return &namer->runs.items[i - 1];
     }
   }
   run *added = &namer->runs.items[namer->runs.count++];
   *added = (run){.key = *key, .next = (uint32_t)*head};
   *head = namer->runs.count;
+  *guess = namer->runs.count;
   return added;
 }
 
@@ -160,13 +170,14 @@ typedef struct walker {
   blis_block_id *shared;
   uint32_t named; /* blocks */
   uint32_t wanted;
+  size_t next_run; /* a guess */
 } walker;
 
 /* Names the whole blocks at the start of a piece, at least one of them. */
 static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
                                      const run_key *key, uint64_t blocks,
                                      uint32_t *taken) {
-  run *found = intern_run(namer, key);
+  run *found = intern_run(namer, key, &walk->next_run);
   if (found == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -191,7 +202,7 @@ static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
 /* Adds a piece that does not fill a block alone to the unfinished one. */
 static blis_status fill_block(blis_block_namer *namer, walker *walk,
                               const run_key *key) {
-  run *found = intern_run(namer, key);
+  run *found = intern_run(namer, key, &walk->next_run);
   if (found == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -278,7 +289,8 @@ static const blis_block_id *group_chain(blis_block_namer *namer,
                                         uint32_t block_size, uint32_t wanted) {
   run_key key = {WHOLE_CHAIN | block_size, request->segments[0].stream, 0,
                  request->segments[0].length_tokens};
-  const run *known = intern_run(namer, &key);
+  size_t guess = SIZE_MAX;
+  const run *known = intern_run(namer, &key, &guess);
   if (known == NULL) {
     return NULL;
   }

@@ -120,9 +120,13 @@ static blis_status recognise(const blis_alloc *alloc, const char *path,
   char head[HEAD_SIZE];
   size_t length;
   blis_status status = read_head(alloc, path, head, &length, error);
-  if (status == BLIS_ERR_IO && blis__trace_v2_has_stem(alloc, path)) {
-    *format = &blis__trace_v2;
-    return BLIS_OK;
+  if (status == BLIS_ERR_IO) {
+    bool is_stem;
+    BLIS_TRY(blis__trace_v2_find_stem(alloc, path, &is_stem, error));
+    if (is_stem) {
+      *format = &blis__trace_v2;
+      return BLIS_OK;
+    }
   }
   BLIS_TRY(status);
   blis_slice start = skip_blank_start(head, length);

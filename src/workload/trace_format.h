@@ -39,8 +39,11 @@ extern const blis__trace_format blis__trace_azure;
 extern const blis__trace_format blis__trace_mooncake;
 extern const blis__trace_format blis__trace_v2;
 
-/* Whether a path is that of a tracev2 trace but for ".csv". */
-bool blis__trace_v2_has_stem(const blis_alloc *alloc, const char *path);
+/* Whether a path is that of a tracev2 trace but for ".csv". BLIS_ERR_NOMEM. */
+BLIS_MUSTUSE blis_status blis__trace_v2_find_stem(const blis_alloc *alloc,
+                                                  const char *path,
+                                                  bool *is_stem,
+                                                  blis_error *error);
 
 /* Whether head has the text somewhere in its first line. */
 bool blis__trace_first_line_has(blis_slice head, const char *text);

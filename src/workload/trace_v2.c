@@ -151,20 +151,21 @@ static blis_status find_files(const blis__trace_job *job, blis_buffer *data,
   return BLIS_OK;
 }
 
-bool blis__trace_v2_has_stem(const blis_alloc *alloc, const char *path) {
+blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path,
+                                     bool *is_stem, blis_error *error) {
   blis_buffer data;
   blis_buffer_init(&data, alloc);
   blis_buffer_string(&data, path);
   blis_buffer_string(&data, ".csv");
-  blis_input *input;
-  bool has_data =
-      blis_buffer_status(&data) == BLIS_OK &&
-      blis_input_open(alloc, blis_buffer_text(&data), &input, NULL) == BLIS_OK;
-  if (has_data) {
-    blis_input_close(input);
+  blis_input *input = NULL;
+  blis_status status = blis_buffer_status(&data);
+  if (status == BLIS_OK) {
+    status = blis_input_open(alloc, blis_buffer_text(&data), &input, NULL);
   }
+  blis_input_close(input);
   blis_buffer_deinit(&data);
-  return has_data;
+  *is_stem = status == BLIS_OK;
+  return status == BLIS_ERR_NOMEM ? blis_fail_nomem(error) : BLIS_OK;
 }
 
 /* Rows. */

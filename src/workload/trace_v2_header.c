@@ -158,7 +158,7 @@ static blis_status check_mapping(const blis_yaml_node *node,
                                  header_section section, blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(node, error));
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
-    const key_rule *rule;
+    const key_rule *rule = NULL;
     BLIS_TRY(find_rule(blis_yaml_key(node, i), section, &rule, error));
     const blis_yaml_node *value = blis_yaml_item(node, i);
     if (!blis_yaml_is_null(value)) {
