@@ -127,8 +127,9 @@ static inline blis_policy_context site_context(const site *s) {
                                .go_blis = s->go_blis};
 }
 
-/* Ready to run; a status so that memory may run out on the way. */
-static inline blis_status site_open(site *s, blis_error *error) {
+/* Ready to run under a router, which is taken. */
+static inline blis_status site_open_with(site *s, blis_router *router,
+                                         blis_error *error) {
   for (uint32_t i = 0; i < s->config.instance_count; i++) {
     s->instances[i].latency = &s->latency;
   }
@@ -137,15 +138,22 @@ static inline blis_status site_open(site *s, blis_error *error) {
   blis_histogram_init(&s->itl_us, &s->alloc);
   s->recorder = blis_recorder_new(&s->alloc);
   if (s->recorder == NULL) {
+    blis_router_free(router);
     return blis_fail_nomem(error);
   }
-  blis_policy_context context = site_context(s);
-  blis_router router = {0};
-  BLIS_TRY(blis_router_create(&s->alloc, s->policy, s->params, &context,
-                              &router, error));
-  return blis_cluster_new(&s->alloc, &s->config, &router, &s->source.source,
+  return blis_cluster_new(&s->alloc, &s->config, router, &s->source.source,
                           blis_recorder_sink(s->recorder), &s->itl_us,
                           &s->cluster, error);
+}
+
+/* Under the policy that is named; a status so that memory may run out. */
+static inline blis_status site_open(site *s, blis_error *error) {
+  blis_policy_context context = site_context(s);
+  blis_router router = {0};
+  blis_histogram_init(&s->itl_us, &s->alloc);
+  BLIS_TRY(blis_router_create(&s->alloc, s->policy, s->params, &context,
+                              &router, error));
+  return site_open_with(s, &router, error);
 }
 
 /* Frees what open made, so that the same requests can be run again. */
@@ -170,6 +178,11 @@ static inline void site_deinit(site *s) {
 static inline void site_must_open(site *s) {
   blis_error error;
   CHECK_OK(site_open(s, &error), &error);
+}
+
+static inline void site_must_open_with(site *s, blis_router *router) {
+  blis_error error;
+  CHECK_OK(site_open_with(s, router, &error), &error);
 }
 
 /* Runs to the end and closes the books. */

@@ -201,23 +201,12 @@ static blis_status watch(void *state, const blis_routing_request *request,
 static const blis_router_ops watch_ops = {.route = watch};
 
 static void open_watched(site *s, watcher *w, blis_signal signal) {
-  blis_error error;
   *w = (watcher){.signal = signal};
   blis_router router = {.ops = &watch_ops,
                         .state = w,
                         .needs = BLIS_SIGNALS_WITH_HISTORY,
                         .name = "watcher"};
-  s->config.instances = s->instances;
-  for (uint32_t i = 0; i < s->config.instance_count; i++) {
-    s->instances[i].latency = &s->latency;
-  }
-  s->source.source.state = &s->source;
-  blis_histogram_init(&s->itl_us, &s->alloc);
-  s->recorder = blis_recorder_new(&s->alloc);
-  CHECK_OK(blis_cluster_new(&s->alloc, &s->config, &router, &s->source.source,
-                            blis_recorder_sink(s->recorder), &s->itl_us,
-                            &s->cluster, &error),
-           &error);
+  site_must_open_with(s, &router);
 }
 
 /* Requests at 20, 40, 60, ... ms that take long. */
@@ -297,6 +286,72 @@ static void pending_requests_count_as_load(void) {
     site_close(&s);
   }
   site_deinit(&s);
+}
+
+/* A router that compares every column it is shown with the live value. */
+typedef struct auditor {
+  const blis_cluster *cluster;
+  blis_random random;
+  int64_t decisions;
+} auditor;
+
+static blis_status audit(void *state, const blis_routing_request *request,
+                         const blis_routing_view *view, blis_decision *decision,
+                         blis_error *error) {
+  (void)request, (void)error;
+  auditor *a = state;
+  for (int k = 0; k < BLIS_SIGNAL_COUNT; k++) {
+    blis_signal signal = (blis_signal)k;
+    if (signal == BLIS_SIGNAL_CACHED_TOKENS ||
+        signal == BLIS_SIGNAL_PREFIX_HIT) {
+      continue;
+    }
+    /* Half of them are looked at late, and only now and then. */
+    if (view->columns[signal] == NULL && a->decisions % 40 != 2 * k) {
+      continue;
+    }
+    const double *column = view->column(view->column_ud, signal);
+    for (size_t i = 0; i < view->count; i++) {
+      CHECK_EQ_DOUBLE(column[i],
+                      blis_cluster_signal(a->cluster, (uint32_t)i, signal));
+    }
+  }
+  a->decisions++;
+  int32_t chosen = blis_random_intn(&a->random, (int32_t)view->count);
+  *decision = (blis_decision){.chosen = (size_t)chosen};
+  return BLIS_OK;
+}
+
+static const blis_router_ops audit_ops = {.route = audit};
+
+static void columns_are_live_without_a_refresh_interval(void) {
+  for (int engine = 0; engine < 2; engine++) {
+    site s;
+    auditor a = {.decisions = 0};
+    blis_random_init(&a.random, 3);
+    site_init(&s, blis_alloc_heap(), 3);
+    site_add_random_requests(&s, 600, 80, 17);
+    for (uint32_t i = 0; i < 3; i++) {
+      s.instances[i].kv_blocks = 300; /* so that there are preemptions */
+      s.instances[i].engine =
+          engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
+    }
+    blis_router router = {.ops = &audit_ops,
+                          .state = &a,
+                          .needs = BLIS_SIGNALS_WITH_HISTORY |
+                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING),
+                          .name = "auditor"};
+    site_must_open_with(&s, &router);
+    a.cluster = s.cluster;
+    site_run(&s);
+    check_states_sum_up(&s, 600);
+    check_counters_are_zero(&s);
+    CHECK_EQ_I64(a.decisions, 600);
+    double preemptions =
+        blis_cluster_signal(s.cluster, 0, BLIS_SIGNAL_PREEMPTIONS);
+    CHECK(preemptions > 0);
+    site_deinit(&s);
+  }
 }
 
 /* The second request of a group finds the group's prefix in the cache. */
@@ -576,18 +631,11 @@ static blis_status choose_nobody(void *state,
 static void a_choice_beyond_the_candidates_is_an_error(void) {
   static const blis_router_ops ops = {.route = choose_nobody};
   site s;
-  watcher w;
   site_init(&s, blis_alloc_heap(), 2);
   add_slow_requests(&s, 1);
-  open_watched(&s, &w, BLIS_SIGNAL_PENDING);
-  blis_cluster_free(s.cluster);
-  s.source.next = 0;
   blis_router router = {.ops = &ops, .name = "nobody"};
+  site_must_open_with(&s, &router);
   blis_error error;
-  CHECK_OK(blis_cluster_new(&s.alloc, &s.config, &router, &s.source.source,
-                            blis_recorder_sink(s.recorder), &s.itl_us,
-                            &s.cluster, &error),
-           &error);
   CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
                BLIS_ERR_POLICY);
   CHECK_CONTAINS(error.message, "nobody: chose candidate 2 of 2");
@@ -634,6 +682,7 @@ int main(void) {
   RUN(latencies_delay_the_stages);
   RUN(stale_signals_are_read_again_on_demand);
   RUN(pending_requests_count_as_load);
+  RUN(columns_are_live_without_a_refresh_interval);
   RUN(cached_prefix_is_shown);
   RUN(calls_come_after_arrivals_and_before_steps);
   RUN(calls_without_end_are_noticed);

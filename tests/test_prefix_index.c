@@ -91,16 +91,15 @@ static void random_chain(namer *n, blis_random *random, uint64_t *private_count,
     ids[k] = parent;
   }
   uint32_t private_blocks = (uint32_t)blis_random_intn(random, 6);
-  *chain = (blis_block_chain){.shared = ids,
-                              .shared_count = shared,
-                              .prompt_blocks = shared + private_blocks,
-                              .private_base =
-                                  BLIS_BLOCK_PRIVATE | *private_count};
+  *chain =
+      (blis_block_chain){.shared = ids,
+                         .shared_count = shared,
+                         .prompt_blocks = shared + private_blocks,
+                         .private_base = BLIS_BLOCK_PRIVATE | *private_count};
   *private_count += shared + private_blocks;
 }
 
-static void check_matches(const blis_prefix_index *index,
-                          const naive_set *sets,
+static void check_matches(const blis_prefix_index *index, const naive_set *sets,
                           const blis_block_chain *chain) {
   uint32_t blocks[INSTANCES];
   blis_prefix_index_match(index, chain, blocks, INSTANCES);
@@ -231,7 +230,7 @@ static bool observe_with_failure_at(long request) {
   for (uint64_t i = 0; done && i < 300; i++) {
     uint32_t same = (uint32_t)(i * 7 % 30);
     for (uint32_t k = 0; k < 36; k++) {
-      ids[k] = k < same ? k + 1 : 1000 * (i % 3 + 1) + 40 * same + k;
+      ids[k] = k < same ? k + 1 : 1000 * (i % 3 + 1) + UINT64_C(40) * same + k;
     }
     blis_block_chain chain = {ids, same + 4, same + 6,
                               BLIS_BLOCK_PRIVATE | (i * 50)};

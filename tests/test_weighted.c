@@ -31,7 +31,7 @@ static void teach(const blis_router *router, const fixture *f, size_t instance,
   blis_block_chain chain = {shared_ids, blocks, blocks, BLIS_BLOCK_PRIVATE};
   blis_ticket ticket;
   blis_routing_request request =
-      fixture_request(1, blocks * 16, &chain, &ticket);
+      fixture_request(1, (int64_t)blocks * 16, &chain, &ticket);
   blis_routing_view view = fixture_only(f, instance);
   fixture_route(router, &request, &view);
 }
@@ -43,7 +43,7 @@ static blis_decision decide(const blis_router *router, const fixture *f,
   chain = (blis_block_chain){shared_ids, shared_blocks, blocks,
                              BLIS_BLOCK_PRIVATE | 1000};
   blis_routing_request request =
-      fixture_request(2, blocks * 16, &chain, &ticket);
+      fixture_request(2, (int64_t)blocks * 16, &chain, &ticket);
   return fixture_route(router, &request, &f->view);
 }
 

@@ -5,9 +5,9 @@
 
 enum { MAX_LENGTH = 63 };
 
-static char folded(char c) {
+static int folded(char c) {
   if (c >= 'A' && c <= 'Z') {
-    return (char)(c - 'A' + 'a');
+    return c - 'A' + 'a';
   }
   return c == '_' ? '-' : c;
 }

@@ -45,14 +45,14 @@ typedef struct blis_cluster_config {
   int64_t admission_latency_us;          /* >= 0 */
   int64_t routing_latency_us;            /* >= 0 */
   int64_t snapshot_refresh_us;           /* 0 = every signal is live */
-  int64_t cache_signal_delay_us; /* only 0 so far: cache signals are live */
-  int64_t horizon_us;            /* BLIS_TIME_NEVER_US = none */
-  bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
-  bool oracle;                /* policies see the true output length */
+  int64_t cache_signal_delay_us;  /* only 0 so far: cache signals are live */
+  int64_t horizon_us;             /* BLIS_TIME_NEVER_US = none */
   int64_t max_requests_in_memory; /* waiting or running; 0 = unlimited */
   /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
+  bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
+  bool oracle;                /* policies see the true output length */
 } blis_cluster_config;
 
 typedef struct blis_cluster_counts {
