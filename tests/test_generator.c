@@ -256,7 +256,8 @@ static void draw_prefixes(const blis_workload_spec *spec, blis_random *workload,
     }
     size_t first = 0;
     while (spec->clients[first].prefix_group == NULL ||
-           strcmp(spec->clients[first].prefix_group, client->prefix_group)) {
+           strcmp(spec->clients[first].prefix_group, client->prefix_group) !=
+               0) {
       first++;
     }
     lengths[i] = first < i ? lengths[first]
@@ -371,7 +372,7 @@ static void make_spec(blis_random *random, blis_client_spec *clients,
       .seed = (int64_t)blis_random_uint64(random),
       .aggregate_rate = 100 * (1 + blis_random_intn(random, 2000)),
       .num_requests = 1 + blis_random_intn(random, MAX_REQUESTS),
-      .horizon_us = blis_random_intn(random, 3) * 400,
+      .horizon_us = INT64_C(400) * blis_random_intn(random, 3),
       .clients = clients,
       .client_count = 1 + (size_t)blis_random_intn(random, MAX_CLIENTS)};
   for (size_t i = 0; i < spec->client_count; i++) {
@@ -382,8 +383,8 @@ static void make_spec(blis_random *random, blis_client_spec *clients,
         .input = some_lengths[blis_random_intn(random, COUNT(some_lengths))],
         .output = some_lengths[blis_random_intn(random, COUNT(some_lengths))],
         .prefix_group = groups[blis_random_intn(random, COUNT(groups))],
-        .prefix_tokens = blis_random_intn(random, 3) * 8,
-        .timeout_us = blis_random_intn(random, 2) * 1000};
+        .prefix_tokens = INT64_C(8) * blis_random_intn(random, 3),
+        .timeout_us = INT64_C(1000) * blis_random_intn(random, 2)};
   }
 }
 

@@ -66,7 +66,7 @@ static void check_request(const blis_request *request) {
 static void requests_are_sorted_stably(void) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
-  blis_workload *workload;
+  blis_workload *workload = NULL;
   CHECK_STATUS(build(&alloc, &workload), BLIS_OK);
   CHECK_EQ_I64(blis_workload_count(workload), REQUESTS);
   for (size_t i = 0; i < REQUESTS; i++) {
@@ -99,7 +99,7 @@ static int64_t read_all(const blis_request_source *source) {
 
 static void several_sources_read_one_workload(void) {
   blis_alloc alloc = blis_alloc_heap();
-  blis_workload *workload;
+  blis_workload *workload = NULL;
   CHECK_STATUS(build(&alloc, &workload), BLIS_OK);
   blis_workload_cursor cursors[2];
   blis_request_source sources[2];
@@ -124,7 +124,7 @@ static void a_slice_keeps_everything(void) {
                                      {490, 20, 10},           {REQUESTS, 5, 0},
                                      {SIZE_MAX, SIZE_MAX, 0}, {5, 0, 0}};
   blis_alloc alloc = blis_alloc_heap();
-  blis_workload *workload;
+  blis_workload *workload = NULL;
   CHECK_STATUS(build(&alloc, &workload), BLIS_OK);
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     blis_workload *slice;

@@ -106,14 +106,14 @@ static blis_block_id *take_array(blis_block_namer *namer, uint32_t count) {
   if (array == NULL) {
     return new_array(namer, (size_t)1 << class, class);
   }
-  memcpy(&namer->free_arrays[class], array, sizeof array);
+  memcpy(&namer->free_arrays[class], array, sizeof(blis_block_id *));
   return array;
 }
 
 static void give_back_array(blis_block_namer *namer, blis_block_id *array) {
   blis_block_id class = array[-1];
   if (class != NOT_POOLED) {
-    memcpy(array, &namer->free_arrays[class], sizeof array);
+    memcpy(array, &namer->free_arrays[class], sizeof(blis_block_id *));
     namer->free_arrays[class] = array;
   }
 }
@@ -249,10 +249,9 @@ static blis_status walk_piece(blis_block_namer *namer, walker *walk,
 static blis_status name_shared(blis_block_namer *namer,
                                const blis_request *request, uint32_t block_size,
                                blis_block_id *shared, uint32_t wanted) {
-  walker walk = {.parent = ROOT | block_size,
-                 .block_size = block_size,
-                 .shared = shared,
-                 .wanted = wanted};
+  walker walk = {
+      .parent = ROOT | block_size, .block_size = block_size, .wanted = wanted};
+  walk.shared = shared;
   uint64_t stream = 0;
   uint32_t offset_tokens = 0;
   uint64_t length_tokens = 0;

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -117,9 +118,11 @@ static blis_status fail_unknown_param(const type_rule *rule, const char *where,
                                       const char *name, blis_error *error) {
   blis_nearest nearest = {.wanted = name};
   char allowed[80] = "";
+  size_t length = 0;
   for (size_t i = 0; i < MAX_PARAMS && rule->params[i].name != NULL; i++) {
     blis_nearest_offer(&nearest, rule->params[i].name);
-    strcat(strcat(allowed, i > 0 ? ", " : ""), rule->params[i].name);
+    length += (size_t)snprintf(allowed + length, sizeof allowed - length,
+                               "%s%s", i > 0 ? ", " : "", rule->params[i].name);
   }
   bool has_word = nearest.word != NULL;
   return blis_fail(error, BLIS_ERR_INVALID,

@@ -4,10 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/nearest.h"
 #include "base/yaml.h"
 
-enum { MAX_SIZE = 1 << 24, NEWEST_VERSION = 3 };
+enum {
+  MAX_SIZE = 1 << 24,
+  NEWEST_VERSION = 3,
+  MAX_DEPTH = 4 /* header, kv_offload, secondary_tiers, one of them */
+};
 
 /* Mappings of the header. TARGETS has keys of the user's own. */
 typedef enum header_section {
@@ -97,9 +102,6 @@ static const key_rule rules[] = {
 
 enum { RULES = sizeof rules / sizeof *rules };
 
-static blis_status check_mapping(const blis_yaml_node *node,
-                                 header_section section, blis_error *error);
-
 static blis_status find_rule(const blis_yaml_node *key, header_section section,
                              const key_rule **rule, blis_error *error) {
   blis_slice name = blis_yaml_scalar(key);
@@ -122,47 +124,72 @@ static blis_status find_rule(const blis_yaml_node *key, header_section section,
                    has_word ? nearest.word : "", has_word ? "\"?" : "");
 }
 
-static blis_status check_list(const blis_yaml_node *node,
-                              header_section content, blis_error *error) {
-  BLIS_TRY(blis_yaml_need_sequence(node, error));
-  for (size_t i = 0; i < blis_yaml_count(node); i++) {
-    BLIS_TRY(check_mapping(blis_yaml_item(node, i), content, error));
-  }
-  return BLIS_OK;
-}
-
-static blis_status check_value(const blis_yaml_node *node, const key_rule *rule,
-                               blis_error *error) {
+static blis_status check_scalar(const blis_yaml_node *node, value_kind kind,
+                                blis_error *error) {
   int64_t whole;
   double number;
   bool flag;
   blis_slice text;
-  switch (rule->kind) {
+  switch (kind) {
   case WHOLE:
     return blis_yaml_int64(node, INT64_MIN, INT64_MAX, &whole, error);
   case NUMBER:
     return blis_yaml_double(node, -DBL_MAX, DBL_MAX, &number, error);
-  case TEXT:
-    return blis_yaml_text(node, &text, error);
   case BOOLEAN:
     return blis_yaml_bool(node, &flag, error);
-  case MAPPING:
-    return check_mapping(node, rule->content, error);
-  case LIST:
-    break;
+  default:
+    return blis_yaml_text(node, &text, error);
   }
-  return check_list(node, rule->content, error);
 }
 
-static blis_status check_mapping(const blis_yaml_node *node,
-                                 header_section section, blis_error *error) {
-  BLIS_TRY(blis_yaml_need_mapping(node, error));
-  for (size_t i = 0; i < blis_yaml_count(node); i++) {
+/* A mapping, or a list of mappings, while its entries are checked. */
+typedef struct open_node {
+  const blis_yaml_node *node;
+  header_section section;
+  bool is_list;
+  size_t next;
+} open_node;
+
+static blis_status open_content(const blis_yaml_node *node,
+                                header_section section, bool is_list,
+                                open_node *stack, size_t *depth,
+                                blis_error *error) {
+  BLIS_TRY(is_list ? blis_yaml_need_sequence(node, error)
+                   : blis_yaml_need_mapping(node, error));
+  BLIS_ASSERT(*depth < MAX_DEPTH);
+  stack[(*depth)++] =
+      (open_node){.node = node, .section = section, .is_list = is_list};
+  return BLIS_OK;
+}
+
+/* Walks the tree in the order of the file. */
+static blis_status check_keys(const blis_yaml_node *root, blis_error *error) {
+  open_node stack[MAX_DEPTH];
+  size_t depth = 0;
+  BLIS_TRY(open_content(root, TOP, false, stack, &depth, error));
+  while (depth > 0) {
+    open_node *top = &stack[depth - 1];
+    if (top->next == blis_yaml_count(top->node)) {
+      depth--;
+      continue;
+    }
+    size_t i = top->next++;
+    const blis_yaml_node *value = blis_yaml_item(top->node, i);
+    if (top->is_list) {
+      BLIS_TRY(open_content(value, top->section, false, stack, &depth, error));
+      continue;
+    }
     const key_rule *rule = NULL;
-    BLIS_TRY(find_rule(blis_yaml_key(node, i), section, &rule, error));
-    const blis_yaml_node *value = blis_yaml_item(node, i);
-    if (!blis_yaml_is_null(value)) {
-      BLIS_TRY(check_value(value, rule, error));
+    BLIS_TRY(
+        find_rule(blis_yaml_key(top->node, i), top->section, &rule, error));
+    if (blis_yaml_is_null(value)) {
+      continue;
+    }
+    if (rule->kind == MAPPING || rule->kind == LIST) {
+      BLIS_TRY(open_content(value, rule->content, rule->kind == LIST, stack,
+                            &depth, error));
+    } else {
+      BLIS_TRY(check_scalar(value, rule->kind, error));
     }
   }
   return BLIS_OK;
@@ -226,7 +253,7 @@ static blis_status interpret(const blis_yaml_node *root,
                              blis_workload *workload,
                              blis__trace_v2_header *header, blis_error *error) {
   bool is_short;
-  BLIS_TRY(check_mapping(root, TOP, error));
+  BLIS_TRY(check_keys(root, error));
   BLIS_TRY(
       check_choice(root, "time_unit", "microseconds", "us", &is_short, error));
   BLIS_TRY(note_version(root, workload, error));
