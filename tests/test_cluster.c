@@ -442,7 +442,68 @@ static void calls_without_end_are_noticed(void) {
   site_deinit(&s);
 }
 
+static blis_status call_again_later(void *ud, blis_cluster *cluster,
+                                    blis_error *error) {
+  return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster) + 10,
+                              call_again_later, ud, error);
+}
+
+/* A function that never stops may do so while there are requests to serve. */
+static void calls_beyond_the_last_request_are_noticed(void) {
+  site s;
+  site_init(&s, blis_alloc_heap(), 1);
+  add_slow_requests(&s, 1);
+  site_must_open(&s);
+  blis_error error;
+  CHECK_OK(blis_cluster_call_at(s.cluster, 0, call_again_later, NULL, &error),
+           &error);
+  CHECK_OK(blis_cluster_run_until(s.cluster, 9000000, &error), &error);
+  blis_cluster_counts c;
+  blis_cluster_get_counts(s.cluster, &c);
+  CHECK_EQ_I64(c.completed, 1);
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
+               BLIS_ERR_STUCK);
+  CHECK_CONTAINS(error.message, "0 requests are waiting");
+  site_deinit(&s);
+}
+
 /* Admission. */
+
+static blis_status delay_always(void *state,
+                                const blis_routing_request *request,
+                                const blis_routing_view *view,
+                                blis_admission_decision *decision,
+                                blis_error *error) {
+  (void)request, (void)view, (void)error;
+  *decision = (blis_admission_decision){.verdict = BLIS_DELAY,
+                                        .delay_us = *(int64_t *)state};
+  return BLIS_OK;
+}
+
+static void delays_without_end_are_noticed(void) {
+  static const blis_admission_ops ops = {.decide = delay_always};
+  static const struct {
+    int64_t delay_us;
+    blis_status status;
+    const char *part;
+  } cases[] = {{7, BLIS_ERR_STUCK, "1 requests are waiting"},
+               {0, BLIS_ERR_POLICY, "delays request_0 by 0 us"}};
+  for (size_t i = 0; i < 2; i++) {
+    site s;
+    site_init(&s, blis_alloc_heap(), 1);
+    add_slow_requests(&s, 1);
+    site_must_open(&s);
+    int64_t delay_us = cases[i].delay_us;
+    blis_admission admission = {
+        .ops = &ops, .state = &delay_us, .name = "never"};
+    blis_cluster_set_admission(s.cluster, &admission);
+    blis_error error;
+    CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
+                 cases[i].status);
+    CHECK_CONTAINS(error.message, cases[i].part);
+    site_deinit(&s);
+  }
+}
 
 typedef struct gate {
   int64_t asked;
@@ -686,6 +747,8 @@ int main(void) {
   RUN(cached_prefix_is_shown);
   RUN(calls_come_after_arrivals_and_before_steps);
   RUN(calls_without_end_are_noticed);
+  RUN(calls_beyond_the_last_request_are_noticed);
+  RUN(delays_without_end_are_noticed);
   RUN(admission_rejects_and_delays);
   RUN(built_in_admission);
   RUN(horizon_leaves_requests_unfinished);

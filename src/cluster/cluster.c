@@ -10,6 +10,7 @@
 enum {
   EVENTS_PER_INTERRUPT_CHECK = 256,
   CALLS_AT_ONE_TIME_MAX = 1000000,
+  FRUITLESS_MAX = 1000000,
 };
 
 typedef struct scheduled_call {
@@ -202,6 +203,25 @@ static int64_t next_cluster_us(const blis_cluster *cluster) {
                                   : blis_event_queue_next_us(cluster->queue);
 }
 
+/*
+ * Functions that call themselves again and requests that are put off again may
+ * go on for ever. While a request can still move on by itself that is no harm.
+ */
+blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
+                                         blis_error *error) {
+  bool can_move =
+      cluster->has_arrival ||
+      blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US;
+  if (++cluster->fruitless <= FRUITLESS_MAX || can_move) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_STUCK,
+                   "no request has moved on during the last %d scheduled "
+                   "functions and delayed admissions, and none can; it is "
+                   "%" PRId64 " us, %" PRId64 " requests are waiting",
+                   FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight);
+}
+
 static blis_status run_call(blis_cluster *cluster, uint32_t index,
                             blis_error *error) {
   scheduled_call call =
@@ -213,6 +233,7 @@ static blis_status run_call(blis_cluster *cluster, uint32_t index,
                      " us; each seems to schedule another at the same time",
                      CALLS_AT_ONE_TIME_MAX, cluster->now_us);
   }
+  BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
   return call.fn(call.ud, cluster, error);
 }
 
@@ -257,6 +278,7 @@ static blis_status run_instance(blis_cluster *cluster, uint32_t number,
   if (!clock_moved) {
     cluster->now_us = before_us;
   }
+  cluster->fruitless = 0;
   blis__snapshot_instance_changed(&cluster->snapshot, number);
   blis_winner_tree_set(cluster->next_events, number,
                        blis_instance_next_us(instance));

@@ -74,6 +74,7 @@ blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
   }
   cluster->counts.arrived++;
   cluster->counts.in_flight++;
+  cluster->fruitless = 0;
   BLIS_TRY(schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
                     cluster->config.admission_latency_us, error));
   return blis__cluster_fetch_arrival(cluster, error);
@@ -149,6 +150,7 @@ blis_status blis__cluster_admit(blis_cluster *cluster,
   }
   switch (decision.verdict) {
   case BLIS_DELAY:
+    BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
     return schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
                     decision.delay_us, error);
   case BLIS_REJECT:

@@ -49,7 +49,8 @@ struct blis_cluster {
   bool has_arrival;
   blis_request arrival; /* the next one of the source, when there is one */
   int64_t now_us;
-  int64_t calls_at_now; /* sim:at functions called at this time so far */
+  int64_t calls_at_now; /* functions of call_at called at this time so far */
+  int64_t fruitless;    /* calls and delays since a request last moved on */
   uint32_t until_interrupt_check;
   blis_cluster_counts counts;
 };
@@ -78,6 +79,10 @@ BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
                                               int64_t end_us,
                                               const char *reason,
                                               blis_error *error);
+
+/* cluster.c: a call or a delay; BLIS_ERR_STUCK when nothing else goes on. */
+BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
+                                                      blis_error *error);
 
 /* What the instances call; ud is the cluster. */
 extern const blis_instance_events blis__cluster_instance_events;
