@@ -329,13 +329,17 @@ blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
   return run_one(cluster, cluster->config.horizon_us, false, done, error);
 }
 
-/* Instances may have run ahead of the last event that was asked for. */
-static void catch_up(blis_cluster *cluster) {
+/*
+ * Instances may have run ahead of the last event that was asked for. The end
+ * of the step in which a request leaves may lie behind last_us.
+ */
+static void catch_up(blis_cluster *cluster, int64_t last_us) {
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
     blis_instance_stats stats;
     blis_instance_get_stats(cluster->instances[i], &stats);
-    if (stats.end_us > cluster->now_us) {
-      cluster->now_us = stats.end_us;
+    int64_t reached_us = stats.end_us < last_us ? stats.end_us : last_us;
+    if (reached_us > cluster->now_us) {
+      cluster->now_us = reached_us;
     }
   }
 }
@@ -348,7 +352,7 @@ blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
   while (!done) {
     BLIS_TRY(run_one(cluster, last_us, true, &done, error));
   }
-  catch_up(cluster);
+  catch_up(cluster, last_us);
   bool has_more =
       next_cluster_us(cluster) != BLIS_TIME_NEVER_US ||
       blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US;
