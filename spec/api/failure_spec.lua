@@ -1,0 +1,152 @@
+local blis = require "blis"
+local small = require "spec.support.small"
+
+--- A hook that raises at call number n, and counts the calls of all runs.
+local function failing_at(n, value)
+  local calls = 0
+  return function()
+    calls = calls + 1
+    if calls == n then error("call " .. n .. " failed", 0) end
+    return value
+  end, function() return calls end
+end
+
+--- What to make of a hook, by decision point.
+local points = {
+  { "score", 1, function(f)
+    return { routing = { "weighted", scorers = { blis.scorer { name = "p", score = f } } } }
+  end },
+  { "columns", 0.5, function(f)
+    return { routing = { "weighted", scorers = { blis.scorer { name = "p", columns = true, score = f } } } }
+  end },
+  { "score_all", nil, function(f)
+    local function fill(request, instances, scores)
+      f(request)
+      for i = 1, #instances do scores[i] = 1 end
+    end
+    return { routing = { "weighted", scorers = { blis.scorer { name = "p", score_all = fill } } } }
+  end },
+  { "observe", nil, function(f)
+    local scorer = blis.scorer { name = "p", score = function() return 1 end, observe = f }
+    return { routing = { "weighted", scorers = { scorer } } }
+  end },
+  { "route", 1, function(f) return { routing = f } end },
+  { "admission", true, function(f) return { admission = f } end },
+  { "scheduler", false, function(f) return { scheduler = f } end },
+}
+
+local function tiny(changes)
+  local spec = { cluster = { instances = 2, max_num_seqs = 1 },
+    workload = { rate = 500, requests = 8, prompt_tokens = 40, output_tokens = 4 } }
+  for key, value in pairs(changes) do spec[key] = value end
+  return spec
+end
+
+describe("an error in a hook", function()
+  for _, point in ipairs(points) do
+    local name, value, make = table.unpack(point, 1, 3)
+    it(("of %s at any call stops the run and breaks nothing"):format(name), function()
+      local count, calls = failing_at(0, value)
+      local whole = blis.run(tiny(make(count)))
+      assert.equal(8, whole.completed)
+      assert.is_true(calls() >= 8)
+      for n = 1, calls() do
+        local hook = failing_at(n, value)
+        local sim = blis.simulation(tiny(make(hook)))
+        local first = small.error_of(sim.run, sim)
+        assert.equal("policy", first.code)
+        assert.equal("call " .. n .. " failed", first.cause)
+        assert.equal(first, small.error_of(sim.run, sim))
+        assert.equal(first, small.error_of(sim.step, sim))
+        assert.is_true(sim.now_us >= 0 and sim.injected >= 1)
+        assert.equal(2, #sim.instances)
+        assert.is_truthy(tostring(sim):find("simulation", 1, true))
+        sim:close()
+      end
+    end)
+  end
+
+  it("names policy, request, time, place, and where it came from", function()
+    local function helper(request)
+      return request.prompt_tokens + nil
+    end
+    local problem = small.error_of(small.run_scorer, blis.scorer { name = "least-x", score = function(request)
+      local sum = helper(request)
+      return sum
+    end })
+    assert.equal("policy", problem.code)
+    assert.equal("scorer 'least-x'", problem.policy)
+    assert.equal("request_0", problem.request)
+    assert.equal("integer", math.type(problem.time_us))
+    local expected = ("scorer 'least-x', request_0, at %d us: "):format(problem.time_us)
+    assert.equal(expected, problem.message:sub(1, #expected))
+    assert.is_truthy(problem.message:find("failure_spec.lua:%d+: attempt to perform arithmetic on a nil"))
+    assert.is_truthy(problem.traceback:find("helper", 1, true))
+    assert.is_truthy(tostring(problem):find("stack traceback", 1, true))
+  end)
+
+  it("is the value that was raised", function()
+    local value = { "mine" }
+    local problem = small.error_of(small.run_scorer, blis.scorer { name = "x", score = function() error(value) end })
+    assert.equal(value, problem.cause)
+  end)
+
+  it("names the candidate without a proper score", function()
+    local function message(score)
+      return small.message_of(small.run_scorer, blis.scorer { name = "odd", score = score })
+    end
+    local nan = message(function(_, instance) return instance.index == 2 and 0 / 0 or 1 end)
+    assert.is_truthy(nan:find("scorer 'odd', request_0, at %d+ us: .*instance_1 is not a number %(nan%)"), nan)
+    assert.is_truthy(message(function() end):find("instance_0 is a nil, expected a number", 1, true))
+    assert.is_truthy(message(function() return "1" end):find("is a string, expected a number", 1, true))
+    local missing = small.message_of(small.run_scorer, blis.scorer { name = "odd",
+      score_all = function(_, _, scores) scores[1] = 1 end })
+    assert.is_truthy(missing:find("set no score for instance_1 (scores[2])", 1, true), missing)
+    local column = small.message_of(small.run_scorer, blis.scorer { name = "odd", columns = true,
+      score = function(_, c) return c.index and 1 or c.queue_depth / 0 end })
+    assert.is_truthy(column:find("no field 'index'", 1, true), column)
+    local nan_column = small.message_of(small.run_scorer, blis.scorer { name = "odd", columns = true,
+      score = function(_, c) return c.queue_depth / 0 end })
+    assert.is_truthy(nan_column:find("instance_0 is not a number", 1, true), nan_column)
+  end)
+
+  it("may be a stack overflow or a yield", function()
+    local function forever() return 1 + forever() end
+    local message = small.message_of(small.run_scorer, blis.scorer { name = "deep", score = forever })
+    assert.is_truthy(message:find("stack overflow", 1, true))
+    local thread = coroutine.wrap(function()
+      return small.message_of(small.run_scorer, blis.scorer { name = "lazy", score = coroutine.yield })
+    end)
+    assert.is_truthy(thread():find("yield across a C-call boundary", 1, true))
+  end)
+end)
+
+describe("what a hook is given", function()
+  it("tells which field was meant", function()
+    local function message(score)
+      return small.message_of(small.run_scorer, blis.scorer { name = "x", score = score })
+    end
+    assert.is_truthy(message(function(r) return r.promt_tokens end):find("did you mean 'prompt_tokens'?", 1, true))
+    assert.is_truthy(message(function(_, i) return i.queue_dept end):find("did you mean 'queue_depth'?", 1, true))
+  end)
+
+  it("can be kept, but not read for the first time when the decision is over", function()
+    local request, instance
+    small.run_scorer(blis.scorer { name = "x", score = function(r, i)
+      request, instance = r, i
+      return i.queue_depth >= 0 and 1
+    end })
+    assert.is_truthy(small.message_of(function() return request.tenant end):find("while a decision", 1, true))
+    assert.is_truthy(small.message_of(function() return instance.batch_size end):find("while a decision", 1, true))
+    assert.equal("number", type(instance.queue_depth))
+  end)
+
+  it("survives fields being written and deleted", function()
+    local result = small.run_scorer(blis.scorer { name = "x", score = function(r, i)
+      local score = 1 / (1 + i.in_flight + r.prompt_tokens)
+      i.in_flight, r.prompt_tokens, r.mine = nil, nil, 1
+      return score
+    end })
+    assert.equal(60, result.completed)
+  end)
+end)

@@ -1,0 +1,248 @@
+local blis = require "blis"
+local small = require "spec.support.small"
+
+local function weighted(scorer)
+  return { "weighted", scorers = { { scorer, 1 } } }
+end
+
+local function run(scorer, changes)
+  local spec = small.experiment(changes)
+  spec.routing = weighted(scorer)
+  return blis.run(spec)
+end
+
+local function scorer(score)
+  return blis.scorer { name = "probe", score = score }
+end
+
+describe("a scorer in Lua", function()
+  it("decides the same in all three forms", function()
+    local each = blis.scorer {
+      name = "x",
+      score = function(request, instance)
+        local new_tokens = request.prompt_tokens - instance.cached_tokens
+        return 1 / (1 + (instance.pending_prefill_tokens + new_tokens) * (instance.requests + 1) / 1000)
+      end,
+    }
+    local columns = blis.scorer {
+      name = "x", columns = true,
+      score = function(request, c)
+        return 1 / (1 + (c.pending_prefill_tokens + request.prompt_tokens - c.cached_tokens)
+          * (c.requests + 1) / 1000)
+      end,
+    }
+    local all = blis.scorer {
+      name = "x",
+      score_all = function(request, instances, scores)
+        for i, instance in ipairs(instances) do
+          local new_tokens = request.prompt_tokens - instance.cached_tokens
+          scores[i] = 1 / (1 + (instance.pending_prefill_tokens + new_tokens) * (instance.requests + 1) / 1000)
+        end
+      end,
+    }
+    for _, refresh_us in ipairs { 0, 50000 } do
+      local changes = { cluster = { instances = 4, snapshot_refresh_us = refresh_us },
+        workload = { rate = 200, requests = 300 } }
+      local hash = run(each, changes).hash
+      assert.equal(hash, run(columns, changes).hash)
+      assert.equal(hash, run(all, changes).hash)
+    end
+  end)
+
+  it("decides what the built-in one decides", function()
+    local changes = { workload = { rate = 200, requests = 300 } }
+    local norm = blis.vec.norm
+    local copies = {
+      ["queue-depth"] = function(_, c) return norm(-c.effective_load, 1) end,
+      ["kv-utilization"] = function(_, c) return 1 - c.kv_utilization end,
+      ["load-balance"] = function(_, c) return 1 / (1 + c.effective_load) end,
+    }
+    for name, score in pairs(copies) do
+      local copy = blis.scorer { name = "copy", columns = true, score = score }
+      assert.equal(run(name, changes).hash, run(copy, changes).hash, name)
+    end
+  end)
+
+  it("sees every signal, and the same values in every form", function()
+    local signals = require("blis.core").signals()
+    local by_field, by_column = {}, {}
+    local function collect(list, value_of)
+      local row = {}
+      for i, signal in ipairs(signals) do row[i] = ("%s=%.17g"):format(signal.name, value_of(signal.name)) end
+      list[#list + 1] = table.concat(row, " ")
+    end
+    local changes = { workload = { rate = 100, requests = 80, prefixes = { groups = 2, tokens = 64 } } }
+    run(blis.scorer { name = "a", score_all = function(_, instances, scores)
+      for i, instance in ipairs(instances) do
+        collect(by_field, function(name) return instance[name] end)
+        scores[i] = 1 / (1 + instance.in_flight)
+      end
+    end }, changes)
+    run(blis.scorer { name = "b", columns = true, score = function(_, c)
+      for i = 1, c.count do collect(by_column, function(name) return c[name][i] end) end
+      return 1 / (1 + c.in_flight)
+    end }, changes)
+    assert.equal(80 * 3, #by_field)
+    assert.same(by_field, by_column)
+  end)
+
+  it("may read a field for the first time at any decision", function()
+    for first = 1, 5 do
+      local count = 0
+      local late = run(scorer(function(_, instance)
+        count = count + 1
+        local load = count > 3 * first and instance.in_flight or 0
+        return 1 / (1 + load)
+      end))
+      count = 0
+      local early = run(scorer(function(_, instance)
+        count = count + 1
+        local load = instance.in_flight
+        return 1 / (1 + (count > 3 * first and load or 0))
+      end))
+      assert.equal(early.hash, late.hash)
+    end
+  end)
+
+  it("sees what there is to know about a request", function()
+    local seen
+    run(scorer(function(request, instance)
+      seen = seen or {
+        id = request.id, prompt = request.prompt_tokens, max = request.max_output_tokens,
+        tenant = request.tenant, class = request.slo_class, model = request.model,
+        session = request.session, round = request.round_index, priority = request.priority,
+        arrival = request.arrival_us, deadline = request.deadline_us, now = request.now_us,
+        group = request.prefix_group, prefix = request.prefix_tokens, client = request.client,
+        instance = instance.id, index = instance.index,
+      }
+      return 1
+    end), { workload = { rate = 40, requests = 5, prompt_tokens = 200, output_tokens = 20, tenant = "t",
+      slo_class = "batch", prefixes = { groups = 1, tokens = 64 } } })
+    assert.equal("request_0", seen.id)
+    assert.equal(264, seen.prompt)
+    assert.equal(20, seen.max)
+    assert.equal("t", seen.tenant)
+    assert.equal("batch", seen.class)
+    assert.equal("prefix_0", seen.group)
+    assert.equal(64, seen.prefix)
+    assert.equal(0, seen.round)
+    assert.equal(seen.arrival + 300000000, seen.deadline)
+    assert.equal(seen.arrival, seen.now)
+    assert.equal("instance_0", seen.instance)
+    assert.equal(1, seen.index)
+    assert.equal("", seen.session)
+  end)
+
+  it("sees no deadline where there is none", function()
+    local deadlines = {}
+    run(scorer(function(request)
+      deadlines[#deadlines + 1] = tostring(request.deadline_us)
+      return 1
+    end), { workload = { requests = 2, timeout_us = 0 } })
+    assert.equal("nil", deadlines[1])
+    assert.equal("nil", deadlines[#deadlines])
+  end)
+
+  it("sees the future only in an oracle experiment", function()
+    local function look(request) return 1 / request.output_tokens end
+    local message = small.message_of(run, scorer(look))
+    assert.is_truthy(message:find("oracle = true", 1, true), message)
+    assert.equal(60, run(scorer(look), { oracle = true }).completed)
+  end)
+
+  it("observes every decision, when it wants to", function()
+    local chosen, requests = {}, {}
+    local result = run(blis.scorer {
+      name = "memory",
+      score = function(_, instance) return chosen[#chosen] == instance.id and 0 or 1 end,
+      observe = function(request, instance)
+        chosen[#chosen + 1] = instance.id
+        requests[#requests + 1] = request.id
+      end,
+    })
+    assert.equal(60, #chosen)
+    assert.equal("request_59", requests[60])
+    for i = 2, 60 do assert.not_equal(chosen[i - 1], chosen[i]) end
+    assert.equal(60, result.completed)
+  end)
+
+  it("can be one of several, built in and scripted", function()
+    local spec = small.experiment {
+      routing = { "weighted", tie = "first", scorers = {
+        { scorer(function(_, i) return 1 / (1 + i.queue_depth) end), 2 },
+        { blis.scorer { name = "other", columns = true, score = function(_, c) return 1 / (1 + c.batch_size) end }, 1 },
+        "kv-utilization", { "prefix-affinity", 3, block_size = 32 }, blis.scorer "load-balance",
+      } },
+    }
+    local result = blis.run(spec)
+    assert.equal(60, result.completed)
+    assert.equal("weighted(probe:2,other:1,kv-utilization:1,prefix-affinity:3,load-balance:1)", result.routing)
+  end)
+
+  it("is clamped to 0 to 1", function()
+    local low = run(scorer(function(_, i) return i.index == 2 and 1 or -5 end))
+    local high = run(scorer(function(_, i) return i.index == 2 and 50 or 0 end))
+    assert.equal("0 60 0", tostring(low.requests_per_instance))
+    assert.equal(low.hash, high.hash)
+  end)
+
+  it("has a name and a kind", function()
+    local value = blis.scorer "queue-depth"
+    assert.equal("userdata", type(value))
+    assert.equal("scorer", value.kind)
+    assert.equal("queue-depth", value.name)
+    assert.equal("scorer 'queue-depth'", tostring(value))
+    assert.is_truthy(small.message_of(function() return value.weight end):find("no field 'weight'", 1, true))
+  end)
+
+  it("must be described rightly", function()
+    local f = function() return 1 end
+    local cases = {
+      { {}, "one of score and score_all" },
+      { { name = "x", score = f, score_all = f }, "one of score and score_all" },
+      { { name = "x", score_all = f, columns = true }, "columns = true goes with score" },
+      { { score = f }, "scorer.name" },
+      { { name = ("x"):rep(64), score = f }, "at most 63" },
+      { { name = "x", score = 5 }, "scorer.score: 5" },
+      { { name = "x", score = f, observ = f }, "did you mean 'observe'?" },
+      { { "queue-dept" }, "did you mean 'queue-depth'?" },
+      { 5, "the name of a scorer" },
+    }
+    for _, case in ipairs(cases) do
+      local message = small.message_of(blis.scorer, case[1])
+      assert.is_truthy(message:find(case[2], 1, true), message)
+    end
+  end)
+end)
+
+describe("a routing policy in Lua", function()
+  local function run_router(route)
+    return blis.run(small.experiment { routing = route })
+  end
+
+  it("returns the index of its choice", function()
+    local turn = 0
+    local result = run_router(function(_, instances)
+      turn = turn % #instances + 1
+      return turn
+    end)
+    assert.equal(result.hash, blis.run(small.experiment()).hash)
+    assert.equal("function", result.routing)
+  end)
+
+  it("can have a name", function()
+    local named = blis.router { name = "always-last", route = function(_, instances) return #instances end }
+    local result = run_router(named)
+    assert.equal("always-last", result.routing)
+    assert.equal("0 0 60", tostring(result.requests_per_instance))
+  end)
+
+  it("must return an index that exists", function()
+    for _, case in ipairs { { 0, "0" }, { 4, "4" }, { 1.5, "1.5" }, { "1", "string" }, { nil, "nil" } } do
+      local message = small.message_of(run_router, function() return case[1] end)
+      assert.is_truthy(message:find("it returned " .. case[2], 1, true), message)
+      assert.is_truthy(message:find("an integer from 1 to 3", 1, true), message)
+    end
+    assert.equal(60, run_router(function() return 2.0 end).completed)
+  end)
+end)
