@@ -50,8 +50,9 @@ typedef struct blis_request {
 } blis_request;
 
 /*
- * A stream of requests in order of arrival (equal arrivals in order of
- * number). Implemented by traces, generators and Lua iterators.
+ * A stream of requests in order of arrival; those that arrive together come in
+ * the order of the trace, or of the clients of a generator. Implemented by
+ * traces, generators and Lua iterators.
  */
 typedef struct blis_request_source {
   /* *done = true and BLIS_OK at the end; *request is then untouched. */
