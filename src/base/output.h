@@ -1,0 +1,40 @@
+/*
+ * output.h - a file that is either written whole or not at all.
+ *
+ * Bytes go to a file beside the target, called "<path>.part", which takes the
+ * target's name when everything is written. Until then the target stays as it
+ * was; a failure leaves it so. What exists and is no regular file (a pipe, a
+ * terminal, /dev/null) cannot be replaced and is written to directly.
+ */
+#ifndef BLIS_BASE_OUTPUT_H
+#define BLIS_BASE_OUTPUT_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+typedef struct blis_output blis_output;
+
+/*
+ * Starts a file; the caller owns *output until it is committed or discarded.
+ * Copies *alloc and path. BLIS_ERR_IO names the file and the system's reason.
+ */
+BLIS_MUSTUSE blis_status blis_output_open(const blis_alloc *alloc,
+                                          const char *path,
+                                          blis_output **output,
+                                          blis_error *error);
+
+BLIS_MUSTUSE blis_status blis_output_write(blis_output *output,
+                                           blis_slice bytes, blis_error *error);
+
+/*
+ * Closes the file and gives it its name, in place of what had it before. The
+ * output is gone afterwards, also when that fails; then nothing was replaced.
+ */
+BLIS_MUSTUSE blis_status blis_output_commit(blis_output *output,
+                                            blis_error *error);
+
+/* Removes what was written. NULL is allowed. */
+void blis_output_discard(blis_output *output);
+
+#endif

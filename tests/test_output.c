@@ -1,0 +1,138 @@
+/* Files that are written whole or not at all. */
+#include "base/output.h"
+
+#include <sys/stat.h>
+
+#include "check.h"
+#include "temp_file.h"
+
+static blis_error error;
+static blis_alloc heap;
+
+static blis_output *open_output(const char *path) {
+  blis_output *output = NULL;
+  CHECK_OK(blis_output_open(&heap, path, &output, &error), &error);
+  return output;
+}
+
+static void write_text(blis_output *output, const char *text) {
+  CHECK_OK(blis_output_write(output, blis_slice_of(text), &error), &error);
+}
+
+static bool exists(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0;
+}
+
+static void check_content(const char *path, const char *expected) {
+  char text[64] = {0};
+  FILE *file = fopen(path, "rb");
+  CHECK(file != NULL);
+  size_t got = fread(text, 1, sizeof text - 1, file);
+  CHECK(got == strlen(expected));
+  CHECK_STR(text, expected);
+  fclose(file);
+}
+
+static const char *part_of(const char *path, const char *ending) {
+  static char part[TEMP_PATH_SIZE + 8];
+  snprintf(part, sizeof part, "%s.part%s", path, ending);
+  return part;
+}
+
+static void a_commit_replaces_the_target(void) {
+  const char *path = temp_file("target", "old");
+  blis_output *output = open_output(path);
+  write_text(output, "new ");
+  write_text(output, "");
+  write_text(output, "text\n");
+  check_content(path, "old");
+  CHECK(exists(part_of(path, "")));
+  CHECK_OK(blis_output_commit(output, &error), &error);
+  check_content(path, "new text\n");
+  CHECK(!exists(part_of(path, "")));
+}
+
+static void a_discarded_file_leaves_nothing(void) {
+  const char *path = temp_file("target", "old");
+  blis_output *output = open_output(path);
+  write_text(output, "new");
+  blis_output_discard(output);
+  check_content(path, "old");
+  CHECK(!exists(part_of(path, "")));
+  blis_output_discard(NULL);
+}
+
+static void two_writers_do_not_meet(void) {
+  const char *path = temp_file("target", "old");
+  blis_output *first = open_output(path);
+  blis_output *second = open_output(path);
+  write_text(first, "first");
+  write_text(second, "second");
+  CHECK(exists(part_of(path, "1")));
+  CHECK_OK(blis_output_commit(second, &error), &error);
+  check_content(path, "second");
+  CHECK_OK(blis_output_commit(first, &error), &error);
+  check_content(path, "first");
+}
+
+static void what_cannot_be_replaced_is_written_to(void) {
+  blis_output *output = open_output("/dev/null");
+  write_text(output, "text");
+  CHECK_OK(blis_output_commit(output, &error), &error);
+  CHECK(!exists("/dev/null.part"));
+  output = open_output("/dev/null");
+  blis_output_discard(output);
+  CHECK(exists("/dev/null"));
+}
+
+static void faults_name_the_file(void) {
+  blis_output *output = NULL;
+  CHECK_STATUS(blis_output_open(&heap, "/nowhere/at/all", &output, &error),
+               BLIS_ERR_IO);
+  CHECK_CONTAINS(error.message, "/nowhere/at/all: cannot be written: ");
+  CHECK(output == NULL);
+  /* A folder is no regular file either. */
+  CHECK_STATUS(blis_output_open(&heap, "tests", &output, &error), BLIS_ERR_IO);
+}
+
+static void a_full_disk_is_an_error(void) {
+  if (!exists("/dev/full")) {
+    return;
+  }
+  blis_output *output = open_output("/dev/full");
+  write_text(output, "text");
+  CHECK_STATUS(blis_output_commit(output, &error), BLIS_ERR_IO);
+  CHECK_CONTAINS(error.message, "/dev/full: cannot be written: ");
+}
+
+static void out_of_memory_is_an_error(void) {
+  const char *path = temp_file("target", "old");
+  for (long request = 1;; request++) {
+    blis_alloc_probe memory = {.fail_at = request};
+    blis_alloc alloc = blis_alloc_probed(&memory);
+    blis_output *output = NULL;
+    blis_status status = blis_output_open(&alloc, path, &output, &error);
+    if (status == BLIS_OK) {
+      blis_output_discard(output);
+      CHECK_EQ_I64(memory.live_bytes, 0);
+      CHECK(request > 2);
+      break;
+    }
+    CHECK_STATUS(status, BLIS_ERR_NOMEM);
+    CHECK_EQ_I64(memory.live_bytes, 0);
+  }
+  CHECK(!exists(part_of(path, "")));
+}
+
+int main(void) {
+  heap = blis_alloc_heap();
+  RUN(a_commit_replaces_the_target);
+  RUN(a_discarded_file_leaves_nothing);
+  RUN(two_writers_do_not_meet);
+  RUN(what_cannot_be_replaced_is_written_to);
+  RUN(faults_name_the_file);
+  RUN(a_full_disk_is_an_error);
+  RUN(out_of_memory_is_an_error);
+  return check_done();
+}
