@@ -1,49 +1,19 @@
 /*
- * load_scorers.c - scorers without memory, each one pass over a column:
- * queue-depth, kv-utilization, load-balance, precise-prefix-cache.
+ * load_scorers.c - the load scorers of the scorer framework: queue-depth,
+ * kv-utilization, load-balance.
  */
+#include "routing/column_scorer.h"
 #include "routing/policy.h"
 
 #define DESIGN_SOURCE "Composable Scorer Framework for Weighted Routing"
-
-typedef struct bounds {
-  double lowest;
-  double highest;
-} bounds;
-
-static bounds bounds_of(const double *values, size_t count) {
-  bounds b = {values[0], values[0]};
-  for (size_t i = 1; i < count; i++) {
-    b.lowest = values[i] < b.lowest ? values[i] : b.lowest;
-    b.highest = values[i] > b.highest ? values[i] : b.highest;
-  }
-  return b;
-}
-
-static void fill(double *scores, size_t count, double value) {
-  for (size_t i = 0; i < count; i++) {
-    scores[i] = value;
-  }
-}
-
-/* The lowest value gets 1, the highest 0; all 1 when they are equal. */
-static void score_least(const double *values, size_t count, double *scores) {
-  bounds b = bounds_of(values, count);
-  if (b.lowest == b.highest) {
-    fill(scores, count, 1);
-    return;
-  }
-  for (size_t i = 0; i < count; i++) {
-    scores[i] = (b.highest - values[i]) / (b.highest - b.lowest);
-  }
-}
 
 static blis_status score_effective_load(void *state,
                                         const blis_routing_request *request,
                                         const blis_routing_view *view,
                                         double *scores, blis_error *error) {
   (void)state, (void)request, (void)error;
-  score_least(view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view->count, scores);
+  blis__score_least(view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view->count,
+                    scores);
   return BLIS_OK;
 }
 
@@ -51,17 +21,8 @@ static blis_status score_queue(void *state, const blis_routing_request *request,
                                const blis_routing_view *view, double *scores,
                                blis_error *error) {
   (void)state, (void)request, (void)error;
-  score_least(view->columns[BLIS_SIGNAL_QUEUE_DEPTH], view->count, scores);
-  return BLIS_OK;
-}
-
-static blis_status make(const blis_alloc *alloc, const char *name,
-                        const blis_scorer_ops *ops, blis_signal signal,
-                        blis_scorer *scorer) {
-  *scorer = (blis_scorer){.ops = ops,
-                          .alloc = *alloc,
-                          .needs = BLIS_SIGNAL_BIT(signal),
-                          .name = name};
+  blis__score_least(view->columns[BLIS_SIGNAL_QUEUE_DEPTH], view->count,
+                    scores);
   return BLIS_OK;
 }
 
@@ -87,10 +48,11 @@ static blis_status create_queue_depth(const blis_alloc *alloc,
   bool is_queue =
       is_given ? blis_params_choice(params, queue_depth_params, 1, "load") == 1
                : context->go_blis;
-  return is_queue ? make(alloc, "queue-depth", &queue_ops,
-                         BLIS_SIGNAL_QUEUE_DEPTH, scorer)
-                  : make(alloc, "queue-depth", &effective_load_ops,
-                         BLIS_SIGNAL_EFFECTIVE_LOAD, scorer);
+  *scorer = blis__column_scorer(
+      alloc, "queue-depth", is_queue ? &queue_ops : &effective_load_ops,
+      BLIS_SIGNAL_BIT(is_queue ? BLIS_SIGNAL_QUEUE_DEPTH
+                               : BLIS_SIGNAL_EFFECTIVE_LOAD));
+  return BLIS_OK;
 }
 
 const blis_scorer_entry blis__scorer_queue_depth = {
@@ -124,8 +86,9 @@ static blis_status create_kv_utilization(const blis_alloc *alloc,
                                          blis_scorer *scorer,
                                          blis_error *error) {
   (void)params, (void)context, (void)error;
-  return make(alloc, "kv-utilization", &kv_utilization_ops,
-              BLIS_SIGNAL_KV_UTILIZATION, scorer);
+  *scorer = blis__column_scorer(alloc, "kv-utilization", &kv_utilization_ops,
+                                BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION));
+  return BLIS_OK;
 }
 
 const blis_scorer_entry blis__scorer_kv_utilization = {
@@ -155,8 +118,9 @@ static blis_status create_load_balance(const blis_alloc *alloc,
                                        const blis_policy_context *context,
                                        blis_scorer *scorer, blis_error *error) {
   (void)params, (void)context, (void)error;
-  return make(alloc, "load-balance", &load_balance_ops,
-              BLIS_SIGNAL_EFFECTIVE_LOAD, scorer);
+  *scorer = blis__column_scorer(alloc, "load-balance", &load_balance_ops,
+                                BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD));
+  return BLIS_OK;
 }
 
 const blis_scorer_entry blis__scorer_load_balance = {
@@ -165,42 +129,4 @@ const blis_scorer_entry blis__scorer_load_balance = {
     .summary = "1 / (1 + effective load): keeps absolute differences",
     .source = DESIGN_SOURCE,
     .create = create_load_balance,
-};
-
-/* The most cached tokens get 1, the fewest 0; all 1 when they are equal. */
-static blis_status score_precise(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view, double *scores,
-                                 blis_error *error) {
-  (void)state, (void)request, (void)error;
-  const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
-  bounds b = bounds_of(cached, view->count);
-  if (b.lowest == b.highest) {
-    fill(scores, view->count, 1);
-    return BLIS_OK;
-  }
-  for (size_t i = 0; i < view->count; i++) {
-    scores[i] = (cached[i] - b.lowest) / (b.highest - b.lowest);
-  }
-  return BLIS_OK;
-}
-
-static const blis_scorer_ops precise_ops = {.score = score_precise};
-
-static blis_status create_precise(const blis_alloc *alloc,
-                                  const blis_params *params,
-                                  const blis_policy_context *context,
-                                  blis_scorer *scorer, blis_error *error) {
-  (void)params, (void)context, (void)error;
-  return make(alloc, "precise-prefix-cache", &precise_ops,
-              BLIS_SIGNAL_CACHED_TOKENS, scorer);
-}
-
-const blis_scorer_entry blis__scorer_precise_prefix_cache = {
-    .name = "precise-prefix-cache",
-    .aliases = "",
-    .summary = "(cached - min) / (max - min), cached prefix tokens in the "
-               "instances' own caches; 1 when equal",
-    .source = "llm-d precise-prefix-cache-scorer; BLIS (Go) v0.7.5",
-    .create = create_precise,
 };

@@ -81,7 +81,13 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(queue_depth)                                                              \
   XX(kv_utilization)                                                           \
   XX(load_balance)                                                             \
-  XX(precise_prefix_cache)
+  XX(precise_prefix_cache)                                                     \
+  XX(oracle_prefix)                                                            \
+  XX(no_hit_lru)                                                               \
+  XX(active_requests)                                                          \
+  XX(running_requests)                                                         \
+  XX(load_aware)                                                               \
+  XX(vllm_dp)
 
 /* The entry is blis__router_<name>. */
 #define BLIS__ROUTER_MAP(XX)                                                   \
