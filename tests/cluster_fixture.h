@@ -118,6 +118,18 @@ static inline void site_add_random_requests(site *s, size_t count,
   }
 }
 
+/* Requests at 20, 40, 60, ... ms that take long. */
+static inline void site_add_slow_requests(site *s, size_t count) {
+  site_add_requests(s, count);
+  for (size_t i = 0; i < count; i++) {
+    blis_request *r = &s->source.requests[i];
+    r->arrival_us = 20000 * (int64_t)(i + 1);
+    r->prompt_tokens = 160;
+    r->output_tokens = 500;
+    r->max_output_tokens = 500;
+  }
+}
+
 static inline blis_policy_context site_context(const site *s) {
   return (blis_policy_context){.instance_count = s->config.instance_count,
                                .kv_block_size_tokens =
@@ -200,6 +212,32 @@ static inline uint64_t site_hash(site *s) {
   uint64_t hash = blis_recorder_hash(s->recorder);
   site_close(s);
   return hash;
+}
+
+static inline void site_check_states_sum_up(const site *s, int64_t arrived) {
+  blis_cluster_counts c;
+  blis_cluster_get_counts(s->cluster, &c);
+  CHECK_EQ_I64(c.arrived, arrived);
+  CHECK_EQ_I64(c.in_flight, 0);
+  CHECK_EQ_I64(c.arrived, c.completed + c.rejected + c.timed_out +
+                              c.unservable + c.unfinished);
+  CHECK_EQ_I64(blis_recorder_count(s->recorder), arrived);
+}
+
+/* Counters of the router side are back at zero when everybody has left. */
+static inline void site_check_counters_are_zero(const site *s) {
+  for (uint32_t i = 0; i < s->config.instance_count; i++) {
+    CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_PENDING),
+                    0.0);
+    CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_IN_FLIGHT),
+                    0.0);
+    CHECK_EQ_DOUBLE(
+        blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_EFFECTIVE_LOAD), 0.0);
+    CHECK_EQ_DOUBLE(
+        blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_PENDING_PREFILL_TOKENS),
+        0.0);
+    CHECK(blis_instance_check(blis_cluster_instance(s->cluster, i)));
+  }
 }
 
 #endif
