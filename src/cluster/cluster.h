@@ -40,8 +40,7 @@ typedef struct blis_request_sink {
 } blis_request_sink;
 
 typedef struct blis_cluster_config {
-  const blis_instance_config *instances; /* one each; copied */
-  uint32_t instance_count;               /* >= 1 */
+  const blis_instance_config *instances; /* instance_count; copied */
   int64_t admission_latency_us;          /* >= 0 */
   int64_t routing_latency_us;            /* >= 0 */
   int64_t snapshot_refresh_us;           /* 0 = every signal is live */
@@ -51,6 +50,7 @@ typedef struct blis_cluster_config {
   /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
+  uint32_t instance_count;    /* >= 1 */
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
   bool oracle;                /* policies see the true output length */
 } blis_cluster_config;
