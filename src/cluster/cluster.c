@@ -61,8 +61,10 @@ static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
   const blis_cluster_config *config = &cluster->config;
   blis_instance_events events = blis__cluster_instance_events;
   events.ud = cluster;
-  events.itl_us = itl_us;
   for (uint32_t i = 0; i < config->instance_count; i++) {
+    events.itl_us = config->itl_of_instance_us != NULL
+                        ? &config->itl_of_instance_us[i]
+                        : itl_us;
     char id[32];
     int length = snprintf(id, sizeof id, "instance_%" PRIu32, i);
     cluster->ids[i] = blis_arena_text(&cluster->texts, id, (size_t)length);

@@ -53,6 +53,11 @@ typedef struct blis_cluster_config {
   uint32_t instance_count;    /* >= 1 */
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
   bool oracle;                /* policies see the true output length */
+  /*
+   * One each, borrowed as itl_us is: inter-token latencies by instance, which
+   * itl_us then does not get. NULL = all of them go to itl_us.
+   */
+  blis_histogram *itl_of_instance_us;
 } blis_cluster_config;
 
 typedef struct blis_cluster_counts {

@@ -5,6 +5,7 @@
 
 #include "lua/bind.h"
 #include "results/groups.h"
+#include "results/instance_times.h"
 #include "results/summary.h"
 
 /* What is computed on the way; Lua frees it should something raise. */
@@ -12,6 +13,7 @@ typedef struct working {
   blis_alloc alloc;
   blis_summary summary;
   blis_groups groups;
+  const blis_instance_times *times; /* Lua's own; NULL = not wanted */
 } working;
 
 static int working_gc(lua_State *L) {
@@ -49,6 +51,15 @@ static void set_counts(lua_State *L, const blis_state_counts *counts) {
   set_field_integer(L, "still_arriving", counts->still_arriving);
 }
 
+/* What is known of one instance only when it was asked for. */
+static void set_instance_times(lua_State *L, const blis_instance_times *times) {
+  set_counts(L, &times->counts);
+  set_percentiles(L, "ttft_ms", &times->ttft);
+  set_percentiles(L, "itl_ms", &times->itl);
+  set_percentiles(L, "e2e_ms", &times->e2e);
+  set_percentiles(L, "scheduling_delay_ms", &times->scheduling_delay);
+}
+
 static void push_instance_summary(lua_State *L, uint32_t index,
                                   const blis_instance_summary *one) {
   lua_createtable(L, 0, 14);
@@ -58,14 +69,21 @@ static void push_instance_summary(lua_State *L, uint32_t index,
   set_field_integer(L, "end_us", one->end_us);
   set_field_number(L, "cache_hit_rate", one->cache_hit_rate);
   set_field_integer(L, "completed", one->stats.completed);
+  set_field_integer(L, "length_capped", one->stats.length_capped);
   set_field_integer(L, "timed_out", one->stats.timed_out);
   set_field_integer(L, "unservable", one->stats.unservable);
   set_field_integer(L, "preemptions", one->stats.preemptions);
+  set_field_integer(L, "kv_allocation_failures",
+                    one->stats.kv_allocation_failures);
   set_field_integer(L, "steps", one->stats.steps);
+  set_field_integer(L, "queue_depth_sum", one->stats.queue_depth_sum);
   set_field_integer(L, "prompt_tokens", one->stats.prompt_tokens);
   set_field_integer(L, "output_tokens", one->stats.output_tokens);
   set_field_integer(L, "cache_hits", one->stats.cache_hits);
   set_field_integer(L, "cache_misses", one->stats.cache_misses);
+  set_field_integer(L, "cpu_misses", one->stats.cpu_misses);
+  set_field_integer(L, "cpu_saved", one->stats.cpu_saved);
+  set_field_integer(L, "cpu_evictions", one->stats.cpu_evictions);
 }
 
 /* The groups in order as a list, and each by its name. */
@@ -96,7 +114,8 @@ static void set_groups(lua_State *L, const char *name, working *w,
   w->groups = (blis_groups){0};
 }
 
-static void set_figures(lua_State *L, const blis_summary *s) {
+static void set_figures(lua_State *L, const working *w) {
+  const blis_summary *s = &w->summary;
   set_counts(L, &s->counts);
   set_field_integer(L, "duration_us", s->duration_us);
   set_field_integer(L, "prompt_tokens", s->prompt_tokens);
@@ -120,6 +139,9 @@ static void set_figures(lua_State *L, const blis_summary *s) {
   lua_createtable(L, (int)s->instance_count, 0);
   for (uint32_t i = 0; i < s->instance_count; i++) {
     push_instance_summary(L, i, &s->instances[i]);
+    if (w->times != NULL) {
+      set_instance_times(L, &w->times[i]);
+    }
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "instances");
@@ -144,18 +166,41 @@ static void set_setup(lua_State *L, const bind_simulation *sim) {
   lua_setfield(L, -2, "setup");
 }
 
+/* Pushes what each instance counted, and adds it up for the whole. */
+static const blis_instance_times *push_times(lua_State *L,
+                                             bind_simulation *sim) {
+  uint32_t count = sim->instance_count;
+  blis_alloc alloc = bind_alloc(L);
+  blis_instance_times *times = push_buffer(L, count, sizeof *times);
+  blis_histogram_clear(&sim->itl_us);
+  for (uint32_t i = 0; i < count; i++) {
+    check_status(
+        L, blis_histogram_merge(&sim->itl_us, &sim->itl_of_instance_us[i]),
+        NULL);
+  }
+  check_status(L,
+               blis_instance_times_fill(times, count, &alloc,
+                                        sim->records->recorder,
+                                        sim->itl_of_instance_us),
+               NULL);
+  return times;
+}
+
 void push_summary(lua_State *L, int index, bind_simulation *sim) {
   blis_error error = {0};
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
   int guard = lua_gettop(L);
   w->alloc = bind_alloc(L);
   blis_recorder_sort(sim->records->recorder);
+  if (sim->itl_of_instance_us != NULL) {
+    w->times = push_times(L, sim);
+  }
   check_status(L,
                blis_summary_init(&w->summary, &w->alloc, sim->cluster,
                                  sim->records->recorder, &sim->itl_us, &error),
                &error);
   lua_createtable(L, 0, 40);
-  set_figures(L, &w->summary);
+  set_figures(L, w);
   set_setup(L, sim);
   set_groups(L, "by_slo_class", w, sim->records, BLIS_GROUP_SLO_CLASS);
   set_groups(L, "by_tenant", w, sim->records, BLIS_GROUP_TENANT);
@@ -164,5 +209,6 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   lua_setfield(L, -2, "requests");
   blis_summary_deinit(&w->summary, &w->alloc);
   w->alloc.fn = NULL;
-  lua_remove(L, guard);
+  lua_replace(L, guard);
+  lua_settop(L, guard);
 }

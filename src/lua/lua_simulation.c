@@ -24,6 +24,7 @@ static void close_parts(bind_simulation *sim) {
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);
   if (sim->itl_us.alloc.fn != NULL) {
+    bind_close_instance_times(sim);
     blis_histogram_deinit(&sim->itl_us);
   }
   bind_engine_close(&sim->engine);

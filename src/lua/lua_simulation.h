@@ -33,6 +33,7 @@ typedef struct bind_simulation {
   bind_scheduler scheduler;
   bind_engine engine;
   blis_histogram itl_us;
+  blis_histogram *itl_of_instance_us; /* NULL unless asked for */
   bind_records *records;    /* a user value */
   blis_router router;       /* until the cluster takes it */
   blis_admission admission; /* until the cluster takes it */
@@ -52,6 +53,9 @@ int bind_simulation_new(lua_State *L);
 /* Fills the new simulation at index self from the table at index config. */
 void check_simulation_parts(lua_State *L, int self, int config,
                             bind_simulation *sim);
+
+/* Lets go of the histograms by instance. Idempotent; never raises. */
+void bind_close_instance_times(bind_simulation *sim);
 
 /* Raises for anything but a simulation that is not closed. */
 bind_simulation *check_simulation(lua_State *L, int index);

@@ -44,6 +44,35 @@ static void check_router_part(lua_State *L, int config, bind_simulation *sim) {
   check_router(L, lua_gettop(L), &sim->view, &context, &sim->router);
 }
 
+/* With instance_times = true: inter-token latencies of each instance. */
+static void check_instance_times(lua_State *L, int config,
+                                 bind_simulation *sim) {
+  if (!opt_field_boolean(L, config, "instance_times", false)) {
+    return;
+  }
+  blis_alloc alloc = bind_alloc(L);
+  sim->itl_of_instance_us = blis_alloc_zeroed(
+      &alloc, sim->instance_count, sizeof *sim->itl_of_instance_us);
+  if (sim->itl_of_instance_us == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  for (uint32_t i = 0; i < sim->instance_count; i++) {
+    blis_histogram_init(&sim->itl_of_instance_us[i], &alloc);
+  }
+}
+
+void bind_close_instance_times(bind_simulation *sim) {
+  if (sim->itl_of_instance_us == NULL) {
+    return;
+  }
+  for (uint32_t i = 0; i < sim->instance_count; i++) {
+    blis_histogram_deinit(&sim->itl_of_instance_us[i]);
+  }
+  blis_alloc_free(&sim->itl_us.alloc, sim->itl_of_instance_us,
+                  sim->instance_count * sizeof *sim->itl_of_instance_us);
+  sim->itl_of_instance_us = NULL;
+}
+
 static void check_cluster_part(lua_State *L, int config,
                                bind_simulation *sim) {
   lua_getfield(L, config, "cluster");
@@ -70,6 +99,7 @@ static void check_cluster_part(lua_State *L, int config,
       .max_requests_in_memory =
           check_field_integer(L, options, "max_requests_in_memory"),
       .interrupted = is_interrupted,
+      .itl_of_instance_us = sim->itl_of_instance_us,
   };
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
@@ -103,6 +133,7 @@ void check_simulation_parts(lua_State *L, int self, int config,
   lua_getfield(L, config, "workload");
   check_source(L, lua_gettop(L), &sim->records->source);
   blis_histogram_init(&sim->itl_us, &alloc);
+  check_instance_times(L, config, sim);
   sim->records->recorder = blis_recorder_new(&alloc);
   if (sim->records->recorder == NULL) {
     check_status(L, BLIS_ERR_NOMEM, NULL);

@@ -1,0 +1,33 @@
+/*
+ * instance_times.h - a run seen by instance: how requests ended there, and how
+ * long they took.
+ *
+ * Populations are those of summary.h; an instance that completed nothing has
+ * zeros for percentiles.
+ */
+#ifndef BLIS_RESULTS_INSTANCE_TIMES_H
+#define BLIS_RESULTS_INSTANCE_TIMES_H
+
+#include "results/percentiles.h"
+#include "results/recorder.h"
+#include "results/summary.h"
+
+typedef struct blis_instance_times {
+  blis_state_counts counts; /* of the requests that were routed here */
+  blis_percentiles ttft;
+  blis_percentiles itl; /* over tokens */
+  blis_percentiles e2e;
+  blis_percentiles scheduling_delay;
+} blis_instance_times;
+
+/*
+ * Fills times[count]; itl_us[count] are the inter-token latencies of each
+ * instance. O(records log records). BLIS_ERR_NOMEM leaves nothing behind.
+ */
+BLIS_MUSTUSE blis_status blis_instance_times_fill(blis_instance_times *times,
+                                                  uint32_t count,
+                                                  const blis_alloc *alloc,
+                                                  const blis_recorder *recorder,
+                                                  blis_histogram *itl_us);
+
+#endif
