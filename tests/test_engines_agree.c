@@ -155,6 +155,12 @@ static blis_live_request draw_request(blis_random *random,
                 .prompt_blocks = (uint32_t)((prefix + own) / s->block_size),
                 .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(number + 1)
                                                          << 20}};
+  if (own == 0 && draw(random, 2) == 0) {
+    /* What it produces is where the next prompt of the group goes on. */
+    int64_t all = (prefix + r.output_tokens) / s->block_size;
+    r.chain.shared_count =
+        (uint32_t)(all < PREFIX_BLOCKS ? all : PREFIX_BLOCKS);
+  }
   r.output_budget_tokens = draw(random, 8) == 0 ? 0 : r.output_tokens;
   if (draw(random, 3) == 0) {
     r.deadline_us = now_us + 1 + draw(random, 60000);

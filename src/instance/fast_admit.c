@@ -70,10 +70,12 @@ static blis_status try_head(fast_engine *engine, fast_request *request,
     return BLIS_OK;
   }
   int64_t unused = 0;
-  uint32_t limit = request->is_tracked ? live->chain.prompt_blocks
-                                       : live->chain.shared_count;
-  uint32_t cached =
-      blis_run_pool_match(engine->pool, &live->chain, limit, &unused);
+  const blis_block_chain *chain = &live->chain;
+  uint32_t limit =
+      request->is_tracked || chain->shared_count > chain->prompt_blocks
+          ? chain->prompt_blocks
+          : chain->shared_count;
+  uint32_t cached = blis_run_pool_match(engine->pool, chain, limit, &unused);
   int64_t cached_tokens = (int64_t)cached * engine->config->block_size_tokens;
   live->progress_tokens = cached_tokens;
   int64_t chunk = blis__fast_wanted_chunk(engine, request);

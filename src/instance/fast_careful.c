@@ -200,7 +200,9 @@ static blis_status schedule_decode(fast_engine *engine, fast_plan *plan,
   engine->stats.cache_misses += blocks;
   request->live->new_tokens = 1;
   plan->budget_tokens--;
-  return BLIS_OK;
+  return blis__fast_name_output(engine, request, stored + 1) == BLIS_OK
+             ? BLIS_OK
+             : blis_fail_nomem(error);
 }
 
 static void sum_scheduled(const fast_engine *engine, fast_plan *plan) {
@@ -243,10 +245,12 @@ blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us) {
     BLIS_TRY(
         blis_array_push(&engine->alloc, &r->skipped_steps, engine->step_index));
     --*blis__fast_boundary(engine, r->stored_base);
+    blis__fast_naming_remove(engine, r);
     r->stored_base++;
     r->decode_base++;
     r->itl_total_before += itl_us;
     ++*blis__fast_boundary(engine, r->stored_base);
+    BLIS_TRY(blis__fast_naming_add(engine, r));
     r->finish.step++;
     blis__finish_heap_postpone(&engine->finishes, &r->finish);
   }

@@ -24,6 +24,9 @@ static void engine_free(void *state) {
   blis_alloc_free(&alloc, engine->boundaries,
                   (size_t)engine->config->block_size_tokens *
                       sizeof *engine->boundaries);
+  blis_alloc_free(&alloc, engine->naming,
+                  (size_t)engine->config->block_size_tokens *
+                      sizeof *engine->naming);
   blis_run_pool_free(engine->pool);
   blis_alloc_free(&alloc, engine, sizeof *engine);
 }

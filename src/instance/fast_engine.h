@@ -19,8 +19,9 @@
  * request by request, on the same state (fast_careful.c).
  *
  * Files: fast_engine.c events; fast_step.c the step; fast_admit.c admission;
- * fast_careful.c formation under shortage, preemption; fast_request.c lists,
- * arrivals and the life of a record; finish_heap.c; step_history.c.
+ * fast_careful.c formation under shortage, preemption; fast_naming.c output
+ * that can be found again; fast_request.c lists, arrivals and the life of a
+ * record; fast_check.c; finish_heap.c; step_history.c.
  */
 #ifndef BLIS_INSTANCE_FAST_ENGINE_H
 #define BLIS_INSTANCE_FAST_ENGINE_H
@@ -41,6 +42,7 @@ typedef enum fast_link_kind {
   FAST_LINK_BATCH,
   FAST_LINK_PREFILL,
   FAST_LINK_DEADLINE,
+  FAST_LINK_NAMING,
   FAST_LINK_COUNT
 } fast_link_kind;
 
@@ -64,6 +66,7 @@ struct fast_request {
   bool is_tracked;       /* was preempted: all its prompt blocks are named */
   bool owns_prompt;      /* false when the whole prompt was cached */
   bool has_deadline;     /* is in the list of deadlines */
+  bool names_output;     /* others may hold its output: see fast_naming.c */
 };
 
 typedef struct fast_list {
@@ -118,6 +121,8 @@ typedef struct fast_engine {
   int64_t decodes;
   int64_t decode_context; /* sum of progress before the next step */
   int64_t *boundaries;    /* decodes by (stored_base mod block size) */
+  fast_list *naming;      /* decodes that name their output, by the same;
+                             NULL until there is one */
   finish_heap finishes;
   step_history history;
   int64_t itl_total_us; /* sum over all steps */
@@ -142,8 +147,10 @@ typedef struct fast_plan {
 } fast_plan;
 
 /* fast_request.c */
+/* Behind before; NULL = to the front. */
+void blis__fast_list_insert(fast_list *list, fast_request *request,
+                            fast_request *before);
 void blis__fast_list_append(fast_list *list, fast_request *request);
-void blis__fast_list_prepend(fast_list *list, fast_request *request);
 void blis__fast_list_remove(fast_list *list, fast_request *request);
 blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival);
 blis_status blis__fast_request_new(fast_engine *engine, blis_live_request *live,
@@ -180,6 +187,16 @@ void blis__fast_note_progress(const fast_engine *engine,
                               const fast_request *request);
 /* fast_check.c: sums, lists, heap and pool agree with a walk over the batch. */
 bool blis__fast_check(const fast_engine *engine);
+
+/* fast_naming.c */
+blis_status blis__fast_naming_add(fast_engine *engine, fast_request *request);
+void blis__fast_naming_remove(fast_engine *engine, fast_request *request);
+/* The decodes whose block fills up in that step, in order of admission. */
+fast_request *blis__fast_naming_first(const fast_engine *engine,
+                                      int64_t step_index);
+/* The token stored last has filled a block, which gets its name. */
+blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
+                                   int64_t stored_tokens);
 
 /* fast_admit.c */
 blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
@@ -220,12 +237,18 @@ static inline int64_t blis__fast_blocks_of(const fast_engine *engine,
   return (tokens + size - 1) / size;
 }
 
+/* step_index modulo the block size, never negative. */
+static inline int64_t blis__fast_residue(const fast_engine *engine,
+                                         int64_t step_index) {
+  int64_t size = engine->config->block_size_tokens;
+  int64_t residue = step_index % size;
+  return residue < 0 ? residue + size : residue;
+}
+
 /* How many decodes need a new block in that step. */
 static inline int64_t *blis__fast_boundary(fast_engine *engine,
                                            int64_t step_index) {
-  int64_t size = engine->config->block_size_tokens;
-  int64_t residue = step_index % size;
-  return &engine->boundaries[residue < 0 ? residue + size : residue];
+  return &engine->boundaries[blis__fast_residue(engine, step_index)];
 }
 
 #endif

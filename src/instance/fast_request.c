@@ -1,27 +1,26 @@
 #include "instance/fast_engine.h"
 
-void blis__fast_list_append(fast_list *list, fast_request *request) {
-  request->links[list->kind].previous = list->tail;
-  request->links[list->kind].next = NULL;
-  if (list->tail == NULL) {
+void blis__fast_list_insert(fast_list *list, fast_request *request,
+                            fast_request *before) {
+  fast_request *after =
+      before == NULL ? list->head : before->links[list->kind].next;
+  request->links[list->kind].previous = before;
+  request->links[list->kind].next = after;
+  if (before == NULL) {
     list->head = request;
   } else {
-    list->tail->links[list->kind].next = request;
+    before->links[list->kind].next = request;
   }
-  list->tail = request;
+  if (after == NULL) {
+    list->tail = request;
+  } else {
+    after->links[list->kind].previous = request;
+  }
   list->count++;
 }
 
-void blis__fast_list_prepend(fast_list *list, fast_request *request) {
-  request->links[list->kind].previous = NULL;
-  request->links[list->kind].next = list->head;
-  if (list->head == NULL) {
-    list->tail = request;
-  } else {
-    list->head->links[list->kind].previous = request;
-  }
-  list->head = request;
-  list->count++;
+void blis__fast_list_append(fast_list *list, fast_request *request) {
+  blis__fast_list_insert(list, request, list->tail);
 }
 
 void blis__fast_list_remove(fast_list *list, fast_request *request) {
@@ -125,20 +124,7 @@ void blis__fast_deadline_add(fast_engine *engine, fast_request *request) {
     before = before->links[FAST_LINK_DEADLINE].previous;
   }
   request->has_deadline = true;
-  if (before == NULL) {
-    blis__fast_list_prepend(list, request);
-    return;
-  }
-  if (before == list->tail) {
-    blis__fast_list_append(list, request);
-    return;
-  }
-  fast_request *after = before->links[FAST_LINK_DEADLINE].next;
-  request->links[FAST_LINK_DEADLINE].previous = before;
-  request->links[FAST_LINK_DEADLINE].next = after;
-  before->links[FAST_LINK_DEADLINE].next = request;
-  after->links[FAST_LINK_DEADLINE].previous = request;
-  list->count++;
+  blis__fast_list_insert(list, request, before);
 }
 
 void blis__fast_note_progress(const fast_engine *engine,

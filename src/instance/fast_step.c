@@ -78,6 +78,7 @@ static blis_status start_decoding(fast_engine *engine, fast_request *request) {
   engine->decodes++;
   engine->decode_context += live->prompt_tokens;
   ++*blis__fast_boundary(engine, request->stored_base);
+  BLIS_TRY(blis__fast_naming_add(engine, request));
   return blis__finish_heap_add(&engine->alloc, &engine->finishes,
                                &request->finish);
 }
@@ -86,19 +87,23 @@ void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
   engine->decodes--;
   engine->decode_context -= blis__fast_progress(engine, request);
   --*blis__fast_boundary(engine, request->stored_base);
+  blis__fast_naming_remove(engine, request);
   blis__finish_heap_remove(&engine->finishes, &request->finish);
   request->is_decoding = false;
 }
 
 /*
  * Forms the running part of the batch without visiting the decodes: possible
- * when every one of them gets its token and its block whatever the order.
- * Sets the chunks of the prefills; changes nothing else.
+ * when every one of them gets its token and its block whatever the order, and
+ * the order of changes to the prefix table is not in doubt. Sets the chunks of
+ * the prefills; changes nothing else.
  */
 static bool can_form_quickly(fast_engine *engine) {
   int64_t budget = engine->config->max_batched_tokens - engine->decodes;
   int64_t blocks = *blis__fast_boundary(engine, engine->step_index);
-  bool names_blocks = false;
+  bool decodes_name =
+      blis__fast_naming_first(engine, engine->step_index) != NULL;
+  bool prefills_name = false;
   for (fast_request *r = engine->prefills.head; r != NULL;
        r = r->links[FAST_LINK_PREFILL].next) {
     int64_t chunk = blis__fast_wanted_chunk(engine, r);
@@ -110,18 +115,26 @@ static bool can_form_quickly(fast_engine *engine) {
     }
     budget -= chunk;
     blocks += blis__fast_blocks_for(engine, r, chunk);
-    names_blocks |= (int64_t)r->holder.named.count < nameable_blocks(r);
+    prefills_name |= (int64_t)r->holder.named.count < nameable_blocks(r);
     r->live->new_tokens = chunk;
   }
-  return budget >= 0 && blocks <= blis_run_pool_free_blocks(engine->pool) &&
-         (!names_blocks ||
-          blis_run_pool_next_are_anonymous(engine->pool, blocks));
+  if (budget < 0 || blocks > blis_run_pool_free_blocks(engine->pool) ||
+      (decodes_name && prefills_name)) {
+    return false;
+  }
+  return (!decodes_name && !prefills_name) ||
+         blis_run_pool_next_are_anonymous(engine->pool, blocks);
 }
 
 static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
   int64_t boundary_blocks = *blis__fast_boundary(engine, engine->step_index);
   blis_run_pool_take_uncounted(engine->pool, boundary_blocks);
   engine->stats.cache_misses += boundary_blocks;
+  for (fast_request *r = blis__fast_naming_first(engine, engine->step_index);
+       r != NULL; r = r->links[FAST_LINK_NAMING].next) {
+    BLIS_TRY(
+        blis__fast_name_output(engine, r, blis__fast_stored(engine, r) + 1));
+  }
   plan->budget_tokens -= engine->decodes;
   plan->sums.requests = engine->decodes;
   plan->sums.decode_requests = engine->decodes;
@@ -242,27 +255,28 @@ static blis_status advance(fast_engine *engine, const fast_plan *plan,
 
 /*
  * The KV of the last token, which real servers do not store, is allocated all
- * the same, as BLIS (Go) does: it can evict a cached block. The request's
- * stored tokens afterwards.
+ * the same, as BLIS (Go) does: it can evict a cached block. *stored = the
+ * request's tokens in the cache afterwards.
  */
-static int64_t store_last_token(fast_engine *engine,
-                                const fast_request *request) {
+static blis_status store_last_token(fast_engine *engine, fast_request *request,
+                                    int64_t *stored) {
   const blis_live_request *live = request->live;
-  int64_t stored = blis__fast_stored(engine, request);
+  *stored = blis__fast_stored(engine, request);
   if (request->is_length_capped || live->output_tokens == 0 ||
       blis__fast_progress(engine, request) >=
           live->prompt_tokens + live->output_tokens) {
-    return stored;
+    return BLIS_OK;
   }
-  if (stored % engine->config->block_size_tokens == 0) {
+  if (*stored % engine->config->block_size_tokens == 0) {
     if (blis_run_pool_free_blocks(engine->pool) == 0) {
       engine->stats.kv_allocation_failures++;
-      return stored;
+      return BLIS_OK;
     }
     blis_run_pool_take_uncounted(engine->pool, 1);
     engine->stats.cache_misses++;
   }
-  return stored + 1;
+  ++*stored;
+  return blis__fast_name_output(engine, request, *stored);
 }
 
 static void record_completion(fast_engine *engine, fast_request *request,
@@ -292,7 +306,10 @@ static blis_status complete(fast_engine *engine, int64_t now_us, int64_t end_us,
     fast_request *r =
         (fast_request *)((char *)first - offsetof(fast_request, finish));
     blis_live_request *live = r->live;
-    int64_t stored = store_last_token(engine, r);
+    int64_t stored = 0;
+    if (store_last_token(engine, r, &stored) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
     int64_t produced = blis__fast_progress(engine, r) - live->prompt_tokens;
     engine->fruitless_preemptions = 0;
     blis__fast_stop_decoding(engine, r);
@@ -384,7 +401,8 @@ blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us) {
     bool may_change_table =
         blocks > 0 && waiting > 0 &&
         !blis_run_pool_next_are_anonymous(engine->pool, blocks);
-    if (blocks > blis_run_pool_free_blocks(engine->pool) || may_change_table) {
+    if (blocks > blis_run_pool_free_blocks(engine->pool) || may_change_table ||
+        blis__fast_naming_first(engine, engine->step_index) != NULL) {
       return BLIS_OK;
     }
     blis_batch_sums sums = {.requests = decodes,

@@ -1,0 +1,86 @@
+/*
+ * Output that can be found again: in a session with growing context, the next
+ * prompt contains what this request produces, so blocks that decoding fills
+ * are named, too. The namer says so by identities beyond the prompt
+ * (shared_count > prompt_blocks).
+ *
+ * Decodes are listed by the residue of their stored_base, so a step looks only
+ * at those whose block fills up in it.
+ */
+#include "base/invariant.h"
+#include "instance/fast_engine.h"
+
+static blis_status need_lists(fast_engine *engine) {
+  if (engine->naming != NULL) {
+    return BLIS_OK;
+  }
+  size_t count = (size_t)engine->config->block_size_tokens;
+  engine->naming =
+      blis_alloc_zeroed(&engine->alloc, count, sizeof *engine->naming);
+  if (engine->naming == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < count; i++) {
+    engine->naming[i].kind = FAST_LINK_NAMING;
+  }
+  return BLIS_OK;
+}
+
+static fast_list *list_of(const fast_engine *engine,
+                          const fast_request *request) {
+  return &engine->naming[blis__fast_residue(engine, request->stored_base)];
+}
+
+/* Blocks of one token are not named when decoding fills them, as in BLIS. */
+static bool can_name(const fast_engine *engine, const fast_request *request) {
+  const blis_block_chain *chain = &request->live->chain;
+  return request->owns_prompt && chain->shared_count > chain->prompt_blocks &&
+         engine->config->block_size_tokens > 1;
+}
+
+blis_status blis__fast_naming_add(fast_engine *engine, fast_request *request) {
+  request->names_output = can_name(engine, request);
+  if (!request->names_output) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(need_lists(engine));
+  fast_list *list = list_of(engine, request);
+  fast_request *before = list->tail;
+  while (before != NULL && before->finish.order > request->finish.order) {
+    before = before->links[FAST_LINK_NAMING].previous;
+  }
+  blis__fast_list_insert(list, request, before);
+  return BLIS_OK;
+}
+
+void blis__fast_naming_remove(fast_engine *engine, fast_request *request) {
+  if (request->names_output) {
+    blis__fast_list_remove(list_of(engine, request), request);
+    request->names_output = false;
+  }
+}
+
+fast_request *blis__fast_naming_first(const fast_engine *engine,
+                                      int64_t step_index) {
+  return engine->naming == NULL
+             ? NULL
+             : engine->naming[blis__fast_residue(engine, step_index + 1)].head;
+}
+
+blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
+                                   int64_t stored_tokens) {
+  const blis_block_chain *chain = &request->live->chain;
+  blis_run_holder *holder = &request->holder;
+  if (!request->names_output ||
+      stored_tokens % engine->config->block_size_tokens != 0 ||
+      holder->named.count >= chain->shared_count) {
+    return BLIS_OK;
+  }
+  BLIS_DCHECK((int64_t)holder->named.count + 1 ==
+              stored_tokens / engine->config->block_size_tokens);
+  /* While decoding, nobody keeps count of the anonymous blocks. */
+  holder->anonymous = 1;
+  return blis_run_pool_name(
+      engine->pool, holder,
+      blis_block_chain_at(chain, (uint32_t)holder->named.count));
+}
