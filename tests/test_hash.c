@@ -15,6 +15,16 @@ static void sums_are_those_of_xxh3(void) {
   CHECK(blis_hash64("a", 1, 0) != blis_hash64("a", 1, 1));
 }
 
+static void sums_are_those_of_xxh64(void) {
+  CHECK(blis_xxh64(NULL, 0) == UINT64_C(0xef46db3751d8e999));
+  const blis_hash_part whole = {"abcdefghijklmnopqrstuvwxyz0123456789", 36};
+  const blis_hash_part parts[] = {
+      {"abcdefghijk", 11}, {NULL, 0}, {"lmnopqrstuvwxyz0123456789", 25}};
+  CHECK(blis_xxh64(parts, 3) == blis_xxh64(&whole, 1));
+  const blis_hash_part model = {"m", 1};
+  CHECK(blis_xxh64(&model, 1) == UINT64_C(0xba2e567083a2b2e8));
+}
+
 /* Encodes by hand what the hasher is given, value by value. */
 typedef struct encoding {
   unsigned char bytes[1 << 16];
@@ -106,6 +116,7 @@ static void no_memory_is_reported(void) {
 
 int main(void) {
   RUN(sums_are_those_of_xxh3);
+  RUN(sums_are_those_of_xxh64);
   RUN(a_stream_has_the_sum_of_its_encoding);
   RUN(every_nan_is_the_same);
   RUN(no_memory_is_reported);

@@ -14,6 +14,15 @@ blis_hash128_value blis_hash128(const void *data, size_t size, uint64_t seed) {
   return (blis_hash128_value){.low = hash.low64, .high = hash.high64};
 }
 
+uint64_t blis_xxh64(const blis_hash_part *parts, size_t count) {
+  XXH64_state_t state;
+  XXH64_reset(&state, 0);
+  for (size_t i = 0; i < count; i++) {
+    XXH64_update(&state, parts[i].data, parts[i].size);
+  }
+  return XXH64_digest(&state);
+}
+
 /*
  * Values gather in a small buffer, since feeding XXH3 eight bytes at a time
  * costs more than hashing them.

@@ -1,5 +1,6 @@
 /*
- * hash.h - XXH3 (xxHash 0.8) over bytes at hand and over streams of values.
+ * hash.h - XXH3 (xxHash 0.8) over bytes at hand and over streams of values,
+ * and XXH64 for what others define by it.
  *
  * The results are part of what a run prints, so they are the same on every
  * machine: values enter a stream in little-endian order whatever the machine's
@@ -24,6 +25,15 @@ uint64_t blis_hash64(const void *data, size_t size, uint64_t seed);
 
 /* XXH3, 128 bits, with a seed (0 = none). */
 blis_hash128_value blis_hash128(const void *data, size_t size, uint64_t seed);
+
+/* A piece of what is hashed; data may be NULL when size is 0. */
+typedef struct blis_hash_part {
+  const void *data;
+  size_t size;
+} blis_hash_part;
+
+/* XXH64, seed 0, of the pieces one after the other. */
+uint64_t blis_xxh64(const blis_hash_part *parts, size_t count);
 
 /*
  * A stream of values with the XXH3 of its encoding:
