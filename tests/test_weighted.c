@@ -14,14 +14,17 @@ static bool is_near(double got, double expected, double tolerance) {
 }
 
 static blis_router router_of(const blis_alloc *alloc, const char *scorers,
-                             blis_tie_rule tie,
+                             const char *tie,
                              const blis_policy_context *context) {
   blis_error error;
+  blis_param param = {.name = "tie", .text = tie};
+  blis_params params = {&param, 1};
   blis_scorer_list list;
   blis_router router = {0};
   CHECK_OK(blis_scorer_list_parse(&list, scorers, "scorers", &error), &error);
-  CHECK_OK(blis_scorer_list_router(alloc, &list, tie, context, &router, &error),
-           &error);
+  CHECK_OK(
+      blis_scorer_list_router(alloc, &list, &params, context, &router, &error),
+      &error);
   return router;
 }
 
@@ -70,7 +73,7 @@ static void design_profile_example(void) {
   blis_router_free(&router);
 
   context.go_blis = true; /* queue-depth looks at the wait queue alone */
-  router = router_of(&alloc, DESIGN_PROFILE, BLIS_TIE_RANDOM, &context);
+  router = router_of(&alloc, DESIGN_PROFILE, "random", &context);
   teach(&router, &f, 0, 4);
   d = decide(&router, &f, 4, 5);
   CHECK_EQ_I64(d.chosen, 0);
@@ -81,7 +84,7 @@ static void design_profile_example(void) {
   context.go_blis = false;
 
   router = router_of(&alloc, "queue-depth:2,kv-utilization:2,load-balance:1",
-                     BLIS_TIE_LOWEST_ID, &context);
+                     "lowest-id", &context);
   d = decide(&router, &f, 4, 5);
   CHECK_EQ_I64(d.chosen, 1);
   CHECK(is_near(d.scores[0], 0.1885714286, 1e-10));
@@ -97,8 +100,7 @@ static void design_profile_in_go_blis(void) {
   context.go_blis = true;
   fixture f;
   fixture_init(&f, 3);
-  blis_router router =
-      router_of(&alloc, DESIGN_PROFILE, BLIS_TIE_RANDOM, &context);
+  blis_router router = router_of(&alloc, DESIGN_PROFILE, "random", &context);
   blis_decision d = decide(&router, &f, 0, 0);
   CHECK_EQ_DOUBLE(d.score, 0.5714285714285714);
   CHECK_EQ_I64(d.chosen, 0); /* draws of stream router, seed 42: 0 1 2 */
@@ -141,7 +143,7 @@ static void affinity_and_load_balance(void) {
   fixture_init(&f, 3);
   fixture_set(&f, BLIS_SIGNAL_EFFECTIVE_LOAD, (double[]){3, 4, 5});
   blis_router router = router_of(&alloc, "prefix-affinity:1,load-balance:1",
-                                 BLIS_TIE_LOWEST_ID, &context);
+                                 "lowest-id", &context);
   blis_decision d = decide(&router, &f, 0, 9);
   CHECK_EQ_I64(d.chosen, 0);
   CHECK_EQ_DOUBLE(d.scores[0], 0.125);
@@ -160,8 +162,7 @@ static void affinity_beats_load(void) {
   fixture_set(
       &f, BLIS_SIGNAL_KV_UTILIZATION,
       (double[]){0.00065083, 0.00064326, 0.00038596, 0.0002119, 0.00047677});
-  blis_router router =
-      router_of(&alloc, DESIGN_PROFILE, BLIS_TIE_FIRST, &context);
+  blis_router router = router_of(&alloc, DESIGN_PROFILE, "first", &context);
   teach(&router, &f, 1, 16);
   blis_decision d = decide(&router, &f, 16, 20);
   CHECK_EQ_I64(d.chosen, 1);
@@ -177,10 +178,10 @@ static void affinity_beats_load(void) {
 static void only_ratios_of_weights_matter(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
-  blis_router a = router_of(&alloc, DESIGN_PROFILE, BLIS_TIE_FIRST, &context);
+  blis_router a = router_of(&alloc, DESIGN_PROFILE, "first", &context);
   blis_router b =
       router_of(&alloc, "prefix-affinity:12,queue-depth:8,kv-utilization:8",
-                BLIS_TIE_FIRST, &context);
+                "first", &context);
   blis_random random;
   blis_random_init(&random, 5);
   fixture f;
@@ -219,15 +220,15 @@ static blis_scorer given_scorer(const char *name, double *scores) {
 
 static void scores_are_clamped_and_nan_is_named(void) {
   blis_alloc alloc = blis_alloc_heap();
+  blis_policy_context context = fixture_context();
   blis_error error;
   fixture f;
   fixture_init(&f, 3);
   double scores[] = {7, -2, 0.5};
   blis_weighted_item item = {given_scorer("mine", scores), 2};
   blis_router router = {0};
-  CHECK_OK(
-      blis_weighted_new(&alloc, &item, 1, BLIS_TIE_FIRST, 1, &router, &error),
-      &error);
+  CHECK_OK(blis_weighted_new(&alloc, &item, 1, NULL, &context, &router, &error),
+           &error);
   blis_decision d = decide(&router, &f, 0, 1);
   CHECK_EQ_DOUBLE(d.scores[0], 1.0);
   CHECK_EQ_DOUBLE(d.scores[1], 0.0);
@@ -245,6 +246,7 @@ static void scores_are_clamped_and_nan_is_named(void) {
 
 static void bad_weights_are_refused(void) {
   blis_alloc alloc = blis_alloc_heap();
+  blis_policy_context context = fixture_context();
   static const double bad[] = {0, -1, INFINITY, NAN};
   double scores[3] = {0};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -253,7 +255,7 @@ static void bad_weights_are_refused(void) {
     blis_router router = {0};
     blis_error error;
     CHECK_STATUS(
-        blis_weighted_new(&alloc, items, 2, BLIS_TIE_FIRST, 1, &router, &error),
+        blis_weighted_new(&alloc, items, 2, NULL, &context, &router, &error),
         BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, "scorer b");
   }
@@ -262,7 +264,7 @@ static void bad_weights_are_refused(void) {
   blis_router router = {0};
   blis_error error;
   CHECK_STATUS(
-      blis_weighted_new(&alloc, twice, 2, BLIS_TIE_FIRST, 1, &router, &error),
+      blis_weighted_new(&alloc, twice, 2, NULL, &context, &router, &error),
       BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "listed twice");
 }

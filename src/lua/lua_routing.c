@@ -65,27 +65,11 @@ static void check_scorer(lua_State *L, int index, bind_view *view,
   lua_settop(L, top);
 }
 
-static blis_tie_rule check_tie(lua_State *L, int index,
-                               const blis_policy_context *context) {
-  static const char *const rules[] = {"lowest-id", "random", "first",
-                                      "last",      "rotate", NULL};
-  blis_tie_rule tie =
-      context->go_blis ? BLIS_TIE_RANDOM : BLIS_TIE_LOWEST_ID;
-  int top = lua_gettop(L);
-  lua_getfield(L, index, "parameters");
-  for (lua_Integer i = 1; lua_rawgeti(L, top + 1, i) != LUA_TNIL; i++) {
-    tie = (blis_tie_rule)check_field_choice(L, -1, "value", rules);
-    lua_pop(L, 1);
-  }
-  lua_settop(L, top);
-  return tie;
-}
-
 /* A weighted router of definition.scorers: {{scorer =, weight =}, ...}. */
 static void check_weighted(lua_State *L, int index, int scorers,
                            bind_view *view, const blis_policy_context *context,
                            blis_router *router) {
-  blis_tie_rule tie = check_tie(L, index, context);
+  blis_params params = push_params(L, index);
   size_t count = lua_rawlen(L, scorers);
   pending_items *pending = push_guarded(
       L, 1, sizeof *pending + count * sizeof(blis_weighted_item), pending_gc);
@@ -102,8 +86,8 @@ static void check_weighted(lua_State *L, int index, int scorers,
   blis_error error = {0};
   pending->count = 0; /* the router takes them, come what may */
   check_status(L,
-               blis_weighted_new(&alloc, pending->items, count, tie,
-                                 context->seed, router, &error),
+               blis_weighted_new(&alloc, pending->items, count, &params,
+                                 context, router, &error),
                &error);
 }
 

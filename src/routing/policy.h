@@ -66,6 +66,18 @@ blis_tie_rule blis__tie_param(const blis_params *params,
                               const blis_param_spec *specs, size_t spec_count,
                               const blis_policy_context *context);
 
+/* Parameter "tie" of routers that take the first of equally good ones. */
+#define BLIS__TIE_FIRST_PARAM                                                  \
+  {                                                                            \
+    .name = "tie", .kind = BLIS_PARAM_CHOICE,                                  \
+    .choices = BLIS_TIE_CHOICES_FIRST, .unit = "",                             \
+    .summary = "which of equally good ones"                                    \
+  }
+
+blis_tie_rule blis__tie_first_param(const blis_params *params,
+                                    const blis_param_spec *specs,
+                                    size_t spec_count);
+
 /* For registries: whether name is the entry's name or one of its aliases. */
 bool blis__policy_is_named(const char *name, const char *entry_name,
                            const char *aliases);
@@ -95,7 +107,8 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(least_loaded)                                                             \
   XX(weighted)                                                                 \
   XX(lmetric)                                                                  \
-  XX(always_busiest)
+  XX(always_busiest)                                                           \
+  XX(weighted_stateless)
 
 #define XX(name) extern const blis_scorer_entry blis__scorer_##name;
 BLIS__SCORER_MAP(XX)

@@ -131,3 +131,12 @@ blis_tie_rule blis__tie_param(const blis_params *params,
   }
   return (blis_tie_rule)blis_params_choice(params, specs, spec_count, "tie");
 }
+
+blis_tie_rule blis__tie_first_param(const blis_params *params,
+                                    const blis_param_spec *specs,
+                                    size_t spec_count) {
+  static const blis_tie_rule rules[] = {BLIS_TIE_FIRST, BLIS_TIE_LOWEST_ID,
+                                        BLIS_TIE_RANDOM, BLIS_TIE_LAST,
+                                        BLIS_TIE_ROTATE};
+  return rules[blis_params_choice(params, specs, spec_count, "tie")];
+}

@@ -95,7 +95,7 @@ blis_status blis_scorer_list_parse(blis_scorer_list *list, const char *text,
 
 blis_status blis_scorer_list_router(const blis_alloc *alloc,
                                     const blis_scorer_list *list,
-                                    blis_tie_rule tie,
+                                    const blis_params *params,
                                     const blis_policy_context *context,
                                     blis_router *router, blis_error *error) {
   BLIS_DCHECK(list->count >= 1);
@@ -111,6 +111,6 @@ blis_status blis_scorer_list_router(const blis_alloc *alloc,
     }
     items[i].weight = list->weights[i];
   }
-  return blis_weighted_new(alloc, items, list->count, tie, context->seed,
-                           router, error);
+  return blis_weighted_new(alloc, items, list->count, params, context, router,
+                           error);
 }

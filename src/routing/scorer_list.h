@@ -9,7 +9,6 @@
 #define BLIS_ROUTING_SCORER_LIST_H
 
 #include "routing/policy.h"
-#include "routing/tie.h"
 
 enum { BLIS_SCORER_LIST_MAX = 32 };
 
@@ -30,9 +29,13 @@ BLIS_MUSTUSE blis_status blis_scorer_list_parse(blis_scorer_list *list,
                                                 const char *place,
                                                 blis_error *error);
 
-/* A weighted router of a list with scorers, all at their defaults. */
+/*
+ * A weighted router of a list with scorers, all at their defaults; params are
+ * those of blis_weighted_new.
+ */
 BLIS_MUSTUSE blis_status blis_scorer_list_router(
-    const blis_alloc *alloc, const blis_scorer_list *list, blis_tie_rule tie,
-    const blis_policy_context *context, blis_router *router, blis_error *error);
+    const blis_alloc *alloc, const blis_scorer_list *list,
+    const blis_params *params, const blis_policy_context *context,
+    blis_router *router, blis_error *error);
 
 #endif

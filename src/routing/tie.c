@@ -52,6 +52,7 @@ static size_t pick_tied(blis_tie *tie, const double *values, double best,
   case BLIS_TIE_FIRST:
     return nth_tied(values, best, 0);
   case BLIS_TIE_LOWEST_ID:
+  case BLIS_TIE_RULE_COUNT:
     break;
   }
   return lowest_id_tied(values, best, view);

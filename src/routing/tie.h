@@ -18,11 +18,15 @@ typedef enum blis_tie_rule {
   BLIS_TIE_RANDOM,    /* uniform, one draw, and only when there is a tie */
   BLIS_TIE_FIRST,     /* first in candidate order */
   BLIS_TIE_LAST,
-  BLIS_TIE_ROTATE /* (ties so far mod number tied)-th in candidate order */
+  BLIS_TIE_ROTATE, /* (ties so far mod number tied)-th in candidate order */
+  BLIS_TIE_RULE_COUNT
 } blis_tie_rule;
 
 /* The rules' names in this order, for a parameter of kind choice. */
 #define BLIS_TIE_CHOICES "lowest-id|random|first|last|rotate"
+
+/* The same with another default; blis__tie_first_param reads it. */
+#define BLIS_TIE_CHOICES_FIRST "first|lowest-id|random|last|rotate"
 
 /* In the policy's storage; 5 KB for the random stream. */
 typedef struct blis_tie {

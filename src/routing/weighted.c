@@ -6,14 +6,14 @@
 
 #include "base/array.h"
 #include "base/invariant.h"
-#include "routing/scorer_list.h"
+#include "routing/picker.h"
 
 typedef struct weighted {
   blis_weighted_item *items; /* weights are normalised */
   size_t count;
   BLIS_ARRAY(double) scores;     /* of one scorer */
   BLIS_ARRAY(double) composites; /* per candidate */
-  blis_tie tie;
+  blis_picker picker;
   blis_alloc alloc;
 } weighted;
 
@@ -85,7 +85,11 @@ static blis_status route(void *state, const blis_routing_request *request,
     return blis_fail_nomem(error);
   }
   BLIS_TRY(sum_scores(self, request, view, error));
-  size_t chosen = blis_tie_pick_max(&self->tie, self->composites.items, view);
+  size_t chosen = 0;
+  if (blis_picker_pick(&self->picker, request, view, self->composites.items,
+                       &chosen) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
   *decision = (blis_decision){.chosen = chosen,
                               .score = self->composites.items[chosen],
                               .scores = self->composites.items};
@@ -145,12 +149,70 @@ static blis_signal_set normalise(blis_weighted_item *items, size_t count) {
   return needs;
 }
 
+const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
+    {.name = "tie",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = BLIS_TIE_CHOICES "|stable-hash",
+     .unit = "",
+     .summary = "which of equally good ones (profile go-blis: random)"},
+    {.name = "picker",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = BLIS_PICKER_CHOICES,
+     .unit = "",
+     .summary = "how one candidate is taken by the sums"},
+    {.name = "temperature",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 1,
+     .unit = "",
+     .summary = "of picker softmax: 0 takes the best, a high one any"},
+    {.name = "exploration",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1,
+     .fallback = 0.05,
+     .unit = "0 to 1",
+     .summary = "of picker epsilon-greedy: share of decisions at random"},
+};
+
+static double number_of(const blis_params *params, const char *name) {
+  return blis_params_number(params, blis__weighted_params,
+                            BLIS__WEIGHTED_PARAM_COUNT, name);
+}
+
+static int choice_of(const blis_params *params, const char *name) {
+  return blis_params_choice(params, blis__weighted_params,
+                            BLIS__WEIGHTED_PARAM_COUNT, name);
+}
+
+static void init_picker(blis_picker *picker, const blis_params *params,
+                        const blis_policy_context *context) {
+  bool is_random = context->go_blis && blis_params_find(params, "tie") == NULL;
+  int tie = is_random ? BLIS_TIE_RANDOM : choice_of(params, "tie");
+  picker->kind = (blis_picker_kind)choice_of(params, "picker");
+  picker->has_stable_ties = tie == BLIS_TIE_RULE_COUNT;
+  blis_tie_rule rule =
+      picker->has_stable_ties ? BLIS_TIE_LOWEST_ID : (blis_tie_rule)tie;
+  blis_tie_init(&picker->tie, rule, context->seed, "router");
+  picker->stable = BLIS_STABLE_HASH_DEFAULT;
+  picker->temperature = number_of(params, "temperature");
+  picker->epsilon = number_of(params, "exploration");
+  blis_random_init_named(&picker->random, context->seed, "policy/weighted");
+}
+
 blis_status blis_weighted_new(const blis_alloc *alloc,
                               blis_weighted_item *items, size_t count,
-                              blis_tie_rule tie, int64_t seed,
+                              const blis_params *params,
+                              const blis_policy_context *context,
                               blis_router *router, blis_error *error) {
   BLIS_DCHECK(count >= 1);
-  blis_status status = check_items(items, count, error);
+  blis_status status = blis_params_check(params, blis__weighted_params,
+                                         BLIS__WEIGHTED_PARAM_COUNT,
+                                         "routing policy weighted", error);
+  if (status == BLIS_OK) {
+    status = check_items(items, count, error);
+  }
   weighted *self = NULL;
   blis_weighted_item *kept = NULL;
   if (status == BLIS_OK) {
@@ -168,7 +230,7 @@ blis_status blis_weighted_new(const blis_alloc *alloc,
   self->items = kept;
   self->count = count;
   self->alloc = *alloc;
-  blis_tie_init(&self->tie, tie, seed, "router");
+  init_picker(&self->picker, params, context);
   *router = (blis_router){.ops = &ops,
                           .state = self,
                           .alloc = *alloc,
@@ -176,29 +238,3 @@ blis_status blis_weighted_new(const blis_alloc *alloc,
                           .name = "weighted"};
   return BLIS_OK;
 }
-
-static const blis_param_spec weighted_params[] = {BLIS__TIE_PARAM};
-
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_router *router, blis_error *error) {
-  const char *scorers =
-      context->go_blis ? "precise-prefix-cache:2,queue-depth:1,kv-utilization:1"
-                       : "prefix-affinity:3,queue-depth:2,kv-utilization:2";
-  blis_scorer_list list;
-  BLIS_TRY(blis_scorer_list_parse(&list, scorers, "weighted", error));
-  return blis_scorer_list_router(
-      alloc, &list, blis__tie_param(params, weighted_params, 1, context),
-      context, router, error);
-}
-
-const blis_router_entry blis__router_weighted = {
-    .name = "weighted",
-    .aliases = "",
-    .summary = "highest weighted sum of scores; without scorers "
-               "prefix-affinity:3, queue-depth:2, kv-utilization:2",
-    .source = "Composable Scorer Framework for Weighted Routing; llm-d",
-    .params = weighted_params,
-    .param_count = 1,
-    .create = create,
-};

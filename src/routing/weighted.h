@@ -5,27 +5,30 @@
  * score clamped to [0, 1]; a NaN stops the run and names its scorer. Then
  * every scorer with a memory observes the decision, in list order. One pass
  * over the candidates per scorer and one for the choice.
+ *
+ * Parameters: picker, tie, temperature, exploration (routing/picker.h).
  */
 #ifndef BLIS_ROUTING_WEIGHTED_H
 #define BLIS_ROUTING_WEIGHTED_H
 
 #include "routing/policy.h"
-#include "routing/tie.h"
 
 typedef struct blis_weighted_item {
   blis_scorer scorer;
   double weight; /* finite and > 0; only ratios matter */
 } blis_weighted_item;
 
+enum { BLIS__WEIGHTED_PARAM_COUNT = 4 };
+extern const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT];
+
 /*
- * Takes the scorers of items (count >= 1), also on failure. seed starts the
- * stream "router" of random ties. BLIS_ERR_INVALID names a bad weight or a
- * scorer that is there twice. The caller owns *router.
+ * Takes the scorers of items (count >= 1), also on failure. params (NULL = all
+ * defaults) are checked here. BLIS_ERR_INVALID names a bad parameter or
+ * weight, or a scorer that is there twice. The caller owns *router.
  */
-BLIS_MUSTUSE blis_status blis_weighted_new(const blis_alloc *alloc,
-                                           blis_weighted_item *items,
-                                           size_t count, blis_tie_rule tie,
-                                           int64_t seed, blis_router *router,
-                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis_weighted_new(
+    const blis_alloc *alloc, blis_weighted_item *items, size_t count,
+    const blis_params *params, const blis_policy_context *context,
+    blis_router *router, blis_error *error);
 
 #endif

@@ -1,0 +1,235 @@
+/* Pickers and the stable tie: vectors, shares, and what is drawn when. */
+#include "routing/picker.h"
+
+#include <math.h>
+
+#include "routing_fixture.h"
+
+static uint64_t hash_of_tokens(const char *model, uint32_t first,
+                               uint32_t last) {
+  uint64_t hash = blis_stable_hash_start(model);
+  unsigned char block[64];
+  size_t size = 0;
+  for (uint32_t token = first; token <= last; token++) {
+    for (int i = 0; i < 4; i++) {
+      block[size++] = (unsigned char)(token >> 8 * i);
+    }
+    if (size == sizeof block) {
+      hash = blis_stable_hash_next(hash, block, size);
+      size = 0;
+    }
+  }
+  return hash;
+}
+
+/* Model "m", tokens 1 to 70 in blocks of 16, made with xxHash 0.8. */
+static void stable_hash_vectors(void) {
+  static const uint64_t chain[] = {
+      UINT64_C(0xba2e567083a2b2e8), UINT64_C(0x634cc9dba5a2f7c6),
+      UINT64_C(0x6da19ff51d217947), UINT64_C(0x46e32b569ffb5fae),
+      UINT64_C(0x3c1f55b06ec6c865)};
+  for (uint32_t k = 0; k < 5; k++) {
+    CHECK(hash_of_tokens("m", 1, 16 * k + 6) == chain[k]);
+  }
+  static const struct {
+    const char *id;
+    uint64_t last; /* with the last hash of the chain */
+    uint64_t first;
+  } weights[] = {
+      {"node-a", UINT64_C(0xb03363882d509e39), UINT64_C(0x92d58408fc7dc88a)},
+      {"node-b", UINT64_C(0x871df9d18769121a), UINT64_C(0x5d2a906bfffb85fa)},
+      {"node-c", UINT64_C(0x8eef4c7beb7f67b0), UINT64_C(0x15c5295a3b3ec165)},
+  };
+  for (size_t i = 0; i < 3; i++) {
+    CHECK(blis_stable_hash_weight(weights[i].id, chain[4]) == weights[i].last);
+    CHECK(blis_stable_hash_weight(weights[i].id, chain[0]) == weights[i].first);
+  }
+}
+
+/* node-a, node-b, node-c. */
+static void name_nodes(fixture *f) {
+  for (size_t i = 0; i < f->view.count; i++) {
+    snprintf(f->id_texts[i], sizeof f->id_texts[i], "node-%c", 'a' + (int)i);
+  }
+}
+
+static size_t stable_pick(const fixture *f, const blis_routing_view *view,
+                          double epsilon, blis_block_chain *chain,
+                          const double *scores) {
+  blis_stable_hash rule = BLIS_STABLE_HASH_DEFAULT;
+  rule.epsilon = epsilon;
+  blis_ticket ticket;
+  blis_routing_request request = fixture_request(1, 64, chain, &ticket);
+  size_t chosen = f->view.count;
+  CHECK(blis_stable_hash_pick(&rule, &request, view, scores, &chosen) ==
+        BLIS_OK);
+  CHECK(chosen < view->count);
+  return chosen;
+}
+
+static void only_what_is_within_epsilon_of_the_best_ties(void) {
+  fixture f;
+  fixture_init(&f, 3);
+  name_nodes(&f);
+  blis_block_chain chain = {0};
+  /* Steps of 0.009: the first and the last are not tied by the one between. */
+  double steps[] = {0.482, 0.491, 0.5};
+  double far[] = {0.9, 0.5, 0.49};
+  CHECK_EQ_I64(stable_pick(&f, &f.view, 0.01, &chain, far), 0);
+  CHECK(stable_pick(&f, &f.view, 0.01, &chain, steps) != 0);
+  CHECK_EQ_I64(stable_pick(&f, &f.view, 0, &chain, steps), 2);
+}
+
+/* Every prefix keeps its node, unless that node goes away. */
+static void a_prefix_keeps_its_node(void) {
+  fixture f;
+  fixture_init(&f, 4);
+  name_nodes(&f);
+  static const double equal[4] = {0};
+  blis_routing_view three = f.view;
+  three.count = 3;
+  int per_node[4] = {0};
+  for (blis_block_id prefix = 1; prefix <= 400; prefix++) {
+    blis_block_id ids[] = {prefix, 1000 + prefix};
+    blis_block_chain chain = {ids, 2, 6, BLIS_BLOCK_PRIVATE};
+    size_t chosen = stable_pick(&f, &f.view, 0.01, &chain, equal);
+    CHECK_EQ_I64(stable_pick(&f, &f.view, 0.01, &chain, equal), chosen);
+    per_node[chosen]++;
+    size_t without = stable_pick(&f, &three, 0.01, &chain, equal);
+    CHECK(chosen == 3 || without == chosen);
+  }
+  for (int i = 0; i < 4; i++) {
+    CHECK(per_node[i] > 60 && per_node[i] < 140);
+  }
+}
+
+/* What lies behind the first 64 tokens does not matter. */
+static void the_window_of_the_prefix_is_bounded(void) {
+  blis_ticket ticket;
+  uint64_t hashes[3];
+  for (blis_block_id k = 0; k < 3; k++) {
+    blis_block_id ids[] = {1, 2, 3, k == 2 ? 9 : 4, 100 + k};
+    blis_block_chain chain = {ids, 5, 5, BLIS_BLOCK_PRIVATE};
+    blis_routing_request request = fixture_request(1, 80, &chain, &ticket);
+    CHECK(blis_stable_hash_of(&request, 16, 64, &hashes[k]) == BLIS_OK);
+  }
+  CHECK(hashes[0] == hashes[1]);
+  CHECK(hashes[0] != hashes[2]);
+}
+
+static void one_candidate_draws_nothing(void) {
+  blis_random random, untouched;
+  blis_random_init(&random, 7);
+  untouched = random;
+  const double score = 1;
+  CHECK_EQ_I64(blis_pick_random(&random, 1), 0);
+  CHECK_EQ_I64(blis_pick_power_of_two(&random, &score, 1), 0);
+  CHECK_EQ_I64(blis_pick_softmax(&random, &score, 1, 1), 0);
+  CHECK(random.next == untouched.next);
+}
+
+enum { DRAWS = 40000 };
+
+static void check_shares(const size_t *picked, const double *shares,
+                         size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    double share = (double)picked[i] / DRAWS;
+    CHECK(fabs(share - shares[i]) < 0.012); /* 5 standard deviations */
+  }
+}
+
+static void power_of_two_takes_the_better_of_two(void) {
+  blis_random random;
+  blis_random_init(&random, 11);
+  const double scores[] = {1, 4, 2, 3};
+  size_t picked[4] = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    picked[blis_pick_power_of_two(&random, scores, 4)]++;
+  }
+  CHECK_EQ_I64(picked[0], 0); /* the worst of four loses every pair */
+  check_shares(picked, (double[]){0, 0.5, 1.0 / 6, 1.0 / 3}, 4);
+  const double equal[] = {1, 1, 1};
+  size_t first[3] = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    first[blis_pick_power_of_two(&random, equal, 3)]++;
+  }
+  check_shares(first, (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
+}
+
+static void softmax_follows_its_formula(void) {
+  blis_random random;
+  blis_random_init(&random, 12);
+  const double scores[] = {0, 1, 0.5};
+  size_t picked[3] = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    picked[blis_pick_softmax(&random, scores, 3, 0.5)]++;
+  }
+  double sum = exp(-2) + 1 + exp(-1);
+  check_shares(picked, (double[]){exp(-2) / sum, 1 / sum, exp(-1) / sum}, 3);
+  CHECK_EQ_I64(blis_pick_softmax(&random, scores, 3, 0), 1);
+  const double equal[] = {2, 2, 2};
+  size_t uniform[3] = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    uniform[blis_pick_softmax(&random, equal, 3, 0.5)]++;
+  }
+  check_shares(uniform, (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
+}
+
+static blis_params params_of(blis_param *items, const char *picker,
+                             double exploration, const char *tie) {
+  items[0] = (blis_param){.name = "picker", .text = picker};
+  items[1] = (blis_param){.name = "exploration", .number = exploration};
+  items[2] = (blis_param){.name = "tie", .text = tie};
+  return (blis_params){items, 3};
+}
+
+/* weighted-stateless with a picker: how often each of three is taken. */
+static void count_picks(const char *picker, double exploration, const char *tie,
+                        const double *loads, size_t *picked) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_policy_context context = fixture_context();
+  blis_param items[3];
+  blis_params params = params_of(items, picker, exploration, tie);
+  blis_router router =
+      fixture_router(&alloc, "weighted-stateless", &params, &context);
+  CHECK_STR(router.name, "weighted-stateless");
+  fixture f;
+  fixture_init(&f, 3);
+  fixture_set(&f, BLIS_SIGNAL_EFFECTIVE_LOAD, loads);
+  blis_ticket ticket;
+  blis_block_chain chain = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    blis_routing_request request = fixture_request(i, 64, &chain, &ticket);
+    picked[fixture_route(&router, &request, &f.view).chosen]++;
+  }
+  blis_router_free(&router);
+}
+
+static void weighted_routing_takes_any_picker(void) {
+  const double loads[] = {9, 1, 5};
+  size_t picked[5][3] = {{0}};
+  count_picks("best", 0.5, "first", loads, picked[0]);
+  check_shares(picked[0], (double[]){0, 1, 0}, 3);
+  count_picks("random", 0.5, "first", loads, picked[1]);
+  check_shares(picked[1], (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
+  count_picks("power-of-two", 0.5, "first", loads, picked[2]);
+  check_shares(picked[2], (double[]){0, 2.0 / 3, 1.0 / 3}, 3);
+  count_picks("epsilon-greedy", 0.3, "first", loads, picked[3]);
+  check_shares(picked[3], (double[]){0.1, 0.8, 0.1}, 3);
+  const double equal[] = {1, 1, 1};
+  count_picks("best", 0, "stable-hash", equal, picked[4]);
+  CHECK(picked[4][0] == DRAWS || picked[4][1] == DRAWS ||
+        picked[4][2] == DRAWS);
+}
+
+int main(void) {
+  RUN(stable_hash_vectors);
+  RUN(only_what_is_within_epsilon_of_the_best_ties);
+  RUN(a_prefix_keeps_its_node);
+  RUN(the_window_of_the_prefix_is_bounded);
+  RUN(one_candidate_draws_nothing);
+  RUN(power_of_two_takes_the_better_of_two);
+  RUN(softmax_follows_its_formula);
+  RUN(weighted_routing_takes_any_picker);
+  return check_done();
+}
