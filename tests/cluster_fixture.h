@@ -32,6 +32,7 @@ typedef struct site {
   blis_cluster_config config;
   const char *policy;
   const blis_params *params;
+  bool is_streaming; /* no records */
   bool go_blis;
   int64_t seed;
   site_source source;
@@ -148,7 +149,8 @@ static inline blis_status site_open_with(site *s, blis_router *router,
   s->config.instances = s->instances;
   s->source.source.state = &s->source;
   blis_histogram_init(&s->itl_us, &s->alloc);
-  s->recorder = blis_recorder_new(&s->alloc);
+  s->recorder = s->is_streaming ? blis_recorder_new_streaming(&s->alloc)
+                                : blis_recorder_new(&s->alloc);
   if (s->recorder == NULL) {
     blis_router_free(router);
     return blis_fail_nomem(error);

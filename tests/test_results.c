@@ -221,6 +221,57 @@ static void summary_of_a_run(void) {
   site_deinit(&s);
 }
 
+/* At most 1/256 too low, never too high. */
+static void check_close(const blis_percentiles *sketch,
+                        const blis_percentiles *exact) {
+  CHECK_EQ_I64(sketch->count, exact->count);
+  CHECK_EQ_DOUBLE(sketch->min_us, exact->min_us);
+  CHECK_EQ_DOUBLE(sketch->max_us, exact->max_us);
+  CHECK(sketch->mean_us / exact->mean_us > 0.999999999);
+  CHECK(sketch->mean_us / exact->mean_us < 1.000000001);
+  for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
+    CHECK(sketch->at_us[p] <= exact->at_us[p]);
+    CHECK(sketch->at_us[p] >= exact->at_us[p] * (1 - 1.0 / 256));
+  }
+}
+
+static blis_summary summarise(site *s, bool is_streaming, size_t *records) {
+  blis_error error;
+  blis_summary summary;
+  s->is_streaming = is_streaming;
+  site_must_open(s);
+  site_run(s);
+  CHECK_OK(blis_summary_init(&summary, &s->alloc, s->cluster, s->recorder,
+                             &s->itl_us, &error),
+           &error);
+  *records = blis_recorder_count(s->recorder);
+  site_close(s);
+  return summary;
+}
+
+static void summary_without_records(void) {
+  site s;
+  site_init(&s, blis_alloc_heap(), 3);
+  s.policy = "least-loaded";
+  site_add_random_requests(&s, 3000, 60, 12);
+  size_t kept = 0;
+  size_t none = 0;
+  blis_summary exact = summarise(&s, false, &kept);
+  blis_summary sketch = summarise(&s, true, &none);
+  CHECK_EQ_I64(kept, 3000);
+  CHECK_EQ_I64(none, 0);
+  CHECK(sketch.hash == exact.hash);
+  CHECK(memcmp(&sketch.counts, &exact.counts, sizeof exact.counts) == 0);
+  CHECK_EQ_DOUBLE(sketch.balance, exact.balance);
+  CHECK_EQ_DOUBLE(sketch.itl.at_us[BLIS_P99], exact.itl.at_us[BLIS_P99]);
+  check_close(&sketch.ttft, &exact.ttft);
+  check_close(&sketch.e2e, &exact.e2e);
+  check_close(&sketch.scheduling_delay, &exact.scheduling_delay);
+  blis_summary_deinit(&exact, &s.alloc);
+  blis_summary_deinit(&sketch, &s.alloc);
+  site_deinit(&s);
+}
+
 static void groups_of_a_run(void) {
   site s;
   blis_error error;
@@ -347,6 +398,7 @@ int main(void) {
   RUN(hash_covers_what_happened);
   RUN(order_of_ends_does_not_matter);
   RUN(summary_of_a_run);
+  RUN(summary_without_records);
   RUN(groups_of_a_run);
   RUN(unfinished_requests_are_counted_where_they_are);
   RUN(nothing_completed_has_no_latencies);

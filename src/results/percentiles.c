@@ -178,3 +178,20 @@ void blis_percentiles_of_histogram(blis_percentiles *result,
                    (double)blis_histogram_at_rank(histogram, n.high), &n);
   }
 }
+
+void blis_percentiles_of_sketch(blis_percentiles *result,
+                                const blis_sketch *sketch) {
+  *result = (blis_percentiles){0};
+  size_t count = (size_t)blis_sketch_total(sketch);
+  if (count == 0) {
+    return;
+  }
+  put_rest(result, count, (double)blis_sketch_min(sketch),
+           (double)blis_sketch_max(sketch),
+           blis_sketch_mean(sketch) * (double)count);
+  for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
+    neighbours n = rank_of(p, count);
+    put_percentile(result, p, (double)blis_sketch_at_rank(sketch, n.low),
+                   (double)blis_sketch_at_rank(sketch, n.high), &n);
+  }
+}

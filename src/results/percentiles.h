@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "base/sketch.h"
 
 /* XX(constant, name, percent) */
 #define BLIS_PERCENTILE_MAP(XX)                                                \
@@ -74,6 +75,10 @@ void blis_value_set_add_double(blis_value_set *set, double value_us);
 BLIS_MUSTUSE blis_status blis_percentiles_of_set(blis_percentiles *result,
                                                  blis_value_set *set,
                                                  const blis_alloc *alloc);
+
+/* Of a sketch: percentiles at most 1/256 too low, the rest exact. */
+void blis_percentiles_of_sketch(blis_percentiles *result,
+                                const blis_sketch *sketch);
 
 /* Of all samples of a histogram. */
 void blis_percentiles_of_histogram(blis_percentiles *result,

@@ -8,9 +8,11 @@
 
 struct blis_recorder {
   blis_alloc alloc;
+  bool is_streaming; /* no records are kept */
   blis_request_sink sink;
   BLIS_ARRAY(blis_record) records;
   blis_intern *reasons;
+  blis_tally tally;
   uint64_t hash;
 };
 
@@ -23,27 +25,41 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
                       &record.reason) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  if (blis_array_push(&recorder->alloc, &recorder->records, record) !=
-      BLIS_OK) {
+  if (!recorder->is_streaming &&
+      blis_array_push(&recorder->alloc, &recorder->records, record) !=
+          BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  if (blis__tally_add(&recorder->tally, &record) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   recorder->hash += blis_record_hash(&record);
   return BLIS_OK;
 }
 
-blis_recorder *blis_recorder_new(const blis_alloc *alloc) {
+static blis_recorder *new_recorder(const blis_alloc *alloc, bool is_streaming) {
   blis_recorder *recorder = blis_alloc_new(alloc, sizeof *recorder);
   if (recorder == NULL) {
     return NULL;
   }
   *recorder = (blis_recorder){.alloc = *alloc,
+                              .is_streaming = is_streaming,
                               .sink = {.ended = on_ended, .ud = recorder},
                               .reasons = blis_intern_new(alloc)};
+  blis__tally_init(&recorder->tally, alloc, is_streaming);
   if (recorder->reasons == NULL) {
     blis_recorder_free(recorder);
     return NULL;
   }
   return recorder;
+}
+
+blis_recorder *blis_recorder_new(const blis_alloc *alloc) {
+  return new_recorder(alloc, false);
+}
+
+blis_recorder *blis_recorder_new_streaming(const blis_alloc *alloc) {
+  return new_recorder(alloc, true);
 }
 
 void blis_recorder_free(blis_recorder *recorder) {
@@ -53,6 +69,7 @@ void blis_recorder_free(blis_recorder *recorder) {
   blis_alloc alloc = recorder->alloc;
   blis_array_deinit(&alloc, &recorder->records);
   blis_intern_free(recorder->reasons);
+  blis__tally_deinit(&recorder->tally);
   blis_alloc_free(&alloc, recorder, sizeof *recorder);
 }
 
@@ -91,4 +108,8 @@ const char *blis_recorder_reason(const blis_recorder *recorder,
 
 uint64_t blis_recorder_hash(const blis_recorder *recorder) {
   return recorder->hash;
+}
+
+const blis_tally *blis_recorder_tally(const blis_recorder *recorder) {
+  return &recorder->tally;
 }

@@ -16,38 +16,6 @@ double blis_jain_index(const double *values, size_t count) {
   return squares == 0 ? 1 : (sum * sum) / ((double)count * squares);
 }
 
-void blis_state_counts_add(blis_state_counts *counts,
-                           const blis_record *record) {
-  counts->arrived++;
-  switch ((blis_request_state)record->state) {
-  case BLIS_REQUEST_LENGTH_CAPPED:
-    counts->length_capped++;
-    counts->completed++;
-    break;
-  case BLIS_REQUEST_COMPLETED:
-    counts->completed++;
-    break;
-  case BLIS_REQUEST_REJECTED:
-    counts->rejected++;
-    break;
-  case BLIS_REQUEST_TIMED_OUT:
-    counts->timed_out++;
-    break;
-  case BLIS_REQUEST_UNSERVABLE:
-    counts->unservable++;
-    break;
-  case BLIS_REQUEST_RUNNING:
-    counts->still_running++;
-    break;
-  case BLIS_REQUEST_QUEUED:
-    counts->still_queued++;
-    break;
-  case BLIS_REQUEST_ARRIVED:
-    counts->still_arriving++;
-    break;
-  }
-}
-
 static double hit_rate(int64_t hits, int64_t misses) {
   return hits + misses > 0 ? (double)hits / (double)(hits + misses) : 0;
 }
@@ -81,15 +49,11 @@ static void sum_instances(blis_summary *summary, const blis_cluster *cluster) {
   summary->cache_hit_rate_overall = hit_rate(hits, misses);
 }
 
-static void sum_records(blis_summary *summary, const blis_recorder *recorder) {
-  const blis_record *records = blis_recorder_records(recorder);
-  size_t count = blis_recorder_count(recorder);
-  for (size_t i = 0; i < count; i++) {
-    blis_state_counts_add(&summary->counts, &records[i]);
-    if (records[i].instance >= 0) {
-      BLIS_DCHECK((uint32_t)records[i].instance < summary->instance_count);
-      summary->instances[records[i].instance].requests++;
-    }
+static void copy_tally(blis_summary *summary, const blis_recorder *recorder) {
+  const blis_tally *tally = blis_recorder_tally(recorder);
+  summary->counts = tally->counts;
+  for (uint32_t i = 0; i < summary->instance_count; i++) {
+    summary->instances[i].requests = blis_tally_of_instance(tally, i);
   }
   summary->hash = blis_recorder_hash(recorder);
 }
@@ -124,13 +88,21 @@ static blis_status put_times(blis_summary *summary, const blis_alloc *alloc,
   if (summary->counts.completed == 0) {
     return BLIS_OK;
   }
+  blis_percentiles_of_histogram(&summary->itl, itl_us);
+  const blis_tally *tally = blis_recorder_tally(recorder);
+  if (tally->has_sketches) {
+    blis_percentiles_of_sketch(&summary->ttft, &tally->ttft_us);
+    blis_percentiles_of_sketch(&summary->e2e, &tally->e2e_us);
+    blis_percentiles_of_sketch(&summary->scheduling_delay,
+                               &tally->scheduling_delay_us);
+    return BLIS_OK;
+  }
   const blis__selection all = {.records = blis_recorder_records(recorder),
                                .count = blis_recorder_count(recorder)};
   BLIS_TRY(blis__times_of(&summary->ttft, alloc, &all, BLIS__TTFT));
   BLIS_TRY(blis__times_of(&summary->e2e, alloc, &all, BLIS__E2E));
   BLIS_TRY(blis__times_of(&summary->scheduling_delay, alloc, &all,
                           BLIS__SCHEDULING_DELAY));
-  blis_percentiles_of_histogram(&summary->itl, itl_us);
   return BLIS_OK;
 }
 
@@ -146,7 +118,7 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
     return blis_fail_nomem(error);
   }
   sum_instances(summary, cluster);
-  sum_records(summary, recorder);
+  copy_tally(summary, recorder);
   put_rates(summary);
   blis_status status = put_balance(summary, alloc);
   if (status == BLIS_OK) {

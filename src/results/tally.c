@@ -1,0 +1,86 @@
+#include "results/tally.h"
+
+void blis__tally_init(blis_tally *tally, const blis_alloc *alloc,
+                      bool has_sketches) {
+  *tally = (blis_tally){.alloc = *alloc, .has_sketches = has_sketches};
+  blis_sketch_init(&tally->ttft_us, alloc);
+  blis_sketch_init(&tally->e2e_us, alloc);
+  blis_sketch_init(&tally->scheduling_delay_us, alloc);
+}
+
+void blis__tally_deinit(blis_tally *tally) {
+  blis_array_deinit(&tally->alloc, &tally->per_instance);
+  blis_sketch_deinit(&tally->ttft_us);
+  blis_sketch_deinit(&tally->e2e_us);
+  blis_sketch_deinit(&tally->scheduling_delay_us);
+}
+
+void blis_state_counts_add(blis_state_counts *counts,
+                           const blis_record *record) {
+  counts->arrived++;
+  switch ((blis_request_state)record->state) {
+  case BLIS_REQUEST_LENGTH_CAPPED:
+    counts->length_capped++;
+    counts->completed++;
+    break;
+  case BLIS_REQUEST_COMPLETED:
+    counts->completed++;
+    break;
+  case BLIS_REQUEST_REJECTED:
+    counts->rejected++;
+    break;
+  case BLIS_REQUEST_TIMED_OUT:
+    counts->timed_out++;
+    break;
+  case BLIS_REQUEST_UNSERVABLE:
+    counts->unservable++;
+    break;
+  case BLIS_REQUEST_RUNNING:
+    counts->still_running++;
+    break;
+  case BLIS_REQUEST_QUEUED:
+    counts->still_queued++;
+    break;
+  case BLIS_REQUEST_ARRIVED:
+    counts->still_arriving++;
+    break;
+  }
+}
+
+static blis_status count_instance(blis_tally *tally, size_t instance) {
+  BLIS_TRY(
+      blis_array_reserve(&tally->alloc, &tally->per_instance, instance + 1));
+  while (tally->per_instance.count <= instance) {
+    tally->per_instance.items[tally->per_instance.count++] = 0;
+  }
+  tally->per_instance.items[instance]++;
+  return BLIS_OK;
+}
+
+static blis_status sketch_times(blis_tally *tally, const blis_record *record) {
+  if (record->ttft_us >= 0) {
+    BLIS_TRY(blis_sketch_add(&tally->ttft_us, record->ttft_us));
+  }
+  if (blis_record_is_completed(record)) {
+    BLIS_TRY(blis_sketch_add(&tally->e2e_us, record->e2e_us));
+  }
+  if (record->scheduling_delay_us >= 0) {
+    BLIS_TRY(blis_sketch_add(&tally->scheduling_delay_us,
+                             record->scheduling_delay_us));
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__tally_add(blis_tally *tally, const blis_record *record) {
+  blis_state_counts_add(&tally->counts, record);
+  if (record->instance >= 0) {
+    BLIS_TRY(count_instance(tally, (size_t)record->instance));
+  }
+  return tally->has_sketches ? sketch_times(tally, record) : BLIS_OK;
+}
+
+int64_t blis_tally_of_instance(const blis_tally *tally, uint32_t instance) {
+  return instance < tally->per_instance.count
+             ? tally->per_instance.items[instance]
+             : 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * tally.h - what a recorder counts while a run goes on: requests by how they
+ * ended and by instance, and, when no records are kept, sketches of their
+ * times.
+ */
+#ifndef BLIS_RESULTS_TALLY_H
+#define BLIS_RESULTS_TALLY_H
+
+#include "base/array.h"
+#include "base/sketch.h"
+#include "results/record.h"
+
+/* Requests by how they ended; arrived is the sum of all below. */
+typedef struct blis_state_counts {
+  int64_t arrived;
+  int64_t completed;     /* length-capped ones included */
+  int64_t length_capped; /* not part of the sum */
+  int64_t rejected;
+  int64_t timed_out;
+  int64_t unservable;
+  int64_t still_running;
+  int64_t still_queued;
+  int64_t still_arriving; /* had not reached a wait queue at the end */
+} blis_state_counts;
+
+void blis_state_counts_add(blis_state_counts *counts,
+                           const blis_record *record);
+
+typedef struct blis_tally {
+  blis_alloc alloc;
+  blis_state_counts counts;
+  BLIS_ARRAY(int64_t) per_instance; /* requests routed to each */
+  bool has_sketches;
+  /* The populations are those of blis_summary. */
+  blis_sketch ttft_us;
+  blis_sketch e2e_us;
+  blis_sketch scheduling_delay_us;
+} blis_tally;
+
+void blis__tally_init(blis_tally *tally, const blis_alloc *alloc,
+                      bool has_sketches);
+void blis__tally_deinit(blis_tally *tally);
+
+/* After BLIS_ERR_NOMEM the tally can only be freed. */
+BLIS_MUSTUSE blis_status blis__tally_add(blis_tally *tally,
+                                         const blis_record *record);
+
+/* Requests that were routed to an instance. */
+int64_t blis_tally_of_instance(const blis_tally *tally, uint32_t instance);
+
+#endif
