@@ -26,7 +26,7 @@ end
 ---@return blis.Comparison
 function comparison.compare(spec)
   if type(spec) ~= "table" then
-    errors.invalid("blis.compare: %s is not allowed, expected a table of options", errors.show(spec))
+    errors.invalid("blis.compare: %s is not allowed, expected a table", errors.show(spec))
   end
   check_policies(spec.routing)
   local shared = {}

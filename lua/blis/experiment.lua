@@ -1,4 +1,5 @@
---- From what a user writes to what the core runs: reads an experiment, checks it, fills in defaults.
+--- From what a user writes to what the core runs: reads an experiment, checks it, fills in
+--- defaults.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local policy = require "blis.policy"
@@ -17,7 +18,8 @@ for _, option in ipairs(cluster_section.options) do
   if option.name == "scheduler" then scheduler_option = option end
 end
 
---- The order of wait queues: a name for the engine, or a function that is called for every comparison.
+--- The order of wait queues: a name for the engine, or a function that is called for every
+--- comparison.
 local function apply_scheduler(given, cluster)
   if given == nil then return nil end
   if type(given) == "function" then return given end
@@ -57,8 +59,8 @@ function experiment.read(spec)
   }
 end
 
---- Builds a simulation, to be driven by hand: `sim:at(t_us, fn)`, `sim:step()`, `sim:run_until(t_us)`,
---- `sim:run()`; see its fields in blis.Simulation.
+--- Builds a simulation, to be driven by hand: `sim:at(t_us, fn)`, `sim:step()`,
+--- `sim:run_until(t_us)`, `sim:run()`; see its fields in blis.Simulation.
 ---@param spec blis.Experiment
 ---@return blis.Simulation
 function experiment.simulation(spec)

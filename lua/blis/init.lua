@@ -31,7 +31,8 @@ local blis = {
   event_queue = core.event_queue,
 }
 
---- A random stream: the one called name under a master seed, or, without a name, the one of the seed.
+--- A random stream: the one called name under a master seed, or, without a name, the one of the
+--- seed.
 ---@param seed integer
 ---@param name? string
 ---@return blis.Rng
@@ -45,7 +46,8 @@ local kv_cache_section = {
   summary = "A KV cache by itself.",
   options = {
     {
-      name = "blocks", type = "integer", min = 1, max = 1000000000, required = true, unit = "blocks",
+      name = "blocks", type = "integer", min = 1, max = 1000000000, required = true,
+      unit = "blocks",
       doc = "Size of the cache.",
     },
     {

@@ -115,7 +115,9 @@ local function read_scorer(given, path)
   end
   if given[1] ~= nil then
     local name = given[1]
-    if type(name) ~= "string" then schema.raise_value(path .. "[1]", name, "the name of a scorer") end
+    if type(name) ~= "string" then
+      schema.raise_value(path .. "[1]", name, "the name of a scorer")
+    end
     return builtin("scorer", catalogue.scorers, name, named_fields(given, {}), path)
   end
   return scripted_scorer(given, path)
@@ -123,8 +125,8 @@ end
 
 --- A scorer: `blis.scorer "queue-depth"`, `blis.scorer { "prefix-affinity", block_size = 16 }`, or
 --- `blis.scorer { name =, score = function(request, instance) ... end }`. A scorer rates candidates
---- from 0 (worst) to 1 (best). With `columns = true`, score gets all candidates as columns and returns
---- a column; `score_all = function(request, instances, scores)` fills in a list. `observe =
+--- from 0 (worst) to 1 (best). With `columns = true`, score gets all candidates as columns and
+--- returns a column; `score_all = function(request, instances, scores)` fills in a list. `observe =
 --- function(request, chosen)` hears of every decision.
 ---@param spec string|table
 ---@return blis.Policy
@@ -147,7 +149,8 @@ local function read_weighted(given, path)
   end
   local key = next(parameters)
   if key ~= nil then
-    errors.invalid("%s: parameter '%s' goes with the name of a built-in scorer", path, tostring(key))
+    errors.invalid("%s: parameter '%s' goes with the name of a built-in scorer", path,
+      tostring(key))
   end
   if given[1] == nil then schema.raise_value(path .. "[1]", nil, "a scorer or its name") end
   return { scorer = read_scorer(given[1], path .. "[1]"), weight = weight }
@@ -219,7 +222,8 @@ local function builtin_router(given, path)
   local entry = check_entry("routing policy", catalogue.routers, name, path)
   local takes_scorers = entry.name == "weighted"
   local except = takes_scorers and { scorers = true } or {}
-  local definition = builtin("routing policy", catalogue.routers, name, named_fields(given, except), path)
+  local parameters = named_fields(given, except)
+  local definition = builtin("routing policy", catalogue.routers, name, parameters, path)
   definition.kind = "router"
   if takes_scorers and given.scorers ~= nil then
     definition.scorers = policy.read_scorers(given.scorers, path .. ".scorers")
@@ -256,11 +260,13 @@ function policy.read_router(given, path)
   elseif type(given) == "table" and next(given) ~= nil then
     local values = schema.read(router_section, given, path)
     local route = check_function(values, "route", path)
-    if not route then schema.raise_value(path .. ".route", nil, "a function(request, instances)") end
+    if not route then
+      schema.raise_value(path .. ".route", nil, "a function(request, instances)")
+    end
     definition = scripted_router(route, check_name(values.name, path))
   else
-    schema.raise_value(path, given, "the name of a routing policy, { name, parameter = value, ... } or "
-      .. "a function(request, instances)")
+    schema.raise_value(path, given,
+      "the name of a policy, { name, parameter = value, ... } or a function(request, instances)")
   end
   definition.label = label_of(definition)
   return definition

@@ -78,8 +78,9 @@ local function group_table(groups)
       number(group.ttft_ms.p99), number(group.itl_ms.mean), number(group.e2e_ms.mean),
       number(group.e2e_ms.p99) }
   end
-  return format.table({ "SLO class", "arrived", "completed", "rejected", "TTFT mean", "p99", "ITL mean",
-    "E2E mean", "p99 (ms)" }, rows, "  ")
+  local header = { "SLO class", "arrived", "completed", "rejected", "TTFT mean", "p99", "ITL mean",
+    "E2E mean", "p99 (ms)" }
+  return format.table(header, rows, "  ")
 end
 
 --- What print(result) shows.
@@ -105,12 +106,13 @@ function report.summary(r)
 end
 
 local function comparison_row(r)
-  return { r.routing, number(r.ttft_ms.mean), number(r.ttft_ms.p99), number(r.itl_ms.mean, 2),
-    number(r.e2e_ms.mean), number(r.e2e_ms.p99), number(r.tokens_per_sec), percent(r.cache_hit_rate),
-    number(r.balance, 3), count(r.completed) }
+  local name = r.routing:match("^[^(]+")
+  return { name, number(r.ttft_ms.mean), number(r.ttft_ms.p99), number(r.itl_ms.mean, 2),
+    number(r.e2e_ms.mean), number(r.e2e_ms.p99), number(r.tokens_per_sec),
+    percent(r.cache_hit_rate), number(r.balance, 3), count(r.completed) }
 end
 
---- What print(comparison) shows: one row per policy.
+--- What print(comparison) shows: one row per policy, and its scorers below.
 ---@param results blis.Result[]
 ---@return string
 function report.comparison(results)
@@ -118,7 +120,14 @@ function report.comparison(results)
   for i, r in ipairs(results) do rows[i] = comparison_row(r) end
   local header = { "routing", "TTFT mean", "p99", "ITL mean", "E2E mean", "p99 (ms)", "tokens/s",
     "cache hits", "balance", "completed" }
-  return format.table(header, rows)
+  local lines, i = {}, 0
+  for line in format.table(header, rows):gmatch("[^\n]+") do
+    lines[#lines + 1] = line
+    local scorers = i > 0 and results[i].routing:match("%((.*)%)$")
+    if scorers then lines[#lines + 1] = "  " .. scorers:gsub(",", ", ") end
+    i = i + 1
+  end
+  return table.concat(lines, "\n")
 end
 
 return report

@@ -33,14 +33,15 @@ local section = {
   },
 }
 
---- Reads a trace: `blis.trace.read("conversation.jsonl", { limit = 2000 })`. Formats are recognised;
---- files may be packed (gzip, zstd). The result can be printed, looped over and run.
+--- Reads a trace: `blis.trace.read("conversation.jsonl", { limit = 2000 })`. Formats are
+--- recognised; files may be packed (gzip, zstd). The result can be printed, looped over and run.
 ---@param path string
----@param options? { format?: string, limit?: integer, hash_block_tokens?: integer, header?: string, keep_epoch?: boolean }
+---@param options? blis.TraceOptions
 ---@return blis.Workload
 function trace.read(path, options)
   if type(path) ~= "string" then
-    errors.invalid("blis.trace.read: %s is not allowed, expected the path of a file", errors.show(path))
+    errors.invalid("blis.trace.read: %s is not allowed, expected the path of a file",
+      errors.show(path))
   end
   local values = schema.read(section, options, "trace")
   return errors.located(core.trace_read, path, values)

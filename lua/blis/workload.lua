@@ -93,7 +93,7 @@ end
 
 local function check_is_bounded(count, horizon_us, path, count_name)
   if count == 0 and horizon_us == 0 then
-    errors.invalid("%s.%s: 0 means as many requests as fit before a horizon, but there is none", path,
+    errors.invalid("%s: the requests would never end; give %s above 0, or a horizon", path,
       count_name)
   end
 end
@@ -128,12 +128,12 @@ end
 local function read_with_clients(given, path, defaults)
   local values = schema.read(sections.with_clients, given, path)
   local horizon_us = values.horizon_us or defaults.horizon_us or 0
-  check_is_bounded(values.num_requests, horizon_us, path, "num_requests")
   local clients = {}
   for i, one in ipairs(values.clients) do
     clients[i] = read_client(one, ("%s.clients[%d]"):format(path, i))
   end
   if #clients == 0 then errors.invalid("%s.clients: the list is empty", path) end
+  check_is_bounded(values.num_requests, horizon_us, path, "num_requests")
   return {
     clients = clients, aggregate_rate = values.aggregate_rate, num_requests = values.num_requests,
     seed = values.seed or defaults.seed, horizon_us = horizon_us, lazy_tokens = values.lazy_tokens,
@@ -166,9 +166,11 @@ function workload.new(spec)
 end
 
 local function length_row(name, lengths)
-  return { name, format.count(lengths.sum), format.number(lengths.mean, 1), format.count(lengths.min),
-    format.count(lengths.p50), format.count(lengths.p90), format.count(lengths.p99),
-    format.count(lengths.max) }
+  local row = { name, format.count(lengths.sum), format.number(lengths.mean, 1) }
+  for _, key in ipairs { "min", "p50", "p90", "p99", "max" } do
+    row[#row + 1] = format.count(lengths[key])
+  end
+  return row
 end
 
 --- What print(workload) shows.

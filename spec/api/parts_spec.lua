@@ -1,6 +1,8 @@
 local blis = require "blis"
 local small = require "spec.support.small"
 
+local says = small.says
+
 describe("blis.rng", function()
   it("gives the same numbers for the same seed and name", function()
     local a, b = blis.rng(42, "router"), blis.rng(42, "router")
@@ -34,10 +36,10 @@ describe("blis.rng", function()
     assert.equal("random stream (seed 42, router)", tostring(blis.rng(42, "router")))
     assert.equal("random stream (seed 42)", tostring(blis.rng(42)))
     local rng = blis.rng(1)
-    assert.is_truthy(small.message_of(rng.integer, rng, 0):find("range is empty", 1, true))
-    assert.is_truthy(small.message_of(rng.integer, rng, math.maxinteger):find("2147483647", 1, true))
-    assert.is_truthy(small.message_of(rng.shuffle, rng, 5):find("table expected", 1, true))
-    assert.is_truthy(small.message_of(blis.rng, "x"):find("number expected", 1, true))
+    says(small.message_of(rng.integer, rng, 0), "range is empty")
+    says(small.message_of(rng.integer, rng, math.maxinteger), "2147483647")
+    says(small.message_of(rng.shuffle, rng, 5), "table expected")
+    says(small.message_of(blis.rng, "x"), "number expected")
   end)
 end)
 
@@ -54,7 +56,8 @@ describe("blis.event_queue", function()
     local order = {}
     while #queue > 0 do
       local time_us, value, class = queue:pop()
-      order[#order + 1] = time_us .. ":" .. (type(value) == "table" and value[1] or tostring(value)) .. ":" .. class
+      local text = type(value) == "table" and value[1] or tostring(value)
+      order[#order + 1] = time_us .. ":" .. text .. ":" .. class
     end
     assert.same({ "3:table:0", "4:false:0", "5:class:-1", "5:late:0", "5:late too:0" }, order)
     assert.is_nil(queue:pop())
@@ -96,7 +99,7 @@ describe("blis.event_queue", function()
     queue:close()
     queue:close()
     assert.equal("event queue (closed)", tostring(queue))
-    assert.is_truthy(small.message_of(queue.pop, queue):find("closed", 1, true))
+    says(small.message_of(queue.pop, queue), "closed")
   end)
 end)
 
@@ -152,7 +155,7 @@ describe("blis.kv_cache", function()
     }
     for _, case in ipairs(cases) do
       local message = small.message_of(case[2])
-      assert.is_truthy(message:find(case[1], 1, true), message)
+      says(message, case[1])
     end
   end)
 end)
@@ -181,7 +184,7 @@ describe("blis.workload", function()
     assert.equal(30, s.requests)
     assert.equal(100, s.prompt_tokens.p50)
     assert.equal(210, s.output_tokens.sum)
-    assert.is_truthy(tostring(list):find("30 requests", 1, true))
+    says(tostring(list), "30 requests")
   end)
 
   it("is the same as when it is given in place", function()
@@ -224,20 +227,20 @@ describe("blis.trace", function()
       local result = blis.run { cluster = { block_size = 512 }, workload = trace }
       assert.equal(3, result.completed)
       assert.is_true(result.cache_hit_rate > 0)
-      assert.is_truthy(tostring(trace):find("3 requests", 1, true))
+      says(tostring(trace), "3 requests")
     end)
   end)
 
   it("tells file and line of what is wrong, and the line of the script", function()
     with_file(row:format(0, 2) .. '{"timestamp": 5, "input_length": -4}\n', function(path)
       local problem = small.error_of(function() return #blis.trace.read(path) end)
-      assert.is_truthy(problem.message:find("parts_spec.lua:", 1, true), problem.message)
-      assert.is_truthy(problem.message:find(path .. ":2", 1, true), problem.message)
+      says(problem.message, "parts_spec.lua:")
+      says(problem.message, path .. ":2")
     end)
     local missing = small.message_of(blis.trace.read, "/nowhere/at all")
-    assert.is_truthy(missing:find("/nowhere/at all", 1, true))
-    assert.is_truthy(small.message_of(blis.trace.read, 5):find("the path of a file", 1, true))
-    assert.is_truthy(small.message_of(blis.trace.read, "x", { limt = 5 }):find("did you mean 'limit'?", 1, true))
-    assert.is_truthy(small.message_of(blis.trace.read, "x", { format = "mooncak" }):find("mooncake", 1, true))
+    says(missing, "/nowhere/at all")
+    says(small.message_of(blis.trace.read, 5), "the path of a file")
+    says(small.message_of(blis.trace.read, "x", { limt = 5 }), "did you mean 'limit'?")
+    says(small.message_of(blis.trace.read, "x", { format = "mooncak" }), "mooncake")
   end)
 end)

@@ -1,6 +1,8 @@
 local blis = require "blis"
 local small = require "spec.support.small"
 
+local says = small.says
+
 describe("an admission policy", function()
   local function run(admission, changes)
     local spec = small.experiment(changes)
@@ -17,7 +19,7 @@ describe("an admission policy", function()
     assert.equal(54, result.completed)
     assert.equal("rejected", result.requests[2].state)
     assert.equal("ends in one", result.requests[2].reason)
-    assert.is_truthy(tostring(result):find("60 arrived = 54 completed + 6 rejected", 1, true))
+    says(tostring(result), "60 arrived = 54 completed + 6 rejected")
   end)
 
   it("may answer with true and false", function()
@@ -65,14 +67,15 @@ describe("an admission policy", function()
     }
     for _, case in ipairs(cases) do
       local message = small.message_of(run, case[1])
-      assert.is_truthy(message:find(case[2], 1, true), message)
+      says(message, case[2])
     end
   end)
 end)
 
 describe("a scheduler", function()
   local crowd = { cluster = { max_num_seqs = 2 },
-    workload = { rate = 1000, requests = 40, prompt = { "exponential", mean = 300 }, output_tokens = 20 } }
+    workload = { rate = 1000, requests = 40, prompt = { "exponential", mean = 300 },
+      output_tokens = 20 } }
 
   local function run(scheduler)
     local spec = small.experiment(crowd)
@@ -91,7 +94,7 @@ describe("a scheduler", function()
   end)
 
   it("must answer with true or false, and knows its fields", function()
-    assert.is_truthy(small.message_of(run, function() return 1 end):find("expected true or false", 1, true))
-    assert.is_truthy(small.message_of(run, function(a) return a.tokens < 1 end):find("no field 'tokens'", 1, true))
+    says(small.message_of(run, function() return 1 end), "expected true or false")
+    says(small.message_of(run, function(a) return a.tokens < 1 end), "no field 'tokens'")
   end)
 end)

@@ -1,6 +1,8 @@
 local blis = require "blis"
 local small = require "spec.support.small"
 
+local says = small.says
+
 local function weighted(scorer)
   return { "weighted", scorers = { { scorer, 1 } } }
 end
@@ -21,7 +23,8 @@ describe("a scorer in Lua", function()
       name = "x",
       score = function(request, instance)
         local new_tokens = request.prompt_tokens - instance.cached_tokens
-        return 1 / (1 + (instance.pending_prefill_tokens + new_tokens) * (instance.requests + 1) / 1000)
+        local waiting = instance.pending_prefill_tokens
+        return 1 / (1 + (waiting + new_tokens) * (instance.requests + 1) / 1000)
       end,
     }
     local columns = blis.scorer {
@@ -36,7 +39,8 @@ describe("a scorer in Lua", function()
       score_all = function(request, instances, scores)
         for i, instance in ipairs(instances) do
           local new_tokens = request.prompt_tokens - instance.cached_tokens
-          scores[i] = 1 / (1 + (instance.pending_prefill_tokens + new_tokens) * (instance.requests + 1) / 1000)
+          local waiting = instance.pending_prefill_tokens
+          scores[i] = 1 / (1 + (waiting + new_tokens) * (instance.requests + 1) / 1000)
         end
       end,
     }
@@ -68,10 +72,14 @@ describe("a scorer in Lua", function()
     local by_field, by_column = {}, {}
     local function collect(list, value_of)
       local row = {}
-      for i, signal in ipairs(signals) do row[i] = ("%s=%.17g"):format(signal.name, value_of(signal.name)) end
+      for i, signal in ipairs(signals) do
+        row[i] = ("%s=%.17g"):format(signal.name, value_of(signal.name))
+      end
       list[#list + 1] = table.concat(row, " ")
     end
-    local changes = { workload = { rate = 100, requests = 80, prefixes = { groups = 2, tokens = 64 } } }
+    local changes = {
+      workload = { rate = 100, requests = 80, prefixes = { groups = 2, tokens = 64 } },
+    }
     run(blis.scorer { name = "a", score_all = function(_, instances, scores)
       for i, instance in ipairs(instances) do
         collect(by_field, function(name) return instance[name] end)
@@ -116,8 +124,8 @@ describe("a scorer in Lua", function()
         instance = instance.id, index = instance.index,
       }
       return 1
-    end), { workload = { rate = 40, requests = 5, prompt_tokens = 200, output_tokens = 20, tenant = "t",
-      slo_class = "batch", prefixes = { groups = 1, tokens = 64 } } })
+    end), { workload = { rate = 40, requests = 5, prompt_tokens = 200, output_tokens = 20,
+      tenant = "t", slo_class = "batch", prefixes = { groups = 1, tokens = 64 } } })
     assert.equal("request_0", seen.id)
     assert.equal(264, seen.prompt)
     assert.equal(20, seen.max)
@@ -146,7 +154,7 @@ describe("a scorer in Lua", function()
   it("sees the future only in an oracle experiment", function()
     local function look(request) return 1 / request.output_tokens end
     local message = small.message_of(run, scorer(look))
-    assert.is_truthy(message:find("oracle = true", 1, true), message)
+    says(message, "oracle = true")
     assert.equal(60, run(scorer(look), { oracle = true }).completed)
   end)
 
@@ -167,16 +175,19 @@ describe("a scorer in Lua", function()
   end)
 
   it("can be one of several, built in and scripted", function()
+    local other = blis.scorer {
+      name = "other", columns = true, score = function(_, c) return 1 / (1 + c.batch_size) end,
+    }
     local spec = small.experiment {
       routing = { "weighted", tie = "first", scorers = {
-        { scorer(function(_, i) return 1 / (1 + i.queue_depth) end), 2 },
-        { blis.scorer { name = "other", columns = true, score = function(_, c) return 1 / (1 + c.batch_size) end }, 1 },
+        { scorer(function(_, i) return 1 / (1 + i.queue_depth) end), 2 }, { other, 1 },
         "kv-utilization", { "prefix-affinity", 3, block_size = 32 }, blis.scorer "load-balance",
       } },
     }
     local result = blis.run(spec)
     assert.equal(60, result.completed)
-    assert.equal("weighted(probe:2,other:1,kv-utilization:1,prefix-affinity:3,load-balance:1)", result.routing)
+    assert.equal("weighted(probe:2,other:1,kv-utilization:1,prefix-affinity:3,load-balance:1)",
+      result.routing)
   end)
 
   it("is clamped to 0 to 1", function()
@@ -192,7 +203,7 @@ describe("a scorer in Lua", function()
     assert.equal("scorer", value.kind)
     assert.equal("queue-depth", value.name)
     assert.equal("scorer 'queue-depth'", tostring(value))
-    assert.is_truthy(small.message_of(function() return value.weight end):find("no field 'weight'", 1, true))
+    says(small.message_of(function() return value.weight end), "no field 'weight'")
   end)
 
   it("must be described rightly", function()
@@ -210,7 +221,7 @@ describe("a scorer in Lua", function()
     }
     for _, case in ipairs(cases) do
       local message = small.message_of(blis.scorer, case[1])
-      assert.is_truthy(message:find(case[2], 1, true), message)
+      says(message, case[2])
     end
   end)
 end)
@@ -231,17 +242,19 @@ describe("a routing policy in Lua", function()
   end)
 
   it("can have a name", function()
-    local named = blis.router { name = "always-last", route = function(_, instances) return #instances end }
+    local function last(_, instances) return #instances end
+    local named = blis.router { name = "always-last", route = last }
     local result = run_router(named)
     assert.equal("always-last", result.routing)
     assert.equal("0 0 60", tostring(result.requests_per_instance))
   end)
 
   it("must return an index that exists", function()
-    for _, case in ipairs { { 0, "0" }, { 4, "4" }, { 1.5, "1.5" }, { "1", "string" }, { nil, "nil" } } do
+    local cases = { { 0, "0" }, { 4, "4" }, { 1.5, "1.5" }, { "1", "string" }, { nil, "nil" } }
+    for _, case in ipairs(cases) do
       local message = small.message_of(run_router, function() return case[1] end)
-      assert.is_truthy(message:find("it returned " .. case[2], 1, true), message)
-      assert.is_truthy(message:find("an integer from 1 to 3", 1, true), message)
+      says(message, "it returned " .. case[2])
+      says(message, "an integer from 1 to 3")
     end
     assert.equal(60, run_router(function() return 2.0 end).completed)
   end)

@@ -1,6 +1,8 @@
 local blis = require "blis"
 local small = require "spec.support.small"
 
+local says = small.says
+
 describe("a simulation", function()
   it("gives the same result however it is driven", function()
     local expected = blis.run(small.experiment()).hash
@@ -40,10 +42,10 @@ describe("a simulation", function()
 
   it("has no field it does not have", function()
     local sim = blis.simulation(small.experiment())
-    assert.is_truthy(small.message_of(function() return sim.now end):find("no field 'now'", 1, true))
-    assert.is_truthy(small.message_of(function() return sim.instances[1].load end):find("no field 'load'", 1, true))
+    says(small.message_of(function() return sim.now end), "no field 'now'")
+    says(small.message_of(function() return sim.instances[1].load end), "no field 'load'")
     local message = small.message_of(function() return sim.instances[1].cached_tokens end)
-    assert.is_truthy(message:find("about a request", 1, true))
+    says(message, "about a request")
   end)
 
   it("prints without addresses", function()
@@ -58,9 +60,10 @@ describe("a simulation", function()
     local instance = sim.instances[1]
     sim:close()
     sim:close()
-    for _, fn in ipairs { function() sim:run() end, function() sim:step() end, function() return sim.now_us end,
+    for _, fn in ipairs { function() sim:run() end, function() sim:step() end,
+      function() return sim.now_us end,
       function() return instance.queue_depth end, function() sim:at(1, print) end } do
-      assert.is_truthy(small.message_of(fn):find("is closed", 1, true))
+      says(small.message_of(fn), "is closed")
     end
   end)
 
@@ -70,7 +73,7 @@ describe("a simulation", function()
     assert.equal(result, sim:run())
     assert.is_false(sim:step())
     assert.equal(sim, sim:run_until(blis.seconds(100)))
-    assert.is_truthy(small.message_of(sim.at, sim, blis.seconds(200), print):find("is over", 1, true))
+    says(small.message_of(sim.at, sim, blis.seconds(200), print), "is over")
   end)
 
   it("leaves a result that outlives it", function()
@@ -128,26 +131,28 @@ describe("sim:at", function()
   it("refuses the past and what is no function", function()
     local sim = blis.simulation(small.experiment())
     sim:run_until(blis.seconds(1))
-    assert.is_truthy(small.message_of(sim.at, sim, 10, print):find("is over", 1, true))
-    assert.is_truthy(small.message_of(sim.at, sim, 1.5, print):find("integer", 1, true))
-    assert.is_truthy(small.message_of(sim.at, sim, 2000000, 5):find("function", 1, true))
+    says(small.message_of(sim.at, sim, 10, print), "is over")
+    says(small.message_of(sim.at, sim, 1.5, print), "integer")
+    says(small.message_of(sim.at, sim, 2000000, 5), "function")
   end)
 
   it("is not re-entrant, but another simulation may run inside", function()
     local sim = blis.simulation(small.experiment())
     local inner
+    local scorer = blis.scorer {
+      name = "x", columns = true, score = function(_, c) return 1 / (1 + c.in_flight) end,
+    }
     sim:at(1000, function(s)
-      inner = blis.run(small.experiment { routing = { "weighted", scorers = {
-        blis.scorer { name = "x", columns = true, score = function(_, c) return 1 / (1 + c.in_flight) end } } } })
+      inner = small.run_scorer(scorer)
       s:step()
     end)
     local problem = small.error_of(sim.run, sim)
     assert.equal(60, inner.completed)
     assert.equal("callback of sim:at", problem.policy)
-    assert.is_truthy(problem.message:find("not re-entrant", 1, true))
+    says(problem.message, "not re-entrant")
     local other = blis.simulation(small.experiment())
     other:at(1000, function(s) s:close() end)
-    assert.is_truthy(small.message_of(other.run, other):find("inside one of its hooks", 1, true))
+    says(small.message_of(other.run, other), "inside one of its hooks")
     other:close()
   end)
 

@@ -1,6 +1,8 @@
 local blis = require "blis"
 local small = require "spec.support.small"
 
+local says = small.says
+
 local vec = blis.vec
 
 local function items(v)
@@ -69,13 +71,13 @@ describe("a vector", function()
 
   it("refuses what makes no sense", function()
     local function message(fn) return small.message_of(fn) end
-    assert.is_truthy(message(function() return v + vec.new { 1 } end):find("3 and 1 items", 1, true))
-    assert.is_truthy(message(function() return v + "x" end):find("number or vector", 1, true))
-    assert.is_truthy(message(function() return v + nil end):find("number or vector", 1, true))
-    assert.is_truthy(message(function() v[1] = 2 end):find("read-only", 1, true))
-    assert.is_truthy(message(function() return v.foo end):find("no field 'foo'", 1, true))
-    assert.is_truthy(message(function() return vec.new { 1, "x" } end):find("item 2", 1, true))
-    assert.is_truthy(message(function() return vec.clamp(v, 2, 1) end):find("below", 1, true))
+    says(message(function() return v + vec.new { 1 } end), "3 and 1 items")
+    says(message(function() return v + "x" end), "number or vector")
+    says(message(function() return v + nil end), "number or vector")
+    says(message(function() v[1] = 2 end), "read-only")
+    says(message(function() return v.foo end), "no field 'foo'")
+    says(message(function() return vec.new { 1, "x" } end), "item 2")
+    says(message(function() return vec.clamp(v, 2, 1) end), "below")
     assert.is_false(getmetatable(v))
   end)
 end)
@@ -92,7 +94,7 @@ describe("a column", function()
       kept = c.queue_depth + 1
       return kept
     end)
-    assert.is_truthy(message:find("belongs to a decision that is over", 1, true), message)
+    says(message, "belongs to a decision that is over")
   end)
 
   it("is caught when it is kept for any number of decisions", function()
@@ -110,7 +112,7 @@ describe("a column", function()
   it("cannot be read after the run", function()
     local view
     run(function(_, c) view = c.queue_depth return view end)
-    assert.is_truthy(small.message_of(function() return view[1] end):find("decision", 1, true))
+    says(small.message_of(function() return view[1] end), "decision")
   end)
 
   it("survives an expression with very many temporaries", function()
@@ -148,16 +150,16 @@ describe("a column", function()
       return 1
     end)
     local message = small.message_of(run, function(_, c) return c.queue_dept end)
-    assert.is_truthy(message:find("did you mean 'queue_depth'?", 1, true), message)
+    says(message, "did you mean 'queue_depth'?")
   end)
 
   it("must give a vector of the right length or a number", function()
     local function message(value)
       return small.message_of(run, function() return value end)
     end
-    assert.is_truthy(message("x"):find("expected a vector or a number", 1, true))
-    assert.is_truthy(message(nil):find("expected a vector or a number", 1, true))
-    assert.is_truthy(message(vec.new { 1, 2 }):find("2 items for 3 candidates", 1, true))
+    says(message("x"), "expected a vector or a number")
+    says(message(nil), "expected a vector or a number")
+    says(message(vec.new { 1, 2 }), "2 items for 3 candidates")
     assert.equal(60, run(function() return 0.5 end).completed)
     assert.equal(60, run(function() return vec.new { 1, 2, 3 } end).completed)
   end)

@@ -39,4 +39,13 @@ function small.message_of(fn, ...)
   return tostring(small.error_of(fn, ...))
 end
 
+--- Fails unless a message holds a text.
+---@param message string
+---@param part string
+function small.says(message, part)
+  if not message:find(part, 1, true) then
+    error(("%q does not say %q"):format(message, part), 2)
+  end
+end
+
 return small

@@ -1,4 +1,5 @@
---- The options of a cluster: the instances, what they run on, and how fresh the router's signals are.
+--- The options of a cluster: the instances, what they run on, and how fresh the router's signals
+--- are.
 ---@type blis.Section
 return {
   name = "cluster",
@@ -17,11 +18,13 @@ return {
       doc = "Tensor parallel degree; left out, the usual one of the model.",
     },
     {
-      name = "dp", type = "integer", min = 1, max = 65536, default = 1, unit = "replicas", flag = "--dp",
+      name = "dp", type = "integer", min = 1, max = 65536, default = 1, unit = "replicas",
+      flag = "--dp",
       doc = "Data parallel degree inside an instance; above 1 for mixture-of-experts models only.",
     },
     {
-      name = "expert_parallel", type = "boolean", default = false, flag = "--enable-expert-parallel",
+      name = "expert_parallel", type = "boolean", default = false,
+      flag = "--enable-expert-parallel",
       doc = "Spread experts over the GPUs of an instance (mixture-of-experts models only).",
     },
     {
@@ -39,8 +42,8 @@ return {
       name = "latency_model", type = "choice", flag = "--latency-model",
       choices = { "trained-physics", "roofline", "blackbox", "piecewise" },
       default = "trained-physics",
-      doc = "How long an engine step takes. blackbox needs alpha_coeffs and beta_coeffs or measured "
-        .. "ones for the model, GPU and TP degree.",
+      doc = "How long an engine step takes. blackbox needs alpha_coeffs and beta_coeffs or "
+        .. "measured ones for the model, GPU and TP degree.",
     },
     {
       name = "alpha_coeffs", type = "numbers", unit = "us", flag = "--alpha-coeffs",
@@ -52,8 +55,8 @@ return {
     },
     {
       name = "engine_version", type = "string",
-      doc = "Version of the serving engine that blackbox coefficients were measured with; left out, "
-        .. "the latest.",
+      doc = "Version of the serving engine that blackbox coefficients were measured with; left "
+        .. "out, the latest.",
     },
     {
       name = "kv_blocks", type = "integer", min = 1, max = 1000000000, unit = "blocks",
@@ -73,8 +76,8 @@ return {
     {
       name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
       flag = "--max-model-len",
-      doc = "Longest sequence, 0 = unlimited; left out, what the model allows. Never more than the KV "
-        .. "cache holds.",
+      doc = "Longest sequence, 0 = unlimited; left out, what the model allows. Never more than "
+        .. "the KV cache holds.",
     },
     {
       name = "max_num_seqs", type = "integer", min = 1, max = 1000000, default = 256,
@@ -87,8 +90,8 @@ return {
       doc = "Token budget of an engine step; longer prefills are chunked.",
     },
     {
-      name = "long_prefill_token_threshold", type = "integer", min = 0, max = 1000000000, default = 0,
-      unit = "tokens", flag = "--long-prefill-token-threshold",
+      name = "long_prefill_token_threshold", type = "integer", min = 0, max = 1000000000,
+      default = 0, unit = "tokens", flag = "--long-prefill-token-threshold",
       doc = "Most tokens of one prefill in a step, 0 = no limit but the budget.",
     },
     {
@@ -97,10 +100,10 @@ return {
       doc = "Order of an instance's wait queue.",
     },
     {
-      name = "preemption_policy", type = "choice", default = "fcfs", choices = { "fcfs", "priority" },
-      flag = "--preemption-policy",
-      doc = "Which running request gives way when KV blocks run out: the last of the batch, or the "
-        .. "least urgent.",
+      name = "preemption_policy", type = "choice", default = "fcfs",
+      choices = { "fcfs", "priority" }, flag = "--preemption-policy",
+      doc = "Which running request gives way when KV blocks run out: the last of the batch, or "
+        .. "the least urgent.",
     },
     {
       name = "engine", type = "choice", default = "fast", choices = { "fast", "stepwise" },
@@ -128,7 +131,7 @@ return {
     },
     {
       name = "cache_signal_delay_us", type = "time_us", min = 0, default = 0, unit = "us",
-      profiles = { ["go-blis"] = 50000 }, flag = "--cache-signal-delay",
+      flag = "--cache-signal-delay",
       doc = "How old the router's view of the KV caches is, 0 = current.",
     },
     {

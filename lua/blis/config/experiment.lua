@@ -12,8 +12,8 @@ return {
     {
       name = "routing", type = "any", default = "round-robin",
       profiles = { ["go-blis"] = "round-robin" }, flag = "--routing-policy",
-      doc = "A policy by name, { name, parameter = value, ... }, or a function(request, instances) that "
-        .. "returns the index of a candidate.",
+      doc = "A policy by name, { name, parameter = value, ... }, or a function(request, "
+        .. "instances) that returns the index of a candidate.",
     },
     {
       name = "admission", type = "any", flag = "--admission-policy",
@@ -21,8 +21,8 @@ return {
     },
     {
       name = "scheduler", type = "any",
-      doc = "Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes "
-        .. "before b.",
+      doc = "Order of an instance's wait queue: a name, or a function(a, b) that tells whether "
+        .. "a goes before b.",
     },
     {
       name = "seed", type = "integer", default = 42, flag = "--seed",

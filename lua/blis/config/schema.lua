@@ -1,9 +1,9 @@
 --- Reads option tables by their descriptions.
 ---
---- A section is data: { name =, summary =, options = { option, ... } }. An option is
---- { name =, type =, default =, doc = } with what its type needs (min, max, above, choices), unit, the
---- flag that spells it on the command line, other names, and its defaults under other profiles.
---- Validation, error texts, flags, YAML and the reference page all come from these descriptions.
+--- A section is data: { name =, summary =, options = { option, ... } }. An option is { name =, type
+--- =, default =, doc = } with what its type needs (min, max, above, choices), unit, the flag that
+--- spells it on the command line, other names, and its defaults under other profiles. Validation,
+--- error texts, flags, YAML and the reference page all come from these descriptions.
 local errors = require "blis.errors"
 local types = require "blis.config.types"
 
@@ -48,7 +48,8 @@ end
 
 local function flag_owner(section, key)
   for _, option in ipairs(section.options) do
-    if option.flag and option.flag:gsub("^%-%-", ""):gsub("-", "_") == key then return option.name end
+    local flag = (option.flag or ""):gsub("^%-%-", ""):gsub("-", "_")
+    if flag == key then return option.name end
   end
 end
 

@@ -4,14 +4,18 @@
 --- expected, and expected(option), the text for error messages and the reference page.
 local types = {}
 
+local function limit(number)
+  local integer = math.tointeger(number)
+  return integer and ("%d"):format(integer) or ("%g"):format(number)
+end
+
 local function range_text(option)
-  local low, high = option.min, option.max
-  local above = option.above
-  if above and high then return (" above %g and up to %g"):format(above, high) end
-  if above then return (" above %g"):format(above) end
-  if low and high then return (" from %g to %g"):format(low, high) end
-  if low then return (" of at least %g"):format(low) end
-  if high then return (" of at most %g"):format(high) end
+  local low, high, above = option.min, option.max, option.above
+  if above and high then return (" above %s and up to %s"):format(limit(above), limit(high)) end
+  if above then return (" above %s"):format(limit(above)) end
+  if low and high then return (" from %s to %s"):format(limit(low), limit(high)) end
+  if low then return (" of at least %s"):format(limit(low)) end
+  if high then return (" of at most %s"):format(limit(high)) end
   return ""
 end
 

@@ -18,16 +18,18 @@ local short = {
     },
     {
       name = "arrival", type = "arrival", default = "poisson",
-      doc = "How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or "
-        .. "{ 'weibull', cv = 2 }.",
+      doc = "How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { "
+        .. "'weibull', cv = 2 }.",
     },
     {
       name = "prompt", type = "distribution",
-      doc = "Lengths of prompts; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.",
+      doc = "Lengths of prompts; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, "
+        .. "max = 7000 }.",
     },
     {
       name = "output", type = "distribution",
-      doc = "Lengths of outputs; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.",
+      doc = "Lengths of outputs; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, "
+        .. "max = 7000 }.",
     },
     {
       name = "prompt_tokens", type = "integer", min = 1, max = 1000000000, unit = "tokens",
@@ -41,7 +43,10 @@ local short = {
       name = "prefixes", type = "prefixes",
       doc = "Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }.",
     },
-    { name = "tenant", type = "string", aliases = { "tenant_id" }, doc = "Tenant of every request." },
+    {
+      name = "tenant", type = "string", aliases = { "tenant_id" },
+      doc = "Tenant of every request.",
+    },
     {
       name = "slo_class", type = "choice", choices = slo_classes,
       doc = "Service class of every request.",
@@ -68,15 +73,16 @@ local short = {
 ---@type blis.Section
 local prefixes = {
   name = "prefixes",
-  summary = "Prefixes that prompts share, as when applications with long system prompts share a cluster.",
+  summary = "Prefixes that prompts share, as when applications with long system prompts share a "
+    .. "cluster.",
   options = {
     {
       name = "groups", type = "integer", min = 1, max = 100000, default = 1,
       doc = "How many different prefixes there are.",
     },
     {
-      name = "tokens", type = "integer", min = 1, max = 1000000000, required = true, unit = "tokens",
-      flag = "--prefix-tokens",
+      name = "tokens", type = "integer", min = 1, max = 1000000000, required = true,
+      unit = "tokens", flag = "--prefix-tokens",
       doc = "Length of each prefix, in front of the prompt's own tokens.",
     },
     {
@@ -123,12 +129,18 @@ local client = {
   summary = "One source of requests.",
   options = {
     { name = "id", type = "string", doc = "Name of the client." },
-    { name = "tenant_id", type = "string", aliases = { "tenant" }, doc = "Tenant of its requests." },
+    {
+      name = "tenant_id", type = "string", aliases = { "tenant" },
+      doc = "Tenant of its requests.",
+    },
     {
       name = "slo_class", type = "choice", choices = slo_classes,
       doc = "Service class of its requests.",
     },
-    { name = "model", type = "string", doc = "Model its requests ask for; left out, the cluster's." },
+    {
+      name = "model", type = "string",
+      doc = "Model its requests ask for; left out, the cluster's.",
+    },
     {
       name = "rate_fraction", type = "number", above = 0, default = 1,
       doc = "Weight of its share of the rate.",
@@ -152,7 +164,8 @@ local client = {
       doc = "Length of the group's prefix; the first client of a group decides, 0 = 50.",
     },
     {
-      name = "timeout", type = "time_us", min = 0, default = 0, unit = "us", aliases = { "timeout_us" },
+      name = "timeout", type = "time_us", min = 0, default = 0, unit = "us",
+      aliases = { "timeout_us" },
       doc = "From arrival to deadline, 0 = no deadline.",
     },
   },
