@@ -115,7 +115,7 @@ static blis_status finish_open(blis_input *made, blis_input **input,
 blis_status blis_input_open(const blis_alloc *alloc, const char *path,
                             blis_input **input, blis_error *error) {
   bool is_stdin = strcmp(path, "-") == 0;
-  blis_input *made;
+  blis_input *made = NULL; /* gcc cannot see that make sets it */
   BLIS_TRY(new_input(alloc, is_stdin ? "stdin" : path, &made, error));
   made->file = is_stdin ? stdin : fopen(path, "rb");
   if (made->file == NULL) {
@@ -129,7 +129,7 @@ blis_status blis_input_open(const blis_alloc *alloc, const char *path,
 blis_status blis_input_open_memory(const blis_alloc *alloc, const char *name,
                                    blis_slice bytes, blis_input **input,
                                    blis_error *error) {
-  blis_input *made;
+  blis_input *made = NULL; /* gcc cannot see that make sets it */
   BLIS_TRY(new_input(alloc, name, &made, error));
   made->memory = bytes;
   return finish_open(made, input, error);

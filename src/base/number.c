@@ -316,11 +316,11 @@ size_t blis_format_double(double value, blis_double_style style,
 static blis_range_text range_of(const char *min, const char *max) {
   blis_range_text range;
   if (max == NULL) {
-    snprintf(range.text, sizeof range.text, "%s or more", min);
+    snprintf(range.text, sizeof range.text, "%.40s or more", min);
   } else if (min == NULL) {
-    snprintf(range.text, sizeof range.text, "%s or less", max);
+    snprintf(range.text, sizeof range.text, "%.40s or less", max);
   } else {
-    snprintf(range.text, sizeof range.text, "%s to %s", min, max);
+    snprintf(range.text, sizeof range.text, "%.29s to %.29s", min, max);
   }
   return range;
 }

@@ -294,7 +294,7 @@ static blis_status take_own_pairs(builder *b, blis_yaml_node *node,
     if (is_merge(key)) {
       continue;
     }
-    int64_t first;
+    int64_t first = 0;
     BLIS_TRY(see_key(b, key, &first));
     if (first > 0) {
       return blis_fail(b->error, BLIS_ERR_PARSE,
@@ -311,7 +311,7 @@ static blis_status take_own_pairs(builder *b, blis_yaml_node *node,
 static blis_status take_merged(builder *b, blis_yaml_node *node,
                                const blis_yaml_node *source) {
   for (size_t i = 0; i < source->count; i++) {
-    int64_t first;
+    int64_t first = 0;
     BLIS_TRY(see_key(b, source->pairs[i].key, &first));
     if (first == 0) {
       append_pair(node, &source->pairs[i]);
