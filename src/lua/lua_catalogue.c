@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "latency/hardware_spec.h"
+#include "latency/model_spec.h"
 #include "lua/bind.h"
 #include "lua/embedded.h"
 
@@ -56,12 +58,120 @@ const blis_catalogue *check_catalogue(lua_State *L) {
   return *self;
 }
 
+static void push_texts(lua_State *L, const char *const *texts, size_t count) {
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_pushstring(L, texts[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* Sets every member of a description that is stated. */
+static void set_spec(lua_State *L, const void *spec,
+                     const blis_spec_field *fields, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const blis_spec_field *field = &fields[i];
+    if (field->kind == BLIS_SPEC_TEXT) {
+      const char *text = blis_spec_get_text(spec, field);
+      lua_pushstring(L, text[0] == '\0' ? NULL : text);
+    } else {
+      double number = blis_spec_get_number(spec, field);
+      if (field->kind == BLIS_SPEC_FLAG) {
+        lua_pushboolean(L, number != 0);
+      } else if (number == 0) {
+        lua_pushnil(L);
+      } else {
+        push_signal(L, number);
+      }
+    }
+    lua_setfield(L, -2, field->name);
+  }
+}
+
+/* Sets list.fields, the names of the members in order. */
+static void set_field_names(lua_State *L, const blis_spec_field *fields,
+                            size_t count) {
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_pushstring(L, fields[i].name);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "fields");
+}
+
+static void push_model(lua_State *L, const blis_catalogue_model *model,
+                       const blis_spec_field *fields, size_t count) {
+  lua_createtable(L, 0, 32);
+  if (model->has_dimensions) {
+    set_spec(L, &model->spec, fields, count);
+  }
+  set_field_string(L, "id", model->id);
+  push_texts(L, model->aliases, model->alias_count);
+  lua_setfield(L, -2, "aliases");
+  if (model->hardware[0] != '\0') {
+    set_field_string(L, "hardware", model->hardware);
+  }
+  if (model->tp > 0) {
+    set_field_integer(L, "tp", model->tp);
+  }
+  lua_pushboolean(L, model->has_dimensions);
+  lua_setfield(L, -2, "has_dimensions");
+  set_field_string(L, "source", model->source);
+}
+
 int bind_catalogue_models(lua_State *L) {
   const blis_catalogue *catalogue = check_catalogue(L);
+  size_t count = 0;
+  const blis_spec_field *fields = blis_model_spec_fields(&count);
   lua_newtable(L);
+  set_field_names(L, fields, count);
   for (size_t i = 0; i < blis_catalogue_model_count(catalogue); i++) {
-    lua_pushstring(L, blis_catalogue_model_at(catalogue, i)->id);
+    push_model(L, blis_catalogue_model_at(catalogue, i), fields, count);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
+}
+
+int bind_catalogue_hardware(lua_State *L) {
+  const blis_catalogue *catalogue = check_catalogue(L);
+  size_t count = 0;
+  const blis_spec_field *fields = blis_hardware_spec_fields(&count);
+  lua_newtable(L);
+  set_field_names(L, fields, count);
+  for (size_t i = 0; i < blis_catalogue_hardware_count(catalogue); i++) {
+    const blis_catalogue_hardware *one =
+        blis_catalogue_hardware_at(catalogue, i);
+    lua_createtable(L, 0, 12);
+    set_spec(L, &one->spec, fields, count);
+    set_field_string(L, "name", one->name);
+    push_texts(L, one->aliases, one->alias_count);
+    lua_setfield(L, -2, "aliases");
+    set_field_string(L, "source", one->source);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+int bind_catalogue_model_id(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  const blis_catalogue_model *model = NULL;
+  blis_error error = {0};
+  check_status(
+      L, blis_catalogue_find_model(check_catalogue(L), name, &model, &error),
+      &error);
+  lua_pushstring(L, model->id);
+  return 1;
+}
+
+int bind_catalogue_add(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  size_t size = 0;
+  const char *text = luaL_checklstring(L, 2, &size);
+  check_catalogue(L);
+  lua_getfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
+  blis_catalogue **self = lua_touserdata(L, -1);
+  blis_error error = {0};
+  check_status(L, blis_catalogue_add_yaml(*self, name, text, size, &error),
+               &error);
+  return 0;
 }

@@ -14,7 +14,18 @@
  */
 const blis_catalogue *check_catalogue(lua_State *L);
 
-/* models(): the ids, in the order of the catalogue. */
+/*
+ * models(), hardware(): lists in the order of the catalogue. An entry is a
+ * table of what is stated; list.fields are the names of the members of a
+ * description in the order in which they should be shown.
+ */
 int bind_catalogue_models(lua_State *L);
+int bind_catalogue_hardware(lua_State *L);
+
+/* model_id(name): the id of the model with that id, alias or last part. */
+int bind_catalogue_model_id(lua_State *L);
+
+/* catalogue_add(name, text): a YAML text with more models, GPUs, ... */
+int bind_catalogue_add(lua_State *L);
 
 #endif

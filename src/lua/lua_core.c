@@ -4,14 +4,18 @@
 #include "lua/bind.h"
 #include "lua/embedded.h"
 #include "lua/lua_catalogue.h"
+#include "lua/lua_engine.h"
 #include "lua/lua_event_queue.h"
+#include "lua/lua_json.h"
 #include "lua/lua_kv_cache.h"
+#include "lua/lua_output.h"
 #include "lua/lua_policy.h"
 #include "lua/lua_rng.h"
 #include "lua/lua_simulation.h"
 #include "lua/lua_trace.h"
 #include "lua/lua_vector.h"
 #include "lua/lua_workload.h"
+#include "lua/lua_yaml.h"
 #include "routing/signals.h"
 
 /* embedded(name): the text of a file below data/, or nil. */
@@ -81,15 +85,22 @@ static int core_is_workload(lua_State *L) {
 }
 
 static const luaL_Reg core_functions[] = {
+    {"catalogue_add", bind_catalogue_add},
     {"check_arrival", bind_check_arrival},
     {"check_distribution", bind_check_distribution},
     {"embedded", core_embedded},
+    {"engine_facts", bind_engine_facts},
     {"error_object", core_error_object},
     {"event_queue", bind_event_queue_new},
+    {"hardware", bind_catalogue_hardware},
     {"is_workload", core_is_workload},
+    {"json_read", bind_json_read},
+    {"json_writer", bind_json_writer_new},
     {"kv_cache", bind_kv_cache_new},
+    {"model_id", bind_catalogue_model_id},
     {"models", bind_catalogue_models},
     {"nearest", core_nearest},
+    {"output", bind_output_new},
     {"policies", bind_policy_catalogue},
     {"policy", bind_policy_new},
     {"policy_definition", bind_policy_definition},
@@ -100,6 +111,7 @@ static const luaL_Reg core_functions[] = {
     {"trace_formats", bind_trace_formats},
     {"trace_read", bind_trace_read},
     {"workload", bind_workload_new},
+    {"yaml_read", bind_yaml_read},
     {NULL, NULL},
 };
 
@@ -108,7 +120,9 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_errors(L);
   bind_open_event_queues(L);
   bind_open_instances(L);
+  bind_open_json(L);
   bind_open_kv_caches(L);
+  bind_open_outputs(L);
   bind_open_policies(L);
   bind_open_records(L);
   bind_open_rng(L);
@@ -117,6 +131,8 @@ int luaopen_blis_core(lua_State *L) {
   luaL_newlib(L, core_functions);
   push_vector_library(L);
   lua_setfield(L, -2, "vec");
+  lua_pushlightuserdata(L, NULL);
+  lua_setfield(L, -2, "json_null");
   lua_pushliteral(L, BLIS_VERSION);
   lua_setfield(L, -2, "_VERSION");
   return 1;

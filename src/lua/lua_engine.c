@@ -160,10 +160,9 @@ static int64_t check_kv_blocks(lua_State *L, int index, const resolved *r,
       .memory_utilization =
           check_field_number(L, index, "gpu_memory_utilization"),
   };
-  blis_kv_capacity capacity;
-  check_status(L, blis_kv_capacity_compute(&config, &capacity, &error),
+  check_status(L, blis_kv_capacity_compute(&config, &engine->capacity, &error),
                &error);
-  return capacity.blocks;
+  return engine->capacity.blocks;
 }
 
 static void check_instance_config(lua_State *L, int index, const resolved *r,

@@ -21,6 +21,7 @@ typedef struct bind_engine {
   char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
   int64_t tp;
   bool is_capacity_computed; /* config.kv_blocks was worked out */
+  blis_kv_capacity capacity; /* how; all zero when it was not */
   char notes[ENGINE_NOTES_SIZE]; /* sentences, a line each */
 } bind_engine;
 
@@ -32,5 +33,14 @@ void check_engine(lua_State *L, int index, bind_engine *engine);
 
 /* Idempotent. Never raises. */
 void bind_engine_close(bind_engine *engine);
+
+/*
+ * Pushes what is worth knowing of an engine before it runs: names, KV capacity
+ * with its terms, step times of some batches.
+ */
+void push_engine_facts(lua_State *L, const bind_engine *engine);
+
+/* engine_facts(cluster): the same of a table of cluster options. */
+int bind_engine_facts(lua_State *L);
 
 #endif

@@ -149,19 +149,8 @@ static void set_figures(lua_State *L, const working *w) {
 
 /* What the run was made of, as far as the program has worked it out. */
 static void set_setup(lua_State *L, const bind_simulation *sim) {
-  const bind_engine *engine = &sim->engine;
-  lua_createtable(L, 0, 10);
-  set_field_string(L, "model", engine->model);
-  set_field_string(L, "hardware", engine->hardware);
-  set_field_integer(L, "tp", engine->tp);
+  push_engine_facts(L, &sim->engine);
   set_field_integer(L, "instances", sim->instance_count);
-  set_field_string(L, "latency_model", engine->latency.ops->name);
-  set_field_integer(L, "kv_blocks", engine->config.kv_blocks);
-  set_field_integer(L, "block_size", engine->config.block_size_tokens);
-  set_field_integer(L, "max_model_len", engine->config.max_model_len_tokens);
-  lua_pushboolean(L, engine->is_capacity_computed);
-  lua_setfield(L, -2, "kv_blocks_computed");
-  set_field_string(L, "notes", engine->notes);
   set_field_integer(L, "seed", sim->seed);
   lua_setfield(L, -2, "setup");
 }

@@ -1,0 +1,17 @@
+/*
+ * lua_output.h - files that are written whole or not at all, for Lua.
+ */
+#ifndef BLIS_LUA_LUA_OUTPUT_H
+#define BLIS_LUA_LUA_OUTPUT_H
+
+#include <lua.h>
+
+void bind_open_outputs(lua_State *L);
+
+/*
+ * output(path): a file to be written with write(text), which gets its name by
+ * commit(); closed or collected before that it leaves nothing behind.
+ */
+int bind_output_new(lua_State *L);
+
+#endif
