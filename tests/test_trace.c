@@ -279,7 +279,9 @@ static void limits_count_rows_from_the_start(void) {
 }
 
 static void formats_are_named_or_recognised(void) {
-  static const char *const names[] = {"mooncake", "azure", "tracev2"};
+  static const char *const names[] = {
+      "mooncake", "azure", "tracev2",       "burstgpt", "bailian",
+      "routesim", "vllm",  "llmservingsim", "vidur",    "splitwise"};
   CHECK_EQ_I64(blis_trace_format_count(), COUNT(names));
   for (size_t i = 0; i < COUNT(names); i++) {
     CHECK_STR(blis_trace_format_name(i), names[i]);
@@ -291,7 +293,7 @@ static void formats_are_named_or_recognised(void) {
   check_refused(
       "x", &options,
       "unknown trace format \"moncake\" (did you mean \"mooncake\"?); "
-      "allowed are mooncake, azure, tracev2");
+      "allowed are mooncake, azure, tracev2, burstgpt, bailian");
   check_refused(temp_file("x.txt", "hello\n"), NULL,
                 "not recognised as a trace; known formats are mooncake");
   check_refused(temp_file("x.txt", ""), NULL, "the file is empty");

@@ -100,9 +100,8 @@ blis_status blis_output_open(const blis_alloc *alloc, const char *path,
 
 blis_status blis_output_write(blis_output *output, blis_slice bytes,
                               blis_error *error) {
-  size_t written = bytes.length > 0
-                       ? fwrite(bytes.data, 1, bytes.length, output->file)
-                       : 0;
+  size_t written =
+      bytes.length > 0 ? fwrite(bytes.data, 1, bytes.length, output->file) : 0;
   return written == bytes.length ? BLIS_OK
                                  : fail(output, "cannot be written", error);
 }
@@ -113,9 +112,8 @@ static blis_status finish(blis_output *output, blis_error *error) {
   if (!is_written) {
     return fail(output, "cannot be written", error);
   }
-  if (output->part.length > 0 &&
-      rename(blis_buffer_text(&output->part),
-             blis_buffer_text(&output->path)) != 0) {
+  if (output->part.length > 0 && rename(blis_buffer_text(&output->part),
+                                        blis_buffer_text(&output->path)) != 0) {
     return fail(output, "cannot be replaced", error);
   }
   return BLIS_OK;

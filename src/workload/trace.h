@@ -4,6 +4,13 @@
  *   mooncake  JSONL: timestamp (ms), input_length, output_length, hash_ids
  *   azure     CSV: TIMESTAMP, ContextTokens, GeneratedTokens (2023 and 2024)
  *   tracev2   CSV with a YAML header beside it: the format of BLIS
+ *   burstgpt  CSV: Timestamp (s), Request tokens, Response tokens, Session ID
+ *   bailian   JSONL: chat_id, parent_chat_id, timestamp (s), turn, hash_ids
+ *   routesim  JSONL: ts (ms), prompt_tokens, gen_tokens, prefix_hash
+ *   vllm      JSON: the detailed result of vllm bench serve
+ *   llmservingsim  JSONL: arrival_time_ns, input_toks, output_toks
+ *   vidur     CSV: arrived_at (s), num_prefill_tokens, num_decode_tokens
+ *   splitwise CSV: arrival_timestamp (s), prompt_size, token_size
  *
  * A format is recognised by the first lines of the file, or named. Files may be
  * packed (gzip, zstd). Errors name file, line, column or key, the value and

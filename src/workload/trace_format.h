@@ -36,8 +36,15 @@ typedef struct blis__trace_format {
 } blis__trace_format;
 
 extern const blis__trace_format blis__trace_azure;
+extern const blis__trace_format blis__trace_bailian;
+extern const blis__trace_format blis__trace_burstgpt;
+extern const blis__trace_format blis__trace_llmservingsim;
 extern const blis__trace_format blis__trace_mooncake;
+extern const blis__trace_format blis__trace_routesim;
+extern const blis__trace_format blis__trace_splitwise;
 extern const blis__trace_format blis__trace_v2;
+extern const blis__trace_format blis__trace_vidur;
+extern const blis__trace_format blis__trace_vllm;
 
 /* Whether a path is that of a tracev2 trace but for ".csv". BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis__trace_v2_find_stem(const blis_alloc *alloc,

@@ -1,0 +1,42 @@
+/*
+ * trace_segments.h - the shared content of a prompt as text, which our own
+ * trace files carry beside what their formats have; for trace files only.
+ *
+ *   7:512 8:512 9:64@128
+ *
+ * is 512 tokens of stream 7 from its start, 512 of stream 8, then 64 of stream
+ * 9 from its token 128 on.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_SEGMENTS_H
+#define BLIS_WORKLOAD_TRACE_SEGMENTS_H
+
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/map.h"
+#include "workload/request.h"
+
+typedef BLIS_ARRAY(blis_segment) blis__segment_list;
+
+/* What a text that is no list of segments is told. */
+#define BLIS__SEGMENTS_FAULT                                                   \
+  "is not a list of segments such as 7:512 9:64@128 (stream:tokens@offset)"
+
+/*
+ * Appends the segments of a text to the list and sets *tokens to the sum of
+ * their lengths. BLIS_ERR_PARSE (see BLIS__SEGMENTS_FAULT) or BLIS_ERR_NOMEM.
+ */
+BLIS_MUSTUSE blis_status blis__trace_parse_segments(const blis_alloc *alloc,
+                                                    blis_slice text,
+                                                    blis__segment_list *list,
+                                                    uint32_t *tokens);
+
+/*
+ * Appends the segments of a request as text. Streams become 1, 2, 3, ... in the
+ * order in which they are first written: numbers holds those given so far.
+ */
+BLIS_MUSTUSE blis_status blis__trace_write_segments(
+    blis_buffer *buffer, blis_map *numbers, const blis_request *request);
+
+#endif

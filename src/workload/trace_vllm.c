@@ -1,0 +1,155 @@
+/*
+ * The result file of vLLM's "bench serve" with --save-detailed: one JSON object
+ * whose input_lens, output_lens and start_times (s) have an entry per request.
+ *
+ * Start times are on a clock of the machine, so requests arrive from the first
+ * one on. Requests with an entry in errors failed; they are left out, with a
+ * note.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "workload/trace_format.h"
+#include "workload/trace_rows.h"
+
+enum { MAX_SIZE = 1 << 30 };
+
+/* Microseconds up to here are exact in a double: 285 years. */
+#define MAX_TIME_S 9e9
+
+typedef struct result_lists {
+  blis_json_value inputs;
+  blis_json_value outputs;
+  blis_json_value starts;
+  blis_json_value errors; /* may be missing */
+} result_lists;
+
+static bool head_has(blis_slice head, const char *text) {
+  size_t length = strlen(text);
+  for (size_t i = 0; i + length <= head.length; i++) {
+    if (memcmp(head.data + i, text, length) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool recognise(blis_slice head) {
+  return head.length > 0 && head.data[0] == '{' &&
+         ((head_has(head, "\"num_prompts\"") &&
+           head_has(head, "\"request_rate\"")) ||
+          head_has(head, "\"input_lens\""));
+}
+
+static blis_status need_list(const blis__trace_job *job, blis_json_value root,
+                             const char *key, blis_json_value *list,
+                             blis_error *error) {
+  *list = blis_json_member(root, key);
+  if (!blis_json_has(*list)) {
+    return blis_fail(error, BLIS_ERR_PARSE,
+                     "%s: key \"%s\" is missing; the benchmark saves it when "
+                     "run with --save-detailed",
+                     job->path, key);
+  }
+  return blis_json_need_array(*list, error);
+}
+
+static blis_status check_count(blis_json_value list, size_t count,
+                               blis_error *error) {
+  if (blis_json_count(list) == count) {
+    return BLIS_OK;
+  }
+  char what[80];
+  snprintf(what, sizeof what, "has %zu entries; input_lens has %zu",
+           blis_json_count(list), count);
+  return blis_json_fail(list, what, error);
+}
+
+static blis_status find_lists(const blis__trace_job *job, blis_json_value root,
+                              result_lists *lists, blis_error *error) {
+  BLIS_TRY(blis_json_need_object(root, error));
+  BLIS_TRY(need_list(job, root, "input_lens", &lists->inputs, error));
+  BLIS_TRY(need_list(job, root, "output_lens", &lists->outputs, error));
+  BLIS_TRY(need_list(job, root, "start_times", &lists->starts, error));
+  size_t count = blis_json_count(lists->inputs);
+  BLIS_TRY(check_count(lists->outputs, count, error));
+  BLIS_TRY(check_count(lists->starts, count, error));
+  lists->errors = blis_json_member(root, "errors");
+  if (!blis_json_has(lists->errors)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_json_need_array(lists->errors, error));
+  return check_count(lists->errors, count, error);
+}
+
+static blis_status read_entry(const result_lists *lists, size_t index,
+                              blis_request *row, bool *has_failed,
+                              blis_error *error) {
+  int64_t input;
+  int64_t output;
+  double start_s;
+  BLIS_TRY(blis_json_int64(blis_json_item(lists->inputs, index), 0,
+                           BLIS_WORKLOAD_MAX_TOKENS, &input, error));
+  BLIS_TRY(blis_json_int64(blis_json_item(lists->outputs, index), 0,
+                           BLIS_WORKLOAD_MAX_TOKENS, &output, error));
+  BLIS_TRY(blis_json_double(blis_json_item(lists->starts, index), 0, MAX_TIME_S,
+                            &start_s, error));
+  *row = (blis_request){.number = (int64_t)index,
+                        .arrival_us = llround(start_s * 1e6),
+                        .prompt_tokens = (uint32_t)input,
+                        .output_tokens = (uint32_t)output,
+                        .max_output_tokens = (uint32_t)output};
+  blis_json_value failure = blis_json_item(lists->errors, index);
+  blis_slice text = {0};
+  if (blis_json_has(failure)) {
+    BLIS_TRY(blis_json_text(failure, &text, error));
+  }
+  *has_failed = text.length > 0;
+  return BLIS_OK;
+}
+
+static blis_status read_entries(const blis__trace_job *job,
+                                const result_lists *lists,
+                                blis__trace_rows *rows, blis_error *error) {
+  size_t count = blis_json_count(lists->inputs);
+  int64_t failed = 0;
+  for (size_t i = 0; i < count && (int64_t)i < job->limit; i++) {
+    blis_request row;
+    bool has_failed;
+    BLIS_TRY(read_entry(lists, i, &row, &has_failed, error));
+    if (has_failed) {
+      failed++;
+    } else if (blis_array_push(job->alloc, rows, row) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  }
+  return blis__trace_note_failed(job, failed, error);
+}
+
+static blis_status read_lists(const blis__trace_job *job, blis_json_value root,
+                              blis__trace_rows *rows, blis_error *error) {
+  result_lists lists;
+  BLIS_TRY(find_lists(job, root, &lists, error));
+  BLIS_TRY(read_entries(job, &lists, rows, error));
+  blis__trace_start_at_zero(rows);
+  return blis__trace_add_rows(job, rows, NULL, error);
+}
+
+static blis_status read(const blis__trace_job *job, blis_error *error) {
+  blis_json json;
+  blis__trace_rows rows = {0};
+  BLIS_TRY(blis_json_read_file(&json, job->alloc, job->path, MAX_SIZE, error));
+  blis_status status = read_lists(job, blis_json_root(&json), &rows, error);
+  blis_array_deinit(job->alloc, &rows);
+  blis_json_deinit(&json);
+  return status;
+}
+
+const blis__trace_format blis__trace_vllm = {
+    .name = "vllm",
+    .text = "detailed JSON result of vllm bench serve",
+    .recognise = recognise,
+    .read = read,
+};
