@@ -3,3 +3,4 @@ max_line_length = 100
 exclude_files = { "build*/" }
 files["spec"] = { std = "+busted" }
 files["library"] = { ignore = { "211", "212", "241" } }
+files["lua/blis/meta"] = { max_line_length = false, ignore = { "211", "212", "241" } }

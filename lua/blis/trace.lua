@@ -9,7 +9,7 @@ local format_names = {}
 for i, format in ipairs(core.trace_formats()) do format_names[i] = format.name end
 
 ---@type blis.Section
-local section = {
+trace.section = {
   name = "trace",
   summary = "How a trace is read.",
   options = {
@@ -43,7 +43,7 @@ function trace.read(path, options)
     errors.invalid("blis.trace.read: %s is not allowed, expected the path of a file",
       errors.show(path))
   end
-  local values = schema.read(section, options, "trace")
+  local values = schema.read(trace.section, options, "trace")
   return errors.located(core.trace_read, path, values)
 end
 

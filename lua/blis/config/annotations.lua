@@ -1,0 +1,66 @@
+--- Writes the types of all option tables for editors: lua/blis/meta/options.lua.
+---
+---   blis -e 'io.write(require("blis.config.annotations").generate())' >lua/blis/meta/options.lua
+local annotations = {}
+
+local sections = {
+  { "blis.Experiment", require "blis.config.experiment" },
+  { "blis.ClusterOptions", require "blis.config.cluster" },
+  { "blis.WorkloadOptions", require("blis.config.workload").short },
+  { "blis.PrefixOptions", require("blis.config.workload").prefixes },
+  { "blis.ClientsOptions", require("blis.config.workload").with_clients },
+  { "blis.ClientOptions", require("blis.config.workload").client },
+  { "blis.TraceOptions", require("blis.trace").section },
+}
+
+local type_names = {
+  integer = "integer", time_us = "integer", number = "number", boolean = "boolean",
+  string = "string", numbers = "number[]", any = "any", table = "table",
+  distribution = "number|table", arrival = "string|table", prefixes = "blis.PrefixOptions",
+}
+
+local special = {
+  ["blis.Experiment.cluster"] = "blis.ClusterOptions",
+  ["blis.Experiment.workload"] = "blis.WorkloadOptions|blis.ClientsOptions|blis.Workload",
+  ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",
+  ["blis.TraceOptions.format"] = "string", -- the formats are listed by blis.trace.formats()
+}
+
+local function type_of(class, option)
+  local known = special[class .. "." .. option.name]
+  if known then return known end
+  if not option.choices then return type_names[option.type] end
+  local words = {}
+  for i, word in ipairs(option.choices) do words[i] = '"' .. word .. '"' end
+  return table.concat(words, "|")
+end
+
+local function default_text(option)
+  local parts = {}
+  if option.unit and option.unit ~= "" then parts[1] = option.unit end
+  if option.default ~= nil then parts[#parts + 1] = "default " .. tostring(option.default) end
+  return #parts > 0 and " (" .. table.concat(parts, ", ") .. ")" or ""
+end
+
+--- The text of the file.
+---@return string
+function annotations.generate()
+  local lines = {
+    "---@meta",
+    "--- The tables of options, for editors. Written by blis.config.annotations; do not edit.",
+  }
+  for _, item in ipairs(sections) do
+    local class, section = item[1], item[2]
+    lines[#lines + 1] = ""
+    lines[#lines + 1] = "--- " .. section.summary
+    lines[#lines + 1] = "---@class " .. class
+    for _, option in ipairs(section.options) do
+      local mark = option.required and "" or "?"
+      lines[#lines + 1] = ("---@field %s%s %s %s%s"):format(option.name, mark,
+        type_of(class, option), option.doc, default_text(option))
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return annotations

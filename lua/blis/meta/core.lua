@@ -1,0 +1,334 @@
+---@meta
+--- Types whose values come from C, for editors; nothing here is ever run.
+
+--- A request as policies see it. The table is the same for every decision; keep numbers and texts,
+--- not the table.
+---@class blis.Request
+---@field id string "request_17"
+---@field prompt_tokens integer
+---@field max_output_tokens integer what the client allowed
+---@field output_tokens integer the future: only with oracle = true
+---@field tenant string "" = none, as for all texts
+---@field slo_class string
+---@field model string
+---@field session string
+---@field client string
+---@field prefix_group string
+---@field prefix_tokens integer length of the prefix shared with others
+---@field round_index integer turn of the session, from 0
+---@field priority integer lower is more urgent
+---@field arrival_us integer
+---@field deadline_us integer? nil = none
+---@field now_us integer time of the decision
+
+--- What policies see of an instance, as fresh as the experiment says.
+---@class blis.Candidate
+---@field id string "instance_3"
+---@field index integer place in the cluster, from 1
+---@field queue_depth integer waiting, not yet in a batch
+---@field batch_size integer in the running batch
+---@field pending integer routed here, not yet in the wait queue
+---@field in_flight integer routed here and not finished
+---@field requests integer another name of in_flight
+---@field effective_load integer queue_depth + batch_size + pending (profile go-blis: + in_flight)
+---@field kv_utilization number 0 to 1, share of the KV blocks that live requests hold
+---@field free_kv_blocks integer
+---@field kv_blocks integer
+---@field cached_tokens integer leading prompt tokens whose blocks are in the KV cache
+---@field prefix_hit number 0 to 1, cached full blocks / full blocks of the prompt
+---@field pending_prefill_tokens integer uncached prompt tokens routed here, no first token yet
+---@field preemptions integer so far
+---@field cache_hit_rate number 0 to 1, so far
+---@field max_num_seqs integer limit of the running batch
+
+--- The same signals as columns over all candidates of a decision.
+---@class blis.Columns
+---@field count integer
+---@field queue_depth blis.Vector
+---@field batch_size blis.Vector
+---@field pending blis.Vector
+---@field in_flight blis.Vector
+---@field requests blis.Vector
+---@field effective_load blis.Vector
+---@field kv_utilization blis.Vector
+---@field free_kv_blocks blis.Vector
+---@field kv_blocks blis.Vector
+---@field cached_tokens blis.Vector
+---@field prefix_hit blis.Vector
+---@field pending_prefill_tokens blis.Vector
+---@field preemptions blis.Vector
+---@field cache_hit_rate blis.Vector
+---@field max_num_seqs blis.Vector
+---@operator len: integer
+
+--- Numbers on which arithmetic works as a whole. Vectors made in a decision end with it.
+---@class blis.Vector
+---@field [integer] number
+---@operator len: integer
+---@operator unm: blis.Vector
+---@operator add(blis.Vector|number): blis.Vector
+---@operator sub(blis.Vector|number): blis.Vector
+---@operator mul(blis.Vector|number): blis.Vector
+---@operator div(blis.Vector|number): blis.Vector
+---@operator pow(blis.Vector|number): blis.Vector
+
+---@class blis.vec
+local vec = {}
+
+--- A vector that lasts, of the numbers in a list.
+---@param numbers number[]
+---@return blis.Vector
+function vec.new(numbers) end
+
+--- The numbers of a vector as a list, which may be kept.
+---@param v blis.Vector
+---@return number[]
+function vec.totable(v) end
+
+--- The least number of v; with a second argument, the smaller ones item by item.
+---@param v blis.Vector|number
+---@param w? blis.Vector|number
+---@return number|blis.Vector
+function vec.min(v, w) end
+
+--- The greatest number of v; with a second argument, the larger ones item by item.
+---@param v blis.Vector|number
+---@param w? blis.Vector|number
+---@return number|blis.Vector
+function vec.max(v, w) end
+
+--- The sum of all numbers.
+---@param v blis.Vector
+---@return number
+function vec.sum(v) end
+
+--- Numbers below low become low, those above high become high; 0 and 1 by default.
+---@param v blis.Vector
+---@param low? number
+---@param high? number
+---@return blis.Vector
+function vec.clamp(v, low, high) end
+
+--- (x - min) / (max - min), and when_equal (0 by default) where all are the same. norm(-load, 1)
+--- gives the least loaded candidate 1 and the most loaded one 0.
+---@param v blis.Vector
+---@param when_equal? number
+---@return blis.Vector
+function vec.norm(v, when_equal) end
+
+--- Items of a where condition is not 0, else those of b.
+---@param condition blis.Vector
+---@param a blis.Vector|number
+---@param b blis.Vector|number
+---@return blis.Vector
+function vec.where(condition, a, b) end
+
+--- 1 where a < b, else 0.
+---@param a blis.Vector|number
+---@param b blis.Vector|number
+---@return blis.Vector
+function vec.lt(a, b) end
+
+--- 1 where a <= b, else 0.
+---@param a blis.Vector|number
+---@param b blis.Vector|number
+---@return blis.Vector
+function vec.le(a, b) end
+
+--- 1 where a > b, else 0.
+---@param a blis.Vector|number
+---@param b blis.Vector|number
+---@return blis.Vector
+function vec.gt(a, b) end
+
+--- 1 where a >= b, else 0.
+---@param a blis.Vector|number
+---@param b blis.Vector|number
+---@return blis.Vector
+function vec.ge(a, b) end
+
+--- 1 where a == b, else 0.
+---@param a blis.Vector|number
+---@param b blis.Vector|number
+---@return blis.Vector
+function vec.eq(a, b) end
+
+--- What admission policies see of the cluster. Beside these fields there are mean_, sum_, min_ and
+--- max_ with every signal: cluster.mean_queue_depth.
+---@class blis.ClusterView
+---@field instances blis.Candidate[]
+---@field now_us integer
+---@field [string] number
+
+--- A simulation that is driven by hand.
+---@class blis.Simulation
+---@field now_us integer
+---@field seed integer
+---@field instances blis.Instance[]
+---@field injected integer requests that have arrived
+---@field routed integer
+---@field rejected integer
+---@field completed integer
+---@field timed_out integer
+---@field unservable integer
+---@field in_flight integer arrived and not ended
+local simulation = {}
+
+--- Executes the next event; false when there was none.
+---@return boolean
+function simulation:step() end
+
+--- Executes everything up to and including that time.
+---@param t_us integer
+---@return blis.Simulation self
+function simulation:run_until(t_us) end
+
+--- Executes everything and returns the result.
+---@return blis.Result
+function simulation:run() end
+
+--- Calls fn once at that time, before the instances do anything at it. Also inside hooks.
+---@param t_us integer
+---@param fn fun(sim: blis.Simulation)
+---@return blis.Simulation self
+function simulation:at(t_us, fn) end
+
+--- Gives its memory back; results stay.
+function simulation:close() end
+
+--- One instance of a simulation, live: the signals of blis.Candidate that are not about a request,
+--- and these.
+---@class blis.Instance : blis.Candidate
+---@field completed integer
+---@field timed_out integer
+---@field unservable integer
+---@field steps integer
+---@field cache_hits integer blocks
+---@field cache_misses integer blocks
+---@field used_kv_blocks integer
+
+--- Requests in memory, in order of arrival: a trace, or generated ones.
+---@class blis.Workload
+---@field [integer] table a request
+---@operator len: integer
+local list = {}
+
+--- Length and reuse statistics; reuse is counted in blocks of that many tokens, 16 by default.
+---@param block_size? integer
+---@return table
+function list:statistics(block_size) end
+
+--- for i, request in workload:requests() do
+---@return fun(list: blis.Workload, i: integer): integer?, table? next
+---@return blis.Workload
+---@return integer
+function list:requests() end
+
+--- Some of the requests, with their numbers and times.
+---@param first integer
+---@param count integer
+---@return blis.Workload
+function list:slice(first, count) end
+
+--- What should be known about the input.
+---@return string[]
+function list:notes() end
+
+--- What it is and where it comes from.
+---@return string
+function list:description() end
+
+---@class blis.Rng a random stream
+local rng = {}
+
+--- A whole number from 1 to n, or from m to n.
+---@param m integer
+---@param n? integer
+---@return integer
+function rng:integer(m, n) end
+
+--- Uniform from 0 to 1, without 1.
+---@return number
+function rng:number() end
+
+---@param mean? number 1 by default
+---@return number
+function rng:exponential(mean) end
+
+---@param mean? number 0 by default
+---@param std_dev? number 1 by default
+---@return number
+function rng:normal(mean, std_dev) end
+
+--- Shuffles a list in place and returns it.
+---@param items any[]
+---@return any[] items
+function rng:shuffle(items) end
+
+--- Events in the order of time, class, pushing.
+---@class blis.EventQueue
+---@operator len: integer
+local queue = {}
+
+---@param time_us integer
+---@param value any
+---@param class? integer lower ones first among equal times; 0 by default
+---@return integer handle
+function queue:push(time_us, value, class) end
+
+--- Takes the next event out; nil when there is none.
+---@return integer? time_us
+---@return any value
+---@return integer class
+function queue:pop() end
+
+---@return integer? time_us
+function queue:next_us() end
+
+---@param handle integer
+---@return boolean is_cancelled false when it is pending no longer
+function queue:cancel(handle) end
+
+---@param handle integer
+---@param time_us integer
+---@return boolean is_moved false when it is pending no longer
+function queue:reschedule(handle, time_us) end
+
+function queue:close() end
+
+--- A prompt by content: a number of tokens of its own, or a list of { name, tokens } parts whose
+--- content is equal wherever the name is, with a number of own tokens at the end.
+---@alias blis.Prompt integer|(any[]|integer)[]
+
+---@class blis.KvCache
+---@field blocks integer
+---@field block_size integer
+---@field free_blocks integer
+---@field used_blocks integer
+---@field hits integer found blocks that were claimed
+---@field misses integer blocks taken for new content
+local cache = {}
+
+--- Leading tokens of a prompt whose blocks are in the cache.
+---@param prompt blis.Prompt
+---@return integer tokens
+function cache:match(prompt) end
+
+--- Blocks for a whole prompt, cached ones shared; nil without room.
+---@param prompt blis.Prompt
+---@return blis.KvHolder?
+function cache:allocate(prompt) end
+
+--- Room for one output token; false without.
+---@param holder blis.KvHolder
+---@return boolean
+function cache:append(holder) end
+
+--- Gives the blocks back; they can be found until they are needed for something else.
+---@param holder blis.KvHolder
+function cache:release(holder) end
+
+---@class blis.KvHolder
+---@field blocks integer
+---@field tokens integer
+---@field cached_tokens integer found in the cache when it was allocated

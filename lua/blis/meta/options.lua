@@ -1,0 +1,100 @@
+---@meta
+--- The tables of options, for editors. Written by blis.config.annotations; do not edit.
+
+--- A cluster, the traffic it gets, and the policies in between.
+---@class blis.Experiment
+---@field cluster? blis.ClusterOptions Options of the cluster.
+---@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.Workload Options of generated traffic, or what blis.workload or blis.trace.read returned.
+---@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
+---@field admission? any A function(request, cluster) that returns blis.admit() or blis.reject(reason).
+---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
+---@field seed? integer Seed of every random stream. (default 42)
+---@field horizon_us? integer When the simulation ends; left out, with the last request. (us)
+---@field profile? "design"|"go-blis" Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go. (default design)
+---@field oracle? boolean Policies may read request.output_tokens, the future. (default false)
+
+--- The simulated cluster: model, hardware, serving engines and the network between them.
+---@class blis.ClusterOptions
+---@field model? string Model id of the catalogue, with or without its owner. (default qwen/qwen3-14b)
+---@field hardware? string GPU of every instance; left out, the usual one of the model.
+---@field tp? integer Tensor parallel degree; left out, the usual one of the model. (GPUs)
+---@field dp? integer Data parallel degree inside an instance; above 1 for mixture-of-experts models only. (replicas, default 1)
+---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
+---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach the experts on other GPUs; left out, allgather_reducescatter.
+---@field instances? integer Number of serving engines behind the router. (default 1)
+---@field latency_model? "trained-physics"|"roofline"|"blackbox"|"piecewise" How long an engine step takes. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
+---@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
+---@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
+---@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; left out, the latest.
+---@field kv_blocks? integer KV cache of an instance; left out, what fits beside the model on its GPUs. (blocks)
+---@field block_size? integer Tokens of a KV block. (tokens, default 16)
+---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
+---@field max_model_len? integer Longest sequence, 0 = unlimited; left out, what the model allows. Never more than the KV cache holds. (tokens)
+---@field max_num_seqs? integer Most requests in a batch. (requests, default 256)
+---@field max_num_batched_tokens? integer Token budget of an engine step; longer prefills are chunked. (tokens, default 2048)
+---@field long_prefill_token_threshold? integer Most tokens of one prefill in a step, 0 = no limit but the budget. (tokens, default 0)
+---@field scheduler? "fcfs"|"priority-fcfs"|"sjf"|"reverse-priority" Order of an instance's wait queue. (default fcfs)
+---@field preemption_policy? "fcfs"|"priority" Which running request gives way when KV blocks run out: the last of the batch, or the least urgent. (default fcfs)
+---@field engine? "fast"|"stepwise" fast skips ahead exactly; stepwise computes every step of every request. (default fast)
+---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
+---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
+---@field kv_transfer_base_latency_us? integer Fixed time of a reload from CPU memory. (us, default 0)
+---@field snapshot_refresh_us? integer How often the router sees new figures of the instances, 0 = always the current ones. (us, default 0)
+---@field cache_signal_delay_us? integer How old the router's view of the KV caches is, 0 = current. (us, default 0)
+---@field admission_latency_us? integer From a request's arrival to its admission. (us, default 0)
+---@field routing_latency_us? integer From admission to routing. (us, default 0)
+---@field max_requests_in_memory? integer Most requests that may wait or run at once before the run is given up, 0 = unlimited. (requests, default 0)
+
+--- Traffic in a few numbers.
+---@class blis.WorkloadOptions
+---@field rate? number Requests per second. (requests/s, default 1)
+---@field requests? integer How many requests there will be, 0 = as many as fit before the horizon. (requests, default 100)
+---@field arrival? string|table How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { 'weibull', cv = 2 }. (default poisson)
+---@field prompt? number|table Lengths of prompts; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
+---@field output? number|table Lengths of outputs; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
+---@field prompt_tokens? integer The same length for all prompts, instead of prompt. (tokens)
+---@field output_tokens? integer The same length for all outputs, instead of output. (tokens)
+---@field prefixes? blis.PrefixOptions Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }.
+---@field tenant? string Tenant of every request.
+---@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of every request.
+---@field timeout_us? integer From arrival to deadline, 0 = no deadline. (us, default 300000000)
+---@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
+---@field horizon_us? integer No request arrives from here on; left out, the horizon of the experiment. (us)
+---@field lazy_tokens? boolean Do not draw token ids: other random numbers, for less time. (default false)
+
+--- Prefixes that prompts share, as when applications with long system prompts share a cluster.
+---@class blis.PrefixOptions
+---@field groups? integer How many different prefixes there are. (default 1)
+---@field tokens integer Length of each prefix, in front of the prompt's own tokens. (tokens)
+---@field zipf? number Weight of group k is 1 / k^zipf; 0 = all alike. (default 0)
+
+--- Traffic of several clients that share a rate.
+---@class blis.ClientsOptions
+---@field clients blis.ClientOptions[] A list of clients.
+---@field aggregate_rate number Requests per second of all clients together. (requests/s)
+---@field num_requests? integer How many requests there will be, 0 = as many as fit before the horizon. (requests, default 0)
+---@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
+---@field horizon_us? integer No request arrives from here on; left out, the horizon of the experiment. (us)
+---@field lazy_tokens? boolean Do not draw token ids: other random numbers, for less time. (default false)
+
+--- One source of requests.
+---@class blis.ClientOptions
+---@field id? string Name of the client.
+---@field tenant_id? string Tenant of its requests.
+---@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
+---@field model? string Model its requests ask for; left out, the cluster's.
+---@field rate_fraction? number Weight of its share of the rate. (default 1)
+---@field arrival? string|table How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
+---@field input_distribution number|table Lengths of prompts, without a shared prefix.
+---@field output_distribution number|table Lengths of outputs.
+---@field prefix_group? string Clients of a group share a prompt prefix.
+---@field prefix_length? integer Length of the group's prefix; the first client of a group decides, 0 = 50. (tokens, default 0)
+---@field timeout? integer From arrival to deadline, 0 = no deadline. (us, default 0)
+
+--- How a trace is read.
+---@class blis.TraceOptions
+---@field format? string Format of the file; left out, it is recognised by its first lines.
+---@field limit? integer Read at most this many requests, 0 = all. (requests, default 0)
+---@field hash_block_tokens? integer Tokens that one hash id stands for, 0 = as usual in the format. (tokens, default 0)
+---@field header? string tracev2: the header file, if not beside the data.
+---@field keep_epoch? boolean tracev2, observed traces: requests arrive at the recorded send times. (default false)
