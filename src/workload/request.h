@@ -4,6 +4,10 @@
  * Text that many requests repeat (tenant, SLO class, model, ...) is kept once,
  * in the workload's string table; a request holds its number there, 0 for the
  * empty text.
+ *
+ * In a closed loop a client sends the next request of a conversation when the
+ * last one is answered. Such follow-ups do not come from the stream of
+ * arrivals: the source makes them when it is told how a request ended.
  */
 #ifndef BLIS_WORKLOAD_REQUEST_H
 #define BLIS_WORKLOAD_REQUEST_H
@@ -28,13 +32,14 @@ typedef struct blis_segment {
 typedef struct blis_request {
   int64_t arrival_us;
   int64_t deadline_us; /* absolute; 0 = none */
-  int64_t number;      /* its id is "request_<number>" */
+  int64_t number;      /* see blis_request_id */
   uint32_t prompt_tokens;
   uint32_t output_tokens;     /* how many it will produce: never for policies */
   uint32_t max_output_tokens; /* what the client allowed; what policies see */
   /*
    * The prompt is these segments and, after them, tokens of the request's own.
-   * Borrowed from the source, valid until the source is freed.
+   * Borrowed from the source, valid until the source is freed; those of a
+   * follow-up until it has ended.
    */
   const blis_segment *segments;
   uint32_t segment_count;
@@ -46,8 +51,47 @@ typedef struct blis_request {
   uint32_t client;
   uint32_t prefix_group;
   uint32_t prefix_tokens;
-  int32_t round_index; /* turn of the session, from 0 */
+  int32_t round_index;   /* turn of the session, from 0 */
+  uint32_t adapter;      /* LoRA adapter; a number in the string table */
+  int64_t slo_target_us; /* wanted time to first token; 0 = none */
+  /*
+   * With has_think_time: from the end of the session's round before to the
+   * arrival of this one, as recorded.
+   */
+  int64_t think_us;
+  double reason_ratio;  /* share of the output that is reasoning, 0 to 1 */
+  uint32_t text_tokens; /* of a multimodal prompt; otherwise all four are 0 */
+  uint32_t image_tokens;
+  uint32_t audio_tokens;
+  uint32_t video_tokens;
+  bool has_think_time;
+  bool is_streaming;
+  /*
+   * What is produced goes on in the stream of the last segment, right behind
+   * it, for a later request has it in its prompt. Then shared_tokens is
+   * prompt_tokens.
+   */
+  bool shares_output;
 } blis_request;
+
+/* Room for most ids; longer ones are cut. */
+enum { BLIS_REQUEST_ID_SIZE = 256 };
+
+/*
+ * The id of a request: "request_<number>", or of a follow-up, whose number is
+ * -1, -2, ... in the order in which follow-ups are made,
+ * "session_<session>_round_<round_index>_<-number>". Returns id.
+ */
+const char *blis_request_id(const blis_request *request,
+                            const blis_intern *strings,
+                            char id[BLIS_REQUEST_ID_SIZE]);
+
+/* How a request ended, for the source that made it. */
+typedef struct blis_request_outcome {
+  int64_t end_us;          /* when its last step ended, or it was given up */
+  int64_t produced_tokens; /* output in the KV cache: one less than was sent */
+  bool is_completed;       /* the length-capped ones, too; false = given up */
+} blis_request_outcome;
 
 /*
  * A stream of requests in order of arrival; those that arrive together come in
@@ -58,9 +102,20 @@ typedef struct blis_request_source {
   /* *done = true and BLIS_OK at the end; *request is then untouched. */
   blis_status (*next)(void *state, blis_request *request, bool *done,
                       blis_error *error);
+  /*
+   * NULL unless requests follow on others. To be called once for every request
+   * that reached an end (not for those that are still on their way when the run
+   * stops), in the order in which they end. *has_follow_up = true when
+   * *follow_up was set; it arrives at or after outcome->end_us, and behind the
+   * requests of next() with the same arrival time.
+   */
+  blis_status (*ended)(void *state, const blis_request *request,
+                       const blis_request_outcome *outcome,
+                       blis_request *follow_up, bool *has_follow_up,
+                       blis_error *error);
   void *state;
   const blis_intern *strings; /* what the string numbers mean; borrowed */
-  int64_t count; /* how many there will be, or -1 when nobody knows */
+  int64_t count; /* how many next() will give, or -1 when nobody knows */
 } blis_request_source;
 
 #endif

@@ -3,7 +3,7 @@
  *
  * It is built once (by a trace reader, say) and never changes after it is
  * sealed, so any number of simulations can read it at the same time, each
- * through a source of its own. A request takes 88 bytes, a segment 16.
+ * through a source of its own. A request takes 144 bytes, a segment 16.
  */
 #ifndef BLIS_WORKLOAD_WORKLOAD_H
 #define BLIS_WORKLOAD_WORKLOAD_H
