@@ -106,8 +106,7 @@ void check_status(lua_State *L, blis_status status, const blis_error *error) {
 
 void push_signal(lua_State *L, double value) {
   lua_Integer integer = 0;
-  if (lua_numbertointeger(floor(value), &integer) &&
-      (double)integer == value) {
+  if (lua_numbertointeger(floor(value), &integer) && (double)integer == value) {
     lua_pushinteger(L, integer);
   } else {
     lua_pushnumber(L, value);

@@ -2,9 +2,9 @@
  * bind.h - what the binding files share: how a core failure becomes a Lua
  * error, how the core enters Lua, and readers of plain configuration tables.
  *
- * Names say who may raise (longjmp): check_*, opt_*, push_*, set_* and bind_raise may,
- * everything else does not. Nothing that may raise is called while something
- * is held that Lua does not own.
+ * Names say who may raise (longjmp): check_*, opt_*, push_*, set_* and
+ * bind_raise may, everything else does not. Nothing that may raise is called
+ * while something is held that Lua does not own.
  */
 #ifndef BLIS_LUA_BIND_H
 #define BLIS_LUA_BIND_H

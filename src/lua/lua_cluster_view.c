@@ -53,8 +53,8 @@ static int push_folded(lua_State *L, bind_view *view, const char *name) {
       blis_signal signal = blis_signal_find(rest);
       if (signal != BLIS_SIGNAL_COUNT) {
         const double *column = check_view_column(L, view, signal);
-        lua_pushnumber(
-            L, fold_column(column, view->view->count, folds[i].fold));
+        lua_pushnumber(L,
+                       fold_column(column, view->view->count, folds[i].fold));
         return 1;
       }
     }

@@ -20,8 +20,7 @@
 
 /* embedded(name): the text of a file below data/, or nil. */
 static int core_embedded(lua_State *L) {
-  const blis_embedded_file *file =
-      blis_embedded_find(luaL_checkstring(L, 1));
+  const blis_embedded_file *file = blis_embedded_find(luaL_checkstring(L, 1));
   if (file == NULL) {
     lua_pushnil(L);
   } else {

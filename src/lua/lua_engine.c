@@ -10,8 +10,8 @@
 typedef struct resolved {
   const blis_catalogue *catalogue;
   const char *kind;
-  const blis_catalogue_model *model; /* NULL: unknown and not needed */
-  const blis_model_spec *spec;       /* NULL: dimensions not known */
+  const blis_catalogue_model *model;       /* NULL: unknown and not needed */
+  const blis_model_spec *spec;             /* NULL: dimensions not known */
   const blis_catalogue_hardware *hardware; /* NULL: not needed */
   blis_parallelism parallelism;
   blis_coefficients coefficients;
@@ -55,8 +55,7 @@ static void check_model(lua_State *L, int index, resolved *r) {
     r->spec = &r->model->spec;
   } else if (needs_dimensions(r->kind)) {
     check_status(
-        L,
-        blis_catalogue_find_model_spec(r->catalogue, id, &r->spec, &error),
+        L, blis_catalogue_find_model_spec(r->catalogue, id, &r->spec, &error),
         &error);
   }
 }
@@ -68,10 +67,10 @@ static void check_hardware(lua_State *L, int index, resolved *r) {
     name = r->model->hardware;
   }
   if (name != NULL) {
-    check_status(L,
-                 blis_catalogue_find_hardware(r->catalogue, name, &r->hardware,
-                                              &error),
-                 &error);
+    check_status(
+        L,
+        blis_catalogue_find_hardware(r->catalogue, name, &r->hardware, &error),
+        &error);
   } else if (r->model != NULL) {
     blis_fail(&error, BLIS_ERR_INVALID,
               "cluster.hardware is missing, and the catalogue knows no usual "
@@ -111,9 +110,9 @@ static void check_latency(lua_State *L, int index, const resolved *r,
       .coefficients = r->coefficients,
       .catalogue = r->catalogue,
   };
-  check_status(
-      L, blis_latency_create(&alloc, &config, &engine->latency, &error),
-      &error);
+  check_status(L,
+               blis_latency_create(&alloc, &config, &engine->latency, &error),
+               &error);
   blis_latency_warnings(&config, add_note, engine);
 }
 
@@ -127,8 +126,8 @@ static int64_t measured_blocks(const resolved *r) {
   };
   const blis_catalogue_coefficients *entry = NULL;
   blis_error error;
-  return blis_catalogue_find_coefficients(r->catalogue, &key, &entry,
-                                          &error) == BLIS_OK
+  return blis_catalogue_find_coefficients(r->catalogue, &key, &entry, &error) ==
+                 BLIS_OK
              ? entry->kv_blocks
              : 0;
 }
@@ -173,9 +172,9 @@ static void check_instance_config(lua_State *L, int index, const resolved *r,
   static const char *const engines[] = {"fast", "stepwise", NULL};
   int64_t blocks = check_kv_blocks(L, index, r, engine);
   int64_t block_size = check_field_integer(L, index, "block_size");
-  int64_t longest = opt_field_integer(
-      L, index, "max_model_len",
-      r->spec != NULL ? r->spec->max_model_tokens : 0);
+  int64_t longest =
+      opt_field_integer(L, index, "max_model_len",
+                        r->spec != NULL ? r->spec->max_model_tokens : 0);
   engine->config = (blis_instance_config){
       .latency = &engine->latency,
       .kv_blocks = blocks,
@@ -192,8 +191,8 @@ static void check_instance_config(lua_State *L, int index, const resolved *r,
           L, index, "scheduler", schedulers),
       .preemption = (blis_preemption_kind)check_field_choice(
           L, index, "preemption_policy", preemptions),
-      .engine = (blis_engine_kind)check_field_choice(L, index, "engine",
-                                                     engines),
+      .engine =
+          (blis_engine_kind)check_field_choice(L, index, "engine", engines),
       .reproduce_go_blis_defects =
           opt_field_boolean(L, index, "reproduce_go_blis_defects", false),
       .cpu_blocks = check_field_integer(L, index, "kv_cpu_blocks"),
@@ -209,12 +208,11 @@ void check_engine(lua_State *L, int index, bind_engine *engine) {
   resolved r = {
       .catalogue = check_catalogue(L),
       .kind = check_field_string(L, index, "latency_model"),
-      .parallelism =
-          {.dp = check_field_integer(L, index, "dp"),
-           .expert_parallel =
-               opt_field_boolean(L, index, "expert_parallel", false),
-           .moe_comm_backend =
-               opt_field_string(L, index, "moe_comm_backend")},
+      .parallelism = {.dp = check_field_integer(L, index, "dp"),
+                      .expert_parallel =
+                          opt_field_boolean(L, index, "expert_parallel", false),
+                      .moe_comm_backend =
+                          opt_field_string(L, index, "moe_comm_backend")},
       .kv_blocks = opt_field_integer(L, index, "kv_blocks", 0),
   };
   r.coefficients.alpha =

@@ -20,8 +20,8 @@ typedef struct bind_engine {
   char model[ENGINE_NAME_SIZE];
   char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
   int64_t tp;
-  bool is_capacity_computed; /* config.kv_blocks was worked out */
-  blis_kv_capacity capacity; /* how; all zero when it was not */
+  bool is_capacity_computed;     /* config.kv_blocks was worked out */
+  blis_kv_capacity capacity;     /* how; all zero when it was not */
   char notes[ENGINE_NOTES_SIZE]; /* sentences, a line each */
 } bind_engine;
 

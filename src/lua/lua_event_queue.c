@@ -138,8 +138,7 @@ static int queue_reschedule(lua_State *L) {
   event_queue *self = check_queue(L);
   blis_event_handle handle = (blis_event_handle)luaL_checkinteger(L, 2);
   int64_t time_us = luaL_checkinteger(L, 3);
-  lua_pushboolean(L,
-                  blis_event_queue_reschedule(self->queue, handle, time_us));
+  lua_pushboolean(L, blis_event_queue_reschedule(self->queue, handle, time_us));
   return 1;
 }
 
@@ -161,15 +160,18 @@ static int queue_tostring(lua_State *L) {
 }
 
 static const luaL_Reg queue_meta[] = {
-    {"__gc", queue_close},  {"__close", queue_close},
-    {"__len", queue_len},   {"__tostring", queue_tostring},
+    {"__gc", queue_close}, {"__close", queue_close},
+    {"__len", queue_len},  {"__tostring", queue_tostring},
     {NULL, NULL},
 };
 
 static const luaL_Reg queue_methods[] = {
-    {"push", queue_push},       {"pop", queue_pop},
-    {"next_us", queue_next_us}, {"cancel", queue_cancel},
-    {"close", queue_close},     {"reschedule", queue_reschedule},
+    {"push", queue_push},
+    {"pop", queue_pop},
+    {"next_us", queue_next_us},
+    {"cancel", queue_cancel},
+    {"close", queue_close},
+    {"reschedule", queue_reschedule},
     {NULL, NULL},
 };
 

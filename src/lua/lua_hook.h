@@ -32,7 +32,7 @@ enum {
   ANCHOR_BUFFER,
   ANCHOR_SELF,      /* the simulation */
   ANCHOR_CALLBACKS, /* of sim:at, by address */
-  ANCHOR_FUNCTIONS /* and everything after it: functions of the hooks */
+  ANCHOR_FUNCTIONS  /* and everything after it: functions of the hooks */
 };
 
 /* What all hooks of one simulation share. */
@@ -82,6 +82,5 @@ int push_hook_field(lua_State *L, int index, const char *name,
  */
 blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
                        lua_CFunction body, void *argument, blis_error *error);
-
 
 #endif

@@ -25,9 +25,12 @@ static bool push_stat(lua_State *L, const bind_simulation *sim, uint32_t index,
     const char *name;
     int64_t value;
   } fields[] = {
-      {"completed", stats.completed}, {"timed_out", stats.timed_out},
-      {"unservable", stats.unservable}, {"steps", stats.steps},
-      {"cache_hits", stats.cache_hits}, {"cache_misses", stats.cache_misses},
+      {"completed", stats.completed},
+      {"timed_out", stats.timed_out},
+      {"unservable", stats.unservable},
+      {"steps", stats.steps},
+      {"cache_hits", stats.cache_hits},
+      {"cache_misses", stats.cache_misses},
       {"used_kv_blocks", stats.used_kv_blocks},
   };
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {

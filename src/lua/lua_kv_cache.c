@@ -59,9 +59,9 @@ int bind_kv_cache_new(lua_State *L) {
   self->alloc = bind_alloc(L);
   self->block_size_tokens = config.block_size_tokens;
   blis_error error = {0};
-  check_status(
-      L, blis_kv_cache_new(&self->alloc, &config, &self->cache, &error),
-      &error);
+  check_status(L,
+               blis_kv_cache_new(&self->alloc, &config, &self->cache, &error),
+               &error);
   self->namer = blis_block_namer_new(&self->alloc);
   self->contents = blis_intern_new(&self->alloc);
   if (self->namer == NULL || self->contents == NULL) {
@@ -138,8 +138,8 @@ static int cache_match(lua_State *L) {
   blis_error error = {0};
   check_status(L,
                blis_block_namer_chain(self->namer, &request,
-                                      (uint32_t)self->block_size_tokens,
-                                      &chain, &error),
+                                      (uint32_t)self->block_size_tokens, &chain,
+                                      &error),
                &error);
   uint32_t blocks = blis_kv_cache_count_cached(self->cache, &chain);
   blis_block_namer_release(self->namer, &chain);
@@ -148,8 +148,8 @@ static int cache_match(lua_State *L) {
 }
 
 /* Finds what is cached, and stores the rest of the prompt behind it. */
-static blis_status store_prompt(kv_cache *self, kv_holder *holder, bool *is_done,
-                                blis_error *error) {
+static blis_status store_prompt(kv_cache *self, kv_holder *holder,
+                                bool *is_done, blis_error *error) {
   blis_block_list found = {0};
   blis_status status =
       blis_kv_cache_match(self->cache, &holder->chain, &found, error);
@@ -333,8 +333,10 @@ static const luaL_Reg cache_meta[] = {
     {"__gc", cache_gc}, {"__tostring", cache_tostring}, {NULL, NULL}};
 
 static const luaL_Reg cache_methods[] = {
-    {"match", cache_match},     {"allocate", cache_allocate},
-    {"append", cache_append},   {"release", cache_release},
+    {"match", cache_match},
+    {"allocate", cache_allocate},
+    {"append", cache_append},
+    {"release", cache_release},
     {NULL, NULL},
 };
 

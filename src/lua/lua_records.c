@@ -63,8 +63,7 @@ static void push_record(lua_State *L, const bind_records *self,
   lua_createtable(L, 0, 18);
   push_request_id(L, record->number);
   lua_setfield(L, -2, "id");
-  set_field_string(L, "state",
-                   state_name((blis_request_state)record->state));
+  set_field_string(L, "state", state_name((blis_request_state)record->state));
   set_field_integer(L, "arrival_us", record->arrival_us);
   set_time(L, "ttft_us", record->ttft_us);
   set_time(L, "e2e_us", record->e2e_us);
@@ -118,10 +117,8 @@ static int records_tostring(lua_State *L) {
 }
 
 static const luaL_Reg records_meta[] = {
-    {"__gc", records_gc},
-    {"__index", records_index},
-    {"__len", records_len},
-    {"__tostring", records_tostring},
+    {"__gc", records_gc},   {"__index", records_index},
+    {"__len", records_len}, {"__tostring", records_tostring},
     {NULL, NULL},
 };
 

@@ -126,8 +126,9 @@ static int request_index(lua_State *L) {
                          "it is being taken");
   }
   if (request_fields[field].kind == FIELD_FUTURE && !view->oracle) {
-    return luaL_error(L, "request.%s is the future; policies see it only with "
-                         "oracle = true in the experiment",
+    return luaL_error(L,
+                      "request.%s is the future; policies see it only with "
+                      "oracle = true in the experiment",
                       request_fields[field].name);
   }
   if ((view->request_fields & (UINT32_C(1) << field)) == 0) {

@@ -26,15 +26,14 @@ static int working_gc(lua_State *L) {
 }
 
 static void set_percentiles(lua_State *L, const char *name,
-                             const blis_percentiles *d) {
+                            const blis_percentiles *d) {
   lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
   set_field_integer(L, "count", d->count);
   set_field_number(L, "mean", d->mean_ms);
   set_field_number(L, "min", d->min_ms);
   set_field_number(L, "max", d->max_ms);
   for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
-    set_field_number(L, blis_percentile_name((blis_percentile)p),
-                     d->at_ms[p]);
+    set_field_number(L, blis_percentile_name((blis_percentile)p), d->at_ms[p]);
   }
   lua_setfield(L, -2, name);
 }

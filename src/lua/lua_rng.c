@@ -95,8 +95,7 @@ static int rng_tostring(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg rng_meta[] = {{"__tostring", rng_tostring},
-                                    {NULL, NULL}};
+static const luaL_Reg rng_meta[] = {{"__tostring", rng_tostring}, {NULL, NULL}};
 
 static const luaL_Reg rng_methods[] = {
     {"integer", rng_integer},         {"number", rng_number},

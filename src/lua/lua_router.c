@@ -48,8 +48,8 @@ static blis_status router_route(void *state,
                                 const blis_routing_view *view,
                                 blis_decision *decision, blis_error *error) {
   router_call call = {.router = state};
-  BLIS_TRY(bind_decide(&call.router->decider, request, view, route, &call,
-                       error));
+  BLIS_TRY(
+      bind_decide(&call.router->decider, request, view, route, &call, error));
   *decision = (blis_decision){.chosen = call.chosen};
   return BLIS_OK;
 }

@@ -63,8 +63,8 @@ static int compare(lua_State *L) {
 }
 
 blis_status bind_scheduler_goes_before(void *ud, const blis_live_request *a,
-                                       const blis_live_request *b,
-                                       bool *before, blis_error *error) {
+                                       const blis_live_request *b, bool *before,
+                                       blis_error *error) {
   scheduler_call call = {.scheduler = ud, .requests = {a, b}};
   const blis_cluster *cluster = call.scheduler->cluster;
   const bind_hook_place place = {

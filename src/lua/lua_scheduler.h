@@ -29,7 +29,7 @@ void check_lua_scheduler(lua_State *L, int index, bind_hooks *hooks,
 
 /* goes_before of blis_instance_config; ud is a bind_scheduler. */
 blis_status bind_scheduler_goes_before(void *ud, const blis_live_request *a,
-                                       const blis_live_request *b,
-                                       bool *before, blis_error *error);
+                                       const blis_live_request *b, bool *before,
+                                       blis_error *error);
 
 #endif

@@ -128,8 +128,7 @@ static int observe(lua_State *L) {
   lua_rawgeti(L, ANCHOR, call->scorer->observe);
   push_view_request(L, view, ANCHOR);
   push_view_instances(L, view, ANCHOR);
-  lua_rawgeti(L, -1,
-              (lua_Integer)view->view->instances[call->chosen] + 1);
+  lua_rawgeti(L, -1, (lua_Integer)view->view->instances[call->chosen] + 1);
   lua_remove(L, -2);
   lua_call(L, 2, 0);
   return 0;
@@ -161,9 +160,8 @@ static void scorer_free(const blis_alloc *alloc, void *state) {
 
 static const blis_scorer_ops silent_ops = {.score = scorer_score,
                                            .free = scorer_free};
-static const blis_scorer_ops observing_ops = {.score = scorer_score,
-                                              .observe = scorer_observe,
-                                              .free = scorer_free};
+static const blis_scorer_ops observing_ops = {
+    .score = scorer_score, .observe = scorer_observe, .free = scorer_free};
 
 void check_lua_scorer(lua_State *L, int index, bind_view *view,
                       blis_scorer *scorer) {

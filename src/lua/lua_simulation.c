@@ -82,8 +82,8 @@ static bind_simulation *check_drivable(lua_State *L, const char *method) {
 }
 
 /* After driving: an interrupt may be followed by more, a failure not. */
-static void check_driven(lua_State *L, bind_simulation *sim,
-                         blis_status status, const blis_error *error) {
+static void check_driven(lua_State *L, bind_simulation *sim, blis_status status,
+                         const blis_error *error) {
   sim->hooks.L = NULL;
   bind_hooks_shut(L, &sim->hooks);
   if (status == BLIS_OK || status == BLIS_ERR_INTERRUPTED) {
@@ -105,9 +105,9 @@ static int simulation_step(lua_State *L) {
   bind_simulation *sim = check_drivable(L, "step");
   blis_error error = {0};
   bool done = true;
-  blis_status status =
-      sim->is_finished ? BLIS_OK
-                       : blis_cluster_step(sim->cluster, &done, &error);
+  blis_status status = sim->is_finished
+                           ? BLIS_OK
+                           : blis_cluster_step(sim->cluster, &done, &error);
   check_driven(L, sim, status, &error);
   lua_pushboolean(L, !done);
   return 1;
@@ -119,9 +119,8 @@ static int simulation_run_until(lua_State *L) {
   bind_simulation *sim = check_drivable(L, "run_until");
   blis_error error = {0};
   blis_status status =
-      sim->is_finished
-          ? BLIS_OK
-          : blis_cluster_run_until(sim->cluster, limit_us, &error);
+      sim->is_finished ? BLIS_OK
+                       : blis_cluster_run_until(sim->cluster, limit_us, &error);
   check_driven(L, sim, status, &error);
   lua_settop(L, 1);
   return 1;
@@ -274,7 +273,8 @@ static int simulation_tostring(lua_State *L) {
   }
   blis_cluster_counts counts;
   blis_cluster_get_counts(sim->cluster, &counts);
-  lua_pushfstring(L, "simulation (%I instances, at %I us, %I of %I requests done)",
+  lua_pushfstring(L,
+                  "simulation (%I instances, at %I us, %I of %I requests done)",
                   (LUAI_UACINT)sim->instance_count,
                   (LUAI_UACINT)blis_cluster_now_us(sim->cluster),
                   (LUAI_UACINT)counts.completed, (LUAI_UACINT)counts.arrived);

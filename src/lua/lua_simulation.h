@@ -10,8 +10,8 @@
 #include "cluster/cluster.h"
 #include "lua/lua_engine.h"
 #include "lua/lua_hook.h"
-#include "lua/lua_scheduler.h"
 #include "lua/lua_records.h"
+#include "lua/lua_scheduler.h"
 #include "lua/lua_view.h"
 
 #define SIMULATION_TYPE "blis.simulation"
@@ -34,14 +34,14 @@ typedef struct bind_simulation {
   bind_engine engine;
   blis_histogram itl_us;
   blis_histogram *itl_of_instance_us; /* NULL unless asked for */
-  bind_records *records;    /* a user value */
-  blis_router router;       /* until the cluster takes it */
-  blis_admission admission; /* until the cluster takes it */
-  blis_cluster *cluster;    /* NULL once closed */
+  bind_records *records;              /* a user value */
+  blis_router router;                 /* until the cluster takes it */
+  blis_admission admission;           /* until the cluster takes it */
+  blis_cluster *cluster;              /* NULL once closed */
   uint32_t instance_count;
   int64_t seed;
-  bool has_failed;   /* the error is in the anchor */
-  bool is_finished;  /* the books are closed */
+  bool has_failed;  /* the error is in the anchor */
+  bool is_finished; /* the books are closed */
 } bind_simulation;
 
 void bind_open_simulations(lua_State *L);

@@ -75,8 +75,8 @@ static bind_vector *push_owner(lua_State *L, size_t capacity) {
   if (capacity > (SIZE_MAX / 2 - sizeof(bind_vector)) / sizeof(double)) {
     luaL_error(L, "not enough memory");
   }
-  bind_vector *vector = lua_newuserdatauv(
-      L, sizeof *vector + capacity * sizeof(double), 0);
+  bind_vector *vector =
+      lua_newuserdatauv(L, sizeof *vector + capacity * sizeof(double), 0);
   vector->items = vector->own;
   vector->count = capacity;
   vector->decision = 0;
@@ -93,8 +93,8 @@ static double *push_result(lua_State *L, size_t count, bool is_pooled) {
     return lasting->own;
   }
   bind_vector_pool *pool = pool_upvalue(L);
-  lua_Integer slot = (lua_Integer)(pool->used * TURNS +
-                                   (size_t)(pool->decision % TURNS) + 1);
+  lua_Integer slot =
+      (lua_Integer)(pool->used * TURNS + (size_t)(pool->decision % TURNS) + 1);
   lua_rawgeti(L, lua_upvalueindex(UPVALUE_TEMPORARIES), slot);
   bind_vector *vector = lua_touserdata(L, -1);
   if (vector == NULL || vector->capacity < count) {
@@ -287,21 +287,24 @@ static int vector_tostring(lua_State *L) {
 }
 
 static const luaL_Reg vector_meta[] = {
-    {"__add", vector_add},       {"__sub", vector_sub},
-    {"__mul", vector_mul},       {"__div", vector_div},
-    {"__pow", vector_pow},       {"__unm", vector_unm},
-    {"__index", vector_index},   {"__newindex", vector_newindex},
-    {"__len", vector_len},       {"__tostring", vector_tostring},
+    {"__add", vector_add},
+    {"__sub", vector_sub},
+    {"__mul", vector_mul},
+    {"__div", vector_div},
+    {"__pow", vector_pow},
+    {"__unm", vector_unm},
+    {"__index", vector_index},
+    {"__newindex", vector_newindex},
+    {"__len", vector_len},
+    {"__tostring", vector_tostring},
     {NULL, NULL},
 };
 
 static const luaL_Reg vector_functions[] = {
-    {"min", vector_min},     {"max", vector_max},
-    {"sum", vector_sum},     {"clamp", vector_clamp},
-    {"norm", vector_norm},   {"where", vector_where},
-    {"lt", vector_lt},       {"le", vector_le},
-    {"gt", vector_gt},       {"ge", vector_ge},
-    {"eq", vector_eq},       {"totable", vector_totable},
+    {"min", vector_min},     {"max", vector_max},   {"sum", vector_sum},
+    {"clamp", vector_clamp}, {"norm", vector_norm}, {"where", vector_where},
+    {"lt", vector_lt},       {"le", vector_le},     {"gt", vector_gt},
+    {"ge", vector_ge},       {"eq", vector_eq},     {"totable", vector_totable},
     {"new", vector_new},     {NULL, NULL},
 };
 
@@ -360,7 +363,7 @@ bind_vector *push_vector_view(lua_State *L) {
 const bind_vector *bind_vector_test(lua_State *L, int index,
                                     const bind_vector_pool *pool) {
   const bind_vector *vector = to_vector(L, index, pool->metatable);
-  bool is_fresh = vector != NULL && (vector->decision == 0 ||
-                                     vector->decision == pool->decision);
+  bool is_fresh = vector != NULL &&
+                  (vector->decision == 0 || vector->decision == pool->decision);
   return is_fresh ? vector : NULL;
 }

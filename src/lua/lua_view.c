@@ -9,13 +9,12 @@
 
 #define BITS_OF(set, bit)                                                      \
   for (int bit = 0; bit < BLIS_SIGNAL_COUNT; bit++)                            \
-    if ((set) & BLIS_SIGNAL_BIT(bit))
+    if (((set) >> bit & 1) != 0)
 
 blis_status bind_decide(const bind_decider *decider,
                         const blis_routing_request *request,
-                        const blis_routing_view *candidates,
-                        lua_CFunction body, void *argument,
-                        blis_error *error) {
+                        const blis_routing_view *candidates, lua_CFunction body,
+                        void *argument, blis_error *error) {
   bind_view *view = decider->view;
   const bind_hook_place place = {.kind = decider->kind,
                                  .name = decider->name,
@@ -66,8 +65,7 @@ static void refresh_field(lua_State *L, bind_view *view, int tables,
 
 /* Makes the next refresh write the field into every table. */
 static void forget_field(bind_view *view, blis_signal signal) {
-  double *held =
-      &view->instance_values[(size_t)signal * view->instance_count];
+  double *held = &view->instance_values[(size_t)signal * view->instance_count];
   for (uint32_t i = 0; i < view->instance_count; i++) {
     held[i] = (double)NAN; /* differs from everything */
   }
@@ -94,8 +92,7 @@ static blis_signal check_signal(lua_State *L, int index, const char *owner) {
 static bind_view *check_open_view(lua_State *L, const char *owner) {
   bind_view *view = lua_touserdata(L, lua_upvalueindex(1));
   if (view->view == NULL) {
-    luaL_error(L, "%s can be read only while a decision is being taken",
-               owner);
+    luaL_error(L, "%s can be read only while a decision is being taken", owner);
   }
   return view;
 }
@@ -116,8 +113,7 @@ static int instance_index(lua_State *L) {
   return 1;
 }
 
-static void check_and_point(lua_State *L, bind_view *view,
-                            blis_signal signal) {
+static void check_and_point(lua_State *L, bind_view *view, blis_signal signal) {
   bind_vector *vector = view->columns[signal];
   vector->items = check_view_column(L, view, signal);
   vector->count = view->view->count;

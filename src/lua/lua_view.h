@@ -56,8 +56,8 @@ typedef struct bind_decider {
  */
 blis_status bind_decide(const bind_decider *decider,
                         const blis_routing_request *request,
-                        const blis_routing_view *candidates,
-                        lua_CFunction body, void *argument, blis_error *error);
+                        const blis_routing_view *candidates, lua_CFunction body,
+                        void *argument, blis_error *error);
 
 /*
  * In a decision, with the anchor at index anchor: push the refreshed table.

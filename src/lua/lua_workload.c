@@ -37,8 +37,8 @@ int bind_workload_new(lua_State *L) {
   check_source(L, 1, source);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  blis_status status = blis_workload_collect(&alloc, &source->source, SIZE_MAX,
-                                             self, &error);
+  blis_status status =
+      blis_workload_collect(&alloc, &source->source, SIZE_MAX, self, &error);
   bind_source_close(source);
   check_status(L, status, &error);
   return 1;

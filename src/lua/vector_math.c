@@ -29,11 +29,13 @@
   }
 
 /* As Lua's own ^, which squares by a multiplication. */
-static double power(double x, double y) { return y == 2 ? x * x : pow(x, y); }
+static double power(double x, double y) {
+  return y == 2 ? x * x : pow(x, y);
+}
 
 BINARY(add, x + y)
 BINARY(sub, x - y)
-BINARY(mul, x *y)
+BINARY(mul, (x * y))
 BINARY(div, x / y)
 BINARY(pow, power(x, y))
 BINARY(lt, (double)(x < y))

@@ -16,7 +16,8 @@ static const char exercise[] =
     "local blis = require 'blis'\n"
     "local spec = { cluster = { instances = 2, kv_blocks = 64 },\n"
     "  workload = { rate = 100, requests = 2, prompt_tokens = 40,\n"
-    "               output_tokens = 2, prefixes = { groups = 2, tokens = 16 } } }\n"
+    "               output_tokens = 2, prefixes = { groups = 2, tokens = 16 } "
+    "} }\n"
     "local function run(routing)\n"
     "  spec.routing = routing\n"
     "  local result = blis.run(spec)\n"
@@ -29,18 +30,23 @@ static const char exercise[] =
     "local exercises = {\n"
     "  function() assert(#tostring(run('round-robin')) > 100) end,\n"
     "  function() run(weighted(blis.scorer { name = 'a',\n"
-    "    score = function(r, i) return 1 / (r.prompt_tokens + i.in_flight) end,\n"
-    "    observe = function(r, i) assert(r.tenant == '' and i.id) end })) end,\n"
+    "    score = function(r, i) return 1 / (r.prompt_tokens + i.in_flight) "
+    "end,\n"
+    "    observe = function(r, i) assert(r.tenant == '' and i.id) end })) "
+    "end,\n"
     "  function() run(weighted(blis.scorer { name = 'b', columns = true,\n"
     "    score = function(r, c)\n"
-    "      return 1 / (1 + c.in_flight + blis.vec.norm(c.queue_depth)) end })) end,\n"
+    "      return 1 / (1 + c.in_flight + blis.vec.norm(c.queue_depth)) end })) "
+    "end,\n"
     "  function() run(weighted(blis.scorer { name = 'c',\n"
     "    score_all = function(r, list, scores)\n"
-    "      for i = 1, #list do scores[i] = list[i].prefix_hit end end })) end,\n"
+    "      for i = 1, #list do scores[i] = list[i].prefix_hit end end })) "
+    "end,\n"
     "  function() run(function(r, list) return #list end) end,\n"
     "  function()\n"
     "    spec.admission = function(r, c) return c.mean_in_flight < 9 end\n"
-    "    spec.scheduler = function(a, b) return a.prompt_tokens < b.prompt_tokens end\n"
+    "    spec.scheduler = function(a, b) return a.prompt_tokens < "
+    "b.prompt_tokens end\n"
     "    local ok, problem = pcall(run, 'least-loaded')\n"
     "    spec.admission, spec.scheduler = nil, nil\n"
     "    if not ok then error(problem, 0) end\n"
@@ -81,8 +87,7 @@ static const char exercise[] =
 static const char set_path[] = "package.path = 'lua/?.lua;lua/?/init.lua'";
 
 /* Lua tells the kind of a new object where the core passes 0. */
-static void *allocate(void *ud, void *block, size_t old_size,
-                      size_t new_size) {
+static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
   const blis_alloc *alloc = ud;
   return alloc->fn(alloc->ud, block, block == NULL ? 0 : old_size, new_size);
 }
