@@ -139,6 +139,13 @@ static blis_status decide_admission(blis_cluster *cluster,
   return status;
 }
 
+static blis_status reject(blis_cluster *cluster, blis__cluster_request *request,
+                          const char *reason, blis_error *error) {
+  cluster->counts.rejected++;
+  request->live.state = BLIS_REQUEST_REJECTED;
+  return blis__cluster_report(cluster, request, cluster->now_us, reason, error);
+}
+
 blis_status blis__cluster_admit(blis_cluster *cluster,
                                 blis__cluster_request *request,
                                 blis_error *error) {
@@ -154,10 +161,7 @@ blis_status blis__cluster_admit(blis_cluster *cluster,
     return schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
                     decision.delay_us, error);
   case BLIS_REJECT:
-    cluster->counts.rejected++;
-    request->live.state = BLIS_REQUEST_REJECTED;
-    return blis__cluster_report(cluster, request, cluster->now_us,
-                                decision.reason, error);
+    return reject(cluster, request, decision.reason, error);
   case BLIS_ADMIT:
     break;
   }
@@ -196,9 +200,10 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
   return BLIS_OK;
 }
 
-static blis_status decide_routing(blis_cluster *cluster,
-                                  blis__cluster_request *request,
-                                  uint32_t *instance, blis_error *error) {
+static blis_status route_and_inject(blis_cluster *cluster,
+                                    blis__cluster_request *request,
+                                    blis_decision *decision,
+                                    blis_error *error) {
   const blis_router *router = &cluster->router;
   blis_routing_request shown =
       shown_request(cluster, request, &request->router_ticket);
@@ -207,29 +212,40 @@ static blis_status decide_routing(blis_cluster *cluster,
   if (view == NULL) {
     return blis_fail_nomem(error);
   }
-  blis_decision decision = {.chosen = 0};
-  BLIS_TRY(router->ops->route(router->state, &shown, view, &decision, error));
-  if (decision.chosen >= view->count) {
+  BLIS_TRY(router->ops->route(router->state, &shown, view, decision, error));
+  if (decision->rejected != NULL) {
+    return BLIS_OK;
+  }
+  if (decision->chosen >= view->count) {
     return blis_fail(error, BLIS_ERR_POLICY,
                      "routing policy %s: chose candidate %zu of %zu for "
                      "request_%" PRId64,
-                     router->name, decision.chosen, view->count,
+                     router->name, decision->chosen, view->count,
                      request->request.number);
   }
-  *instance = view->instances[decision.chosen];
-  return BLIS_OK;
+  return inject(cluster, request, view->instances[decision->chosen], error);
+}
+
+/* Nobody took an admitted request. */
+static blis_status refuse(blis_cluster *cluster, blis__cluster_request *request,
+                          const char *reason, blis_error *error) {
+  const blis_admission *admission = &cluster->admission;
+  if (admission->ops != NULL && admission->ops->ended != NULL) {
+    admission->ops->ended(admission->state, &request->admission_ticket);
+  }
+  return reject(cluster, request, reason, error);
 }
 
 blis_status blis__cluster_route(blis_cluster *cluster,
                                 blis__cluster_request *request,
                                 blis_error *error) {
+  blis_decision decision = {.chosen = 0};
   blis__chain_cache_begin(&cluster->chains, &request->request);
-  uint32_t instance;
-  blis_status status = decide_routing(cluster, request, &instance, error);
-  if (status == BLIS_OK) {
-    status = inject(cluster, request, instance, error);
-  }
+  blis_status status = route_and_inject(cluster, request, &decision, error);
   blis__chain_cache_end(&cluster->chains);
+  if (status == BLIS_OK && decision.rejected != NULL) {
+    return refuse(cluster, request, decision.rejected, error);
+  }
   return status;
 }
 

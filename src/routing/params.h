@@ -30,6 +30,7 @@ typedef struct blis_param_spec {
   const char *choices; /* "a|b|c", the first is the default */
   const char *unit;    /* "" when it has none */
   const char *summary;
+  bool is_live; /* may be changed during a run (blis_router_change) */
 } blis_param_spec;
 
 /* One given parameter; text for choices, number for the rest. */

@@ -108,7 +108,11 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(weighted)                                                                 \
   XX(lmetric)                                                                  \
   XX(always_busiest)                                                           \
-  XX(weighted_stateless)
+  XX(weighted_stateless)                                                       \
+  XX(load_only)                                                                \
+  XX(sticky)                                                                   \
+  XX(unified)                                                                  \
+  XX(capped)
 
 #define XX(name) extern const blis_scorer_entry blis__scorer_##name;
 BLIS__SCORER_MAP(XX)

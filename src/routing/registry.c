@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/nearest.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
@@ -121,6 +122,44 @@ blis_status blis_router_create(const blis_alloc *alloc, const char *name,
   BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
                              error));
   return entry->create(alloc, params, context, router, error);
+}
+
+static blis_status check_is_live(const blis_router_entry *entry,
+                                 const char *name, blis_error *error) {
+  char live[256] = "";
+  for (size_t i = 0; i < entry->param_count; i++) {
+    const blis_param_spec *spec = &entry->params[i];
+    if (spec->is_live && strcmp(spec->name, name) == 0) {
+      return BLIS_OK;
+    }
+    if (spec->is_live) {
+      blis_word_list_add(live, sizeof live, spec->name);
+    }
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "routing policy %s: %s is fixed for the run; %s can be "
+                   "changed",
+                   entry->name, name, live);
+}
+
+blis_status blis_router_change(const blis_router *router,
+                               const blis_params *params, blis_error *error) {
+  if (router->ops->change == NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "routing policy %s: no parameter of it can be changed "
+                     "during a run",
+                     router->name);
+  }
+  const blis_router_entry *entry = blis_router_entry_find(router->name, error);
+  BLIS_ASSERT(entry != NULL);
+  char owner[64];
+  snprintf(owner, sizeof owner, "routing policy %s", entry->name);
+  BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
+                             error));
+  for (size_t i = 0; i < params->count; i++) {
+    BLIS_TRY(check_is_live(entry, params->items[i].name, error));
+  }
+  return router->ops->change(router->state, params, error);
 }
 
 blis_tie_rule blis__tie_param(const blis_params *params,

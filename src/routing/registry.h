@@ -32,4 +32,13 @@ BLIS_MUSTUSE blis_status blis_router_create(
     const blis_alloc *alloc, const char *name, const blis_params *params,
     const blis_policy_context *context, blis_router *router, blis_error *error);
 
+/*
+ * Gives some parameters of a built-in router new values between two decisions.
+ * BLIS_ERR_INVALID names a parameter that is unknown, out of range or fixed
+ * for the run, and leaves the router unchanged.
+ */
+BLIS_MUSTUSE blis_status blis_router_change(const blis_router *router,
+                                            const blis_params *params,
+                                            blis_error *error);
+
 #endif

@@ -9,16 +9,24 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "routing/params.h"
 #include "routing/view.h"
 
 typedef struct blis_decision {
   size_t chosen; /* candidate index, < view->count */
   double score;  /* of the chosen one; 0 for policies without scores */
   /*
-   * One score per candidate, or NULL for policies without scores. The
-   * router's own, valid until its next decision.
+   * One score per candidate, or NULL for policies without scores; -INFINITY
+   * for candidates that the policy ruled out. The router's own, valid until
+   * its next decision.
    */
   const double *scores;
+  /*
+   * Not NULL: no candidate is taken, for this reason, and the request is
+   * rejected; chosen means nothing then. Static, or the router's own until its
+   * next decision.
+   */
+  const char *rejected;
 } blis_decision;
 
 typedef struct blis_router_ops {
@@ -32,6 +40,12 @@ typedef struct blis_router_ops {
    */
   void (*first_token)(void *state, blis_ticket *ticket, uint32_t instance);
   void (*ended)(void *state, blis_ticket *ticket, uint32_t instance);
+  /*
+   * New values of some parameters, checked and marked as changeable; the
+   * others keep theirs. NULL when no parameter can be changed during a run.
+   */
+  blis_status (*change)(void *state, const blis_params *params,
+                        blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_router_ops;
 

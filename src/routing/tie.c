@@ -1,5 +1,7 @@
 #include "routing/tie.h"
 
+#include <stdio.h>
+
 #include "base/invariant.h"
 
 void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
@@ -7,6 +9,13 @@ void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
   tie->rule = rule;
   tie->rotation = 0;
   blis_random_init_named(&tie->random, master_seed, stream);
+}
+
+void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
+                      const char *policy) {
+  char stream[64];
+  snprintf(stream, sizeof stream, "policy/%s", policy);
+  blis_tie_init(tie, rule, master_seed, stream);
 }
 
 /* The n-th candidate, from 0, whose value is best; there must be one. */

@@ -39,6 +39,10 @@ typedef struct blis_tie {
 void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
                    const char *stream);
 
+/* The same with the stream "policy/<policy>". */
+void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
+                      const char *policy);
+
 /* Candidate with the largest or smallest of values[0 .. view->count). */
 size_t blis_tie_pick_max(blis_tie *tie, const double *values,
                          const blis_routing_view *view);

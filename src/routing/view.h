@@ -52,7 +52,7 @@ typedef struct blis_routing_request {
 typedef struct blis_routing_view {
   size_t count; /* candidates; a policy is never called with 0 */
   int64_t now_us;
-  const uint32_t *instances; /* number of each candidate's instance */
+  const uint32_t *instances; /* number of each candidate's, ascending */
   const char *const *ids;    /* id of each candidate's instance */
   /*
    * Rank of each candidate's id in byte order (instance_10 < instance_2):
@@ -70,5 +70,8 @@ typedef struct blis_routing_view {
   const double *(*column)(void *column_ud, blis_signal signal);
   void *column_ud;
 } blis_routing_view;
+
+/* The candidate that is this instance; view->count when it is none. */
+size_t blis_routing_view_find(const blis_routing_view *view, uint32_t instance);
 
 #endif

@@ -1,0 +1,204 @@
+/*
+ * unified.c - routing policy unified: the session's instance as long as its
+ * cache pays for it and it is not overloaded, else the choice of LMetric.
+ */
+#include "routing/b3.h"
+#include "routing/bindings.h"
+
+typedef enum bind_rule { BIND_EVERY_PICK, BIND_FIRST, BIND_NEVER } bind_rule;
+
+typedef struct unified {
+  blis__b3 b3;
+  double affinity_ratio;
+  double overload_factor;
+  bind_rule bind;
+  uint64_t ties; /* broken so far */
+  blis__bindings sessions;
+} unified;
+
+/* Mean number of requests, at least 1. */
+static double mean_requests(const unified *self,
+                            const blis_routing_view *view) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    sum += self->b3.counters.items[view->instances[i]].requests;
+  }
+  double mean = (double)sum / (double)view->count;
+  return mean > 1 ? mean : 1;
+}
+
+static bool is_worth_sticking(const unified *self,
+                              const blis_routing_request *request,
+                              const blis_routing_view *view,
+                              uint32_t instance) {
+  double prompt =
+      request->prompt_tokens > 1 ? (double)request->prompt_tokens : 1;
+  double hit = (double)blis__b3_cached_tokens(&self->b3, request, instance);
+  double requests = (double)self->b3.counters.items[instance].requests;
+  return hit / prompt > self->affinity_ratio &&
+         requests <= mean_requests(self, view) * self->overload_factor;
+}
+
+/* Less than 0 when candidate a is better than b, 0 when they are equal. */
+static int compare(const unified *self, const blis_routing_request *request,
+                   const blis_routing_view *view, size_t a, size_t b) {
+  const double *scores = self->b3.scores.items; /* negated */
+  if (scores[a] != scores[b]) {
+    return scores[a] > scores[b] ? -1 : 1;
+  }
+  uint32_t left = view->instances[a];
+  uint32_t right = view->instances[b];
+  int64_t cached_left = blis__b3_cached_tokens(&self->b3, request, left);
+  int64_t cached_right = blis__b3_cached_tokens(&self->b3, request, right);
+  if (cached_left != cached_right) {
+    return cached_left > cached_right ? -1 : 1; /* fewer new tokens */
+  }
+  int64_t requests = self->b3.counters.items[left].requests -
+                     self->b3.counters.items[right].requests;
+  return (requests > 0) - (requests < 0);
+}
+
+/* The first of the best ones and how many they are. */
+static size_t first_best(const unified *self,
+                         const blis_routing_request *request,
+                         const blis_routing_view *view, size_t *tied) {
+  size_t best = 0;
+  *tied = 1;
+  for (size_t i = 1; i < view->count; i++) {
+    int order = compare(self, request, view, i, best);
+    if (order < 0) {
+      best = i;
+      *tied = 1;
+    } else if (order == 0) {
+      ++*tied;
+    }
+  }
+  return best;
+}
+
+static size_t fall_back(unified *self, const blis_routing_request *request,
+                        const blis_routing_view *view) {
+  size_t tied;
+  size_t best = first_best(self, request, view, &tied);
+  if (tied == 1) {
+    return best;
+  }
+  uint64_t skipped = self->ties++ % tied;
+  for (size_t i = best; i < view->count; i++) {
+    if (compare(self, request, view, i, best) == 0 && skipped-- == 0) {
+      return i;
+    }
+  }
+  return best;
+}
+
+static blis_status bind_session(unified *self,
+                                const blis_routing_request *request,
+                                uint32_t instance, bool is_bound,
+                                int64_t now_us) {
+  bool is_due =
+      self->bind == BIND_EVERY_PICK || (self->bind == BIND_FIRST && !is_bound);
+  return request->session != 0 && is_due
+             ? blis__bindings_put(&self->sessions, request->session, instance,
+                                  now_us)
+             : BLIS_OK;
+}
+
+static blis_status choose(unified *self, const blis_routing_request *request,
+                          const blis_routing_view *view,
+                          blis_decision *decision) {
+  BLIS_TRY(blis__b3_score(&self->b3, request, view, 0));
+  const blis__binding *binding =
+      blis__bindings_find(&self->sessions, request->session);
+  size_t bound = binding == NULL
+                     ? view->count
+                     : blis_routing_view_find(view, binding->instance);
+  bool is_bound = bound < view->count;
+  size_t chosen =
+      is_bound && is_worth_sticking(self, request, view, view->instances[bound])
+          ? bound
+          : fall_back(self, request, view);
+  BLIS_TRY(bind_session(self, request, view->instances[chosen], is_bound,
+                        view->now_us));
+  return blis__b3_take(&self->b3, request, view, chosen, decision);
+}
+
+static blis_status route(void *state, const blis_routing_request *request,
+                         const blis_routing_view *view, blis_decision *decision,
+                         blis_error *error) {
+  return choose(state, request, view, decision) == BLIS_OK
+             ? BLIS_OK
+             : blis_fail_nomem(error);
+}
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  unified *self = state;
+  blis__b3_deinit(&self->b3);
+  blis__bindings_deinit(&self->sessions);
+  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static const blis_router_ops ops = {.route = route,
+                                    .first_token = blis__b3_first_token,
+                                    .ended = blis__b3_ended,
+                                    .free = free_state};
+
+enum { PARAM_COUNT = 5 };
+
+static const blis_param_spec params_of[PARAM_COUNT] = {
+    BLIS__B3_PARAMS,
+    {.name = "affinity_ratio",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1,
+     .fallback = 0.5,
+     .unit = "0 to 1",
+     .summary = "a session stays if more than this share of the prompt is "
+                "cached at its instance"},
+    {.name = "overload_factor",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 2,
+     .unit = "",
+     .summary = "and if its instance has at most this many times the mean "
+                "number of requests"},
+    {.name = "bind",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = "every-pick|first|never",
+     .unit = "",
+     .summary = "which decisions make an instance the session's own; the "
+                "pseudocode, literally: never"},
+};
+
+static blis_status create(const blis_alloc *alloc, const blis_params *params,
+                          const blis_policy_context *context,
+                          blis_router *router, blis_error *error) {
+  unified *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL || blis__b3_init(&self->b3, alloc, params, params_of,
+                                    PARAM_COUNT, context) != BLIS_OK) {
+    blis_alloc_free(alloc, self, sizeof *self);
+    return blis_fail_nomem(error);
+  }
+  blis__bindings_init(&self->sessions, alloc);
+  self->affinity_ratio =
+      blis_params_number(params, params_of, PARAM_COUNT, "affinity_ratio");
+  self->overload_factor =
+      blis_params_number(params, params_of, PARAM_COUNT, "overload_factor");
+  self->bind =
+      (bind_rule)blis_params_choice(params, params_of, PARAM_COUNT, "bind");
+  *router = (blis_router){
+      .ops = &ops, .state = self, .alloc = *alloc, .name = "unified"};
+  return BLIS_OK;
+}
+
+const blis_router_entry blis__router_unified = {
+    .name = "unified",
+    .aliases = "b3.unified",
+    .summary = "the session's instance while most of the prompt is cached "
+               "there and it is not overloaded, else as lmetric",
+    .source = "B3 Routing Policies - Pseudocode (08530b3915)",
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create,
+};
