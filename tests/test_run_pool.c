@@ -1,6 +1,7 @@
 /*
  * The pool of runs gives the answers of the pool of single blocks: both are
- * taken through the same random life of requests.
+ * taken through the same random life of requests. Now and then their tables
+ * are marked, and what they were at the mark is compared with a copy.
  */
 #include "kv/run_pool.h"
 
@@ -32,6 +33,9 @@ typedef struct world {
   blis_block_list found;
   twin twins[REQUESTS];
   blis_block_id shared[2][PREFIX_BLOCKS];
+  blis_block_journal run_journal;
+  blis_block_journal block_journal;
+  bool was_there[2][PREFIX_BLOCKS]; /* at the mark */
   uint64_t next_private;
   blis_random *random;
 } world;
@@ -133,6 +137,42 @@ static void act(world *w, twin *t) {
   }
 }
 
+static bool is_there(const world *w, const blis_block_id *id) {
+  blis_block_chain one = {.shared = id, .shared_count = 1, .prompt_blocks = 1};
+  return blis_run_pool_match(w->runs, &one, 1, NULL) == 1;
+}
+
+static void mark(world *w) {
+  blis_block_journal_mark(&w->run_journal);
+  blis_block_journal_mark(&w->block_journal);
+  for (int group = 0; group < 2; group++) {
+    for (int k = 0; k < PREFIX_BLOCKS; k++) {
+      w->was_there[group][k] = is_there(w, &w->shared[group][k]);
+    }
+  }
+}
+
+static void check_the_mark(const world *w) {
+  for (int group = 0; group < 2; group++) {
+    blis_block_chain chain = {.shared = w->shared[group],
+                              .shared_count = PREFIX_BLOCKS,
+                              .prompt_blocks = PREFIX_BLOCKS};
+    uint32_t count = 0;
+    while (count < PREFIX_BLOCKS && w->was_there[group][count]) {
+      count++;
+    }
+    CHECK_EQ_I64(blis_run_pool_match_at_mark(w->runs, &chain), count);
+    CHECK_EQ_I64(blis_block_pool_count_at_mark(w->blocks, &chain), count);
+  }
+}
+
+static void open_journals(world *w) {
+  blis_block_journal_init(&w->run_journal, &w->alloc);
+  blis_block_journal_init(&w->block_journal, &w->alloc);
+  blis_run_pool_set_journal(w->runs, &w->run_journal);
+  blis_block_pool_set_journal(w->blocks, &w->block_journal);
+}
+
 static void same_answers_as_single_blocks(void) {
   blis_alloc_probe probe = {0};
   blis_random random;
@@ -150,13 +190,20 @@ static void same_answers_as_single_blocks(void) {
   for (int i = 0; i < REQUESTS; i++) {
     renew(&w, &w.twins[i]);
   }
+  open_journals(&w);
   for (int i = 0; i < OPERATIONS; i++) {
+    if (i % 37 == 36) {
+      mark(&w);
+    }
     act(&w, &w.twins[draw(&w, REQUESTS)]);
     blis_block_pool_stats stats;
     blis_block_pool_get_stats(w.blocks, &stats);
     CHECK_EQ_I64(blis_run_pool_free_blocks(w.runs), stats.free_blocks);
     CHECK(blis_run_pool_check(w.runs));
+    check_the_mark(&w);
   }
+  blis_block_journal_deinit(&w.run_journal);
+  blis_block_journal_deinit(&w.block_journal);
   for (int i = 0; i < REQUESTS; i++) {
     end(&w, &w.twins[i]);
     blis_run_pool_drop_holder(w.runs, &w.twins[i].runs);

@@ -19,7 +19,8 @@ typedef struct block {
 struct blis_block_pool {
   blis_alloc alloc;
   block *blocks;
-  blis_map table; /* identity -> block */
+  blis_map table;              /* identity -> block */
+  blis_block_journal *journal; /* of the table; NULL = none */
   uint32_t block_count;
   uint32_t block_size_tokens;
   uint32_t free_head; /* reused next */
@@ -134,6 +135,24 @@ uint32_t blis_block_pool_count_cached(const blis_block_pool *pool,
   return count;
 }
 
+void blis_block_pool_set_journal(blis_block_pool *pool,
+                                 blis_block_journal *journal) {
+  pool->journal = journal;
+}
+
+uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool,
+                                       const blis_block_chain *chain) {
+  uint32_t count = 0;
+  for (; count < chain->prompt_blocks; count++) {
+    blis_block_id id = blis_block_chain_at(chain, count);
+    bool is_there = blis__block_pool_has(pool, id);
+    if (!blis_block_journal_had(pool->journal, id, is_there)) {
+      break;
+    }
+  }
+  return count;
+}
+
 blis_status blis_block_pool_match(const blis_block_pool *pool,
                                   const blis_block_chain *chain,
                                   blis_block_list *found) {
@@ -207,7 +226,9 @@ static uint32_t take_free(blis_block_pool *pool) {
   remove_free(pool, index);
   if (taken->id != BLIS_BLOCK_NONE) {
     /* Even when the entry leads to another block of the same identity. */
-    blis_map_remove(&pool->table, taken->id);
+    if (blis_map_remove(&pool->table, taken->id) && pool->journal != NULL) {
+      blis_block_journal_toggle(pool->journal, taken->id);
+    }
     taken->id = BLIS_BLOCK_NONE;
   }
   taken->tokens = 0;
@@ -217,9 +238,15 @@ static uint32_t take_free(blis_block_pool *pool) {
 /* Room in the table has been reserved. */
 static void register_block(blis_block_pool *pool, uint32_t index,
                            blis_block_id id) {
+  uint64_t *place;
+  bool is_new;
   pool->blocks[index].id = id;
-  blis_status status = blis_map_put(&pool->table, id, index);
+  blis_status status = blis_map_add(&pool->table, id, index, &place, &is_new);
   BLIS_ASSERT(status == BLIS_OK);
+  *place = index;
+  if (is_new && pool->journal != NULL) {
+    blis_block_journal_toggle(pool->journal, id);
+  }
 }
 
 static void name_last(blis_block_pool *pool, const blis_block_list *holder,

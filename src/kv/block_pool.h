@@ -26,6 +26,7 @@
 #include "base/array.h"
 #include "base/block_chain.h"
 #include "base/error.h"
+#include "kv/block_journal.h"
 
 /* Numbers of blocks, 0 .. blocks - 1. Zero it first; free it with
    blis_array_deinit and the allocator of the pool. */
@@ -70,7 +71,19 @@ void blis_block_pool_free(blis_block_pool *pool);
 uint32_t blis_block_pool_count_cached(const blis_block_pool *pool,
                                       const blis_block_chain *chain);
 
-/* The same blocks themselves, in *found. BLIS_OK or BLIS_ERR_NOMEM. Pure. */
+/*
+ * Every change of the prefix table goes into journal from now on; borrowed.
+ * Set it while the table is as at the journal's mark.
+ */
+void blis_block_pool_set_journal(blis_block_pool *pool,
+                                 blis_block_journal *journal);
+
+/* As count_cached, of the table as it was at that mark. */
+uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool,
+                                       const blis_block_chain *chain);
+
+/* The blocks that count_cached counts, in *found. BLIS_OK or BLIS_ERR_NOMEM.
+ * Pure. */
 BLIS_MUSTUSE blis_status blis_block_pool_match(const blis_block_pool *pool,
                                                const blis_block_chain *chain,
                                                blis_block_list *found);

@@ -105,6 +105,16 @@ static blis_status or_nomem(blis_status status, blis_error *error) {
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
+void blis_kv_cache_set_journal(blis_kv_cache *cache,
+                               blis_block_journal *journal) {
+  blis_block_pool_set_journal(cache->pool, journal);
+}
+
+uint32_t blis_kv_cache_count_at_mark(const blis_kv_cache *cache,
+                                     const blis_block_chain *chain) {
+  return blis_block_pool_count_at_mark(cache->pool, chain);
+}
+
 blis_status blis_kv_cache_match(const blis_kv_cache *cache,
                                 const blis_block_chain *chain,
                                 blis_block_list *found, blis_error *error) {

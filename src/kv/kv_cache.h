@@ -65,7 +65,13 @@ void blis_kv_cache_free(blis_kv_cache *cache);
 uint32_t blis_kv_cache_count_cached(const blis_kv_cache *cache,
                                     const blis_block_chain *chain);
 
-/* The same blocks themselves, in *found, for an allocation. Pure. */
+/* As blis_block_pool_set_journal; the CPU tier does not count. */
+void blis_kv_cache_set_journal(blis_kv_cache *cache,
+                               blis_block_journal *journal);
+uint32_t blis_kv_cache_count_at_mark(const blis_kv_cache *cache,
+                                     const blis_block_chain *chain);
+
+/* The blocks that count_cached counts, in *found, for an allocation. Pure. */
 BLIS_MUSTUSE blis_status blis_kv_cache_match(const blis_kv_cache *cache,
                                              const blis_block_chain *chain,
                                              blis_block_list *found,

@@ -24,7 +24,8 @@ struct blis_run_pool {
   int64_t free_blocks;
   int64_t block_count;
   uint64_t table_version;
-  blis_map table; /* identity -> item */
+  blis_map table;              /* identity -> item */
+  blis_block_journal *journal; /* of the table; NULL = none */
 };
 
 static blis_status new_item(blis_run_pool *pool, blis_block_id id,
@@ -152,6 +153,46 @@ uint32_t blis_run_pool_match(const blis_run_pool *pool,
   return k;
 }
 
+void blis_run_pool_set_journal(blis_run_pool *pool,
+                               blis_block_journal *journal) {
+  pool->journal = journal;
+}
+
+uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool,
+                                     const blis_block_chain *chain) {
+  uint32_t k = 0;
+  for (; k < chain->prompt_blocks; k++) {
+    uint64_t index = 0;
+    blis_block_id id = blis_block_chain_at(chain, k);
+    bool is_there = blis_map_get(&pool->table, id, &index);
+    if (!blis_block_journal_had(pool->journal, id, is_there)) {
+      break;
+    }
+  }
+  return k;
+}
+
+static void remove_from_table(blis_run_pool *pool, blis_block_id id) {
+  bool was_there = blis_map_remove(&pool->table, id);
+  pool->table_version++;
+  if (was_there && pool->journal != NULL) {
+    blis_block_journal_toggle(pool->journal, id);
+  }
+}
+
+static blis_status put_into_table(blis_run_pool *pool, blis_block_id id,
+                                  uint32_t index) {
+  uint64_t *place;
+  bool is_new;
+  BLIS_TRY(blis_map_add(&pool->table, id, index, &place, &is_new));
+  *place = index;
+  pool->table_version++;
+  if (is_new && pool->journal != NULL) {
+    blis_block_journal_toggle(pool->journal, id);
+  }
+  return BLIS_OK;
+}
+
 blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
                                 const blis_block_chain *chain, uint32_t count) {
   BLIS_DCHECK(holder->named.count == 0 && holder->anonymous == 0);
@@ -187,8 +228,7 @@ void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count) {
     } else {
       /* Also when the table points to a younger copy of the same block:
          that is what BLIS (Go) does, and it shows in hit rates. */
-      blis_map_remove(&pool->table, next->id);
-      pool->table_version++;
+      remove_from_table(pool, next->id);
       count--;
     }
     unlink_item(pool, index);
@@ -216,13 +256,14 @@ blis_status blis_run_pool_name(blis_run_pool *pool, blis_run_holder *holder,
   BLIS_DCHECK(holder->anonymous > 0);
   uint32_t index = 0;
   BLIS_TRY(new_item(pool, id, 1, &index));
-  if (blis_map_put(&pool->table, id, index) != BLIS_OK ||
-      blis_array_push(&pool->alloc, &holder->named, index) != BLIS_OK) {
+  size_t count = holder->named.count;
+  if (blis_array_reserve(&pool->alloc, &holder->named, count + 1) != BLIS_OK ||
+      put_into_table(pool, id, index) != BLIS_OK) {
     spare_item(pool, index);
     return BLIS_ERR_NOMEM;
   }
+  holder->named.items[holder->named.count++] = index;
   holder->anonymous--;
-  pool->table_version++;
   return BLIS_OK;
 }
 

@@ -28,6 +28,7 @@
 #include "base/array.h"
 #include "base/block_chain.h"
 #include "base/error.h"
+#include "kv/block_journal.h"
 
 /* What one request holds; zero it before the first use. */
 typedef struct blis_run_holder {
@@ -53,6 +54,17 @@ int64_t blis_run_pool_free_blocks(const blis_run_pool *pool);
 uint32_t blis_run_pool_match(const blis_run_pool *pool,
                              const blis_block_chain *chain, uint32_t limit,
                              int64_t *unused);
+
+/*
+ * Every change of the prefix table goes into journal from now on; borrowed.
+ * Set it while the table is as at the journal's mark.
+ */
+void blis_run_pool_set_journal(blis_run_pool *pool,
+                               blis_block_journal *journal);
+
+/* How many leading blocks of a prompt were in the table at that mark. */
+uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool,
+                                     const blis_block_chain *chain);
 
 /*
  * Gives holder (which holds nothing) the first count blocks of chain, all of

@@ -1,0 +1,65 @@
+/*
+ * block_journal.h - how a prefix table differs from what it was at a mark.
+ *
+ * A router that sees caches as they were some time ago needs no copy of them:
+ * whether an identity was there at the mark is whether it is there now, turned
+ * round if it is in the journal. The journal is the symmetric difference of
+ * the two tables, so an identity that came and went again takes no room.
+ *
+ * Cost: one table access per change of the prefix table; a mark costs no more
+ * than the changes since the last one. Memory is bounded by the changes, and
+ * by the sizes of both tables.
+ */
+#ifndef BLIS_KV_BLOCK_JOURNAL_H
+#define BLIS_KV_BLOCK_JOURNAL_H
+
+#include <stdbool.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/block_chain.h"
+#include "base/map.h"
+
+/* Private but for the functions below. */
+typedef struct blis_block_journal {
+  blis_map differences;
+  /* Keys of differences, and some that are none any more; see mark. */
+  BLIS_ARRAY(blis_block_id) noted;
+  bool has_unnoted; /* noted is not complete */
+  bool is_broken;
+} blis_block_journal;
+
+/* Copies *alloc; allocates nothing yet. The mark is now. */
+void blis_block_journal_init(blis_block_journal *journal,
+                             const blis_alloc *alloc);
+void blis_block_journal_deinit(blis_block_journal *journal);
+
+/*
+ * id entered or left the prefix table. Cannot fail: out of memory, the journal
+ * breaks and stays broken until the next mark.
+ */
+void blis_block_journal_toggle(blis_block_journal *journal, blis_block_id id);
+
+/* The mark is now. */
+void blis_block_journal_mark(blis_block_journal *journal);
+
+/* True when memory has run out since the mark: answers would be wrong. */
+static inline bool
+blis_block_journal_is_broken(const blis_block_journal *journal) {
+  return journal->is_broken;
+}
+
+/* Whether id, which is_there now or not, was there at the mark. */
+static inline bool blis_block_journal_had(const blis_block_journal *journal,
+                                          blis_block_id id, bool is_there) {
+  uint64_t ignored;
+  return is_there != blis_map_get(&journal->differences, id, &ignored);
+}
+
+/* How many identities differ. */
+static inline size_t
+blis_block_journal_count(const blis_block_journal *journal) {
+  return blis_map_count(&journal->differences);
+}
+
+#endif
