@@ -32,10 +32,10 @@ static void routesim_prefixes_are_shared(void) {
   const blis_request *cut = blis_workload_request(workload, 2);
   CHECK(cut->prefix_tokens == 100 && cut->shared_tokens == 100);
   CHECK_EQ_I64(reused_tokens(workload, 16), 256 + 256);
-  CHECK_EQ_I64(blis_workload_note_count(workload), 2);
+  CHECK_STR(text_of(workload, cut->adapter), "sql");
+  CHECK_EQ_I64(blis_workload_note_count(workload), 1);
   CHECK_CONTAINS(blis_workload_note_text(workload, 0),
-                 "rows with lora_adapter, which is not simulated: 1");
-  CHECK_CONTAINS(blis_workload_note_text(workload, 1), "priority");
+                 "rows with a priority, which is not simulated: 1");
   blis_workload_free(workload);
 }
 
@@ -74,9 +74,16 @@ static void wrong_compact_rows_are_named(void) {
        "key \"prompt_tokens\": \"1\" is not a whole number"},
       {COMPACT ", \"priority\": 256}",
        "key \"priority\": 256 is not allowed (0 to 255)"},
-      {COMPACT ", \"lora_adapter\": 3}", "key \"lora_adapter\": 3"},
+      {COMPACT ", \"lora_adapter\": 3.5}", "key \"lora_adapter\": 3.5"},
+      {COMPACT ", \"reason_ratio\": 2}",
+       "key \"reason_ratio\": 2 is not allowed (0 to 1)"},
+      {COMPACT ", \"streaming\": 1}", "key \"streaming\": 1 is neither"},
+      {COMPACT ", \"think_us\": -1}", "key \"think_us\": -1"},
       {COMPACT ", \"conversation_id\": []}", "key \"conversation_id\""},
-      {COMPACT ", \"turn\": -1}", "key \"turn\": -1"},
+      {COMPACT ", \"turn\": 3000000000}", "key \"turn\": 3000000000"},
+      {COMPACT ", \"segments\": \"+\"}", "is not a list of segments"},
+      {COMPACT ", \"segments\": \"1:99+\"}",
+       "\"1:99+\" has 99 tokens; the prompt has 100, which must be as many"},
       {COMPACT ", \"segments\": \"1\"}",
        "key \"segments\": \"1\" is not a list of segments such as"},
       {COMPACT ", \"segments\": \"1:0\"}", "is not a list of segments"},

@@ -2,14 +2,12 @@
  * Compact JSONL, the format of RouteSim: one object per line with ts (ms),
  * prompt_tokens and gen_tokens; prefix_hash and prefix_len are the first tokens
  * of the prompt, equal for equal hashes; conversation_id is the session. Lines
- * that start with '#' are comments. lora_adapter and priority are checked and
- * have no effect yet.
+ * that start with '#' are comments. priority is checked and not used.
  *
  * Files that are written here may have keys of their own beside these, so that
- * nothing is lost: id, turn, max_tokens, deadline_us, model, tenant, slo_class,
- * client, and segments (trace_segments.h), which then tells all shared content
- * in place of prefix_hash. Without any turn, the rows of a session are its
- * rounds in order of time.
+ * nothing is lost: those in the tables below, and segments (trace_segments.h),
+ * which then tells all shared content in place of prefix_hash. Without any
+ * turn, the rows of a session are its rounds in order of time.
  */
 #include <stdio.h>
 
@@ -25,8 +23,7 @@ typedef struct reading {
   blis__trace_rows rows;
   blis__segment_list segments; /* of all rows */
   bool has_turns;
-  int64_t with_adapter; /* rows */
-  int64_t with_priority;
+  int64_t with_priority; /* rows */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -37,10 +34,10 @@ static bool recognise(blis_slice head) {
 }
 
 /* A whole number that may be left out. */
-static blis_status read_whole(blis_json_value row, const char *key, int64_t max,
-                              int64_t *value, blis_error *error) {
+static blis_status read_whole(blis_json_value row, const char *key, int64_t min,
+                              int64_t max, int64_t *value, blis_error *error) {
   blis_json_value member = blis_json_member(row, key);
-  return blis_json_has(member) ? blis_json_int64(member, 0, max, value, error)
+  return blis_json_has(member) ? blis_json_int64(member, min, max, value, error)
                                : BLIS_OK;
 }
 
@@ -52,6 +49,7 @@ static blis_status read_labels(const blis__trace_job *job, blis_json_value row,
   } labels[] = {
       {"prefix_hash", &request->prefix_group},
       {"conversation_id", &request->session},
+      {"lora_adapter", &request->adapter},
       {"model", &request->model},
       {"tenant", &request->tenant},
       {"slo_class", &request->slo_class},
@@ -63,35 +61,53 @@ static blis_status read_labels(const blis__trace_job *job, blis_json_value row,
   return BLIS_OK;
 }
 
-static blis_status read_numbers(blis_json_value row, blis_request *request,
+static blis_status read_lengths(blis_json_value row, blis_request *request,
                                 blis_error *error) {
-  int64_t turn = 0;
-  int64_t max_tokens = request->output_tokens;
-  int64_t prefix_tokens = 0;
-  BLIS_TRY(read_whole(row, "id", INT64_MAX, &request->number, error));
-  BLIS_TRY(read_whole(row, "turn", INT32_MAX, &turn, error));
-  BLIS_TRY(read_whole(row, "max_tokens", BLIS_WORKLOAD_MAX_TOKENS, &max_tokens,
-                      error));
-  BLIS_TRY(read_whole(row, "prefix_len", BLIS_WORKLOAD_MAX_TOKENS,
-                      &prefix_tokens, error));
-  BLIS_TRY(
-      read_whole(row, "deadline_us", INT64_MAX, &request->deadline_us, error));
-  request->round_index = (int32_t)turn;
-  request->max_output_tokens = (uint32_t)max_tokens;
-  request->prefix_tokens = (uint32_t)prefix_tokens;
+  const struct {
+    const char *key;
+    uint32_t *tokens;
+  } lengths[] = {
+      {"max_tokens", &request->max_output_tokens},
+      {"prefix_len", &request->prefix_tokens},
+      {"text_tokens", &request->text_tokens},
+      {"image_tokens", &request->image_tokens},
+      {"audio_tokens", &request->audio_tokens},
+      {"video_tokens", &request->video_tokens},
+  };
+  request->max_output_tokens = request->output_tokens;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    int64_t tokens = *lengths[i].tokens;
+    BLIS_TRY(read_whole(row, lengths[i].key, 0, BLIS_WORKLOAD_MAX_TOKENS,
+                        &tokens, error));
+    *lengths[i].tokens = (uint32_t)tokens;
+  }
   return BLIS_OK;
 }
 
-static blis_status count_unused(reading *r, blis_json_value row,
-                                blis_error *error) {
-  blis_json_value adapter = blis_json_member(row, "lora_adapter");
-  blis_slice name;
+static blis_status read_rest(reading *r, blis_json_value row,
+                             blis_request *request, blis_error *error) {
+  int64_t turn = 0;
   int64_t priority = 0;
-  if (blis_json_has(adapter)) {
-    BLIS_TRY(blis_json_text(adapter, &name, error));
-    r->with_adapter++;
+  BLIS_TRY(read_whole(row, "id", 0, INT64_MAX, &request->number, error));
+  BLIS_TRY(read_whole(row, "turn", INT32_MIN, INT32_MAX, &turn, error));
+  BLIS_TRY(read_whole(row, "deadline_us", 0, INT64_MAX, &request->deadline_us,
+                      error));
+  BLIS_TRY(read_whole(row, "slo_target_us", 0, INT64_MAX,
+                      &request->slo_target_us, error));
+  BLIS_TRY(
+      read_whole(row, "think_us", 0, INT64_MAX, &request->think_us, error));
+  BLIS_TRY(read_whole(row, "priority", 0, 255, &priority, error));
+  blis_json_value ratio = blis_json_member(row, "reason_ratio");
+  if (blis_json_has(ratio)) {
+    BLIS_TRY(blis_json_double(ratio, 0, 1, &request->reason_ratio, error));
   }
-  BLIS_TRY(read_whole(row, "priority", 255, &priority, error));
+  blis_json_value streaming = blis_json_member(row, "streaming");
+  if (blis_json_has(streaming)) {
+    BLIS_TRY(blis_json_bool(streaming, &request->is_streaming, error));
+  }
+  request->round_index = (int32_t)turn;
+  request->has_think_time = blis_json_has(blis_json_member(row, "think_us"));
+  r->has_turns = r->has_turns || blis_json_has(blis_json_member(row, "turn"));
   r->with_priority += priority > 0;
   return BLIS_OK;
 }
@@ -99,32 +115,24 @@ static blis_status count_unused(reading *r, blis_json_value row,
 static blis_status read_segments(reading *r, blis_json_value segments,
                                  blis_request *request, blis_error *error) {
   blis_slice text;
+  char fault[BLIS__SEGMENTS_FAULT_SIZE];
   BLIS_TRY(blis_json_text(segments, &text, error));
-  blis_status status = blis__trace_parse_segments(
-      r->job->alloc, text, &r->segments, &request->shared_tokens);
+  blis_status status = blis__trace_parse_segments(r->job->alloc, text,
+                                                  &r->segments, request, fault);
   if (status == BLIS_ERR_NOMEM) {
     return blis_fail_nomem(error);
   }
-  if (status != BLIS_OK) {
-    return blis_json_fail(segments, BLIS__SEGMENTS_FAULT, error);
-  }
-  if (request->shared_tokens > request->prompt_tokens) {
-    char what[100];
-    snprintf(what, sizeof what, "has %u tokens; the prompt has %u",
-             request->shared_tokens, request->prompt_tokens);
-    return blis_json_fail(segments, what, error);
-  }
-  return BLIS_OK;
+  return status == BLIS_OK ? BLIS_OK : blis_json_fail(segments, fault, error);
 }
 
 /* RouteSim's: a prefix cannot be longer than its prompt. */
 static blis_status set_prefix(reading *r, blis_request *request,
                               blis_error *error) {
-  if (request->prefix_tokens > request->prompt_tokens) {
-    request->prefix_tokens = request->prompt_tokens;
-  }
   if (request->prefix_group == 0 || request->prefix_tokens == 0) {
     return BLIS_OK;
+  }
+  if (request->prefix_tokens > request->prompt_tokens) {
+    request->prefix_tokens = request->prompt_tokens;
   }
   blis_segment prefix = {.stream = PREFIX_STREAM | request->prefix_group,
                          .length_tokens = request->prefix_tokens};
@@ -145,10 +153,9 @@ static blis_status read_row(void *state, const blis__trace_line *line,
       blis__trace_tokens(row, "prompt_tokens", &request.prompt_tokens, error));
   BLIS_TRY(
       blis__trace_tokens(row, "gen_tokens", &request.output_tokens, error));
-  BLIS_TRY(read_numbers(row, &request, error));
+  BLIS_TRY(read_lengths(row, &request, error));
   BLIS_TRY(read_labels(r->job, row, &request, error));
-  BLIS_TRY(count_unused(r, row, error));
-  r->has_turns = r->has_turns || blis_json_has(blis_json_member(row, "turn"));
+  BLIS_TRY(read_rest(r, row, &request, error));
   size_t first = r->segments.count;
   blis_json_value segments = blis_json_member(row, "segments");
   if (blis_json_has(segments)) {
@@ -162,12 +169,13 @@ static blis_status read_row(void *state, const blis__trace_line *line,
              : blis_fail_nomem(error);
 }
 
-static blis_status note_unused(const reading *r, const char *key, int64_t rows,
-                               blis_error *error) {
-  if (rows > 0 &&
+static blis_status note_priority(const reading *r, blis_error *error) {
+  if (r->with_priority > 0 &&
       blis_workload_note(r->job->workload,
-                         "%s: rows with %s, which is not simulated: %lld",
-                         r->job->path, key, (long long)rows) != BLIS_OK) {
+                         "%s: rows with a priority, which is not simulated: "
+                         "%lld",
+                         r->job->path,
+                         (long long)r->with_priority) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   return BLIS_OK;
@@ -178,8 +186,7 @@ static blis_status read_rows(reading *r, blis_error *error) {
   if (!r->has_turns) {
     BLIS_TRY(blis__trace_number_rounds(r->job->alloc, &r->rows, error));
   }
-  BLIS_TRY(note_unused(r, "lora_adapter", r->with_adapter, error));
-  BLIS_TRY(note_unused(r, "priority", r->with_priority, error));
+  BLIS_TRY(note_priority(r, error));
   return blis__trace_add_rows(r->job, &r->rows, r->segments.items, error);
 }
 

@@ -1,5 +1,6 @@
 #include "workload/trace_segments.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -44,22 +45,50 @@ static bool parse_segment(blis_slice text, blis_segment *segment) {
   return true;
 }
 
-blis_status blis__trace_parse_segments(const blis_alloc *alloc, blis_slice text,
-                                       blis__segment_list *list,
-                                       uint32_t *tokens) {
-  int64_t sum = 0;
+static blis_status parse_list(const blis_alloc *alloc, blis_slice text,
+                              blis__segment_list *list, int64_t *tokens) {
+  *tokens = 0;
   while (text.length > 0) {
     blis_segment segment;
     if (!parse_segment(cut(&text, ' '), &segment)) {
       return BLIS_ERR_PARSE;
     }
-    sum += segment.length_tokens;
-    if (sum > BLIS_WORKLOAD_MAX_TOKENS) {
-      return BLIS_ERR_PARSE;
-    }
+    *tokens += segment.length_tokens;
     BLIS_TRY(blis_array_push(alloc, list, segment));
   }
-  *tokens = (uint32_t)sum;
+  return BLIS_OK;
+}
+
+blis_status blis__trace_parse_segments(const blis_alloc *alloc, blis_slice text,
+                                       blis__segment_list *list,
+                                       blis_request *request,
+                                       char fault[BLIS__SEGMENTS_FAULT_SIZE]) {
+  size_t first = list->count;
+  int64_t tokens;
+  bool goes_on = text.length > 0 && text.data[text.length - 1] == '+';
+  text.length -= goes_on;
+  blis_status status = parse_list(alloc, text, list, &tokens);
+  size_t count = list->count - first;
+  if (status == BLIS_ERR_NOMEM) {
+    return status;
+  }
+  if (status != BLIS_OK || (goes_on && count == 0)) {
+    snprintf(fault, BLIS__SEGMENTS_FAULT_SIZE,
+             "is not a list of segments such as \"7:512 9:64@128\" "
+             "(stream:tokens@offset)");
+    return BLIS_ERR_PARSE;
+  }
+  if (tokens > request->prompt_tokens ||
+      (goes_on && tokens != request->prompt_tokens)) {
+    snprintf(fault, BLIS__SEGMENTS_FAULT_SIZE,
+             "has %lld tokens; the prompt has %u%s", (long long)tokens,
+             request->prompt_tokens,
+             goes_on ? ", which must be as many for \"+\"" : "");
+    return BLIS_ERR_PARSE;
+  }
+  request->segment_count = (uint32_t)count;
+  request->shared_tokens = (uint32_t)tokens;
+  request->shares_output = goes_on;
   return BLIS_OK;
 }
 
@@ -80,6 +109,9 @@ blis_status blis__trace_write_segments(blis_buffer *buffer, blis_map *numbers,
       blis_buffer_char(buffer, '@');
       blis_buffer_int64(buffer, segment->offset_tokens);
     }
+  }
+  if (request->shares_output) {
+    blis_buffer_char(buffer, '+');
   }
   return BLIS_OK;
 }

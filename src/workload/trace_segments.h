@@ -5,7 +5,8 @@
  *   7:512 8:512 9:64@128
  *
  * is 512 tokens of stream 7 from its start, 512 of stream 8, then 64 of stream
- * 9 from its token 128 on.
+ * 9 from its token 128 on. A "+" at the end says that the output goes on in the
+ * last stream (shares_output of a request).
  */
 #ifndef BLIS_WORKLOAD_TRACE_SEGMENTS_H
 #define BLIS_WORKLOAD_TRACE_SEGMENTS_H
@@ -19,18 +20,18 @@
 
 typedef BLIS_ARRAY(blis_segment) blis__segment_list;
 
-/* What a text that is no list of segments is told. */
-#define BLIS__SEGMENTS_FAULT                                                   \
-  "is not a list of segments such as 7:512 9:64@128 (stream:tokens@offset)"
+enum { BLIS__SEGMENTS_FAULT_SIZE = 120 };
 
 /*
- * Appends the segments of a text to the list and sets *tokens to the sum of
- * their lengths. BLIS_ERR_PARSE (see BLIS__SEGMENTS_FAULT) or BLIS_ERR_NOMEM.
+ * Appends the segments of a text to the list and sets segment_count,
+ * shared_tokens and shares_output of the request, whose prompt_tokens are
+ * known; its segments are left to the caller, for the list may still move.
+ * BLIS_ERR_NOMEM, or BLIS_ERR_PARSE with what is wrong in fault, to be put
+ * behind the text.
  */
-BLIS_MUSTUSE blis_status blis__trace_parse_segments(const blis_alloc *alloc,
-                                                    blis_slice text,
-                                                    blis__segment_list *list,
-                                                    uint32_t *tokens);
+BLIS_MUSTUSE blis_status blis__trace_parse_segments(
+    const blis_alloc *alloc, blis_slice text, blis__segment_list *list,
+    blis_request *request, char fault[BLIS__SEGMENTS_FAULT_SIZE]);
 
 /*
  * Appends the segments of a request as text. Streams become 1, 2, 3, ... in the

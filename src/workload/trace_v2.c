@@ -6,6 +6,10 @@
  * and tokens of its own; the first row of a group with a prefix_length fixes it
  * for all rows of the group, those before it as well.
  *
+ * Files that are written here may have two columns more: max_output_tokens, and
+ * segments (trace_segments.h), which tells what prompts share in place of the
+ * group; a prefix is then as long as its own row says.
+ *
  * An observed trace has send times in microseconds since 1970, and arrivals and
  * deadlines on the clock of the load generator. Requests are put on that clock:
  * the smallest difference between a row's send and arrival time is when it
@@ -19,6 +23,7 @@
 #include "base/input.h"
 #include "base/map.h"
 #include "workload/trace_format.h"
+#include "workload/trace_segments.h"
 #include "workload/trace_v2_header.h"
 
 typedef enum column_kind { WHOLE, SHARE, BOOLEAN, TEXT } column_kind;
@@ -48,6 +53,7 @@ enum column {
   SESSION_ID,
   PREFIX_GROUP,
   MODEL,
+  MAX_OUTPUT_TOKENS,
   STREAMING, /* from here on: only checked */
   REASON_RATIO,
   FIRST_OF_THE_REST
@@ -72,6 +78,7 @@ static const column_rule columns[] = {
     [SESSION_ID] = {.name = "session_id", .kind = TEXT},
     [PREFIX_GROUP] = {.name = "prefix_group", .kind = TEXT},
     [MODEL] = {.name = "model", .kind = TEXT},
+    [MAX_OUTPUT_TOKENS] = {"max_output_tokens", WHOLE, false, false, 0, TOKENS},
     [STREAMING] = {.name = "streaming", .kind = BOOLEAN},
     [REASON_RATIO] = {.name = "reason_ratio", .kind = SHARE},
     [FIRST_OF_THE_REST] = {"text_tokens", WHOLE, false, false, 0, TOKENS},
@@ -94,8 +101,12 @@ typedef struct reading {
   bool is_observed;
   size_t places[COLUMNS];  /* in the file; BLIS_CSV_NONE = not there */
   int64_t values[COLUMNS]; /* of the row; texts as their numbers; else 0 */
+  size_t segments_place;   /* the column in the file, too */
   int64_t clock_start_us;  /* smallest send - arrival; INT64_MAX = none yet */
-  BLIS_ARRAY(blis_request) rows;     /* prompt_tokens: without the prefix */
+  /* prompt_tokens: without the prefix of the group, unless there are segments
+   */
+  BLIS_ARRAY(blis_request) rows;
+  blis__segment_list segments;       /* of all rows */
   BLIS_ARRAY(uint32_t) group_tokens; /* by number of the group's text */
   blis_map ids;                      /* once they are not in order */
   bool has_ids;
@@ -178,6 +189,7 @@ static blis_status find_columns(reading *r, blis_error *error) {
       r->places[i] = blis_csv_column(r->csv, columns[i].name);
     }
   }
+  r->segments_place = blis_csv_column(r->csv, "segments");
   return BLIS_OK;
 }
 
@@ -282,6 +294,27 @@ static blis_status note_group(reading *r, blis_error *error) {
   return BLIS_OK;
 }
 
+/* With the column there, a prefix is not taken from its group. */
+static blis_status read_segments(reading *r, blis_request *request,
+                                 blis_error *error) {
+  if (r->segments_place == BLIS_CSV_NONE) {
+    return BLIS_OK;
+  }
+  if (request->prefix_group != 0) {
+    request->prompt_tokens += request->prefix_tokens;
+  }
+  char fault[BLIS__SEGMENTS_FAULT_SIZE];
+  blis_slice text = blis_csv_field(r->csv, r->segments_place);
+  blis_status status = blis__trace_parse_segments(r->job->alloc, text,
+                                                  &r->segments, request, fault);
+  if (status == BLIS_ERR_NOMEM) {
+    return blis_fail_nomem(error);
+  }
+  return status == BLIS_OK
+             ? BLIS_OK
+             : blis_csv_fail(r->csv, r->segments_place, fault, error);
+}
+
 static blis_status keep_row(reading *r, blis_error *error) {
   const int64_t *values = r->values;
   int64_t send_us = values[SEND_TIME];
@@ -291,6 +324,7 @@ static blis_status keep_row(reading *r, blis_error *error) {
   }
   bool is_measured =
       values[SERVER_INPUT_TOKENS] > 0 && values[PREFIX_GROUP] == 0;
+  bool has_limit = r->places[MAX_OUTPUT_TOKENS] != BLIS_CSV_NONE;
   blis_request request = {
       .number = values[REQUEST_ID],
       .arrival_us = send_us > 0 ? send_us : arrival_us,
@@ -298,7 +332,8 @@ static blis_status keep_row(reading *r, blis_error *error) {
       .prompt_tokens = (uint32_t)(is_measured ? values[SERVER_INPUT_TOKENS]
                                               : values[INPUT_TOKENS]),
       .output_tokens = (uint32_t)values[OUTPUT_TOKENS],
-      .max_output_tokens = (uint32_t)values[OUTPUT_TOKENS],
+      .max_output_tokens =
+          (uint32_t)values[has_limit ? MAX_OUTPUT_TOKENS : OUTPUT_TOKENS],
       .tenant = (uint32_t)values[TENANT_ID],
       .slo_class = (uint32_t)values[SLO_CLASS],
       .model = (uint32_t)values[MODEL],
@@ -307,6 +342,7 @@ static blis_status keep_row(reading *r, blis_error *error) {
       .prefix_group = (uint32_t)values[PREFIX_GROUP],
       .prefix_tokens = (uint32_t)values[PREFIX_LENGTH],
       .round_index = (int32_t)values[ROUND_INDEX]};
+  BLIS_TRY(read_segments(r, &request, error));
   if (blis_array_push(r->job->alloc, &r->rows, request) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
@@ -333,11 +369,17 @@ static blis_status read_rows(reading *r, blis_error *error) {
 static blis_status add_rows(const reading *r, blis_error *error) {
   bool shifts =
       r->is_observed && !r->job->options->keep_epoch && r->clock_start_us > 0;
+  bool has_segments = r->segments_place != BLIS_CSV_NONE;
+  const blis_segment *segments = r->segments.items;
   for (size_t i = 0; i < r->rows.count; i++) {
     blis_request request = r->rows.items[i];
     size_t group = request.prefix_group;
     blis_segment prefix = {.stream = group};
-    if (group < r->group_tokens.count && r->group_tokens.items[group] > 0) {
+    if (has_segments) {
+      request.segments = segments;
+      segments += request.segment_count;
+    } else if (group < r->group_tokens.count &&
+               r->group_tokens.items[group] > 0) {
       prefix.length_tokens = r->group_tokens.items[group];
       request.segments = &prefix;
       request.segment_count = 1;
@@ -369,6 +411,7 @@ static blis_status read_data(const blis__trace_job *job, const char *path,
   }
   blis_map_deinit(&r.ids);
   blis_array_deinit(job->alloc, &r.rows);
+  blis_array_deinit(job->alloc, &r.segments);
   blis_array_deinit(job->alloc, &r.group_tokens);
   blis_csv_close(r.csv);
   return status;
