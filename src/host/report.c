@@ -66,12 +66,22 @@ static const char *push_error_text(lua_State *L, int index) {
   return lua_tostring(L, -1);
 }
 
+/* True for errors whose text ends with the traceback of the place they are
+ * about, such as a policy that was called from deep inside. */
+static bool has_own_traceback(lua_State *L, int index) {
+  bool found = lua_istable(L, index) &&
+               push_raw_field(L, index, "traceback") == LUA_TSTRING;
+  lua_settop(L, index);
+  return found;
+}
+
 int host_handle_error(lua_State *L) {
   if (is_plain(L, 1)) {
     return 1;
   }
+  bool is_complete = has_own_traceback(L, 1);
   const char *text = push_error_text(L, 1);
-  if (!host_signals_interrupted()) {
+  if (!is_complete && !host_signals_interrupted()) {
     luaL_traceback(L, L, text, 1);
   }
   return 1;
