@@ -200,8 +200,30 @@ static void test_order_of_ids(void) {
                {2, 10, 1}, {1, 10, -1},   {100, 10, 1},
                {0, 1, -1}, {123, 45, -1}, {INT64_MAX, 9, 1}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    CHECK_EQ_I64(blis_request_compare_ids(cases[i].a, cases[i].b),
-                 cases[i].order);
+    blis_live_request a = {.number = cases[i].a};
+    blis_live_request b = {.number = cases[i].b};
+    CHECK_EQ_I64(blis_request_compare_ids(&a, &b), cases[i].order);
+  }
+}
+
+static void test_order_of_follow_up_ids(void) {
+  static const blis_live_request sorted[] = {
+      {.number = 9999},
+      {.session = "", .round_index = 1, .number = -1},
+      {.session = "a_", .round_index = 1, .number = -3},
+      {.session = "a", .round_index = 10, .number = -2},
+      {.session = "a", .round_index = 1, .number = -10},
+      {.session = "a", .round_index = 1, .number = -2},
+      {.session = "a_round_1", .round_index = 1, .number = -3},
+      {.session = "a", .round_index = 2, .number = -1},
+      {.session = "b", .round_index = 1, .number = -4},
+  };
+  enum { COUNT = sizeof sorted / sizeof *sorted };
+  for (int i = 0; i < COUNT; i++) {
+    for (int j = 0; j < COUNT; j++) {
+      CHECK_EQ_I64(blis_request_compare_ids(&sorted[i], &sorted[j]),
+                   (i > j) - (i < j));
+    }
   }
 }
 
@@ -210,5 +232,6 @@ int main(void) {
   RUN(test_failing_script_loses_nobody);
   RUN(test_an_ordered_queue_costs_one_look_each);
   RUN(test_order_of_ids);
+  RUN(test_order_of_follow_up_ids);
   return check_done();
 }

@@ -33,19 +33,33 @@ typedef uint64_t blis_block_id;
 
 typedef struct blis_block_chain {
   const blis_block_id *shared; /* borrowed from the namer or the request */
+  /*
+   * Goes past prompt_blocks when what is produced becomes part of a later
+   * prompt: the blocks that decoding fills then have identities, too.
+   */
   uint32_t shared_count;
-  uint32_t prompt_blocks;     /* full blocks of the prompt, >= shared_count */
+  uint32_t prompt_blocks;     /* full blocks of the prompt */
   blis_block_id private_base; /* identity of block k is private_base + k */
 } blis_block_chain;
 
 /*
- * Identity of block k. k may go past the prompt: blocks that decoding fills
- * carry on with private identities.
+ * Identity of block k. k may go past the prompt and what is shared: blocks that
+ * decoding fills carry on with private identities.
  */
 static inline blis_block_id
 blis_block_chain_at(const blis_block_chain *chain, uint32_t k) {
   return k < chain->shared_count ? chain->shared[k]
                                  : chain->private_base + k;
+}
+
+/* The same without what is behind the prompt. */
+static inline blis_block_chain
+blis_block_chain_of_prompt(const blis_block_chain *chain) {
+  blis_block_chain prompt = *chain;
+  if (prompt.shared_count > prompt.prompt_blocks) {
+    prompt.shared_count = prompt.prompt_blocks;
+  }
+  return prompt;
 }
 
 #endif

@@ -141,6 +141,7 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->until_interrupt_check = EVENTS_PER_INTERRUPT_CHECK;
   blis_arena_init(&c->texts, alloc);
   blis_pool_init(&c->calls, alloc, sizeof(scheduled_call));
+  blis_pool_init(&c->follow_ups, alloc, sizeof(blis_request));
   blis__request_table_init(&c->requests, alloc);
   status = make_parts(c, itl_us, error);
   c->config.instances = NULL; /* the caller's, no longer needed */
@@ -171,6 +172,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis_admission_free(&cluster->admission);
   blis__request_table_deinit(&cluster->requests);
   blis_pool_deinit(&cluster->calls);
+  blis_pool_deinit(&cluster->follow_ups);
   blis_arena_deinit(&cluster->texts);
   blis_array_deinit(&alloc, &cluster->class_priorities);
   blis_slo_priority_free(cluster->priorities);
@@ -212,7 +214,7 @@ static int64_t next_cluster_us(const blis_cluster *cluster) {
 blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
                                          blis_error *error) {
   bool can_move =
-      cluster->has_arrival ||
+      cluster->has_arrival || blis_pool_count(&cluster->follow_ups) > 0 ||
       blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US;
   if (++cluster->fruitless <= FRUITLESS_MAX || can_move) {
     return BLIS_OK;
@@ -253,6 +255,9 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
   bool is_there = blis_event_queue_pop(cluster->queue, &event);
   BLIS_ASSERT(is_there);
   switch (event.event_class) {
+  case BLIS__CLUSTER_ARRIVAL:
+    return blis__cluster_follow_up_arrives(cluster, (uint32_t)event.number,
+                                           error);
   case BLIS__CLUSTER_ADMISSION:
     return blis__cluster_admit(cluster, event.object, error);
   case BLIS__CLUSTER_ROUTING:
@@ -304,7 +309,9 @@ static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
 
 /*
  * Executes the next event if it is not later than last_us. An instance may run
- * ahead, but neither beyond last_us nor past the next cluster event.
+ * ahead, but neither beyond last_us nor past the next cluster event, and not
+ * when a request that ends may bring another one: it may arrive before whatever
+ * the other instances do next.
  */
 static blis_status run_one(blis_cluster *cluster, int64_t last_us,
                            bool may_run_ahead, bool *done, blis_error *error) {
@@ -321,7 +328,8 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
   if (cluster_us <= instance_us) {
     return run_cluster_event(cluster, cluster_us, error);
   }
-  int64_t limit_us = blis_time_after_us(may_run_ahead ? last_us : next_us, 1);
+  bool runs_ahead = may_run_ahead && cluster->source->ended == NULL;
+  int64_t limit_us = blis_time_after_us(runs_ahead ? last_us : next_us, 1);
   limit_us = cluster_us < limit_us ? cluster_us : limit_us;
   return run_instance(cluster, number, instance_us, limit_us, error);
 }

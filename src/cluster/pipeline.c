@@ -56,7 +56,9 @@ static blis_status schedule(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
+blis_status blis__cluster_enter(blis_cluster *cluster,
+                                const blis_request *arrival,
+                                blis_error *error) {
   int64_t limit = cluster->config.max_requests_in_memory;
   if (limit > 0 && cluster->counts.in_flight >= limit) {
     return blis_fail(error, BLIS_ERR_NOMEM,
@@ -66,17 +68,23 @@ blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
                      limit, cluster->now_us);
   }
   blis__cluster_request *request =
-      blis__request_table_add(&cluster->requests, &cluster->arrival);
+      blis__request_table_add(&cluster->requests, arrival);
   if (request == NULL ||
-      priority_of_class(cluster, cluster->arrival.slo_class,
-                        &request->live.priority) != BLIS_OK) {
+      priority_of_class(cluster, arrival->slo_class, &request->live.priority) !=
+          BLIS_OK) {
     return blis_fail_nomem(error);
   }
+  request->live.session =
+      blis_intern_text(cluster->source->strings, arrival->session);
   cluster->counts.arrived++;
   cluster->counts.in_flight++;
   cluster->fruitless = 0;
-  BLIS_TRY(schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
-                    cluster->config.admission_latency_us, error));
+  return schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
+                  cluster->config.admission_latency_us, error);
+}
+
+blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
+  BLIS_TRY(blis__cluster_enter(cluster, &cluster->arrival, error));
   return blis__cluster_fetch_arrival(cluster, error);
 }
 
@@ -349,6 +357,9 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .end_us = end_us,
   };
   blis_status status = cluster->sink->ended(cluster->sink->ud, &end, error);
+  if (status == BLIS_OK) {
+    status = blis__cluster_tell_source(cluster, request, end_us, error);
+  }
   blis_block_namer_release(cluster->namer, &live->chain);
   blis__request_table_remove(&cluster->requests, request);
   cluster->counts.in_flight--;

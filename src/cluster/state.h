@@ -16,10 +16,11 @@
 #include "instance/slo_priority.h"
 
 /*
- * Classes of cluster events, lower ones first at equal times. Arrivals, class
- * 0, are not in the queue: they come from the source in order.
+ * Classes of cluster events, lower ones first at equal times. In the queue are
+ * only the arrivals of follow-ups; the others come from the source in order.
  */
 enum {
+  BLIS__CLUSTER_ARRIVAL = 0,
   BLIS__CLUSTER_ADMISSION = 1,
   BLIS__CLUSTER_ROUTING = 2,
   BLIS__CLUSTER_CALL = 10
@@ -39,6 +40,7 @@ struct blis_cluster {
   blis_winner_tree *next_events; /* of the instances */
   blis_event_queue *queue;       /* of the cluster */
   blis_pool calls;
+  blis_pool follow_ups; /* requests that are still to arrive */
   blis__request_table requests;
   blis__snapshot snapshot;
   blis__chain_cache chains;
@@ -65,6 +67,11 @@ BLIS_MUSTUSE blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
 BLIS_MUSTUSE blis_status blis__cluster_arrive(blis_cluster *cluster,
                                               blis_error *error);
 
+/* A request is there: it goes to admission. */
+BLIS_MUSTUSE blis_status blis__cluster_enter(blis_cluster *cluster,
+                                             const blis_request *arrival,
+                                             blis_error *error);
+
 BLIS_MUSTUSE blis_status blis__cluster_admit(blis_cluster *cluster,
                                              blis__cluster_request *request,
                                              blis_error *error);
@@ -79,6 +86,18 @@ BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
                                               int64_t end_us,
                                               const char *reason,
                                               blis_error *error);
+
+/* follow_up.c: requests that follow on others. */
+
+/* Tells the source about a request that reached an end, after the sink. */
+BLIS_MUSTUSE blis_status blis__cluster_tell_source(
+    blis_cluster *cluster, const blis__cluster_request *request, int64_t end_us,
+    blis_error *error);
+
+/* Executes the arrival of a follow-up. */
+BLIS_MUSTUSE blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
+                                                         uint32_t index,
+                                                         blis_error *error);
 
 /* cluster.c: a call or a delay; BLIS_ERR_STUCK when nothing else goes on. */
 BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,

@@ -30,7 +30,9 @@ typedef struct blis_live_request {
   /* Set by the cluster before the instance sees it. */
   int64_t arrival_us;
   int64_t deadline_us; /* absolute; 0 = none */
-  int64_t number;      /* id is "request_<number>" */
+  int64_t number;      /* of its id, "request_<number>"; < 0: a follow-up */
+  const char *session; /* of a follow-up, for its id; borrowed */
+  int32_t round_index; /* of a follow-up */
   int64_t prompt_tokens;
   int64_t output_tokens;
   int64_t output_budget_tokens; /* 0 = what the model length leaves */
@@ -41,11 +43,11 @@ typedef struct blis_live_request {
   /* Kept by the instance. */
   blis_request_state state;
   bool has_first_token;
-  bool was_counted;           /* reached a wait queue or was late for it */
-  int64_t progress_tokens;    /* tokens computed so far */
-  int64_t new_tokens;         /* scheduled in the current step */
-  int64_t computed_tokens;    /* what progress becomes while prefilling */
-  int64_t ttft_us;            /* last recorded; -1 = never */
+  bool was_counted;            /* reached a wait queue or was late for it */
+  int64_t progress_tokens;     /* tokens computed so far */
+  int64_t new_tokens;          /* scheduled in the current step */
+  int64_t computed_tokens;     /* what progress becomes while prefilling */
+  int64_t ttft_us;             /* last recorded; -1 = never */
   int64_t scheduling_delay_us; /* of the last admission; -1 = never */
   int64_t itl_sum_us;
   int64_t itl_count;
@@ -54,10 +56,11 @@ typedef struct blis_live_request {
 } blis_live_request;
 
 /*
- * Byte order of the ids "request_<a>" and "request_<b>", so that request_10
- * is before request_2: <0, 0 or >0. This is how equal keys are ordered in
- * schedulers and reports. Numbers are >= 0.
+ * Byte order of two ids, so that request_10 is before request_2: <0, 0 or >0.
+ * This is how equal keys are ordered in schedulers. The id of a follow-up is
+ * "session_<session>_round_<round_index>_<-number>".
  */
-int blis_request_compare_ids(int64_t a, int64_t b);
+int blis_request_compare_ids(const blis_live_request *a,
+                             const blis_live_request *b);
 
 #endif

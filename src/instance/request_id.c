@@ -1,4 +1,8 @@
-/* Order of request ids without writing them out; see live_request.h. */
+/* Order of request ids without writing them out whole; see live_request.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "instance/live_request.h"
 
 /* Decimal digits of a number >= 0, the first one first; returns how many. */
@@ -13,7 +17,7 @@ static int digits_of(int64_t number, char digits[20]) {
   return count;
 }
 
-int blis_request_compare_ids(int64_t a, int64_t b) {
+static int compare_numbers(int64_t a, int64_t b) {
   char a_digits[20];
   char b_digits[20];
   int a_count = digits_of(a, a_digits);
@@ -24,4 +28,54 @@ int blis_request_compare_ids(int64_t a, int64_t b) {
     }
   }
   return (a_count > b_count) - (a_count < b_count);
+}
+
+/* What of an id is still to be compared: the session, then what is behind. */
+typedef struct rest {
+  const char *text;
+  bool is_session;
+  char end[48];
+} rest;
+
+static rest start(const blis_live_request *request) {
+  rest r = {.text = request->session, .is_session = true};
+  snprintf(r.end, sizeof r.end, "_round_%" PRId32 "_%" PRId64,
+           request->round_index, -request->number);
+  return r;
+}
+
+/* The next byte, 0 at the end. */
+static unsigned char take(rest *r) {
+  if (*r->text == '\0' && r->is_session) {
+    r->text = r->end;
+    r->is_session = false;
+  }
+  return *r->text == '\0' ? 0 : (unsigned char)*r->text++;
+}
+
+static int compare_follow_ups(const blis_live_request *a,
+                              const blis_live_request *b) {
+  rest left = start(a);
+  rest right = start(b);
+  for (;;) {
+    unsigned char x = take(&left);
+    unsigned char y = take(&right);
+    if (x != y) {
+      return x < y ? -1 : 1;
+    }
+    if (x == 0) {
+      return 0;
+    }
+  }
+}
+
+int blis_request_compare_ids(const blis_live_request *a,
+                             const blis_live_request *b) {
+  bool a_follows = a->number < 0;
+  bool b_follows = b->number < 0;
+  if (a_follows != b_follows) {
+    return a_follows ? 1 : -1; /* "session" is behind "request" */
+  }
+  return a_follows ? compare_follow_ups(a, b)
+                   : compare_numbers(a->number, b->number);
 }

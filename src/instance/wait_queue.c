@@ -79,7 +79,7 @@ static blis_status goes_before(const blis__wait_queue *queue,
     order = compare(a->request->arrival_us, b->request->arrival_us);
   }
   if (order == 0) {
-    order = blis_request_compare_ids(a->request->number, b->request->number);
+    order = blis_request_compare_ids(a->request, b->request);
   }
   *before = order < 0;
   return BLIS_OK;

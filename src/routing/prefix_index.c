@@ -147,8 +147,10 @@ static bool extend_matches(const blis_prefix_index *index, const node *n,
 }
 
 void blis_prefix_index_match(const blis_prefix_index *index,
-                             const blis_block_chain *chain, uint32_t *blocks,
-                             uint32_t instance_count) {
+                             const blis_block_chain *whole_chain,
+                             uint32_t *blocks, uint32_t instance_count) {
+  const blis_block_chain prompt = blis_block_chain_of_prompt(whole_chain);
+  const blis_block_chain *chain = &prompt;
   memset(blocks, 0, instance_count * sizeof *blocks);
   uint32_t start = 0;
   while (start < chain->prompt_blocks) {
@@ -431,8 +433,10 @@ static void trim(blis_prefix_index *index, uint32_t instance) {
  * most recently touched blocks, so trimming may wait until the end.
  */
 blis_status blis_prefix_index_observe(blis_prefix_index *index,
-                                      const blis_block_chain *chain,
+                                      const blis_block_chain *whole_chain,
                                       uint32_t instance) {
+  const blis_block_chain prompt = blis_block_chain_of_prompt(whole_chain);
+  const blis_block_chain *chain = &prompt;
   BLIS_TRY(plan(index, chain, instance));
   for (size_t i = 0; i < index->steps.count; i++) {
     const step *s = &index->steps.items[i];

@@ -243,6 +243,16 @@ static blis_status walk_piece(blis_block_namer *namer, walker *walk,
 }
 
 /*
+ * Tokens behind the prompt whose content is known. The last one produced never
+ * gets into the cache, so no block ends with it.
+ */
+static uint32_t shared_output(const blis_request *request) {
+  return request->shares_output && request->output_tokens > 0
+             ? request->output_tokens - 1
+             : 0;
+}
+
+/*
  * Segments that go on where the one before ended make one piece, so that equal
  * tokens are always cut into equal pieces.
  */
@@ -257,7 +267,11 @@ static blis_status name_shared(blis_block_namer *namer,
   uint64_t length_tokens = 0;
   for (uint32_t i = 0; i < request->segment_count; i++) {
     const blis_segment *segment = &request->segments[i];
-    if (segment->length_tokens == 0) {
+    uint64_t added = segment->length_tokens;
+    if (i + 1 == request->segment_count) {
+      added += shared_output(request);
+    }
+    if (added == 0) {
       continue;
     }
     if (segment->stream != stream ||
@@ -267,7 +281,7 @@ static blis_status name_shared(blis_block_namer *namer,
       offset_tokens = segment->offset_tokens;
       length_tokens = 0;
     }
-    length_tokens += segment->length_tokens;
+    length_tokens += added;
   }
   BLIS_TRY(walk_piece(namer, &walk, stream, offset_tokens, length_tokens));
   BLIS_ASSERT(walk.named == wanted);
@@ -279,7 +293,7 @@ static blis_status name_shared(blis_block_namer *namer,
 /* True when the shared part is the prefix of a group and nothing else. */
 static bool is_group_prefix(const blis_request *request) {
   return request->prefix_group != 0 && request->segment_count == 1 &&
-         request->segments[0].offset_tokens == 0;
+         request->segments[0].offset_tokens == 0 && !request->shares_output;
 }
 
 /* The one chain of all requests with this prefix. */
@@ -327,8 +341,12 @@ blis_status blis_block_namer_chain(blis_block_namer *namer,
                                    blis_error *error) {
   BLIS_DCHECK(block_size > 0);
   BLIS_DCHECK(request->shared_tokens <= request->prompt_tokens);
+  BLIS_DCHECK(!request->shares_output ||
+              request->shared_tokens == request->prompt_tokens);
   const blis_block_id *shared = NULL;
-  uint32_t shared_count = request->shared_tokens / block_size;
+  uint64_t named_tokens =
+      (uint64_t)request->shared_tokens + shared_output(request);
+  uint32_t shared_count = (uint32_t)(named_tokens / block_size);
   if (shared_count > 0) {
     shared = is_group_prefix(request)
                  ? group_chain(namer, request, block_size, shared_count)

@@ -38,7 +38,8 @@ blis_block_namer *blis_block_namer_new(const blis_alloc *alloc);
 void blis_block_namer_free(blis_block_namer *namer);
 
 /*
- * The chain of a request's blocks of block_size tokens, block_size > 0. Private
+ * The chain of a request's blocks of block_size tokens, block_size > 0; those
+ * of an output that is shared are named with it. Private
  * identities are set aside for the blocks of prompt and output and two more.
  * The caller gives the chain back with blis_block_namer_release. Asking again
  * for the same request gives equal shared and other private identities.

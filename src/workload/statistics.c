@@ -83,7 +83,8 @@ static blis_status measure_reuse(const blis_alloc *alloc,
                                     block_size, &chain, NULL);
     if (status == BLIS_OK) {
       uint32_t known = 0;
-      while (known < chain.shared_count && chain.shared[known] <= highest) {
+      uint32_t limit = blis_block_chain_of_prompt(&chain).shared_count;
+      while (known < limit && chain.shared[known] <= highest) {
         known++;
       }
       statistics->reused_tokens += (int64_t)known * block_size;
