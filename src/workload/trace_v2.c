@@ -53,10 +53,17 @@ enum column {
   SESSION_ID,
   PREFIX_GROUP,
   MODEL,
+  ADAPTER,
   MAX_OUTPUT_TOKENS,
-  STREAMING, /* from here on: only checked */
+  TEXT_TOKENS,
+  IMAGE_TOKENS,
+  AUDIO_TOKENS,
+  VIDEO_TOKENS,
+  SLO_TARGET,
+  THINK_TIME,
+  STREAMING,
   REASON_RATIO,
-  FIRST_OF_THE_REST
+  FIRST_OF_THE_REST /* these are only checked */
 };
 
 #define TOKENS BLIS_WORKLOAD_MAX_TOKENS
@@ -79,18 +86,19 @@ static const column_rule columns[] = {
     [PREFIX_GROUP] = {.name = "prefix_group", .kind = TEXT},
     [MODEL] = {.name = "model", .kind = TEXT},
     [MAX_OUTPUT_TOKENS] = {"max_output_tokens", WHOLE, false, false, 0, TOKENS},
+    [ADAPTER] = {.name = "adapter", .kind = TEXT},
+    [TEXT_TOKENS] = {"text_tokens", WHOLE, false, false, 0, TOKENS},
+    [IMAGE_TOKENS] = {"image_tokens", WHOLE, false, false, 0, TOKENS},
+    [AUDIO_TOKENS] = {"audio_tokens", WHOLE, false, false, 0, TOKENS},
+    [VIDEO_TOKENS] = {"video_tokens", WHOLE, false, false, 0, TOKENS},
+    [SLO_TARGET] = {"slo_target_us", WHOLE, false, false, 0, INT64_MAX},
+    [THINK_TIME] = {"think_time_us", WHOLE, false, true, 0, INT64_MAX},
     [STREAMING] = {.name = "streaming", .kind = BOOLEAN},
     [REASON_RATIO] = {.name = "reason_ratio", .kind = SHARE},
-    [FIRST_OF_THE_REST] = {"text_tokens", WHOLE, false, false, 0, TOKENS},
-    {"image_tokens", WHOLE, false, false, 0, TOKENS},
-    {"audio_tokens", WHOLE, false, false, 0, TOKENS},
-    {"video_tokens", WHOLE, false, false, 0, TOKENS},
-    {"vllm_priority", WHOLE, false, false, 0, INT64_MAX},
-    {"slo_target_us", WHOLE, false, false, 0, INT64_MAX},
+    [FIRST_OF_THE_REST] = {"vllm_priority", WHOLE, false, false, 0, INT64_MAX},
     {"first_chunk_time_us", WHOLE, false, false, INT64_MIN, INT64_MAX},
     {"last_chunk_time_us", WHOLE, false, false, INT64_MIN, INT64_MAX},
     {"num_chunks", WHOLE, false, false, 0, INT64_MAX},
-    {"think_time_us", WHOLE, false, true, 0, INT64_MAX},
 };
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
@@ -101,6 +109,7 @@ typedef struct reading {
   bool is_observed;
   size_t places[COLUMNS];  /* in the file; BLIS_CSV_NONE = not there */
   int64_t values[COLUMNS]; /* of the row; texts as their numbers; else 0 */
+  double reason_ratio;     /* of the row */
   size_t segments_place;   /* the column in the file, too */
   int64_t clock_start_us;  /* smallest send - arrival; INT64_MAX = none yet */
   /* prompt_tokens: without the prefix of the group, unless there are segments
@@ -210,17 +219,18 @@ static blis_status read_field(reading *r, size_t i, blis_error *error) {
   switch (columns[i].kind) {
   case WHOLE:
     if (columns[i].may_be_empty && blis_csv_field(r->csv, place).length == 0) {
+      r->values[i] = 0;
       return BLIS_OK;
     }
     return blis_csv_int64(r->csv, place, columns[i].min, columns[i].max,
                           &r->values[i], error);
-  case SHARE: {
-    double share;
-    return blis_csv_double(r->csv, place, 0, 1, &share, error);
-  }
+  case SHARE:
+    return blis_csv_double(r->csv, place, 0, 1, &r->reason_ratio, error);
   case BOOLEAN: {
-    bool flag;
-    return blis_csv_bool(r->csv, place, &flag, error);
+    bool flag = false;
+    blis_status status = blis_csv_bool(r->csv, place, &flag, error);
+    r->values[i] = flag;
+    return status;
   }
   case TEXT:
     break;
@@ -341,7 +351,19 @@ static blis_status keep_row(reading *r, blis_error *error) {
       .client = (uint32_t)values[CLIENT_ID],
       .prefix_group = (uint32_t)values[PREFIX_GROUP],
       .prefix_tokens = (uint32_t)values[PREFIX_LENGTH],
-      .round_index = (int32_t)values[ROUND_INDEX]};
+      .round_index = (int32_t)values[ROUND_INDEX],
+      .adapter = (uint32_t)values[ADAPTER],
+      .slo_target_us = values[SLO_TARGET],
+      .think_us = values[THINK_TIME],
+      .reason_ratio = r->reason_ratio,
+      .text_tokens = (uint32_t)values[TEXT_TOKENS],
+      .image_tokens = (uint32_t)values[IMAGE_TOKENS],
+      .audio_tokens = (uint32_t)values[AUDIO_TOKENS],
+      .video_tokens = (uint32_t)values[VIDEO_TOKENS],
+      .has_think_time =
+          r->places[THINK_TIME] != BLIS_CSV_NONE &&
+          blis_csv_field(r->csv, r->places[THINK_TIME]).length > 0,
+      .is_streaming = values[STREAMING] != 0};
   BLIS_TRY(read_segments(r, &request, error));
   if (blis_array_push(r->job->alloc, &r->rows, request) != BLIS_OK) {
     return blis_fail_nomem(error);
