@@ -12,10 +12,16 @@ local comparison = {}
 
 local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison }
 
---- The policies as a list; one policy written as { "weighted", scorers = ... } is a list of one.
+--- Raises unless it is a list; a single { "weighted", scorers = ... } is taken for a slip.
 local function check_policies(given)
   if type(given) ~= "table" or #given == 0 then
     errors.invalid("routing: expected a list of policies to compare, got %s", errors.show(given))
+  end
+  for key in pairs(given) do
+    if math.type(key) ~= "integer" then
+      errors.invalid("routing: expected a list of policies to compare, got one with '%s'; write "
+        .. "{ { ... } }", tostring(key))
+    end
   end
   for i, one in ipairs(given) do policy.read_router(one, ("routing[%d]"):format(i)) end
 end
@@ -33,7 +39,7 @@ function comparison.compare(spec)
   for key, value in pairs(spec) do shared[key] = value end
   if not core.is_workload(spec.workload) then
     local given = workload.read(spec.workload, "workload",
-      { seed = spec.seed or 42, horizon_us = spec.horizon_us })
+      { seed = spec.seed or 42, horizon_us = spec.horizon_us, profile = spec.profile })
     shared.workload = errors.located(core.workload, given)
   end
   local results = {}

@@ -118,6 +118,8 @@ describe("blis.compare", function()
   it("wants a list of policies", function()
     local message = small.message_of(blis.compare, small.experiment { routing = "round-robin" })
     says(message, "expected a list of policies")
+    local one = { "weighted", scorers = "queue-depth:1" }
+    says(small.message_of(blis.compare, small.experiment { routing = one }), "got one with 'scorers'")
   end)
 end)
 
