@@ -29,13 +29,6 @@ local function apply_scheduler(given, cluster)
   cluster.scheduler = schema.check_value(scheduler_option, given, "scheduler")
 end
 
-local function check_admission(given)
-  if given ~= nil and type(given) ~= "function" then
-    schema.raise_value("admission", given, "a function(request, cluster)")
-  end
-  return given
-end
-
 --- The flat configuration that the core takes.
 ---@param spec table
 ---@return table
@@ -49,9 +42,9 @@ function experiment.read(spec)
   return {
     cluster = cluster,
     workload = workload.read(values.workload, "workload",
-      { seed = values.seed, horizon_us = values.horizon_us }),
+      { seed = values.seed, horizon_us = values.horizon_us, profile = values.profile }),
     routing = policy.read_router(values.routing, "routing"),
-    admission = check_admission(values.admission),
+    admission = policy.read_admission(values.admission, "admission"),
     goes_before = apply_scheduler(values.scheduler, cluster),
     seed = values.seed,
     go_blis = is_go_blis,

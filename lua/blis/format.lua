@@ -42,8 +42,9 @@ end
 ---@param header string[]
 ---@param rows string[][]
 ---@param indent? string
+---@param is_left? table<integer, boolean> other columns to the left
 ---@return string lines joined by newlines
-function format.table(header, rows, indent)
+function format.table(header, rows, indent, is_left)
   local all = table.move(rows, 1, #rows, 2, { header })
   local widths = {}
   for _, row in ipairs(all) do
@@ -54,7 +55,8 @@ function format.table(header, rows, indent)
     local cells = {}
     for i, text in ipairs(row) do
       local padding = (" "):rep(widths[i] - width_of(text))
-      cells[i] = i == 1 and text .. padding or padding .. text
+      local goes_left = i == 1 or is_left and is_left[i]
+      cells[i] = goes_left and text .. padding or padding .. text
     end
     lines[#lines + 1] = (indent or "") .. table.concat(cells, "  "):gsub("%s+$", "")
   end

@@ -272,6 +272,21 @@ function policy.read_router(given, path)
   return definition
 end
 
+--- The definition of an admission policy: a function as it is, a built-in one by name.
+---@param given any
+---@param path string
+---@return function|table|nil
+function policy.read_admission(given, path)
+  if given == nil or type(given) == "function" then return given end
+  if type(given) == "string" then given = { given } end
+  if type(given) ~= "table" or type(given[1]) ~= "string" then
+    schema.raise_value(path, given, "a function(request, cluster), or the name of an admission "
+      .. "policy or { name, parameter = value, ... }")
+  end
+  return builtin("admission policy", catalogue.admissions, given[1],
+    named_fields(given, {}), path)
+end
+
 --- A routing policy: `blis.router "round-robin"`, `blis.router { "weighted", scorers = ... }`, or
 --- `blis.router { name =, route = function(request, instances) return index end }`.
 ---@param spec any

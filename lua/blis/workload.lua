@@ -99,7 +99,7 @@ local function check_is_bounded(count, horizon_us, path, count_name)
 end
 
 local function read_short(given, path, defaults)
-  local values = schema.read(sections.short, given, path)
+  local values = schema.read(sections.short, given, path, defaults.profile)
   local horizon_us = values.horizon_us or defaults.horizon_us or 0
   check_is_bounded(values.requests, horizon_us, path, "requests")
   return {
@@ -143,7 +143,7 @@ end
 --- The workload of an experiment: a list of requests as it is, or a checked specification.
 ---@param given any
 ---@param path string
----@param defaults { seed: integer, horizon_us?: integer }
+---@param defaults { seed: integer, horizon_us?: integer, profile?: string }
 ---@return userdata|table
 function workload.read(given, path, defaults)
   if core.is_workload(given) then return given end

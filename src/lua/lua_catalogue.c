@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "latency/hardware_spec.h"
+#include "latency/kv_capacity.h"
 #include "latency/model_spec.h"
 #include "lua/bind.h"
 #include "lua/embedded.h"
@@ -103,7 +104,12 @@ static void push_model(lua_State *L, const blis_catalogue_model *model,
                        const blis_spec_field *fields, size_t count) {
   lua_createtable(L, 0, 32);
   if (model->has_dimensions) {
+    int64_t weight_bytes = 0;
     set_spec(L, &model->spec, fields, count);
+    if (blis_model_weight_bytes(&model->spec, &weight_bytes, NULL) ==
+        BLIS_OK) {
+      set_field_integer(L, "weight_bytes", weight_bytes);
+    }
   }
   set_field_string(L, "id", model->id);
   push_texts(L, model->aliases, model->alias_count);

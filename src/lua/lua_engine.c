@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "latency/model_config.h"
 #include "lua/bind.h"
 #include "lua/lua_catalogue.h"
 
@@ -41,15 +42,38 @@ static const double *push_numbers(lua_State *L, int index, const char *name,
   return numbers;
 }
 
-static void check_model(lua_State *L, int index, resolved *r) {
+/* A config.json goes before what the catalogue says of the model. */
+static bool check_model_config(lua_State *L, int index, resolved *r,
+                               bind_engine *engine) {
+  const char *path = opt_field_string(L, index, "model_config");
+  if (path == NULL) {
+    return false;
+  }
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L,
+               blis_model_config_load(&alloc, path, engine->model,
+                                      &engine->own_spec, &error),
+               &error);
+  r->spec = &engine->own_spec;
+  return true;
+}
+
+static void check_model(lua_State *L, int index, resolved *r,
+                        bind_engine *engine) {
   blis_error error = {0};
   const char *id = check_field_string(L, index, "model");
-  bool is_optional = !needs_dimensions(r->kind) &&
-                     r->coefficients.beta != NULL && r->kv_blocks > 0;
+  bool has_config = check_model_config(L, index, r, engine);
+  bool is_optional =
+      has_config || (!needs_dimensions(r->kind) &&
+                     r->coefficients.beta != NULL && r->kv_blocks > 0);
   blis_status status =
       blis_catalogue_find_model(r->catalogue, id, &r->model, &error);
   if (status != BLIS_OK && !is_optional) {
     check_status(L, status, &error);
+  }
+  if (has_config) {
+    return;
   }
   if (r->model != NULL && r->model->has_dimensions) {
     r->spec = &r->model->spec;
@@ -71,11 +95,11 @@ static void check_hardware(lua_State *L, int index, resolved *r) {
         L,
         blis_catalogue_find_hardware(r->catalogue, name, &r->hardware, &error),
         &error);
-  } else if (r->model != NULL) {
+  } else if (r->model != NULL || r->spec != NULL) {
     blis_fail(&error, BLIS_ERR_INVALID,
               "cluster.hardware is missing, and the catalogue knows no usual "
               "GPU for %s",
-              r->model->id);
+              check_field_string(L, index, "model"));
     bind_raise(L, &error);
   }
   int64_t usual_tp = r->model != NULL ? r->model->tp : 1;
@@ -221,7 +245,7 @@ void check_engine(lua_State *L, int index, bind_engine *engine) {
       push_numbers(L, index, "beta_coeffs", &r.coefficients.beta_count);
   snprintf(engine->model, ENGINE_NAME_SIZE, "%s",
            check_field_string(L, index, "model"));
-  check_model(L, index, &r);
+  check_model(L, index, &r, engine);
   check_hardware(L, index, &r);
   if (r.hardware != NULL) {
     snprintf(engine->hardware, ENGINE_NAME_SIZE, "%s", r.hardware->name);

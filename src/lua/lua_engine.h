@@ -17,6 +17,7 @@ enum { ENGINE_NAME_SIZE = 128, ENGINE_NOTES_SIZE = 1024 };
 typedef struct bind_engine {
   blis_latency_model latency;
   blis_instance_config config; /* of every instance; borrows latency */
+  blis_model_spec own_spec; /* of a config.json that the options name */
   char model[ENGINE_NAME_SIZE];
   char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
   int64_t tp;

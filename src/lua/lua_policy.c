@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cluster/admission.h"
 #include "lua/bind.h"
 #include "routing/registry.h"
 
@@ -49,9 +50,8 @@ static int policy_tostring(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg policy_meta[] = {{"__index", policy_index},
-                                       {"__tostring", policy_tostring},
-                                       {NULL, NULL}};
+static const luaL_Reg policy_meta[] = {
+    {"__index", policy_index}, {"__tostring", policy_tostring}, {NULL, NULL}};
 
 void bind_open_policies(lua_State *L) {
   push_new_type(L, POLICY_TYPE, policy_meta, NULL);
@@ -69,15 +69,30 @@ static void push_words(lua_State *L, const char *words) {
   }
 }
 
+/* usual is what core takes for a parameter that is not given. */
+static void set_usual_value(lua_State *L, const blis_param_spec *param) {
+  switch (param->kind) {
+  case BLIS_PARAM_BOOLEAN:
+    lua_pushboolean(L, param->fallback != 0);
+    break;
+  case BLIS_PARAM_CHOICE:
+    lua_pushlstring(L, param->choices, strcspn(param->choices, "|"));
+    break;
+  default:
+    push_signal(L, param->fallback);
+  }
+  lua_setfield(L, -2, "usual");
+}
+
 /* Pushes a parameter the way lua/blis/config describes options. */
 static void push_param(lua_State *L, const blis_param_spec *param) {
-  static const char *const types[] = {"integer", "number", "boolean",
-                                      "choice"};
+  static const char *const types[] = {"integer", "number", "boolean", "choice"};
   lua_createtable(L, 0, 8);
   set_field_string(L, "name", param->name);
   set_field_string(L, "type", types[param->kind]);
   set_field_string(L, "unit", param->unit);
   set_field_string(L, "doc", param->summary);
+  set_usual_value(L, param);
   if (param->kind == BLIS_PARAM_CHOICE) {
     push_words(L, param->choices);
     lua_setfield(L, -2, "choices");
@@ -105,7 +120,7 @@ static void push_entry(lua_State *L, const char *name, const char *aliases,
 }
 
 int bind_policy_catalogue(lua_State *L) {
-  lua_createtable(L, 0, 2);
+  lua_createtable(L, 0, 3);
   lua_newtable(L);
   for (size_t i = 0; i < blis_scorer_entry_count(); i++) {
     const blis_scorer_entry *entry = blis_scorer_entry_at(i);
@@ -122,5 +137,13 @@ int bind_policy_catalogue(lua_State *L) {
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "routers");
+  lua_newtable(L);
+  for (size_t i = 0; i < blis_admission_entry_count(); i++) {
+    const blis_admission_entry *entry = blis_admission_entry_at(i);
+    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
+               entry->params, entry->param_count);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "admissions");
   return 1;
 }

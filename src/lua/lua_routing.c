@@ -1,6 +1,7 @@
 #include "lua/lua_routing.h"
 
 #include "lua/bind.h"
+#include "lua/lua_admission.h"
 #include "lua/lua_router.h"
 #include "lua/lua_scorer.h"
 #include "routing/registry.h"
@@ -108,5 +109,25 @@ void check_router(lua_State *L, int index, bind_view *view,
         L, blis_router_create(&alloc, name, &params, context, router, &error),
         &error);
   }
+  lua_settop(L, top);
+}
+
+void check_admission(lua_State *L, int index, bind_view *view,
+                     const blis_policy_context *context,
+                     blis_admission *admission) {
+  if (lua_isfunction(L, index)) {
+    check_lua_admission(L, index, view, admission);
+    return;
+  }
+  int top = lua_gettop(L);
+  luaL_checktype(L, index, LUA_TTABLE);
+  const char *name = check_field_string(L, index, "name");
+  blis_params params = push_params(L, index);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(
+      L,
+      blis_admission_create(&alloc, name, &params, context, admission, &error),
+      &error);
   lua_settop(L, top);
 }

@@ -1,11 +1,13 @@
 /*
- * lua_routing.h - the router of one run from a checked definition.
+ * lua_routing.h - router and admission policy of one run from checked
+ * definitions.
  */
 #ifndef BLIS_LUA_LUA_ROUTING_H
 #define BLIS_LUA_LUA_ROUTING_H
 
 #include <lua.h>
 
+#include "cluster/admission.h"
 #include "lua/lua_view.h"
 #include "routing/policy.h"
 
@@ -16,5 +18,10 @@
  */
 void check_router(lua_State *L, int index, bind_view *view,
                   const blis_policy_context *context, blis_router *router);
+
+/* The same for a function or the definition of a built-in admission policy. */
+void check_admission(lua_State *L, int index, bind_view *view,
+                     const blis_policy_context *context,
+                     blis_admission *admission);
 
 #endif

@@ -1,7 +1,6 @@
 /* Builds the parts of a simulation from a checked configuration. */
 #include "lua/bind.h"
 #include "lua/interrupt.h"
-#include "lua/lua_admission.h"
 #include "lua/lua_routing.h"
 #include "lua/lua_simulation.h"
 
@@ -21,18 +20,14 @@ static void check_hooks_parts(lua_State *L, int self, int config,
   bool oracle = opt_field_boolean(L, config, "oracle", false);
   push_view_tables(L, &sim->view, &sim->hooks, sim->instance_count, oracle);
   if (lua_getfield(L, config, "goes_before") != LUA_TNIL) {
-    check_lua_scheduler(L, lua_gettop(L), &sim->hooks, oracle,
-                        &sim->scheduler);
+    check_lua_scheduler(L, lua_gettop(L), &sim->hooks, oracle, &sim->scheduler);
     sim->engine.config.scheduler = BLIS_SCHEDULER_SCRIPTED;
     sim->engine.config.goes_before = bind_scheduler_goes_before;
     sim->engine.config.goes_before_ud = &sim->scheduler;
   }
-  if (lua_getfield(L, config, "admission") != LUA_TNIL) {
-    check_lua_admission(L, lua_gettop(L), &sim->view, &sim->admission);
-  }
 }
 
-static void check_router_part(lua_State *L, int config, bind_simulation *sim) {
+static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   const blis_policy_context context = {
       .instance_count = sim->instance_count,
       .kv_block_size_tokens = sim->engine.config.block_size_tokens,
@@ -42,6 +37,9 @@ static void check_router_part(lua_State *L, int config, bind_simulation *sim) {
   };
   lua_getfield(L, config, "routing");
   check_router(L, lua_gettop(L), &sim->view, &context, &sim->router);
+  if (lua_getfield(L, config, "admission") != LUA_TNIL) {
+    check_admission(L, lua_gettop(L), &sim->view, &context, &sim->admission);
+  }
 }
 
 /* With instance_times = true: inter-token latencies of each instance. */
@@ -51,8 +49,8 @@ static void check_instance_times(lua_State *L, int config,
     return;
   }
   blis_alloc alloc = bind_alloc(L);
-  sim->itl_of_instance_us = blis_alloc_zeroed(
-      &alloc, sim->instance_count, sizeof *sim->itl_of_instance_us);
+  sim->itl_of_instance_us = blis_alloc_zeroed(&alloc, sim->instance_count,
+                                              sizeof *sim->itl_of_instance_us);
   if (sim->itl_of_instance_us == NULL) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }
@@ -73,8 +71,7 @@ void bind_close_instance_times(bind_simulation *sim) {
   sim->itl_of_instance_us = NULL;
 }
 
-static void check_cluster_part(lua_State *L, int config,
-                               bind_simulation *sim) {
+static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   lua_getfield(L, config, "cluster");
   int options = lua_gettop(L);
   blis_instance_config *instances =
@@ -125,11 +122,10 @@ void check_simulation_parts(lua_State *L, int self, int config,
   sim->seed = check_field_integer(L, config, "seed");
   lua_getfield(L, config, "cluster");
   luaL_checktype(L, -1, LUA_TTABLE);
-  sim->instance_count =
-      (uint32_t)check_field_integer(L, top + 1, "instances");
+  sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "instances");
   check_engine(L, top + 1, &sim->engine);
   check_hooks_parts(L, self, config, sim);
-  check_router_part(L, config, sim);
+  check_policy_parts(L, config, sim);
   lua_getfield(L, config, "workload");
   check_source(L, lua_gettop(L), &sim->records->source);
   blis_histogram_init(&sim->itl_us, &alloc);

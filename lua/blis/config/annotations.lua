@@ -15,7 +15,7 @@ local sections = {
 
 local type_names = {
   integer = "integer", time_us = "integer", number = "number", boolean = "boolean",
-  string = "string", numbers = "number[]", any = "any", table = "table",
+  string = "string", path = "string", numbers = "number[]", any = "any", table = "table",
   distribution = "number|table", arrival = "string|table", prefixes = "blis.PrefixOptions",
 }
 

@@ -10,6 +10,11 @@ return {
       doc = "Model id of the catalogue, with or without its owner.",
     },
     {
+      name = "model_config", type = "path", flag = "--model-config-folder",
+      doc = "The model's own config.json, or the folder it is in; left out, what the catalogue "
+        .. "says.",
+    },
+    {
       name = "hardware", type = "string", flag = "--hardware",
       doc = "GPU of every instance; left out, the usual one of the model.",
     },
@@ -54,7 +59,7 @@ return {
       doc = "Coefficients of the step time, together with alpha_coeffs.",
     },
     {
-      name = "engine_version", type = "string",
+      name = "engine_version", type = "string", flag = "--engine-version",
       doc = "Version of the serving engine that blackbox coefficients were measured with; left "
         .. "out, the latest.",
     },
@@ -81,12 +86,13 @@ return {
     },
     {
       name = "max_num_seqs", type = "integer", min = 1, max = 1000000, default = 256,
-      unit = "requests", flag = "--max-num-seqs",
+      unit = "requests", flag = "--max-num-seqs", flag_aliases = { "--max-num-running-reqs" },
       doc = "Most requests in a batch.",
     },
     {
       name = "max_num_batched_tokens", type = "integer", min = 1, max = 1000000000, default = 2048,
       unit = "tokens", flag = "--max-num-batched-tokens",
+      flag_aliases = { "--max-num-scheduled-tokens" },
       doc = "Token budget of an engine step; longer prefills are chunked.",
     },
     {
@@ -107,6 +113,7 @@ return {
     },
     {
       name = "engine", type = "choice", default = "fast", choices = { "fast", "stepwise" },
+      flag = "--engine",
       doc = "fast skips ahead exactly; stepwise computes every step of every request.",
     },
     {

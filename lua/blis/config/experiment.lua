@@ -17,7 +17,8 @@ return {
     },
     {
       name = "admission", type = "any", flag = "--admission-policy",
-      doc = "A function(request, cluster) that returns blis.admit() or blis.reject(reason).",
+      doc = "A policy by name, { name, parameter = value, ... }, or a function(request, cluster) "
+        .. "that returns blis.admit() or blis.reject(reason).",
     },
     {
       name = "scheduler", type = "any",

@@ -17,6 +17,7 @@ local schema = {}
 ---@field profiles? table<string, any> defaults under other profiles than "design"
 ---@field unit? string
 ---@field flag? string spelling on the command line
+---@field flag_aliases? string[] older spellings of the flag
 ---@field aliases? string[] other accepted names
 ---@field choices? string[]
 ---@field min? number

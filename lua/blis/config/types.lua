@@ -58,6 +58,11 @@ types.string = {
   check = function(value) return type(value) == "string" and value ~= "" and value or nil end,
 }
 
+types.path = {
+  expected = function() return "the path of a file" end,
+  check = types.string.check,
+}
+
 types.choice = {
   expected = function(option) return "one of " .. table.concat(option.choices, ", ") end,
   check = function(value, option)

@@ -18,6 +18,7 @@ local short = {
     },
     {
       name = "arrival", type = "arrival", default = "poisson",
+      profiles = { ["go-blis"] = "constant" }, flag = "--arrival",
       doc = "How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { "
         .. "'weibull', cv = 2 }.",
     },
@@ -44,11 +45,11 @@ local short = {
       doc = "Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }.",
     },
     {
-      name = "tenant", type = "string", aliases = { "tenant_id" },
+      name = "tenant", type = "string", aliases = { "tenant_id" }, flag = "--tenant",
       doc = "Tenant of every request.",
     },
     {
-      name = "slo_class", type = "choice", choices = slo_classes,
+      name = "slo_class", type = "choice", choices = slo_classes, flag = "--slo-class",
       doc = "Service class of every request.",
     },
     {
@@ -78,6 +79,7 @@ local prefixes = {
   options = {
     {
       name = "groups", type = "integer", min = 1, max = 100000, default = 1,
+      flag = "--prefix-groups",
       doc = "How many different prefixes there are.",
     },
     {
@@ -86,7 +88,7 @@ local prefixes = {
       doc = "Length of each prefix, in front of the prompt's own tokens.",
     },
     {
-      name = "zipf", type = "number", min = 0, max = 100, default = 0,
+      name = "zipf", type = "number", min = 0, max = 100, default = 0, flag = "--prefix-zipf",
       doc = "Weight of group k is 1 / k^zipf; 0 = all alike.",
     },
   },

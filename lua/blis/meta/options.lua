@@ -6,7 +6,7 @@
 ---@field cluster? blis.ClusterOptions Options of the cluster.
 ---@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.Workload Options of generated traffic, or what blis.workload or blis.trace.read returned.
 ---@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
----@field admission? any A function(request, cluster) that returns blis.admit() or blis.reject(reason).
+---@field admission? any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
 ---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
 ---@field seed? integer Seed of every random stream. (default 42)
 ---@field horizon_us? integer When the simulation ends; left out, with the last request. (us)
@@ -16,6 +16,7 @@
 --- The simulated cluster: model, hardware, serving engines and the network between them.
 ---@class blis.ClusterOptions
 ---@field model? string Model id of the catalogue, with or without its owner. (default qwen/qwen3-14b)
+---@field model_config? string The model's own config.json, or the folder it is in; left out, what the catalogue says.
 ---@field hardware? string GPU of every instance; left out, the usual one of the model.
 ---@field tp? integer Tensor parallel degree; left out, the usual one of the model. (GPUs)
 ---@field dp? integer Data parallel degree inside an instance; above 1 for mixture-of-experts models only. (replicas, default 1)

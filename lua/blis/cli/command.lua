@@ -1,0 +1,79 @@
+--- What all commands have in common: help, errors, and where text goes.
+local errors = require "blis.errors"
+local flags = require "blis.cli.flags"
+local help = require "blis.cli.help"
+
+local command = {}
+
+local stdout, stderr = io.stdout, io.stderr
+
+--- Writes results; everything else goes to talk.
+---@param text string
+function command.print(text)
+  stdout:write(text)
+end
+
+--- Tells a person something, unless --quiet was given.
+---@param parsed blis.cli.Parsed
+---@param format string
+function command.talk(parsed, format, ...)
+  local output = parsed.values.output
+  if output and output.quiet then return end
+  stderr:write("blis: ", format:format(...), "\n")
+end
+
+--- The names by which messages of the core call options, as flags.
+local function flag_names(definition)
+  local names = {}
+  for _, group in ipairs(definition.groups) do
+    for _, option in ipairs(group.options) do
+      names[group.section .. "." .. option.name] = option.flag
+      for _, alias in ipairs(option.aliases or {}) do
+        names[group.section .. "." .. alias] = option.flag
+      end
+    end
+  end
+  return names
+end
+
+--- The message of an error about an option, in the words of the command line.
+local function translate(definition, message)
+  local names = flag_names(definition)
+  return (message:gsub("%f[%w_][%w_]+%.[%w_]+", function(word) return names[word] end))
+end
+
+--- Calls fn(...); what is wrong with a value is a mistake in the command line.
+---@param definition blis.cli.Command
+function command.checked(definition, fn, ...)
+  local results = table.pack(pcall(fn, ...))
+  if results[1] then return table.unpack(results, 2, results.n) end
+  local object = results[2]
+  if type(object) ~= "table" or type(object.message) ~= "string" then error(object, 0) end
+  object.message = translate(definition, object.message)
+  if object.code == "invalid" then
+    object.code = "usage"
+    object.message = ("%s: %s"):format(definition.name, object.message)
+  end
+  error(object, 0)
+end
+
+--- The module of a command: its summary and the function that the program calls.
+---@param definition blis.cli.Command
+---@param body fun(parsed: blis.cli.Parsed): integer?
+---@return { summary: string, run: fun(args: string[]): integer?, definition: blis.cli.Command }
+function command.define(definition, body)
+  local function run(args)
+    local parsed = flags.parse(definition, args)
+    if parsed.wants_help then
+      command.print(help.text(definition))
+      return 0
+    end
+    return body(parsed)
+  end
+  return { summary = definition.summary, run = run, definition = definition }
+end
+
+command.fail = flags.fail
+command.raise = errors.raise
+
+return command

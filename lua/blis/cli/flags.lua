@@ -1,0 +1,247 @@
+--- Command lines: flags described by the schema, read into tables of options.
+---
+--- A command is { name =, summary =, usage =, groups =, refused =, positional = }. A group is
+--- { title =, section =, options = { option, ... } }; values of its flags end up in
+--- parsed.values[section][option.name]. A refused flag is { flag =, type =, harmless =, feature = }:
+--- it is known, but what it asks for does not exist here, so only its harmless value is accepted.
+local errors = require "blis.errors"
+local schema = require "blis.config.schema"
+
+local flags = {}
+
+---@class blis.cli.Group
+---@field title string
+---@field section string
+---@field options blis.Option[]
+---@field has_defaults? boolean fill in what is not given; for sections that nobody else reads
+
+---@class blis.cli.Refused
+---@field flag string
+---@field type string
+---@field harmless? any
+---@field feature string
+
+---@class blis.cli.Positional
+---@field name string
+---@field doc string
+
+---@class blis.cli.Command
+---@field name string
+---@field summary string
+---@field usage string
+---@field groups blis.cli.Group[]
+---@field refused? blis.cli.Refused[]
+---@field positional? blis.cli.Positional at most one argument that is no flag
+
+---@class blis.cli.Parsed
+---@field values table<string, table> by section
+---@field given table<string, boolean> flags of the command line, by their usual spelling
+---@field positional? string
+---@field wants_help boolean
+
+local help_option = { name = "help", flag = "--help", type = "boolean", doc = "Print this text." }
+
+--- Raises what is wrong with a command line.
+---@param command { name: string }
+---@param format string
+function flags.fail(command, format, ...)
+  errors.raise("usage", ("%s: %s; 'blis %s --help' lists the flags"):format(command.name,
+    format:format(...), command.name))
+end
+
+local time_units = { us = 1, ms = 1000, s = 1000000, m = 60000000, h = 3600000000 }
+
+--- "50000", "50ms", "30s": whole microseconds.
+local function read_time(text)
+  local number, unit = text:match("^([%d.]+)(%a+)$")
+  local factor = number and time_units[unit]
+  if factor and tonumber(number) then
+    local us = tonumber(number) * factor
+    return math.tointeger(us) or math.tointeger(math.floor(us + 0.5))
+  end
+  return text:match("^[+-]?%d+$") and math.tointeger(tonumber(text))
+end
+
+local function read_number(text)
+  return not text:lower():match("[in]") and not text:match("^%s") and tonumber(text) or nil
+end
+
+local function read_numbers(text)
+  local list = {}
+  for item in (text .. ","):gmatch("([^,]*),") do
+    list[#list + 1] = read_number(item:match("^%s*(.-)%s*$"))
+    if not list[#list] then return nil end
+  end
+  return list
+end
+
+-- What text means as a value of a type; nil when it means nothing.
+local readers = {
+  integer = function(text) return text:match("^[+-]?%d+$") and math.tointeger(tonumber(text)) end,
+  number = read_number,
+  time_us = read_time,
+  numbers = read_numbers,
+  boolean = function(text)
+    local words = { ["true"] = true, ["false"] = false, ["1"] = true, ["0"] = false }
+    return words[text:lower()]
+  end,
+}
+
+--- gamma:3 as { "gamma", cv = 3 }.
+function readers.arrival(text)
+  local process, cv = text:match("^([^:]+):([^:]+)$")
+  if not process then return text end
+  return { process, cv = read_number(cv) or cv }
+end
+
+local function read_value(option, text, flag)
+  local reader = readers[option.type]
+  local value = text
+  if reader then value = reader(text) end
+  if value == nil then value = text end
+  return schema.check_value(option, value, flag)
+end
+
+--- The entries of a command by every spelling of their flags, and these in order.
+local function index_of(command)
+  local by_flag, words = {}, {}
+  local function add(flag, entry)
+    by_flag[flag] = entry
+    words[#words + 1] = flag
+  end
+  add(help_option.flag, { option = help_option })
+  for _, group in ipairs(command.groups) do
+    for _, option in ipairs(group.options) do
+      local entry = { option = option, section = group.section }
+      add(option.flag, entry)
+      for _, alias in ipairs(option.flag_aliases or {}) do by_flag[alias] = entry end
+    end
+  end
+  for _, refused in ipairs(command.refused or {}) do
+    add(refused.flag, { refused = refused, option = refused })
+  end
+  return by_flag, words
+end
+
+local function check_refused(command, refused, flag, text)
+  local value
+  if readers[refused.type] then value = readers[refused.type](text) else value = text end
+  if refused.harmless ~= nil and value == refused.harmless then return end
+  if text == "" then return end
+  flags.fail(command, "%s is not available: %s", flag, refused.feature)
+end
+
+local function store(command, parsed, entry, flag, text)
+  if entry.refused then return check_refused(command, entry.refused, flag, text) end
+  local option = entry.option
+  if option == help_option then
+    parsed.wants_help = true
+    return
+  end
+  parsed.given[option.flag] = true
+  if text == "" then return end -- an empty text is no value
+  local ok, value = pcall(read_value, option, text, flag)
+  if not ok then
+    if type(value) ~= "table" or not value.message then error(value, 0) end
+    flags.fail(command, "%s", value.message)
+  end
+  local values = parsed.values[entry.section]
+  if option.is_list then
+    values[option.name] = values[option.name] or {}
+    table.insert(values[option.name], value)
+  else
+    values[option.name] = value
+  end
+end
+
+local function fail_unknown(command, flag, words)
+  flags.fail(command, "unknown flag '%s'%s", flag,
+    #words > 12 and (errors.suggestion(flag, words):match("^, did you mean.*") or "")
+      or errors.suggestion(flag, words))
+end
+
+--- One flag at args[i]; returns the index behind it and its value.
+local function read_flag(command, parsed, args, i, by_flag, words)
+  local flag, text = args[i]:match("^(%-%-[^=]+)=(.*)$")
+  flag = flag or (args[i] == "-h" and "--help" or args[i])
+  local entry = by_flag[flag]
+  if not entry then fail_unknown(command, flag, words) end
+  if not text then
+    if entry.option.type == "boolean" then
+      text = "true"
+    elseif i == #args then
+      flags.fail(command, "a value is missing after '%s'", flag)
+    else
+      i = i + 1
+      text = args[i]
+    end
+  end
+  store(command, parsed, entry, flag, text)
+  return i + 1
+end
+
+local function fill_defaults(command, parsed)
+  for _, group in ipairs(command.groups) do
+    local values = parsed.values[group.section]
+    for _, option in ipairs(group.has_defaults and group.options or {}) do
+      if values[option.name] == nil then values[option.name] = option.default end
+    end
+  end
+end
+
+--- Reads the arguments of a command.
+---@param command blis.cli.Command
+---@param args string[]
+---@return blis.cli.Parsed
+function flags.parse(command, args)
+  local by_flag, words = index_of(command)
+  local parsed = { values = {}, given = {}, wants_help = false }
+  for _, group in ipairs(command.groups) do parsed.values[group.section] = {} end
+  local i, only_positional = 1, false
+  while i <= #args do
+    local argument = args[i]
+    if argument == "--" and not only_positional then
+      only_positional = true
+      i = i + 1
+    elseif argument:match("^%-.") and not only_positional then
+      i = read_flag(command, parsed, args, i, by_flag, words)
+    elseif command.positional and not parsed.positional then
+      parsed.positional = argument
+      i = i + 1
+    else
+      flags.fail(command, "unexpected argument '%s'", argument)
+    end
+  end
+  fill_defaults(command, parsed)
+  return parsed
+end
+
+--- Options of a section by name, in the order of the names; for the groups of a command.
+---@param section blis.Section
+---@param names string[]
+---@return blis.Option[]
+function flags.pick(section, names)
+  local picked = {}
+  for i, name in ipairs(names) do
+    for _, option in ipairs(section.options) do
+      if option.name == name then picked[i] = option end
+    end
+    assert(picked[i] and picked[i].flag, section.name .. "." .. name .. " has no flag")
+  end
+  return picked
+end
+
+--- All options of a section that have a flag.
+---@param section blis.Section
+---@return blis.Option[]
+function flags.all(section)
+  local list = {}
+  for _, option in ipairs(section.options) do
+    if option.flag then list[#list + 1] = option end
+  end
+  return list
+end
+
+flags.help_option = help_option
+
+return flags

@@ -1,0 +1,137 @@
+--- The help text of a command, from the same descriptions that its flags are read by.
+local flags = require "blis.cli.flags"
+local types = require "blis.config.types"
+
+local help = {}
+
+local width = 100
+local flag_width = 34
+
+local metavars = {
+  integer = "N", number = "X", time_us = "TIME", numbers = "X,X,...", string = "NAME",
+  path = "PATH", choice = "WORD", arrival = "PROCESS", any = "VALUE",
+}
+
+local function metavar(option)
+  return option.metavar or metavars[option.type] or "VALUE"
+end
+
+local function flag_text(option)
+  if option.type == "boolean" then return option.flag end
+  return option.flag .. " " .. metavar(option)
+end
+
+--- Words of text in lines of at most limit characters.
+local function wrap(text, limit)
+  local lines, line = {}, ""
+  for word in text:gmatch("%S+") do
+    if line ~= "" and #line + 1 + #word > limit then
+      lines[#lines + 1] = line
+      line = word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
+local function value_text(value)
+  if math.type(value) == "integer" then return ("%d"):format(value) end
+  if type(value) == "number" then return ("%.14g"):format(value) end
+  return tostring(value)
+end
+
+--- "default 16 tokens; go-blis: 50000"
+local function default_text(option)
+  local parts = {}
+  if option.default ~= nil and option.type ~= "boolean" then
+    parts[1] = "default " .. value_text(option.default)
+  end
+  local go = option.profiles and option.profiles["go-blis"]
+  if go ~= nil and go ~= option.default then
+    parts[#parts + 1] = "go-blis: " .. value_text(go)
+  end
+  return table.concat(parts, "; ")
+end
+
+--- The flags of a command by the names that options have elsewhere.
+local function flags_by_name(command)
+  local by_name = {}
+  for _, group in ipairs(command.groups) do
+    for _, option in ipairs(group.options) do by_name[option.name] = option.flag end
+  end
+  return by_name
+end
+
+--- The doc of an option with unit, choices and defaults.
+local function describe(option, by_name)
+  local text = option.flag_doc or option.doc
+  text = text:gsub("[%l]+_[%l_]+", by_name)
+  if option.type == "choice" then
+    text = text .. " " .. types.choice.expected(option):gsub("^o", "O") .. "."
+  end
+  local notes = {}
+  if option.unit and option.unit ~= "" and option.type ~= "time_us" then
+    notes[1] = option.unit
+  end
+  local default = default_text(option)
+  if default ~= "" then notes[#notes + 1] = default end
+  if option.is_list then notes[#notes + 1] = "may be repeated" end
+  if #notes > 0 then text = text .. " (" .. table.concat(notes, "; ") .. ")" end
+  return text
+end
+
+local function add_entry(lines, left, text)
+  local indent = (" "):rep(flag_width)
+  local described = wrap(text, width - flag_width)
+  local head = "  " .. left
+  if #head + 2 > flag_width then
+    lines[#lines + 1] = head
+  else
+    lines[#lines + 1] = head .. (" "):rep(flag_width - #head) .. table.remove(described, 1)
+  end
+  for _, line in ipairs(described) do lines[#lines + 1] = indent .. line end
+end
+
+local function add_refused(lines, command)
+  if not command.refused or #command.refused == 0 then return end
+  local words = {}
+  for i, refused in ipairs(command.refused) do words[i] = refused.flag end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "Known, and refused, for what they ask for is not available:"
+  for _, line in ipairs(wrap(table.concat(words, " "), width - 2)) do
+    lines[#lines + 1] = "  " .. line
+  end
+end
+
+--- The whole text.
+---@param command blis.cli.Command
+---@return string
+function help.text(command)
+  local lines = { "usage: " .. command.usage, "" }
+  for _, line in ipairs(wrap(command.description or command.summary, width)) do
+    lines[#lines + 1] = line
+  end
+  if command.positional then
+    lines[#lines + 1] = ""
+    add_entry(lines, command.positional.name, command.positional.doc)
+  end
+  local by_name = flags_by_name(command)
+  for _, group in ipairs(command.groups) do
+    lines[#lines + 1] = ""
+    lines[#lines + 1] = group.title .. ":"
+    for _, option in ipairs(group.options) do
+      add_entry(lines, flag_text(option), describe(option, by_name))
+    end
+  end
+  add_entry(lines, flag_text(flags.help_option), flags.help_option.doc)
+  if command.notes then
+    lines[#lines + 1] = ""
+    for _, line in ipairs(wrap(command.notes, width)) do lines[#lines + 1] = line end
+  end
+  add_refused(lines, command)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return help

@@ -1,0 +1,119 @@
+--- blis policies: every built-in policy with its parameters and where it comes from.
+local core = require "blis.core"
+local command = require "blis.cli.command"
+local errors = require "blis.errors"
+local flag_sections = require "blis.config.flags"
+local listing = require "blis.cli.listing"
+local types = require "blis.config.types"
+
+local definition = {
+  name = "policies",
+  summary = "list routing policies, scorers and admission policies",
+  usage = "blis policies [NAME] [FLAGS]",
+  description = "The built-in policies, with their parameters and defaults, and where they come "
+    .. "from. They are used by --routing-policy, --routing-scorers and --admission-policy, and by "
+    .. "blis.router, blis.scorer and the options of blis.run.",
+  positional = { name = "NAME", doc = "Only the policies of this name or alias, in detail." },
+  groups = {
+    {
+      title = "Output", section = "output", has_defaults = true,
+      options = flag_sections.listing.options,
+    },
+  },
+}
+
+local kinds = {
+  { key = "routers", name = "routing policy" },
+  { key = "scorers", name = "scorer" },
+  { key = "admissions", name = "admission policy" },
+}
+
+local function parameter_text(parameter)
+  return ("%s = %s"):format(parameter.name, tostring(parameter.usual))
+end
+
+local function show_parameters(parameters)
+  local parts = {}
+  for i, parameter in ipairs(parameters) do parts[i] = parameter_text(parameter) end
+  return #parts == 0 and "-" or table.concat(parts, ", ")
+end
+
+local function write_parameters(writer, parameters)
+  for _, parameter in ipairs(parameters) do
+    writer:object():field("name", parameter.name):field("type", parameter.type)
+      :field("default", parameter.usual)
+    if parameter.min then writer:field("min", parameter.min):field("max", parameter.max) end
+    if parameter.choices then
+      writer:array("choices")
+      for _, word in ipairs(parameter.choices) do writer:item(word) end
+      writer:done()
+    end
+    writer:field("unit", parameter.unit):field("doc", parameter.doc):done()
+  end
+end
+
+local columns = {
+  { key = "kind", title = "kind" },
+  { key = "name", title = "name", is_text = true },
+  { key = "parameters", title = "parameters", is_text = true, show = show_parameters,
+    write = write_parameters },
+  { key = "summary", title = "what it does", is_text = true },
+  { key = "aliases", title = "aliases", is_hidden = true },
+  { key = "source", title = "source", is_hidden = true },
+}
+
+local function is_named(entry, name)
+  if entry.name == name then return true end
+  for _, alias in ipairs(entry.aliases) do
+    if alias == name then return true end
+  end
+  return false
+end
+
+--- The entries of that name, or all of them.
+local function entries_of(name)
+  local catalogue, rows, words = core.policies(), {}, {}
+  for _, kind in ipairs(kinds) do
+    for _, entry in ipairs(catalogue[kind.key]) do
+      words[#words + 1] = entry.name
+      if not name or is_named(entry, name) then
+        rows[#rows + 1] = { kind = kind.name, name = entry.name, summary = entry.summary,
+          source = entry.source, aliases = entry.aliases, parameters = entry.options }
+      end
+    end
+  end
+  if #rows == 0 then
+    errors.invalid("unknown policy '%s'%s", name, errors.suggestion(name, words))
+  end
+  return rows
+end
+
+local function print_details(row)
+  command.print(("%s %s: %s\n"):format(row.kind, row.name, row.summary))
+  command.print(("  from %s\n"):format(row.source))
+  if #row.aliases > 0 then
+    command.print(("  also called %s\n"):format(table.concat(row.aliases, ", ")))
+  end
+  for _, parameter in ipairs(row.parameters) do
+    local unit = parameter.unit ~= "" and ", in " .. parameter.unit or ""
+    command.print(("  %s: %s\n    %s%s\n"):format(parameter_text(parameter), parameter.doc,
+      types[parameter.type].expected(parameter), unit))
+  end
+end
+
+local function print_all(parsed)
+  local rows = entries_of(parsed.positional)
+  if parsed.positional and parsed.values.output.format == "table" then
+    for _, row in ipairs(rows) do print_details(row) end
+    return
+  end
+  local format = parsed.values.output.format
+  if format == "csv" then
+    for _, row in ipairs(rows) do row.parameters = show_parameters(row.parameters) end
+  end
+  command.print(listing.text({ columns = columns, rows = rows }, format))
+end
+
+return command.define(definition, function(parsed)
+  command.checked(definition, print_all, parsed)
+end)
