@@ -112,7 +112,14 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(load_only)                                                                \
   XX(sticky)                                                                   \
   XX(unified)                                                                  \
-  XX(capped)
+  XX(capped)                                                                   \
+  XX(routesim_round_robin)                                                     \
+  XX(routesim_least_outstanding)                                               \
+  XX(routesim_least_kv)                                                        \
+  XX(routesim_prefix_aware)                                                    \
+  XX(routesim_prefix_overlap)                                                  \
+  XX(routesim_session_affinity)                                                \
+  XX(routesim_cost_escalation)
 
 #define XX(name) extern const blis_scorer_entry blis__scorer_##name;
 BLIS__SCORER_MAP(XX)
