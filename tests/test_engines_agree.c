@@ -1,7 +1,8 @@
 /*
  * The fast engine gives the stepwise engine's results, to the microsecond and
- * the block, on random traces and settings. Argument: how many cases (default
- * 400; the nightly form is 10000), and the number of the first one.
+ * the block, on random traces and settings; every second case with evictions,
+ * restarts and changes of speed. Argument: how many cases (default 400; the
+ * nightly form is 10000), and the number of the first one.
  */
 #include "base/random.h"
 #include "base/time.h"
@@ -235,20 +236,18 @@ static void check_same_stats(const run *a, const run *b) {
 #undef SAME
 }
 
-static void check_same_requests(const run *a, const run *b, int count) {
-  for (int i = 0; i < count; i++) {
-    const blis_live_request *x = &a->requests[i];
-    const blis_live_request *y = &b->requests[i];
-    CHECK_EQ_I64(x->state, y->state);
-    CHECK_EQ_I64(x->was_counted, y->was_counted);
-    CHECK_EQ_I64(x->ttft_us, y->ttft_us);
-    CHECK_EQ_I64(x->scheduling_delay_us, y->scheduling_delay_us);
-    CHECK_EQ_I64(x->itl_sum_us, y->itl_sum_us);
-    CHECK_EQ_I64(x->itl_count, y->itl_count);
-    CHECK_EQ_I64(x->e2e_us, y->e2e_us);
-    CHECK_EQ_I64(a->has_ended[i], b->has_ended[i]);
-    CHECK_EQ_I64(a->end_us[i], b->end_us[i]);
-  }
+static void check_same_request(const run *a, const run *b, int i) {
+  const blis_live_request *x = &a->requests[i];
+  const blis_live_request *y = &b->requests[i];
+  CHECK_EQ_I64(x->state, y->state);
+  CHECK_EQ_I64(x->was_counted, y->was_counted);
+  CHECK_EQ_I64(x->ttft_us, y->ttft_us);
+  CHECK_EQ_I64(x->scheduling_delay_us, y->scheduling_delay_us);
+  CHECK_EQ_I64(x->itl_sum_us, y->itl_sum_us);
+  CHECK_EQ_I64(x->itl_count, y->itl_count);
+  CHECK_EQ_I64(x->e2e_us, y->e2e_us);
+  CHECK_EQ_I64(a->has_ended[i], b->has_ended[i]);
+  CHECK_EQ_I64(a->end_us[i], b->end_us[i]);
 }
 
 static void check_same_itl(run *a, run *b) {
@@ -271,51 +270,153 @@ static void finish(run *r, int64_t *end_us) {
   blis_instance_close(r->instance);
 }
 
+/* Both engines in one case, and what is done to them beside arrivals. */
+typedef struct twins {
+  run stepwise;
+  run fast;
+  blis_random faults;
+  int count;
+  int64_t now_us;
+  uint64_t next_private;
+} twins;
+
+static void inject_both(twins *t, int k) {
+  run *const runs[] = {&t->stepwise, &t->fast};
+  blis_error error;
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(blis_instance_inject(runs[i]->instance, &runs[i]->requests[k],
+                                  t->now_us, &error),
+             &error);
+  }
+}
+
+/* Out of the instance; sometimes it comes back as if it were a new one. */
+static void evict_both(twins *t, int k) {
+  run *const runs[] = {&t->stepwise, &t->fast};
+  blis_error error;
+  t->next_private += 1 << 20;
+  for (int i = 0; i < 2; i++) {
+    blis_live_request *r = &runs[i]->requests[k];
+    CHECK_OK(blis_instance_evict(runs[i]->instance, r, t->now_us, &error),
+             &error);
+    CHECK(r->engine == NULL && blis_instance_check(runs[i]->instance));
+    r->chain.private_base = BLIS_BLOCK_PRIVATE | t->next_private;
+  }
+  check_same_request(&t->stepwise, &t->fast, k);
+  if (draw(&t->faults, 2) == 0) {
+    inject_both(t, k);
+  }
+}
+
+static void restart_both(twins *t) {
+  run *const runs[] = {&t->stepwise, &t->fast};
+  blis_error error;
+  for (int i = 0; i < 2; i++) {
+    for (int k = 0; k < t->count; k++) {
+      blis_live_request *r = &runs[i]->requests[k];
+      if (r->engine != NULL) {
+        CHECK_OK(blis_instance_evict(runs[i]->instance, r, t->now_us, &error),
+                 &error);
+      }
+    }
+    CHECK_OK(blis_instance_restart(runs[i]->instance, &error), &error);
+  }
+}
+
+static void suffer(twins *t) {
+  static const double factors[] = {0.5, 1, 1, 3.25};
+  int k = (int)draw(&t->faults, t->count + 1);
+  switch (draw(&t->faults, 12)) {
+  case 0:
+  case 1:
+    if (k < t->count && t->fast.requests[k].engine != NULL) {
+      evict_both(t, k);
+    }
+    return;
+  case 2:
+    if (draw(&t->faults, 8) == 0) {
+      restart_both(t);
+    }
+    return;
+  case 3: {
+    double factor = factors[draw(&t->faults, 4)];
+    blis_instance_slow_down(t->stepwise.instance, factor);
+    blis_instance_slow_down(t->fast.instance, factor);
+    return;
+  }
+  case 4:
+    blis_instance_mark_cache(t->stepwise.instance);
+    blis_instance_mark_cache(t->fast.instance);
+    return;
+  default:
+    return;
+  }
+}
+
+static void check_same_cache(const twins *t, const blis_block_chain *chain) {
+  uint32_t x = 0;
+  uint32_t y = 0;
+  CHECK_EQ_I64(blis_instance_cached_blocks(t->stepwise.instance, chain),
+               blis_instance_cached_blocks(t->fast.instance, chain));
+  CHECK(blis_instance_cached_blocks_at_mark(t->stepwise.instance, chain, &x) ==
+        BLIS_OK);
+  CHECK(blis_instance_cached_blocks_at_mark(t->fast.instance, chain, &y) ==
+        BLIS_OK);
+  CHECK_EQ_I64(x, y);
+}
+
+static void run_arrivals(twins *t, const case_settings *s, blis_random *random,
+                         bool has_faults) {
+  int64_t gap_us = 1 + draw(random, draw(random, 2) == 0 ? 300 : 8000);
+  while (t->count < s->count && t->now_us <= s->config.horizon_us) {
+    blis_live_request r = draw_request(random, s, t->count, t->now_us);
+    run_before(&t->stepwise, t->now_us);
+    run_before(&t->fast, t->now_us);
+    check_same_stats(&t->stepwise, &t->fast);
+    if (has_faults) {
+      suffer(t);
+    }
+    check_same_cache(t, &r.chain);
+    t->stepwise.requests[t->count] = r;
+    t->fast.requests[t->count] = r;
+    inject_both(t, t->count++);
+    if (has_faults) {
+      suffer(t);
+    }
+    t->now_us += draw(random, gap_us);
+  }
+}
+
 static void run_case(int64_t seed) {
-  static run stepwise;
-  static run fast;
+  static twins t;
   blis_random random;
   blis_random_init(&random, seed);
   case_settings s = draw_settings(&random);
-  begin(&stepwise, &s, BLIS_ENGINE_STEPWISE);
-  begin(&fast, &s, BLIS_ENGINE_FAST);
-  int64_t gap_us = 1 + draw(&random, draw(&random, 2) == 0 ? 300 : 8000);
-  int64_t now_us = 0;
-  blis_error error;
-  int count = 0;
-  for (; count < s.count && now_us <= s.config.horizon_us; count++) {
-    blis_live_request r = draw_request(&random, &s, count, now_us);
-    run_before(&stepwise, now_us);
-    run_before(&fast, now_us);
-    check_same_stats(&stepwise, &fast);
-    CHECK_EQ_I64(blis_instance_cached_blocks(stepwise.instance, &r.chain),
-                 blis_instance_cached_blocks(fast.instance, &r.chain));
-    stepwise.requests[count] = r;
-    fast.requests[count] = r;
-    CHECK_OK(blis_instance_inject(stepwise.instance, &stepwise.requests[count],
-                                  now_us, &error),
-             &error);
-    CHECK_OK(blis_instance_inject(fast.instance, &fast.requests[count], now_us,
-                                  &error),
-             &error);
-    now_us += draw(&random, gap_us);
-  }
+  t = (twins){.next_private = UINT64_C(1) << 40};
+  blis_random_init_named(&t.faults, seed, "faults");
+  begin(&t.stepwise, &s, BLIS_ENGINE_STEPWISE);
+  begin(&t.fast, &s, BLIS_ENGINE_FAST);
+  blis_instance_mark_cache(t.stepwise.instance);
+  blis_instance_mark_cache(t.fast.instance);
+  run_arrivals(&t, &s, &random, seed % 2 == 0);
   int64_t limit_us = blis_time_after_us(s.config.horizon_us, 1);
-  run_before(&stepwise, limit_us);
-  run_before(&fast, limit_us);
-  check_same_stats(&stepwise, &fast);
+  run_before(&t.stepwise, limit_us);
+  run_before(&t.fast, limit_us);
+  check_same_stats(&t.stepwise, &t.fast);
   int64_t end_stepwise = 0;
   int64_t end_fast = 0;
-  finish(&stepwise, &end_stepwise);
-  finish(&fast, &end_fast);
+  finish(&t.stepwise, &end_stepwise);
+  finish(&t.fast, &end_fast);
   CHECK_EQ_I64(end_stepwise, end_fast);
-  check_same_requests(&stepwise, &fast, count);
-  check_same_itl(&stepwise, &fast);
-  CHECK_EQ_I64(stepwise.first_tokens, fast.first_tokens);
-  blis_instance_free(stepwise.instance);
-  blis_instance_free(fast.instance);
-  blis_histogram_deinit(&stepwise.itl_us);
-  blis_histogram_deinit(&fast.itl_us);
+  for (int k = 0; k < t.count; k++) {
+    check_same_request(&t.stepwise, &t.fast, k);
+  }
+  check_same_itl(&t.stepwise, &t.fast);
+  CHECK_EQ_I64(t.stepwise.first_tokens, t.fast.first_tokens);
+  blis_instance_free(t.stepwise.instance);
+  blis_instance_free(t.fast.instance);
+  blis_histogram_deinit(&t.stepwise.itl_us);
+  blis_histogram_deinit(&t.fast.itl_us);
 }
 
 static int64_t case_count = 400;

@@ -9,6 +9,7 @@
 #define BLIS_INSTANCE_ENGINE_H
 
 #include "instance/instance.h"
+#include "kv/block_journal.h"
 
 /*
  * Classes of the events of an instance, first to last among equal times. The
@@ -27,11 +28,17 @@ typedef struct blis__engine_ops {
   void (*free)(void *state);
   blis_status (*inject)(void *state, blis_live_request *request, int64_t now_us,
                         blis_error *error);
+  blis_status (*evict)(void *state, blis_live_request *request, int64_t now_us,
+                       blis_error *error);
   int64_t (*next_us)(const void *state);
   blis_status (*run_next)(void *state, int64_t limit_us, bool *clock_moved,
                           blis_error *error);
   void (*get_stats)(const void *state, blis_instance_stats *stats);
   uint32_t (*cached_blocks)(const void *state, const blis_block_chain *chain);
+  /* The journal of the prefix table from now on, borrowed; and its answers. */
+  void (*set_journal)(void *state, blis_block_journal *journal);
+  uint32_t (*cached_blocks_at_mark)(const void *state,
+                                    const blis_block_chain *chain);
   void (*close)(void *state);
   bool (*check)(const void *state);
 } blis__engine_ops;

@@ -117,22 +117,44 @@ static blis_status run_queued(fast_engine *engine, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status run_timeout(fast_engine *engine, blis_error *error) {
-  fast_request *request = engine->deadlines.head;
-  engine->clock_us = request->live->deadline_us;
-  engine->stats.timed_out++;
-  if (request->live->state == BLIS_REQUEST_RUNNING) {
+/* Out of the batch, the queue or the arrivals, wherever it is. */
+static blis_status take_out(fast_engine *engine, fast_request *request,
+                            blis_error *error) {
+  switch (request->live->state) {
+  case BLIS_REQUEST_RUNNING:
     blis__fast_note_progress(engine, request);
     blis__fast_uncount_itl(engine, request);
     if (blis__fast_leave_batch(engine, request,
                                blis__fast_stored(engine, request)) != BLIS_OK) {
       return blis_fail_nomem(error);
     }
-  } else {
+    return BLIS_OK;
+  case BLIS_REQUEST_QUEUED:
     /* What was remembered about the head may be about this very record. */
     engine->block.head = NULL;
     blis__wait_queue_remove(&engine->queue, &request->waiting);
+    return BLIS_OK;
+  default:
+    blis__fast_arrivals_remove(engine, request);
+    return BLIS_OK;
   }
+}
+
+static blis_status engine_evict(void *state, blis_live_request *live,
+                                int64_t now_us, blis_error *error) {
+  fast_engine *engine = state;
+  fast_request *request = live->engine;
+  engine->clock_us = now_us;
+  BLIS_TRY(take_out(engine, request, error));
+  blis__fast_request_spare(engine, request);
+  return BLIS_OK;
+}
+
+static blis_status run_timeout(fast_engine *engine, blis_error *error) {
+  fast_request *request = engine->deadlines.head;
+  engine->clock_us = request->live->deadline_us;
+  engine->stats.timed_out++;
+  BLIS_TRY(take_out(engine, request, error));
   return end(engine, request, BLIS_REQUEST_TIMED_OUT, error);
 }
 
@@ -184,6 +206,17 @@ static uint32_t engine_cached_blocks(const void *state,
   return blis_run_pool_match(engine->pool, chain, chain->prompt_blocks, NULL);
 }
 
+static void engine_set_journal(void *state, blis_block_journal *journal) {
+  fast_engine *engine = state;
+  blis_run_pool_set_journal(engine->pool, journal);
+}
+
+static uint32_t engine_cached_blocks_at_mark(const void *state,
+                                             const blis_block_chain *chain) {
+  const fast_engine *engine = state;
+  return blis_run_pool_match_at_mark(engine->pool, chain);
+}
+
 static void engine_close(void *state) {
   fast_engine *engine = state;
   for (const fast_request *r = engine->batch.head; r != NULL;
@@ -197,14 +230,19 @@ static bool engine_check(const void *state) {
   return blis__fast_check(state);
 }
 
-static const blis__engine_ops fast_ops = {.free = engine_free,
-                                          .inject = engine_inject,
-                                          .next_us = engine_next_us,
-                                          .run_next = engine_run_next,
-                                          .get_stats = engine_get_stats,
-                                          .cached_blocks = engine_cached_blocks,
-                                          .close = engine_close,
-                                          .check = engine_check};
+static const blis__engine_ops fast_ops = {
+    .free = engine_free,
+    .inject = engine_inject,
+    .evict = engine_evict,
+    .next_us = engine_next_us,
+    .run_next = engine_run_next,
+    .get_stats = engine_get_stats,
+    .cached_blocks = engine_cached_blocks,
+    .set_journal = engine_set_journal,
+    .cached_blocks_at_mark = engine_cached_blocks_at_mark,
+    .close = engine_close,
+    .check = engine_check,
+};
 
 static blis_status init(fast_engine *engine) {
   const blis_instance_config *config = engine->config;

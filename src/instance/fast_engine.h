@@ -153,6 +153,9 @@ void blis__fast_list_insert(fast_list *list, fast_request *request,
 void blis__fast_list_append(fast_list *list, fast_request *request);
 void blis__fast_list_remove(fast_list *list, fast_request *request);
 blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival);
+/* The request is on its way to the queue. */
+void blis__fast_arrivals_remove(fast_engine *engine,
+                                const fast_request *request);
 blis_status blis__fast_request_new(fast_engine *engine, blis_live_request *live,
                                    fast_request **request);
 /* Takes the request out of every list but the queue and the batch. */

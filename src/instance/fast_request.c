@@ -71,6 +71,20 @@ blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival) {
   return BLIS_OK;
 }
 
+void blis__fast_arrivals_remove(fast_engine *engine,
+                                const fast_request *request) {
+  fast_arrivals *arrivals = &engine->arrivals;
+  fast_arrival *items = arrivals->pending.items;
+  size_t i = arrivals->first;
+  while (items[i].request != request) {
+    i++;
+  }
+  arrivals->pending.count--;
+  for (; i < arrivals->pending.count; i++) {
+    items[i] = items[i + 1];
+  }
+}
+
 /* Clears all but the memory that a record keeps for its next request. */
 static void reset(fast_request *request, blis_live_request *live) {
   fast_request fresh = {

@@ -4,13 +4,22 @@
 #include <math.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 #include "instance/engine.h"
+#include "latency/slowed.h"
 
 struct blis_instance {
   blis_alloc alloc;
   blis_instance_config config;
   blis__engine engine;
   blis_error failure; /* of run_next: the engine may be in mid-step */
+  blis_slowed_latency slowed;
+  blis_latency_model slowed_model;
+  blis_block_journal journal; /* of the prefix table, with is_watched */
+  bool is_watched;
+  bool has_past;
+  blis_instance_events events;
+  blis_instance_stats past; /* counters of the engines before a restart */
 };
 
 typedef struct limit {
@@ -91,15 +100,14 @@ static bool can_be_fast(const blis_instance_config *config) {
          config->block_size_tokens <= max_block_size_tokens;
 }
 
-static blis_status new_engine(blis_instance *instance,
-                              const blis_instance_events *events,
-                              blis_error *error) {
+static blis_status new_engine(const blis_instance *instance,
+                              blis__engine *engine, blis_error *error) {
   const blis_instance_config *config = &instance->config;
   return can_be_fast(config)
-             ? blis__fast_new(&instance->alloc, config, events,
-                              &instance->engine, error)
-             : blis__stepwise_new(&instance->alloc, config, events,
-                                  &instance->engine, error);
+             ? blis__fast_new(&instance->alloc, config, &instance->events,
+                              engine, error)
+             : blis__stepwise_new(&instance->alloc, config, &instance->events,
+                                  engine, error);
 }
 
 blis_status blis_instance_new(const blis_alloc *alloc,
@@ -114,7 +122,11 @@ blis_status blis_instance_new(const blis_alloc *alloc,
   }
   i->alloc = *alloc;
   i->config = *config;
-  blis_status status = new_engine(i, events, error);
+  i->events = *events;
+  i->slowed = (blis_slowed_latency){.model = config->latency, .factor = 1};
+  i->slowed_model = blis_slowed_latency_model(&i->slowed);
+  blis_block_journal_init(&i->journal, alloc);
+  blis_status status = new_engine(i, &i->engine, error);
   if (status != BLIS_OK) {
     blis_alloc_free(alloc, i, sizeof *i);
     return status;
@@ -129,7 +141,16 @@ void blis_instance_free(blis_instance *instance) {
   }
   blis_alloc alloc = instance->alloc;
   instance->engine.ops->free(instance->engine.state);
+  blis_block_journal_deinit(&instance->journal);
   blis_alloc_free(&alloc, instance, sizeof *instance);
+}
+
+static blis_status report_failure(const blis_instance *instance,
+                                  blis_error *error) {
+  const blis_error *failure = &instance->failure;
+  return failure->status == BLIS_OK
+             ? BLIS_OK
+             : blis_fail(error, failure->status, "%s", failure->message);
 }
 
 blis_status blis_instance_inject(blis_instance *instance,
@@ -137,6 +158,53 @@ blis_status blis_instance_inject(blis_instance *instance,
                                  blis_error *error) {
   return instance->engine.ops->inject(instance->engine.state, request, now_us,
                                       error);
+}
+
+blis_status blis_instance_evict(blis_instance *instance,
+                                blis_live_request *request, int64_t now_us,
+                                blis_error *error) {
+  blis_error *failure = &instance->failure;
+  BLIS_DCHECK(request->engine != NULL);
+  if (failure->status == BLIS_OK) {
+    failure->status = instance->engine.ops->evict(instance->engine.state,
+                                                  request, now_us, failure);
+  }
+  return report_failure(instance, error);
+}
+
+/* Nothing but the clock is left to move. */
+static blis_status run_out(blis_instance *instance, blis_error *error) {
+  int64_t horizon_us = instance->config.horizon_us;
+  for (int64_t us = blis_instance_next_us(instance);
+       us <= horizon_us && us < BLIS_TIME_NEVER_US;
+       us = blis_instance_next_us(instance)) {
+    bool clock_moved;
+    BLIS_TRY(blis_instance_run_next(instance, blis_time_after_us(us, 1),
+                                    &clock_moved, error));
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
+  BLIS_TRY(run_out(instance, error));
+  blis__engine fresh;
+  BLIS_TRY(new_engine(instance, &fresh, error));
+  blis_instance_get_stats(instance, &instance->past);
+  instance->has_past = true;
+  instance->engine.ops->free(instance->engine.state);
+  instance->engine = fresh;
+  if (instance->is_watched) {
+    blis_block_journal_mark(&instance->journal);
+    fresh.ops->set_journal(fresh.state, &instance->journal);
+  }
+  return BLIS_OK;
+}
+
+void blis_instance_slow_down(blis_instance *instance, double factor) {
+  BLIS_DCHECK(factor > 0 && isfinite(factor));
+  instance->slowed.factor = factor;
+  instance->config.latency =
+      factor == 1 ? instance->slowed.model : &instance->slowed_model;
 }
 
 int64_t blis_instance_next_us(const blis_instance *instance) {
@@ -151,14 +219,37 @@ blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
     failure->status = instance->engine.ops->run_next(
         instance->engine.state, limit_us, clock_moved, failure);
   }
-  return failure->status == BLIS_OK
-             ? BLIS_OK
-             : blis_fail(error, failure->status, "%s", failure->message);
+  return report_failure(instance, error);
+}
+
+static void add_past(blis_instance_stats *stats,
+                     const blis_instance_stats *past) {
+#define ADD(counter) stats->counter += past->counter
+  ADD(cache_hits);
+  ADD(cache_misses);
+  ADD(cpu_misses);
+  ADD(cpu_saved);
+  ADD(cpu_evictions);
+  ADD(preemptions);
+  ADD(kv_allocation_failures);
+  ADD(completed);
+  ADD(length_capped);
+  ADD(timed_out);
+  ADD(unservable);
+  ADD(prompt_tokens);
+  ADD(output_tokens);
+  ADD(steps);
+  ADD(queue_depth_sum);
+#undef ADD
+  stats->end_us = blis_max_i64(stats->end_us, past->end_us);
 }
 
 void blis_instance_get_stats(const blis_instance *instance,
                              blis_instance_stats *stats) {
   instance->engine.ops->get_stats(instance->engine.state, stats);
+  if (instance->has_past) {
+    add_past(stats, &instance->past);
+  }
 }
 
 void blis_instance_close(blis_instance *instance) {
@@ -168,6 +259,27 @@ void blis_instance_close(blis_instance *instance) {
 uint32_t blis_instance_cached_blocks(const blis_instance *instance,
                                      const blis_block_chain *chain) {
   return instance->engine.ops->cached_blocks(instance->engine.state, chain);
+}
+
+void blis_instance_mark_cache(blis_instance *instance) {
+  blis_block_journal_mark(&instance->journal);
+  if (!instance->is_watched) {
+    instance->is_watched = true;
+    instance->engine.ops->set_journal(instance->engine.state,
+                                      &instance->journal);
+  }
+}
+
+blis_status blis_instance_cached_blocks_at_mark(const blis_instance *instance,
+                                                const blis_block_chain *chain,
+                                                uint32_t *count) {
+  BLIS_DCHECK(instance->is_watched);
+  if (blis_block_journal_is_broken(&instance->journal)) {
+    return BLIS_ERR_NOMEM;
+  }
+  *count = instance->engine.ops->cached_blocks_at_mark(instance->engine.state,
+                                                       chain);
+  return BLIS_OK;
 }
 
 const blis_instance_config *

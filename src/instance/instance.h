@@ -148,6 +148,30 @@ BLIS_MUSTUSE blis_status blis_instance_inject(blis_instance *instance,
                                               int64_t now_us,
                                               blis_error *error);
 
+/*
+ * Takes request out at now_us, wherever it is: on its way to the queue, in the
+ * queue or in the batch. Its blocks are released and it belongs to the owner
+ * again, without ended() and with the state it was in; what is under way in
+ * the current step stays done. Not to be called from the instance's own
+ * events. BLIS_ERR_NOMEM leaves the instance fit only to be freed.
+ */
+BLIS_MUSTUSE blis_status blis_instance_evict(blis_instance *instance,
+                                             blis_live_request *request,
+                                             int64_t now_us, blis_error *error);
+
+/*
+ * The engine comes up anew, with an empty cache; counters go on. No request is
+ * with the instance. BLIS_ERR_NOMEM leaves it as it was.
+ */
+BLIS_MUSTUSE blis_status blis_instance_restart(blis_instance *instance,
+                                               blis_error *error);
+
+/*
+ * From its next step on, a step takes factor (> 0, finite) times as long as the
+ * latency model of the configuration says; 1 at first.
+ */
+void blis_instance_slow_down(blis_instance *instance, double factor);
+
 /* Time of the next event, BLIS_TIME_NEVER_US when there is none. */
 int64_t blis_instance_next_us(const blis_instance *instance);
 
@@ -178,6 +202,22 @@ void blis_instance_get_stats(const blis_instance *instance,
 uint32_t blis_instance_cached_blocks(const blis_instance *instance,
                                      const blis_block_chain *chain);
 
+/*
+ * For views of the cache that lag behind: from the first mark on, changes of
+ * the prefix table are kept in a journal (kv/block_journal.h), which every
+ * later mark empties. A restart is a mark, too.
+ */
+void blis_instance_mark_cache(blis_instance *instance);
+
+/*
+ * As blis_instance_cached_blocks, of the prefix table at the last mark. There
+ * has been one. BLIS_ERR_NOMEM when the journal found no memory since.
+ */
+BLIS_MUSTUSE blis_status blis_instance_cached_blocks_at_mark(
+    const blis_instance *instance, const blis_block_chain *chain,
+    uint32_t *count);
+
+/* Its latency model is the one in force, see blis_instance_slow_down. */
 const blis_instance_config *
 blis_instance_get_config(const blis_instance *instance);
 

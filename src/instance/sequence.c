@@ -27,7 +27,7 @@ blis_status blis__sequences_take(const blis_alloc *alloc,
   blis__sequence *taken = sequences->spare.items[--sequences->spare.count];
   taken->place.request = request;
   taken->itl_us.count = 0;
-  taken->timeout = BLIS_EVENT_NONE;
+  taken->event = BLIS_EVENT_NONE;
   taken->furthest_tokens = -1;
   request->engine = taken;
   *sequence = taken;

@@ -1,6 +1,6 @@
 /*
  * sequence.h - what the stepwise engine keeps about a request it has, beside
- * the request itself: its KV blocks, its inter-token latencies, its deadline.
+ * the request itself: its KV blocks, its inter-token latencies, its next event.
  *
  * Sequences are recycled with the memory of their lists, so a run allocates
  * for the requests alive at the same time, not for every request.
@@ -22,8 +22,10 @@ typedef struct blis__sequence {
   blis__waiting place;    /* and the request; first, so that it leads to this */
   blis_block_list blocks; /* held; empty while waiting */
   BLIS_ARRAY(int64_t) itl_us; /* since the last admission */
-  blis_event_handle timeout;  /* BLIS_EVENT_NONE without one */
-  int64_t furthest_tokens;    /* highest progress ever; -1 = none */
+  /* The last event scheduled about it: its arrival, its place in the queue,
+     its timeout. BLIS_EVENT_NONE or past when none is pending. */
+  blis_event_handle event;
+  int64_t furthest_tokens; /* highest progress ever; -1 = none */
 } blis__sequence;
 
 /* All sequences of an engine. Zero it first. */

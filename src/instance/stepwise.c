@@ -14,19 +14,24 @@ blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
   if (blis_event_queue_push(engine->queue, &event, &handle) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  if (event_class == BLIS__EVENT_TIMEOUT) {
-    sequence->timeout = handle;
+  if (sequence != NULL) {
+    sequence->event = handle;
   }
   return BLIS_OK;
+}
+
+/* Parts the request from its blocks, its pending event and the engine. */
+static void part(blis__stepwise *engine, blis__sequence *sequence) {
+  blis_event_queue_cancel(engine->queue, sequence->event);
+  blis_kv_cache_release(engine->cache, &sequence->blocks);
+  blis__sequences_give(&engine->sequences, sequence);
 }
 
 blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
                                blis_request_state state, int64_t end_us,
                                blis_error *error) {
   blis_live_request *request = sequence->place.request;
-  blis_event_queue_cancel(engine->queue, sequence->timeout);
-  blis_kv_cache_release(engine->cache, &sequence->blocks);
-  blis__sequences_give(&engine->sequences, sequence);
+  part(engine, sequence);
   request->state = state;
   return engine->events.ended(engine->events.ud, request, engine->clock_us,
                               end_us, error);
@@ -103,17 +108,22 @@ static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence,
 }
 
 /* A pending step stays pending, even when there is nothing left to do. */
-static blis_status on_timeout(blis__stepwise *engine, blis__sequence *sequence,
-                              blis_error *error) {
+static void leave_batch_or_queue(blis__stepwise *engine,
+                                 blis__sequence *sequence) {
   if (sequence->place.request->state == BLIS_REQUEST_RUNNING) {
     size_t index = 0;
     while (engine->batch.items[index] != sequence) {
       index++;
     }
     blis__batch_remove(engine, index);
-  } else {
+  } else if (sequence->place.request->state == BLIS_REQUEST_QUEUED) {
     blis__wait_queue_remove(&engine->waiting, &sequence->place);
   }
+}
+
+static blis_status on_timeout(blis__stepwise *engine, blis__sequence *sequence,
+                              blis_error *error) {
+  leave_batch_or_queue(engine, sequence);
   engine->counts.timed_out++;
   return blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT,
                             engine->clock_us, error);
@@ -148,6 +158,17 @@ static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved,
   return execute(engine, &event, error);
 }
 
+static blis_status evict(void *state, blis_live_request *request,
+                         int64_t now_us, blis_error *error) {
+  blis__stepwise *engine = state;
+  blis__sequence *sequence = request->engine;
+  (void)error;
+  engine->clock_us = now_us;
+  leave_batch_or_queue(engine, sequence);
+  part(engine, sequence);
+  return BLIS_OK;
+}
+
 static int64_t next_us(const void *state) {
   const blis__stepwise *engine = state;
   return blis_event_queue_next_us(engine->queue);
@@ -176,6 +197,17 @@ static uint32_t cached_blocks(const void *state,
                               const blis_block_chain *chain) {
   const blis__stepwise *engine = state;
   return blis_kv_cache_count_cached(engine->cache, chain);
+}
+
+static void set_journal(void *state, blis_block_journal *journal) {
+  blis__stepwise *engine = state;
+  blis_kv_cache_set_journal(engine->cache, journal);
+}
+
+static uint32_t cached_blocks_at_mark(const void *state,
+                                      const blis_block_chain *chain) {
+  const blis__stepwise *engine = state;
+  return blis_kv_cache_count_at_mark(engine->cache, chain);
 }
 
 /* Live records are always up to date here, and only completed requests are in
@@ -223,10 +255,13 @@ static void free_engine(void *state) {
 static const blis__engine_ops stepwise_ops = {
     .free = free_engine,
     .inject = inject,
+    .evict = evict,
     .next_us = next_us,
     .run_next = run_next,
     .get_stats = get_stats,
     .cached_blocks = cached_blocks,
+    .set_journal = set_journal,
+    .cached_blocks_at_mark = cached_blocks_at_mark,
     .close = close_engine,
     .check = check,
 };

@@ -1,0 +1,22 @@
+/*
+ * slowed.h - a latency model whose steps take longer (or shorter) than those
+ * of another one: an instance that is throttled, shared or degraded.
+ *
+ * Only the time of steps is scaled; queueing and the handling of tokens, which
+ * are done by the CPU, take as long as ever. Every answer costs what the other
+ * model's answer costs.
+ */
+#ifndef BLIS_LATENCY_SLOWED_H
+#define BLIS_LATENCY_SLOWED_H
+
+#include "latency/latency_model.h"
+
+typedef struct blis_slowed_latency {
+  const blis_latency_model *model; /* borrowed */
+  double factor; /* > 0, finite; the time is cut to whole us, at least 1 */
+} blis_slowed_latency;
+
+/* Borrows *slowed, which may change between two steps. Nothing to free. */
+blis_latency_model blis_slowed_latency_model(blis_slowed_latency *slowed);
+
+#endif
