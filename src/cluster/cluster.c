@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/state.h"
+#include "routing/registry.h"
 
 enum {
   EVENTS_PER_INTERRUPT_CHECK = 256,
@@ -462,4 +463,10 @@ const char *blis_cluster_instance_id(const blis_cluster *cluster,
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
                            blis_signal signal) {
   return blis__snapshot_live(&cluster->snapshot, index, signal);
+}
+
+blis_status blis_cluster_change_routing(blis_cluster *cluster,
+                                        const blis_params *params,
+                                        blis_error *error) {
+  return blis_router_change(&cluster->router, params, error);
 }

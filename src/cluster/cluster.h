@@ -145,4 +145,9 @@ const char *blis_cluster_instance_id(const blis_cluster *cluster,
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
                            blis_signal signal);
 
+/* As blis_router_change, for the decisions from now on. */
+BLIS_MUSTUSE blis_status blis_cluster_change_routing(blis_cluster *cluster,
+                                                     const blis_params *params,
+                                                     blis_error *error);
+
 #endif

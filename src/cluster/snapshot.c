@@ -107,6 +107,7 @@ static void write_constants(blis__snapshot *snapshot) {
         blis_instance_get_config(snapshot->instances[i]);
     COLUMN(snapshot, KV_BLOCKS)[i] = (double)config->kv_blocks;
     COLUMN(snapshot, MAX_NUM_SEQS)[i] = (double)config->max_num_seqs;
+    COLUMN(snapshot, CAPACITY)[i] = 1;
     snapshot->numbers[i] = i;
     if (snapshot->refresh_us == 0) {
       mark(snapshot, i, ENGINE_CHANGED);

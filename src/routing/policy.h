@@ -119,7 +119,8 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(routesim_prefix_aware)                                                    \
   XX(routesim_prefix_overlap)                                                  \
   XX(routesim_session_affinity)                                                \
-  XX(routesim_cost_escalation)
+  XX(routesim_cost_escalation)                                                 \
+  XX(cognitora_score)
 
 #define XX(name) extern const blis_scorer_entry blis__scorer_##name;
 BLIS__SCORER_MAP(XX)

@@ -31,7 +31,11 @@
   XX(PREEMPTIONS, "preemptions", "requests", "preempted so far")               \
   XX(CACHE_HIT_RATE, "cache_hit_rate", "0 to 1",                               \
      "blocks found / blocks looked for, so far")                               \
-  XX(MAX_NUM_SEQS, "max_num_seqs", "requests", "limit of the running batch")
+  XX(MAX_NUM_SEQS, "max_num_seqs", "requests", "limit of the running batch")   \
+  XX(WATTS, "watts", "W", "mean power draw, as stated; 0 = not stated")        \
+  XX(CAPACITY, "capacity", "0 to 1",                                           \
+     "how strong it is among its kind, as stated; 1 = not stated")             \
+  XX(COST_PER_HOUR, "cost_per_hour", "USD/h", "as stated; 0 = not stated")
 
 typedef enum blis_signal {
 #define XX(constant, name, unit, what) BLIS_SIGNAL_##constant,

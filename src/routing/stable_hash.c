@@ -46,8 +46,11 @@ blis_status blis_stable_hash_of(const blis_routing_request *request,
                           ? ""
                           : blis_intern_text(request->strings, request->model);
   uint64_t hash = blis_stable_hash_start(model);
-  int64_t blocks = window_tokens / block_size_tokens;
-  for (uint32_t k = 0; k < chain->prompt_blocks && k < blocks; k++) {
+  int64_t blocks = chain->prompt_blocks;
+  if (window_tokens > 0 && window_tokens / block_size_tokens < blocks) {
+    blocks = window_tokens / block_size_tokens;
+  }
+  for (uint32_t k = 0; k < blocks; k++) {
     unsigned char id[WORD_SIZE];
     put_little_endian(id, blis_block_chain_at(chain, k));
     hash = blis_stable_hash_next(hash, id, WORD_SIZE);

@@ -34,7 +34,8 @@ uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash);
 
 /*
  * The prefix hash of a request, over the full blocks in its first
- * window_tokens tokens. BLIS_ERR_NOMEM when its blocks cannot be named.
+ * window_tokens tokens (0 = in all of it). BLIS_ERR_NOMEM when its blocks
+ * cannot be named.
  */
 BLIS_MUSTUSE blis_status blis_stable_hash_of(
     const blis_routing_request *request, uint32_t block_size_tokens,
