@@ -25,7 +25,9 @@ static void test_every_step_of_the_calculation(void) {
   CHECK_OK(compute("llama-3.1-8b-instruct", "H100", 1, &c, &error), &error);
   CHECK_EQ_DOUBLE(c.bytes_per_token, 131072.0);
   CHECK_EQ_I64(c.bytes_per_block, 2097152);
+  CHECK_EQ_I64(c.params, 8030261248);
   CHECK_EQ_I64(c.weight_bytes, 16060522496);
+  CHECK_EQ_I64(c.allocatable_bytes, 55182247526);
   CHECK_EQ_DOUBLE(c.weights_gib, 14.957527160644531);
   CHECK_EQ_DOUBLE(c.memory_gib, 72.0);
   CHECK_EQ_DOUBLE(c.overhead_gib, 20.60752716064453);
@@ -34,6 +36,7 @@ static void test_every_step_of_the_calculation(void) {
   CHECK_EQ_DOUBLE(c.bytes_per_token, 65536.0);
   CHECK_EQ_DOUBLE(c.memory_gib, 144.0);
   CHECK_EQ_DOUBLE(c.overhead_gib, 21.65752716064453);
+  CHECK_EQ_I64(c.allocatable_bytes, 131364229939);
   CHECK_OK(compute("qwen3-14b", "H100", 1, &c, &error), &error);
   CHECK_EQ_I64(c.weight_bytes, 29536593920);
   CHECK_EQ_DOUBLE(c.overhead_gib, 33.15809669494629);

@@ -124,8 +124,16 @@ static blis_status check_weights(const blis_model_spec *model,
   return blis__problems_status(&problems, "model", model->name, error);
 }
 
-blis_status blis_model_weight_bytes(const blis_model_spec *model,
-                                    int64_t *weight_bytes, blis_error *error) {
+static blis_status fail_too_large(const blis_model_spec *model,
+                                  blis_error *error) {
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "model %s: its dimensions give more weights than a "
+                   "computer can count",
+                   model->name);
+}
+
+blis_status blis_model_params(const blis_model_spec *model, int64_t *params,
+                              blis_error *error) {
   BLIS_TRY(check_weights(model, error));
   int64_t head_dim = 0;
   BLIS_TRY(head_dim_of(model, &head_dim, error));
@@ -143,12 +151,20 @@ blis_status blis_model_weight_bytes(const blis_model_spec *model,
   add(&sum, ffn_params(model, &sum));
   add(&sum, model->tie_word_embeddings ? 0 : embedding);
   add(&sum, d);
-  double bytes = (double)sum.value * blis_model_spec_weight_bytes(model);
-  if (sum.is_too_large || layer.is_too_large || !(bytes < 0x1p62)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "model %s: its dimensions give more weights than a "
-                     "computer can count",
-                     model->name);
+  if (sum.is_too_large || layer.is_too_large) {
+    return fail_too_large(model, error);
+  }
+  *params = sum.value;
+  return BLIS_OK;
+}
+
+blis_status blis_model_weight_bytes(const blis_model_spec *model,
+                                    int64_t *weight_bytes, blis_error *error) {
+  int64_t params = 0;
+  BLIS_TRY(blis_model_params(model, &params, error));
+  double bytes = (double)params * blis_model_spec_weight_bytes(model);
+  if (!(bytes < 0x1p62)) {
+    return fail_too_large(model, error);
   }
   *weight_bytes = (int64_t)bytes;
   return BLIS_OK;
@@ -245,6 +261,7 @@ blis_status blis_kv_capacity_compute(const blis_kv_capacity_config *config,
   BLIS_TRY(check_config(config, error));
   BLIS_TRY(blis_kv_bytes_per_token(model, config->tp,
                                    &capacity->bytes_per_token, error));
+  BLIS_TRY(blis_model_params(model, &capacity->params, error));
   BLIS_TRY(blis_model_weight_bytes(model, &capacity->weight_bytes, error));
   BLIS_TRY(check_activation(model, error));
   capacity->bytes_per_block = blis__truncate(capacity->bytes_per_token *
@@ -263,7 +280,8 @@ blis_status blis_kv_capacity_compute(const blis_kv_capacity_config *config,
   if (config->is_per_gpu) {
     left /= (double)config->tp;
   }
-  int64_t blocks = blis__truncate(left) / capacity->bytes_per_block;
+  capacity->allocatable_bytes = blis__truncate(left);
+  int64_t blocks = capacity->allocatable_bytes / capacity->bytes_per_block;
   int64_t replicas = blis_model_spec_is_moe(model) ? config->dp : 1;
   if (blocks == 0 || blocks > INT64_MAX / replicas) {
     return blis_fail(error, BLIS_ERR_INVALID,

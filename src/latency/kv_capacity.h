@@ -36,8 +36,10 @@ typedef struct blis_kv_capacity {
   int64_t blocks;
   double bytes_per_token; /* on one GPU */
   int64_t bytes_per_block;
+  int64_t params;
   int64_t weight_bytes;
-  double memory_gib; /* after utilisation */
+  int64_t allocatable_bytes; /* what is left for blocks */
+  double memory_gib;         /* after utilisation */
   double weights_gib;
   double activations_gib;
   double non_torch_gib;
@@ -61,6 +63,10 @@ BLIS_MUSTUSE blis_status blis_kv_bytes_per_token(const blis_model_spec *model,
                                                  int64_t tp,
                                                  double *bytes_per_token,
                                                  blis_error *error);
+
+/* The number of weights of a model; FFNs have three matrices. */
+BLIS_MUSTUSE blis_status blis_model_params(const blis_model_spec *model,
+                                           int64_t *params, blis_error *error);
 
 /* Bytes of all weights of a model. */
 BLIS_MUSTUSE blis_status blis_model_weight_bytes(const blis_model_spec *model,
