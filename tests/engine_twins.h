@@ -1,0 +1,222 @@
+/*
+ * engine_twins.h - the same requests through both engines at once, for tests
+ * which demand that nobody can tell the two apart: not by a record, a counter,
+ * a block of the cache, a latency sample or the order of what is reported.
+ */
+#ifndef BLIS_ENGINE_TWINS_H
+#define BLIS_ENGINE_TWINS_H
+
+#include "base/random.h"
+#include "base/time.h"
+#include "check.h"
+#include "instance/instance.h"
+
+enum { TWINS_MAX_REQUESTS = 300 };
+
+/* One run of one engine. */
+typedef struct twin {
+  blis_instance *instance;
+  blis_histogram itl_us;
+  blis_live_request requests[TWINS_MAX_REQUESTS];
+  int64_t end_us[TWINS_MAX_REQUESTS];
+  bool has_ended[TWINS_MAX_REQUESTS];
+  int64_t reports;
+  uint64_t reports_hash; /* what the owner was told, when, in which order */
+} twin;
+
+typedef struct twins {
+  twin stepwise;
+  twin fast;
+  int count; /* of requests injected so far, in order of slots */
+  int64_t now_us;
+} twins;
+
+static inline int64_t draw(blis_random *random, int64_t n) {
+  return blis_random_intn(random, (int32_t)n);
+}
+
+static inline int64_t pick(blis_random *random, const int64_t *values,
+                           int64_t n) {
+  return values[draw(random, n)];
+}
+
+static inline void twin_note(twin *t, int kind, const blis_live_request *r,
+                             int64_t us) {
+  const uint64_t said[] = {(uint64_t)kind, r->slot, (uint64_t)us};
+  t->reports++;
+  for (int i = 0; i < 3; i++) {
+    t->reports_hash = (t->reports_hash ^ said[i]) * UINT64_C(1099511628211);
+    t->reports_hash ^= t->reports_hash >> 29;
+  }
+}
+
+static inline void twin_on_queued(void *ud, blis_live_request *r,
+                                  int64_t now_us) {
+  twin_note(ud, 1, r, now_us);
+}
+
+static inline void twin_on_first_token(void *ud, blis_live_request *r,
+                                       int64_t now_us) {
+  twin_note(ud, 2, r, now_us);
+}
+
+static inline blis_status twin_on_ended(void *ud, blis_live_request *r,
+                                        int64_t now_us, int64_t end_us,
+                                        blis_error *error) {
+  twin *t = ud;
+  (void)error;
+  CHECK(!t->has_ended[r->slot] && r->engine == NULL);
+  twin_note(t, 3 + (int)r->state, r, now_us);
+  t->has_ended[r->slot] = true;
+  t->end_us[r->slot] = end_us;
+  return BLIS_OK;
+}
+
+static inline void twin_begin(twin *t, const blis_alloc *alloc,
+                              const blis_instance_config *config,
+                              blis_engine_kind engine) {
+  *t = (twin){0};
+  blis_histogram_init(&t->itl_us, alloc);
+  blis_instance_config own = *config;
+  own.engine = engine;
+  const blis_instance_events events = {.ud = t,
+                                       .queued = twin_on_queued,
+                                       .first_token = twin_on_first_token,
+                                       .ended = twin_on_ended,
+                                       .itl_us = &t->itl_us};
+  blis_error error;
+  CHECK_OK(blis_instance_new(alloc, &own, &events, &t->instance, &error),
+           &error);
+}
+
+static inline void twins_begin(twins *t, const blis_alloc *alloc,
+                               const blis_instance_config *config) {
+  t->count = 0;
+  t->now_us = 0;
+  twin_begin(&t->stepwise, alloc, config, BLIS_ENGINE_STEPWISE);
+  twin_begin(&t->fast, alloc, config, BLIS_ENGINE_FAST);
+}
+
+static inline void twin_run_before(twin *t, int64_t limit_us) {
+  blis_error error;
+  while (blis_instance_next_us(t->instance) < limit_us) {
+    bool clock_moved = false;
+    CHECK_OK(
+        blis_instance_run_next(t->instance, limit_us, &clock_moved, &error),
+        &error);
+    CHECK(blis_instance_check(t->instance));
+  }
+}
+
+/* Brings request r, in the next slot, to both at t->now_us. */
+static inline void twins_inject(twins *t, const blis_live_request *r) {
+  twin *const both[] = {&t->stepwise, &t->fast};
+  blis_error error;
+  for (int i = 0; i < 2; i++) {
+    both[i]->requests[r->slot] = *r;
+    CHECK_OK(blis_instance_inject(both[i]->instance,
+                                  &both[i]->requests[r->slot], t->now_us,
+                                  &error),
+             &error);
+  }
+}
+
+static inline void twins_check_stats(const twins *t) {
+  blis_instance_stats x;
+  blis_instance_stats y;
+  blis_instance_get_stats(t->stepwise.instance, &x);
+  blis_instance_get_stats(t->fast.instance, &y);
+#define SAME(field) CHECK_EQ_I64(x.field, y.field)
+  SAME(queue_depth);
+  SAME(batch_size);
+  SAME(used_kv_blocks);
+  SAME(cache_hits);
+  SAME(cache_misses);
+  SAME(preemptions);
+  SAME(kv_allocation_failures);
+  SAME(completed);
+  SAME(length_capped);
+  SAME(timed_out);
+  SAME(unservable);
+  SAME(prompt_tokens);
+  SAME(output_tokens);
+  SAME(steps);
+  SAME(queue_depth_sum);
+#undef SAME
+  CHECK_EQ_I64(t->stepwise.reports, t->fast.reports);
+  CHECK(t->stepwise.reports_hash == t->fast.reports_hash);
+}
+
+static inline void twins_check_request(const twins *t, int i) {
+  const blis_live_request *x = &t->stepwise.requests[i];
+  const blis_live_request *y = &t->fast.requests[i];
+  CHECK_EQ_I64(x->state, y->state);
+  CHECK_EQ_I64(x->was_counted, y->was_counted);
+  CHECK_EQ_I64(x->ttft_us, y->ttft_us);
+  CHECK_EQ_I64(x->scheduling_delay_us, y->scheduling_delay_us);
+  CHECK_EQ_I64(x->itl_sum_us, y->itl_sum_us);
+  CHECK_EQ_I64(x->itl_count, y->itl_count);
+  CHECK_EQ_I64(x->e2e_us, y->e2e_us);
+  CHECK_EQ_I64(t->stepwise.has_ended[i], t->fast.has_ended[i]);
+  CHECK_EQ_I64(t->stepwise.end_us[i], t->fast.end_us[i]);
+}
+
+static inline void twins_check_itl(twins *t) {
+  int64_t x = -1;
+  int64_t y = -1;
+  uint64_t count_x = 0;
+  uint64_t count_y = 0;
+  while (blis_histogram_next(&t->stepwise.itl_us, &x, &count_x)) {
+    CHECK(blis_histogram_next(&t->fast.itl_us, &y, &count_y));
+    CHECK_EQ_I64(x, y);
+    CHECK_EQ_I64(count_x, count_y);
+  }
+  CHECK(!blis_histogram_next(&t->fast.itl_us, &y, &count_y));
+}
+
+static inline int64_t twin_end_us(const twin *t) {
+  blis_instance_stats stats;
+  blis_instance_get_stats(t->instance, &stats);
+  return stats.end_us;
+}
+
+static inline void twin_free(twin *t) {
+  blis_instance_free(t->instance);
+  blis_histogram_deinit(&t->itl_us);
+}
+
+/* After the last event: closes both, compares all there is, frees both. */
+static inline void twins_finish(twins *t) {
+  twins_check_stats(t);
+  CHECK_EQ_I64(twin_end_us(&t->stepwise), twin_end_us(&t->fast));
+  blis_instance_close(t->stepwise.instance);
+  blis_instance_close(t->fast.instance);
+  for (int i = 0; i < t->count; i++) {
+    twins_check_request(t, i);
+  }
+  twins_check_itl(t);
+  twin_free(&t->stepwise);
+  twin_free(&t->fast);
+}
+
+static inline void twins_check_cache(const twins *t,
+                                     const blis_block_chain *chain) {
+  CHECK_EQ_I64(blis_instance_cached_blocks(t->stepwise.instance, chain),
+               blis_instance_cached_blocks(t->fast.instance, chain));
+}
+
+/*
+ * How many cases to run: the program's first argument, else BLIS_CASES of the
+ * environment, else the default.
+ */
+static inline int64_t twins_case_count(int argc, char **argv, int64_t usual) {
+  const char *wanted = argc > 1 ? argv[1] : getenv("BLIS_CASES");
+  return wanted != NULL ? strtoll(wanted, NULL, 10) : usual;
+}
+
+/* The number of the first one: the second argument, else 1. */
+static inline int64_t twins_first_case(int argc, char **argv) {
+  return argc > 2 ? strtoll(argv[2], NULL, 10) : 1;
+}
+
+#endif
