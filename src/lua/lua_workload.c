@@ -70,11 +70,13 @@ static int workload_statistics(lua_State *L) {
                blis_workload_measure(&alloc, workload, (uint32_t)block_size,
                                      &measured, &error),
                &error);
-  lua_createtable(L, 0, 16);
+  lua_createtable(L, 0, 19);
   set_field_integer(L, "requests", measured.count);
   set_field_integer(L, "first_arrival_us", measured.first_arrival_us);
   set_field_integer(L, "last_arrival_us", measured.last_arrival_us);
   set_field_number(L, "requests_per_sec", measured.requests_per_sec);
+  set_field_integer(L, "busiest_second", measured.busiest_second);
+  set_field_number(L, "gap_cv", measured.gap_cv);
   set_lengths(L, "prompt_tokens", &measured.prompt);
   set_lengths(L, "output_tokens", &measured.output);
   set_field_integer(L, "block_size", block_size);
@@ -87,6 +89,7 @@ static int workload_statistics(lua_State *L) {
   set_field_integer(L, "sessions", measured.sessions);
   set_field_integer(L, "clients", measured.clients);
   set_field_integer(L, "prefix_groups", measured.prefix_groups);
+  set_lengths(L, "turns", &measured.turns);
   return 1;
 }
 

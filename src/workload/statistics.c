@@ -1,5 +1,6 @@
 #include "workload/statistics.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "workload/block_namer.h"
@@ -129,6 +130,69 @@ static blis_status count_texts(const blis_alloc *alloc,
   return BLIS_OK;
 }
 
+/* counts: by text, and room for as many more. */
+static void measure_turns(const blis_workload *workload, uint32_t *counts,
+                          size_t texts, blis_workload_statistics *statistics) {
+  for (size_t i = 0; i < blis_workload_count(workload); i++) {
+    counts[blis_workload_request(workload, i)->session]++;
+  }
+  size_t sessions = 0;
+  for (size_t text = 1; text < texts; text++) {
+    if (counts[text] > 0) {
+      counts[sessions++] = counts[text];
+    }
+  }
+  statistics->turns = measure_lengths(counts, counts + texts, sessions);
+}
+
+static blis_status measure_sessions(const blis_alloc *alloc,
+                                    const blis_workload *workload,
+                                    blis_workload_statistics *statistics) {
+  size_t texts = blis_intern_count(blis_workload_strings(workload));
+  uint32_t *counts = blis_alloc_zeroed(alloc, 2 * texts, sizeof *counts);
+  if (counts == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  measure_turns(workload, counts, texts, statistics);
+  blis_alloc_free(alloc, counts, 2 * texts * sizeof *counts);
+  return BLIS_OK;
+}
+
+static void measure_arrivals(const blis_workload *workload,
+                             blis_workload_statistics *result) {
+  size_t count = blis_workload_count(workload);
+  if (count == 0) {
+    return;
+  }
+  result->first_arrival_us = blis_workload_request(workload, 0)->arrival_us;
+  result->last_arrival_us =
+      blis_workload_request(workload, count - 1)->arrival_us;
+  double span_us =
+      (double)result->last_arrival_us - (double)result->first_arrival_us;
+  double mean_gap_us = span_us / (double)(count - 1);
+  double squares = 0;
+  size_t start = 0;
+  for (size_t i = 0; i < count; i++) {
+    int64_t now_us = blis_workload_request(workload, i)->arrival_us;
+    while (now_us - blis_workload_request(workload, start)->arrival_us >=
+           1000000) {
+      start++;
+    }
+    if ((int64_t)(i - start) >= result->busiest_second) {
+      result->busiest_second = (int64_t)(i - start) + 1;
+    }
+    if (i > 0) {
+      int64_t last_us = blis_workload_request(workload, i - 1)->arrival_us;
+      double off_us = (double)(now_us - last_us) - mean_gap_us;
+      squares += off_us * off_us;
+    }
+  }
+  if (span_us > 0) {
+    result->requests_per_sec = (double)(count - 1) / span_us * 1e6;
+    result->gap_cv = sqrt(squares / (double)(count - 1)) / mean_gap_us;
+  }
+}
+
 blis_status blis_workload_measure(const blis_alloc *alloc,
                                   const blis_workload *workload,
                                   uint32_t block_size,
@@ -136,19 +200,11 @@ blis_status blis_workload_measure(const blis_alloc *alloc,
                                   blis_error *error) {
   size_t count = blis_workload_count(workload);
   blis_workload_statistics result = {.count = (int64_t)count};
-  if (count > 0) {
-    const blis_request *last = blis_workload_request(workload, count - 1);
-    result.first_arrival_us = blis_workload_request(workload, 0)->arrival_us;
-    result.last_arrival_us = last->arrival_us;
-  }
-  double span_us =
-      (double)result.last_arrival_us - (double)result.first_arrival_us;
-  if (span_us > 0) {
-    result.requests_per_sec = (double)(count - 1) / span_us * 1e6;
-  }
+  measure_arrivals(workload, &result);
   if (measure_both_lengths(alloc, workload, &result) != BLIS_OK ||
       measure_reuse(alloc, workload, block_size, &result) != BLIS_OK ||
-      count_texts(alloc, workload, &result) != BLIS_OK) {
+      count_texts(alloc, workload, &result) != BLIS_OK ||
+      measure_sessions(alloc, workload, &result) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   if (result.prompt.sum > 0) {

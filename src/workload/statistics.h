@@ -11,7 +11,10 @@
 #include "base/error.h"
 #include "workload/workload.h"
 
-/* Tokens. Percentiles are nearest-rank: values that occur. All 0 if empty. */
+/*
+ * Tokens, or requests of a session. Percentiles are nearest-rank: values that
+ * occur. All 0 if empty.
+ */
 typedef struct blis_length_statistics {
   int64_t sum;
   double mean;
@@ -27,6 +30,12 @@ typedef struct blis_workload_statistics {
   int64_t first_arrival_us;
   int64_t last_arrival_us;
   double requests_per_sec; /* (count - 1) / span; 0 when the span is 0 */
+  int64_t busiest_second;  /* most requests that arrive within a second */
+  /*
+   * Standard deviation of the gaps between arrivals by their mean: about 1 for
+   * a Poisson process, more in bursts; 0 when the span is 0.
+   */
+  double gap_cv;
   blis_length_statistics prompt;
   blis_length_statistics output;
   /*
@@ -42,6 +51,7 @@ typedef struct blis_workload_statistics {
   uint32_t sessions;
   uint32_t clients;
   uint32_t prefix_groups;
+  blis_length_statistics turns; /* requests per session */
 } blis_workload_statistics;
 
 /*

@@ -189,7 +189,7 @@ static blis_status scale_request(void *state, size_t index,
                                  blis_request *request, bool *keep,
                                  blis_error *error) {
   (void)index;
-  (void)keep;
+  *keep = true;
   const double *factor = state;
   return move_checked(request, (double)request->arrival_us / *factor, error);
 }
@@ -218,7 +218,7 @@ static blis_status warp_request(void *state, size_t index,
                                 blis_request *request, bool *keep,
                                 blis_error *error) {
   (void)index;
-  (void)keep;
+  *keep = true;
   warping *w = state;
   int64_t arrival_us = request->arrival_us;
   while (w->next < w->count && w->points[w->next].from_us < arrival_us) {
