@@ -29,6 +29,15 @@ local function apply_scheduler(given, cluster)
   cluster.scheduler = schema.check_value(scheduler_option, given, "scheduler")
 end
 
+--- True when a function of a script may look at anything.
+local function is_scripted(routing, admission)
+  if routing.route or type(admission) == "function" then return true end
+  for _, item in ipairs(routing.scorers or {}) do
+    if item.scorer.score then return true end
+  end
+  return false
+end
+
 --- The flat configuration that the core takes.
 ---@param spec table
 ---@return table
@@ -39,15 +48,19 @@ function experiment.read(spec)
   local is_go_blis = values.profile == "go-blis"
   cluster.horizon_us = values.horizon_us or never_us
   cluster.reproduce_go_blis_defects = is_go_blis
+  local routing = policy.read_router(values.routing, "routing")
+  local admission = policy.read_admission(values.admission, "admission")
   return {
     cluster = cluster,
     workload = workload.read(values.workload, "workload",
       { seed = values.seed, horizon_us = values.horizon_us, profile = values.profile }),
-    routing = policy.read_router(values.routing, "routing"),
-    admission = policy.read_admission(values.admission, "admission"),
+    routing = routing,
+    admission = admission,
+    is_scripted = is_scripted(routing, admission),
     goes_before = apply_scheduler(values.scheduler, cluster),
     seed = values.seed,
     go_blis = is_go_blis,
+    instance_times = values.instance_times,
     oracle = values.oracle,
   }
 end

@@ -13,14 +13,33 @@ local function plural(n, word)
   return ("%s %s%s"):format(count(n), word, n == 1 and "" or "s")
 end
 
+--- "26,312 blocks of 16 tokens (420,992 tokens) in 72.0 GiB usable - 14.96 weights - ..."
+local function cache_line(s)
+  local size = ("KV cache of %s blocks of %s tokens (%s tokens)"):format(count(s.kv_blocks),
+    count(s.block_size), count(s.kv_blocks * s.block_size))
+  local c = rawget(s, "capacity")
+  if not c then return size .. (s.kv_blocks_computed and ", as measured" or ", as given") end
+  return ("%s: %.1f GiB usable - %.2f weights - %.2f activations - %.2f other"):format(size,
+    c.memory_gib, c.weights_gib, c.activations_gib, c.non_torch_gib)
+end
+
+--- How long the first two of the example batches take.
+local function step_line(s)
+  local parts = {}
+  for i = 1, 2 do
+    parts[i] = ("%s us (%s)"):format(count(s.step_times[i].step_us),
+      s.step_times[i].batch)
+  end
+  return ("step times by %s: %s"):format(s.latency_model, table.concat(parts, ", "))
+end
+
 local function setup_lines(r)
   local s = r.setup
   local hardware = s.hardware == "" and "" or (" on %s, tp %d"):format(s.hardware, s.tp)
-  local origin = s.kv_blocks_computed and "computed" or "given"
   local lines = {
     ("%s of %s%s"):format(plural(s.instances, "instance"), s.model, hardware),
-    ("latency model %s; KV cache %s blocks of %s tokens each (%s)"):format(s.latency_model,
-      count(s.kv_blocks), count(s.block_size), origin),
+    cache_line(s),
+    step_line(s),
     ("routing %s; seed %d"):format(r.routing, s.seed),
   }
   for note in s.notes:gmatch("[^\n]+") do lines[#lines + 1] = "note: " .. note end

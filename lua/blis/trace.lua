@@ -14,20 +14,25 @@ trace.section = {
   summary = "How a trace is read.",
   options = {
     {
-      name = "format", type = "choice", choices = format_names,
+      name = "format", type = "choice", choices = format_names, flag = "--trace-format",
       doc = "Format of the file; left out, it is recognised by its first lines.",
     },
     {
       name = "limit", type = "integer", min = 0, default = 0, unit = "requests",
+      flag = "--limit",
       doc = "Read at most this many requests, 0 = all.",
     },
     {
       name = "hash_block_tokens", type = "integer", min = 0, max = 1048576, default = 0,
-      unit = "tokens", doc = "Tokens that one hash id stands for, 0 = as usual in the format.",
+      unit = "tokens", flag = "--hash-block-tokens",
+      doc = "Tokens that one hash id stands for, 0 = as usual in the format.",
     },
-    { name = "header", type = "string", doc = "tracev2: the header file, if not beside the data." },
     {
-      name = "keep_epoch", type = "boolean", default = false,
+      name = "header", type = "path", flag = "--trace-header",
+      doc = "tracev2: the header file, if not beside the data.",
+    },
+    {
+      name = "keep_epoch", type = "boolean", default = false, flag = "--keep-epoch",
       doc = "tracev2, observed traces: requests arrive at the recorded send times.",
     },
   },

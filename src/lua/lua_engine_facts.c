@@ -11,9 +11,7 @@ typedef struct example {
 } example;
 
 static const example examples[] = {
-    {"prefill of 1,000 tokens", {{0, 1000, 1000, 4}}},
-    {"2 prefills of 2,048 tokens together",
-     {{0, 1000, 1000, 100}, {512, 1048, 3000, 200}}},
+    {"1 prefill of 1,000 tokens", {{0, 1000, 1000, 4}}},
     {"8 decodes at 333 to 4,096 tokens",
      {{512, 1, 512, 128},
       {600, 1, 512, 128},
@@ -23,7 +21,9 @@ static const example examples[] = {
       {2200, 1, 2000, 300},
       {4096, 1, 4000, 400},
       {333, 1, 300, 64}}},
-    {"2 prefills of 1,212 tokens together with 4 decodes",
+    {"2 prefills of 2,048 tokens together",
+     {{0, 1000, 1000, 100}, {512, 1048, 3000, 200}}},
+    {"2 prefills of 1,212 tokens together, and 4 decodes",
      {{0, 700, 700, 100},
       {1024, 512, 2048, 100},
       {512, 1, 512, 128},

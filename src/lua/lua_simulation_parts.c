@@ -71,6 +71,14 @@ void bind_close_instance_times(bind_simulation *sim) {
   sim->itl_of_instance_us = NULL;
 }
 
+/* May a policy look at how much of a prompt is cached where? */
+static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
+  const blis_signal_set signals = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+                                  BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT);
+  return opt_field_boolean(L, config, "is_scripted", false) ||
+         ((sim->router.needs | sim->admission.needs) & signals) != 0;
+}
+
 static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   lua_getfield(L, config, "cluster");
   int options = lua_gettop(L);
@@ -79,7 +87,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   for (uint32_t i = 0; i < sim->instance_count; i++) {
     instances[i] = sim->engine.config;
   }
-  const blis_cluster_config made = {
+  blis_cluster_config made = {
       .instances = instances,
       .instance_count = sim->instance_count,
       .admission_latency_us =
@@ -98,6 +106,9 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
       .interrupted = is_interrupted,
       .itl_of_instance_us = sim->itl_of_instance_us,
   };
+  if (!reads_caches(L, config, sim)) {
+    made.cache_signal_delay_us = 0; /* nobody sees the difference */
+  }
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   blis_router router = sim->router;

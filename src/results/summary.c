@@ -1,6 +1,7 @@
 #include "results/summary.h"
 
 #include "base/invariant.h"
+#include "kv/kv_cache.h"
 #include "results/times.h"
 
 double blis_jain_index(const double *values, size_t count) {
@@ -16,16 +17,13 @@ double blis_jain_index(const double *values, size_t count) {
   return squares == 0 ? 1 : (sum * sum) / ((double)count * squares);
 }
 
-static double hit_rate(int64_t hits, int64_t misses) {
-  return hits + misses > 0 ? (double)hits / (double)(hits + misses) : 0;
-}
-
 static void add_instance(blis_summary *summary, blis_instance_summary *instance,
                          const blis_cluster *cluster, uint32_t index) {
   blis_instance_stats *stats = &instance->stats;
   blis_instance_get_stats(blis_cluster_instance(cluster, index), stats);
   instance->end_us = stats->end_us;
-  instance->cache_hit_rate = hit_rate(stats->cache_hits, stats->cache_misses);
+  instance->cache_hit_rate = blis_kv_cache_hit_rate(
+      stats->cache_hits, stats->cache_misses, stats->cpu_misses);
   if (stats->end_us > summary->duration_us) {
     summary->duration_us = stats->end_us;
   }
@@ -40,13 +38,16 @@ static void add_instance(blis_summary *summary, blis_instance_summary *instance,
 static void sum_instances(blis_summary *summary, const blis_cluster *cluster) {
   int64_t hits = 0;
   int64_t misses = 0;
+  int64_t cpu_misses = 0;
   for (uint32_t i = 0; i < summary->instance_count; i++) {
     add_instance(summary, &summary->instances[i], cluster, i);
     hits += summary->instances[i].stats.cache_hits;
     misses += summary->instances[i].stats.cache_misses;
+    cpu_misses += summary->instances[i].stats.cpu_misses;
   }
   summary->cache_hit_rate /= (double)summary->instance_count;
-  summary->cache_hit_rate_overall = hit_rate(hits, misses);
+  summary->cache_hit_rate_overall =
+      blis_kv_cache_hit_rate(hits, misses, cpu_misses);
 }
 
 static void copy_tally(blis_summary *summary, const blis_recorder *recorder) {

@@ -22,14 +22,14 @@ function command.talk(parsed, format, ...)
   stderr:write("blis: ", format:format(...), "\n")
 end
 
---- The names by which messages of the core call options, as flags.
+--- The names by which messages of other modules call options, as flags.
 local function flag_names(definition)
   local names = {}
   for _, group in ipairs(definition.groups) do
     for _, option in ipairs(group.options) do
-      names[group.section .. "." .. option.name] = option.flag
-      for _, alias in ipairs(option.aliases or {}) do
-        names[group.section .. "." .. alias] = option.flag
+      for _, name in ipairs { option.name, table.unpack(option.aliases or {}) } do
+        names[group.section .. "." .. name] = option.flag
+        names[name] = option.flag
       end
     end
   end
@@ -39,7 +39,8 @@ end
 --- The message of an error about an option, in the words of the command line.
 local function translate(definition, message)
   local names = flag_names(definition)
-  return (message:gsub("%f[%w_][%w_]+%.[%w_]+", function(word) return names[word] end))
+  return (message:gsub("^%l[%w_]+", names):gsub("%f[%w_]%l[%w_]+%.[%w_]+", names)
+    :gsub("%f[%w_]%l+_[%w_]+", names))
 end
 
 --- Calls fn(...); what is wrong with a value is a mistake in the command line.

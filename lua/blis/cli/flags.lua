@@ -2,8 +2,8 @@
 ---
 --- A command is { name =, summary =, usage =, groups =, refused =, positional = }. A group is
 --- { title =, section =, options = { option, ... } }; values of its flags end up in
---- parsed.values[section][option.name]. A refused flag is { flag =, type =, harmless =, feature = }:
---- it is known, but what it asks for does not exist here, so only its harmless value is accepted.
+--- parsed.values[section][option.name]. A refused flag, { flag =, type =, harmless =, feature = },
+--- is known, but what it asks for does not exist here: only its harmless value is accepted.
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 

@@ -125,6 +125,7 @@ function help.text(command)
       add_entry(lines, flag_text(option), describe(option, by_name))
     end
   end
+  lines[#lines + 1] = ""
   add_entry(lines, flag_text(flags.help_option), flags.help_option.doc)
   if command.notes then
     lines[#lines + 1] = ""

@@ -100,8 +100,9 @@ local function capacity_line(facts)
   local c = facts.capacity
   return ("  %s blocks of %s tokens (%s tokens): (%.1f GiB usable - %.2f weights "
     .. "- %.2f activations - %.2f other) / %s bytes a block\n"):format(
-    format.count(facts.kv_blocks), format.count(facts.block_size), format.count(facts.kv_blocks * facts.block_size), c.memory_gib,
-    c.weights_gib, c.activations_gib, c.non_torch_gib, format.count(c.bytes_per_block))
+    format.count(facts.kv_blocks), format.count(facts.block_size),
+    format.count(facts.kv_blocks * facts.block_size), c.memory_gib, c.weights_gib,
+    c.activations_gib, c.non_torch_gib, format.count(c.bytes_per_block))
 end
 
 local function print_engine(facts, cluster)

@@ -12,11 +12,14 @@ return {
     {
       name = "routing", type = "any", default = "round-robin",
       profiles = { ["go-blis"] = "round-robin" }, flag = "--routing-policy",
+      flag_doc = "Routing policy; 'blis policies' lists them.", metavar = "NAME",
       doc = "A policy by name, { name, parameter = value, ... }, or a function(request, "
         .. "instances) that returns the index of a candidate.",
     },
     {
       name = "admission", type = "any", flag = "--admission-policy",
+      flag_doc = "Admission policy; 'blis policies' lists them. (default always-admit)",
+      metavar = "NAME",
       doc = "A policy by name, { name, parameter = value, ... }, or a function(request, cluster) "
         .. "that returns blis.admit() or blis.reject(reason).",
     },
@@ -37,6 +40,10 @@ return {
       name = "profile", type = "choice", choices = { "design", "go-blis" }, default = "design",
       flag = "--profile",
       doc = "Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go.",
+    },
+    {
+      name = "instance_times", type = "boolean", default = false,
+      doc = "Results tell how requests fared on every instance, percentiles included.",
     },
     {
       name = "oracle", type = "boolean", default = false,

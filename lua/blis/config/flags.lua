@@ -1,4 +1,5 @@
---- Options that only command lines have: how results are shown and where they go.
+--- Options that only command lines have: traffic in single numbers, how results are shown, where
+--- they go; and the flags of the simulator BLIS in Go for which there is nothing here.
 local formats = { "table", "json", "csv" }
 
 ---@type blis.Section
@@ -25,4 +26,193 @@ local catalogue = {
   },
 }
 
-return { listing = listing, catalogue = catalogue }
+local presets = { "distribution", "chatbot", "summarization", "contentgen", "multidoc" }
+
+--- The four flags of one kind of length.
+local function lengths(kind, what)
+  local function tokens(name, flag, default, doc)
+    return {
+      name = kind .. name, type = "integer", min = name == "_stdev" and 0 or 1, max = 1000000000,
+      default = default, unit = "tokens", flag = "--" .. kind .. "-tokens" .. flag, doc = doc,
+    }
+  end
+  return tokens("_mean", "", 512, "Mean length of " .. what .. "."),
+    tokens("_stdev", "-stdev", 256, "Standard deviation of it."),
+    tokens("_min", "-min", 2, "Least length."),
+    tokens("_max", "-max", 7000, "Greatest length.")
+end
+
+local prompt_mean, prompt_stdev, prompt_min, prompt_max = lengths("prompt", "prompts")
+local output_mean, output_stdev, output_min, output_max = lengths("output", "outputs")
+
+---@type blis.Section
+local synthesis = {
+  name = "synthesis",
+  summary = "Generated traffic, as command lines describe it.",
+  options = {
+    {
+      name = "preset", type = "choice", choices = presets, default = "distribution",
+      flag = "--workload",
+      doc = "Lengths of prompts and outputs: as the flags below say, or as in some application.",
+    },
+    {
+      name = "spec", type = "path", flag = "--workload-spec",
+      doc = "YAML file that describes the traffic instead (workload specification, version 2).",
+    },
+    prompt_mean, prompt_stdev, prompt_min, prompt_max,
+    output_mean, output_stdev, output_min, output_max,
+    {
+      name = "timeout_s", type = "integer", default = 300, max = 1000000000, flag = "--timeout",
+      metavar = "SECONDS",
+      doc = "From arrival to deadline, below 0 = no deadline. For --workload-spec only when given.",
+    },
+  },
+}
+
+---@type blis.Section
+local policies = {
+  name = "policies",
+  summary = "Policies, as command lines name them.",
+  options = {
+    {
+      name = "scorers", type = "string", flag = "--routing-scorers", metavar = "NAME:WEIGHT,...",
+      doc = "Scorers of routing policy weighted, in order; 'blis policies' lists them.",
+    },
+    {
+      name = "parameters", type = "string", is_list = true, flag = "--routing-parameter",
+      metavar = "NAME=VALUE", doc = "A parameter of the routing policy.",
+    },
+  },
+}
+
+---@type blis.Section
+local results = {
+  name = "output",
+  summary = "How the results of a run are shown, and where they go.",
+  options = {
+    {
+      name = "format", type = "choice", choices = formats, flag = "--format",
+      doc = "Form of what is printed; left out, a summary (go-blis: text and JSON as BLIS in Go).",
+    },
+    {
+      name = "metrics_path", type = "path", flag = "--metrics-path",
+      doc = "JSON file with the metrics and a row per request.",
+    },
+    {
+      name = "results_path", type = "path", flag = "--results-path",
+      doc = "JSON file with the latencies of completed requests in microseconds.",
+    },
+    {
+      name = "fitness_weights", type = "string", flag = "--fitness-weights",
+      metavar = "KEY:WEIGHT,...",
+      doc = "One number for the whole run: the weighted sum of throughput, tokens_per_sec, "
+        .. "p99_ttft, p50_ttft, mean_ttft, p99_e2e, p50_e2e, mean_e2e, each scaled to 0..1.",
+    },
+    {
+      name = "quiet", type = "boolean", default = false, flag = "--quiet",
+      doc = "Say nothing but results and errors.",
+    },
+  },
+}
+
+---@type blis.Section
+local trace = {
+  name = "trace",
+  summary = "The trace that is replayed.",
+  options = {
+    { name = "data", type = "path", flag = "--trace-data", doc = "The trace, for scripts." },
+  },
+}
+
+local function refuse(feature, list)
+  local refused = {}
+  for i, one in ipairs(list) do
+    refused[i] = { flag = one[1], type = one[2], harmless = one[3], feature = feature }
+  end
+  return refused
+end
+
+local refused_groups = {
+  refuse("there are no requests that wait for answers", {
+    { "--concurrency", "integer", 0 }, { "--think-time-ms", "integer", 0 },
+    { "--think-time-dist", "string", "" }, { "--session-mode", "string", "fixed" },
+  }),
+  refuse("traces are not written", { { "--trace-output", "string" } }),
+  refuse("goodput is not computed", {
+    { "--slo-ttft", "string" }, { "--slo-itl", "string" }, { "--slo-e2e", "string" },
+  }),
+  refuse("there are no saturation detectors", {
+    { "--detectors", "string" }, { "--saturation-config", "string" },
+    { "--saturation-report", "string" }, { "--saturation-final-window", "string" },
+    { "--saturation-detector", "string", "never" },
+  }),
+  refuse("decisions are not recorded", {
+    { "--trace-level", "string", "none" }, { "--counterfactual-k", "integer", 0 },
+    { "--summarize-trace", "boolean", false },
+  }),
+  refuse("the catalogue takes its place; --catalogue FILE adds to it", {
+    { "--defaults-filepath", "string" }, { "--hardware-config", "string" },
+  }),
+  refuse("there is no offloading beyond --kv-cpu-blocks", {
+    { "--kv-offload-config", "string" }, { "--kv-offload-threshold", "number", 0.9 },
+  }),
+  refuse("there are no LoRA adapters", {
+    { "--lora-config", "string" }, { "--lora-adapter-capacity", "integer", 0 },
+    { "--lora-load-base-latency-us", "number" }, { "--lora-load-bandwidth-bytes-us", "number" },
+    { "--lora-footprint-bytes-per-rank", "number" }, { "--lora-scorer-weight", "number" },
+  }),
+  refuse("no built-in admission policy counts tokens", {
+    { "--token-bucket-capacity", "number" }, { "--token-bucket-refill-rate", "number" },
+  }),
+  refuse("there are no policy bundles", { { "--policy-config", "string" } }),
+  refuse("there is no queue at the gateway", {
+    { "--flow-control", "boolean", false }, { "--slo-targets", "string" },
+    { "--max-concurrency", "integer" }, { "--queue-depth-threshold", "number" },
+    { "--kv-cache-util-threshold", "number" }, { "--usage-limit-threshold", "number", 1 },
+    { "--dispatch-order", "string", "fifo" }, { "--dispatch-tick-interval", "integer" },
+    { "--fairness-policy", "string", "global-strict" },
+    { "--max-gateway-queue-depth", "integer", 0 }, { "--per-band-capacity", "integer", 0 },
+    { "--queue-shedding", "boolean", false }, { "--in-flight-eviction", "boolean", false },
+    { "--request-ttl", "integer", 0 },
+  }),
+  refuse("prefill and decode are not on different instances", {
+    { "--prefill-instances", "integer", 0 }, { "--decode-instances", "integer", 0 },
+    { "--prefill-decode-instances", "integer", 0 }, { "--encode-instances", "integer", 0 },
+    { "--pd-decider", "string", "never" }, { "--pd-prefix-threshold", "integer" },
+    { "--pd-transfer-bandwidth", "number" }, { "--pd-transfer-base-latency", "number" },
+    { "--pd-transfer-contention", "boolean", false }, { "--encode-decider", "string", "never" },
+    { "--prefill-hardware", "string" }, { "--prefill-latency-model", "string" },
+    { "--prefill-routing-scorers", "string" }, { "--prefill-tp", "integer", 0 },
+    { "--prefill-max-model-len", "integer", 0 }, { "--decode-hardware", "string" },
+    { "--decode-latency-model", "string" }, { "--decode-routing-scorers", "string" },
+    { "--decode-tp", "integer", 0 }, { "--decode-max-model-len", "integer", 0 },
+  }),
+  refuse("instances neither come nor go", { { "--model-autoscaler-interval-us", "number", 0 } }),
+}
+
+--- Flags that BLIS in Go has, with the reason why they cannot be honoured.
+local refused = {}
+for _, group in ipairs(refused_groups) do
+  table.move(group, 1, #group, #refused + 1, refused)
+end
+
+---@type blis.Section
+local ignored = {
+  name = "ignored",
+  summary = "Flags of BLIS in Go that change nothing here.",
+  options = {
+    {
+      name = "log", type = "string", flag = "--log", metavar = "LEVEL",
+      doc = "Taken, without effect: --quiet is what there is.",
+    },
+    {
+      name = "lazy_generation", type = "boolean", flag = "--lazy-generation",
+      doc = "Taken, without effect: requests are always generated as they are needed.",
+    },
+  },
+}
+
+return {
+  catalogue = catalogue, ignored = ignored, listing = listing, policies = policies,
+  refused = refused, results = results, synthesis = synthesis, trace = trace,
+}

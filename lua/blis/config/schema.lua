@@ -17,6 +17,9 @@ local schema = {}
 ---@field profiles? table<string, any> defaults under other profiles than "design"
 ---@field unit? string
 ---@field flag? string spelling on the command line
+---@field flag_doc? string doc for command lines, if not the same
+---@field metavar? string what stands for the value in the help of command lines
+---@field is_list? boolean the flag may be repeated
 ---@field flag_aliases? string[] older spellings of the flag
 ---@field aliases? string[] other accepted names
 ---@field choices? string[]

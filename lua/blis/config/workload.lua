@@ -19,6 +19,7 @@ local short = {
     {
       name = "arrival", type = "arrival", default = "poisson",
       profiles = { ["go-blis"] = "constant" }, flag = "--arrival",
+      flag_doc = "How requests are spaced: poisson, constant, gamma:CV or weibull:CV.",
       doc = "How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { "
         .. "'weibull', cv = 2 }.",
     },

@@ -11,6 +11,7 @@
 ---@field seed? integer Seed of every random stream. (default 42)
 ---@field horizon_us? integer When the simulation ends; left out, with the last request. (us)
 ---@field profile? "design"|"go-blis" Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go. (default design)
+---@field instance_times? boolean Results tell how requests fared on every instance, percentiles included. (default false)
 ---@field oracle? boolean Policies may read request.output_tokens, the future. (default false)
 
 --- The simulated cluster: model, hardware, serving engines and the network between them.

@@ -1,0 +1,336 @@
+--- What BLIS in Go prints after a run: a JSON object per instance and for the cluster, then
+--- sections of text.
+local core = require "blis.core"
+local metrics = require "blis.cli.metrics"
+
+local go_blis = {}
+
+local function object_text(scope)
+  local writer = core.json_writer(2):object()
+  metrics.write(writer, metrics.list(scope))
+  return "=== Simulation Metrics ===\n" .. writer:done():take() .. "\n"
+end
+
+--- Mean, percentile and count of a list of numbers, which is sorted.
+local function distribution(values)
+  table.sort(values)
+  local d = { n = #values, mean = 0.0 }
+  local sum = 0.0
+  for _, value in ipairs(values) do sum = sum + value end
+  if d.n > 0 then d.mean = sum / d.n end
+  function d.at(percent)
+    if d.n == 0 then return 0.0 end
+    local rank = percent / 100 * (d.n - 1)
+    local low = math.floor(rank)
+    local first, second = values[low + 1], values[math.min(low + 2, d.n)]
+    return first + (rank - low) * (second - first)
+  end
+  return d
+end
+
+--- The records of a run in lists by the text that key_of gives, and these texts in order.
+local function group(records, key_of)
+  local groups, names = {}, {}
+  for _, record in ipairs(records) do
+    local key = key_of(record)
+    if key then
+      if not groups[key] then
+        groups[key] = {}
+        names[#names + 1] = key
+      end
+      table.insert(groups[key], record)
+    end
+  end
+  table.sort(names)
+  return groups, names
+end
+
+local function values_of(records, value_of)
+  local values = {}
+  for _, record in ipairs(records) do
+    local value = value_of(record)
+    if value then values[#values + 1] = value end
+  end
+  return values
+end
+
+local function class_of(record)
+  return record.slo_class == "" and "default" or record.slo_class
+end
+
+local function named(field)
+  return function(record) return record[field] ~= "" and record[field] or nil end
+end
+
+local function is_completed(record)
+  return record.state == "completed" or record.state == "length_capped"
+end
+
+--- How many pairs there are of an earlier request that took more than twice as long as a later one.
+--- Counts of the times so far are kept in a Fenwick tree.
+local function count_inversions(records)
+  local sorted = values_of(records, function(record) return record.e2e_us end)
+  table.sort(sorted)
+  local tree, total, inversions = {}, 0, 0
+  for i = 1, #sorted do tree[i] = 0 end
+  local function rank_of(value) -- how many of the sorted ones are at most value
+    local low, high = 0, #sorted
+    while low < high do
+      local middle = (low + high + 1) // 2
+      if sorted[middle] <= value then low = middle else high = middle - 1 end
+    end
+    return low
+  end
+  for _, record in ipairs(records) do
+    local i, at_most = rank_of(2 * record.e2e_us), 0
+    while i > 0 do
+      at_most = at_most + tree[i]
+      i = i - (i & -i)
+    end
+    inversions = inversions + total - at_most
+    total = total + 1
+    i = rank_of(record.e2e_us)
+    while i <= #sorted do
+      tree[i] = tree[i] + 1
+      i = i + (i & -i)
+    end
+  end
+  return inversions
+end
+
+local function priority_inversions(run)
+  if run.scheduler ~= "priority-fcfs" then return 0 end
+  local completed = {}
+  for _, record in ipairs(run.records) do
+    if record.e2e_us then completed[#completed + 1] = record end
+  end
+  local groups, names = group(completed, function(record)
+    return record.instance .. " " .. class_of(record)
+  end)
+  local sum = 0
+  for _, name in ipairs(names) do sum = sum + count_inversions(groups[name]) end
+  return sum
+end
+
+--- Instances whose wait queue is on average twice as long as usual.
+local function blocked_instances(result)
+  local means, sum = {}, 0.0
+  for i, instance in ipairs(result.instances) do
+    means[i] = instance.steps > 0 and instance.queue_depth_sum / instance.steps or 0.0
+    sum = sum + means[i]
+  end
+  local mean, count = sum / #means, 0
+  if #means < 2 or mean == 0 then return 0 end
+  for _, one in ipairs(means) do
+    if one > 2 * mean then count = count + 1 end
+  end
+  return count
+end
+
+--- Admission rejections by class, an empty one as standard.
+local function shed_lines(run)
+  local groups, names = group(run.all, function(record)
+    if record.state ~= "rejected" then return nil end
+    return record.slo_class == "" and "standard" or record.slo_class
+  end)
+  local lines = {}
+  for i, name in ipairs(names) do lines[i] = ("  Shed (%s): %d"):format(name, #groups[name]) end
+  return lines
+end
+
+local sections = {}
+
+function sections.fitness(run)
+  if not run.fitness then return nil end
+  local lines = { "=== Fitness Evaluation ===", ("Score: %.6f"):format(run.fitness.score) }
+  for _, one in ipairs(run.fitness.components) do
+    lines[#lines + 1] = ("  %s: %.6f"):format(one[1], one[2])
+  end
+  return lines
+end
+
+function sections.anomalies(run)
+  local result = run.result
+  local inversions, blocked = priority_inversions(run), blocked_instances(result)
+  if inversions + blocked + result.rejected + result.unservable + result.timed_out
+    + result.length_capped == 0 then
+    return nil
+  end
+  local lines = {
+    "=== Anomaly Counters ===",
+    ("Priority Inversions: %d"):format(inversions),
+    ("HOL Blocking Events: %d"):format(blocked),
+    ("Rejected Requests (Admission): %d"):format(result.rejected),
+  }
+  local shed = shed_lines(run)
+  table.move(shed, 1, #shed, #lines + 1, lines)
+  lines[#lines + 1] = "Rejected Requests (Routing): 0"
+  lines[#lines + 1] = ("Dropped Unservable: %d"):format(result.unservable)
+  lines[#lines + 1] = ("Timed Out Requests: %d"):format(result.timed_out)
+  lines[#lines + 1] = ("Length-Capped Requests: %d"):format(result.length_capped)
+  return lines
+end
+
+function sections.kv_cache(run)
+  local result, thrashing = run.result, 0.0
+  for _, instance in ipairs(result.instances) do
+    if instance.cpu_saved > 0 then
+      thrashing = thrashing + instance.cpu_evictions / instance.cpu_saved
+    end
+  end
+  thrashing = thrashing / #result.instances
+  if result.preemption_rate == 0 and result.cache_hit_rate == 0 and thrashing == 0 then
+    return nil
+  end
+  return {
+    "=== KV Cache Metrics ===",
+    ("Preemption Rate: %.4f"):format(result.preemption_rate),
+    ("Cache Hit Rate: %.4f"):format(result.cache_hit_rate),
+    ("KV Thrashing Rate: %.4f"):format(thrashing),
+  }
+end
+
+local function class_line(name, values)
+  local d = distribution(values)
+  return ("    %-5s mean=%.2f p99=%.2f (n=%d)"):format(name, d.mean, d.at(99), d.n)
+end
+
+function sections.slo_classes(run)
+  local groups, names = group(run.records, class_of)
+  if #names < 2 then return nil end
+  local lines = { "=== Per-SLO Metrics ===" }
+  for _, name in ipairs(names) do
+    local own = groups[name]
+    lines[#lines + 1] = ("  %s:"):format(name)
+    lines[#lines + 1] = class_line("TTFT:",
+      values_of(own, function(record) return record.ttft_us end))
+    lines[#lines + 1] = class_line("ITL:", values_of(own, function(record)
+      return is_completed(record) and metrics.mean_itl_us(record) or nil
+    end))
+    lines[#lines + 1] = class_line("E2E:",
+      values_of(own, function(record) return record.e2e_us end))
+  end
+  return lines
+end
+
+local function model_line(name, values)
+  local d = distribution(values)
+  return ("    %-5s p50=%.2f p99=%.2f (n=%d)"):format(name, d.at(50), d.at(99), d.n)
+end
+
+local function output_tokens(records)
+  local sum = 0
+  for _, record in ipairs(records) do sum = sum + record.output_tokens end
+  return sum
+end
+
+function sections.models(run)
+  local groups, names = group(run.records, named "model")
+  if #names == 0 then return nil end
+  local seconds = run.result.duration_us / 1e6
+  local lines = { "=== Per-Model Metrics ===" }
+  for _, name in ipairs(names) do
+    local own = values_of(groups[name], function(record)
+      return is_completed(record) and record or nil
+    end)
+    lines[#lines + 1] = ("  %s:"):format(name)
+    lines[#lines + 1] = model_line("TTFT:",
+      values_of(groups[name], function(record) return record.ttft_us end))
+    lines[#lines + 1] = model_line("E2E:",
+      values_of(own, function(record) return record.e2e_us end))
+    lines[#lines + 1] = ("    Throughput: %.2f req/s, %.2f tok/s"):format(
+      seconds > 0 and #own / seconds or 0, seconds > 0 and output_tokens(own) / seconds or 0)
+  end
+  return lines
+end
+
+function sections.tenants(run)
+  local groups, names = group(run.records, function(record)
+    return is_completed(record) and record.tenant ~= "" and record.tenant or nil
+  end)
+  if #names == 0 then return nil end
+  local lines, sum, squares = { "=== Per-Tenant Metrics ===" }, 0.0, 0.0
+  for _, name in ipairs(names) do
+    local tokens = output_tokens(groups[name])
+    sum, squares = sum + tokens, squares + tokens * tokens
+    lines[#lines + 1] = ("  %s: requests=%d, tokens=%d"):format(name, #groups[name], tokens)
+  end
+  local fairness = squares == 0 and 1.0 or sum * sum / (#names * squares)
+  lines[#lines + 1] = ("  Jain Fairness Index: %.4f"):format(fairness)
+  return lines
+end
+
+local function session_line(lines, name, values)
+  local d = distribution(values)
+  if d.n == 0 then return end
+  lines[#lines + 1] = ("  %s mean=%.2f p50=%.2f p95=%.2f p99=%.2f ms (n=%d)"):format(name, d.mean,
+    d.at(50), d.at(95), d.at(99), d.n)
+end
+
+--- From the first round's arrival to the last completion, in ms.
+local function session_duration(records, round_of)
+  local start, stop = nil, 0
+  for _, record in ipairs(records) do
+    if round_of(record) == 0 then start = record.arrival_us end
+    if record.e2e_us then stop = math.max(stop, record.arrival_us + record.e2e_us) end
+  end
+  return start and stop > start and (stop - start) / 1000 or nil
+end
+
+function sections.sessions(run)
+  local groups, names = group(run.records, named "session")
+  if #names == 0 then return nil end
+  local round_of = run.round_of
+  local function ttft_of(is_cold)
+    return function(record)
+      local is_wanted = record.session ~= "" and (round_of(record) == 0) == is_cold
+      return is_wanted and record.ttft_us and record.ttft_us / 1000 or nil
+    end
+  end
+  local lines = { "=== Session Metrics ===", ("  Sessions: %d"):format(#names) }
+  session_line(lines, "TTFT cold (round 0):", values_of(run.records, ttft_of(true)))
+  session_line(lines, "TTFT warm (round≥1):", values_of(run.records, ttft_of(false)))
+  session_line(lines, "Session duration:   ", values_of(names, function(name)
+    return session_duration(groups[name], round_of)
+  end))
+  return lines
+end
+
+local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "tenants", "sessions" }
+
+---@class blis.cli.Run
+---@field result blis.Result made with instance_times
+---@field fitness? blis.Fitness
+---@field scheduler? string
+---@field round_of fun(record: table): integer
+
+--- The sections of text, in order: lists of lines, the first of which is the title.
+---@param run blis.cli.Run
+---@return string[][]
+function go_blis.sections(run)
+  local list, all, records = {}, {}, {}
+  for i = 1, #run.result.requests do
+    all[i] = run.result.requests[i]
+    if metrics.is_registered(all[i]) then records[#records + 1] = all[i] end
+  end
+  local with_records = setmetatable({ all = all, records = records }, { __index = run })
+  for _, name in ipairs(order) do list[#list + 1] = sections[name](with_records) end
+  return list
+end
+
+--- Everything that is printed.
+---@param run blis.cli.Run
+---@return string
+function go_blis.text(run)
+  local parts, result = {}, run.result
+  if #result.instances > 1 then
+    for i in ipairs(result.instances) do parts[i] = object_text(metrics.instance(result, i)) end
+  end
+  parts[#parts + 1] = object_text(result)
+  for _, lines in ipairs(go_blis.sections(run)) do
+    parts[#parts + 1] = table.concat(lines, "\n") .. "\n"
+  end
+  return table.concat(parts)
+end
+
+return go_blis

@@ -1,0 +1,173 @@
+--- The figures of a run under the names that BLIS in Go gives them, for JSON and CSV.
+local core = require "blis.core"
+
+local metrics = {}
+
+local flush_bytes = 1 << 16
+
+local function add_times(list, name, d, has_all)
+  if has_all then
+    list[#list + 1] = { name .. "_mean_ms", d.mean }
+    list[#list + 1] = { name .. "_p90_ms", d.p90 }
+    list[#list + 1] = { name .. "_p95_ms", d.p95 }
+  end
+  list[#list + 1] = { name .. "_p99_ms", d.p99 }
+end
+
+--- A count by the end of a run over its length; 0 for nothing.
+local function per_second(n, scope)
+  local seconds = scope.duration_us / 1e6
+  return scope.completed > 0 and seconds > 0 and n / seconds or 0.0
+end
+
+--- One instance of a result, with the fields that metrics.list reads.
+---@param result blis.Result made with instance_times
+---@param index integer
+---@return table
+function metrics.instance(result, index)
+  local instance = result.instances[index]
+  return setmetatable({ duration_us = instance.end_us }, { __index = instance })
+end
+
+--- The figures of a whole cluster or of one instance, in order: { { key, value }, ... }.
+---@param scope table a result, or what metrics.instance returns
+---@param options? { has_hit_rate?: boolean }
+---@return { [1]: string, [2]: any }[]
+function metrics.list(scope, options)
+  local injected = scope.completed + scope.still_queued + scope.still_running + scope.unservable
+    + scope.timed_out
+  local list = {
+    { "instance_id", rawget(scope, "routing") and "cluster" or scope.id },
+    { "completed_requests", scope.completed },
+    { "still_queued", scope.still_queued },
+    { "still_running", scope.still_running },
+    { "injected_requests", injected },
+    { "total_input_tokens", scope.prompt_tokens },
+    { "total_output_tokens", scope.output_tokens },
+    { "vllm_estimated_duration_s", scope.duration_us / 1e6 },
+    { "responses_per_sec", per_second(scope.completed, scope) },
+    { "tokens_per_sec", per_second(scope.output_tokens, scope) },
+  }
+  add_times(list, "e2e", scope.e2e_ms, true)
+  add_times(list, "ttft", scope.ttft_ms, true)
+  add_times(list, "itl", scope.itl_ms, true)
+  add_times(list, "scheduling_delay", scope.scheduling_delay_ms)
+  if scope.kv_allocation_failures > 0 then
+    list[#list + 1] = { "kv_allocation_failures", scope.kv_allocation_failures }
+  end
+  list[#list + 1] = { "preemption_count", scope.preemptions }
+  if options and options.has_hit_rate then
+    list[#list + 1] = { "cache_hit_rate", scope.cache_hit_rate }
+  end
+  list[#list + 1] = { "dropped_unservable", scope.unservable }
+  list[#list + 1] = { "length_capped_requests", scope.length_capped }
+  list[#list + 1] = { "timed_out_requests", scope.timed_out }
+  return list
+end
+
+--- Writes a list as fields of the object that is open.
+---@param writer userdata
+---@param list { [1]: string, [2]: any }[]
+function metrics.write(writer, list)
+  for _, pair in ipairs(list) do writer:field(pair[1], pair[2]) end
+end
+
+--- Mean of the inter-token latencies of a completed request, in microseconds; 0 for others.
+---@param record table
+---@return number
+function metrics.mean_itl_us(record)
+  if record.state == "completed" then
+    return record.output_tokens > 0 and record.itl_sum_us / math.max(record.output_tokens - 1, 1)
+      or 0
+  elseif record.state == "length_capped" then
+    return record.itl_sum_us / math.max(record.itl_count - 1, 1)
+  end
+  return 0
+end
+
+--- Requests that reached an instance and were not turned away there.
+---@param record table
+---@return boolean
+function metrics.is_registered(record)
+  return record.instance ~= nil and record.state ~= "unservable"
+end
+
+local function write_request(writer, record, round_index)
+  writer:object()
+    :field("arrived_at", record.arrival_us / 1e6)
+    :field("requestID", record.id)
+    :field("num_prefill_tokens", record.prompt_tokens)
+    :field("num_decode_tokens", record.output_tokens)
+    :field("ttft_ms", (record.ttft_us or 0) / 1e3)
+    :field("itl_ms", metrics.mean_itl_us(record) / 1e3)
+    :field("e2e_ms", (record.e2e_us or 0) / 1e3)
+    :field("scheduling_delay_ms", (record.scheduling_delay_us or 0) / 1e3)
+  if record.slo_class ~= "" then writer:field("slo_class", record.slo_class) end
+  if record.tenant ~= "" then writer:field("tenant_id", record.tenant) end
+  writer:field("handled_by", record.instance)
+  if record.model ~= "" then writer:field("model", record.model) end
+  if record.state == "length_capped" then writer:field("length_capped", true) end
+  if record.session ~= "" then writer:field("session_id", record.session) end
+  writer:field("round_index", round_index):done()
+end
+
+--- The file of --metrics-path: the figures of the cluster, and a row per request.
+---@param path string
+---@param result blis.Result
+---@param round_of fun(record: table): integer
+function metrics.write_file(path, result, round_of)
+  local output <close> = core.output(path)
+  local writer = core.json_writer(2):object()
+  metrics.write(writer, metrics.list(result, { has_hit_rate = true }))
+  writer:array("requests")
+  for i = 1, #result.requests do
+    local record = result.requests[i]
+    if metrics.is_registered(record) then write_request(writer, record, round_of(record)) end
+    if #writer > flush_bytes then output:write(writer:take()) end
+  end
+  writer:done():done()
+  output:write(writer:take()):write("\n")
+  output:commit()
+end
+
+local function number_of(record)
+  return math.tointeger(tonumber(record.id:match("^request_(%d+)$")))
+end
+
+local function write_result(writer, record, number)
+  writer:object()
+    :field("request_id", number)
+    :field("ttft_us", record.ttft_us)
+    :field("e2e_us", record.e2e_us)
+    :field("input_tokens", record.prompt_tokens)
+    :field("output_tokens", record.output_tokens)
+  if record.slo_class ~= "" then writer:field("slo_class", record.slo_class) end
+  if record.model ~= "" then writer:field("model", record.model) end
+  local itl_us = metrics.mean_itl_us(record)
+  if itl_us ~= 0 then writer:field("itl_mean_us", itl_us) end
+  writer:done()
+end
+
+--- The file of --results-path: the latencies of every completed request, by number.
+---@param path string
+---@param result blis.Result
+function metrics.write_results(path, result)
+  local order, number = {}, {}
+  for i = 1, #result.requests do
+    local record = result.requests[i]
+    number[i] = record.ttft_us and record.e2e_us and number_of(record)
+    if number[i] then order[#order + 1] = i end
+  end
+  table.sort(order, function(a, b) return number[a] < number[b] end)
+  local output <close> = core.output(path)
+  local writer = core.json_writer(2):array()
+  for _, i in ipairs(order) do
+    write_result(writer, result.requests[i], number[i])
+    if #writer > flush_bytes then output:write(writer:take()) end
+  end
+  writer:done()
+  output:write(writer:take()):write("\n")
+  output:commit()
+end
+
+return metrics

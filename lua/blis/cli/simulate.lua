@@ -1,0 +1,148 @@
+--- What `blis run` and `blis replay` share: from flags to an experiment, and from its result to
+--- text and files.
+local catalogue = require "blis.cli.catalogue"
+local cluster_section = require "blis.config.cluster"
+local command = require "blis.cli.command"
+local experiment = require "blis.experiment"
+local experiment_section = require "blis.config.experiment"
+local fitness = require "blis.fitness"
+local flag_sections = require "blis.config.flags"
+local flags = require "blis.cli.flags"
+local go_blis = require "blis.cli.go_blis"
+local metrics = require "blis.cli.metrics"
+local result_text = require "blis.cli.result_text"
+local workload_spec = require "blis.workload_spec"
+
+local simulate = {}
+
+-- How old the router's view of the caches is in BLIS (Go) unless a flag says otherwise.
+local go_blis_cache_delay_us = 50000
+
+local function cluster_groups()
+  local function pick(title, names)
+    return { title = title, section = "cluster", options = flags.pick(cluster_section, names) }
+  end
+  return {
+    pick("Model and hardware", { "model", "model_config", "hardware", "tp", "dp",
+      "expert_parallel", "moe_comm_backend", "latency_model", "alpha_coeffs", "beta_coeffs",
+      "engine_version" }),
+    { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },
+    pick("KV cache", { "kv_blocks", "block_size", "gpu_memory_utilization", "kv_cpu_blocks",
+      "kv_transfer_bandwidth", "kv_transfer_base_latency_us" }),
+    pick("Serving engine", { "instances", "max_model_len", "max_num_seqs",
+      "max_num_batched_tokens", "long_prefill_token_threshold", "scheduler", "preemption_policy",
+      "engine" }),
+    {
+      title = "Admission and routing", section = "experiment",
+      options = flags.pick(experiment_section, { "admission", "routing" }),
+    },
+    { title = "Routing in detail", section = "policies",
+      options = flag_sections.policies.options },
+    pick("Signals and delays", { "snapshot_refresh_us", "cache_signal_delay_us",
+      "admission_latency_us", "routing_latency_us" }),
+  }
+end
+
+--- The groups of flags of a command that simulates; traffic says where requests come from.
+---@param traffic blis.cli.Group[]
+---@return blis.cli.Group[]
+function simulate.groups(traffic)
+  local groups = table.move(traffic, 1, #traffic, 1, {})
+  local rest = cluster_groups()
+  table.move(rest, 1, #rest, #groups + 1, groups)
+  groups[#groups + 1] = {
+    title = "Run", section = "experiment",
+    options = flags.pick(experiment_section, { "seed", "horizon_us", "profile" }),
+  }
+  groups[#groups + 1] = {
+    title = "Results", section = "output", has_defaults = true,
+    options = flag_sections.results.options,
+  }
+  groups[#groups + 1] = {
+    title = "Without effect", section = "ignored", options = flag_sections.ignored.options,
+  }
+  return groups
+end
+
+--- The routing policy as blis.run takes it.
+local function routing_of(definition, parsed)
+  local name = parsed.values.experiment.routing
+  local given = parsed.values.policies
+  if not given.scorers and not given.parameters then return name end
+  local routing = { name or "round-robin" }
+  if given.scorers then
+    if routing[1] == "weighted" then
+      routing.scorers = given.scorers
+    else
+      command.talk(parsed, "--routing-scorers has no effect with routing policy %s", routing[1])
+    end
+  end
+  for _, text in ipairs(given.parameters or {}) do
+    local key, value = text:match("^([%w_]+)=(.+)$")
+    if not key or key == "scorers" then
+      flags.fail(definition, "--routing-parameter: '%s' is not allowed, expected NAME=VALUE", text)
+    end
+    routing[key] = tonumber(value) or value
+  end
+  return routing
+end
+
+local function experiment_of(definition, parsed, workload, horizon_us)
+  local given = parsed.values.experiment
+  local cluster = parsed.values.cluster
+  if given.profile == "go-blis" then
+    cluster.cache_signal_delay_us = cluster.cache_signal_delay_us or go_blis_cache_delay_us
+  end
+  return {
+    cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
+    admission = given.admission, seed = given.seed, horizon_us = horizon_us,
+    profile = given.profile, instance_times = true,
+  }
+end
+
+--- Where what is printed goes by the form that is asked for.
+local function text_of(run, format, profile)
+  if format == nil and profile == "go-blis" then return go_blis.text(run) end
+  return result_text[format or "table"](run)
+end
+
+---@class blis.cli.Setting
+---@field workload any
+---@field horizon_us? integer
+---@field file? blis.SpecFile the file that the workload is from
+---@field round_of fun(record: table): integer
+
+--- Simulates, writes the files that were asked for, and prints the result.
+---@param definition blis.cli.Command
+---@param parsed blis.cli.Parsed
+---@param make_setting fun(): blis.cli.Setting
+function simulate.run(definition, parsed, make_setting)
+  local output = parsed.values.output
+  local profile = parsed.values.experiment.profile
+  local setting, weights, sim
+  command.checked(definition, function()
+    if output.fitness_weights then weights = fitness.parse(output.fitness_weights) end
+    catalogue.add(parsed)
+    setting = make_setting()
+    local spec = experiment_of(definition, parsed, setting.workload, setting.horizon_us)
+    sim = setting.file and workload_spec.located(setting.file, experiment.simulation, spec)
+      or experiment.simulation(spec)
+  end)
+  local result = sim:run()
+  sim:close()
+  local run = {
+    result = result, fitness = weights and fitness.of(result, weights),
+    scheduler = parsed.values.cluster.scheduler, round_of = setting.round_of,
+  }
+  if output.metrics_path then
+    metrics.write_file(output.metrics_path, result, setting.round_of)
+  end
+  if output.results_path then metrics.write_results(output.results_path, result) end
+  local is_summary = output.format == "table" or not output.format and profile ~= "go-blis"
+  for note in (is_summary and "" or result.setup.notes):gmatch("[^\n]+") do
+    command.talk(parsed, "%s", note)
+  end
+  command.print(text_of(run, output.format, profile))
+end
+
+return simulate

@@ -1,0 +1,27 @@
+--- blis run: simulate a cluster under generated traffic.
+local command = require "blis.cli.command"
+local flag_sections = require "blis.config.flags"
+local simulate = require "blis.cli.simulate"
+local traffic = require "blis.cli.traffic"
+
+local definition = {
+  name = "run",
+  summary = "simulate a cluster under generated traffic",
+  usage = "blis run [FLAGS]",
+  description = "Generates requests, lets a simulated cluster serve them, and prints how they "
+    .. "fared. With --profile go-blis the same flags and the same seed give the numbers of the "
+    .. "simulator BLIS in Go, in its form.",
+  groups = simulate.groups(traffic.groups()),
+  refused = flag_sections.refused,
+  notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
+}
+
+local function round_of() return 0 end
+
+return command.define(definition, function(parsed)
+  simulate.run(definition, parsed, function()
+    local function talk(format, ...) command.talk(parsed, format, ...) end
+    local workload, horizon_us, file = traffic.of_flags(definition, parsed, talk)
+    return { workload = workload, horizon_us = horizon_us, file = file, round_of = round_of }
+  end)
+end)

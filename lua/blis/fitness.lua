@@ -1,0 +1,62 @@
+--- One number for a run: a weighted sum of its figures, each scaled to 0..1.
+local errors = require "blis.errors"
+
+local fitness = {}
+
+-- In the order in which messages list them.
+local keys = { "throughput", "tokens_per_sec", "p99_ttft", "p50_ttft", "mean_ttft", "p99_e2e",
+  "p50_e2e", "mean_e2e" }
+
+local components = {
+  throughput = function(r) return r.requests_per_sec / (r.requests_per_sec + 100) end,
+  tokens_per_sec = function(r) return r.tokens_per_sec / (r.tokens_per_sec + 10000) end,
+  p99_ttft = function(r) return 1 / (1 + r.ttft_ms.p99) end,
+  p50_ttft = function(r) return 1 / (1 + r.ttft_ms.p50) end,
+  mean_ttft = function(r) return 1 / (1 + r.ttft_ms.mean) end,
+  p99_e2e = function(r) return 1 / (1 + r.e2e_ms.p99) end,
+  p50_e2e = function(r) return 1 / (1 + r.e2e_ms.p50) end,
+  mean_e2e = function(r) return 1 / (1 + r.e2e_ms.mean) end,
+}
+
+--- Weights from "throughput:0.5,p99_ttft:0.5"; of a key that is there twice the last one counts.
+---@param text string
+---@return table<string, number>
+function fitness.parse(text)
+  local weights = {}
+  for item in (text .. ","):gmatch("([^,]*),") do
+    local key, value = item:match("^%s*([^:]-)%s*:%s*(.-)%s*$")
+    if not key then errors.invalid("'%s' is not allowed, expected KEY:WEIGHT", item) end
+    local weight = tonumber(value)
+    if not weight or weight - weight ~= 0 or weight < 0 then
+      errors.invalid("weight '%s' of %s is not allowed, expected a number of at least 0", value,
+        key)
+    end
+    if not components[key] then
+      errors.invalid("unknown key '%s'%s", key, errors.suggestion(key, keys))
+    end
+    weights[key] = weight
+  end
+  return weights
+end
+
+---@class blis.Fitness
+---@field score number
+---@field components { [1]: string, [2]: number }[] by name
+
+--- The fitness of a result.
+---@param result blis.Result
+---@param weights table<string, number>
+---@return blis.Fitness
+function fitness.of(result, weights)
+  local names, list, score = {}, {}, 0.0
+  for name in pairs(weights) do names[#names + 1] = name end
+  table.sort(names)
+  for i, name in ipairs(names) do
+    local value = components[name](result)
+    list[i] = { name, value }
+    score = score + weights[name] * value
+  end
+  return { score = score, components = list }
+end
+
+return fitness

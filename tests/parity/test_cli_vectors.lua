@@ -1,0 +1,149 @@
+-- Runs of BLIS in Go, recorded with their flags: `blis run` with the same flags and --profile
+-- go-blis gives the same metrics and the same times of every request, to the last bit.
+local core = require "blis.core"
+local run = require "blis.cmd.run"
+local support = require "tests.parity.support"
+
+local differ = support.differ
+local folder = support.shared .. "/vectors/cli"
+
+-- What the cases that cannot be run yet need. A case that runs must be equal.
+local missing = {}
+for feature, names in pairs {
+  ["closed loops"] = "000 032 041 043 053",
+  ["admission policy token-bucket"] = "002 009 024 042 045 051",
+  ["pools for prefill and decode"] = "003 014 018 020 031 033 039 048",
+  ["conversations"] = "008 025 038 044 057 059",
+  ["queue at the gateway"] = "010 012 016 023 049",
+  ["delayed cache signals"] = "013",
+  ["admission policy tier-shed"] = "022",
+  ["admission policy gaie-legacy"] = "054",
+} do
+  for name in names:gmatch("%S+") do missing[name] = feature end
+end
+
+-- Flags that only add a section to what is printed.
+local print_only = {
+  ["--trace-level"] = 1, ["--summarize-trace"] = 0, ["--counterfactual-k"] = 1,
+}
+
+local function write_value(writer, key, value)
+  if type(value) ~= "table" then
+    if key then writer:field(key, value) else writer:item(value) end
+    return
+  end
+  if #value > 0 then
+    writer:array(key)
+    for _, item in ipairs(value) do write_value(writer, nil, item) end
+  else
+    writer:object(key)
+    local names = {}
+    for name in pairs(value) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do write_value(writer, name, value[name]) end
+  end
+  writer:done()
+end
+
+local function write_file(path, value)
+  local writer = core.json_writer(2)
+  write_value(writer, nil, value)
+  local output <close> = core.output(path)
+  output:write(writer:take()):commit()
+end
+
+--- The arguments of a case with its files in a folder, without flags that only print.
+local function arguments_of(case, place)
+  local arguments, i = { "--profile", "go-blis", "--quiet" }, 1
+  while i <= #case.args do
+    local skipped = print_only[case.args[i]]
+    if skipped then
+      i = i + skipped
+    elseif case.files and case.files[case.args[i]] then
+      local path = place .. case.args[i]
+      write_file(path, case.files[case.args[i]])
+      arguments[#arguments + 1] = path
+    else
+      arguments[#arguments + 1] = case.args[i]
+    end
+    i = i + 1
+  end
+  return arguments
+end
+
+--- Sections of printed text by title.
+local function sections_of(text)
+  local sections, lines = {}, nil
+  for line in text:gmatch("[^\n]+") do
+    local title = line:match("^=== (.*) ===$")
+    if title then
+      lines = {}
+      sections[title] = lines
+    elseif lines then
+      lines[#lines + 1] = line
+    end
+  end
+  return sections
+end
+
+local function compare_sections(expected, text)
+  local got = sections_of(text)
+  for title, lines in pairs(expected) do
+    if title ~= "Trace Summary" then
+      local own = got[title] and table.concat(got[title], "\n")
+      if own ~= table.concat(lines, "\n") then
+        return differ("section", title, table.concat(lines, "\n"), own)
+      end
+    end
+  end
+end
+
+--- What is different in a case; nil when nothing is.
+local function difference(case, place)
+  local metrics_path = place .. "metrics.json"
+  local arguments = arguments_of(case, place)
+  table.move({ "--metrics-path", metrics_path }, 1, 2, #arguments + 1, arguments)
+  local text, problem = support.call(run, arguments)
+  if not text then return problem, true end
+  local got = core.json_read(support.read_file(metrics_path))
+  os.remove(metrics_path)
+  return support.compare_metrics(case.expected.metrics, got)
+    or support.compare_requests(case.expected.requests, got.requests)
+    or compare_sections(case.expected.sections, text)
+end
+
+--- Runs one case; returns "equal", "missing" or "different", and what there is to say.
+local function judge(name, case, place)
+  local problem, is_refused = difference(case, place)
+  if not problem then
+    return "equal", missing[name] and "equal, although it is listed as missing " .. missing[name]
+  elseif missing[name] and is_refused then
+    return "missing", missing[name]
+  end
+  return "different", problem
+end
+
+local function main()
+  local place = os.tmpname()
+  local total, counts = 0, { equal = 0, missing = 0, different = 0 }
+  for number = 0, 999 do
+    local name = ("%03d"):format(number)
+    local text = support.read_file(("%s/%s.json"):format(folder, name))
+    if not text then break end
+    total = total + 1
+    local verdict, remark = judge(name, core.json_read(text, name .. ".json"), place .. ".")
+    counts[verdict] = counts[verdict] + 1
+    if remark then print(("%s: %s: %s"):format(name, verdict, remark)) end
+  end
+  os.remove(place)
+  os.remove(place .. ".spec.yaml")
+  if total == 0 then
+    print("no recorded cases in " .. folder)
+    os.exit(77)
+  end
+  print(("CLI cases: %d equal of %d, %d need what is missing"):format(counts.equal, total,
+    counts.missing))
+  os.exit(counts.different == 0 and 0 or 1)
+end
+
+main()
