@@ -6,14 +6,21 @@ size_t blis_pick_random(blis_random *random, size_t count) {
   return count == 1 ? 0 : (size_t)blis_random_intn(random, (int32_t)count);
 }
 
+void blis_pick_two(blis_random *random, size_t count, size_t *first,
+                   size_t *second) {
+  *first = (size_t)blis_random_intn(random, (int32_t)count);
+  *second = (size_t)blis_random_intn(random, (int32_t)count - 1);
+  *second += *second >= *first;
+}
+
 size_t blis_pick_power_of_two(blis_random *random, const double *scores,
                               size_t count) {
   if (count == 1) {
     return 0;
   }
-  size_t first = (size_t)blis_random_intn(random, (int32_t)count);
-  size_t second = (size_t)blis_random_intn(random, (int32_t)count - 1);
-  second += second >= first;
+  size_t first;
+  size_t second;
+  blis_pick_two(random, count, &first, &second);
   return scores[second] > scores[first] ? second : first;
 }
 

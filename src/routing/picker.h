@@ -56,6 +56,9 @@ BLIS_MUSTUSE blis_status blis_picker_pick(blis_picker *picker,
 size_t blis_pick_random(blis_random *random, size_t count);
 size_t blis_pick_power_of_two(blis_random *random, const double *scores,
                               size_t count);
+/* Two different ones, count >= 2: the first of all, the second of the rest. */
+void blis_pick_two(blis_random *random, size_t count, size_t *first,
+                   size_t *second);
 size_t blis_pick_softmax(blis_random *random, const double *scores,
                          size_t count, double temperature);
 

@@ -120,7 +120,13 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(routesim_prefix_overlap)                                                  \
   XX(routesim_session_affinity)                                                \
   XX(routesim_cost_escalation)                                                 \
-  XX(cognitora_score)
+  XX(cognitora_score)                                                          \
+  XX(prefix_policy)                                                            \
+  XX(weighted_scoring)                                                         \
+  XX(weighted_v04)                                                             \
+  XX(random)                                                                   \
+  XX(power_of_two)                                                             \
+  XX(consistent_hash)
 
 #define XX(name) extern const blis_scorer_entry blis__scorer_##name;
 BLIS__SCORER_MAP(XX)
