@@ -25,6 +25,7 @@ end
 
 --- How long the first two of the example batches take.
 local function step_line(s)
+  if #s.step_times == 0 then return "step times by the script's " .. s.latency_model end
   local parts = {}
   for i = 1, 2 do
     parts[i] = ("%s us (%s)"):format(count(s.step_times[i].step_us),

@@ -37,26 +37,73 @@ static void check_embedded(lua_State *L, blis_catalogue *catalogue) {
   }
 }
 
+/* Pushes a new catalogue with everything that is compiled in. */
+static blis_catalogue *push_embedded_catalogue(lua_State *L) {
+  blis_catalogue **self = lua_newuserdatauv(L, sizeof *self, 0);
+  *self = NULL;
+  push_catalogue_type(L);
+  lua_setmetatable(L, -2);
+  blis_alloc alloc = bind_alloc(L);
+  *self = blis_catalogue_new(&alloc);
+  if (*self == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  check_embedded(L, *self);
+  return *self;
+}
+
 const blis_catalogue *check_catalogue(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
   blis_catalogue **self = lua_touserdata(L, -1);
-  if (self == NULL) {
+  if (self != NULL) {
     lua_pop(L, 1);
-    self = lua_newuserdatauv(L, sizeof *self, 0);
-    *self = NULL;
-    push_catalogue_type(L);
-    lua_setmetatable(L, -2);
-    blis_alloc alloc = bind_alloc(L);
-    *self = blis_catalogue_new(&alloc);
-    if (*self == NULL) {
-      check_status(L, BLIS_ERR_NOMEM, NULL);
-    }
-    check_embedded(L, *self);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
+    return *self;
   }
+  const blis_catalogue *catalogue = push_embedded_catalogue(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
   lua_pop(L, 1);
+  return catalogue;
+}
+
+/* That at index, or the compiled-in one for nil. */
+static const blis_catalogue *opt_catalogue(lua_State *L, int index) {
+  if (lua_isnoneornil(L, index)) {
+    return check_catalogue(L);
+  }
+  blis_catalogue **self = luaL_checkudata(L, index, CATALOGUE_TYPE);
   return *self;
+}
+
+const blis_catalogue *check_catalogue_of(lua_State *L, int index) {
+  lua_getfield(L, index, "catalogue");
+  const blis_catalogue *catalogue = opt_catalogue(L, lua_gettop(L));
+  lua_pop(L, 1);
+  return catalogue;
+}
+
+static void check_added(lua_State *L, blis_catalogue *catalogue,
+                        const char *name, const char *text, size_t size) {
+  blis_error error = {0};
+  check_status(L, blis_catalogue_add_yaml(catalogue, name, text, size, &error),
+               &error);
+}
+
+int bind_catalogue_new(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  blis_catalogue *catalogue = push_embedded_catalogue(L);
+  lua_Integer count = luaL_len(L, 1);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, 1, i);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    const char *name = check_field_string(L, -1, "name");
+    lua_getfield(L, -1, "text");
+    size_t size = 0;
+    const char *text = luaL_checklstring(L, -1, &size);
+    check_added(L, catalogue, name, text, size);
+    lua_settop(L, 2);
+  }
+  return 1;
 }
 
 static void push_texts(lua_State *L, const char *const *texts, size_t count) {
@@ -106,8 +153,7 @@ static void push_model(lua_State *L, const blis_catalogue_model *model,
   if (model->has_dimensions) {
     int64_t weight_bytes = 0;
     set_spec(L, &model->spec, fields, count);
-    if (blis_model_weight_bytes(&model->spec, &weight_bytes, NULL) ==
-        BLIS_OK) {
+    if (blis_model_weight_bytes(&model->spec, &weight_bytes, NULL) == BLIS_OK) {
       set_field_integer(L, "weight_bytes", weight_bytes);
     }
   }
@@ -126,7 +172,7 @@ static void push_model(lua_State *L, const blis_catalogue_model *model,
 }
 
 int bind_catalogue_models(lua_State *L) {
-  const blis_catalogue *catalogue = check_catalogue(L);
+  const blis_catalogue *catalogue = opt_catalogue(L, 1);
   size_t count = 0;
   const blis_spec_field *fields = blis_model_spec_fields(&count);
   lua_newtable(L);
@@ -139,7 +185,7 @@ int bind_catalogue_models(lua_State *L) {
 }
 
 int bind_catalogue_hardware(lua_State *L) {
-  const blis_catalogue *catalogue = check_catalogue(L);
+  const blis_catalogue *catalogue = opt_catalogue(L, 1);
   size_t count = 0;
   const blis_spec_field *fields = blis_hardware_spec_fields(&count);
   lua_newtable(L);
@@ -163,7 +209,7 @@ int bind_catalogue_model_id(lua_State *L) {
   const blis_catalogue_model *model = NULL;
   blis_error error = {0};
   check_status(
-      L, blis_catalogue_find_model(check_catalogue(L), name, &model, &error),
+      L, blis_catalogue_find_model(opt_catalogue(L, 2), name, &model, &error),
       &error);
   lua_pushstring(L, model->id);
   return 1;
@@ -176,8 +222,6 @@ int bind_catalogue_add(lua_State *L) {
   check_catalogue(L);
   lua_getfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
   blis_catalogue **self = lua_touserdata(L, -1);
-  blis_error error = {0};
-  check_status(L, blis_catalogue_add_yaml(*self, name, text, size, &error),
-               &error);
+  check_added(L, *self, name, text, size);
   return 0;
 }

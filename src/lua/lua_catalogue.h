@@ -15,14 +15,28 @@
 const blis_catalogue *check_catalogue(lua_State *L);
 
 /*
- * models(), hardware(): lists in the order of the catalogue. An entry is a
- * table of what is stated; list.fields are the names of the members of a
- * description in the order in which they should be shown.
+ * What is in the field catalogue of the table at index, or the one above; the
+ * table keeps it alive. May raise.
+ */
+const blis_catalogue *check_catalogue_of(lua_State *L, int index);
+
+/*
+ * catalogue(texts): the files that are compiled in, and then those of a list
+ * of { name =, text = }.
+ */
+int bind_catalogue_new(lua_State *L);
+
+/*
+ * models(catalogue), hardware(catalogue): lists in the order of the catalogue
+ * (left out: the compiled-in one). An entry is a table of what is stated;
+ * list.fields are the names of the members of a description in the order in
+ * which they should be shown.
  */
 int bind_catalogue_models(lua_State *L);
 int bind_catalogue_hardware(lua_State *L);
 
-/* model_id(name): the id of the model with that id, alias or last part. */
+/* model_id(name, catalogue): the id of the model with that id, alias or last
+ * part. */
 int bind_catalogue_model_id(lua_State *L);
 
 /* catalogue_add(name, text): a YAML text with more models, GPUs, ... */

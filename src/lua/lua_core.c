@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "lua/bind.h"
 #include "lua/embedded.h"
+#include "lua/lua_capacity.h"
 #include "lua/lua_catalogue.h"
 #include "lua/lua_engine.h"
 #include "lua/lua_event_queue.h"
@@ -84,6 +85,7 @@ static int core_is_workload(lua_State *L) {
 }
 
 static const luaL_Reg core_functions[] = {
+    {"catalogue", bind_catalogue_new},
     {"catalogue_add", bind_catalogue_add},
     {"check_arrival", bind_check_arrival},
     {"check_distribution", bind_check_distribution},
@@ -96,6 +98,7 @@ static const luaL_Reg core_functions[] = {
     {"json_read", bind_json_read},
     {"json_writer", bind_json_writer_new},
     {"kv_cache", bind_kv_cache_new},
+    {"kv_capacity", bind_kv_capacity},
     {"model_id", bind_catalogue_model_id},
     {"models", bind_catalogue_models},
     {"nearest", core_nearest},

@@ -8,19 +8,21 @@
 #include <lua.h>
 
 #include "instance/instance.h"
-#include "latency/create.h"
 #include "latency/kv_capacity.h"
+#include "latency/latency_model.h"
 
 enum { ENGINE_NAME_SIZE = 128, ENGINE_NOTES_SIZE = 1024 };
 
 /* Zero it first. */
 typedef struct bind_engine {
-  blis_latency_model latency;
+  blis_latency_model latency;  /* empty for a model in Lua */
   blis_instance_config config; /* of every instance; borrows latency */
-  blis_model_spec own_spec; /* of a config.json that the options name */
   char model[ENGINE_NAME_SIZE];
   char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
+  char latency_name[ENGINE_NAME_SIZE];
   int64_t tp;
+  int64_t dp;
+  double gpu_price_per_hour;     /* US dollars; 0 = unknown */
   bool is_capacity_computed;     /* config.kv_blocks was worked out */
   blis_kv_capacity capacity;     /* how; all zero when it was not */
   char notes[ENGINE_NOTES_SIZE]; /* sentences, a line each */
@@ -31,6 +33,11 @@ typedef struct bind_engine {
  * leaves *engine so that bind_engine_close can be called in any case.
  */
 void check_engine(lua_State *L, int index, bind_engine *engine);
+
+/*
+ * The same without an engine around it: latency model, names and notes alone.
+ */
+void check_engine_latency(lua_State *L, int index, bind_engine *engine);
 
 /* Idempotent. Never raises. */
 void bind_engine_close(bind_engine *engine);

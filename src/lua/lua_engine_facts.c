@@ -1,5 +1,6 @@
 /* What is known of an engine before it runs. */
 #include "lua/bind.h"
+#include "lua/lua_capacity.h"
 #include "lua/lua_engine.h"
 
 enum { BATCH_MAX = 8 };
@@ -42,8 +43,9 @@ static size_t batch_size(const example *batch) {
 
 static void set_step_times(lua_State *L, const bind_engine *engine) {
   enum { COUNT = sizeof examples / sizeof *examples };
+  bool is_scripted = engine->latency.ops == NULL; /* it may refuse them */
   lua_createtable(L, COUNT, 0);
-  for (int i = 0; i < COUNT; i++) {
+  for (int i = 0; i < COUNT && !is_scripted; i++) {
     int64_t step_us = 0;
     blis_error error = {0};
     check_status(L,
@@ -59,34 +61,26 @@ static void set_step_times(lua_State *L, const bind_engine *engine) {
   lua_setfield(L, -2, "step_times");
 }
 
-static void set_capacity(lua_State *L, const blis_kv_capacity *capacity) {
-  lua_createtable(L, 0, 10);
-  set_field_number(L, "bytes_per_token", capacity->bytes_per_token);
-  set_field_integer(L, "bytes_per_block", capacity->bytes_per_block);
-  set_field_integer(L, "weight_bytes", capacity->weight_bytes);
-  set_field_number(L, "memory_gib", capacity->memory_gib);
-  set_field_number(L, "weights_gib", capacity->weights_gib);
-  set_field_number(L, "activations_gib", capacity->activations_gib);
-  set_field_number(L, "non_torch_gib", capacity->non_torch_gib);
-  set_field_number(L, "reserved_gib", capacity->reserved_gib);
-  set_field_number(L, "overhead_gib", capacity->overhead_gib);
-  lua_setfield(L, -2, "capacity");
-}
-
 void push_engine_facts(lua_State *L, const bind_engine *engine) {
   lua_createtable(L, 0, 16);
   set_field_string(L, "model", engine->model);
   set_field_string(L, "hardware", engine->hardware);
   set_field_integer(L, "tp", engine->tp);
-  set_field_string(L, "latency_model", engine->latency.ops->name);
+  set_field_integer(L, "dp", engine->dp);
+  set_field_string(L, "latency_model", engine->latency_name);
   set_field_integer(L, "kv_blocks", engine->config.kv_blocks);
   set_field_integer(L, "block_size", engine->config.block_size_tokens);
   set_field_integer(L, "max_model_len", engine->config.max_model_len_tokens);
   lua_pushboolean(L, engine->is_capacity_computed);
   lua_setfield(L, -2, "kv_blocks_computed");
   set_field_string(L, "notes", engine->notes);
+  if (engine->gpu_price_per_hour > 0) {
+    set_field_number(L, "gpu_price_per_hour", engine->gpu_price_per_hour);
+  }
   if (engine->capacity.blocks > 0) {
+    lua_createtable(L, 0, 16);
     set_capacity(L, &engine->capacity);
+    lua_setfield(L, -2, "capacity");
   }
   set_step_times(L, engine);
 }

@@ -99,7 +99,15 @@ static void push_message(lua_State *L, const bind_hook_place *place,
     push_request_id(L, place->request);
     lua_concat(L, 3);
   }
-  lua_pushfstring(L, ", at %I us: ", (LUAI_UACINT)place->now_us);
+  if (place->instance != NULL) {
+    lua_pushfstring(L, ", %s", place->instance);
+    lua_concat(L, 2);
+  }
+  if (place->now_us >= 0) {
+    lua_pushfstring(L, ", at %I us: ", (LUAI_UACINT)place->now_us);
+  } else {
+    lua_pushliteral(L, ": ");
+  }
   luaL_tolstring(L, cause, NULL);
   lua_concat(L, 3);
 }
@@ -126,8 +134,14 @@ static int describe(lua_State *L) {
     push_request_id(L, place->request);
     lua_setfield(L, OBJECT, "request");
   }
-  lua_pushinteger(L, place->now_us);
-  lua_setfield(L, OBJECT, "time_us");
+  if (place->instance != NULL) {
+    lua_pushstring(L, place->instance);
+    lua_setfield(L, OBJECT, "instance");
+  }
+  if (place->now_us >= 0) {
+    lua_pushinteger(L, place->now_us);
+    lua_setfield(L, OBJECT, "time_us");
+  }
   lua_pushvalue(L, CAUSE);
   lua_setfield(L, OBJECT, "cause");
   lua_pushvalue(L, TRACEBACK);

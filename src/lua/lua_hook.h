@@ -44,10 +44,11 @@ typedef struct bind_hooks {
 
 /* Who is called about what, for error texts. */
 typedef struct bind_hook_place {
-  const char *kind; /* "scorer" */
-  const char *name; /* "" when it has none */
-  int64_t request;  /* number; -1 = none */
-  int64_t now_us;
+  const char *kind;     /* "scorer" */
+  const char *name;     /* "" when it has none */
+  int64_t request;      /* number; -1 = none */
+  const char *instance; /* NULL = none */
+  int64_t now_us;       /* -1 = outside of simulated time */
 } bind_hook_place;
 
 /*

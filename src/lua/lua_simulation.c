@@ -86,6 +86,9 @@ static void check_driven(lua_State *L, bind_simulation *sim, blis_status status,
                          const blis_error *error) {
   sim->hooks.L = NULL;
   bind_hooks_shut(L, &sim->hooks);
+  if (sim->hooks.has_error) { /* even of a hook that the core cannot fail for */
+    status = BLIS_ERR_POLICY;
+  }
   if (status == BLIS_OK || status == BLIS_ERR_INTERRUPTED) {
     check_status(L, status, error);
     return;

@@ -10,6 +10,7 @@
 #include "cluster/cluster.h"
 #include "lua/lua_engine.h"
 #include "lua/lua_hook.h"
+#include "lua/lua_latency.h"
 #include "lua/lua_records.h"
 #include "lua/lua_scheduler.h"
 #include "lua/lua_view.h"
@@ -32,6 +33,8 @@ typedef struct bind_simulation {
   bind_view view;
   bind_scheduler scheduler;
   bind_engine engine;
+  bind_latency latency;             /* for a model in Lua */
+  bind_instance_latency *latencies; /* by instance; the anchor owns them */
   blis_histogram itl_us;
   blis_histogram *itl_of_instance_us; /* NULL unless asked for */
   bind_records *records;              /* a user value */

@@ -9,6 +9,20 @@ static bool is_interrupted(void *ud) {
   return blis_interrupt_requested();
 }
 
+/* A latency model in Lua, which every instance asks in its own name. */
+static void check_latency_part(lua_State *L, int config, bind_simulation *sim) {
+  lua_getfield(L, config, "cluster");
+  if (lua_getfield(L, -1, "latency_definition") != LUA_TNIL) {
+    check_lua_latency(L, lua_gettop(L), &sim->hooks, &sim->latency);
+    sim->latencies =
+        push_buffer(L, sim->instance_count, sizeof *sim->latencies);
+    push_hook_function(L, &sim->hooks);
+    for (uint32_t i = 0; i < sim->instance_count; i++) {
+      bind_instance_latency_init(&sim->latencies[i], &sim->latency, i);
+    }
+  }
+}
+
 static void check_hooks_parts(lua_State *L, int self, int config,
                               bind_simulation *sim) {
   push_hooks_anchor(L, &sim->hooks); // [anchor]
@@ -86,6 +100,9 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
       push_buffer(L, sim->instance_count, sizeof *instances);
   for (uint32_t i = 0; i < sim->instance_count; i++) {
     instances[i] = sim->engine.config;
+    if (sim->latencies != NULL) {
+      instances[i].latency = &sim->latencies[i].model;
+    }
   }
   blis_cluster_config made = {
       .instances = instances,
@@ -120,6 +137,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
                                 &sim->itl_us, &sim->cluster, &error),
                &error);
   sim->scheduler.cluster = sim->cluster;
+  sim->latency.cluster = sim->cluster;
   if (sim->admission.ops != NULL) {
     blis_cluster_set_admission(sim->cluster, &sim->admission);
     sim->admission = (blis_admission){0};
@@ -136,6 +154,7 @@ void check_simulation_parts(lua_State *L, int self, int config,
   sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "instances");
   check_engine(L, top + 1, &sim->engine);
   check_hooks_parts(L, self, config, sim);
+  check_latency_part(L, config, sim);
   check_policy_parts(L, config, sim);
   lua_getfield(L, config, "workload");
   check_source(L, lua_gettop(L), &sim->records->source);
