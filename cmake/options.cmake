@@ -3,6 +3,7 @@
 
 option(BLIS_WERROR "Treat warnings as errors" OFF)
 option(BLIS_SANITIZE "Address and undefined behaviour sanitizers" OFF)
+option(BLIS_FUZZ "Targets of tests/fuzz as libFuzzer programs (clang)" OFF)
 option(BLIS_CHECKED "BLIS_DCHECK is on" OFF)
 option(BLIS_PARANOID "BLIS_DCHECK and BLIS_INVARIANT are on" OFF)
 option(BLIS_LTO "Link-time optimisation of the program and the module" OFF)
@@ -40,6 +41,9 @@ target_compile_options(blis_options INTERFACE
   -Wdouble-promotion
   $<$<BOOL:${BLIS_WERROR}>:-Werror>
   $<$<BOOL:${BLIS_LTO}>:-flto=auto;-ffat-lto-objects>)
+if(BLIS_FUZZ)
+  target_compile_options(blis_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(BLIS_SANITIZE)
   set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
