@@ -40,6 +40,9 @@
 ---@field preemptions integer so far
 ---@field cache_hit_rate number 0 to 1, so far
 ---@field max_num_seqs integer limit of the running batch
+---@field watts number mean power draw, as stated; 0 = not stated
+---@field capacity number how strong it is among its kind, 0 to 1, as stated; 1 = not stated
+---@field cost_per_hour number US dollars, as stated; 0 = not stated
 
 --- The same signals as columns over all candidates of a decision.
 ---@class blis.Columns
@@ -59,6 +62,9 @@
 ---@field preemptions blis.Vector
 ---@field cache_hit_rate blis.Vector
 ---@field max_num_seqs blis.Vector
+---@field watts blis.Vector
+---@field capacity blis.Vector
+---@field cost_per_hour blis.Vector
 ---@operator len: integer
 
 --- Numbers on which arithmetic works as a whole. Vectors made in a decision end with it.
