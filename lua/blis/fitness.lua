@@ -25,14 +25,16 @@ function fitness.parse(text)
   local weights = {}
   for item in (text .. ","):gmatch("([^,]*),") do
     local key, value = item:match("^%s*([^:]-)%s*:%s*(.-)%s*$")
-    if not key then errors.invalid("'%s' is not allowed, expected KEY:WEIGHT", item) end
+    if not key then
+      errors.invalid("fitness_weights: '%s' is not allowed, expected KEY:WEIGHT", item)
+    end
     local weight = tonumber(value)
     if not weight or weight - weight ~= 0 or weight < 0 then
-      errors.invalid("weight '%s' of %s is not allowed, expected a number of at least 0", value,
-        key)
+      errors.invalid("fitness_weights: weight '%s' of %s is not allowed, expected a number of "
+        .. "at least 0", value, key)
     end
     if not components[key] then
-      errors.invalid("unknown key '%s'%s", key, errors.suggestion(key, keys))
+      errors.invalid("fitness_weights: unknown key '%s'%s", key, errors.suggestion(key, keys))
     end
     weights[key] = weight
   end

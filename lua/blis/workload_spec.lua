@@ -61,10 +61,11 @@ function workload_spec.located(file, fn, ...)
   local results = table.pack(pcall(fn, ...))
   if results[1] then return table.unpack(results, 2, results.n) end
   local object = results[2]
-  if type(object) == "table" and type(object.message) == "string"
-    and object.message:match("^workload%f[%W]") then
-    object.message = ("%s:%d: %s"):format(file.path, line_of(file, object.message),
-      (object.message:gsub("^workload[%.:]? ?", "")))
+  local message = type(object) == "table" and type(object.message) == "string"
+    and object.message:match("%f[%w]workload%f[%W].*")
+  if message then
+    object.message = ("%s:%d: %s"):format(file.path, line_of(file, message),
+      (message:gsub("^workload[%.:]? ?", "")))
     object.code = "parse"
   end
   error(object, 0)

@@ -1,5 +1,4 @@
 --- What all commands have in common: help, errors, and where text goes.
-local errors = require "blis.errors"
 local flags = require "blis.cli.flags"
 local help = require "blis.cli.help"
 
@@ -13,13 +12,19 @@ function command.print(text)
   stdout:write(text)
 end
 
+--- Writes a line for people.
+---@param line string
+function command.say(line)
+  stderr:write(line, "\n")
+end
+
 --- Tells a person something, unless --quiet was given.
 ---@param parsed blis.cli.Parsed
 ---@param format string
 function command.talk(parsed, format, ...)
   local output = parsed.values.output
   if output and output.quiet then return end
-  stderr:write("blis: ", format:format(...), "\n")
+  command.say("blis: " .. format:format(...))
 end
 
 --- The names by which messages of other modules call options, as flags.
@@ -31,6 +36,7 @@ local function flag_names(definition)
         names[group.section .. "." .. name] = option.flag
         names[name] = option.flag
       end
+      if option.path then names[option.path] = option.flag end
     end
   end
   return names
@@ -39,7 +45,7 @@ end
 --- The message of an error about an option, in the words of the command line.
 local function translate(definition, message)
   local names = flag_names(definition)
-  return (message:gsub("^%l[%w_]+", names):gsub("%f[%w_]%l[%w_]+%.[%w_]+", names)
+  return (message:gsub("%f[%w_]%l[%w_]+%.[%w_]+", names):gsub("^%l[%w_]+", names)
     :gsub("%f[%w_]%l+_[%w_]+", names))
 end
 
@@ -50,10 +56,10 @@ function command.checked(definition, fn, ...)
   if results[1] then return table.unpack(results, 2, results.n) end
   local object = results[2]
   if type(object) ~= "table" or type(object.message) ~= "string" then error(object, 0) end
-  object.message = translate(definition, object.message)
+  object.message = flags.without_place(object.message)
   if object.code == "invalid" then
     object.code = "usage"
-    object.message = ("%s: %s"):format(definition.name, object.message)
+    object.message = ("%s: %s"):format(definition.name, translate(definition, object.message))
   end
   error(object, 0)
 end
@@ -75,6 +81,5 @@ function command.define(definition, body)
 end
 
 command.fail = flags.fail
-command.raise = errors.raise
 
 return command

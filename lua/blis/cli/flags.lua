@@ -4,6 +4,7 @@
 --- { title =, section =, options = { option, ... } }; values of its flags end up in
 --- parsed.values[section][option.name]. A refused flag, { flag =, type =, harmless =, feature = },
 --- is known, but what it asks for does not exist here: only its harmless value is accepted.
+local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 
@@ -45,8 +46,17 @@ local help_option = { name = "help", flag = "--help", type = "boolean", doc = "P
 ---@param command { name: string }
 ---@param format string
 function flags.fail(command, format, ...)
-  errors.raise("usage", ("%s: %s; 'blis %s --help' lists the flags"):format(command.name,
-    format:format(...), command.name))
+  local object = core.error_object("usage", ("%s: %s; 'blis %s --help' lists the flags"):format(
+    command.name, format:format(...), command.name))
+  object.traceback = false
+  error(object, 0)
+end
+
+--- A message without the place in a script: command lines have none.
+---@param message string
+---@return string
+function flags.without_place(message)
+  return (message:gsub("^%S+%.lua:%d+: ", ""))
 end
 
 local time_units = { us = 1, ms = 1000, s = 1000000, m = 60000000, h = 3600000000 }
@@ -69,8 +79,9 @@ end
 local function read_numbers(text)
   local list = {}
   for item in (text .. ","):gmatch("([^,]*),") do
-    list[#list + 1] = read_number(item:match("^%s*(.-)%s*$"))
-    if not list[#list] then return nil end
+    local number = read_number(item:match("^%s*(.-)%s*$"))
+    if not number then return nil end
+    list[#list + 1] = number
   end
   return list
 end
@@ -143,7 +154,7 @@ local function store(command, parsed, entry, flag, text)
   local ok, value = pcall(read_value, option, text, flag)
   if not ok then
     if type(value) ~= "table" or not value.message then error(value, 0) end
-    flags.fail(command, "%s", value.message)
+    flags.fail(command, "%s", flags.without_place(value.message))
   end
   local values = parsed.values[entry.section]
   if option.is_list then

@@ -54,6 +54,14 @@ local function values_of(records, value_of)
   return values
 end
 
+--- Does one of the groups of a result have a name?
+local function has_names(groups)
+  for _, one in ipairs(groups) do
+    if one.name ~= "" then return true end
+  end
+  return false
+end
+
 local function class_of(record)
   return record.slo_class == "" and "default" or record.slo_class
 end
@@ -101,7 +109,7 @@ end
 local function priority_inversions(run)
   if run.scheduler ~= "priority-fcfs" then return 0 end
   local completed = {}
-  for _, record in ipairs(run.records) do
+  for _, record in ipairs(run.registered()) do
     if record.e2e_us then completed[#completed + 1] = record end
   end
   local groups, names = group(completed, function(record)
@@ -129,7 +137,8 @@ end
 
 --- Admission rejections by class, an empty one as standard.
 local function shed_lines(run)
-  local groups, names = group(run.all, function(record)
+  if run.result.rejected == 0 then return {} end
+  local groups, names = group(run.all(), function(record)
     if record.state ~= "rejected" then return nil end
     return record.slo_class == "" and "standard" or record.slo_class
   end)
@@ -196,7 +205,8 @@ local function class_line(name, values)
 end
 
 function sections.slo_classes(run)
-  local groups, names = group(run.records, class_of)
+  if #run.result.by_slo_class < 2 then return nil end
+  local groups, names = group(run.registered(), class_of)
   if #names < 2 then return nil end
   local lines = { "=== Per-SLO Metrics ===" }
   for _, name in ipairs(names) do
@@ -225,7 +235,8 @@ local function output_tokens(records)
 end
 
 function sections.models(run)
-  local groups, names = group(run.records, named "model")
+  if not has_names(run.result.by_model) then return nil end
+  local groups, names = group(run.registered(), named "model")
   if #names == 0 then return nil end
   local seconds = run.result.duration_us / 1e6
   local lines = { "=== Per-Model Metrics ===" }
@@ -245,17 +256,17 @@ function sections.models(run)
 end
 
 function sections.tenants(run)
-  local groups, names = group(run.records, function(record)
-    return is_completed(record) and record.tenant ~= "" and record.tenant or nil
-  end)
-  if #names == 0 then return nil end
-  local lines, sum, squares = { "=== Per-Tenant Metrics ===" }, 0.0, 0.0
-  for _, name in ipairs(names) do
-    local tokens = output_tokens(groups[name])
-    sum, squares = sum + tokens, squares + tokens * tokens
-    lines[#lines + 1] = ("  %s: requests=%d, tokens=%d"):format(name, #groups[name], tokens)
+  local lines, count, sum, squares = { "=== Per-Tenant Metrics ===" }, 0, 0.0, 0.0
+  for _, tenant in ipairs(run.result.by_tenant) do
+    if tenant.name ~= "" and tenant.completed > 0 then
+      local tokens = tenant.output_tokens
+      count, sum, squares = count + 1, sum + tokens, squares + tokens * tokens
+      lines[#lines + 1] = ("  %s: requests=%d, tokens=%d"):format(tenant.name, tenant.completed,
+        tokens)
+    end
   end
-  local fairness = squares == 0 and 1.0 or sum * sum / (#names * squares)
+  if count == 0 then return nil end
+  local fairness = squares == 0 and 1.0 or sum * sum / (count * squares)
   lines[#lines + 1] = ("  Jain Fairness Index: %.4f"):format(fairness)
   return lines
 end
@@ -278,7 +289,8 @@ local function session_duration(records, round_of)
 end
 
 function sections.sessions(run)
-  local groups, names = group(run.records, named "session")
+  if not run.round_of then return nil end
+  local groups, names = group(run.registered(), named "session")
   if #names == 0 then return nil end
   local round_of = run.round_of
   local function ttft_of(is_cold)
@@ -288,8 +300,8 @@ function sections.sessions(run)
     end
   end
   local lines = { "=== Session Metrics ===", ("  Sessions: %d"):format(#names) }
-  session_line(lines, "TTFT cold (round 0):", values_of(run.records, ttft_of(true)))
-  session_line(lines, "TTFT warm (round≥1):", values_of(run.records, ttft_of(false)))
+  session_line(lines, "TTFT cold (round 0):", values_of(run.registered(), ttft_of(true)))
+  session_line(lines, "TTFT warm (round≥1):", values_of(run.registered(), ttft_of(false)))
   session_line(lines, "Session duration:   ", values_of(names, function(name)
     return session_duration(groups[name], round_of)
   end))
@@ -302,19 +314,38 @@ local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "te
 ---@field result blis.Result made with instance_times
 ---@field fitness? blis.Fitness
 ---@field scheduler? string
----@field round_of fun(record: table): integer
+---@field round_of? fun(record: table): integer of a request within its session, if there are any
+
+--- Lists of records, which are made when a section asks for them.
+local function lists_of(result)
+  local all, registered
+  local lists = {}
+  function lists.all()
+    if not all then
+      all = {}
+      for i = 1, #result.requests do all[i] = result.requests[i] end
+    end
+    return all
+  end
+  function lists.registered()
+    if not registered then
+      registered = {}
+      for _, record in ipairs(lists.all()) do
+        if metrics.is_registered(record) then registered[#registered + 1] = record end
+      end
+    end
+    return registered
+  end
+  return lists
+end
 
 --- The sections of text, in order: lists of lines, the first of which is the title.
 ---@param run blis.cli.Run
 ---@return string[][]
 function go_blis.sections(run)
-  local list, all, records = {}, {}, {}
-  for i = 1, #run.result.requests do
-    all[i] = run.result.requests[i]
-    if metrics.is_registered(all[i]) then records[#records + 1] = all[i] end
-  end
-  local with_records = setmetatable({ all = all, records = records }, { __index = run })
-  for _, name in ipairs(order) do list[#list + 1] = sections[name](with_records) end
+  local list = {}
+  local with_lists = setmetatable(lists_of(run.result), { __index = run })
+  for _, name in ipairs(order) do list[#list + 1] = sections[name](with_lists) end
   return list
 end
 

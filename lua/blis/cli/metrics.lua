@@ -114,7 +114,7 @@ end
 --- The file of --metrics-path: the figures of the cluster, and a row per request.
 ---@param path string
 ---@param result blis.Result
----@param round_of fun(record: table): integer
+---@param round_of? fun(record: table): integer of a request within its session
 function metrics.write_file(path, result, round_of)
   local output <close> = core.output(path)
   local writer = core.json_writer(2):object()
@@ -122,7 +122,9 @@ function metrics.write_file(path, result, round_of)
   writer:array("requests")
   for i = 1, #result.requests do
     local record = result.requests[i]
-    if metrics.is_registered(record) then write_request(writer, record, round_of(record)) end
+    if metrics.is_registered(record) then
+      write_request(writer, record, round_of and round_of(record) or 0)
+    end
     if #writer > flush_bytes then output:write(writer:take()) end
   end
   writer:done():done()

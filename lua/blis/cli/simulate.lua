@@ -110,7 +110,7 @@ end
 ---@field workload any
 ---@field horizon_us? integer
 ---@field file? blis.SpecFile the file that the workload is from
----@field round_of fun(record: table): integer
+---@field round_of? fun(record: table): integer of a request within its session
 
 --- Simulates, writes the files that were asked for, and prints the result.
 ---@param definition blis.cli.Command

@@ -29,24 +29,21 @@ local definition = {
 
 local never_us = math.maxinteger
 
---- BLIS (Go) ends a replay at twice the time of the last arrival.
-local function go_blis_horizon_us(workload)
-  local last_us = workload:statistics().last_arrival_us
-  if last_us <= 0 then return 600000000 end
-  return last_us > never_us // 2 and never_us or 2 * last_us
+--- The last arrival, and the round of every request within its session; nil without sessions.
+local function survey(workload)
+  local last_us, has_sessions, round_by_id = 0, false, {}
+  for _, request in workload:requests() do
+    last_us = math.max(last_us, request.arrival_us)
+    has_sessions = has_sessions or request.session ~= ""
+    round_by_id[request.id] = request.round_index
+  end
+  return last_us, has_sessions and function(record) return round_by_id[record.id] or 0 end or nil
 end
 
---- The round of a request within its session, which only the trace knows.
-local function rounds_of(workload)
-  local round_by_id
-  return function(record)
-    if record.session == "" then return 0 end
-    if not round_by_id then
-      round_by_id = {}
-      for _, request in workload:requests() do round_by_id[request.id] = request.round_index end
-    end
-    return round_by_id[record.id] or 0
-  end
+--- BLIS (Go) ends a replay at twice the time of the last arrival.
+local function go_blis_horizon_us(last_us)
+  if last_us <= 0 then return 600000000 end
+  return last_us > never_us // 2 and never_us or 2 * last_us
 end
 
 local function path_of(parsed)
@@ -71,11 +68,13 @@ return command.define(definition, function(parsed)
   simulate.run(definition, parsed, function()
     local workload = read_trace(parsed)
     for _, note in ipairs(workload:notes()) do command.talk(parsed, "%s", note) end
-    local experiment = parsed.values.experiment
-    local horizon_us = experiment.horizon_us
-    if not horizon_us and experiment.profile == "go-blis" then
-      horizon_us = go_blis_horizon_us(workload)
+    local given = parsed.values.experiment
+    local is_go_blis = given.profile == "go-blis"
+    local horizon_us, last_us, round_of = given.horizon_us, nil, nil
+    if is_go_blis or parsed.values.output.metrics_path then
+      last_us, round_of = survey(workload)
     end
-    return { workload = workload, horizon_us = horizon_us, round_of = rounds_of(workload) }
+    if is_go_blis and not horizon_us then horizon_us = go_blis_horizon_us(last_us) end
+    return { workload = workload, horizon_us = horizon_us, round_of = round_of }
   end)
 end)

@@ -16,12 +16,10 @@ local definition = {
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
-local function round_of() return 0 end
-
 return command.define(definition, function(parsed)
   simulate.run(definition, parsed, function()
     local function talk(format, ...) command.talk(parsed, format, ...) end
     local workload, horizon_us, file = traffic.of_flags(definition, parsed, talk)
-    return { workload = workload, horizon_us = horizon_us, file = file, round_of = round_of }
+    return { workload = workload, horizon_us = horizon_us, file = file }
   end)
 end)

@@ -75,7 +75,8 @@ local policies = {
   summary = "Policies, as command lines name them.",
   options = {
     {
-      name = "scorers", type = "string", flag = "--routing-scorers", metavar = "NAME:WEIGHT,...",
+      name = "scorers", type = "string", flag = "--routing-scorers", path = "routing.scorers",
+      metavar = "NAME:WEIGHT,...",
       doc = "Scorers of routing policy weighted, in order; 'blis policies' lists them.",
     },
     {

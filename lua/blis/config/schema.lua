@@ -18,6 +18,7 @@ local schema = {}
 ---@field unit? string
 ---@field flag? string spelling on the command line
 ---@field flag_doc? string doc for command lines, if not the same
+---@field path? string what messages of other modules call it, if not section and name
 ---@field metavar? string what stands for the value in the help of command lines
 ---@field is_list? boolean the flag may be repeated
 ---@field flag_aliases? string[] older spellings of the flag

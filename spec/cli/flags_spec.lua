@@ -1,0 +1,140 @@
+local flags = require "blis.cli.flags"
+local help = require "blis.cli.help"
+
+local section = {
+  name = "part",
+  options = {
+    { name = "count", type = "integer", min = 1, max = 9, default = 3, flag = "--count",
+      flag_aliases = { "--old-count" }, unit = "pieces", doc = "How many." },
+    { name = "share", type = "number", min = 0, flag = "--share", doc = "How much of count." },
+    { name = "wait_us", type = "time_us", min = 0, flag = "--wait", doc = "How long." },
+    { name = "coeffs", type = "numbers", flag = "--coeffs", doc = "Numbers." },
+    { name = "is_on", type = "boolean", default = false, flag = "--on", doc = "Whether." },
+    { name = "kind", type = "choice", choices = { "plain", "fancy" }, flag = "--kind",
+      doc = "Which.", profiles = { ["go-blis"] = "fancy" } },
+    { name = "paths", type = "path", is_list = true, flag = "--path", doc = "Where." },
+    { name = "silent", type = "string", doc = "No flag." },
+  },
+}
+
+local definition = {
+  name = "try", summary = "tries", usage = "blis try [NAME]",
+  positional = { name = "NAME", doc = "Whom." },
+  groups = { { title = "Part", section = "part", options = flags.all(section) } },
+  refused = { { flag = "--moon", type = "integer", harmless = 0, feature = "there is no moon" } },
+}
+
+local function values_of(...)
+  return flags.parse(definition, { ... }).values.part
+end
+
+local function message_of(...)
+  local ok, problem = pcall(flags.parse, definition, { ... })
+  assert.is_false(ok)
+  assert.equal("usage", problem.code)
+  return problem.message
+end
+
+describe("flags", function()
+  it("take a value behind = or in the next argument", function()
+    assert.same({ count = 4 }, values_of("--count", "4"))
+    assert.same({ count = 4 }, values_of("--count=4"))
+    assert.same({ share = 0.5 }, values_of("--share", "5e-1"))
+    assert.same({ paths = { "a=b" } }, values_of("--path=a=b"))
+  end)
+
+  it("may have older spellings", function()
+    local parsed = flags.parse(definition, { "--old-count", "5" })
+    assert.equal(5, parsed.values.part.count)
+    assert.is_true(parsed.given["--count"])
+  end)
+
+  it("that are booleans take no argument", function()
+    assert.same({ is_on = true }, values_of("--on"))
+    assert.same({ is_on = false }, values_of("--on=false"))
+    local parsed = flags.parse(definition, { "--on", "name" })
+    assert.equal("name", parsed.positional)
+  end)
+
+  it("say the last word when given twice, or make a list", function()
+    assert.same({ count = 2 }, values_of("--count", "1", "--count", "2"))
+    assert.same({ paths = { "a", "b" } }, values_of("--path", "a", "--path", "b"))
+  end)
+
+  it("read times with and without a unit", function()
+    for text, us in pairs { ["70"] = 70, ["70us"] = 70, ["1.5ms"] = 1500, ["2s"] = 2000000,
+      ["3m"] = 180000000, ["1h"] = 3600000000 } do
+      assert.equal(us, values_of("--wait", text).wait_us)
+    end
+  end)
+
+  it("read lists of numbers", function()
+    assert.same({ 1, 2.5, 0 }, values_of("--coeffs", "1, 2.5,0").coeffs)
+  end)
+
+  it("without text are not given", function()
+    assert.same({}, values_of("--kind", ""))
+    assert.same({}, values_of("--moon="))
+  end)
+
+  it("end behind --", function()
+    assert.equal("--count", flags.parse(definition, { "--", "--count" }).positional)
+  end)
+
+  it("tell what is wrong", function()
+    local hint = "; 'blis try --help' lists the flags"
+    for _, case in ipairs {
+      { { "--cout", "1" }, "try: unknown flag '--cout', did you mean '--count'?" },
+      { { "-c", "1" }, "try: unknown flag '-c'; known are --help, --count, --share, --wait, "
+        .. "--coeffs, --on, --kind, --path, --moon" },
+      { { "--count" }, "try: a value is missing after '--count'" },
+      { { "--count", "x" }, "try: --count: 'x' is not allowed, expected an integer from 1 to 9" },
+      { { "--count", "10" }, "try: --count: 10 is not allowed, expected an integer from 1 to 9" },
+      { { "--count", "1.0" },
+        "try: --count: '1.0' is not allowed, expected an integer from 1 to 9" },
+      { { "--share", "inf" },
+        "try: --share: 'inf' is not allowed, expected a number of at least 0" },
+      { { "--share", "nan" },
+        "try: --share: 'nan' is not allowed, expected a number of at least 0" },
+      { { "--wait", "3 days" }, "try: --wait: '3 days' is not allowed, expected a whole number of "
+        .. "microseconds of at least 0 (blis.seconds(n) gives one)" },
+      { { "--coeffs", "1,,2" }, "try: --coeffs: '1,,2' is not allowed, expected a list of numbers "
+        .. "of at least 0" },
+      { { "--on=maybe" }, "try: --on: 'maybe' is not allowed, expected true or false" },
+      { { "--kind", "fanncy" }, "try: --kind: 'fanncy' is not allowed, expected one of plain, "
+        .. "fancy, did you mean 'fancy'?" },
+      { { "--moon", "2" }, "try: --moon is not available: there is no moon" },
+      { { "a", "b" }, "try: unexpected argument 'b'" },
+    } do
+      assert.equal(case[2] .. hint, message_of(table.unpack(case[1])))
+    end
+  end)
+
+  it("accept what is refused where it does no harm", function()
+    assert.same({}, values_of("--moon", "0"))
+  end)
+
+  it("are all in the help", function()
+    assert.equal([[
+usage: blis try [NAME]
+
+tries
+
+  NAME                            Whom.
+
+Part:
+  --count N                       How many. (pieces; default 3)
+  --share X                       How much of count.
+  --wait TIME                     How long.
+  --coeffs X,X,...                Numbers.
+  --on                            Whether.
+  --kind WORD                     Which. One of plain, fancy. (go-blis: fancy)
+  --path PATH                     Where. (may be repeated)
+
+  --help                          Print this text.
+
+Known, and refused, for what they ask for is not available:
+  --moon
+]], help.text(definition))
+  end)
+end)

@@ -1,0 +1,160 @@
+local commands = require "spec.support.commands"
+local core = require "blis.core"
+local files = require "spec.support.files"
+
+local function json_of(...)
+  local arguments = { ... }
+  arguments[#arguments + 1] = "--format"
+  arguments[#arguments + 1] = "json"
+  return core.json_read(commands.output_of(table.unpack(arguments)))
+end
+
+describe("blis models", function()
+  it("lists the catalogue in every form", function()
+    assert.matches("\nmeta%-llama/llama%-3%.1%-8b%-instruct +32 +4,096 +32 +8 +%- +15%.0 +131,072 ",
+      commands.output_of "models")
+    assert.matches("\nmeta-llama/llama-3.1-8b-instruct,32,4096,32,8,,16060522496,131072,H100,1,",
+      commands.output_of("models", "--format", "csv"), 1, true)
+    local list = json_of "models"
+    assert.is_true(#list > 12)
+    assert.equal(48, list[1].layers)
+  end)
+
+  it("shows what one model means on a GPU", function()
+    local text = commands.output_of("models", "llama-3.1-8b-instruct", "--hardware", "h100")
+    for _, line in ipairs {
+      "  26,312 blocks of 16 tokens (420,992 tokens): (72.0 GiB usable - 14.96 weights - 5.50 "
+        .. "activations - 0.15 other) / 2,097,152 bytes a block\n",
+      "  blocks at tp 1: 26,312, tp 2: 125,278, tp 4: 543,011, tp 8: 2,255,841\n",
+      "     9,101 us  1 prefill of 1,000 tokens\n",
+      "     7,773 us  8 decodes at 333 to 4,096 tokens\n",
+      "    11,652 us  2 prefills of 2,048 tokens together\n",
+      "    10,040 us  2 prefills of 1,212 tokens together, and 4 decodes\n",
+    } do
+      assert.matches(line, text, 1, true)
+    end
+  end)
+
+  it("works out blocks and step times as others have measured them", function()
+    local function steps(...)
+      local engine, times = json_of("models", ...).engine, {}
+      for i, example in ipairs(engine.step_times) do times[i] = example.step_us end
+      return { engine.kv_blocks, table.unpack(times, 2) }
+    end
+    assert.same({ 15909, 13327, 21140, 17883 }, steps("qwen/qwen3-14b", "--hardware", "H100"))
+    assert.same({ 11567, 26722, 36330, 32381 },
+      steps("llama-3.1-8b-instruct", "--hardware", "L40S"))
+    assert.same({ 48956, 20531, 24472, 22852 },
+      steps("mixtral-8x7b-v0.1", "--hardware", "H100", "--tp", "2"))
+    assert.same({ 26312, 3511, 48801, 28982 },
+      steps("llama-3.1-8b-instruct", "--latency-model", "roofline"))
+  end)
+
+  it("takes more models from files", function()
+    files.with([[
+models:
+  - {id: own/tiny, hardware: Abacus, tp: 1, layers: 2, hidden_size: 64, attention_heads: 4,
+     vocab_size: 100, intermediate_size: 128, bytes_per_param: 2}
+hardware:
+  - {name: Abacus, peak_tflops: 1, bandwidth_tb_s: 1, mfu_prefill: 0.5, mfu_decode: 0.5,
+     memory_gib: 16}
+]], function(path)
+      local model = json_of("models", "TINY", "--catalogue", path)
+      assert.equal("own/tiny", model.id)
+      assert.equal("Abacus", model.engine.hardware)
+      assert.equal(16, json_of("hardware", "abacus", "--catalogue", path)[1].memory_gib)
+      assert.matches("1 instance of own/tiny on Abacus", commands.output_of("run", "--model",
+        "own/tiny", "--catalogue", path, "--num-requests", "3"), 1, true)
+    end)
+  end)
+
+  it("reads a model's own config.json", function()
+    files.with([[{"num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 8,
+      "vocab_size": 1000, "intermediate_size": 512, "torch_dtype": "bfloat16",
+      "hidden_act": "silu", "max_position_embeddings": 2048}]], function(path)
+      local text = commands.output_of("run", "--model", "my/own", "--model-config-folder", path,
+        "--hardware", "H100", "--num-requests", "3")
+      assert.matches("1 instance of my/own on H100, tp 1", text, 1, true)
+    end)
+  end)
+
+  it("suggests the nearest name", function()
+    local code, message = commands.error_of("models", "qwen3-14")
+    assert.equal("usage", code)
+    assert.matches("unknown model \"qwen3-14\"; did you mean \"qwen3-14b\"?", message, 1, true)
+  end)
+end)
+
+describe("blis hardware", function()
+  it("lists GPUs, or one of them by any name", function()
+    assert.matches("\nH100 +80 +3%.35 +989%.5 +1,979 ", commands.output_of "hardware")
+    assert.equal("A100-SXM", json_of("hardware", "a100-80")[1].name)
+    local _, message = commands.error_of("hardware", "H10")
+    assert.equal("hardware: unknown GPU 'H10', did you mean 'H100'?", message)
+  end)
+end)
+
+describe("blis policies", function()
+  it("lists every policy that can be named", function()
+    local names = {}
+    for _, one in ipairs(json_of "policies") do names[one.kind .. " " .. one.name] = one end
+    local catalogue = core.policies()
+    for kind, list in pairs { ["routing policy"] = catalogue.routers, scorer = catalogue.scorers,
+      ["admission policy"] = catalogue.admissions } do
+      for _, entry in ipairs(list) do
+        local shown = names[kind .. " " .. entry.name]
+        assert.equal(entry.summary, shown.summary)
+        assert.equal(#entry.options, #shown.parameters)
+      end
+    end
+  end)
+
+  it("shows one with its parameters and defaults", function()
+    local text = commands.output_of("policies", "prefix-affinity")
+    assert.matches("scorer prefix-affinity: matched leading blocks / blocks of the prompt", text,
+      1, true)
+    assert.matches("  capacity = 31250: ", text, 1, true)
+    assert.matches("    an integer from 1 to 1073741824", text, 1, true)
+    assert.equal(1, #json_of("policies", "b3.lmetric"))
+    local _, message = commands.error_of("policies", "wheighted")
+    assert.equal("policies: unknown policy 'wheighted', did you mean 'weighted'?", message)
+  end)
+
+  it("prints CSV", function()
+    assert.matches("^kind,name,parameters,summary,aliases,source\nrouting policy,round%-robin,",
+      commands.output_of("policies", "--format", "csv"))
+  end)
+end)
+
+describe("the flags of commands", function()
+  it("cover every option that has one, once", function()
+    local seen = {}
+    for _, name in ipairs { "run", "replay" } do
+      local own = {}
+      for _, group in ipairs(require("blis.cmd." .. name).definition.groups) do
+        for _, option in ipairs(group.options) do
+          assert.is_nil(own[option.flag], option.flag)
+          own[option.flag], seen[option.flag] = true, true
+        end
+      end
+    end
+    local workload = require "blis.config.workload"
+    for _, section in ipairs { require "blis.config.cluster", require "blis.config.experiment",
+      workload.short, workload.prefixes, require("blis.trace").section } do
+      for _, option in ipairs(section.options) do
+        assert.is_true(option.flag == nil or seen[option.flag], option.flag)
+      end
+    end
+  end)
+
+  it("are not refused as well", function()
+    local refused = {}
+    for _, one in ipairs(require("blis.config.flags").refused) do
+      assert.is_nil(refused[one.flag], one.flag)
+      refused[one.flag] = true
+    end
+    for _, group in ipairs(require("blis.cmd.run").definition.groups) do
+      for _, option in ipairs(group.options) do assert.is_nil(refused[option.flag]) end
+    end
+  end)
+end)

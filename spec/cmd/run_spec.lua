@@ -1,0 +1,258 @@
+local blis = require "blis"
+local commands = require "spec.support.commands"
+local core = require "blis.core"
+local files = require "spec.support.files"
+local program = require "spec.support.program"
+
+--- Flags of a run of a fraction of a second of computing.
+local small = { "--num-requests", "40", "--rate", "20", "--num-instances", "2",
+  "--output-tokens", "20", "--output-tokens-stdev", "0", "--output-tokens-min", "1" }
+
+local function with(...)
+  return table.unpack(table.move({ ... }, 1, select("#", ...), #small + 1, { table.unpack(small) }))
+end
+
+local function output_of(...) return commands.output_of("run", with(...)) end
+
+local function message_of(...)
+  local code, message = commands.error_of("run", ...)
+  assert.equal("usage", code)
+  return message
+end
+
+describe("blis run", function()
+  it("prints the summary of the same experiment in Lua", function()
+    local result = blis.run {
+      cluster = { instances = 2 },
+      workload = { rate = 20, requests = 40,
+        prompt = { "gaussian", mean = 512, std_dev = 256, min = 2, max = 7000 },
+        output = { "gaussian", mean = 20, std_dev = 0, min = 1, max = 7000 } },
+    }
+    assert.equal(tostring(result) .. "\n", output_of())
+  end)
+
+  it("prints capacity and step times as they are worked out by hand", function()
+    local text = commands.output_of("run", "--model", "meta-llama/llama-3.1-8b-instruct",
+      "--hardware", "H100", "--num-requests", "2")
+    assert.matches("26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable - 14.96 weights "
+      .. "- 5.50 activations - 0.15 other", text, 1, true)
+    assert.matches("9,101 us (1 prefill of 1,000 tokens), 7,773 us (8 decodes at 333 to 4,096 "
+      .. "tokens)", text, 1, true)
+  end)
+
+  it("prints the same in every form, on every run", function()
+    for _, form in ipairs { "table", "json", "csv" } do
+      assert.equal(output_of("--format", form), output_of("--format", form))
+    end
+  end)
+
+  it("prints JSON whose numbers are those of the result", function()
+    local got = core.json_read(output_of("--format", "json", "--slo-class", "batch"))
+    assert.equal("cluster", got.instance_id)
+    assert.equal(40, got.completed_requests)
+    assert.equal(2, #got.instances)
+    assert.equal(got.ttft_mean_ms, got.ttft_ms.mean)
+    assert.equal("batch", got.by_slo_class[1].name)
+    assert.equal("qwen/qwen3-14b", got.setup.model)
+    local sum = got.instances[1].total_output_tokens + got.instances[2].total_output_tokens
+    assert.equal(got.total_output_tokens, sum)
+    assert.matches("^%x+$", got.result_hash)
+  end)
+
+  it("prints a line of CSV for the cluster and each instance", function()
+    local lines = {}
+    for line in output_of("--format", "csv"):gmatch("[^\n]+") do lines[#lines + 1] = line end
+    assert.equal(4, #lines)
+    assert.matches("^instance_id,completed_requests,", lines[1])
+    assert.matches("^cluster,40,0,0,40,", lines[2])
+    assert.matches("^instance_1,20,", lines[4])
+  end)
+
+  it("prints as BLIS in Go does under that profile", function()
+    assert.equal(files.read "spec/cmd/golden/run_go_blis.txt", output_of("--profile", "go-blis",
+      "--scheduler", "priority-fcfs", "--tenant", "t", "--prefix-tokens", "64",
+      "--fitness-weights", "throughput:0.5,p99_ttft:0.5"))
+  end)
+
+  it("reads a specification", function()
+    files.with([[
+version: 1
+seed: 9
+aggregate_rate: 30
+num_requests: 25
+category: language
+clients:
+  - id: 7
+    tenant_id: a
+    slo_class: interactive
+    rate_fraction: 1
+    streaming: true
+    arrival: {process: gamma, cv: 2}
+    input_distribution: {type: constant, params: {value: 100}}
+    output_distribution: {type: exponential, params: {mean: 12}}
+    prefix_group: g
+    prefix_length: 64
+]], function(path)
+      local got = core.json_read(commands.output_of("run", "--workload-spec", path, "--format",
+        "json"))
+      assert.equal(25, got.completed_requests)
+      assert.equal(25 * 164, got.total_input_tokens)
+      got = core.json_read(commands.output_of("run", "--workload-spec", path, "--format",
+        "json", "--num-requests", "5"))
+      assert.equal(5, got.completed_requests)
+      local outcome = commands.call("run", "--workload-spec", path, "--rate", "5")
+      assert.same({ "blis: --rate has no effect beside --workload-spec" }, outcome.said)
+      outcome = commands.call("run", "--workload-spec", path, "--rate", "5", "--quiet")
+      assert.same({}, outcome.said)
+    end)
+  end)
+
+  it("scores a run", function()
+    assert.matches("\nfitness 0%.%d+ %(throughput 0%.%d+%)\n$",
+      output_of("--fitness-weights", "throughput:1"))
+  end)
+
+  it("has all its flags in the help", function()
+    assert.equal(files.read "spec/cmd/golden/run_help.txt", commands.output_of("run", "--help"))
+  end)
+end)
+
+describe("files of blis run", function()
+  it("hold metrics, a row per request, and latencies", function()
+    files.with(nil, function(metrics_path)
+      files.with(nil, function(results_path)
+        output_of("--metrics-path", metrics_path, "--results-path", results_path, "--tenant", "t")
+        local metrics = core.json_read(files.read(metrics_path))
+        assert.equal(40, #metrics.requests)
+        local first = metrics.requests[1]
+        assert.equal("request_0", first.requestID)
+        assert.equal("t", first.tenant_id)
+        assert.equal(20, first.num_decode_tokens)
+        assert.equal(0, first.round_index)
+        assert.is_nil(first.slo_class)
+        local results = core.json_read(files.read(results_path))
+        assert.equal(40, #results)
+        assert.equal(0, results[1].request_id)
+        assert.equal(first.ttft_ms, results[1].ttft_us / 1000)
+        assert.equal(20, results[1].output_tokens)
+      end)
+    end)
+  end)
+
+  it("that cannot be written are an error", function()
+    local code, message = commands.error_of("run", with("--metrics-path", "/nosuch/m.json"))
+    assert.equal("io", code)
+    assert.matches("/nosuch/m.json: cannot be written: ", message, 1, true)
+  end)
+end)
+
+describe("wrong flags of blis run", function()
+  local hint = "; 'blis run --help' lists the flags"
+
+  it("are named with what is allowed", function()
+    for _, case in ipairs {
+      { { "--modle", "x" }, "run: unknown flag '--modle', did you mean '--model'?" .. hint },
+      { { "--tp", "0" },
+        "run: --tp: 0 is not allowed, expected an integer from 1 to 65536" .. hint },
+      { { "--rate", "-1" },
+        "run: --rate: -1 is not allowed, expected a number above 0 and up to 1000000000" .. hint },
+      { { "--prompt-tokens", "8000" }, "run: --prompt-tokens: 8000 is not between "
+        .. "--prompt-tokens-min and --prompt-tokens-max, 2 and 7000" .. hint },
+      { { "--output-tokens-min", "9", "--output-tokens-max", "8" },
+        "run: --output-tokens-min: 9 is above --output-tokens-max, 8" .. hint },
+      { { "--output-tokens-stdev", "1" }, "run: --output-tokens-stdev: 1 is neither 0 nor between "
+        .. "--output-tokens-min and --output-tokens-max, 2 and 7000" .. hint },
+      { { "--timeout", "0" },
+        "run: --timeout: 0 is not allowed; below 0 means no deadline" .. hint },
+      { { "--num-requests", "0" },
+        "run: --num-requests: 0 means as many as fit, and needs a --horizon" .. hint },
+      { { "--prefix-groups", "3" },
+        "run: --prefix-groups and --prefix-zipf need --prefix-tokens" .. hint },
+      { { "--hardware", "H10" }, "run: unknown hardware \"H10\"" },
+      { { "--model", "01-ai/yi-34b" },
+        "run: --hardware is missing, and the catalogue knows no usual GPU for 01-ai/yi-34b" },
+      { { "--arrival", "gama:2" }, "run: --arrival: " },
+      { { "--routing-policy", "round-robbin" }, "run: --routing-policy: unknown routing policy "
+        .. "'round-robbin', did you mean 'round-robin'?" },
+      { { "--routing-policy", "weighted", "--routing-scorers", "queue-depth" .. ":x" },
+        "run: --routing-scorers: 'queue-depth:x' in 'queue-depth:x' is not allowed, expected "
+        .. "name:weight" },
+      { { "--routing-parameter", "tie" },
+        "run: --routing-parameter: 'tie' is not allowed, expected NAME=VALUE" .. hint },
+      { { "--admission-policy", "always" }, "run: --admission-policy: unknown admission policy "
+        .. "'always'" },
+      { { "--fitness-weights", "speed:1" }, "run: --fitness-weights: unknown key 'speed'" },
+      { { "--flow-control" },
+        "run: --flow-control is not available: there is no queue at the gateway" .. hint },
+      { { "--prefill-instances", "2" }, "run: --prefill-instances is not available: prefill and "
+        .. "decode are not on different instances" .. hint },
+    } do
+      local message = message_of(table.unpack(case[1]))
+      assert.equal(case[2], message:sub(1, #case[2]))
+    end
+  end)
+
+  it("may be harmless", function()
+    assert.equal(output_of(), output_of("--pd-decider", "never", "--prefill-instances", "0",
+      "--trace-level", "none", "--flow-control=false", "--log", "fatal", "--lazy-generation"))
+  end)
+end)
+
+describe("wrong specifications", function()
+  local function message_of_spec(text)
+    local result
+    files.with(text, function(path)
+      local _, message = commands.error_of("run", "--workload-spec", path)
+      result = message:gsub(path:gsub("%p", "%%%0"), "SPEC")
+    end)
+    return result
+  end
+
+  local client = "{rate_fraction: 1, input_distribution: {type: constant, params: {value: 9}}, "
+    .. "output_distribution: {type: constant, params: {value: 9}}}"
+
+  it("are named with file and line", function()
+    for _, case in ipairs {
+      { "", "SPEC: " },
+      { "seed: 1\n", "SPEC:1: clients: nil is not allowed, expected a list" },
+      { "version: 3\nclients: []\n", "SPEC:1: version: '3' is not allowed, expected 1 or 2" },
+      { "aggregate_rate: 5\nnum_requests: 3\n\nclients:\n  - rate_fraction: -1\n",
+        "SPEC:5: clients[1].rate_fraction: -1 is not allowed, expected a number above 0" },
+      { "aggregate_rate: 5\nclients:\n  - rate_fracton: 1\n",
+        "SPEC:3: clients[1]: unknown option 'rate_fracton', did you mean 'rate_fraction'?" },
+      { "aggregate_rate: 5\nclients:\n  - id: a\n    lifecycle: {windows: [{}]}\n",
+        "SPEC:4: clients[1].lifecycle is not available: clients cannot come and go" },
+      { "cohorts: [{}]\nclients: []\n", "SPEC:1: cohorts is not available: there are no cohorts" },
+      { "aggregate_rate: fast\nclients: [" .. client .. "]\n",
+        "SPEC:1: aggregate_rate: 'fast' is not allowed, expected a number" },
+    } do
+      local message = message_of_spec(case[1])
+      assert.equal(case[2], message:sub(1, #case[2]))
+    end
+  end)
+
+  it("without an end need one", function()
+    local spec = "aggregate_rate: 5\nclients: [" .. client .. "]\n"
+    assert.matches("the requests would never end", message_of_spec(spec), 1, true)
+  end)
+end)
+
+describe("the program #host", function()
+  it("ends with status 2 for wrong flags and 1 for a failed run", function()
+    local run = program.run("run", "--nosuch")
+    assert.equal(2, run.status)
+    assert.equal("", run.out)
+    assert.equal("blis: run: unknown flag '--nosuch'; 'blis run --help' lists the flags\n", run.err)
+    run = program.run("run", "--num-requests", "3", "--metrics-path", "/nosuch/m.json")
+    assert.equal(1, run.status)
+    assert.equal("", run.out)
+    assert.equal("", program.run("run", "--help").err)
+  end)
+
+  it("leaves an older file alone when a run fails", function()
+    files.with("old", function(path)
+      program.run("run", "--model", "nosuch", "--metrics-path", path)
+      assert.equal("old", files.read(path))
+    end)
+  end)
+end)
