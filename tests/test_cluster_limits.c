@@ -69,10 +69,10 @@ static void bad_configurations_are_refused(void) {
   bad[0].admission_latency_us = -1;
   bad[1].snapshot_refresh_us = -5;
   bad[2].instance_count = 0;
-  bad[3].cache_signal_delay_us = 1;
+  bad[3].cache_signal_delay_us = -1;
   static const char *const parts[] = {
       "admission_latency_us is -1", "snapshot_refresh_us is -5",
-      "number of instances is 0", "cache_signal_delay_us is 1"};
+      "number of instances is 0", "cache_signal_delay_us is -1"};
   for (size_t i = 0; i < 4; i++) {
     s.config = bad[i];
     CHECK_STATUS(site_open(&s, &error), BLIS_ERR_INVALID);

@@ -51,7 +51,7 @@ static void scores_of_counts(void) {
        {0, 64, 16},
        {0, 1, .25}},
       {"precise-prefix-cache", BLIS_SIGNAL_CACHED_TOKENS, {0}, {1, 1, 1}},
-      {"oracle-prefix", BLIS_SIGNAL_PREFIX_HIT, {0, .8, 1}, {0, .8, 1}},
+      {"oracle-prefix", BLIS_SIGNAL_LIVE_PREFIX_HIT, {0, .8, 1}, {0, .8, 1}},
   };
   blis_alloc alloc = blis_alloc_heap();
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {

@@ -115,8 +115,7 @@ static blis_status audit(void *state, const blis_routing_request *request,
   auditor *a = state;
   for (int k = 0; k < BLIS_SIGNAL_COUNT; k++) {
     blis_signal signal = (blis_signal)k;
-    if (signal == BLIS_SIGNAL_CACHED_TOKENS ||
-        signal == BLIS_SIGNAL_PREFIX_HIT) {
+    if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
       continue;
     }
     /* Half of them are looked at late, and only now and then. */

@@ -14,187 +14,6 @@ enum {
   FRUITLESS_MAX = 1000000,
 };
 
-typedef struct scheduled_call {
-  blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error);
-  void *ud;
-} scheduled_call;
-
-/* Construction. */
-
-static blis_status check_config(const blis_cluster_config *config,
-                                blis_error *error) {
-  const struct {
-    const char *name;
-    int64_t value;
-  } times[] = {
-      {"admission_latency_us", config->admission_latency_us},
-      {"routing_latency_us", config->routing_latency_us},
-      {"snapshot_refresh_us", config->snapshot_refresh_us},
-      {"cache_signal_delay_us", config->cache_signal_delay_us},
-      {"horizon_us", config->horizon_us},
-      {"max_requests_in_memory", config->max_requests_in_memory},
-  };
-  for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
-    if (times[i].value < 0) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s is %" PRId64 ", expected 0 or more", times[i].name,
-                       times[i].value);
-    }
-  }
-  if (config->instance_count == 0 ||
-      config->instance_count > BLIS_WINNER_TREE_OWNERS_MAX) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "the number of instances is %" PRIu32
-                     ", expected 1 to %" PRIu32,
-                     config->instance_count, BLIS_WINNER_TREE_OWNERS_MAX);
-  }
-  if (config->cache_signal_delay_us > 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "cache_signal_delay_us is %" PRId64
-                     "; cache signals can only be live (0) so far",
-                     config->cache_signal_delay_us);
-  }
-  return BLIS_OK;
-}
-
-static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
-                                  blis_error *error) {
-  const blis_cluster_config *config = &cluster->config;
-  blis_instance_events events = blis__cluster_instance_events;
-  events.ud = cluster;
-  for (uint32_t i = 0; i < config->instance_count; i++) {
-    events.itl_us = config->itl_of_instance_us != NULL
-                        ? &config->itl_of_instance_us[i]
-                        : itl_us;
-    char id[32];
-    int length = snprintf(id, sizeof id, "instance_%" PRIu32, i);
-    cluster->ids[i] = blis_arena_text(&cluster->texts, id, (size_t)length);
-    if (cluster->ids[i] == NULL) {
-      return blis_fail_nomem(error);
-    }
-    blis_instance_config instance = config->instances[i];
-    if (config->horizon_us < instance.horizon_us) {
-      instance.horizon_us = config->horizon_us;
-    }
-    blis_error cause = {0};
-    blis_status status = blis_instance_new(&cluster->alloc, &instance, &events,
-                                           &cluster->instances[i], &cause);
-    if (status != BLIS_OK) {
-      return blis_fail(error, status, "%s: %s", id, cause.message);
-    }
-  }
-  return BLIS_OK;
-}
-
-static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
-                              blis_error *error) {
-  const blis_alloc *alloc = &cluster->alloc;
-  const blis_cluster_config *config = &cluster->config;
-  uint32_t count = config->instance_count;
-  cluster->instances =
-      blis_alloc_zeroed(alloc, count, sizeof *cluster->instances);
-  cluster->ids = blis_alloc_zeroed(alloc, count, sizeof *cluster->ids);
-  cluster->next_events = blis_winner_tree_new(alloc, count);
-  cluster->queue = blis_event_queue_new(alloc);
-  cluster->namer = blis_block_namer_new(alloc);
-  if (cluster->instances == NULL || cluster->ids == NULL ||
-      cluster->next_events == NULL || cluster->queue == NULL ||
-      cluster->namer == NULL) {
-    return blis_fail_nomem(error);
-  }
-  blis__chain_cache_init(&cluster->chains, alloc, cluster->namer);
-  BLIS_TRY(blis_slo_priority_new(alloc, NULL, 0, &cluster->priorities, error));
-  BLIS_TRY(make_instances(cluster, itl_us, error));
-  const blis__snapshot_config snapshot = {
-      .instances = cluster->instances,
-      .ids = (const char *const *)cluster->ids,
-      .count = count,
-      .refresh_us = config->snapshot_refresh_us,
-      .load_counts_in_flight = config->load_counts_in_flight};
-  if (blis__snapshot_init(&cluster->snapshot, alloc, &snapshot) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  blis__snapshot_need(&cluster->snapshot, cluster->router.needs);
-  return blis__cluster_fetch_arrival(cluster, error);
-}
-
-blis_status
-blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
-                 blis_router *router, const blis_request_source *source,
-                 const blis_request_sink *sink, blis_histogram *itl_us,
-                 blis_cluster **cluster, blis_error *error) {
-  blis_status status = check_config(config, error);
-  blis_cluster *c = NULL;
-  if (status == BLIS_OK) {
-    c = blis_alloc_zeroed(alloc, 1, sizeof *c);
-    status = c == NULL ? blis_fail_nomem(error) : BLIS_OK;
-  }
-  if (status != BLIS_OK) {
-    blis_router_free(router);
-    return status;
-  }
-  c->alloc = *alloc;
-  c->config = *config;
-  c->router = *router;
-  *router = (blis_router){0};
-  c->source = source;
-  c->sink = sink;
-  c->until_interrupt_check = EVENTS_PER_INTERRUPT_CHECK;
-  blis_arena_init(&c->texts, alloc);
-  blis_pool_init(&c->calls, alloc, sizeof(scheduled_call));
-  blis_pool_init(&c->follow_ups, alloc, sizeof(blis_request));
-  blis__request_table_init(&c->requests, alloc);
-  status = make_parts(c, itl_us, error);
-  c->config.instances = NULL; /* the caller's, no longer needed */
-  if (status != BLIS_OK) {
-    blis_cluster_free(c);
-    return status;
-  }
-  *cluster = c;
-  return BLIS_OK;
-}
-
-void blis_cluster_free(blis_cluster *cluster) {
-  if (cluster == NULL) {
-    return;
-  }
-  blis_alloc alloc = cluster->alloc;
-  uint32_t count = cluster->config.instance_count;
-  for (uint32_t i = 0; cluster->instances != NULL && i < count; i++) {
-    blis_instance_free(cluster->instances[i]);
-  }
-  if (cluster->snapshot.count > 0) {
-    blis__snapshot_deinit(&cluster->snapshot);
-  }
-  if (cluster->namer != NULL) {
-    blis__chain_cache_deinit(&cluster->chains);
-  }
-  blis_router_free(&cluster->router);
-  blis_admission_free(&cluster->admission);
-  blis__request_table_deinit(&cluster->requests);
-  blis_pool_deinit(&cluster->calls);
-  blis_pool_deinit(&cluster->follow_ups);
-  blis_arena_deinit(&cluster->texts);
-  blis_array_deinit(&alloc, &cluster->class_priorities);
-  blis_slo_priority_free(cluster->priorities);
-  blis_block_namer_free(cluster->namer);
-  blis_event_queue_free(cluster->queue);
-  blis_winner_tree_free(cluster->next_events);
-  blis_alloc_free(&alloc, cluster->ids, count * sizeof *cluster->ids);
-  blis_alloc_free(&alloc, cluster->instances,
-                  count * sizeof *cluster->instances);
-  blis_alloc_free(&alloc, cluster, sizeof *cluster);
-}
-
-void blis_cluster_set_admission(blis_cluster *cluster,
-                                blis_admission *admission) {
-  BLIS_DCHECK(cluster->counts.arrived == 0);
-  blis_admission_free(&cluster->admission);
-  cluster->admission = *admission;
-  *admission = (blis_admission){0};
-  blis__snapshot_need(&cluster->snapshot, cluster->admission.needs);
-}
-
 /* Executing events. */
 
 /* At equal times an arrival goes before everything in the queue. */
@@ -229,8 +48,8 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
 
 static blis_status run_call(blis_cluster *cluster, uint32_t index,
                             blis_error *error) {
-  scheduled_call call =
-      *(scheduled_call *)blis_pool_item(&cluster->calls, index);
+  blis__scheduled_call call =
+      *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index);
   blis_pool_give(&cluster->calls, index);
   if (++cluster->calls_at_now > CALLS_AT_ONE_TIME_MAX) {
     return blis_fail(error, BLIS_ERR_STUCK,
@@ -239,6 +58,7 @@ static blis_status run_call(blis_cluster *cluster, uint32_t index,
                      CALLS_AT_ONE_TIME_MAX, cluster->now_us);
   }
   BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
+  cluster->is_busy = false;
   return call.fn(call.ud, cluster, error);
 }
 
@@ -326,13 +146,18 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
     return BLIS_OK;
   }
   BLIS_TRY(check_interrupt(cluster, error));
+  blis_status status;
+  cluster->is_busy = true;
   if (cluster_us <= instance_us) {
-    return run_cluster_event(cluster, cluster_us, error);
+    status = run_cluster_event(cluster, cluster_us, error);
+  } else {
+    bool runs_ahead = may_run_ahead && cluster->source->ended == NULL;
+    int64_t limit_us = blis_time_after_us(runs_ahead ? last_us : next_us, 1);
+    limit_us = cluster_us < limit_us ? cluster_us : limit_us;
+    status = run_instance(cluster, number, instance_us, limit_us, error);
   }
-  bool runs_ahead = may_run_ahead && cluster->source->ended == NULL;
-  int64_t limit_us = blis_time_after_us(runs_ahead ? last_us : next_us, 1);
-  limit_us = cluster_us < limit_us ? cluster_us : limit_us;
-  return run_instance(cluster, number, instance_us, limit_us, error);
+  cluster->is_busy = false;
+  return status;
 }
 
 blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
@@ -388,8 +213,8 @@ blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
   if (blis_pool_take(&cluster->calls, &index) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  *(scheduled_call *)blis_pool_item(&cluster->calls, index) =
-      (scheduled_call){fn, ud};
+  *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index) =
+      (blis__scheduled_call){fn, ud};
   const blis_event event = {
       .time_us = at_us, .event_class = BLIS__CLUSTER_CALL, .number = index};
   if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
@@ -403,8 +228,8 @@ blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
 
 static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
   const blis_cluster_counts *c = &cluster->counts;
-  int64_t ended =
-      c->rejected + c->completed + c->timed_out + c->unservable + c->unfinished;
+  int64_t ended = c->rejected + c->completed + c->timed_out + c->unservable +
+                  c->failed + c->unfinished;
   blis_instance_stats sum = {0};
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
     blis_instance_stats stats;

@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "cluster/admission.h"
+#include "cluster/facts.h"
 #include "instance/instance.h"
+#include "instance/slo_priority.h"
 #include "routing/router.h"
 #include "workload/request.h"
 
@@ -22,7 +24,7 @@ typedef struct blis_request_end {
   const blis_request *request; /* borrowed during the call */
   blis_request_state state;    /* QUEUED, RUNNING, ARRIVED: at the very end */
   int32_t instance;            /* that handled it; -1 = none */
-  const char *reason;          /* of a rejection; NULL otherwise */
+  const char *reason;          /* of a rejection or failure; or NULL */
   bool was_counted;
   int64_t ttft_us;             /* -1 = never */
   int64_t e2e_us;              /* -1 = not completed */
@@ -39,18 +41,35 @@ typedef struct blis_request_sink {
   void *ud;
 } blis_request_sink;
 
+/* How much of the cluster one tenant may fill with sheddable requests. */
+typedef struct blis_tenant_budget {
+  const char *tenant;
+  double share; /* of the requests that all instances can run at once, 0 to 1 */
+} blis_tenant_budget;
+
 typedef struct blis_cluster_config {
   const blis_instance_config *instances; /* instance_count; copied */
+  const blis_instance_facts *facts;      /* one each, copied; NULL = none */
   int64_t admission_latency_us;          /* >= 0 */
   int64_t routing_latency_us;            /* >= 0 */
   int64_t snapshot_refresh_us;           /* 0 = every signal is live */
-  int64_t cache_signal_delay_us;  /* only 0 so far: cache signals are live */
-  int64_t horizon_us;             /* BLIS_TIME_NEVER_US = none */
-  int64_t max_requests_in_memory; /* waiting or running; 0 = unlimited */
+  int64_t cache_signal_delay_us;         /* 0 = caches are seen as they are */
+  int64_t horizon_us;                    /* BLIS_TIME_NEVER_US = none */
+  int64_t max_requests_in_memory;        /* waiting or running; 0 = unlimited */
   /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
-  uint32_t instance_count;    /* >= 1 */
+  uint32_t instance_count; /* >= 1 */
+  /* Values of SLO classes other than the usual ones; copied. */
+  const blis_slo_override *slo_overrides;
+  size_t slo_override_count;
+  /*
+   * A sheddable request (value of its class below 0) of a tenant with more
+   * requests routed and not ended than its share is rejected before the
+   * admission policy is asked, reason tenant-budget-shed (BLIS, Go). Copied.
+   */
+  const blis_tenant_budget *tenant_budgets;
+  size_t tenant_budget_count;
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
   bool oracle;                /* policies see the true output length */
   /*
@@ -67,9 +86,19 @@ typedef struct blis_cluster_counts {
   int64_t completed; /* length-capped ones included */
   int64_t timed_out;
   int64_t unservable;
+  int64_t failed;     /* lost with their instance */
+  int64_t rerouted;   /* taken from an instance and routed once more */
   int64_t in_flight;  /* arrived, not ended; 0 after finish */
   int64_t unfinished; /* in flight at finish */
 } blis_cluster_counts;
+
+/* Whether an instance serves. */
+typedef enum blis_service {
+  BLIS_SERVICE_ACTIVE,
+  BLIS_SERVICE_DRAINING, /* finishes what it has, gets nothing new */
+  BLIS_SERVICE_DRAINED,  /* has finished, and has gone */
+  BLIS_SERVICE_FAILED
+} blis_service;
 
 typedef struct blis_cluster blis_cluster;
 
@@ -128,6 +157,61 @@ BLIS_MUSTUSE blis_status blis_cluster_call_at(
     blis_cluster *cluster, int64_t at_us,
     blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error),
     void *ud, blis_error *error);
+
+/*
+ * Faults. To be called from functions of call_at and between steps, not while
+ * an event is being executed (BLIS_ERR_INVALID, as when there is no such
+ * instance). What has happened up to now stays happened: a request whose last
+ * step has begun is completed. BLIS_ERR_NOMEM leaves the cluster fit only to be
+ * freed. Without an instance in service that serves a request's model, the
+ * request is rejected when it is to be routed, reason no-candidate.
+ */
+
+/*
+ * The instance fails: its requests are lost (state failed, reason
+ * instance-failed), or with re_route they go back to routing, with the routing
+ * latency, in order of arrival. Those start from nothing, but all their times
+ * count from their own arrival; admission is not asked again. Nothing happens
+ * when it has failed or drained already.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_instance_fail(blis_cluster *cluster,
+                                                    uint32_t index,
+                                                    bool re_route,
+                                                    blis_error *error);
+
+/*
+ * The instance gets no more requests, and is gone when it has finished those
+ * it has; with re_route, those that are not running are routed once more.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_instance_drain(blis_cluster *cluster,
+                                                     uint32_t index,
+                                                     bool re_route,
+                                                     blis_error *error);
+
+/*
+ * The instance serves again: after a failure or a completed drain with an empty
+ * cache and shown as if it were new, else as if nothing had been.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_instance_restore(blis_cluster *cluster,
+                                                       uint32_t index,
+                                                       blis_error *error);
+
+/*
+ * From its next step on the instance takes factor times as long for a step as
+ * its latency model says, also after a restore; 1 = as at first. factor is
+ * from 1e-3 to 1e6.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_instance_slow(blis_cluster *cluster,
+                                                    uint32_t index,
+                                                    double factor,
+                                                    blis_error *error);
+
+blis_service blis_cluster_instance_service(const blis_cluster *cluster,
+                                           uint32_t index);
+
+/* The cluster's own; texts are never NULL. */
+const blis_instance_facts *
+blis_cluster_instance_facts(const blis_cluster *cluster, uint32_t index);
 
 int64_t blis_cluster_now_us(const blis_cluster *cluster);
 void blis_cluster_get_counts(const blis_cluster *cluster,

@@ -27,25 +27,29 @@ blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
 }
 
 /* Looks a class up once; classes are few. */
-static blis_status priority_of_class(blis_cluster *cluster, uint32_t slo_class,
-                                     int32_t *priority) {
-  if (slo_class >= cluster->class_priorities.count) {
-    BLIS_TRY(blis_array_reserve(&cluster->alloc, &cluster->class_priorities,
+static blis_status classify(blis_cluster *cluster,
+                            blis__cluster_request *request) {
+  uint32_t slo_class = request->request.slo_class;
+  if (slo_class >= cluster->classes.count) {
+    BLIS_TRY(blis_array_reserve(&cluster->alloc, &cluster->classes,
                                 (size_t)slo_class + 1));
-    while (cluster->class_priorities.count <= slo_class) {
-      const char *name = blis_intern_text(
-          cluster->source->strings, (uint32_t)cluster->class_priorities.count);
-      cluster->class_priorities.items[cluster->class_priorities.count++] =
-          blis_slo_priority_of(cluster->priorities, name);
+    while (cluster->classes.count <= slo_class) {
+      const char *name = blis_intern_text(cluster->source->strings,
+                                          (uint32_t)cluster->classes.count);
+      cluster->classes.items[cluster->classes.count++] = (blis__class){
+          .priority = blis_slo_priority_of(cluster->priorities, name),
+          .value = blis_slo_priority_value(cluster->priorities, name)};
     }
   }
-  *priority = cluster->class_priorities.items[slo_class];
+  request->live.priority = cluster->classes.items[slo_class].priority;
+  request->slo_value = cluster->classes.items[slo_class].value;
   return BLIS_OK;
 }
 
-static blis_status schedule(blis_cluster *cluster,
-                            blis__cluster_request *request, int event_class,
-                            int64_t delay_us, blis_error *error) {
+blis_status blis__cluster_schedule(blis_cluster *cluster,
+                                   blis__cluster_request *request,
+                                   int event_class, int64_t delay_us,
+                                   blis_error *error) {
   const blis_event event = {.time_us =
                                 blis_time_after_us(cluster->now_us, delay_us),
                             .event_class = event_class,
@@ -69,9 +73,7 @@ blis_status blis__cluster_enter(blis_cluster *cluster,
   }
   blis__cluster_request *request =
       blis__request_table_add(&cluster->requests, arrival);
-  if (request == NULL ||
-      priority_of_class(cluster, arrival->slo_class, &request->live.priority) !=
-          BLIS_OK) {
+  if (request == NULL || classify(cluster, request) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   request->live.session =
@@ -79,8 +81,8 @@ blis_status blis__cluster_enter(blis_cluster *cluster,
   cluster->counts.arrived++;
   cluster->counts.in_flight++;
   cluster->fruitless = 0;
-  return schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
-                  cluster->config.admission_latency_us, error);
+  return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
+                                cluster->config.admission_latency_us, error);
 }
 
 blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
@@ -106,6 +108,7 @@ static blis_routing_request shown_request(blis_cluster *cluster,
       .max_output_tokens = r->max_output_tokens,
       .output_tokens = cluster->config.oracle ? (int64_t)r->output_tokens : -1,
       .priority = request->live.priority,
+      .slo_value = request->slo_value,
       .round_index = r->round_index,
       .tenant = r->tenant,
       .slo_class = r->slo_class,
@@ -154,27 +157,52 @@ static blis_status reject(blis_cluster *cluster, blis__cluster_request *request,
   return blis__cluster_report(cluster, request, cluster->now_us, reason, error);
 }
 
+/*
+ * What is done at every admission: signals that lag behind are read if they
+ * are due, and tenants are kept within their budgets.
+ */
+static blis_status look_without_policy(blis_cluster *cluster,
+                                       const blis__cluster_request *request,
+                                       bool *is_over_budget,
+                                       blis_error *error) {
+  const blis_request *r = &request->request;
+  const blis_intern *strings = cluster->source->strings;
+  if (blis__snapshot_refresh(&cluster->snapshot, strings, r->model,
+                             cluster->now_us) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  if (request->slo_value < 0 &&
+      blis__tenant_budgets_is_over(&cluster->budgets, strings, r->tenant,
+                                   is_over_budget) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
 blis_status blis__cluster_admit(blis_cluster *cluster,
                                 blis__cluster_request *request,
                                 blis_error *error) {
   blis_admission_decision decision = {.verdict = BLIS_ADMIT};
+  bool is_over_budget = false;
+  BLIS_TRY(look_without_policy(cluster, request, &is_over_budget, error));
+  if (is_over_budget) {
+    return reject(cluster, request, "tenant-budget-shed", error);
+  }
   if (cluster->admission.ops != NULL) {
     BLIS_TRY(decide_admission(cluster, request, &decision, error));
-  } else {
-    blis__snapshot_refresh(&cluster->snapshot, cluster->now_us);
   }
   switch (decision.verdict) {
   case BLIS_DELAY:
     BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
-    return schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
-                    decision.delay_us, error);
+    return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
+                                  decision.delay_us, error);
   case BLIS_REJECT:
     return reject(cluster, request, decision.reason, error);
   case BLIS_ADMIT:
     break;
   }
-  return schedule(cluster, request, BLIS__CLUSTER_ROUTING,
-                  cluster->config.routing_latency_us, error);
+  return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
+                                cluster->config.routing_latency_us, error);
 }
 
 /* Books the request on its instance and hands it over. */
@@ -191,11 +219,19 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
   blis__snapshot *snapshot = &cluster->snapshot;
   request->instance = (int32_t)number;
   if ((snapshot->kept & BLIS_SIGNALS_WITH_HISTORY) != 0) {
-    int64_t cached = blis_instance_cached_blocks(instance, &live->chain);
+    uint32_t cached;
+    if (blis__snapshot_cached_blocks(snapshot, number, &live->chain, &cached) !=
+        BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
     request->pending_prefill_tokens =
-        live->prompt_tokens - cached * (int64_t)block_size;
+        live->prompt_tokens - (int64_t)cached * (int64_t)block_size;
     blis__snapshot_add_prefill(snapshot, number,
                                request->pending_prefill_tokens);
+  }
+  if (blis__tenant_budgets_add(&cluster->budgets, cluster->source->strings,
+                               request->request.tenant) != BLIS_OK) {
+    return blis_fail_nomem(error);
   }
   request->is_pending = true;
   blis__snapshot_add_pending(snapshot, number, 1);
@@ -220,6 +256,10 @@ static blis_status route_and_inject(blis_cluster *cluster,
   if (view == NULL) {
     return blis_fail_nomem(error);
   }
+  if (view->count == 0) {
+    decision->rejected = "no-candidate";
+    return BLIS_OK;
+  }
   BLIS_TRY(router->ops->route(router->state, &shown, view, decision, error));
   if (decision->rejected != NULL) {
     return BLIS_OK;
@@ -237,10 +277,7 @@ static blis_status route_and_inject(blis_cluster *cluster,
 /* Nobody took an admitted request. */
 static blis_status refuse(blis_cluster *cluster, blis__cluster_request *request,
                           const char *reason, blis_error *error) {
-  const blis_admission *admission = &cluster->admission;
-  if (admission->ops != NULL && admission->ops->ended != NULL) {
-    admission->ops->ended(admission->state, &request->admission_ticket);
-  }
+  blis__cluster_end_admission(cluster, request);
   return reject(cluster, request, reason, error);
 }
 
@@ -296,6 +333,28 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
   }
 }
 
+void blis__cluster_leave_instance(blis_cluster *cluster,
+                                  blis__cluster_request *request) {
+  uint32_t number = (uint32_t)request->instance;
+  forget_pending(cluster, request);
+  forget_prefill(cluster, request);
+  blis__snapshot_add_in_flight(&cluster->snapshot, number, -1);
+  blis__tenant_budgets_remove(&cluster->budgets, request->request.tenant);
+  if (cluster->router.ops->ended != NULL) {
+    cluster->router.ops->ended(cluster->router.state, &request->router_ticket,
+                               number);
+  }
+  blis__cluster_check_drained(cluster, number);
+}
+
+void blis__cluster_end_admission(blis_cluster *cluster,
+                                 blis__cluster_request *request) {
+  const blis_admission *admission = &cluster->admission;
+  if (admission->ops != NULL && admission->ops->ended != NULL) {
+    admission->ops->ended(admission->state, &request->admission_ticket);
+  }
+}
+
 static void count_end(blis_cluster_counts *counts, blis_request_state state) {
   switch (state) {
   case BLIS_REQUEST_TIMED_OUT:
@@ -317,19 +376,9 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
   blis_cluster *cluster = ud;
   blis__cluster_request *request =
       blis__request_table_of(&cluster->requests, live);
-  forget_pending(cluster, request);
-  forget_prefill(cluster, request);
-  blis__snapshot_add_in_flight(&cluster->snapshot, (uint32_t)request->instance,
-                               -1);
+  blis__cluster_leave_instance(cluster, request);
   count_end(&cluster->counts, live->state);
-  if (cluster->router.ops->ended != NULL) {
-    cluster->router.ops->ended(cluster->router.state, &request->router_ticket,
-                               (uint32_t)request->instance);
-  }
-  if (cluster->admission.ops != NULL && cluster->admission.ops->ended != NULL) {
-    cluster->admission.ops->ended(cluster->admission.state,
-                                  &request->admission_ticket);
-  }
+  blis__cluster_end_admission(cluster, request);
   return blis__cluster_report(cluster, request, end_us, NULL, error);
 }
 

@@ -1,24 +1,20 @@
 #include "cluster/snapshot.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/invariant.h"
+#include "base/time.h"
 
 #define BIT(name) BLIS_SIGNAL_BIT(BLIS_SIGNAL_##name)
 
 #define ENGINE_SIGNALS                                                         \
-  (BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) | BIT(KV_UTILIZATION) |                  \
-   BIT(FREE_KV_BLOCKS) | BIT(PREEMPTIONS) | BIT(CACHE_HIT_RATE))
-#define REQUEST_SIGNALS (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT))
+  (BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) | BIT(EFFECTIVE_LOAD) |                  \
+   BIT(KV_UTILIZATION) | BIT(FREE_KV_BLOCKS) | BIT(PREEMPTIONS) |              \
+   BIT(CACHE_HIT_RATE))
+#define CACHE_SIGNALS (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT))
 
 enum { ENGINE_CHANGED = 1, COUNTERS_CHANGED = 2 };
 
-static double *column(const blis__snapshot *snapshot, blis_signal signal) {
-  return snapshot->values + (size_t)signal * snapshot->count;
-}
-
-#define COLUMN(snapshot, name) column(snapshot, BLIS_SIGNAL_##name)
+#define COLUMN(snapshot, name)                                                 \
+  blis__snapshot_column(snapshot, BLIS_SIGNAL_##name)
 
 /* Instances. */
 
@@ -46,14 +42,20 @@ static engine_signals read_engine(const blis_instance *instance) {
   };
 }
 
-static void write_engine(blis__snapshot *snapshot, uint32_t i) {
+static void write_engine(blis__snapshot *snapshot, uint32_t i,
+                         const engine_signals *s) {
+  COLUMN(snapshot, QUEUE_DEPTH)[i] = s->queue_depth;
+  COLUMN(snapshot, BATCH_SIZE)[i] = s->batch_size;
+  COLUMN(snapshot, KV_UTILIZATION)[i] = s->kv_utilization;
+  COLUMN(snapshot, FREE_KV_BLOCKS)[i] = s->free_kv_blocks;
+  COLUMN(snapshot, PREEMPTIONS)[i] = s->preemptions;
+  COLUMN(snapshot, CACHE_HIT_RATE)[i] = s->cache_hit_rate;
+}
+
+static void read_again(blis__snapshot *snapshot, uint32_t i) {
   engine_signals s = read_engine(snapshot->instances[i]);
-  COLUMN(snapshot, QUEUE_DEPTH)[i] = s.queue_depth;
-  COLUMN(snapshot, BATCH_SIZE)[i] = s.batch_size;
-  COLUMN(snapshot, KV_UTILIZATION)[i] = s.kv_utilization;
-  COLUMN(snapshot, FREE_KV_BLOCKS)[i] = s.free_kv_blocks;
-  COLUMN(snapshot, PREEMPTIONS)[i] = s.preemptions;
-  COLUMN(snapshot, CACHE_HIT_RATE)[i] = s.cache_hit_rate;
+  write_engine(snapshot, i, &s);
+  snapshot->has_moved[i] = false;
 }
 
 static double load_of(const blis__snapshot *snapshot, uint32_t i,
@@ -78,7 +80,14 @@ static void mark(blis__snapshot *snapshot, uint32_t i, uint8_t change) {
 }
 
 void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i) {
-  mark(snapshot, i, ENGINE_CHANGED);
+  if (snapshot->refresh_us == 0) {
+    mark(snapshot, i, ENGINE_CHANGED);
+  }
+  snapshot->has_moved[i] = true;
+  if (!snapshot->is_unmarked[i]) {
+    snapshot->is_unmarked[i] = true;
+    snapshot->unmarked.items[snapshot->unmarked.count++] = i;
+  }
 }
 
 void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i,
@@ -99,48 +108,33 @@ void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
   COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i] += (double)tokens;
 }
 
+void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
+                                   bool is_in_service) {
+  blis__candidates_put_in_service(&snapshot->candidates, i, is_in_service);
+  snapshot->shown = NULL; /* its candidates are others now */
+}
+
+void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i) {
+  blis__snapshot_instance_changed(snapshot, i);
+  if (snapshot->refresh_us > 0) {
+    snapshot->refreshed_us[i] = 0;
+    write_engine(snapshot, i, &(engine_signals){0});
+    mark(snapshot, i, COUNTERS_CHANGED);
+  }
+}
+
 /* Construction. */
 
-static void write_constants(blis__snapshot *snapshot) {
-  for (uint32_t i = 0; i < snapshot->count; i++) {
-    const blis_instance_config *config =
-        blis_instance_get_config(snapshot->instances[i]);
-    COLUMN(snapshot, KV_BLOCKS)[i] = (double)config->kv_blocks;
-    COLUMN(snapshot, MAX_NUM_SEQS)[i] = (double)config->max_num_seqs;
-    COLUMN(snapshot, CAPACITY)[i] = 1;
-    snapshot->numbers[i] = i;
-    if (snapshot->refresh_us == 0) {
-      mark(snapshot, i, ENGINE_CHANGED);
-    }
-  }
-}
-
-typedef struct ranked_id {
-  const char *id;
-  uint32_t number;
-} ranked_id;
-
-static int compare_ids(const void *a, const void *b) {
-  const ranked_id *left = a;
-  const ranked_id *right = b;
-  return strcmp(left->id, right->id);
-}
-
-static blis_status rank_ids(blis__snapshot *snapshot, const char *const *ids) {
-  uint32_t count = snapshot->count;
-  ranked_id *ranked = blis_alloc_new(&snapshot->alloc, count * sizeof *ranked);
-  if (ranked == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    ranked[i] = (ranked_id){ids[i], i};
-  }
-  qsort(ranked, count, sizeof *ranked, compare_ids);
-  for (uint32_t rank = 0; rank < count; rank++) {
-    snapshot->id_ranks[ranked[rank].number] = rank;
-  }
-  blis_alloc_free(&snapshot->alloc, ranked, count * sizeof *ranked);
-  return BLIS_OK;
+static void write_constants(blis__snapshot *snapshot, uint32_t i,
+                            const blis_instance_facts *facts) {
+  const blis_instance_config *config =
+      blis_instance_get_config(snapshot->instances[i]);
+  COLUMN(snapshot, KV_BLOCKS)[i] = (double)config->kv_blocks;
+  COLUMN(snapshot, MAX_NUM_SEQS)[i] = (double)config->max_num_seqs;
+  COLUMN(snapshot, TP)[i] = (double)facts->tp;
+  COLUMN(snapshot, WATTS)[i] = facts->watts;
+  COLUMN(snapshot, CAPACITY)[i] = facts->capacity;
+  COLUMN(snapshot, COST_PER_HOUR)[i] = facts->cost_per_hour;
 }
 
 static blis_status allocate(blis__snapshot *snapshot) {
@@ -152,19 +146,18 @@ static blis_status allocate(blis__snapshot *snapshot) {
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->refreshed_us);
   snapshot->changes =
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->changes);
-  snapshot->numbers =
-      blis_alloc_zeroed(alloc, count, sizeof *snapshot->numbers);
-  snapshot->id_ranks =
-      blis_alloc_zeroed(alloc, count, sizeof *snapshot->id_ranks);
+  snapshot->has_moved =
+      blis_alloc_zeroed(alloc, count, sizeof *snapshot->has_moved);
+  snapshot->is_unmarked =
+      blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_unmarked);
   if (snapshot->values == NULL || snapshot->refreshed_us == NULL ||
-      snapshot->changes == NULL || snapshot->numbers == NULL ||
-      snapshot->id_ranks == NULL) {
+      snapshot->changes == NULL || snapshot->has_moved == NULL ||
+      snapshot->is_unmarked == NULL) {
     return BLIS_ERR_NOMEM;
   }
+  BLIS_TRY(blis_array_reserve(alloc, &snapshot->unmarked, count));
   return blis_array_reserve(alloc, &snapshot->changed, count);
 }
-
-static const double *column_on_demand(void *column_ud, blis_signal signal);
 
 blis_status blis__snapshot_init(blis__snapshot *snapshot,
                                 const blis_alloc *alloc,
@@ -174,72 +167,98 @@ blis_status blis__snapshot_init(blis__snapshot *snapshot,
                        .count = config->count,
                        .instances = config->instances,
                        .refresh_us = config->refresh_us,
+                       .cache_delay_us = config->cache_delay_us,
                        .load_counts_in_flight = config->load_counts_in_flight};
   blis_status status = allocate(snapshot);
   if (status == BLIS_OK) {
-    status = rank_ids(snapshot, config->ids);
+    status = blis__candidates_init(&snapshot->candidates, alloc, config->facts,
+                                   config->ids, config->count);
   }
   if (status != BLIS_OK) {
     blis__snapshot_deinit(snapshot);
     return status;
   }
-  write_constants(snapshot);
-  snapshot->view = (blis_routing_view){.count = config->count,
-                                       .instances = snapshot->numbers,
-                                       .ids = config->ids,
-                                       .id_ranks = snapshot->id_ranks,
-                                       .column = column_on_demand,
-                                       .column_ud = snapshot};
+  for (uint32_t i = 0; i < config->count; i++) {
+    write_constants(snapshot, i,
+                    config->facts == NULL ? &BLIS_INSTANCE_FACTS_UNKNOWN
+                                          : &config->facts[i]);
+    blis__snapshot_instance_changed(snapshot, i);
+  }
   return BLIS_OK;
 }
 
 void blis__snapshot_deinit(blis__snapshot *snapshot) {
   const blis_alloc *alloc = &snapshot->alloc;
   size_t count = snapshot->count;
-  blis_alloc_free(alloc, snapshot->values,
-                  count * BLIS_SIGNAL_COUNT * sizeof *snapshot->values);
+  size_t values_size = count * BLIS_SIGNAL_COUNT * sizeof *snapshot->values;
+  blis_alloc_free(alloc, snapshot->values, values_size);
+  blis_alloc_free(alloc, snapshot->gathered, values_size);
   blis_alloc_free(alloc, snapshot->refreshed_us,
                   count * sizeof *snapshot->refreshed_us);
   blis_alloc_free(alloc, snapshot->changes, count * sizeof *snapshot->changes);
-  blis_alloc_free(alloc, snapshot->numbers, count * sizeof *snapshot->numbers);
-  blis_alloc_free(alloc, snapshot->id_ranks,
-                  count * sizeof *snapshot->id_ranks);
+  blis_alloc_free(alloc, snapshot->has_moved,
+                  count * sizeof *snapshot->has_moved);
+  blis_alloc_free(alloc, snapshot->is_unmarked,
+                  count * sizeof *snapshot->is_unmarked);
   blis_array_deinit(alloc, &snapshot->changed);
+  blis_array_deinit(alloc, &snapshot->unmarked);
+  if (snapshot->candidates.count > 0) {
+    blis__candidates_deinit(&snapshot->candidates);
+  }
   *snapshot = (blis__snapshot){0};
 }
 
-/* Showing. */
+/* Keeping up. */
 
 static bool keeps_engine(const blis__snapshot *snapshot) {
-  return (snapshot->kept & (ENGINE_SIGNALS | BIT(EFFECTIVE_LOAD))) != 0;
+  return (snapshot->kept & ENGINE_SIGNALS) != 0;
 }
 
-void blis__snapshot_need(blis__snapshot *snapshot, blis_signal_set signals) {
+void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals) {
   bool kept_engine = keeps_engine(snapshot);
   snapshot->kept |= signals;
+  snapshot->shown = NULL; /* the next view has more columns */
   if (keeps_engine(snapshot) && !kept_engine) {
     for (uint32_t i = 0; i < snapshot->count; i++) {
       mark(snapshot, i,
            snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
     }
   }
-  for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
-    if ((snapshot->kept & BLIS_SIGNAL_BIT(s)) != 0) {
-      snapshot->view.columns[s] = column(snapshot, (blis_signal)s);
-    }
-  }
 }
 
-/* Brings the columns up to date where something has changed. */
-static void update_changed(blis__snapshot *snapshot) {
+void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals) {
+  blis_signal_set late = signals & BLIS_SIGNALS_WITH_HISTORY;
+  snapshot->has_readers |= (signals & ENGINE_SIGNALS) != 0 || late != 0;
+  if (snapshot->cache_delay_us > 0 && !snapshot->has_marks &&
+      ((signals & CACHE_SIGNALS) != 0 || late != 0)) {
+    snapshot->has_marks = true;
+    for (uint32_t i = 0; i < snapshot->count; i++) {
+      blis_instance_mark_cache(snapshot->instances[i]);
+    }
+  }
+  blis__snapshot_keep(snapshot, signals);
+}
+
+bool blis__snapshot_can_keep(const blis__snapshot *snapshot,
+                             blis_signal signal) {
+  blis_signal_set bit = BLIS_SIGNAL_BIT(signal);
+  if ((bit & ENGINE_SIGNALS) != 0 && snapshot->refresh_us > 0) {
+    return snapshot->has_readers;
+  }
+  if ((bit & CACHE_SIGNALS) != 0 && snapshot->cache_delay_us > 0) {
+    return snapshot->has_marks;
+  }
+  return (bit & BLIS_SIGNALS_WITH_HISTORY) == 0;
+}
+
+void blis__snapshot_update(blis__snapshot *snapshot) {
   if (!keeps_engine(snapshot)) {
     return;
   }
   for (size_t k = 0; k < snapshot->changed.count; k++) {
     uint32_t i = snapshot->changed.items[k];
-    if (snapshot->refresh_us == 0 &&
-        (snapshot->changes[i] & ENGINE_CHANGED) != 0) {
-      write_engine(snapshot, i);
+    if ((snapshot->changes[i] & ENGINE_CHANGED) != 0) {
+      read_again(snapshot, i);
     }
     write_load(snapshot, i);
     snapshot->changes[i] = 0;
@@ -247,73 +266,46 @@ static void update_changed(blis__snapshot *snapshot) {
   snapshot->changed.count = 0;
 }
 
-/*
- * Stale signals are read whether somebody keeps them or not: a policy that
- * starts to look later must find what was seen at the last refresh.
- */
-void blis__snapshot_refresh(blis__snapshot *snapshot, int64_t now_us) {
-  if (snapshot->refresh_us == 0) {
-    return;
-  }
-  for (uint32_t i = 0; i < snapshot->count; i++) {
+/* Those of the group that are due; the others keep what was read before. */
+static void read_due(blis__snapshot *snapshot, blis__group *group,
+                     int64_t now_us) {
+  int64_t due_us = BLIS_TIME_NEVER_US;
+  for (uint32_t k = 0; k < group->count; k++) {
+    uint32_t i = group->instances[k];
     if (now_us - snapshot->refreshed_us[i] >= snapshot->refresh_us) {
       snapshot->refreshed_us[i] = now_us;
-      write_engine(snapshot, i);
-      mark(snapshot, i, COUNTERS_CHANGED);
+      if (snapshot->has_moved[i]) {
+        read_again(snapshot, i);
+        mark(snapshot, i, COUNTERS_CHANGED);
+      }
     }
+    int64_t next_us =
+        blis_time_after_us(snapshot->refreshed_us[i], snapshot->refresh_us);
+    due_us = next_us < due_us ? next_us : due_us;
   }
+  group->due_us = due_us;
 }
 
-static bool write_request_signals(blis__snapshot *snapshot) {
-  const blis_routing_request *request = snapshot->request;
-  for (uint32_t i = 0; i < snapshot->count; i++) {
-    const blis_instance *instance = snapshot->instances[i];
-    int64_t block_size = blis_instance_get_config(instance)->block_size_tokens;
-    const blis_block_chain *chain =
-        request->chain(request->chain_ud, (uint32_t)block_size);
-    if (chain == NULL) {
-      return false;
-    }
-    uint32_t cached = blis_instance_cached_blocks(instance, chain);
-    COLUMN(snapshot, CACHED_TOKENS)[i] = (double)cached * (double)block_size;
-    COLUMN(snapshot, PREFIX_HIT)
-    [i] = chain->prompt_blocks > 0
-              ? (double)cached / (double)chain->prompt_blocks
-              : 0;
+static void mark_caches(blis__snapshot *snapshot, int64_t now_us) {
+  for (size_t k = 0; k < snapshot->unmarked.count; k++) {
+    uint32_t i = snapshot->unmarked.items[k];
+    blis_instance_mark_cache(snapshot->instances[i]);
+    snapshot->is_unmarked[i] = false;
   }
-  return true;
+  snapshot->unmarked.count = 0;
+  snapshot->caches_marked_us = now_us;
 }
 
-const blis_routing_view *
-blis__snapshot_show(blis__snapshot *snapshot,
-                    const blis_routing_request *request, int64_t now_us) {
-  snapshot->request = request;
-  snapshot->view.now_us = now_us;
-  blis__snapshot_refresh(snapshot, now_us);
-  update_changed(snapshot);
-  if ((snapshot->kept & REQUEST_SIGNALS) != 0 &&
-      !write_request_signals(snapshot)) {
-    return NULL;
+void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group,
+                             int64_t now_us) {
+  if (snapshot->refresh_us > 0 && snapshot->has_readers &&
+      now_us >= group->due_us) {
+    read_due(snapshot, group, now_us);
   }
-  return &snapshot->view;
-}
-
-static const double *column_on_demand(void *column_ud, blis_signal signal) {
-  blis__snapshot *snapshot = column_ud;
-  blis_signal_set bit = BLIS_SIGNAL_BIT(signal);
-  if ((snapshot->kept & bit) == 0) {
-    bool kept_request_signals = (snapshot->kept & REQUEST_SIGNALS) != 0;
-    if ((bit & BLIS_SIGNALS_WITH_HISTORY) != 0) {
-      return NULL;
-    }
-    blis__snapshot_need(snapshot, bit);
-    update_changed(snapshot);
-    if ((bit & REQUEST_SIGNALS) != 0 && !kept_request_signals &&
-        !write_request_signals(snapshot)) {
-      return NULL;
-    }
+  if (snapshot->has_marks &&
+      now_us - snapshot->caches_marked_us >= snapshot->cache_delay_us) {
+    mark_caches(snapshot, now_us);
   }
-  return column(snapshot, signal);
 }
 
 double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
@@ -335,6 +327,6 @@ double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
   case BLIS_SIGNAL_CACHE_HIT_RATE:
     return s.cache_hit_rate;
   default: /* counters and constants */
-    return column(snapshot, signal)[i];
+    return blis__snapshot_column(snapshot, signal)[i];
   }
 }

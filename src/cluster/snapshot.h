@@ -1,18 +1,24 @@
 /*
  * snapshot.h - what policies are shown of the instances, and how fresh it is.
  *
- * One column of doubles per signal over all instances. Three kinds:
+ * One column of doubles per signal over all instances. Four kinds:
  *   engine signals (queue, batch, KV, ...): live with refresh_us 0. Otherwise
- *     read again, all together per instance, when a view is asked for at least
+ *     read again, all together per instance, when it is shown at least
  *     refresh_us after the last time; zero until the first time. No event is
- *     scheduled for it (BLIS, Go, inference-sim f90a1e3a).
+ *     scheduled for it.
+ *   cached prefixes of a request: live with cache_delay_us 0. Otherwise as of
+ *     the last mark, which is set for all instances together when somebody is
+ *     shown anything at least cache_delay_us after the mark before; nothing is
+ *     cached until the first one.
  *   counters of the router side (pending, in flight): always current.
- *   signals of one request and one instance (cached prefix): asked for when a
- *     view is made for a request.
+ *   constants: facts and sizes.
+ * Both rules are those of BLIS (Go, inference-sim f90a1e3a).
  *
  * Work follows need: an instance is read again only if it has changed since,
  * and columns that nobody reads are not kept up. A view costs O(instances that
- * changed), plus O(instances) for each signal of the request.
+ * changed), O(candidates) for each signal of the request, and for each other
+ * column only when not every instance is a candidate. With refresh_us, and
+ * somebody who reads engine signals, O(candidates) more once per interval.
  */
 #ifndef BLIS_CLUSTER_SNAPSHOT_H
 #define BLIS_CLUSTER_SNAPSHOT_H
@@ -23,6 +29,8 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "cluster/candidates.h"
+#include "cluster/facts.h"
 #include "instance/instance.h"
 #include "routing/view.h"
 
@@ -31,25 +39,35 @@ typedef struct blis__snapshot {
   uint32_t count;
   blis_instance *const *instances; /* borrowed */
   int64_t refresh_us;
+  int64_t cache_delay_us;
   bool load_counts_in_flight;
-  blis_signal_set kept; /* columns in use */
+  bool has_readers;         /* of engine signals that lag behind */
+  bool has_marks;           /* the caches are marked now and then */
+  blis_signal_set kept;     /* columns in use */
+  int64_t caches_marked_us; /* when they were last */
 
-  double *values; /* all columns, one after the other */
+  double *values;   /* all columns, one after the other */
+  double *gathered; /* the same over some candidates; NULL until needed */
   int64_t *refreshed_us;
+  bool *has_moved;  /* since its engine signals were read */
   uint8_t *changes; /* what happened to an instance since the last view */
   BLIS_ARRAY(uint32_t) changed; /* the instances with changes; has room */
+  bool *is_unmarked;
+  BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
 
+  blis__candidates candidates;
   blis_routing_view view;
-  uint32_t *numbers;
-  uint32_t *id_ranks;
+  const blis__group *shown;            /* the group that view is about */
   const blis_routing_request *request; /* of the view being shown */
 } blis__snapshot;
 
 typedef struct blis__snapshot_config {
-  blis_instance *const *instances; /* borrowed, like ids */
-  const char *const *ids;
+  blis_instance *const *instances;  /* borrowed, like ids and facts */
+  const char *const *ids;           /* one each */
+  const blis_instance_facts *facts; /* one each, or NULL */
   uint32_t count;
   int64_t refresh_us;
+  int64_t cache_delay_us;
   bool load_counts_in_flight;
 } blis__snapshot_config;
 
@@ -59,8 +77,11 @@ blis__snapshot_init(blis__snapshot *snapshot, const blis_alloc *alloc,
                     const blis__snapshot_config *config);
 void blis__snapshot_deinit(blis__snapshot *snapshot);
 
-/* These columns are kept up from now on. */
-void blis__snapshot_need(blis__snapshot *snapshot, blis_signal_set signals);
+/*
+ * Before the first event: these columns will be kept up, and what policies
+ * with such needs may read late (see signals.h) can be had.
+ */
+void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals);
 
 /* Things that happen: to the instance itself, and to requests routed to it. */
 void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i);
@@ -71,12 +92,32 @@ void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i,
 void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
                                 int64_t tokens);
 
-/* A view is asked for at now_us: stale engine signals are read again. */
-void blis__snapshot_refresh(blis__snapshot *snapshot, int64_t now_us);
+/* Out of service an instance is no candidate and is not read again. */
+void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
+                                   bool is_in_service);
+
+/* The instance has come up anew: it is shown like one that was never read. */
+void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i);
+
+/*
+ * Leading blocks of chain in the cache of an instance, as policies see it.
+ * BLIS_ERR_NOMEM or BLIS_OK.
+ */
+BLIS_MUSTUSE blis_status
+blis__snapshot_cached_blocks(const blis__snapshot *snapshot, uint32_t i,
+                             const blis_block_chain *chain, uint32_t *blocks);
+
+/*
+ * Somebody looks at the candidates for a model (a number in strings) at now_us
+ * without being shown any column: signals that lag behind are read again.
+ */
+BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
+                                                const blis_intern *strings,
+                                                uint32_t model, int64_t now_us);
 
 /*
  * The view for a decision about request at now_us, valid until the next change
- * of anything. NULL = out of memory.
+ * of anything; it may have no candidates. NULL = out of memory.
  */
 const blis_routing_view *
 blis__snapshot_show(blis__snapshot *snapshot,
@@ -85,5 +126,26 @@ blis__snapshot_show(blis__snapshot *snapshot,
 /* The live value of a signal that does not depend on a request. */
 double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
                            blis_signal signal);
+
+/* Between snapshot.c and snapshot_view.c. */
+
+static inline double *blis__snapshot_column(const blis__snapshot *snapshot,
+                                            blis_signal signal) {
+  return snapshot->values + (size_t)signal * snapshot->count;
+}
+
+/* These columns are kept up from now on. */
+void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals);
+
+/* Brings the columns up to date where something has changed. */
+void blis__snapshot_update(blis__snapshot *snapshot);
+
+/* Reads again what is due at now_us. */
+void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group,
+                             int64_t now_us);
+
+/* False: kept up too late to be told truly. */
+bool blis__snapshot_can_keep(const blis__snapshot *snapshot,
+                             blis_signal signal);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cluster/cluster.h"
 #include "cluster/request_table.h"
 #include "cluster/snapshot.h"
+#include "cluster/tenant_budgets.h"
 #include "instance/slo_priority.h"
 
 /*
@@ -26,6 +27,18 @@ enum {
   BLIS__CLUSTER_CALL = 10
 };
 
+/* A function of call_at. */
+typedef struct blis__scheduled_call {
+  blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error);
+  void *ud;
+} blis__scheduled_call;
+
+/* What is known of an SLO class. */
+typedef struct blis__class {
+  int32_t priority; /* lower is more urgent */
+  int32_t value;    /* higher is more important */
+} blis__class;
+
 struct blis_cluster {
   blis_alloc alloc;
   blis_cluster_config config;
@@ -36,7 +49,9 @@ struct blis_cluster {
 
   blis_instance **instances;
   char **ids;
-  blis_arena texts;              /* the ids */
+  blis_instance_facts *facts;
+  blis_service *services;
+  blis_arena texts;              /* the ids, and what facts say */
   blis_winner_tree *next_events; /* of the instances */
   blis_event_queue *queue;       /* of the cluster */
   blis_pool calls;
@@ -46,8 +61,10 @@ struct blis_cluster {
   blis__chain_cache chains;
   blis_block_namer *namer;
   blis_slo_priority *priorities;
-  BLIS_ARRAY(int32_t) class_priorities; /* by SLO class */
+  BLIS_ARRAY(blis__class) classes; /* by number of the text */
+  blis__tenant_budgets budgets;
 
+  bool is_busy; /* in an event other than a call: policies are running */
   bool has_arrival;
   blis_request arrival; /* the next one of the source, when there is one */
   int64_t now_us;
@@ -80,12 +97,33 @@ BLIS_MUSTUSE blis_status blis__cluster_route(blis_cluster *cluster,
                                              blis__cluster_request *request,
                                              blis_error *error);
 
+/* Schedules the admission or routing of a request. */
+BLIS_MUSTUSE blis_status blis__cluster_schedule(blis_cluster *cluster,
+                                                blis__cluster_request *request,
+                                                int event_class,
+                                                int64_t delay_us,
+                                                blis_error *error);
+
+/*
+ * The request is with its instance no longer: counters and policies forget it
+ * there, and a draining instance may be done.
+ */
+void blis__cluster_leave_instance(blis_cluster *cluster,
+                                  blis__cluster_request *request);
+
+/* The admission policy is told that an admitted request has ended. */
+void blis__cluster_end_admission(blis_cluster *cluster,
+                                 blis__cluster_request *request);
+
 /* Tells the sink how the request ended (or stands) and forgets it. */
 BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
                                               blis__cluster_request *request,
                                               int64_t end_us,
                                               const char *reason,
                                               blis_error *error);
+
+/* faults.c: a draining instance without requests is gone. */
+void blis__cluster_check_drained(blis_cluster *cluster, uint32_t index);
 
 /* follow_up.c: requests that follow on others. */
 

@@ -23,7 +23,8 @@ typedef enum blis_request_state {
   BLIS_REQUEST_LENGTH_CAPPED, /* completed at the maximum model length */
   BLIS_REQUEST_TIMED_OUT,
   BLIS_REQUEST_UNSERVABLE, /* dropped: can never fit */
-  BLIS_REQUEST_REJECTED    /* refused by admission or routing */
+  BLIS_REQUEST_REJECTED,   /* refused by admission or routing */
+  BLIS_REQUEST_FAILED      /* lost with the instance it was at */
 } blis_request_state;
 
 typedef struct blis_live_request {

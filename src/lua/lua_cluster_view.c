@@ -18,6 +18,9 @@ static const struct {
 enum { FOLD_COUNT = sizeof folds / sizeof *folds };
 
 static double fold_column(const double *column, size_t count, fold how) {
+  if (count == 0) {
+    return 0; /* admission, while nobody serves the request's model */
+  }
   double result = how == FOLD_MIN || how == FOLD_MAX ? column[0] : 0;
   for (size_t i = 0; i < count; i++) {
     double value = column[i];

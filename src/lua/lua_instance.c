@@ -55,7 +55,8 @@ static int instance_index(lua_State *L) {
     return 1;
   }
   blis_signal signal = blis_signal_find(name);
-  if (signal == BLIS_SIGNAL_CACHED_TOKENS || signal == BLIS_SIGNAL_PREFIX_HIT) {
+  if (signal != BLIS_SIGNAL_COUNT &&
+      (BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
     return luaL_error(L, "'%s' is about a request; policies can read it", name);
   }
   if (signal != BLIS_SIGNAL_COUNT) {

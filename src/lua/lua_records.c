@@ -37,6 +37,8 @@ static const char *state_name(blis_request_state state) {
     return "timed_out";
   case BLIS_REQUEST_UNSERVABLE:
     return "unservable";
+  case BLIS_REQUEST_FAILED:
+    return "failed";
   case BLIS_REQUEST_REJECTED:
     return "rejected";
   }

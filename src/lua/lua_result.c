@@ -45,6 +45,7 @@ static void set_counts(lua_State *L, const blis_state_counts *counts) {
   set_field_integer(L, "rejected", counts->rejected);
   set_field_integer(L, "timed_out", counts->timed_out);
   set_field_integer(L, "unservable", counts->unservable);
+  set_field_integer(L, "failed", counts->failed);
   set_field_integer(L, "still_running", counts->still_running);
   set_field_integer(L, "still_queued", counts->still_queued);
   set_field_integer(L, "still_arriving", counts->still_arriving);

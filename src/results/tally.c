@@ -35,6 +35,9 @@ void blis_state_counts_add(blis_state_counts *counts,
   case BLIS_REQUEST_UNSERVABLE:
     counts->unservable++;
     break;
+  case BLIS_REQUEST_FAILED:
+    counts->failed++;
+    break;
   case BLIS_REQUEST_RUNNING:
     counts->still_running++;
     break;

@@ -18,6 +18,7 @@ typedef struct blis_state_counts {
   int64_t rejected;
   int64_t timed_out;
   int64_t unservable;
+  int64_t failed; /* lost with an instance */
   int64_t still_running;
   int64_t still_queued;
   int64_t still_arriving; /* had not reached a wait queue at the end */

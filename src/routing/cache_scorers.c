@@ -41,7 +41,7 @@ static blis_status score_oracle(void *state,
                                 const blis_routing_view *view, double *scores,
                                 blis_error *error) {
   (void)state, (void)request, (void)error;
-  const double *hit = view->columns[BLIS_SIGNAL_PREFIX_HIT];
+  const double *hit = view->columns[BLIS_SIGNAL_LIVE_PREFIX_HIT];
   for (size_t i = 0; i < view->count; i++) {
     scores[i] = hit[i];
   }
@@ -56,7 +56,7 @@ static blis_status create_oracle(const blis_alloc *alloc,
                                  blis_scorer *scorer, blis_error *error) {
   (void)params, (void)context, (void)error;
   *scorer = blis__column_scorer(alloc, "oracle-prefix", &oracle_ops,
-                                BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT));
+                                BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT));
   return BLIS_OK;
 }
 

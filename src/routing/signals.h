@@ -26,12 +26,15 @@
      "leading prompt tokens whose blocks are in the KV cache")                 \
   XX(PREFIX_HIT, "prefix_hit", "0 to 1",                                       \
      "cached full blocks of the prompt / full blocks of the prompt")           \
+  XX(LIVE_PREFIX_HIT, "live_prefix_hit", "0 to 1",                             \
+     "prefix_hit as of now, whatever the delay of cache signals")              \
   XX(PENDING_PREFILL_TOKENS, "pending_prefill_tokens", "tokens",               \
      "uncached prompt tokens routed here whose first token is not out")        \
   XX(PREEMPTIONS, "preemptions", "requests", "preempted so far")               \
   XX(CACHE_HIT_RATE, "cache_hit_rate", "0 to 1",                               \
      "blocks found / blocks looked for, so far")                               \
   XX(MAX_NUM_SEQS, "max_num_seqs", "requests", "limit of the running batch")   \
+  XX(TP, "tp", "GPUs", "of the instance, as stated; 0 = not stated")           \
   XX(WATTS, "watts", "W", "mean power draw, as stated; 0 = not stated")        \
   XX(CAPACITY, "capacity", "0 to 1",                                           \
      "how strong it is among its kind, as stated; 1 = not stated")             \
@@ -52,9 +55,19 @@ typedef uint32_t blis_signal_set;
 /*
  * Signals that count what happened since the start at a cost per request: a
  * policy that may ever read one declares it before its first decision.
+ *
+ * The past is needed also where signals lag behind, by a refresh interval or a
+ * delay of cache signals. A policy that may ask for such a signal late, with
+ * view->column, declares that signal or one of these.
  */
 #define BLIS_SIGNALS_WITH_HISTORY                                              \
   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS)
+
+/* Signals about one request and one instance. */
+#define BLIS_SIGNALS_OF_REQUEST                                                \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |                                \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |                                   \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT))
 
 /* Static storage. */
 const char *blis_signal_name(blis_signal signal);

@@ -31,6 +31,8 @@ typedef struct blis_routing_request {
   int64_t max_output_tokens;
   int64_t output_tokens; /* -1 unless the experiment is an oracle */
   int32_t priority;      /* lower is more urgent */
+  int32_t slo_value;     /* of its class: higher is more important, below 0 may
+                            be shed */
   int32_t round_index;
   uint32_t tenant; /* numbers in strings */
   uint32_t slo_class;
@@ -50,7 +52,7 @@ typedef struct blis_routing_request {
 } blis_routing_request;
 
 typedef struct blis_routing_view {
-  size_t count; /* candidates; a policy is never called with 0 */
+  size_t count; /* candidates; 0 only where admission is decided */
   int64_t now_us;
   const uint32_t *instances; /* number of each candidate's, ascending */
   const char *const *ids;    /* id of each candidate's instance */

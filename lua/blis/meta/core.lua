@@ -36,10 +36,12 @@
 ---@field kv_blocks integer
 ---@field cached_tokens integer leading prompt tokens whose blocks are in the KV cache
 ---@field prefix_hit number 0 to 1, cached full blocks / full blocks of the prompt
+---@field live_prefix_hit number prefix_hit as of now, whatever the delay of cache signals
 ---@field pending_prefill_tokens integer uncached prompt tokens routed here, no first token yet
 ---@field preemptions integer so far
 ---@field cache_hit_rate number 0 to 1, so far
 ---@field max_num_seqs integer limit of the running batch
+---@field tp integer GPUs of the instance as stated, 0 = not stated
 ---@field watts number mean power draw, as stated; 0 = not stated
 ---@field capacity number how strong it is among its kind, 0 to 1, as stated; 1 = not stated
 ---@field cost_per_hour number US dollars, as stated; 0 = not stated
@@ -58,10 +60,12 @@
 ---@field kv_blocks blis.Vector
 ---@field cached_tokens blis.Vector
 ---@field prefix_hit blis.Vector
+---@field live_prefix_hit blis.Vector
 ---@field pending_prefill_tokens blis.Vector
 ---@field preemptions blis.Vector
 ---@field cache_hit_rate blis.Vector
 ---@field max_num_seqs blis.Vector
+---@field tp blis.Vector
 ---@field watts blis.Vector
 ---@field capacity blis.Vector
 ---@field cost_per_hour blis.Vector

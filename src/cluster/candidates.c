@@ -1,0 +1,201 @@
+#include "cluster/candidates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ANY_MODEL UINT32_MAX
+
+typedef struct ranked_id {
+  const char *id;
+  uint32_t number;
+} ranked_id;
+
+static int compare_ids(const void *a, const void *b) {
+  const ranked_id *left = a;
+  const ranked_id *right = b;
+  return strcmp(left->id, right->id);
+}
+
+static blis_status rank_ids(blis__candidates *c) {
+  ranked_id *ranked = blis_alloc_new(&c->alloc, c->count * sizeof *ranked);
+  if (ranked == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t i = 0; i < c->count; i++) {
+    ranked[i] = (ranked_id){c->ids[i], i};
+  }
+  qsort(ranked, c->count, sizeof *ranked, compare_ids);
+  for (uint32_t rank = 0; rank < c->count; rank++) {
+    c->id_ranks[ranked[rank].number] = rank;
+  }
+  blis_alloc_free(&c->alloc, ranked, c->count * sizeof *ranked);
+  return BLIS_OK;
+}
+
+static char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_same_model(const char *a, const char *b) {
+  while (*a != '\0' && lower(*a) == lower(*b)) {
+    a++;
+    b++;
+  }
+  return lower(*a) == lower(*b);
+}
+
+/* names.count when nobody serves it. */
+static uint32_t find_name(const blis__candidates *c, const char *model) {
+  uint32_t k = 0;
+  while (k < c->names.count && !is_same_model(c->names.items[k], model)) {
+    k++;
+  }
+  return k;
+}
+
+static blis_status note_models(blis__candidates *c) {
+  for (uint32_t i = 0; i < c->count; i++) {
+    const char *model = c->facts == NULL ? NULL : c->facts[i].model;
+    c->models[i] = ANY_MODEL;
+    if (model == NULL || *model == '\0') {
+      continue;
+    }
+    c->models[i] = find_name(c, model);
+    if (c->models[i] == c->names.count) {
+      BLIS_TRY(blis_array_push(&c->alloc, &c->names, model));
+    }
+  }
+  return BLIS_OK;
+}
+
+/* Behind the groups of the names: that of all, and of those that take any. */
+static size_t group_count(const blis__candidates *c) {
+  return c->names.count + 2;
+}
+
+static blis_status allocate(blis__candidates *c) {
+  c->id_ranks = blis_alloc_zeroed(&c->alloc, c->count, sizeof *c->id_ranks);
+  c->is_out = blis_alloc_zeroed(&c->alloc, c->count, sizeof *c->is_out);
+  c->models = blis_alloc_zeroed(&c->alloc, c->count, sizeof *c->models);
+  if (c->id_ranks == NULL || c->is_out == NULL || c->models == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  BLIS_TRY(note_models(c));
+  c->groups = blis_alloc_zeroed(&c->alloc, group_count(c), sizeof *c->groups);
+  return c->groups == NULL ? BLIS_ERR_NOMEM : rank_ids(c);
+}
+
+blis_status blis__candidates_init(blis__candidates *candidates,
+                                  const blis_alloc *alloc,
+                                  const blis_instance_facts *facts,
+                                  const char *const *ids, uint32_t count) {
+  *candidates = (blis__candidates){.alloc = *alloc,
+                                   .count = count,
+                                   .facts = facts,
+                                   .ids = ids,
+                                   .version = 1};
+  blis_status status = allocate(candidates);
+  if (status != BLIS_OK) {
+    blis__candidates_deinit(candidates);
+  }
+  return status;
+}
+
+static void free_group(const blis__candidates *c, blis__group *group) {
+  blis_alloc_free(&c->alloc, group->instances,
+                  c->count * sizeof *group->instances);
+  blis_alloc_free(&c->alloc, group->ids, c->count * sizeof *group->ids);
+  blis_alloc_free(&c->alloc, group->id_ranks,
+                  c->count * sizeof *group->id_ranks);
+  *group = (blis__group){0};
+}
+
+void blis__candidates_deinit(blis__candidates *candidates) {
+  blis__candidates *c = candidates;
+  for (size_t k = 0; c->groups != NULL && k < group_count(c); k++) {
+    free_group(c, &c->groups[k]);
+  }
+  blis_alloc_free(&c->alloc, c->groups, group_count(c) * sizeof *c->groups);
+  blis_alloc_free(&c->alloc, c->id_ranks, c->count * sizeof *c->id_ranks);
+  blis_alloc_free(&c->alloc, c->is_out, c->count * sizeof *c->is_out);
+  blis_alloc_free(&c->alloc, c->models, c->count * sizeof *c->models);
+  blis_array_deinit(&c->alloc, &c->names);
+  blis_array_deinit(&c->alloc, &c->group_of_model);
+  *c = (blis__candidates){0};
+}
+
+void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
+                                     bool is_in_service) {
+  candidates->is_out[i] = !is_in_service;
+  candidates->version++;
+}
+
+static blis_status make_room(const blis__candidates *c, blis__group *group) {
+  if (group->instances != NULL) {
+    return BLIS_OK;
+  }
+  group->instances =
+      blis_alloc_zeroed(&c->alloc, c->count, sizeof *group->instances);
+  group->ids = blis_alloc_zeroed(&c->alloc, c->count, sizeof *group->ids);
+  group->id_ranks =
+      blis_alloc_zeroed(&c->alloc, c->count, sizeof *group->id_ranks);
+  if (group->instances == NULL || group->ids == NULL ||
+      group->id_ranks == NULL) {
+    free_group(c, group);
+    return BLIS_ERR_NOMEM;
+  }
+  return BLIS_OK;
+}
+
+static blis_status make_group(const blis__candidates *c, size_t index) {
+  blis__group *group = &c->groups[index];
+  bool takes_all = index == c->names.count;
+  BLIS_TRY(make_room(c, group));
+  group->count = 0;
+  for (uint32_t i = 0; i < c->count; i++) {
+    bool serves =
+        takes_all || c->models[i] == ANY_MODEL || c->models[i] == index;
+    if (serves && !c->is_out[i]) {
+      uint32_t k = group->count++;
+      group->instances[k] = i;
+      group->ids[k] = c->ids[i];
+      group->id_ranks[k] = c->id_ranks[i];
+    }
+  }
+  group->version = c->version;
+  group->due_us = 0;
+  return BLIS_OK;
+}
+
+/* The index of the group, looked up once per text. */
+static blis_status find_group(blis__candidates *c, const blis_intern *strings,
+                              uint32_t model, uint32_t *index) {
+  size_t needed = (size_t)model + 1;
+  BLIS_TRY(blis_array_reserve(&c->alloc, &c->group_of_model, needed));
+  while (c->group_of_model.count < needed) {
+    c->group_of_model.items[c->group_of_model.count++] = 0;
+  }
+  uint32_t *known = &c->group_of_model.items[model];
+  if (*known == 0) {
+    uint32_t all = (uint32_t)c->names.count;
+    uint32_t found = find_name(c, blis_intern_text(strings, model));
+    *known = (found == all ? all + 1 : found) + 1;
+  }
+  *index = *known - 1;
+  return BLIS_OK;
+}
+
+blis__group *blis__candidates_for(blis__candidates *candidates,
+                                  const blis_intern *strings, uint32_t model) {
+  blis__candidates *c = candidates;
+  uint32_t index = (uint32_t)c->names.count;
+  if (model != 0 && c->names.count > 0 &&
+      find_group(c, strings, model, &index) != BLIS_OK) {
+    return NULL;
+  }
+  blis__group *group = &c->groups[index];
+  if (group->version != c->version && make_group(c, index) != BLIS_OK) {
+    return NULL;
+  }
+  return group;
+}

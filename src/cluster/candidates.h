@@ -1,0 +1,64 @@
+/*
+ * candidates.h - which instances can be chosen for a request: those in service
+ * that serve its model.
+ *
+ * Requests with the same wish share one group of candidates. A group is made
+ * at the first question and again after somebody went out of service or came
+ * back, O(instances); every other question is O(1).
+ */
+#ifndef BLIS_CLUSTER_CANDIDATES_H
+#define BLIS_CLUSTER_CANDIDATES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "cluster/facts.h"
+
+/* Candidates by ascending number; what a view shows of them. */
+typedef struct blis__group {
+  uint32_t count;
+  uint32_t *instances;
+  const char **ids;
+  uint32_t *id_ranks;
+  uint64_t version; /* of the service it was made for; 0 = not yet */
+  int64_t due_us;   /* not before is any of them read again; see snapshot.c */
+} blis__group;
+
+typedef struct blis__candidates {
+  blis_alloc alloc;
+  uint32_t count;                   /* instances */
+  const blis_instance_facts *facts; /* borrowed, like ids; NULL = no facts */
+  const char *const *ids;
+  uint32_t *id_ranks;
+  bool *is_out; /* of service */
+  uint64_t version;
+  uint32_t *models; /* of the instances: numbers of the names below, or any */
+  BLIS_ARRAY(const char *) names;
+  blis__group *groups;                 /* one per name, and two more */
+  BLIS_ARRAY(uint32_t) group_of_model; /* + 1, by number of the text; 0 = ? */
+} blis__candidates;
+
+/* BLIS_ERR_NOMEM leaves nothing behind. */
+BLIS_MUSTUSE blis_status blis__candidates_init(blis__candidates *candidates,
+                                               const blis_alloc *alloc,
+                                               const blis_instance_facts *facts,
+                                               const char *const *ids,
+                                               uint32_t count);
+void blis__candidates_deinit(blis__candidates *candidates);
+
+/* At first everybody is in service. */
+void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
+                                     bool is_in_service);
+
+/*
+ * The candidates for requests of a model, a number in strings (0 = any model).
+ * NULL = out of memory.
+ */
+blis__group *blis__candidates_for(blis__candidates *candidates,
+                                  const blis_intern *strings, uint32_t model);
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * construct.c - a cluster from its configuration, and its end.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "base/time.h"
+#include "cluster/state.h"
+
+static blis_status check_config(const blis_cluster_config *config,
+                                blis_error *error) {
+  const struct {
+    const char *name;
+    int64_t value;
+  } times[] = {
+      {"admission_latency_us", config->admission_latency_us},
+      {"routing_latency_us", config->routing_latency_us},
+      {"snapshot_refresh_us", config->snapshot_refresh_us},
+      {"cache_signal_delay_us", config->cache_signal_delay_us},
+      {"horizon_us", config->horizon_us},
+      {"max_requests_in_memory", config->max_requests_in_memory},
+  };
+  for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    if (times[i].value < 0) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%s is %" PRId64 ", expected 0 or more", times[i].name,
+                       times[i].value);
+    }
+  }
+  if (config->instance_count == 0 ||
+      config->instance_count > BLIS_WINNER_TREE_OWNERS_MAX) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "the number of instances is %" PRIu32
+                     ", expected 1 to %" PRIu32,
+                     config->instance_count, BLIS_WINNER_TREE_OWNERS_MAX);
+  }
+  return BLIS_OK;
+}
+
+static blis_status check_fact(const char *id, const char *name, double value,
+                              double highest, blis_error *error) {
+  if (value >= 0 && value <= highest) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "%s: %s is %g, expected a number from 0 to %g", id, name,
+                   value, highest);
+}
+
+static blis_status copy_text(blis_cluster *cluster, const char **text,
+                             blis_error *error) {
+  const char *given = *text == NULL ? "" : *text;
+  *text = blis_arena_text(&cluster->texts, given, strlen(given));
+  return *text == NULL ? blis_fail_nomem(error) : BLIS_OK;
+}
+
+static blis_status copy_facts(blis_cluster *cluster, blis_error *error) {
+  const double most = 1e15;
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    blis_instance_facts *facts = &cluster->facts[i];
+    const char *id = cluster->ids[i];
+    *facts = cluster->config.facts == NULL ? BLIS_INSTANCE_FACTS_UNKNOWN
+                                           : cluster->config.facts[i];
+    BLIS_TRY(check_fact(id, "tp", (double)facts->tp, most, error));
+    BLIS_TRY(
+        check_fact(id, "cost_per_hour", facts->cost_per_hour, most, error));
+    BLIS_TRY(check_fact(id, "watts", facts->watts, most, error));
+    BLIS_TRY(check_fact(id, "capacity", facts->capacity, 1, error));
+    BLIS_TRY(copy_text(cluster, &facts->model, error));
+    BLIS_TRY(copy_text(cluster, &facts->gpu, error));
+  }
+  return BLIS_OK;
+}
+
+static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
+                                  blis_error *error) {
+  const blis_cluster_config *config = &cluster->config;
+  blis_instance_events events = blis__cluster_instance_events;
+  events.ud = cluster;
+  for (uint32_t i = 0; i < config->instance_count; i++) {
+    events.itl_us = config->itl_of_instance_us != NULL
+                        ? &config->itl_of_instance_us[i]
+                        : itl_us;
+    char id[32];
+    int length = snprintf(id, sizeof id, "instance_%" PRIu32, i);
+    cluster->ids[i] = blis_arena_text(&cluster->texts, id, (size_t)length);
+    if (cluster->ids[i] == NULL) {
+      return blis_fail_nomem(error);
+    }
+    blis_instance_config instance = config->instances[i];
+    if (config->horizon_us < instance.horizon_us) {
+      instance.horizon_us = config->horizon_us;
+    }
+    blis_error cause = {0};
+    blis_status status = blis_instance_new(&cluster->alloc, &instance, &events,
+                                           &cluster->instances[i], &cause);
+    if (status != BLIS_OK) {
+      return blis_fail(error, status, "%s: %s", id, cause.message);
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status make_budgets(blis_cluster *cluster, blis_error *error) {
+  const blis_cluster_config *config = &cluster->config;
+  int64_t capacity = 0;
+  for (uint32_t i = 0; i < config->instance_count; i++) {
+    int64_t seqs = config->instances[i].max_num_seqs;
+    capacity = blis_time_after_us(capacity, seqs); /* a sum that saturates */
+  }
+  return blis__tenant_budgets_init(
+      &cluster->budgets, &cluster->alloc, config->tenant_budgets,
+      config->tenant_budget_count, (double)capacity, error);
+}
+
+static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
+                              blis_error *error) {
+  const blis_alloc *alloc = &cluster->alloc;
+  const blis_cluster_config *config = &cluster->config;
+  uint32_t count = config->instance_count;
+  cluster->instances =
+      blis_alloc_zeroed(alloc, count, sizeof *cluster->instances);
+  cluster->ids = blis_alloc_zeroed(alloc, count, sizeof *cluster->ids);
+  cluster->facts = blis_alloc_zeroed(alloc, count, sizeof *cluster->facts);
+  cluster->services =
+      blis_alloc_zeroed(alloc, count, sizeof *cluster->services);
+  cluster->next_events = blis_winner_tree_new(alloc, count);
+  cluster->queue = blis_event_queue_new(alloc);
+  cluster->namer = blis_block_namer_new(alloc);
+  if (cluster->instances == NULL || cluster->ids == NULL ||
+      cluster->facts == NULL || cluster->services == NULL ||
+      cluster->next_events == NULL || cluster->queue == NULL ||
+      cluster->namer == NULL) {
+    return blis_fail_nomem(error);
+  }
+  blis__chain_cache_init(&cluster->chains, alloc, cluster->namer);
+  BLIS_TRY(blis_slo_priority_new(alloc, config->slo_overrides,
+                                 config->slo_override_count,
+                                 &cluster->priorities, error));
+  BLIS_TRY(make_instances(cluster, itl_us, error));
+  BLIS_TRY(copy_facts(cluster, error));
+  BLIS_TRY(make_budgets(cluster, error));
+  const blis__snapshot_config snapshot = {
+      .instances = cluster->instances,
+      .ids = (const char *const *)cluster->ids,
+      .count = count,
+      .facts = cluster->facts,
+      .refresh_us = config->snapshot_refresh_us,
+      .cache_delay_us = config->cache_signal_delay_us,
+      .load_counts_in_flight = config->load_counts_in_flight};
+  if (blis__snapshot_init(&cluster->snapshot, alloc, &snapshot) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  blis__snapshot_declare(&cluster->snapshot, cluster->router.needs);
+  return blis__cluster_fetch_arrival(cluster, error);
+}
+
+blis_status
+blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
+                 blis_router *router, const blis_request_source *source,
+                 const blis_request_sink *sink, blis_histogram *itl_us,
+                 blis_cluster **cluster, blis_error *error) {
+  blis_status status = check_config(config, error);
+  blis_cluster *c = NULL;
+  if (status == BLIS_OK) {
+    c = blis_alloc_zeroed(alloc, 1, sizeof *c);
+    status = c == NULL ? blis_fail_nomem(error) : BLIS_OK;
+  }
+  if (status != BLIS_OK) {
+    blis_router_free(router);
+    return status;
+  }
+  c->alloc = *alloc;
+  c->config = *config;
+  c->router = *router;
+  *router = (blis_router){0};
+  c->source = source;
+  c->sink = sink;
+  c->until_interrupt_check = 1;
+  blis_arena_init(&c->texts, alloc);
+  blis_pool_init(&c->calls, alloc, sizeof(blis__scheduled_call));
+  blis_pool_init(&c->follow_ups, alloc, sizeof(blis_request));
+  blis__request_table_init(&c->requests, alloc);
+  status = make_parts(c, itl_us, error);
+  c->config.instances = NULL; /* the caller's, no longer needed */
+  c->config.facts = NULL;
+  c->config.slo_overrides = NULL;
+  c->config.tenant_budgets = NULL;
+  if (status != BLIS_OK) {
+    blis_cluster_free(c);
+    return status;
+  }
+  *cluster = c;
+  return BLIS_OK;
+}
+
+void blis_cluster_free(blis_cluster *cluster) {
+  if (cluster == NULL) {
+    return;
+  }
+  blis_alloc alloc = cluster->alloc;
+  uint32_t count = cluster->config.instance_count;
+  for (uint32_t i = 0; cluster->instances != NULL && i < count; i++) {
+    blis_instance_free(cluster->instances[i]);
+  }
+  if (cluster->snapshot.count > 0) {
+    blis__snapshot_deinit(&cluster->snapshot);
+  }
+  if (cluster->namer != NULL) {
+    blis__chain_cache_deinit(&cluster->chains);
+  }
+  blis_router_free(&cluster->router);
+  blis_admission_free(&cluster->admission);
+  blis__request_table_deinit(&cluster->requests);
+  blis_pool_deinit(&cluster->calls);
+  blis_pool_deinit(&cluster->follow_ups);
+  blis_arena_deinit(&cluster->texts);
+  blis_array_deinit(&alloc, &cluster->classes);
+  blis__tenant_budgets_deinit(&cluster->budgets);
+  blis_slo_priority_free(cluster->priorities);
+  blis_block_namer_free(cluster->namer);
+  blis_event_queue_free(cluster->queue);
+  blis_winner_tree_free(cluster->next_events);
+  blis_alloc_free(&alloc, cluster->ids, count * sizeof *cluster->ids);
+  blis_alloc_free(&alloc, cluster->facts, count * sizeof *cluster->facts);
+  blis_alloc_free(&alloc, cluster->services, count * sizeof *cluster->services);
+  blis_alloc_free(&alloc, cluster->instances,
+                  count * sizeof *cluster->instances);
+  blis_alloc_free(&alloc, cluster, sizeof *cluster);
+}
+
+void blis_cluster_set_admission(blis_cluster *cluster,
+                                blis_admission *admission) {
+  BLIS_DCHECK(cluster->counts.arrived == 0);
+  blis_admission_free(&cluster->admission);
+  cluster->admission = *admission;
+  *admission = (blis_admission){0};
+  blis__snapshot_declare(&cluster->snapshot, cluster->admission.needs);
+}
