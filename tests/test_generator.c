@@ -3,53 +3,14 @@
  * f90a1e3a) and against a plain version that makes all requests, sorts them and
  * cuts the list.
  */
-#include "workload/generator.h"
-
 #include "base/random.h"
-#include "check.h"
-#include "workload/workload.h"
+#include "generator_fixture.h"
 
-enum { MAX_TOKENS = 8192, LINE_SIZE = 200, OOM_ATTEMPTS = 1000 };
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+enum { OOM_ATTEMPTS = 1000 };
 
 static blis_error error;
 static int32_t prompt[MAX_TOKENS];
 static int32_t output[MAX_TOKENS];
-
-/* FNV-1a over the little-endian bytes of the token ids. */
-static uint64_t hash_tokens(const int32_t *tokens, uint32_t count) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (uint32_t i = 0; i < count; i++) {
-    for (int byte = 0; byte < 4; byte++) {
-      uint64_t bits = (uint64_t)tokens[i] >> 8 * byte & 0xff;
-      hash = (hash ^ bits) * UINT64_C(0x100000001b3);
-    }
-  }
-  return hash;
-}
-
-/* The next request in the notation of the recorded values; false at the end. */
-static bool next_line(blis_generator *generator, char line[LINE_SIZE],
-                      blis_request *request) {
-  blis_request_source source = blis_generator_source(generator);
-  bool done;
-  CHECK_OK(source.next(source.state, request, &done, &error), &error);
-  if (done) {
-    return false;
-  }
-  CHECK(request->prompt_tokens <= MAX_TOKENS);
-  CHECK(request->output_tokens <= MAX_TOKENS);
-  CHECK_OK(blis_generator_tokens(generator, prompt, output, &error), &error);
-  snprintf(line, LINE_SIZE,
-           "request_%" PRId64 " %s %" PRId64 " %" PRId64 " %" PRIu32
-           ":%016" PRIx64 " %" PRIu32 ":%016" PRIx64,
-           request->number, blis_intern_text(source.strings, request->client),
-           request->arrival_us, request->deadline_us, request->prompt_tokens,
-           hash_tokens(prompt, request->prompt_tokens), request->output_tokens,
-           hash_tokens(output, request->output_tokens));
-  return true;
-}
 
 /* Lines may leave out requests; the rest must be there in their order. */
 static void check_recorded(const blis_workload_spec *spec,
@@ -63,7 +24,7 @@ static void check_recorded(const blis_workload_spec *spec,
   blis_request request;
   size_t found = 0;
   int64_t count = 0;
-  for (; next_line(generator, line, &request); count++) {
+  for (; next_line(generator, false, line, &request); count++) {
     size_t id_length = strcspn(line, " ") + 1;
     if (found < line_count && strncmp(line, lines[found], id_length) == 0) {
       CHECK_STR(line, lines[found]);
@@ -75,18 +36,6 @@ static void check_recorded(const blis_workload_spec *spec,
   blis_generator_free(generator);
   CHECK_EQ_I64(memory.live_bytes, 0);
 }
-
-#define GAUSSIAN(mean, std_dev, min, max)                                      \
-  {                                                                            \
-    "gaussian",                                                                \
-        (const blis_distribution_param[]){                                     \
-            {"mean", mean}, {"std_dev", std_dev}, {"min", min}, {"max", max}}, \
-        4                                                                      \
-  }
-#define EXPONENTIAL(mean)                                                      \
-  { "exponential", (const blis_distribution_param[]){{"mean", mean}}, 1 }
-#define CONSTANT(value)                                                        \
-  { "constant", (const blis_distribution_param[]){{"value", value}}, 1 }
 
 static void constant_arrivals_behind_a_prefix_are_as_recorded(void) {
   blis_client_spec client = {.id = "distribution",
@@ -395,7 +344,7 @@ static void check_against_plain(blis_generator *generator,
   blis_request request;
   for (size_t i = first; i < list->count; i++) {
     const plain_request *expected = &list->items[i];
-    CHECK(next_line(generator, line, &request));
+    CHECK(next_line(generator, false, line, &request));
     char plain[LINE_SIZE];
     int64_t timeout_us = spec->clients[expected->client].timeout_us;
     snprintf(plain, sizeof plain,
@@ -410,8 +359,8 @@ static void check_against_plain(blis_generator *generator,
     CHECK_EQ_I64(request.segment_count, request.shared_tokens > 0);
     CHECK_EQ_I64(request.shared_tokens, request.prefix_tokens);
   }
-  CHECK(!next_line(generator, line, &request));
-  CHECK(!next_line(generator, line, &request));
+  CHECK(!next_line(generator, false, line, &request));
+  CHECK(!next_line(generator, false, line, &request));
 }
 
 static void merging_equals_making_all_and_sorting(void) {
@@ -449,7 +398,7 @@ static void a_clone_goes_on_from_the_same_place(void) {
     char line[LINE_SIZE];
     blis_request request;
     for (size_t i = 0; i < taken; i++) {
-      CHECK(next_line(generator, line, &request));
+      CHECK(next_line(generator, false, line, &request));
     }
     CHECK_OK(blis_generator_clone(generator, &clone, &error), &error);
     check_against_plain(generator, &spec, &list, taken);

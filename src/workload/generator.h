@@ -12,6 +12,11 @@
  * Memory is 5 KB per client (10 KB with lazy tokens), whatever the number of
  * requests. Token ids are not kept; the stream is moved past them, 512 + 512
  * tokens in about 300 ns.
+ *
+ * Sessions, users, modalities, windows with rates of their own and kept tokens
+ * need all requests beforehand; then they are made at once and take 56 bytes
+ * each. Rounds of closed-loop sessions are not among them: they follow when
+ * the source is told that a request has ended.
  */
 #ifndef BLIS_WORKLOAD_GENERATOR_H
 #define BLIS_WORKLOAD_GENERATOR_H
@@ -21,6 +26,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "workload/request.h"
+#include "workload/sessions.h"
 #include "workload/workload_spec.h"
 
 /* Token ids are drawn from 0 to this, exclusive. */
@@ -56,10 +62,15 @@ BLIS_MUSTUSE blis_status blis_generator_clone(const blis_generator *generator,
  */
 blis_request_source blis_generator_source(blis_generator *generator);
 
+/* How its closed-loop sessions have ended so far; all 0 without any. */
+void blis_generator_get_session_counts(const blis_generator *generator,
+                                       blis_session_counts *counts);
+
 /*
- * The token ids of the request that the source gave last, written to prompt
- * (prompt_tokens of them) and output (output_tokens). Costs 2 ns a token.
- * BLIS_ERR_INVALID when no request was taken yet or tokens are lazy.
+ * The token ids of the request that the source gave last, follow-ups included,
+ * written to prompt (prompt_tokens of them) and output (output_tokens). Costs 2
+ * ns a token. BLIS_ERR_INVALID when no request was taken yet, tokens are lazy,
+ * or requests were made at once without keep_tokens.
  */
 BLIS_MUSTUSE blis_status blis_generator_tokens(const blis_generator *generator,
                                                int32_t *prompt, int32_t *output,
