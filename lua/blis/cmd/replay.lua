@@ -58,10 +58,9 @@ end
 
 local function read_trace(parsed)
   local given = parsed.values.trace
-  return trace.read(path_of(parsed), {
-    format = given.format, limit = given.limit, hash_block_tokens = given.hash_block_tokens,
-    header = given.header, keep_epoch = given.keep_epoch,
-  })
+  local path = path_of(parsed)
+  given.data = nil
+  return trace.read(path, given)
 end
 
 return command.define(definition, function(parsed)

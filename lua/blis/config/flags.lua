@@ -15,6 +15,18 @@ local listing = {
 }
 
 ---@type blis.Section
+local description = {
+  name = "output",
+  summary = "How a description is shown.",
+  options = {
+    {
+      name = "format", type = "choice", choices = { "text", "json" }, default = "text",
+      flag = "--format", doc = "Form of what is printed.",
+    },
+  },
+}
+
+---@type blis.Section
 local catalogue = {
   name = "catalogue",
   summary = "Models, GPUs and coefficients beside those that come with the program.",
@@ -214,6 +226,6 @@ local ignored = {
 }
 
 return {
-  catalogue = catalogue, ignored = ignored, listing = listing, policies = policies,
-  refused = refused, results = results, synthesis = synthesis, trace = trace,
+  catalogue = catalogue, description = description, ignored = ignored, listing = listing,
+  policies = policies, refused = refused, results = results, synthesis = synthesis, trace = trace,
 }
