@@ -104,6 +104,13 @@ BLIS_MUSTUSE blis_status blis_yaml_need_sequence(const blis_yaml_node *node,
 BLIS_MUSTUSE blis_status blis_yaml_need_mapping(const blis_yaml_node *node,
                                                 blis_error *error);
 
+/* How messages begin: spec.yaml:3: key "rate": */
+typedef struct blis_yaml_place {
+  char text[448];
+} blis_yaml_place;
+
+blis_yaml_place blis_yaml_place_of(const blis_yaml_node *node);
+
 /* Fails with BLIS_ERR_PARSE at a node: its place, its text, then what. */
 blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what,
                            blis_error *error);

@@ -198,8 +198,12 @@ static blis_shown show(const blis_yaml_node *node) {
   return shown;
 }
 
-blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what,
-                           blis_error *error) {
+blis_yaml_place blis_yaml_place_of(const blis_yaml_node *node) {
+  blis_yaml_place place;
+  if (node->place != NULL) {
+    snprintf(place.text, sizeof place.text, "%.400s:", node->place);
+    return place;
+  }
   char key[192] = "";
   char item[32] = "";
   if (node->key != NULL) {
@@ -208,15 +212,22 @@ blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what,
   if (node->item > 0) {
     snprintf(item, sizeof item, " item %zu:", node->item);
   }
-  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld:%s%s %s %s",
-                   node->yaml->file, (long long)node->line, key, item,
-                   show(node).text, what);
+  snprintf(place.text, sizeof place.text, "%.200s:%lld:%s%s", node->yaml->file,
+           (long long)node->line, key, item);
+  return place;
+}
+
+blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what,
+                           blis_error *error) {
+  return blis_fail(error, BLIS_ERR_PARSE, "%s %s %s",
+                   blis_yaml_place_of(node).text, show(node).text, what);
 }
 
 /* A text in quotes gets a hint, since it may look just right. */
 static blis_status fail_type(const blis_yaml_node *node, const char *type,
                              blis_error *error) {
-  bool is_quoted = node->type == BLIS_YAML_SCALAR && !node->is_plain;
+  bool is_quoted =
+      node->type == BLIS_YAML_SCALAR && !node->is_plain && node->place == NULL;
   char what[96];
   snprintf(what, sizeof what, "%sis not %s", is_quoted ? "in quotes " : "",
            type);
@@ -241,6 +252,9 @@ blis_status blis_yaml_int64(const blis_yaml_node *node, int64_t min,
     return fail_range(node, blis_range_of_int64(min, max), error);
   }
   int64_t whole = is_real ? (int64_t)found.real : found.integer;
+  if (node->place != NULL && is_real && (double)whole != found.real) {
+    return fail_type(node, "a whole number", error);
+  }
   if (whole < min || whole > max) {
     return fail_range(node, blis_range_of_int64(min, max), error);
   }
@@ -285,14 +299,20 @@ blis_status blis_yaml_text(const blis_yaml_node *node, blis_slice *value,
   return BLIS_OK;
 }
 
+/* A program's empty collection, which may be of either kind. */
+static bool is_nothing(const blis_yaml_node *node) {
+  return node->place != NULL && node->type != BLIS_YAML_SCALAR &&
+         node->count == 0;
+}
+
 blis_status blis_yaml_need_sequence(const blis_yaml_node *node,
                                     blis_error *error) {
-  bool is_sequence = node->type == BLIS_YAML_SEQUENCE;
+  bool is_sequence = node->type == BLIS_YAML_SEQUENCE || is_nothing(node);
   return is_sequence ? BLIS_OK : blis_yaml_fail(node, "is not a list", error);
 }
 
 blis_status blis_yaml_need_mapping(const blis_yaml_node *node,
                                    blis_error *error) {
-  bool is_mapping = node->type == BLIS_YAML_MAPPING;
+  bool is_mapping = node->type == BLIS_YAML_MAPPING || is_nothing(node);
   return is_mapping ? BLIS_OK : blis_yaml_fail(node, "is not a mapping", error);
 }
