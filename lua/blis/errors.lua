@@ -10,16 +10,29 @@ local function is_own(info)
   return info.what == "C" or info.source:sub(1, #own_folder) == own_folder
 end
 
---- "script.lua:12: ", the place in the calling script; "" when there is none.
----@return string
-local function position()
+--- The innermost function that is the script's, if there is one.
+local function script_info()
   local level = 3
   local info = debug.getinfo(level, "Sl")
   while info and is_own(info) do
     level = level + 1
     info = debug.getinfo(level, "Sl")
   end
+  return info
+end
+
+--- "script.lua:12: ", the place in the calling script; "" when there is none.
+---@return string
+local function position()
+  local info = script_info()
   return info and ("%s:%d: "):format(info.short_src, info.currentline) or ""
+end
+
+--- "experiments/", the folder of the calling script; "" for the one we are in.
+---@return string
+function errors.script_folder()
+  local info = script_info()
+  return info and info.source:match("^@(.*/)") or ""
 end
 
 --- Raises an error object; its message starts with the place in the calling script.

@@ -1,7 +1,9 @@
 --- From what a user writes to what the core runs: reads an experiment, checks it, fills in
 --- defaults.
 local core = require "blis.core"
+local engine = require "blis.engine"
 local errors = require "blis.errors"
+local notices = require "blis.notices"
 local policy = require "blis.policy"
 local result = require "blis.result"
 local schema = require "blis.config.schema"
@@ -44,7 +46,7 @@ end
 function experiment.read(spec)
   local profile = type(spec) == "table" and spec.profile or "design"
   local values = schema.read(experiment_section, spec, "", profile)
-  local cluster = schema.read(cluster_section, values.cluster, "cluster", values.profile)
+  local cluster = engine.read(values.cluster, "cluster", values.profile)
   local is_go_blis = values.profile == "go-blis"
   cluster.horizon_us = values.horizon_us or never_us
   cluster.reproduce_go_blis_defects = is_go_blis
@@ -82,7 +84,9 @@ end
 ---@return blis.Result
 function experiment.run(spec)
   local sim <close> = experiment.simulation(spec)
-  return sim:run()
+  local r = sim:run()
+  notices.tell(r.setup.notes)
+  return r
 end
 
 return experiment

@@ -1,8 +1,11 @@
 --- A deterministic, scriptable simulator of LLM inference clusters.
 local core = require "blis.core"
+local catalogue = require "blis.catalogue"
 local comparison = require "blis.comparison"
 local errors = require "blis.errors"
+local engine = require "blis.engine"
 local experiment = require "blis.experiment"
+local latency = require "blis.latency"
 local policy = require "blis.policy"
 local schema = require "blis.config.schema"
 local trace = require "blis.trace"
@@ -22,6 +25,10 @@ local blis = {
 
   scorer = policy.scorer,
   router = policy.router,
+
+  latency_model = latency.model,
+  models = catalogue.models,
+  hardware = catalogue.hardware,
 
   seconds = units.seconds,
   milliseconds = units.milliseconds,
@@ -62,6 +69,14 @@ local kv_cache_section = {
 ---@return blis.KvCache
 function blis.kv_cache(options)
   return core.kv_cache(schema.read(kv_cache_section, options, "kv_cache"))
+end
+
+--- The KV capacity of an engine with every term of it: `blis.kv_capacity { model =
+--- "qwen/qwen3-14b", hardware = "H100", tp = 2 }`.
+---@param options? blis.ClusterOptions
+---@return blis.KvCapacity
+function blis.kv_capacity(options)
+  return errors.located(core.kv_capacity, engine.read(options, "cluster"))
 end
 
 --- What an admission policy returns to let a request in.

@@ -63,6 +63,16 @@ function report.conservation(counts)
   return ("%s arrived = %s"):format(count(counts.arrived), table.concat(parts, " + "))
 end
 
+--- "0.12 GPU-hours, 0.42 USD, 2.31 USD per million output tokens"
+local function cost_text(cost)
+  local parts = { number(cost.gpu_hours, 3) .. " GPU-hours" }
+  if cost.usd then parts[2] = number(cost.usd, 3) .. " USD" end
+  if cost.usd_per_million_output_tokens then
+    parts[3] = number(cost.usd_per_million_output_tokens, 3) .. " USD per million output tokens"
+  end
+  return table.concat(parts, ", ")
+end
+
 local function load_lines(r)
   local lines = {
     ("requests    %s"):format(report.conservation(r)),
@@ -70,6 +80,7 @@ local function load_lines(r)
       number(r.tokens_per_sec), number(r.duration_us / 1e6, 2)),
     ("KV cache    %s of the prompt blocks found, %s"):format(percent(r.cache_hit_rate_overall),
       plural(r.preemptions, "preemption")),
+    ("cost        %s"):format(cost_text(r.cost)),
   }
   if r.length_capped > 0 then
     lines[#lines + 1] = ("            %s stopped at the longest sequence of the model"):format(

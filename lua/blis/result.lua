@@ -34,6 +34,13 @@ local result = {}
 ---@field prompt_tokens integer
 ---@field output_tokens integer
 
+---@class blis.Cost of all GPUs from the start to the end of a run
+---@field gpus integer
+---@field gpu_hours number
+---@field usd_per_gpu_hour number? nil = not known, as for the two below
+---@field usd number?
+---@field usd_per_million_output_tokens number?
+
 ---@class blis.Result : blis.Counts
 ---@field routing string what the policy is called
 ---@field hash string 16 hexadecimal digits over all request records; equal runs have equal hashes
@@ -50,6 +57,7 @@ local result = {}
 ---@field cache_hit_rate_overall number blocks found / blocks looked for
 ---@field preemptions integer
 ---@field balance number Jain's index of requests per instance, 1 = even
+---@field cost blis.Cost
 ---@field requests_per_instance integer[]
 ---@field instances table[] figures of every instance
 ---@field by_slo_class table<string|integer, blis.Group>
@@ -74,6 +82,20 @@ function result_meta.__index(_, key)
   end
 end
 
+--- What the GPUs of a run cost; prices are nil when the catalogue has none.
+local function cost_of(summary)
+  local setup = summary.setup
+  local price = setup.gpu_price_per_hour > 0 and setup.gpu_price_per_hour or nil
+  local gpus = setup.instances * setup.tp * setup.dp
+  local gpu_hours = gpus * summary.duration_us / 3.6e9
+  local usd = price and gpu_hours * price
+  local tokens = summary.output_tokens
+  return {
+    gpus = gpus, gpu_hours = gpu_hours, usd_per_gpu_hour = price, usd = usd,
+    usd_per_million_output_tokens = usd and tokens > 0 and usd / tokens * 1e6 or nil,
+  }
+end
+
 --- Makes a result of the summary that the core returns.
 ---@param summary table
 ---@param config table
@@ -83,6 +105,7 @@ function result.new(summary, config)
   for i, instance in ipairs(summary.instances) do counts[i] = instance.requests end
   summary.requests_per_instance = setmetatable(counts, list_meta)
   summary.routing = config.routing.label
+  summary.cost = cost_of(summary)
   return setmetatable(summary, result_meta)
 end
 

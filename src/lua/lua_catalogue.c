@@ -214,14 +214,3 @@ int bind_catalogue_model_id(lua_State *L) {
   lua_pushstring(L, model->id);
   return 1;
 }
-
-int bind_catalogue_add(lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
-  size_t size = 0;
-  const char *text = luaL_checklstring(L, 2, &size);
-  check_catalogue(L);
-  lua_getfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
-  blis_catalogue **self = lua_touserdata(L, -1);
-  check_added(L, *self, name, text, size);
-  return 0;
-}

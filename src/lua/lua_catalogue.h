@@ -39,7 +39,4 @@ int bind_catalogue_hardware(lua_State *L);
  * part. */
 int bind_catalogue_model_id(lua_State *L);
 
-/* catalogue_add(name, text): a YAML text with more models, GPUs, ... */
-int bind_catalogue_add(lua_State *L);
-
 #endif

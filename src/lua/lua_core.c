@@ -9,6 +9,7 @@
 #include "lua/lua_event_queue.h"
 #include "lua/lua_json.h"
 #include "lua/lua_kv_cache.h"
+#include "lua/lua_latency_object.h"
 #include "lua/lua_output.h"
 #include "lua/lua_policy.h"
 #include "lua/lua_rng.h"
@@ -86,7 +87,6 @@ static int core_is_workload(lua_State *L) {
 
 static const luaL_Reg core_functions[] = {
     {"catalogue", bind_catalogue_new},
-    {"catalogue_add", bind_catalogue_add},
     {"check_arrival", bind_check_arrival},
     {"check_distribution", bind_check_distribution},
     {"embedded", core_embedded},
@@ -99,6 +99,8 @@ static const luaL_Reg core_functions[] = {
     {"json_writer", bind_json_writer_new},
     {"kv_cache", bind_kv_cache_new},
     {"kv_capacity", bind_kv_capacity},
+    {"latency_definition", bind_latency_definition},
+    {"latency_model", bind_latency_model_new},
     {"model_id", bind_catalogue_model_id},
     {"models", bind_catalogue_models},
     {"nearest", core_nearest},
@@ -124,6 +126,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_instances(L);
   bind_open_json(L);
   bind_open_kv_caches(L);
+  bind_open_latency_models(L);
   bind_open_outputs(L);
   bind_open_policies(L);
   bind_open_records(L);

@@ -151,12 +151,15 @@ static void check_instance_config(lua_State *L, int index,
   };
 }
 
-static void set_names(const bind_engine_model *m, bind_engine *engine) {
+static void set_names(lua_State *L, int index, const bind_engine_model *m,
+                      bind_engine *engine) {
   snprintf(engine->model, ENGINE_NAME_SIZE, "%s", m->id);
   if (m->hardware != NULL) {
     snprintf(engine->hardware, ENGINE_NAME_SIZE, "%s", m->hardware->name);
     engine->gpu_price_per_hour = m->hardware->spec.price_per_hour;
   }
+  engine->gpu_price_per_hour = opt_field_number(L, index, "gpu_price_per_hour",
+                                                engine->gpu_price_per_hour);
   engine->tp = m->parallelism.tp;
   engine->dp = m->parallelism.dp;
 }
@@ -166,7 +169,7 @@ void check_engine(lua_State *L, int index, bind_engine *engine) {
   bind_engine_model m;
   check_engine_model(L, index, opt_field_integer(L, index, "kv_blocks", 0) > 0,
                      &m);
-  set_names(&m, engine);
+  set_names(L, index, &m, engine);
   check_latency(L, index, &m, engine);
   check_instance_config(L, index, &m, engine);
   lua_settop(L, top);
@@ -176,7 +179,7 @@ void check_engine_latency(lua_State *L, int index, bind_engine *engine) {
   int top = lua_gettop(L);
   bind_engine_model m;
   check_engine_model(L, index, true, &m);
-  set_names(&m, engine);
+  set_names(L, index, &m, engine);
   check_latency(L, index, &m, engine);
   lua_settop(L, top);
 }

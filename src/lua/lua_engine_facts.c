@@ -74,9 +74,7 @@ void push_engine_facts(lua_State *L, const bind_engine *engine) {
   lua_pushboolean(L, engine->is_capacity_computed);
   lua_setfield(L, -2, "kv_blocks_computed");
   set_field_string(L, "notes", engine->notes);
-  if (engine->gpu_price_per_hour > 0) {
-    set_field_number(L, "gpu_price_per_hour", engine->gpu_price_per_hour);
-  }
+  set_field_number(L, "gpu_price_per_hour", engine->gpu_price_per_hour);
   if (engine->capacity.blocks > 0) {
     lua_createtable(L, 0, 16);
     set_capacity(L, &engine->capacity);

@@ -17,15 +17,25 @@ typedef struct latency_call {
   int64_t time_us; /* out */
 } latency_call;
 
+/* Raises for what a function returned, at the top: it is no time. */
+static int no_time(lua_State *L, const char *function) {
+  bool is_nan =
+      lua_type(L, -1) == LUA_TNUMBER && !lua_compare(L, -1, -1, LUA_OPEQ);
+  bool is_shown = lua_type(L, -1) == LUA_TNUMBER && !is_nan;
+  return luaL_error(L, "%s returned %s%s, expected microseconds from 0 to 2^53",
+                    function,
+                    is_shown || is_nan || lua_isnil(L, -1) ? "" : "a ",
+                    is_nan     ? "NaN"
+                    : is_shown ? luaL_tolstring(L, -1, NULL)
+                               : luaL_typename(L, -1));
+}
+
 /* The whole microseconds in what a function returned, at the top. */
 static int64_t check_time(lua_State *L, const char *function) {
   double number = lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER ||
       !(number >= 0 && number <= (double)TIME_MAX_US)) {
-    luaL_error(L, "%s returned %s, expected microseconds from 0 to 2^53",
-               function,
-               lua_type(L, -1) == LUA_TNUMBER ? luaL_tolstring(L, -1, NULL)
-                                              : luaL_typename(L, -1));
+    no_time(L, function);
   }
   return (int64_t)number;
 }

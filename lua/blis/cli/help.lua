@@ -68,7 +68,7 @@ end
 local function describe(option, by_name)
   local text = option.flag_doc or option.doc
   text = text:gsub("[%l]+_[%l_]+", by_name)
-  if option.type == "choice" then
+  if option.choices then
     text = text .. " " .. types.choice.expected(option):gsub("^o", "O") .. "."
   end
   local notes = {}

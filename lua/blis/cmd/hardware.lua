@@ -1,8 +1,8 @@
 --- blis hardware: the catalogue of GPUs.
-local core = require "blis.core"
 local catalogue = require "blis.cli.catalogue"
 local command = require "blis.cli.command"
 local flag_sections = require "blis.config.flags"
+local library = require "blis.catalogue"
 local listing = require "blis.cli.listing"
 
 local definition = {
@@ -21,23 +21,10 @@ local definition = {
   },
 }
 
-local columns = {
-  { key = "name", title = "GPU" },
-  { key = "memory_gib", title = "memory (GiB)" },
-  { key = "bandwidth_tb_s", title = "bandwidth (TB/s)" },
-  { key = "peak_tflops", title = "16-bit TFLOPS" },
-  { key = "fp8_tflops", title = "FP8 TFLOPS" },
-  { key = "mfu_prefill", title = "MFU prefill" },
-  { key = "mfu_decode", title = "MFU decode" },
-  { key = "price_per_hour", title = "USD/h" },
-  { key = "aliases", title = "also called", is_text = true },
-  { key = "source", title = "source", is_hidden = true },
-}
-
 local function print_list(parsed)
-  local rows = parsed.positional and { catalogue.hardware(parsed.positional) }
-    or catalogue.latest(core.hardware(), "name")
-  command.print(listing.text({ columns = columns, rows = rows }, parsed.values.output.format))
+  local rows = parsed.positional and { library.hardware(parsed.positional) } or library.hardware()
+  command.print(listing.text({ columns = library.hardware_columns, rows = rows },
+    parsed.values.output.format))
 end
 
 return command.define(definition, function(parsed)

@@ -3,13 +3,12 @@ local core = require "blis.core"
 local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
 local command = require "blis.cli.command"
+local engine = require "blis.engine"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
+local library = require "blis.catalogue"
 local listing = require "blis.cli.listing"
-local schema = require "blis.config.schema"
-
-local gib = 1 << 30
 
 local definition = {
   name = "models",
@@ -34,27 +33,8 @@ local definition = {
   },
 }
 
-local function show_gib(bytes)
-  return bytes and ("%.1f"):format(bytes / gib) or "-"
-end
-
-local columns = {
-  { key = "id", title = "model" },
-  { key = "layers", title = "layers" },
-  { key = "hidden_size", title = "hidden" },
-  { key = "attention_heads", title = "heads" },
-  { key = "kv_heads", title = "KV heads" },
-  { key = "experts", title = "experts" },
-  { key = "weight_bytes", title = "weights (GiB)", show = show_gib },
-  { key = "max_model_tokens", title = "longest" },
-  { key = "hardware", title = "usual GPU", is_text = true },
-  { key = "tp", title = "tp" },
-  { key = "aliases", title = "aliases", is_hidden = true },
-  { key = "source", title = "source", is_hidden = true },
-}
-
 local function print_list(parsed)
-  local list = { columns = columns, rows = catalogue.latest(core.models(), "id") }
+  local list = { columns = library.model_columns, rows = library.models() }
   command.print(listing.text(list, parsed.values.output.format))
 end
 
@@ -73,10 +53,10 @@ end
 
 --- The engine of the flags; for a model without a usual GPU that of the first in the catalogue.
 local function engine_of(model, given)
-  local cluster = schema.read(cluster_section, given, "cluster")
-  cluster.model = model.id
+  given.model = model.id
+  given.hardware = given.hardware or model.hardware or library.hardware()[1].name
+  local cluster = engine.read(given, "cluster")
   cluster.horizon_us = math.maxinteger
-  cluster.hardware = cluster.hardware or model.hardware or core.hardware()[1].name
   if cluster.tp or model.tp then return core.engine_facts(cluster), cluster end
   local problem
   for _, tp in ipairs { 1, 2, 4, 8 } do
@@ -90,7 +70,7 @@ end
 
 local function print_fields(model)
   local rows = {}
-  for _, name in ipairs(core.models().fields) do
+  for _, name in ipairs(library.models().fields) do
     if model[name] ~= nil then rows[#rows + 1] = { "  " .. name, listing.show(model[name]) } end
   end
   command.print(format.table({ model.id, "" }, rows) .. "\n")
@@ -151,20 +131,20 @@ end
 
 local function print_json(model, facts, cluster)
   local writer = core.json_writer(2):object():field("id", model.id)
-  write_fields(writer, model, core.models().fields)
+  write_fields(writer, model, library.models().fields)
   write_fields(writer, model, { "source" })
   if facts then write_engine(writer, facts, cluster) end
   command.print(writer:done():take() .. "\n")
 end
 
 local function print_one(parsed)
-  local model = catalogue.model(parsed.positional)
+  local model = library.models(parsed.positional)
   local facts, cluster
   if model.has_dimensions then facts, cluster = engine_of(model, parsed.values.cluster) end
   if parsed.values.output.format == "json" then
     print_json(model, facts, cluster)
   elseif parsed.values.output.format == "csv" then
-    command.print(listing.text({ columns = columns, rows = { model } }, "csv"))
+    command.print(listing.text({ columns = library.model_columns, rows = { model } }, "csv"))
   else
     print_fields(model)
     if facts then

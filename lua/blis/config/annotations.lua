@@ -10,12 +10,15 @@ local sections = {
   { "blis.PrefixOptions", require("blis.config.workload").prefixes },
   { "blis.ClientsOptions", require("blis.config.workload").with_clients },
   { "blis.ClientOptions", require("blis.config.workload").client },
+  { "blis.LatencyOptions", require "blis.config.latency" },
   { "blis.TraceOptions", require("blis.trace").section },
 }
 
 local type_names = {
   integer = "integer", time_us = "integer", number = "number", boolean = "boolean",
   string = "string", path = "string", numbers = "number[]", any = "any", table = "table",
+  section = "table",
+  described = "string|table", paths = "string|string[]",
   distribution = "number|table", arrival = "string|table", prefixes = "blis.PrefixOptions",
 }
 
@@ -23,6 +26,12 @@ local special = {
   ["blis.Experiment.cluster"] = "blis.ClusterOptions",
   ["blis.Experiment.workload"] = "blis.WorkloadOptions|blis.ClientsOptions|blis.Workload",
   ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",
+  ["blis.ClusterOptions.latency_model"] = "string|blis.LatencyModel|blis.LatencyOptions|"
+    .. "fun(batch: blis.Batch): number",
+  ["blis.LatencyOptions.step_time"] = "fun(batch: blis.Batch): number",
+  ["blis.LatencyOptions.queueing_time"] = "number|fun(prompt_tokens: integer): number",
+  ["blis.LatencyOptions.output_token_time"] = "number",
+  ["blis.LatencyOptions.fixed_overhead"] = "number",
   ["blis.TraceOptions.format"] = "string", -- the formats are listed by blis.trace.formats()
 }
 

@@ -6,8 +6,14 @@ return {
   summary = "The simulated cluster: model, hardware, serving engines and the network between them.",
   options = {
     {
-      name = "model", type = "string", default = "qwen/qwen3-14b", flag = "--model",
-      doc = "Model id of the catalogue, with or without its owner.",
+      name = "model", type = "described", default = "qwen/qwen3-14b", flag = "--model",
+      metavar = "NAME",
+      flag_doc = "Model id of the catalogue, with or without its owner; or the path of a "
+        .. "config.json or of the folder it is in. models/NAME.yaml and models/NAME/config.json "
+        .. "in this folder go before the catalogue.",
+      doc = "Model id of the catalogue, with or without its owner; or the path of a config.json or "
+        .. "of the folder it is in; in Lua also a table { id =, layers =, ... }. models/NAME.yaml "
+        .. "and models/NAME/config.json beside the script go before the catalogue.",
     },
     {
       name = "model_config", type = "path", flag = "--model-config-folder",
@@ -15,8 +21,17 @@ return {
         .. "says.",
     },
     {
-      name = "hardware", type = "string", flag = "--hardware",
-      doc = "GPU of every instance; left out, the usual one of the model.",
+      name = "hardware", type = "described", flag = "--hardware", metavar = "NAME",
+      flag_doc = "GPU of every instance; left out, the usual one of the model. "
+        .. "hardware/NAME.yaml in this folder goes before the catalogue.",
+      doc = "GPU of every instance; left out, the usual one of the model; in Lua also a table "
+        .. "{ name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script goes before the "
+        .. "catalogue.",
+    },
+    {
+      name = "catalogue", type = "paths",
+      doc = "YAML files with more models, GPUs and coefficients; what they say goes before the "
+        .. "rest.",
     },
     {
       name = "tp", type = "integer", min = 1, max = 65536, unit = "GPUs", flag = "--tp",
@@ -44,10 +59,13 @@ return {
       doc = "Number of serving engines behind the router.",
     },
     {
-      name = "latency_model", type = "choice", flag = "--latency-model",
+      name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",
       choices = { "trained-physics", "roofline", "blackbox", "piecewise" },
       default = "trained-physics",
-      doc = "How long an engine step takes. blackbox needs alpha_coeffs and beta_coeffs or "
+      flag_doc = "How long an engine step takes. blackbox needs alpha_coeffs and beta_coeffs or "
+        .. "measured ones for the model, GPU and TP degree.",
+      doc = "How long an engine step takes; in Lua also what blis.latency_model returned, or a "
+        .. "function(batch). blackbox needs alpha_coeffs and beta_coeffs or "
         .. "measured ones for the model, GPU and TP degree.",
     },
     {
@@ -77,6 +95,16 @@ return {
       name = "gpu_memory_utilization", type = "number", above = 0, max = 1, default = 0.9,
       flag = "--gpu-memory-utilization",
       doc = "Share of the GPU memory that the engine may use.",
+    },
+    {
+      name = "kv_capacity_per_gpu", type = "boolean", default = false,
+      doc = "Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory "
+        .. "of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is "
+        .. "room for.",
+    },
+    {
+      name = "gpu_price_per_hour", type = "number", min = 0, max = 1e9, unit = "USD/h",
+      doc = "Price of one GPU, for the cost of a run; left out, what the catalogue says.",
     },
     {
       name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",

@@ -63,6 +63,28 @@ types.path = {
   check = types.string.check,
 }
 
+-- A path, or a list of them.
+types.paths = {
+  expected = function() return "the path of a file, or a list of them" end,
+  check = function(value)
+    if type(value) == "string" then value = { value } end
+    if type(value) ~= "table" then return nil end
+    for key, path in pairs(value) do
+      local is_path = math.type(key) == "integer" and type(path) == "string" and path ~= ""
+      if not is_path then return nil end
+    end
+    return table.move(value, 1, #value, 1, {})
+  end,
+}
+
+-- Something of the catalogue: its name, or a table that describes it.
+types.described = {
+  expected = function() return "a name, or a table of what is to be known" end,
+  check = function(value)
+    return (type(value) == "table" or types.string.check(value)) and value or nil
+  end,
+}
+
 types.choice = {
   expected = function(option) return "one of " .. table.concat(option.choices, ", ") end,
   check = function(value, option)

@@ -342,3 +342,81 @@ function cache:release(holder) end
 ---@field blocks integer
 ---@field tokens integer
 ---@field cached_tokens integer found in the cache when it was allocated
+
+--- What a latency model in Lua sees of an engine step. The table is the same for every step; keep
+--- numbers, not the table. Requests whose prompt is not all computed are prefills, the others
+--- decodes.
+---@class blis.Batch
+---@field [integer] blis.BatchRequest from 1 to requests; none with from_sums = true
+---@field requests integer
+---@field prefill_tokens integer prompt tokens that the step computes
+---@field decode_requests integer each computes one token
+---@field decode_context_tokens integer tokens before these, over all decodes
+---@field prefill_attention integer sum of new * (2 * prompt + new) over the prefills
+---@field prefill_pairs integer twice the pairs of a new token of a prefill and a token before it
+---@field prefill_context_tokens integer tokens of the prefills that are computed already
+---@operator len: integer
+
+---@class blis.BatchRequest one request of a step, before it
+---@field progress_tokens integer computed already
+---@field new_tokens integer computed by the step
+---@field prompt_tokens integer
+---@field is_prefill boolean
+---@field is_decode boolean
+
+--- A request of a batch that a script makes: by names, or in this order.
+---@class blis.GivenBatchRequest
+---@field progress? integer tokens computed before the step, 0 by default
+---@field new integer tokens that the step computes
+---@field prompt integer
+---@field output? integer output tokens; only whether there are any matters
+
+--- A latency model: what blis.latency_model returns.
+---@class blis.LatencyModel
+---@field name string
+---@field from_sums boolean sums over the batch are enough
+local latency_model = {}
+
+--- Microseconds of a step.
+---@param batch blis.GivenBatchRequest[]|integer[][]|blis.Batch
+---@return integer us
+function latency_model:step_time(batch) end
+
+--- The same from sums alone; nil when they are not enough.
+---@param sums table<string, integer> fields of blis.Batch, 0 by default
+---@return integer? us
+function latency_model:step_time_from_sums(sums) end
+
+--- From a request's arrival at an instance to the wait queue.
+---@param prompt_tokens integer
+---@return integer us
+function latency_model:queueing_time(prompt_tokens) end
+
+--- Added to the time of every output token, not to the time of the step.
+---@return integer us
+function latency_model:output_token_time() end
+
+--- Added once to the latency of a request.
+---@return integer us
+function latency_model:fixed_overhead() end
+
+--- What blis.kv_capacity returns; GiB are over all tp GPUs.
+---@class blis.KvCapacity
+---@field model string
+---@field hardware string
+---@field tp integer
+---@field dp integer
+---@field block_size integer
+---@field blocks integer
+---@field tokens integer blocks * block_size
+---@field bytes_per_token number of KV cache, on one GPU
+---@field bytes_per_block integer
+---@field params integer weights of the model
+---@field weight_bytes integer
+---@field allocatable_bytes integer what is left for blocks
+---@field memory_gib number what the engine may use
+---@field weights_gib number
+---@field activations_gib number
+---@field non_torch_gib number
+---@field reserved_gib number
+---@field overhead_gib number sum of the four above

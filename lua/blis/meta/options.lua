@@ -16,21 +16,24 @@
 
 --- The simulated cluster: model, hardware, serving engines and the network between them.
 ---@class blis.ClusterOptions
----@field model? string Model id of the catalogue, with or without its owner. (default qwen/qwen3-14b)
+---@field model? string|table Model id of the catalogue, with or without its owner; or the path of a config.json or of the folder it is in; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and models/NAME/config.json beside the script go before the catalogue. (default qwen/qwen3-14b)
 ---@field model_config? string The model's own config.json, or the folder it is in; left out, what the catalogue says.
----@field hardware? string GPU of every instance; left out, the usual one of the model.
+---@field hardware? string|table GPU of every instance; left out, the usual one of the model; in Lua also a table { name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script goes before the catalogue.
+---@field catalogue? string|string[] YAML files with more models, GPUs and coefficients; what they say goes before the rest.
 ---@field tp? integer Tensor parallel degree; left out, the usual one of the model. (GPUs)
 ---@field dp? integer Data parallel degree inside an instance; above 1 for mixture-of-experts models only. (replicas, default 1)
 ---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
 ---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach the experts on other GPUs; left out, allgather_reducescatter.
 ---@field instances? integer Number of serving engines behind the router. (default 1)
----@field latency_model? "trained-physics"|"roofline"|"blackbox"|"piecewise" How long an engine step takes. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
+---@field latency_model? string|blis.LatencyModel|blis.LatencyOptions|fun(batch: blis.Batch): number How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
 ---@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
 ---@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; left out, the latest.
 ---@field kv_blocks? integer KV cache of an instance; left out, what fits beside the model on its GPUs. (blocks)
 ---@field block_size? integer Tokens of a KV block. (tokens, default 16)
 ---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
+---@field kv_capacity_per_gpu? boolean Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is room for. (default false)
+---@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; left out, what the catalogue says. (USD/h)
 ---@field max_model_len? integer Longest sequence, 0 = unlimited; left out, what the model allows. Never more than the KV cache holds. (tokens)
 ---@field max_num_seqs? integer Most requests in a batch. (requests, default 256)
 ---@field max_num_batched_tokens? integer Token budget of an engine step; longer prefills are chunked. (tokens, default 2048)
@@ -92,6 +95,15 @@
 ---@field prefix_group? string Clients of a group share a prompt prefix.
 ---@field prefix_length? integer Length of the group's prefix; the first client of a group decides, 0 = 50. (tokens, default 0)
 ---@field timeout? integer From arrival to deadline, 0 = no deadline. (us, default 0)
+
+--- A latency model in Lua.
+---@class blis.LatencyOptions
+---@field name? string Its name. (default latency model)
+---@field step_time fun(batch: blis.Batch): number a function(batch) that returns the microseconds of an engine step
+---@field from_sums? boolean step_time sees sums over the batch, no single requests; long decodes cost less. (default false)
+---@field queueing_time? number|fun(prompt_tokens: integer): number From a request's arrival to the wait queue: microseconds, or a function(prompt_tokens). (us, default 0)
+---@field output_token_time? number Added to the time of every output token. (us, default 0)
+---@field fixed_overhead? number Added once to the latency of a request. (us, default 0)
 
 --- How a trace is read.
 ---@class blis.TraceOptions

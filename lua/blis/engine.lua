@@ -1,0 +1,187 @@
+--- From the options of a cluster to what the core takes: models and GPUs that are described in
+--- files or tables, catalogues, and latency models in Lua.
+local core = require "blis.core"
+local catalogue = require "blis.catalogue"
+local cluster_section = require "blis.config.cluster"
+local errors = require "blis.errors"
+local latency_section = require "blis.config.latency"
+local schema = require "blis.config.schema"
+local types = require "blis.config.types"
+
+local engine = {}
+
+local limit_us = 1 << 53
+
+--- A time as a whole number of microseconds.
+local function whole_time(value, path)
+  local is_time = type(value) == "number" and value >= 0 and value <= limit_us
+  if not is_time then
+    schema.raise_value(path, value, "microseconds from 0 to 2^53")
+  end
+  return math.tointeger(value) or math.floor(value)
+end
+
+local function scripted(given, path)
+  local values = schema.read(latency_section, given, path)
+  for _, name in ipairs { "output_token_time", "fixed_overhead" } do
+    values[name] = whole_time(values[name], path .. "." .. name)
+  end
+  if type(values.queueing_time) ~= "function" then
+    values.queueing_time = whole_time(values.queueing_time, path .. ".queueing_time")
+  end
+  if type(values.step_time) ~= "function" then
+    schema.raise_value(path .. ".step_time", values.step_time, "a function(batch)")
+  end
+  return values
+end
+
+--- A latency model however it is written: its definition, or the name of a built-in one.
+---@param given any
+---@param path string
+---@return table|string|nil
+function engine.read_latency_model(given, path)
+  local definition = core.latency_definition(given)
+  if definition then return definition end
+  if type(given) == "function" then
+    return scripted({ name = "function", step_time = given }, path)
+  end
+  if type(given) == "table" then return scripted(given, path) end
+  return type(given) == "string" and given or nil
+end
+
+types.latency_model = {
+  expected = function(option)
+    return "one of " .. table.concat(option.choices, ", ")
+      .. ", what blis.latency_model returned, or a function(batch)"
+  end,
+  check = function(value, option, path)
+    local read = engine.read_latency_model(value, path)
+    return type(read) == "table" and read or types.choice.check(read, option)
+  end,
+}
+
+local function is_same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" or #a ~= #b then return a == b end
+  for i, item in ipairs(a) do
+    if item ~= b[i] then return false end
+  end
+  return true
+end
+
+--- The options of a built-in model that was made before, beside those of the cluster.
+local function merged(given, definition, path)
+  local all = {}
+  for key, value in pairs(given) do all[key] = value end
+  for _, option in ipairs(cluster_section.options) do
+    local name = option.name
+    local value = definition.given[name]
+    if name == "latency_model" then
+      all[name] = value
+    elseif value ~= nil and all[name] == nil then
+      all[name] = value
+    elseif value ~= nil and not is_same(all[name], value) then
+      errors.invalid("%s.%s: %s is not allowed, the latency model was made for %s", path, name,
+        errors.show(all[name]), errors.show(value))
+    end
+  end
+  return all
+end
+
+local function exists(path)
+  local file = io.open(path, "rb")
+  if file then file:close() end
+  return file ~= nil
+end
+
+--- The config.json that a model's name stands for; nil when it is a name of the catalogue.
+local function config_path(name)
+  if name:match("%.json$") then return name end
+  if name:match("^%.*/") or exists(name .. "/config.json") then return name end
+  return nil
+end
+
+--- "Qwen3-14B-FP8" of "models/Qwen3-14B-FP8/config.json".
+local function name_of(path)
+  local trimmed = path:gsub("/+$", ""):gsub("/?config%.json$", ""):gsub("%.json$", "")
+  local name = trimmed:match("([^/]+)$")
+  return name and name:match("[^.]") and name or "model"
+end
+
+--- Files named after a model or GPU in a folder beside the script.
+local function beside_script(folder, name)
+  local base = errors.script_folder() .. folder .. "/"
+  local short = name:match("([^/]+)$")
+  local names = short == name and { name } or { name, short }
+  if name:find("..", 1, true) then names = {} end
+  for _, one in ipairs(names) do
+    for _, ending in ipairs { ".yaml", "/config.json" } do
+      if exists(base .. one .. ending) then return base .. one .. ending end
+    end
+  end
+end
+
+local function read_model(values, given, sources)
+  local model = values.model
+  if type(model) == "table" then
+    sources.texts[#sources.texts + 1] = catalogue.text_of("models", model, "cluster.model")
+    values.model = model.id
+    if type(model.id) ~= "string" then
+      schema.raise_value("cluster.model.id", model.id, "the name of the model")
+    end
+    return
+  end
+  local path = config_path(model)
+  if path and values.model_config then
+    errors.invalid("cluster.model: %s and cluster.model_config: %s are both a description",
+      errors.show(model), errors.show(values.model_config))
+  end
+  if path or values.model_config and given.model == nil then
+    values.model_config = path or values.model_config
+    values.model = name_of(values.model_config)
+    return
+  end
+  local file = not values.model_config and beside_script("models", model)
+  if not file then return end
+  if file:match("%.yaml$") then
+    sources.beside[#sources.beside + 1] = file
+  else
+    values.model_config = file
+  end
+end
+
+local function read_hardware(values, sources)
+  local hardware = values.hardware
+  if type(hardware) == "table" then
+    sources.texts[#sources.texts + 1] =
+      catalogue.text_of("hardware", hardware, "cluster.hardware")
+    if type(hardware.name) ~= "string" then
+      schema.raise_value("cluster.hardware.name", hardware.name, "the name of the GPU")
+    end
+    values.hardware = hardware.name
+  elseif hardware and not hardware:find("/", 1, true) then
+    local file = beside_script("hardware", hardware)
+    if file and file:match("%.yaml$") then sources.beside[#sources.beside + 1] = file end
+  end
+end
+
+--- The options of a cluster as the core takes them.
+---@param given? table
+---@param path string
+---@param profile? string
+---@return table
+function engine.read(given, path, profile)
+  local definition = type(given) == "table" and core.latency_definition(given.latency_model)
+  if definition and definition.given then given = merged(given, definition, path) end
+  local values = schema.read(cluster_section, given, path, profile)
+  if type(values.latency_model) == "table" then
+    values.latency_definition = values.latency_model
+    values.latency_model = "scripted"
+  end
+  local sources = { beside = {}, files = values.catalogue, texts = {} }
+  read_model(values, given or {}, sources)
+  read_hardware(values, sources)
+  values.catalogue = catalogue.with(sources)
+  return values
+end
+
+return engine
