@@ -365,8 +365,9 @@ static blis_status end_mapping(builder *b, blis_yaml_node *node,
 static blis_status end_collection(builder *b) {
   const frame *top = &b->frames[--b->depth];
   blis_yaml_node *node = top->node;
-  const blis__yaml_pair *pairs = b->children.items + top->first_child;
   size_t count = b->children.count - top->first_child;
+  const blis__yaml_pair *pairs =
+      count > 0 ? b->children.items + top->first_child : NULL;
   if (node->type == BLIS_YAML_MAPPING) {
     BLIS_TRY(end_mapping(b, node, pairs, count));
   } else {

@@ -397,10 +397,10 @@ static blis_status add_rows(const reading *r, blis_error *error) {
     blis_request request = r->rows.items[i];
     size_t group = request.prefix_group;
     blis_segment prefix = {.stream = group};
-    if (has_segments) {
+    if (request.segment_count > 0) {
       request.segments = segments;
       segments += request.segment_count;
-    } else if (group < r->group_tokens.count &&
+    } else if (!has_segments && group < r->group_tokens.count &&
                r->group_tokens.items[group] > 0) {
       prefix.length_tokens = r->group_tokens.items[group];
       request.segments = &prefix;

@@ -156,8 +156,11 @@ blis_status blis_workload_seal(blis_workload *workload) {
   const blis_segment *segments = workload->segments.items;
   for (size_t i = 0; i < workload->requests.count; i++) {
     blis_request *request = &workload->requests.items[i];
-    request->segments = request->segment_count > 0 ? segments : NULL;
-    segments += request->segment_count;
+    request->segments = NULL;
+    if (request->segment_count > 0) {
+      request->segments = segments;
+      segments += request->segment_count;
+    }
   }
   BLIS_TRY(sort_by_arrival(workload));
   workload->is_sealed = true;
