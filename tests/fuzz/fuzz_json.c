@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include <float.h>
+#include <math.h>
 
 #include "base/json_writer.h"
 #include "fuzz.h"
@@ -65,7 +66,11 @@ static void copy(blis_json_value value, blis_json_writer *writer, int depth) {
   case BLIS_JSON_REAL:
     FUZZ_NEED(blis_json_double(value, -DBL_MAX, DBL_MAX, &real, NULL) ==
               BLIS_OK);
-    blis_json_writer_double(writer, real);
+    /*
+     * Whole ones are written as integers: large ones the reader would refuse,
+     * and -0 would lose its sign.
+     */
+    blis_json_writer_double(writer, fabs(real) < 9e18 ? real + 0.0 : 0);
     break;
   case BLIS_JSON_BOOL:
     FUZZ_NEED(blis_json_bool(value, &flag, NULL) == BLIS_OK);
