@@ -222,7 +222,7 @@ static inline void site_check_states_sum_up(const site *s, int64_t arrived) {
   CHECK_EQ_I64(c.arrived, arrived);
   CHECK_EQ_I64(c.in_flight, 0);
   CHECK_EQ_I64(c.arrived, c.completed + c.rejected + c.timed_out +
-                              c.unservable + c.unfinished);
+                              c.unservable + c.failed + c.unfinished);
   CHECK_EQ_I64(blis_recorder_count(s->recorder), arrived);
 }
 

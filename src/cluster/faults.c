@@ -154,7 +154,7 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_ACTIVE) {
     return BLIS_OK;
   }
-  if (service != BLIS_SERVICE_DRAINING) {
+  if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
     BLIS_TRY(restart(cluster, index, error));
   }
   set_service(cluster, index, BLIS_SERVICE_ACTIVE);

@@ -189,7 +189,9 @@ blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
   BLIS_TRY(run_out(instance, error));
   blis__engine fresh;
   BLIS_TRY(new_engine(instance, &fresh, error));
-  blis_instance_get_stats(instance, &instance->past);
+  blis_instance_stats past;
+  blis_instance_get_stats(instance, &past);
+  instance->past = past;
   instance->has_past = true;
   instance->engine.ops->free(instance->engine.state);
   instance->engine = fresh;
