@@ -269,7 +269,7 @@ static void run_case(int64_t seed) {
   int64_t limit_us = blis_time_after_us(s.config.horizon_us, 1);
   twin_run_before(&t.twins.stepwise, limit_us);
   twin_run_before(&t.twins.fast, limit_us);
-  twins_finish(&t.twins);
+  twins_finish(&t.twins, true);
 }
 
 static int64_t case_count;

@@ -143,17 +143,21 @@ static void test_length_cap(void) {
   driver_deinit(&run.d);
 }
 
-static void test_failing_latency_model(void) {
+static void check_failing_latency_model(blis_engine_kind engine) {
   driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, 5),
                                DRIVER_PLAIN(1, 900, 7, 5)};
+  blis_instance_config config = driver_base_config(NULL);
+  config.engine = engine;
   plain_run run;
   blis_error error;
   for (int64_t fail_after = 1; fail_after < 6; fail_after++) {
-    start(&run, driver_base_config(NULL), requests, 2);
+    start(&run, config, requests, 2);
     run.state.fail_after = fail_after;
     CHECK_STATUS(driver_run(&run.d, &error), BLIS_ERR_POLICY);
     CHECK_STR(error.message, "no idea how long this takes");
-    CHECK(blis_instance_check(run.d.instances[0]));
+    /* A fast engine is left in the middle of its step. */
+    CHECK(engine == BLIS_ENGINE_FAST ||
+          blis_instance_check(run.d.instances[0]));
     bool clock_moved;
     if (blis_instance_next_us(run.d.instances[0]) < BLIS_TIME_NEVER_US) {
       CHECK_STATUS(blis_instance_run_next(run.d.instances[0],
@@ -163,6 +167,11 @@ static void test_failing_latency_model(void) {
     }
     driver_deinit(&run.d);
   }
+}
+
+static void test_failing_latency_model(void) {
+  check_failing_latency_model(BLIS_ENGINE_STEPWISE);
+  check_failing_latency_model(BLIS_ENGINE_FAST);
 }
 
 typedef struct script {
@@ -280,34 +289,50 @@ static void test_wrong_configurations(void) {
   blis_instance_free(NULL);
 }
 
+/* One run with exhausted memory at the fail_at-th request for it. */
+static blis_status run_out_of_memory(const blis_instance_config *config,
+                                     long fail_at) {
+  driver_request requests[] = {DRIVER_REQUEST(0, 0, 0, 8, 9, 1, 1, 8),
+                               DRIVER_PLAIN(1, 10, 7, 8),
+                               DRIVER_REQUEST(2, 20, 9000, 12, 3, 1, 1, 8),
+                               DRIVER_REQUEST(3, 30, 0, 8, 9, 1, 1, 8)};
+  blis_alloc_probe memory = {.fail_at = fail_at};
+  driver_latency state = {0};
+  blis_latency_model latency = {.ops = &driver_latency_ops, .state = &state};
+  driver d = {.alloc = blis_alloc_probed(&memory),
+              .config = *config,
+              .requests = requests,
+              .request_count = 4};
+  d.config.latency = &latency;
+  blis_error error;
+  blis_status status = driver_init(&d, 1, &error);
+  if (status == BLIS_OK) {
+    status = driver_run(&d, &error);
+    CHECK(blis_instance_check(d.instances[0]) || status != BLIS_OK);
+  }
+  CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
+  driver_deinit(&d);
+  CHECK_EQ_I64(memory.live_bytes, 0);
+  return status;
+}
+
 /* Wherever memory runs out, the run stops with that error and leaks nothing. */
 static void test_out_of_memory(void) {
-  bool has_finished = false;
-  for (long fail_at = 1; !has_finished; fail_at++) {
-    driver_request requests[] = {DRIVER_REQUEST(0, 0, 0, 8, 9, 1, 1, 8),
-                                 DRIVER_PLAIN(1, 10, 7, 8),
-                                 DRIVER_REQUEST(2, 20, 9000, 12, 3, 1, 1, 8)};
-    blis_alloc_probe memory = {.fail_at = fail_at};
-    driver_latency state = {0};
-    blis_latency_model latency = {.ops = &driver_latency_ops, .state = &state};
-    blis_instance_config config = driver_base_config(&latency);
-    config.kv_blocks = 6;
-    config.cpu_blocks = 8;
-    config.cpu_bandwidth_tokens_per_us = 1;
-    driver d = {.alloc = blis_alloc_probed(&memory),
-                .config = config,
-                .requests = requests,
-                .request_count = 3};
-    blis_error error;
-    blis_status status = driver_init(&d, 1, &error);
-    if (status == BLIS_OK) {
-      status = driver_run(&d, &error);
-      CHECK(blis_instance_check(d.instances[0]) || status != BLIS_OK);
+  blis_instance_config tiered = driver_base_config(NULL);
+  tiered.kv_blocks = 6;
+  blis_instance_config fast = tiered;
+  fast.engine = BLIS_ENGINE_FAST;
+  blis_instance_config tight = fast;
+  tight.max_batched_tokens = 2;
+  tiered.cpu_blocks = 8;
+  tiered.cpu_bandwidth_tokens_per_us = 1;
+  const blis_instance_config *configs[] = {&tiered, &fast, &tight};
+  for (int i = 0; i < 3; i++) {
+    long fail_at = 1;
+    while (run_out_of_memory(configs[i], fail_at) != BLIS_OK) {
+      fail_at++;
     }
-    has_finished = status == BLIS_OK;
-    CHECK(has_finished || status == BLIS_ERR_NOMEM);
-    driver_deinit(&d);
-    CHECK_EQ_I64(memory.live_bytes, 0);
+    CHECK(fail_at > 10);
   }
 }
 

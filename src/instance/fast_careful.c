@@ -18,26 +18,20 @@ static fast_request *next_in_batch(const fast_request *request) {
   return request->links[FAST_LINK_BATCH].next;
 }
 
-static bool is_skipped(const fast_request *request, int64_t step) {
-  size_t count = request->skipped_steps.count;
-  for (size_t i = 0; i < count; i++) {
-    if (request->skipped_steps.items[i] == step) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void blis__fast_uncount_itl(fast_engine *engine, const fast_request *request) {
   if (engine->events.itl_us == NULL || !request->is_decoding) {
     return;
   }
+  size_t skipped = 0; /* steps, of those in skipped_steps, which ascend */
   for (int64_t step = request->first_decode_step; step < engine->step_index;
        step++) {
-    if (!is_skipped(request, step)) {
-      blis_histogram_remove(engine->events.itl_us,
-                            blis__step_history_at(&engine->history, step), 1);
+    if (skipped < request->skipped_steps.count &&
+        request->skipped_steps.items[skipped] == step) {
+      skipped++;
+      continue;
     }
+    blis_histogram_remove(engine->events.itl_us,
+                          blis__step_history_at(&engine->history, step), 1);
   }
 }
 
@@ -248,7 +242,7 @@ blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us) {
     blis__fast_naming_remove(engine, r);
     r->stored_base++;
     r->decode_base++;
-    r->itl_total_before += itl_us;
+    r->itl_total_before += (uint64_t)itl_us;
     ++*blis__fast_boundary(engine, r->stored_base);
     BLIS_TRY(blis__fast_naming_add(engine, r));
     r->finish.step++;

@@ -3,6 +3,7 @@
 #include "base/invariant.h"
 #include "instance/arrival.h"
 #include "instance/engine.h"
+#include "instance/timing.h"
 
 static void engine_free(void *state) {
   fast_engine *engine = state;
@@ -34,13 +35,12 @@ static void engine_free(void *state) {
 static blis_status engine_inject(void *state, blis_live_request *live,
                                  int64_t now_us, blis_error *error) {
   fast_engine *engine = state;
-  int64_t delay_us =
-      blis_latency_queueing_time(engine->config->latency, live->prompt_tokens);
   fast_request *request = NULL;
   if (blis__fast_request_new(engine, live, &request) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  fast_arrival arrival = {.queued_us = blis_time_after_us(now_us, delay_us),
+  fast_arrival arrival = {.queued_us =
+                              blis__queued_at_us(engine->config, live, now_us),
                           .request = request};
   if (blis__fast_arrivals_add(engine, arrival) != BLIS_OK) {
     blis__fast_request_spare(engine, request);
@@ -167,9 +167,7 @@ static blis_status run_event(fast_engine *engine, int64_t now_us,
   if (engine->step_us != now_us) {
     return run_timeout(engine, error);
   }
-  if (blis__fast_decode_run(engine, limit_us) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY(blis__fast_decode_run(engine, limit_us, error));
   return engine->step_us == now_us ? blis__fast_step(engine, error) : BLIS_OK;
 }
 

@@ -58,8 +58,8 @@ struct fast_request {
   int64_t decode_base;
   int64_t stored_base;
   int64_t first_decode_step;
-  int64_t itl_total_before; /* the running total when decoding began */
-  int64_t furthest_tokens;  /* progress at the best of its preemptions */
+  uint64_t itl_total_before; /* the running total when decoding began */
+  int64_t furthest_tokens;   /* progress at the best of its preemptions */
   BLIS_ARRAY(int64_t) skipped_steps; /* decode steps it was left out of */
   bool is_decoding;
   bool is_length_capped; /* will reach the model length before its output */
@@ -125,7 +125,7 @@ typedef struct fast_engine {
                              NULL until there is one */
   finish_heap finishes;
   step_history history;
-  int64_t itl_total_us; /* sum over all steps */
+  uint64_t itl_total_us; /* sum over all steps, modulo 2^64 */
 
   blis_run_pool *pool;
   int64_t releases; /* how often blocks were given back */
@@ -165,7 +165,8 @@ void blis__fast_deadline_add(fast_engine *engine, fast_request *request);
 /* fast_step.c */
 blis_status blis__fast_step(fast_engine *engine, blis_error *error);
 /* Steps while nothing but decoding can happen, none at or after limit_us. */
-blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us);
+blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
+                                  blis_error *error);
 /* Gives the request chunk more prompt tokens; there are blocks for them. */
 blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
                               int64_t chunk_tokens);
@@ -182,6 +183,9 @@ void blis__fast_stop_decoding(fast_engine *engine, fast_request *request);
 blis_status blis__fast_release(fast_engine *engine, fast_request *request,
                                int64_t stored_tokens);
 
+/* The sum of its inter-token latencies so far; it decodes. */
+int64_t blis__fast_itl_sum_us(const fast_engine *engine,
+                              const fast_request *request);
 /*
  * Brings the live record of a running request up to date: its progress and
  * inter-token latencies are only implied while it decodes.

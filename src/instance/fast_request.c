@@ -141,6 +141,12 @@ void blis__fast_deadline_add(fast_engine *engine, fast_request *request) {
   blis__fast_list_insert(list, request, before);
 }
 
+int64_t blis__fast_itl_sum_us(const fast_engine *engine,
+                              const fast_request *request) {
+  uint64_t sum_us = engine->itl_total_us - request->itl_total_before;
+  return sum_us < BLIS_TIME_NEVER_US ? (int64_t)sum_us : BLIS_TIME_NEVER_US;
+}
+
 void blis__fast_note_progress(const fast_engine *engine,
                               const fast_request *request) {
   if (!request->is_decoding) {
@@ -148,6 +154,6 @@ void blis__fast_note_progress(const fast_engine *engine,
   }
   blis_live_request *live = request->live;
   live->progress_tokens = blis__fast_progress(engine, request);
-  live->itl_sum_us = engine->itl_total_us - request->itl_total_before;
+  live->itl_sum_us = blis__fast_itl_sum_us(engine, request);
   live->itl_count = live->progress_tokens - live->prompt_tokens;
 }

@@ -1,5 +1,6 @@
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
+#include "instance/timing.h"
 
 int64_t blis__fast_wanted_chunk(const fast_engine *engine,
                                 const fast_request *request) {
@@ -184,8 +185,7 @@ static blis_status time_step(fast_engine *engine, const fast_plan *plan,
                                         step_us)) {
     BLIS_TRY(time_by_items(engine, plan, step_us, error));
   }
-  *step_us = blis_max_i64(*step_us, 1);
-  return BLIS_OK;
+  return blis__check_step_time(engine->config->latency, step_us, error);
 }
 
 /* Room for one more step, at the cost of steps nobody can ask for. */
@@ -207,21 +207,19 @@ static blis_status make_history_room(fast_engine *engine) {
 
 /* Books the inter-token latency of decodes requests. */
 static blis_status record_itl(fast_engine *engine, int64_t itl_us,
-                              int64_t decodes) {
-  if (blis__step_history_is_full(&engine->history)) {
-    BLIS_TRY(make_history_room(engine));
+                              int64_t decodes, blis_error *error) {
+  if (blis__step_history_is_full(&engine->history) &&
+      make_history_room(engine) != BLIS_OK) {
+    return blis_fail_nomem(error);
   }
   blis__step_history_add(&engine->history, itl_us);
-  engine->itl_total_us += itl_us;
-  if (decodes > 0 && engine->events.itl_us != NULL) {
-    BLIS_TRY(
-        blis_histogram_add(engine->events.itl_us, itl_us, (uint64_t)decodes));
-  }
-  return BLIS_OK;
+  engine->itl_total_us += (uint64_t)itl_us;
+  return blis__count_itl(engine->events.itl_us, itl_us, decodes, error);
 }
 
+/* token_us = from now to the first tokens. */
 static blis_status finish_prefills(fast_engine *engine, int64_t now_us,
-                                   int64_t first_token_us) {
+                                   int64_t token_us) {
   fast_request *next = NULL;
   for (fast_request *r = engine->prefills.head; r != NULL; r = next) {
     next = r->links[FAST_LINK_PREFILL].next;
@@ -231,7 +229,7 @@ static blis_status finish_prefills(fast_engine *engine, int64_t now_us,
       continue;
     }
     live->has_first_token = true;
-    live->ttft_us = first_token_us - live->arrival_us;
+    live->ttft_us = blis_time_after_us(now_us - live->arrival_us, token_us);
     blis__fast_list_remove(&engine->prefills, r);
     BLIS_TRY(start_decoding(engine, r));
     if (engine->events.first_token != NULL) {
@@ -241,16 +239,21 @@ static blis_status finish_prefills(fast_engine *engine, int64_t now_us,
   return BLIS_OK;
 }
 
+/* token_us = from now to the tokens of this step. */
 static blis_status advance(fast_engine *engine, const fast_plan *plan,
-                           int64_t step_us) {
-  int64_t itl_us = step_us + engine->output_token_us;
-  BLIS_TRY(record_itl(engine, itl_us, plan->sums.decode_requests));
-  engine->decode_context += plan->sums.decode_requests;
-  if (plan->is_careful) {
-    BLIS_TRY(blis__fast_leave_behind(engine, itl_us));
+                           int64_t now_us, int64_t token_us,
+                           blis_error *error) {
+  int64_t decodes = plan->sums.decode_requests;
+  BLIS_TRY(record_itl(engine, token_us, decodes, error));
+  engine->decode_context += decodes;
+  if (plan->is_careful &&
+      blis__fast_leave_behind(engine, token_us) != BLIS_OK) {
+    return blis_fail_nomem(error);
   }
   engine->step_index++;
-  return BLIS_OK;
+  return finish_prefills(engine, now_us, token_us) == BLIS_OK
+             ? BLIS_OK
+             : blis_fail_nomem(error);
 }
 
 /*
@@ -285,10 +288,12 @@ static void record_completion(fast_engine *engine, fast_request *request,
   live->state = request->is_length_capped ? BLIS_REQUEST_LENGTH_CAPPED
                                           : BLIS_REQUEST_COMPLETED;
   live->progress_tokens = live->prompt_tokens + produced_tokens;
-  live->itl_sum_us = engine->itl_total_us - request->itl_total_before;
+  live->itl_sum_us = blis__fast_itl_sum_us(engine, request);
   live->itl_count = produced_tokens;
-  live->e2e_us = live->ttft_us + live->itl_sum_us +
-                 (live->output_tokens > 0 ? engine->fixed_overhead_us : 0);
+  live->e2e_us = blis_time_after_us(live->ttft_us, live->itl_sum_us);
+  if (live->output_tokens > 0) {
+    live->e2e_us = blis_time_after_us(live->e2e_us, engine->fixed_overhead_us);
+  }
   engine->stats.completed++;
   engine->stats.length_capped += request->is_length_capped;
   engine->stats.output_tokens +=
@@ -353,12 +358,8 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   int64_t duration_us = 0;
   BLIS_TRY(time_step(engine, &plan, &duration_us, error));
   int64_t end_us = blis_time_after_us(now_us, duration_us);
-  if (advance(engine, &plan, duration_us) != BLIS_OK ||
-      finish_prefills(engine, now_us,
-                      blis_time_after_us(end_us, engine->output_token_us)) !=
-          BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY(advance(engine, &plan, now_us, duration_us + engine->output_token_us,
+                   error));
   BLIS_TRY(complete(engine, now_us, end_us, error));
   bool has_work = engine->batch.count > 0 || engine->queue.count > 0;
   engine->step_us = has_work ? end_us : BLIS_TIME_NEVER_US;
@@ -374,8 +375,8 @@ static int64_t quiet_until(const fast_engine *engine, int64_t limit_us) {
   }
   if (engine->deadlines.head != NULL) {
     /* A step at the deadline itself still comes first. */
-    limit_us =
-        blis_min_i64(limit_us, engine->deadlines.head->live->deadline_us + 1);
+    int64_t deadline_us = engine->deadlines.head->live->deadline_us;
+    limit_us = blis_min_i64(limit_us, blis_time_after_us(deadline_us, 1));
   }
   return limit_us;
 }
@@ -387,7 +388,8 @@ static bool can_admit(const fast_engine *engine) {
          !(engine->queue.is_ordered && blis__fast_is_blocked(engine, budget));
 }
 
-blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us) {
+blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
+                                  blis_error *error) {
   const finish_entry *first = blis__finish_heap_first(&engine->finishes);
   if (first == NULL || engine->prefills.count > 0 || can_admit(engine) ||
       engine->decodes > engine->config->max_batched_tokens) {
@@ -413,9 +415,10 @@ blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us) {
                                           &duration_us)) {
       return BLIS_OK;
     }
-    duration_us = blis_max_i64(duration_us, 1);
     BLIS_TRY(
-        record_itl(engine, duration_us + engine->output_token_us, decodes));
+        blis__check_step_time(engine->config->latency, &duration_us, error));
+    BLIS_TRY(record_itl(engine, duration_us + engine->output_token_us, decodes,
+                        error));
     blis_run_pool_take_uncounted(engine->pool, blocks);
     engine->stats.cache_misses += blocks;
     engine->decode_context += decodes;

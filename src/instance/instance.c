@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "instance/engine.h"
+#include "instance/timing.h"
 #include "latency/slowed.h"
 
 struct blis_instance {
@@ -76,6 +77,7 @@ static blis_status check_config(const blis_instance_config *config,
                                 blis_error *error) {
   BLIS_TRY(check_limits(config, error));
   BLIS_TRY(check_tier(config, error));
+  BLIS_TRY(blis__check_latency_constants(config->latency, error));
   int64_t size = config->block_size_tokens;
   int64_t model = config->max_model_len_tokens;
   int64_t model_blocks = model / size + (model % size != 0);
@@ -217,7 +219,8 @@ blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
                                    bool *clock_moved, blis_error *error) {
   blis_error *failure = &instance->failure;
   if (failure->status == BLIS_OK) {
-    BLIS_DCHECK(blis_instance_next_us(instance) < limit_us);
+    BLIS_DCHECK(blis_instance_next_us(instance) < limit_us &&
+                blis_instance_next_us(instance) <= instance->config.horizon_us);
     failure->status = instance->engine.ops->run_next(
         instance->engine.state, limit_us, clock_moved, failure);
   }

@@ -2,9 +2,11 @@
 #include <inttypes.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 #include "base/time.h"
 #include "instance/arrival.h"
 #include "instance/stepwise.h"
+#include "instance/timing.h"
 
 static blis_status measure(blis__stepwise *engine, int64_t *step_us,
                            blis_error *error) {
@@ -25,11 +27,8 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
   BLIS_TRY(blis_latency_step_time(engine->config->latency, engine->items.items,
                                   engine->items.count, step_us, error));
   int64_t transfer_us = blis_kv_cache_take_transfer_us(engine->cache);
-  *step_us = blis_time_after_us(*step_us, transfer_us);
-  if (*step_us < 1) {
-    *step_us = 1;
-  }
-  return BLIS_OK;
+  *step_us = blis_time_after_us(blis_max_i64(*step_us, 0), transfer_us);
+  return blis__check_step_time(engine->config->latency, step_us, error);
 }
 
 /* The tokens of the step are there. An inter-token latency is the time of the
@@ -99,10 +98,8 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
                                          blis_latency_fixed_overhead(latency));
   }
   for (size_t i = 0; i < sequence->itl_us.count; i++) {
-    if (blis_histogram_add(engine->events.itl_us, sequence->itl_us.items[i],
-                           1) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items[i],
+                             1, error));
   }
   return blis__stepwise_end(engine, sequence, state, end_us, error);
 }

@@ -3,6 +3,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "instance/arrival.h"
+#include "instance/timing.h"
 
 blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
                                     int32_t event_class,
@@ -59,11 +60,10 @@ static blis_status inject(void *state, blis_live_request *request,
 
 static blis_status on_arrival(blis__stepwise *engine, blis__sequence *sequence,
                               blis_error *error) {
-  int64_t delay_us = blis_latency_queueing_time(
-      engine->config->latency, sequence->place.request->prompt_tokens);
-  return blis__stepwise_schedule(
-      engine, blis_time_after_us(engine->clock_us, delay_us > 0 ? delay_us : 0),
-      BLIS__EVENT_QUEUED, sequence, error);
+  int64_t queued_us = blis__queued_at_us(
+      engine->config, sequence->place.request, engine->clock_us);
+  return blis__stepwise_schedule(engine, queued_us, BLIS__EVENT_QUEUED,
+                                 sequence, error);
 }
 
 static blis_status enqueue(blis__stepwise *engine, blis__sequence *sequence,

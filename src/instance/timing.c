@@ -1,0 +1,60 @@
+#include "instance/timing.h"
+
+#include <inttypes.h>
+
+#include "base/minmax.h"
+#include "base/time.h"
+
+blis_status blis__check_latency_constants(const blis_latency_model *latency,
+                                          blis_error *error) {
+  const struct {
+    const char *name;
+    int64_t us;
+  } constants[] = {
+      {"time per output token", blis_latency_output_token_time(latency)},
+      {"fixed overhead", blis_latency_fixed_overhead(latency)},
+  };
+  for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+    int64_t us = constants[i].us;
+    if (us < 0 || us > BLIS__DURATION_MAX_US) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "latency model %s: the %s is %" PRId64
+                       " us, allowed are 0 to %" PRId64,
+                       latency->ops->name, constants[i].name, us,
+                       BLIS__DURATION_MAX_US);
+    }
+  }
+  return BLIS_OK;
+}
+
+int64_t blis__queued_at_us(const blis_instance_config *config,
+                           const blis_live_request *request, int64_t now_us) {
+  int64_t delay_us =
+      blis_latency_queueing_time(config->latency, request->prompt_tokens);
+  return blis_time_after_us(now_us, blis_max_i64(delay_us, 0));
+}
+
+blis_status blis__check_step_time(const blis_latency_model *latency,
+                                  int64_t *step_us, blis_error *error) {
+  *step_us = blis_max_i64(*step_us, 1);
+  if (*step_us <= BLIS__DURATION_MAX_US) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "latency model %s: a step takes %" PRId64
+                   " us, allowed are up to %" PRId64,
+                   latency->ops->name, *step_us, BLIS__DURATION_MAX_US);
+}
+
+blis_status blis__count_itl(blis_histogram *itl_us, int64_t us, int64_t count,
+                            blis_error *error) {
+  if (itl_us == NULL) {
+    return BLIS_OK;
+  }
+  blis_status status = blis_histogram_add(itl_us, us, (uint64_t)count);
+  if (status == BLIS_ERR_INVALID) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "the inter-token latencies add up to more than 2^64 us");
+  }
+  return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+}

@@ -1,0 +1,44 @@
+/*
+ * timing.h - what every engine makes of the times a latency model gives: a
+ * scripted or absurdly parametrised one may answer anything.
+ *
+ * Main invariant: with no duration above BLIS__DURATION_MAX_US, only sums over
+ * thousands of absurd ones can pass 64 bits; where they can, they stay at
+ * BLIS_TIME_NEVER_US. O(1).
+ */
+#ifndef BLIS_INSTANCE_TIMING_H
+#define BLIS_INSTANCE_TIMING_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/histogram.h"
+#include "instance/instance.h"
+#include "latency/latency_model.h"
+
+/* 35 years: longer steps are mistakes. */
+#define BLIS__DURATION_MAX_US (INT64_C(1) << 50)
+
+/*
+ * BLIS_ERR_INVALID names a constant of the model, its value and what is
+ * allowed: 0 to BLIS__DURATION_MAX_US.
+ */
+BLIS_MUSTUSE blis_status blis__check_latency_constants(
+    const blis_latency_model *latency, blis_error *error);
+
+/* When a request that is delivered at now_us reaches the queue. */
+int64_t blis__queued_at_us(const blis_instance_config *config,
+                           const blis_live_request *request, int64_t now_us);
+
+/* Raises *step_us to 1; BLIS_ERR_INVALID above BLIS__DURATION_MAX_US. */
+BLIS_MUSTUSE blis_status blis__check_step_time(
+    const blis_latency_model *latency, int64_t *step_us, blis_error *error);
+
+/*
+ * Adds count inter-token latencies of us; itl_us may be NULL. BLIS_ERR_INVALID
+ * when all of them add up to more than a histogram can hold.
+ */
+BLIS_MUSTUSE blis_status blis__count_itl(blis_histogram *itl_us, int64_t us,
+                                         int64_t count, blis_error *error);
+
+#endif
