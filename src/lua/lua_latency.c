@@ -66,6 +66,27 @@ static int call_queueing_time(lua_State *L) {
   return 0;
 }
 
+/*
+ * When it is for the instance: a fast engine may be ahead of the cluster's
+ * clock. Its last event is the step that is asked for, and so is the next one
+ * until the answer is there.
+ */
+static int64_t now_us(const bind_instance_latency *of, bool is_step) {
+  const blis_cluster *cluster = of->latency->cluster;
+  if (cluster == NULL) {
+    return -1;
+  }
+  if (!is_step) {
+    return blis_cluster_now_us(cluster);
+  }
+  const blis_instance *instance =
+      blis_cluster_instance(cluster, (uint32_t)of->instance);
+  blis_instance_stats stats;
+  blis_instance_get_stats(instance, &stats);
+  int64_t next_us = blis_instance_next_us(instance);
+  return stats.end_us < next_us ? stats.end_us : next_us;
+}
+
 static blis_status enter(const bind_instance_latency *of, lua_CFunction body,
                          latency_call *call, blis_error *error) {
   bind_latency *latency = of->latency;
@@ -74,11 +95,10 @@ static blis_status enter(const bind_instance_latency *of, lua_CFunction body,
       .kind = "latency model",
       .name = latency->name,
       .request = -1,
-      .instance =
-          cluster != NULL && of->instance >= 0
-              ? blis_cluster_instance_id(cluster, (uint32_t)of->instance)
-              : NULL,
-      .now_us = cluster != NULL ? blis_cluster_now_us(cluster) : -1,
+      .instance = cluster != NULL ? blis_cluster_instance_id(
+                                        cluster, (uint32_t)of->instance)
+                                  : NULL,
+      .now_us = now_us(of, body == call_step_time),
   };
   blis_status status = bind_pcall(latency->hooks, &place, body, call, error);
   latency->has_failed = latency->has_failed || status != BLIS_OK;

@@ -37,7 +37,7 @@ typedef struct bind_latency {
 typedef struct bind_instance_latency {
   blis_latency_model model; /* its state is this structure */
   bind_latency *latency;
-  int64_t instance; /* -1 = none */
+  int64_t instance; /* -1 = none, and no cluster either */
 } bind_instance_latency;
 
 /*
