@@ -48,7 +48,7 @@ static blis_status find_by_path(const char *path,
                                 blis_error *error) {
   static const struct {
     const char *ending;
-    const blis__trace_writer *writer;
+    const blis__trace_writer *writer = NULL;
   } endings[] = {
       {"", &blis__trace_writer_v2},
       {".csv", &blis__trace_writer_v2},
@@ -269,7 +269,7 @@ blis_status blis_trace_write(const blis_alloc *alloc, const char *path,
                            .path = path,
                            .workload = workload,
                            .options = options != NULL ? options : &defaults};
-  const blis__trace_writer *writer;
+  const blis__trace_writer *writer = NULL;
   BLIS_TRY(check_path(path, error));
   if (w.options->format != NULL) {
     BLIS_TRY(find_named(w.options->format, &writer, error));
