@@ -48,7 +48,7 @@ static blis_status find_by_path(const char *path,
                                 blis_error *error) {
   static const struct {
     const char *ending;
-    const blis__trace_writer *writer = NULL;
+    const blis__trace_writer *writer;
   } endings[] = {
       {"", &blis__trace_writer_v2},
       {".csv", &blis__trace_writer_v2},
