@@ -6,7 +6,10 @@
  * -DBLIS_FUZZ=ON and clang it is a libFuzzer program:
  *
  *   cmake --preset fuzz && cmake --build --preset fuzz
- *   build-fuzz/tests/fuzz_yaml tests/fuzz/corpus/yaml
+ *   mkdir found
+ *   build-fuzz/tests/fuzz_yaml found tests/fuzz/corpus/yaml
+ *
+ * New inputs go to the first folder; one that found a fault joins the corpus.
  */
 #ifndef BLIS_TESTS_FUZZ_H
 #define BLIS_TESTS_FUZZ_H
