@@ -9,8 +9,8 @@ local catalogue = {}
 -- Files for everything that this program does: those of --catalogue.
 local common = {}
 
--- The catalogue that was made last; parameter studies ask for the same one every time.
-local last = { key = nil, value = nil }
+-- Catalogues by everything that went into them; parameter studies ask for the same ones often.
+local made, made_count, made_limit = {}, 0, 8
 
 local function read_file(path)
   local file, problem = io.open(path, "rb")
@@ -70,11 +70,21 @@ function catalogue.with(sources)
   local parts = {}
   for i, one in ipairs(all) do parts[i] = one.name .. "\0" .. one.text end
   local key = table.concat(parts, "\0")
-  if last.key ~= key then
-    last.value = errors.located(core.catalogue, all)
-    last.key = key
+  if not made[key] then
+    if made_count == made_limit then made, made_count = {}, 0 end
+    made[key] = errors.located(core.catalogue, all)
+    made_count = made_count + 1
   end
-  return last.value
+  return made[key]
+end
+
+--- The usual GPU of a model, if there is one.
+---@param model string
+---@param known userdata? of catalogue.with
+---@return string?
+function catalogue.usual_hardware(model, known)
+  local is_known, _, hardware = pcall(core.model_id, model, known)
+  return is_known and hardware or nil
 end
 
 --- What counts when a name is there more than once: the last entry, at the place of the first.

@@ -149,6 +149,14 @@ local function read_model(values, given, sources)
   end
 end
 
+--- Adds the file beside the script that describes a GPU; true when there is one.
+local function add_hardware_file(name, sources)
+  local file = not name:find("/", 1, true) and beside_script("hardware", name)
+  if not file or not file:match("%.yaml$") then return false end
+  table.insert(sources.beside, file)
+  return true
+end
+
 local function read_hardware(values, sources)
   local hardware = values.hardware
   if type(hardware) == "table" then
@@ -158,9 +166,8 @@ local function read_hardware(values, sources)
       schema.raise_value("cluster.hardware.name", hardware.name, "the name of the GPU")
     end
     values.hardware = hardware.name
-  elseif hardware and not hardware:find("/", 1, true) then
-    local file = beside_script("hardware", hardware)
-    if file and file:match("%.yaml$") then sources.beside[#sources.beside + 1] = file end
+  elseif hardware then
+    add_hardware_file(hardware, sources)
   end
 end
 
@@ -181,6 +188,11 @@ function engine.read(given, path, profile)
   read_model(values, given or {}, sources)
   read_hardware(values, sources)
   values.catalogue = catalogue.with(sources)
+  local usual = not values.hardware
+    and catalogue.usual_hardware(values.model, values.catalogue)
+  if usual and add_hardware_file(usual, sources) then
+    values.catalogue = catalogue.with(sources)
+  end
   return values
 end
 

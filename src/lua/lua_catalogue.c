@@ -212,5 +212,6 @@ int bind_catalogue_model_id(lua_State *L) {
       L, blis_catalogue_find_model(opt_catalogue(L, 2), name, &model, &error),
       &error);
   lua_pushstring(L, model->id);
-  return 1;
+  lua_pushstring(L, model->hardware[0] == '\0' ? NULL : model->hardware);
+  return 2;
 }

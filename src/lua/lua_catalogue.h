@@ -35,8 +35,10 @@ int bind_catalogue_new(lua_State *L);
 int bind_catalogue_models(lua_State *L);
 int bind_catalogue_hardware(lua_State *L);
 
-/* model_id(name, catalogue): the id of the model with that id, alias or last
- * part. */
+/*
+ * model_id(name, catalogue): the id of the model with that id, alias or last
+ * part, and its usual GPU or nil.
+ */
 int bind_catalogue_model_id(lua_State *L);
 
 #endif

@@ -1,0 +1,248 @@
+local blis = require "blis"
+local files = require "spec.support.files"
+local program = require "spec.support.program"
+local small = require "spec.support.small"
+
+local says = small.says
+
+local llama = "meta-llama/llama-3.1-8b-instruct"
+local here = debug.getinfo(1, "S").source:match("^@(.*/)")
+
+local function run(cluster)
+  return blis.run(small.experiment { cluster = cluster })
+end
+
+local function error_of(cluster) return small.message_of(run, cluster) end
+
+describe("blis.kv_capacity", function()
+  it("gives every term of the calculation", function()
+    local c = blis.kv_capacity { model = llama, hardware = "H100", tp = 1 }
+    assert.same({
+      model = llama, hardware = "H100", tp = 1, dp = 1, block_size = 16, blocks = 26312,
+      tokens = 420992, bytes_per_token = 131072.0, bytes_per_block = 2097152,
+      params = 8030261248, weight_bytes = 16060522496, allocatable_bytes = 55182247526,
+      memory_gib = 72.0, weights_gib = 14.957527160644531, activations_gib = 5.5,
+      non_torch_gib = 0.15, reserved_gib = 0.0, overhead_gib = 20.60752716064453,
+    }, c)
+    local two = blis.kv_capacity { model = llama, hardware = "H100", tp = 2 }
+    assert.equal(125278, two.blocks)
+    assert.equal(131364229939, two.allocatable_bytes)
+    local qwen = blis.kv_capacity {}
+    assert.equal(15909, qwen.blocks)
+    assert.equal(41706176102, qwen.allocatable_bytes)
+  end)
+
+  it("can count one GPU alone", function()
+    local options = { model = llama, hardware = "H100", tp = 2, kv_capacity_per_gpu = true }
+    local c = blis.kv_capacity(options)
+    assert.equal(131364229939 // 2, c.allocatable_bytes)
+    assert.equal(131364229939 // 2 // 1048576, c.blocks)
+    assert.equal(c.blocks, run(options).setup.kv_blocks)
+  end)
+
+  it("says on how many GPUs a model would fit", function()
+    local message = small.message_of(blis.kv_capacity,
+      { model = "meta-llama/llama-3.1-70b-instruct", hardware = "H100", tp = 1 })
+    says(message, "does not fit: overhead 137.07 GiB")
+    says(message, "at least 2 GPUs are needed")
+    says(small.message_of(blis.kv_capacity, { model = llama, hardware = "custom", tp = 1 }),
+      "memory_gib")
+    says(small.message_of(blis.kv_capacity, { model = llama, gpu_memory_utilization = 1.5 }),
+      "1.5 is not allowed, expected a number above 0 and up to 1")
+    says(small.message_of(blis.kv_capacity, { model = "qwen/qwen2.5-7b-instruct",
+      hardware = "H100", tp = 3 }), "kv_heads (4) must be divisible by tp (3)")
+  end)
+end)
+
+describe("what a run is made of", function()
+  it("is in its result: blocks as computed, with their terms, or as given", function()
+    local r = run { model = llama, hardware = "H100", tp = 1 }
+    assert.equal(26312, r.setup.kv_blocks)
+    assert.is_true(r.setup.kv_blocks_computed)
+    assert.equal(26312 * 2097152, r.setup.capacity.allocatable_bytes // 2097152 * 2097152)
+    assert.equal(8030261248, r.setup.capacity.params)
+    says(tostring(r), "KV cache of 26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable "
+      .. "- 14.96 weights - 5.50 activations - 0.15 other")
+    local given = run { model = llama, hardware = "H100", tp = 1, kv_blocks = 1234 }
+    assert.equal(1234, given.setup.kv_blocks)
+    assert.is_false(given.setup.kv_blocks_computed)
+    assert.is_nil(given.setup.capacity)
+    says(tostring(given), "KV cache of 1,234 blocks of 16 tokens (19,744 tokens), as given")
+  end)
+
+  it("takes the worked times of one request, end to end", function()
+    local function one(latency_model)
+      return blis.run {
+        cluster = { model = llama, hardware = "H100", tp = 1, latency_model = latency_model },
+        workload = { requests = 1, rate = 1, prompt_tokens = 1000, output_tokens = 4 },
+      }
+    end
+    local trained, roofline = one "trained-physics", one "roofline"
+    assert.same({ 24.709, 6.956, 46.354, 15.563 }, { trained.ttft_ms.mean, trained.itl_ms.mean,
+      trained.e2e_ms.mean, trained.scheduling_delay_ms.mean })
+    assert.same({ 23.502, 3.084, 32.754, 0.0 }, { roofline.ttft_ms.mean, roofline.itl_ms.mean,
+      roofline.e2e_ms.mean, roofline.scheduling_delay_ms.mean })
+  end)
+
+  it("has a price when the GPU has one", function()
+    local r = run { instances = 2, model = llama, hardware = "H100", tp = 2 }
+    local cost = r.cost
+    assert.equal(4, cost.gpus)
+    assert.near(4 * r.duration_us / 3.6e9, cost.gpu_hours, 1e-12)
+    assert.near(cost.gpu_hours * 3.5, cost.usd, 1e-12)
+    assert.near(cost.usd / r.output_tokens * 1e6, cost.usd_per_million_output_tokens, 1e-9)
+    says(tostring(r), " USD per million output tokens")
+    local other = run { instances = 2, model = llama, hardware = "H100", tp = 2,
+      gpu_price_per_hour = 7 }
+    assert.near(2 * cost.usd, other.cost.usd, 1e-12)
+    assert.equal(r.hash, other.hash)
+    local unknown = run { model = llama, hardware = { name = "mine", memory_gib = 80,
+      peak_tflops = 900, bandwidth_tb_s = 3, mfu_prefill = 0.4, mfu_decode = 0.3 }, tp = 1 }
+    assert.is_nil(unknown.cost.usd)
+    assert.is_true(unknown.cost.gpu_hours > 0)
+    assert.is_nil(tostring(unknown):find("USD", 1, true))
+  end)
+
+  it("keeps sequences within the model and the KV cache", function()
+    assert.equal(40960, run({}).setup.max_model_len)
+    assert.equal(160, run({ kv_blocks = 10 }).setup.max_model_len)
+    assert.equal(100, run({ kv_blocks = 10, max_model_len = 100 }).setup.max_model_len)
+    local r = blis.simulation(small.experiment { -- blis.run tells a person
+      cluster = { kv_blocks = 30, max_model_len = 1000 } }):run()
+    assert.equal(480, r.setup.max_model_len)
+    says(r.setup.notes, "max_model_len is 480, not 1000: that is what 30 KV blocks hold")
+    assert.equal(0, run({ kv_blocks = 30, max_model_len = 0 }).setup.max_model_len)
+    says(error_of { max_model_len = -1 }, "cluster.max_model_len: -1 is not allowed")
+  end)
+end)
+
+describe("blis.run #host", function()
+  it("tells what is known to be inaccurate, on standard error and once", function()
+    program.with_file([[
+      local blis = require "blis"
+      for _ = 1, 2 do
+        blis.run { cluster = { model = "deepseek-ai/deepseek-v2-lite", hardware = "H100", tp = 1,
+          moe_comm_backend = "pplx" }, workload = { requests = 1, output_tokens = 2 } }
+      end
+    ]], function(path)
+      local outcome = program.run(path)
+      assert.equal("blis: note: deepseek-v2-lite uses latent attention (MLA): step times "
+        .. "are pessimistic\nblis: note: the MoE communication backend has no effect with "
+        .. "dp 1\n", outcome.err)
+      assert.equal(0, outcome.status)
+    end)
+  end)
+end)
+
+describe("a model of one's own", function()
+  local config = files.read(here .. "models/toy-fp8/config.json")
+
+  it("is a config.json or the folder it is in", function()
+    for _, path in ipairs { here .. "models/toy-fp8/config.json", here .. "models/toy-fp8",
+      here .. "models/toy-fp8/" } do
+      local r = run { model = path, hardware = "H100" }
+      assert.equal("toy-fp8", r.setup.model)
+      assert.equal(1, r.setup.tp)
+      assert.equal(32768, r.setup.max_model_len)
+      -- The name states the precision of the weights, which the file does not.
+      assert.equal(8030261248, r.setup.capacity.weight_bytes)
+      assert.equal(131072.0, r.setup.capacity.bytes_per_token)
+    end
+    local named = run { model_config = here .. "models/toy-fp8", hardware = "H100" }
+    assert.equal("toy-fp8", named.setup.model)
+    local as_llama = run { model = llama, model_config = here .. "models/toy-fp8" }
+    assert.equal(llama, as_llama.setup.model)
+    assert.equal("H100", as_llama.setup.hardware)
+    assert.equal(16060522496, as_llama.setup.capacity.weight_bytes)
+  end)
+
+  it("needs hardware, and everything that counts", function()
+    says(error_of { model = here .. "models/toy-fp8" },
+      "cluster.hardware is missing, and the catalogue knows no usual GPU for toy-fp8")
+    for _, key in ipairs { "num_hidden_layers", "hidden_size", "num_attention_heads" } do
+      files.with((config:gsub('"' .. key .. '"', '"other"')), function(path)
+        os.rename(path, path .. ".json")
+        local message = error_of { model = path .. ".json", hardware = "H100" }
+        os.remove(path .. ".json")
+        says(message, path .. ".json")
+        says(message, key)
+      end)
+    end
+    says(error_of { model = "./no-such/config.json", hardware = "H100" },
+      "./no-such/config.json")
+    says(error_of { model = here .. "models/toy-fp8", model_config = "x" },
+      "are both a description")
+  end)
+
+  it("is found beside the script, and so is a GPU", function()
+    local r = run { model = "toys/toy-1b" }
+    assert.equal("toy-gpu", r.setup.hardware)
+    assert.equal(2 * 16 * 2 * 8 * 64, r.setup.capacity.bytes_per_token)
+    assert.equal(r.hash, run({ model = "toy-1b" }).hash)
+    assert.equal("toy-fp8", run({ model = "toy-fp8", hardware = "toy-gpu" }).setup.model)
+    says(error_of { model = "toy-2b" }, "unknown model \"toy-2b\"")
+    says(error_of { model = "../api/models/toy-1b" }, "../api/models/toy-1b/config.json")
+  end)
+
+  it("is a table, and so is a GPU", function()
+    local model = { id = "own/model", layers = 32, hidden_size = 4096, attention_heads = 32,
+      kv_heads = 8, vocab_size = 128256, intermediate_size = 14336, bytes_per_param = 2,
+      max_model_tokens = 131072 }
+    local gpu = { name = "B200", aliases = { "b200-sxm" }, peak_tflops = 2250, fp8_tflops = 4500,
+      bandwidth_tb_s = 8, mfu_prefill = 0.4, mfu_decode = 0.3, memory_gib = 192,
+      price_per_hour = 5.5 }
+    local r = run { model = model, hardware = gpu, tp = 1 }
+    assert.equal("own/model", r.setup.model)
+    assert.equal("B200", r.setup.hardware)
+    assert.equal(5.5, r.setup.gpu_price_per_hour)
+    local h100 = blis.hardware("h100")
+    h100.source = nil
+    assert.equal(run({ model = llama, hardware = "H100", tp = 1 }).hash,
+      run({ model = model, hardware = h100, tp = 1 }).hash)
+    gpu.peak_tflop = 5
+    says(error_of { hardware = gpu }, 'unknown key "peak_tflop"; did you mean "peak_tflops"')
+    says(error_of { hardware = { memory_gib = 5 } }, "cluster.hardware.name: nil is not allowed")
+    model.layers = "many"
+    says(error_of { model = model, hardware = "H100", tp = 1 }, "cluster.model:1: ")
+  end)
+end)
+
+describe("the catalogue", function()
+  local text = [[
+hardware:
+  - {name: H100, memory_gib: 160, peak_tflops: 989.5, bandwidth_tb_s: 3.35, mfu_prefill: 0.45,
+     mfu_decode: 0.3, price_per_hour: 1}
+  - {name: X1, memory_gib: 80, peak_tflops: 500, bandwidth_tb_s: 2, mfu_prefill: 0.4,
+     mfu_decode: 0.2}
+]]
+
+  it("is a list that prints as a table", function()
+    local models, gpus = blis.models(), blis.hardware()
+    assert.is_true(#models >= 13 and #gpus >= 3)
+    says(tostring(gpus), "H100")
+    says(tostring(models), llama)
+    assert.equal(80, blis.hardware("A100").memory_gib)
+    assert.equal(32, blis.models("llama-3.1-8b-instruct").layers)
+    says(small.message_of(blis.hardware, "H10"), "unknown GPU 'H10', did you mean 'H100'?")
+    says(small.message_of(blis.models, "qwen3-13b"), "qwen3-14b")
+    says(small.message_of(blis.models, { catalog = "x" }), "did you mean 'catalogue'?")
+  end)
+
+  it("takes files, which go before the rest, for this experiment alone", function()
+    files.with(text, function(path)
+      assert.equal(160, blis.hardware({ catalogue = path })[1].memory_gib)
+      assert.equal("X1", blis.hardware({ catalogue = { path } })[#blis.hardware() + 1].name)
+      local r = run { model = llama, hardware = "H100", tp = 1, catalogue = path }
+      assert.equal(144.0, r.setup.capacity.memory_gib)
+      assert.equal(1.0, r.setup.gpu_price_per_hour)
+      assert.equal(72.0, run({ model = llama, tp = 1 }).setup.capacity.memory_gib)
+      assert.equal("X1", run({ hardware = "X1", catalogue = { path } }).setup.hardware)
+      says(error_of { hardware = "X1" }, "unknown hardware")
+    end)
+    files.with("hardware:\n  - {name: a, memory: 5}\n", function(path)
+      says(error_of { catalogue = path }, path .. ":2")
+    end)
+    says(error_of { catalogue = "/no/such.yaml" }, "/no/such.yaml")
+    says(error_of { catalogue = { 5 } }, "expected the path of a file, or a list of them")
+  end)
+end)
