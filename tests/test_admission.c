@@ -1,4 +1,4 @@
-/* Admission: refused and delayed requests, and the built-in policies. */
+/* Admission: requests that are refused, and requests that are put off. */
 #include "cluster_fixture.h"
 
 static blis_status delay_always(void *state,
@@ -95,39 +95,8 @@ static void admission_rejects_and_delays(void) {
   site_deinit(&s);
 }
 
-static void built_in_admission(void) {
-  blis_error error;
-  static const int64_t rejected[] = {0, 50};
-  CHECK_EQ_I64(blis_admission_entry_count(), 2);
-  for (size_t i = 0; i < 2; i++) {
-    site s;
-    site_init(&s, blis_alloc_heap(), 2);
-    site_add_random_requests(&s, 50, 10, 8);
-    site_must_open(&s);
-    blis_policy_context context = site_context(&s);
-    blis_admission admission = {0};
-    CHECK_OK(blis_admission_create(&s.alloc, blis_admission_entry_at(i)->name,
-                                   NULL, &context, &admission, &error),
-             &error);
-    blis_cluster_set_admission(s.cluster, &admission);
-    site_run(&s);
-    blis_cluster_counts c;
-    blis_cluster_get_counts(s.cluster, &c);
-    CHECK_EQ_I64(c.rejected, rejected[i]);
-    site_deinit(&s);
-  }
-  blis_alloc alloc = blis_alloc_heap();
-  blis_admission admission = {0};
-  CHECK_STATUS(blis_admission_create(&alloc, "always_admitt", NULL,
-                                     &(blis_policy_context){0}, &admission,
-                                     &error),
-               BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "did you mean 'always-admit'?");
-}
-
 int main(void) {
   RUN(delays_without_end_are_noticed);
   RUN(admission_rejects_and_delays);
-  RUN(built_in_admission);
   return check_done();
 }

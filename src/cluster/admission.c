@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cluster/admission_entries.h"
 
 void blis_admission_free(blis_admission *admission) {
   if (admission->ops != NULL && admission->ops->free != NULL) {
@@ -21,6 +22,14 @@ static blis_status create_always_admit(const blis_alloc *alloc,
   *admission = (blis_admission){.alloc = *alloc, .name = "always-admit"};
   return BLIS_OK;
 }
+
+const blis_admission_entry blis__admission_always_admit = {
+    .name = "always-admit",
+    .aliases = "",
+    .summary = "every request is let in",
+    .source = "BLIS (Go); BLIS macro-level implementation plan",
+    .create = create_always_admit,
+};
 
 static blis_status reject(void *state, const blis_routing_request *request,
                           const blis_routing_view *view,
@@ -45,17 +54,18 @@ static blis_status create_reject_all(const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-static const blis_admission_entry entries[] = {
-    {.name = "always-admit",
-     .aliases = "",
-     .summary = "every request is let in",
-     .source = "BLIS (Go)",
-     .create = create_always_admit},
-    {.name = "reject-all",
-     .aliases = "",
-     .summary = "no request is let in: for trying out what is counted",
-     .source = "BLIS (Go)",
-     .create = create_reject_all},
+const blis_admission_entry blis__admission_reject_all = {
+    .name = "reject-all",
+    .aliases = "",
+    .summary = "no request is let in: for trying out what is counted",
+    .source = "BLIS (Go)",
+    .create = create_reject_all,
+};
+
+static const blis_admission_entry *const entries[] = {
+#define XX(name) &blis__admission_##name,
+    BLIS__ADMISSION_MAP(XX)
+#undef XX
 };
 
 enum { ENTRY_COUNT = sizeof entries / sizeof entries[0] };
@@ -65,7 +75,7 @@ size_t blis_admission_entry_count(void) {
 }
 
 const blis_admission_entry *blis_admission_entry_at(size_t index) {
-  return &entries[index];
+  return entries[index];
 }
 
 static const blis_admission_entry *find_entry(const char *name,
@@ -73,11 +83,11 @@ static const blis_admission_entry *find_entry(const char *name,
   blis_nearest nearest = {.wanted = name};
   char names[256] = "";
   for (size_t i = 0; i < ENTRY_COUNT; i++) {
-    if (blis__policy_is_named(name, entries[i].name, entries[i].aliases)) {
-      return &entries[i];
+    if (blis__policy_is_named(name, entries[i]->name, entries[i]->aliases)) {
+      return entries[i];
     }
-    blis_nearest_offer(&nearest, entries[i].name);
-    blis_word_list_add(names, sizeof names, entries[i].name);
+    blis_nearest_offer(&nearest, entries[i]->name);
+    blis_word_list_add(names, sizeof names, entries[i]->name);
   }
   blis__policy_fail_unknown("admission policy", name, &nearest, names, error);
   return NULL;

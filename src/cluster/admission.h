@@ -3,7 +3,8 @@
  * ask again later.
  *
  * Built-in policies and Lua functions stand behind the same interface. The
- * policy sees the request and every instance as routing would see them.
+ * policy sees the request and its candidates as routing would see them; there
+ * may be none.
  */
 #ifndef BLIS_CLUSTER_ADMISSION_H
 #define BLIS_CLUSTER_ADMISSION_H

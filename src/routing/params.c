@@ -83,16 +83,37 @@ static blis_status check_number(const blis_param *param,
   bool is_integer = spec->kind == BLIS_PARAM_INTEGER;
   if (!is_in_range || (is_integer && value != floor(value))) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: %s is %.17g, expected %s from %.17g to %.17g", owner,
-                     param->name, value, is_integer ? "an integer" : "a number",
-                     spec->minimum, spec->maximum);
+                     "%s: %s%s%s is %.17g, expected %s from %.17g to %.17g",
+                     owner, param->name, param->key == NULL ? "" : " of ",
+                     param->key == NULL ? "" : param->key, value,
+                     is_integer ? "an integer" : "a number", spec->minimum,
+                     spec->maximum);
   }
   return BLIS_OK;
+}
+
+/* Among equal names, those of a table with other keys do not count. */
+static bool is_given_before(const blis_params *params, size_t index) {
+  const blis_param *param = &params->items[index];
+  for (size_t i = 0; i < index; i++) {
+    const blis_param *earlier = &params->items[i];
+    if (strcmp(earlier->name, param->name) == 0 &&
+        (param->key == NULL || earlier->key == NULL ||
+         strcmp(earlier->key, param->key) == 0)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 static blis_status check_one(const blis_param *param,
                              const blis_param_spec *spec, const char *owner,
                              blis_error *error) {
+  bool is_table = spec->kind == BLIS_PARAM_TABLE;
+  if (is_table != (param->key != NULL)) {
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s must be %s", owner,
+                     param->name, is_table ? "a table of numbers" : "a value");
+  }
   bool is_choice = spec->kind == BLIS_PARAM_CHOICE;
   if (is_choice != (param->text != NULL)) {
     return blis_fail(error, BLIS_ERR_INVALID, "%s: %s must be %s%s", owner,
@@ -119,9 +140,10 @@ blis_status blis_params_check(const blis_params *params,
     if (spec == NULL) {
       return fail_unknown(param->name, specs, spec_count, owner, error);
     }
-    if (blis_params_find(params, param->name) != param) {
-      return blis_fail(error, BLIS_ERR_INVALID, "%s: %s is given twice", owner,
-                       param->name);
+    if (is_given_before(params, i)) {
+      return blis_fail(error, BLIS_ERR_INVALID, "%s: %s%s%s is given twice",
+                       owner, param->name, param->key == NULL ? "" : " of ",
+                       param->key == NULL ? "" : param->key);
     }
     BLIS_TRY(check_one(param, spec, owner, error));
   }

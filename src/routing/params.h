@@ -18,13 +18,14 @@ typedef enum blis_param_kind {
   BLIS_PARAM_INTEGER,
   BLIS_PARAM_NUMBER,
   BLIS_PARAM_BOOLEAN,
-  BLIS_PARAM_CHOICE /* one of a list of words */
+  BLIS_PARAM_CHOICE, /* one of a list of words */
+  BLIS_PARAM_TABLE   /* a number for each of some texts */
 } blis_param_kind;
 
 typedef struct blis_param_spec {
   const char *name;
   blis_param_kind kind;
-  double minimum; /* of integers and numbers */
+  double minimum; /* of integers and numbers, also those of a table */
   double maximum;
   double fallback;     /* default of integers, numbers and booleans */
   const char *choices; /* "a|b|c", the first is the default */
@@ -33,11 +34,15 @@ typedef struct blis_param_spec {
   bool is_live; /* may be changed during a run (blis_router_change) */
 } blis_param_spec;
 
-/* One given parameter; text for choices, number for the rest. */
+/*
+ * One given parameter; text for choices, number for the rest. A table is given
+ * as one of them for every key, none of them being an empty table.
+ */
 typedef struct blis_param {
   const char *name;
   double number;
   const char *text;
+  const char *key; /* of tables; NULL for the rest */
 } blis_param;
 
 /* The given parameters of one use; borrowed during construction only. */
@@ -56,7 +61,10 @@ BLIS_MUSTUSE blis_status blis_params_check(const blis_params *params,
                                            size_t spec_count, const char *owner,
                                            blis_error *error);
 
-/* The given parameter of that name; NULL when it is left at its default. */
+/*
+ * The given parameter of that name, of a table the first one; NULL when it is
+ * left at its default.
+ */
 const blis_param *blis_params_find(const blis_params *params, const char *name);
 
 /* Value of a checked parameter, or its default. name must be in specs. */
