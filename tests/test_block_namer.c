@@ -193,6 +193,29 @@ static void a_group_prefix_is_shared_by_pointer(void) {
   blis_block_namer_free(namer);
 }
 
+/* A block that ends with the last token is known when it was planned. */
+static void output_that_is_shared_has_names(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_block_namer *namer = blis_block_namer_new(&alloc);
+  const blis_segment content = {.stream = 7, .length_tokens = 12};
+  blis_request request = {.segments = &content,
+                          .segment_count = 1,
+                          .shared_tokens = 12,
+                          .prompt_tokens = 12,
+                          .output_tokens = 4};
+  static const uint32_t named[] = {1, 1, 2};
+  for (int i = 0; i < 3; i++) {
+    blis_block_chain chain;
+    request.shares_output = i > 0;
+    request.shares_last_output = i > 1;
+    CHECK_OK(blis_block_namer_chain(namer, &request, 8, &chain, &error),
+             &error);
+    CHECK_EQ_I64(chain.shared_count, named[i]);
+    blis_block_namer_release(namer, &chain);
+  }
+  blis_block_namer_free(namer);
+}
+
 static void nothing_is_allocated_in_steady_state(void) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
@@ -258,6 +281,7 @@ int main(void) {
   RUN(names_count_up_in_the_order_of_first_sight);
   RUN(block_sizes_have_different_identities);
   RUN(a_group_prefix_is_shared_by_pointer);
+  RUN(output_that_is_shared_has_names);
   RUN(nothing_is_allocated_in_steady_state);
   RUN(out_of_memory_leaves_the_names_alone);
   return check_done();

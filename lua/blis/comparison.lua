@@ -40,7 +40,9 @@ function comparison.compare(spec)
   if not core.is_workload(spec.workload) then
     local given = workload.read(spec.workload, "workload",
       { seed = spec.seed or 42, horizon_us = spec.horizon_us, profile = spec.profile })
-    shared.workload = errors.located(core.workload, given)
+    if not workload.has_follow_ups(given) then
+      shared.workload = errors.located(core.workload, given)
+    end
   end
   local results = {}
   for i, one in ipairs(spec.routing) do

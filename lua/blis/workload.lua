@@ -113,31 +113,117 @@ local function read_short(given, path, defaults)
   }
 end
 
-local function read_client(given, path)
-  local values = schema.read(sections.client, given, path)
+local function read_windows(lifecycle, path)
+  if not lifecycle then return nil end
+  local windows = {}
+  for i, one in ipairs(lifecycle.windows) do
+    local place = ("%s.lifecycle.windows[%d]"):format(path, i)
+    local values = schema.read(sections.window, one, place)
+    windows[i] = {
+      start_us = values.start_us, end_us = values.end_us, trace_rate = values.trace_rate,
+      arrival = values.arrival, input = values.input_distribution,
+      output = values.output_distribution,
+    }
+  end
+  if #windows == 0 then errors.invalid("%s.lifecycle.windows: the list is empty", path) end
+  return windows
+end
+
+local function modalities_of(values)
+  if not values then return nil end
+  return {
+    text = values.text_distribution, image = values.image_distribution,
+    image_count = values.image_count_distribution, audio = values.audio_distribution,
+    audio_count = values.audio_count_distribution, video = values.video_distribution,
+    video_count = values.video_count_distribution,
+  }
+end
+
+local function turns_of(reasoning)
+  local values = reasoning and reasoning.multi_turn
+  if not values then return nil end
+  return {
+    max_rounds = values.max_rounds, think_time_us = values.think_time_us,
+    context_growth = values.context_growth == "accumulate" and "accumulate" or nil,
+    single_session = values.single_session,
+  }
+end
+
+local function loop_of(closed_loop)
+  if closed_loop == nil then return "default" end
+  return closed_loop and "closed" or "open"
+end
+
+--- What the core takes of a client or a cohort.
+local function client_of(values, path)
+  local users = values.concurrency or 0
   return {
     id = values.id, tenant = values.tenant_id, slo_class = values.slo_class, model = values.model,
-    rate_fraction = values.rate_fraction,
+    rate_fraction = values.rate_fraction or (users > 0 and 0 or 1),
+    concurrency = users, think_time_us = values.think_time_us or 0,
     arrival = types.arrival.check(values.arrival, nil, path .. ".arrival"),
     input = values.input_distribution, output = values.output_distribution,
     prefix_group = values.prefix_group, prefix_tokens = values.prefix_length,
-    timeout_us = values.timeout,
+    is_streaming = values.streaming, timeout_us = values.timeout or 0,
+    has_no_timeout = values.timeout == 0, slo_target_us = values.slo_target_us,
+    windows = read_windows(values.lifecycle, path), multimodal = modalities_of(values.multimodal),
+    multi_turn = turns_of(values.reasoning),
+    reason_ratio = values.reasoning and values.reasoning.reason_ratio_distribution,
+    loop = loop_of(values.closed_loop),
   }
+end
+
+local function read_client(given, path)
+  return client_of(schema.read(sections.client, given, path), path)
+end
+
+local function read_cohort(given, path)
+  local values = schema.read(sections.cohort, given, path)
+  local cohort = client_of(values, path)
+  cohort.population, cohort.prefix_sharing = values.population, values.prefix_sharing
+  cohort.diurnal = values.diurnal
+  local spike, drain = values.spike, values.drain
+  cohort.spike = spike and {
+    start_us = spike.start_time_us, duration_us = spike.duration_us, trace_rate = spike.trace_rate,
+  }
+  cohort.drain = drain and { start_us = drain.start_time_us, ramp_us = drain.ramp_duration_us }
+  return cohort
+end
+
+local function read_list(given, name, path, read_one)
+  local list = {}
+  for i, one in ipairs(given or {}) do
+    list[i] = read_one(one, ("%s.%s[%d]"):format(path, name, i))
+  end
+  return list
 end
 
 local function read_with_clients(given, path, defaults)
   local values = schema.read(sections.with_clients, given, path)
   local horizon_us = values.horizon_us or defaults.horizon_us or 0
-  local clients = {}
-  for i, one in ipairs(values.clients) do
-    clients[i] = read_client(one, ("%s.clients[%d]"):format(path, i))
-  end
-  if #clients == 0 then errors.invalid("%s.clients: the list is empty", path) end
+  local clients = read_list(values.clients, "clients", path, read_client)
+  local cohorts = read_list(values.cohorts, "cohorts", path, read_cohort)
+  if #clients + #cohorts == 0 then errors.invalid("%s.clients: the list is empty", path) end
   check_is_bounded(values.num_requests, horizon_us, path, "num_requests")
   return {
-    clients = clients, aggregate_rate = values.aggregate_rate, num_requests = values.num_requests,
-    seed = values.seed or defaults.seed, horizon_us = horizon_us, lazy_tokens = values.lazy_tokens,
+    clients = clients, cohorts = cohorts, aggregate_rate = values.aggregate_rate,
+    num_requests = values.num_requests, seed = values.seed or defaults.seed,
+    horizon_us = horizon_us, lazy_tokens = values.lazy_tokens,
+    reproduce_go_blis_defects = defaults.profile == "go-blis",
   }
+end
+
+--- Whether requests of a checked specification follow on others, so that they cannot be listed
+--- before a run.
+---@param spec table
+---@return boolean
+function workload.has_follow_ups(spec)
+  for _, list in ipairs { spec.clients or {}, spec.cohorts or {} } do
+    for _, one in ipairs(list) do
+      if one.concurrency > 0 or one.multi_turn and one.loop ~= "open" then return true end
+    end
+  end
+  return false
 end
 
 --- The workload of an experiment: a list of requests as it is, or a checked specification.
@@ -151,7 +237,9 @@ function workload.read(given, path, defaults)
     schema.raise_value(path, given,
       "a table of options or what blis.workload or blis.trace.read returned")
   end
-  if given and given.clients ~= nil then return read_with_clients(given, path, defaults) end
+  if given and (given.clients or given.cohorts) then
+    return read_with_clients(given, path, defaults)
+  end
   return read_short(given or {}, path, defaults)
 end
 
@@ -162,6 +250,10 @@ end
 function workload.new(spec)
   local given = workload.read(spec, "workload", { seed = 42 })
   if type(given) == "userdata" then return given end
+  if workload.has_follow_ups(given) then
+    errors.invalid("workload: requests that wait for answers cannot be listed beforehand; give "
+      .. "these options to blis.run itself")
+  end
   return errors.located(core.workload, given)
 end
 

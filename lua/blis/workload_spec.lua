@@ -8,27 +8,17 @@ local workload_spec = {}
 -- Keys that only describe.
 local labels = {
   top = { version = true, category = true },
-  client = { streaming = true, network = true },
+  client = { network = true },
 }
 
 -- Keys that a file may have, and what is missing here for them.
 local unavailable = {
   top = {
-    cohorts = "there are no cohorts",
     servegen_data = "there is no conversion of ServeGen data",
     inference_perf = "there is no conversion of inference-perf files",
     goodput_slo_targets = "goodput is not computed",
   },
-  client = {
-    adapter = "there are no LoRA adapters",
-    concurrency = "there are no requests that wait for answers",
-    think_time_us = "there are no requests that wait for answers",
-    closed_loop = "there are no requests that wait for answers",
-    reasoning = "there are no conversations of several rounds",
-    lifecycle = "clients cannot come and go",
-    multimodal = "there are no images, sounds and films",
-    slo_target_us = "nothing orders requests by it",
-  },
+  client = { adapter = "there are no LoRA adapters" },
 }
 
 local renamed_classes = { realtime = "critical", interactive = "standard" }
@@ -97,6 +87,19 @@ local function keep_texts(file, given, copy, keys)
   end
 end
 
+--- A copy in which empty texts are left out, as they mean that nothing was given.
+local function without_empty(given)
+  local copy = {}
+  for key, value in pairs(given) do
+    if type(value) == "table" then
+      copy[key] = without_empty(value)
+    elseif value ~= "" then
+      copy[key] = value
+    end
+  end
+  return copy
+end
+
 local function read_client(file, given, path, is_old)
   if type(given) ~= "table" then
     errors.invalid("%s: %s is not allowed, expected a mapping", path, errors.show(given))
@@ -104,10 +107,18 @@ local function read_client(file, given, path, is_old)
   local client = known_keys(given, "client", path)
   keep_texts(file, given, client, { "id", "tenant_id", "model", "prefix_group" })
   if is_old then client.slo_class = renamed_classes[client.slo_class] or client.slo_class end
-  for key, value in pairs(client) do
-    if value == "" then client[key] = nil end
+  return without_empty(client)
+end
+
+local function read_list(file, given, name, is_old)
+  if type(given) ~= "table" then
+    errors.invalid("workload.%s: %s is not allowed, expected a list", name, errors.show(given))
   end
-  return client
+  local list = {}
+  for i, one in ipairs(given) do
+    list[i] = read_client(file, one, ("workload.%s[%d]"):format(name, i), is_old)
+  end
+  return list
 end
 
 local function check_version(file)
@@ -125,15 +136,13 @@ local function read_root(file)
   end
   local is_old = check_version(file)
   local spec = known_keys(file.root, "top", "workload")
-  if type(spec.clients) ~= "table" then
+  if type(spec.clients) ~= "table" and type(spec.cohorts) ~= "table" then
     errors.invalid("workload.clients: %s is not allowed, expected a list",
       errors.show(spec.clients))
   end
-  local clients = {}
-  for i, client in ipairs(spec.clients) do
-    clients[i] = read_client(file, client, ("workload.clients[%d]"):format(i), is_old)
+  for _, name in ipairs { "clients", "cohorts" } do
+    if spec[name] then spec[name] = read_list(file, spec[name], name, is_old) end
   end
-  spec.clients = clients
   if spec.horizon == 0 then spec.horizon = nil end
   return spec
 end

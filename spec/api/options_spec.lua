@@ -43,7 +43,7 @@ local cases = {
     { "workload.clients: the list is empty" } },
   { { workload = { clients = { {} }, aggregate_rate = 1 } },
     { "workload.clients[1].input_distribution is missing" } },
-  { { workload = { clients = { {} } } }, { "workload.aggregate_rate is missing" } },
+  { { workload = { clients = { {} } } }, { "workload.clients[1].input_distribution is missing" } },
   { { workload = 5 }, { "workload: 5", "blis.trace.read" } },
   { { routing = "rond-robin" },
     { "unknown routing policy 'rond-robin'", "did you mean 'round-robin'?" } },

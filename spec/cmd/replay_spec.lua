@@ -55,7 +55,7 @@ describe("blis replay", function()
       { { folder .. "mooncake.jsonl", "--trace-format", "azur" }, "usage",
         "replay: --trace-format: 'azur' is not allowed, expected one of " },
       { { folder .. "mooncake.jsonl", "--session-mode", "closed-loop" }, "usage",
-        "replay: --session-mode is not available: there are no requests that wait for answers" },
+        "replay: --session-mode is not available: the rounds of a trace arrive when they were" },
     } do
       local code, message = commands.error_of("replay", table.unpack(case[1]))
       assert.equal(case[2], code)

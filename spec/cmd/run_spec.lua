@@ -107,6 +107,20 @@ clients:
     end)
   end)
 
+  it("lets users wait for answers", function()
+    local flags = { "--concurrency", "3", "--num-requests", "12", "--think-time-ms", "10",
+      "--prefix-tokens", "32" }
+    files.with(nil, function(path)
+      commands.output_of("run", "--metrics-path", path, table.unpack(flags))
+      local metrics = core.json_read(files.read(path))
+      assert.equal(12, metrics.completed_requests)
+      local last = metrics.requests[12]
+      assert.matches("^session_concurrency_distribution_user_%d_round_%d_9$", last.requestID)
+      assert.is_true(last.round_index > 0)
+      assert.equal(1, #metrics.requests[1].session_id:match("user_(%d)"))
+    end)
+  end)
+
   it("scores a run", function()
     assert.matches("\nfitness 0%.%d+ %(throughput 0%.%d+%)\n$",
       output_of("--fitness-weights", "throughput:1"))
@@ -166,6 +180,9 @@ describe("wrong flags of blis run", function()
         "run: --timeout: 0 is not allowed; below 0 means no deadline" .. hint },
       { { "--num-requests", "0" },
         "run: --num-requests: 0 means as many as fit, and needs a --horizon" .. hint },
+      { { "--concurrency", "2" }, "run: --concurrency needs --num-requests or --horizon" .. hint },
+      { { "--concurrency", "2", "--rate", "1", "--horizon", "1s" },
+        "run: --rate does not go with --concurrency" .. hint },
       { { "--prefix-groups", "3" },
         "run: --prefix-groups and --prefix-zipf need --prefix-tokens" .. hint },
       { { "--hardware", "H10" }, "run: unknown hardware \"H10\"" },
@@ -217,12 +234,21 @@ describe("wrong specifications", function()
       { "seed: 1\n", "SPEC:1: clients: nil is not allowed, expected a list" },
       { "version: 3\nclients: []\n", "SPEC:1: version: '3' is not allowed, expected 1 or 2" },
       { "aggregate_rate: 5\nnum_requests: 3\n\nclients:\n  - rate_fraction: -1\n",
-        "SPEC:5: clients[1].rate_fraction: -1 is not allowed, expected a number above 0" },
+        "SPEC:5: clients[1].rate_fraction: -1 is not allowed, expected a number of at least 0" },
       { "aggregate_rate: 5\nclients:\n  - rate_fracton: 1\n",
         "SPEC:3: clients[1]: unknown option 'rate_fracton', did you mean 'rate_fraction'?" },
-      { "aggregate_rate: 5\nclients:\n  - id: a\n    lifecycle: {windows: [{}]}\n",
-        "SPEC:4: clients[1].lifecycle is not available: clients cannot come and go" },
-      { "cohorts: [{}]\nclients: []\n", "SPEC:1: cohorts is not available: there are no cohorts" },
+      { "aggregate_rate: 5\nclients:\n  - id: a\n    adapter: lora\n",
+        "SPEC:4: clients[1].adapter is not available: there are no LoRA adapters" },
+      { "aggregate_rate: 5\nclients:\n"
+        .. "  - input_distribution: {type: constant, params: {value: 9}}\n"
+        .. "    output_distribution: {type: constant, params: {value: 9}}\n"
+        .. "    reasoning:\n      multi_turn: {max_rounds: 0}\n",
+        "SPEC:6: clients[1].reasoning.multi_turn.max_rounds: 0 is not allowed, expected an "
+          .. "integer from 1" },
+      { "aggregate_rate: 5\ncohorts:\n  - population: 0\n",
+        "SPEC:3: cohorts[1]" },
+      { "servegen_data: {path: x}\nclients: []\n",
+        "SPEC:1: servegen_data is not available: there is no conversion of ServeGen data" },
       { "aggregate_rate: fast\nclients: [" .. client .. "]\n",
         "SPEC:1: aggregate_rate: 'fast' is not allowed, expected a number" },
     } do

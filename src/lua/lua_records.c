@@ -63,8 +63,11 @@ static void push_record(lua_State *L, const bind_records *self,
                         const blis_record *record) {
   const blis_intern *strings = self->source.source.strings;
   lua_createtable(L, 0, 18);
-  push_request_id(L, record->number);
-  lua_setfield(L, -2, "id");
+  const blis_request named = {.number = record->number,
+                              .session = record->session,
+                              .round_index = record->round_index};
+  char id[BLIS_REQUEST_ID_SIZE];
+  set_field_string(L, "id", blis_request_id(&named, strings, id));
   set_field_string(L, "state", state_name((blis_request_state)record->state));
   set_field_integer(L, "arrival_us", record->arrival_us);
   set_time(L, "ttft_us", record->ttft_us);
@@ -83,6 +86,9 @@ static void push_record(lua_State *L, const bind_records *self,
   set_text(L, "slo_class", strings, record->slo_class);
   set_text(L, "model", strings, record->model);
   set_text(L, "session", strings, record->session);
+  if (record->session != 0) {
+    set_field_integer(L, "round_index", record->round_index);
+  }
   const char *reason = blis_recorder_reason(self->recorder, record);
   if (reason[0] != '\0') {
     set_field_string(L, "reason", reason);

@@ -147,6 +147,16 @@ static void set_figures(lua_State *L, const working *w) {
   lua_setfield(L, -2, "instances");
 }
 
+static bool has_sessions(const blis_recorder *recorder) {
+  const blis_record *records = blis_recorder_records(recorder);
+  size_t count = blis_recorder_count(recorder);
+  size_t i = 0;
+  while (i < count && records[i].session == 0) {
+    i++;
+  }
+  return i < count;
+}
+
 /* What the run was made of, as far as the program has worked it out. */
 static void set_setup(lua_State *L, const bind_simulation *sim) {
   push_engine_facts(L, &sim->engine);
@@ -196,6 +206,8 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   set_groups(L, "by_model", w, sim->records, BLIS_GROUP_MODEL);
   lua_getiuservalue(L, index, SIMULATION_RECORDS);
   lua_setfield(L, -2, "requests");
+  lua_pushboolean(L, has_sessions(sim->records->recorder));
+  lua_setfield(L, -2, "has_sessions");
   blis_summary_deinit(&w->summary, &w->alloc);
   w->alloc.fn = NULL;
   lua_replace(L, guard);

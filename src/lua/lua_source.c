@@ -1,99 +1,9 @@
 /* Requests for one run, from a specification or from a list in memory. */
 #include "lua/bind.h"
+#include "lua/lua_client.h"
 #include "lua/lua_workload.h"
 #include "workload/generator.h"
 #include "workload/short_form.h"
-
-/* Keeps the value on top in the table at keep, and pops it. */
-static void push_into(lua_State *L, int keep) {
-  lua_rawseti(L, keep, (lua_Integer)lua_rawlen(L, keep) + 1);
-}
-
-/* {type =, params = {{name, value}, ...}} */
-static void check_distribution(lua_State *L, int table, int keep,
-                               blis_distribution_spec *spec) {
-  luaL_checktype(L, table, LUA_TTABLE);
-  spec->type = opt_field_string(L, table, "type");
-  lua_getfield(L, table, "params");
-  luaL_checktype(L, -1, LUA_TTABLE);
-  spec->param_count = lua_rawlen(L, -1);
-  blis_distribution_param *params =
-      push_buffer(L, spec->param_count, sizeof *params);
-  push_into(L, keep);
-  for (size_t i = 0; i < spec->param_count; i++) {
-    lua_rawgeti(L, -1, (lua_Integer)i + 1);
-    lua_rawgeti(L, -1, 1);
-    lua_rawgeti(L, -2, 2);
-    params[i].name = luaL_checkstring(L, -2); /* the specification keeps it */
-    params[i].value = luaL_checknumber(L, -1);
-    lua_pop(L, 3);
-  }
-  spec->params = params;
-  lua_pop(L, 1);
-}
-
-static void check_arrival(lua_State *L, int table, blis_arrival_spec *spec) {
-  luaL_checktype(L, table, LUA_TTABLE);
-  spec->process = opt_field_string(L, table, "process");
-  spec->cv = opt_field_number(L, table, "cv", 0);
-  spec->shape = opt_field_number(L, table, "shape", 0);
-  spec->scale = opt_field_number(L, table, "scale", 0);
-  spec->has_cv = lua_getfield(L, table, "cv") != LUA_TNIL;
-  spec->has_shape = lua_getfield(L, table, "shape") != LUA_TNIL;
-  spec->has_scale = lua_getfield(L, table, "scale") != LUA_TNIL;
-  lua_pop(L, 3);
-}
-
-int bind_check_distribution(lua_State *L) {
-  const char *where = luaL_checkstring(L, 2);
-  lua_settop(L, 2);
-  lua_newtable(L);
-  blis_distribution_spec spec;
-  check_distribution(L, 1, 3, &spec);
-  blis_alloc alloc = bind_alloc(L);
-  blis_error error = {0};
-  blis_distribution ready = {0};
-  blis_status status =
-      blis_distribution_init(&ready, &alloc, &spec, where, &error);
-  if (status == BLIS_OK) {
-    blis_distribution_deinit(&ready, &alloc);
-  }
-  check_status(L, status, &error);
-  return 0;
-}
-
-int bind_check_arrival(lua_State *L) {
-  const char *where = luaL_checkstring(L, 2);
-  blis_arrival_spec spec;
-  check_arrival(L, 1, &spec);
-  blis_error error = {0};
-  check_status(L, blis_arrival_check(&spec, where, &error), &error);
-  return 0;
-}
-
-static void check_client(lua_State *L, int index, int keep,
-                         blis_client_spec *client) {
-  client->id = opt_field_string(L, index, "id");
-  client->tenant = opt_field_string(L, index, "tenant");
-  client->slo_class = opt_field_string(L, index, "slo_class");
-  client->model = opt_field_string(L, index, "model");
-  client->rate_fraction = check_field_number(L, index, "rate_fraction");
-  lua_getfield(L, index, "arrival");
-  check_arrival(L, lua_gettop(L), &client->arrival);
-  lua_getfield(L, index, "input");
-  check_distribution(L, lua_gettop(L), keep, &client->input);
-  lua_getfield(L, index, "output");
-  check_distribution(L, lua_gettop(L), keep, &client->output);
-  lua_pop(L, 3);
-  client->prefix_group = opt_field_string(L, index, "prefix_group");
-  client->prefix_tokens = opt_field_integer(L, index, "prefix_tokens", 0);
-  client->timeout_us = opt_field_integer(L, index, "timeout_us", 0);
-}
-
-/* Pushes a part; false when it is left out. */
-static bool opt_part(lua_State *L, int index, const char *name) {
-  return lua_getfield(L, index, name) != LUA_TNIL;
-}
 
 /* {rate =, requests =, prompt =, output =, arrival =, prefixes =, ...} */
 static void check_short_form(lua_State *L, int index, int keep,
@@ -126,31 +36,71 @@ static void check_short_form(lua_State *L, int index, int keep,
   lua_settop(L, top);
 }
 
+/* Pushes the list of a part and room for its entries, which keep keeps. */
+static void *push_entries(lua_State *L, int index, const char *name, int keep,
+                          size_t item_size, size_t *count) {
+  *count = 0;
+  if (!opt_part(L, index, name)) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+  }
+  luaL_checktype(L, -1, LUA_TTABLE);
+  *count = lua_rawlen(L, -1);
+  void *entries = push_buffer(L, *count, item_size);
+  keep_on_top(L, keep);
+  return entries;
+}
+
+static void check_targets(lua_State *L, int index, int keep,
+                          blis_workload_spec *spec) {
+  blis_goodput_target *targets =
+      push_entries(L, index, "targets", keep, sizeof *targets,
+                   &spec->goodput_target_count);
+  for (size_t i = 0; i < spec->goodput_target_count; i++) {
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    targets[i] = (blis_goodput_target){
+        .slo_class = check_field_string(L, -1, "slo_class"),
+        .ttft_ms = opt_field_number(L, -1, "ttft_ms", 0),
+        .itl_ms = opt_field_number(L, -1, "itl_ms", 0),
+        .e2e_ms = opt_field_number(L, -1, "e2e_ms", 0),
+    };
+    lua_pop(L, 1);
+  }
+  spec->goodput_targets = targets;
+  lua_pop(L, 1);
+}
+
 /* Everything the specification borrows is kept alive by the table at keep. */
 static void check_clients(lua_State *L, int index, int keep,
                           blis_workload_spec *spec) {
   *spec = (blis_workload_spec){
       .seed = check_field_integer(L, index, "seed"),
+      .category = opt_field_string(L, index, "category"),
       .aggregate_rate = check_field_number(L, index, "aggregate_rate"),
       .num_requests = check_field_integer(L, index, "num_requests"),
       .horizon_us = check_field_integer(L, index, "horizon_us"),
       .lazy_tokens = opt_field_boolean(L, index, "lazy_tokens", false),
+      .reproduce_go_blis_defects =
+          opt_field_boolean(L, index, "reproduce_go_blis_defects", false),
   };
-  lua_getfield(L, index, "clients");
-  luaL_checktype(L, -1, LUA_TTABLE);
-  int list = lua_gettop(L);
-  spec->client_count = lua_rawlen(L, list);
-  blis_client_spec *clients =
-      push_buffer(L, spec->client_count, sizeof *clients);
-  push_into(L, keep);
+  blis_client_spec *clients = push_entries(
+      L, index, "clients", keep, sizeof *clients, &spec->client_count);
   for (size_t i = 0; i < spec->client_count; i++) {
-    lua_rawgeti(L, list, (lua_Integer)i + 1);
-    luaL_checktype(L, -1, LUA_TTABLE);
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
     check_client(L, lua_gettop(L), keep, &clients[i]);
     lua_pop(L, 1);
   }
   spec->clients = clients;
-  lua_settop(L, list - 1);
+  blis_cohort_spec *cohorts = push_entries(
+      L, index, "cohorts", keep, sizeof *cohorts, &spec->cohort_count);
+  for (size_t i = 0; i < spec->cohort_count; i++) {
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    check_cohort(L, lua_gettop(L), keep, &cohorts[i]);
+    lua_pop(L, 1);
+  }
+  spec->cohorts = cohorts;
+  lua_pop(L, 2);
+  check_targets(L, index, keep, spec);
 }
 
 static blis_status new_from_short_form(const blis_alloc *alloc,

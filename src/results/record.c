@@ -20,7 +20,8 @@ blis_record blis_record_of(const blis_request_end *end) {
       .slo_class = request->slo_class,
       .model = request->model,
       .session = request->session,
-      .state = (uint8_t)end->state,
+      .round_index = request->round_index,
+      .state = end->state & 15U,
       .was_counted = end->was_counted,
   };
 }

@@ -9,8 +9,11 @@
 
 #include "cluster/cluster.h"
 
+/* Different reasons that records can tell apart. */
+enum { BLIS_RECORD_REASON_MAX = (1 << 27) - 1 };
+
 typedef struct blis_record {
-  int64_t number; /* id is "request_<number>" */
+  int64_t number; /* what ids are made of, see blis_request_id */
   int64_t arrival_us;
   int64_t ttft_us;             /* last recorded; -1 = never */
   int64_t e2e_us;              /* -1 = not completed */
@@ -25,9 +28,10 @@ typedef struct blis_record {
   uint32_t slo_class;
   uint32_t model;
   uint32_t session;
-  uint32_t reason;  /* of a rejection: number in the recorder's; 0 = none */
-  uint8_t state;    /* blis_request_state */
-  bool was_counted; /* reached a wait queue or was late for it */
+  int32_t round_index;      /* of the session, from 0 */
+  uint32_t reason : 27;     /* of a rejection: the recorder's; 0 = none */
+  uint32_t state : 4;       /* blis_request_state */
+  uint32_t was_counted : 1; /* reached a wait queue or was late for it */
 } blis_record;
 
 _Static_assert(sizeof(blis_record) <= 100, "records are many");

@@ -20,10 +20,14 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
                             blis_error *error) {
   blis_recorder *recorder = ud;
   blis_record record = blis_record_of(end);
-  if (end->reason != NULL &&
-      blis_intern_add(recorder->reasons, end->reason, strlen(end->reason),
-                      &record.reason) != BLIS_OK) {
-    return blis_fail_nomem(error);
+  if (end->reason != NULL) {
+    uint32_t reason = 0;
+    if (blis_intern_add(recorder->reasons, end->reason, strlen(end->reason),
+                        &reason) != BLIS_OK ||
+        reason > BLIS_RECORD_REASON_MAX) {
+      return blis_fail_nomem(error);
+    }
+    record.reason = reason & BLIS_RECORD_REASON_MAX;
   }
   if (!recorder->is_streaming &&
       blis_array_push(&recorder->alloc, &recorder->records, record) !=

@@ -243,13 +243,14 @@ static blis_status walk_piece(blis_block_namer *namer, walker *walk,
 }
 
 /*
- * Tokens behind the prompt whose content is known. The last one produced never
- * gets into the cache, so no block ends with it.
+ * Tokens behind the prompt whose content is known. What follows on an answer
+ * has another token where the last one produced would be.
  */
 static uint32_t shared_output(const blis_request *request) {
-  return request->shares_output && request->output_tokens > 0
-             ? request->output_tokens - 1
-             : 0;
+  if (!request->shares_output || request->output_tokens == 0) {
+    return 0;
+  }
+  return request->output_tokens - (request->shares_last_output ? 0 : 1);
 }
 
 /*

@@ -72,6 +72,11 @@ typedef struct blis_request {
    * prompt_tokens.
    */
   bool shares_output;
+  /*
+   * The later prompt has the last token, too: it was planned beforehand, while
+   * one that answers to this request has only what is in the KV cache.
+   */
+  bool shares_last_output;
 } blis_request;
 
 /* Room for most ids; longer ones are cut. */

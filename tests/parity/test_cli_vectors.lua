@@ -10,12 +10,9 @@ local folder = support.shared .. "/vectors/cli"
 -- What the cases that cannot be run yet need. A case that runs must be equal.
 local missing = {}
 for feature, names in pairs {
-  ["closed loops"] = "000 032 041 043 053",
   ["admission policy token-bucket"] = "002 009 024 042 045 051",
   ["pools for prefill and decode"] = "003 014 018 020 031 033 039 048",
-  ["conversations"] = "008 025 038 044 057 059",
   ["queue at the gateway"] = "010 012 016 023 049",
-  ["delayed cache signals"] = "013",
   ["admission policy tier-shed"] = "022",
   ["admission policy gaie-legacy"] = "054",
 } do

@@ -279,23 +279,22 @@ local function session_line(lines, name, values)
 end
 
 --- From the first round's arrival to the last completion, in ms.
-local function session_duration(records, round_of)
+local function session_duration(records)
   local start, stop = nil, 0
   for _, record in ipairs(records) do
-    if round_of(record) == 0 then start = record.arrival_us end
+    if record.round_index == 0 then start = record.arrival_us end
     if record.e2e_us then stop = math.max(stop, record.arrival_us + record.e2e_us) end
   end
   return start and stop > start and (stop - start) / 1000 or nil
 end
 
 function sections.sessions(run)
-  if not run.round_of then return nil end
+  if not run.result.has_sessions then return nil end
   local groups, names = group(run.registered(), named "session")
   if #names == 0 then return nil end
-  local round_of = run.round_of
   local function ttft_of(is_cold)
     return function(record)
-      local is_wanted = record.session ~= "" and (round_of(record) == 0) == is_cold
+      local is_wanted = record.session ~= "" and (record.round_index == 0) == is_cold
       return is_wanted and record.ttft_us and record.ttft_us / 1000 or nil
     end
   end
@@ -303,7 +302,7 @@ function sections.sessions(run)
   session_line(lines, "TTFT cold (round 0):", values_of(run.registered(), ttft_of(true)))
   session_line(lines, "TTFT warm (round≥1):", values_of(run.registered(), ttft_of(false)))
   session_line(lines, "Session duration:   ", values_of(names, function(name)
-    return session_duration(groups[name], round_of)
+    return session_duration(groups[name])
   end))
   return lines
 end
@@ -314,7 +313,6 @@ local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "te
 ---@field result blis.Result made with instance_times
 ---@field fitness? blis.Fitness
 ---@field scheduler? string
----@field round_of? fun(record: table): integer of a request within its session, if there are any
 
 --- Lists of records, which are made when a section asks for them.
 local function lists_of(result)

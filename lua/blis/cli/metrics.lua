@@ -92,7 +92,7 @@ function metrics.is_registered(record)
   return record.instance ~= nil and record.state ~= "unservable"
 end
 
-local function write_request(writer, record, round_index)
+local function write_request(writer, record)
   writer:object()
     :field("arrived_at", record.arrival_us / 1e6)
     :field("requestID", record.id)
@@ -108,23 +108,20 @@ local function write_request(writer, record, round_index)
   if record.model ~= "" then writer:field("model", record.model) end
   if record.state == "length_capped" then writer:field("length_capped", true) end
   if record.session ~= "" then writer:field("session_id", record.session) end
-  writer:field("round_index", round_index):done()
+  writer:field("round_index", record.round_index or 0):done()
 end
 
 --- The file of --metrics-path: the figures of the cluster, and a row per request.
 ---@param path string
 ---@param result blis.Result
----@param round_of? fun(record: table): integer of a request within its session
-function metrics.write_file(path, result, round_of)
+function metrics.write_file(path, result)
   local output <close> = core.output(path)
   local writer = core.json_writer(2):object()
   metrics.write(writer, metrics.list(result, { has_hit_rate = true }))
   writer:array("requests")
   for i = 1, #result.requests do
     local record = result.requests[i]
-    if metrics.is_registered(record) then
-      write_request(writer, record, round_of and round_of(record) or 0)
-    end
+    if metrics.is_registered(record) then write_request(writer, record) end
     if #writer > flush_bytes then output:write(writer:take()) end
   end
   writer:done():done()

@@ -110,7 +110,6 @@ end
 ---@field workload any
 ---@field horizon_us? integer
 ---@field file? blis.SpecFile the file that the workload is from
----@field round_of? fun(record: table): integer of a request within its session
 
 --- Simulates, writes the files that were asked for, and prints the result.
 ---@param definition blis.cli.Command
@@ -132,11 +131,9 @@ function simulate.run(definition, parsed, make_setting)
   sim:close()
   local run = {
     result = result, fitness = weights and fitness.of(result, weights),
-    scheduler = parsed.values.cluster.scheduler, round_of = setting.round_of,
+    scheduler = parsed.values.cluster.scheduler,
   }
-  if output.metrics_path then
-    metrics.write_file(output.metrics_path, result, setting.round_of)
-  end
+  if output.metrics_path then metrics.write_file(output.metrics_path, result) end
   if output.results_path then metrics.write_results(output.results_path, result) end
   local is_summary = output.format == "table" or not output.format and profile ~= "go-blis"
   for note in (is_summary and "" or result.setup.notes):gmatch("[^\n]+") do

@@ -41,29 +41,61 @@ local function timeout_us(values)
   return values.timeout_s < 0 and 0 or values.timeout_s * 1000000
 end
 
---- Traffic of one client, in the short form of blis.run.
-local function synthesise(definition, parsed)
-  local values, short = parsed.values.synthesis, {}
-  for name, value in pairs(parsed.values.workload) do short[name] = value end
+--- The lengths of prompts or outputs, as a preset or the flags have them.
+local function lengths_of(definition, values, kind)
   local preset = presets[values.preset]
-  for _, kind in ipairs { "prompt", "output" } do
-    short[kind] = preset and gaussian(table.unpack(preset[kind]))
-      or lengths_of_flags(definition, values, kind)
-  end
-  short.timeout_us = timeout_us(values)
+  return preset and gaussian(table.unpack(preset[kind]))
+    or lengths_of_flags(definition, values, kind)
+end
+
+--- The prefix flags; nil without prefixes.
+local function prefixes_of(definition, parsed)
   local prefixes = parsed.values.prefixes
-  if (prefixes.tokens or 0) > 0 then
-    short.prefixes = prefixes
-  elseif next(prefixes) ~= nil and prefixes.tokens == nil then
+  if (prefixes.tokens or 0) > 0 then return prefixes end
+  if next(prefixes) ~= nil and prefixes.tokens == nil then
     flags.fail(definition, "--prefix-groups and --prefix-zipf need --prefix-tokens")
   end
+end
+
+--- Traffic of one client, in the short form of blis.run.
+local function with_rate(definition, parsed)
+  local values, short = parsed.values.synthesis, {}
+  for name, value in pairs(parsed.values.workload) do short[name] = value end
+  short.prompt = lengths_of(definition, values, "prompt")
+  short.output = lengths_of(definition, values, "output")
+  short.timeout_us = timeout_us(values)
+  short.prefixes = prefixes_of(definition, parsed)
   return short
 end
 
-local synthesis_only = { "--rate", "--arrival", "--tenant", "--slo-class", "--prefix-tokens",
-  "--prefix-groups", "--prefix-zipf", "--prompt-tokens", "--prompt-tokens-stdev",
-  "--prompt-tokens-min", "--prompt-tokens-max", "--output-tokens", "--output-tokens-stdev",
-  "--output-tokens-min", "--output-tokens-max" }
+--- Traffic of users, each of whom waits for an answer before the next request.
+local function with_users(definition, parsed)
+  local values, given = parsed.values.synthesis, parsed.values.workload
+  for _, flag in ipairs { "--rate", "--arrival", "--prefix-groups", "--prefix-zipf" } do
+    if parsed.given[flag] then
+      flags.fail(definition, "%s does not go with --concurrency", flag)
+    end
+  end
+  local prefix_tokens = parsed.values.prefixes.tokens or 0
+  return {
+    num_requests = given.requests,
+    clients = {
+      {
+        id = "distribution", tenant_id = given.tenant, slo_class = given.slo_class,
+        concurrency = values.concurrency, think_time_us = values.think_time_ms * 1000,
+        input_distribution = lengths_of(definition, values, "prompt"),
+        output_distribution = lengths_of(definition, values, "output"),
+        prefix_group = prefix_tokens > 0 and "shared" or nil, prefix_length = prefix_tokens,
+        timeout = timeout_us(values),
+      },
+    },
+  }
+end
+
+local synthesis_only = { "--think-time-ms", "--rate", "--arrival", "--tenant", "--slo-class",
+  "--prefix-tokens", "--prefix-groups", "--prefix-zipf", "--prompt-tokens",
+  "--prompt-tokens-stdev", "--prompt-tokens-min", "--prompt-tokens-max", "--output-tokens",
+  "--output-tokens-stdev", "--output-tokens-min", "--output-tokens-max" }
 
 --- Traffic of a file; flags that were given go before what it says.
 local function from_file(definition, parsed, talk)
@@ -84,8 +116,8 @@ local function from_file(definition, parsed, talk)
   end
   if given["--timeout"] then
     if values.timeout_s == 0 then flags.fail(definition, "--timeout: 0 is not allowed") end
-    for _, client in ipairs(spec.clients) do
-      client.timeout_us, client.timeout = nil, timeout_us(values)
+    for _, list in ipairs { spec.clients or {}, spec.cohorts or {} } do
+      for _, one in ipairs(list) do one.timeout_us, one.timeout = nil, timeout_us(values) end
     end
   end
   return spec, spec.horizon or spec.horizon_us, file
@@ -99,15 +131,27 @@ end
 ---@return integer? horizon_us
 ---@return blis.SpecFile? file
 function traffic.of_flags(definition, parsed, talk)
-  if parsed.values.synthesis.spec then return from_file(definition, parsed, talk) end
+  if parsed.values.synthesis.spec then
+    if parsed.values.synthesis.concurrency > 0 then
+      flags.fail(definition, "--concurrency does not go with --workload-spec")
+    end
+    return from_file(definition, parsed, talk)
+  end
   if parsed.values.synthesis.timeout_s == 0 then
     flags.fail(definition, "--timeout: 0 is not allowed; below 0 means no deadline")
   end
   local horizon_us = parsed.values.experiment.horizon_us
-  if parsed.values.workload.requests == 0 and not horizon_us then
+  local requests = parsed.values.workload.requests
+  if requests == 0 and not horizon_us then
     flags.fail(definition, "--num-requests: 0 means as many as fit, and needs a --horizon")
   end
-  return synthesise(definition, parsed), horizon_us
+  if parsed.values.synthesis.concurrency == 0 then
+    return with_rate(definition, parsed), horizon_us
+  end
+  if not requests and not horizon_us then
+    flags.fail(definition, "--concurrency needs --num-requests or --horizon")
+  end
+  return with_users(definition, parsed), horizon_us
 end
 
 --- On a command line 0 means that there are no prefixes.

@@ -29,19 +29,10 @@ local definition = {
 
 local never_us = math.maxinteger
 
---- The last arrival, and the round of every request within its session; nil without sessions.
-local function survey(workload)
-  local last_us, has_sessions, round_by_id = 0, false, {}
-  for _, request in workload:requests() do
-    last_us = math.max(last_us, request.arrival_us)
-    has_sessions = has_sessions or request.session ~= ""
-    round_by_id[request.id] = request.round_index
-  end
-  return last_us, has_sessions and function(record) return round_by_id[record.id] or 0 end or nil
-end
-
 --- BLIS (Go) ends a replay at twice the time of the last arrival.
-local function go_blis_horizon_us(last_us)
+local function go_blis_horizon_us(workload)
+  local last_us = 0
+  for _, request in workload:requests() do last_us = math.max(last_us, request.arrival_us) end
   if last_us <= 0 then return 600000000 end
   return last_us > never_us // 2 and never_us or 2 * last_us
 end
@@ -68,12 +59,10 @@ return command.define(definition, function(parsed)
     local workload = read_trace(parsed)
     for _, note in ipairs(workload:notes()) do command.talk(parsed, "%s", note) end
     local given = parsed.values.experiment
-    local is_go_blis = given.profile == "go-blis"
-    local horizon_us, last_us, round_of = given.horizon_us, nil, nil
-    if is_go_blis or parsed.values.output.metrics_path then
-      last_us, round_of = survey(workload)
+    local horizon_us = given.horizon_us
+    if given.profile == "go-blis" then
+      horizon_us = horizon_us or go_blis_horizon_us(workload)
     end
-    if is_go_blis and not horizon_us then horizon_us = go_blis_horizon_us(last_us) end
-    return { workload = workload, horizon_us = horizon_us, round_of = round_of }
+    return { workload = workload, horizon_us = horizon_us }
   end)
 end)

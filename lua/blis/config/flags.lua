@@ -71,6 +71,16 @@ local synthesis = {
       name = "spec", type = "path", flag = "--workload-spec",
       doc = "YAML file that describes the traffic instead (workload specification, version 2).",
     },
+    {
+      name = "concurrency", type = "integer", min = 0, max = 100000000, default = 0,
+      unit = "users", flag = "--concurrency",
+      doc = "Users with one request at a time each, in place of a rate.",
+    },
+    {
+      name = "think_time_ms", type = "integer", min = 0, max = 1000000000, default = 0,
+      unit = "ms", flag = "--think-time-ms",
+      doc = "From the end of a user's request to the next.",
+    },
     prompt_mean, prompt_stdev, prompt_min, prompt_max,
     output_mean, output_stdev, output_min, output_max,
     {
@@ -146,9 +156,8 @@ local function refuse(feature, list)
 end
 
 local refused_groups = {
-  refuse("there are no requests that wait for answers", {
-    { "--concurrency", "integer", 0 }, { "--think-time-ms", "integer", 0 },
-    { "--think-time-dist", "string", "" }, { "--session-mode", "string", "fixed" },
+  refuse("the rounds of a trace arrive when they were recorded", {
+    { "--think-time-dist", "string" }, { "--session-mode", "string", "fixed" },
   }),
   refuse("traces are not written", { { "--trace-output", "string" } }),
   refuse("goodput is not computed", {

@@ -28,6 +28,7 @@ local schema = {}
 ---@field max? number
 ---@field above? number exclusive lower limit
 ---@field required? boolean
+---@field section? blis.Section of type "section"
 
 ---@class blis.Section
 ---@field name string
@@ -155,5 +156,13 @@ function schema.read(section, given, path, profile)
   end
   return values
 end
+
+-- A table of options within another one.
+types.section = {
+  expected = function() return "a table of options" end,
+  check = function(value, option, path)
+    return type(value) == "table" and schema.read(option.section, value, path) or nil
+  end,
+}
 
 return schema

@@ -100,11 +100,16 @@ local with_clients = {
   name = "workload",
   summary = "Traffic of several clients that share a rate.",
   options = {
-    { name = "clients", type = "table", required = true, doc = "A list of clients." },
+    { name = "clients", type = "table", doc = "A list of clients." },
     {
-      name = "aggregate_rate", type = "number", above = 0, max = 1e9, required = true,
+      name = "cohorts", type = "table",
+      doc = "A list of cohorts: numbers of clients that are alike. They come behind the clients.",
+    },
+    {
+      name = "aggregate_rate", type = "number", min = 0, max = 1e9, default = 0,
       unit = "requests/s", aliases = { "rate" },
-      doc = "Requests per second of all clients together.",
+      doc = "Requests per second of all clients together; 0 with users in place of rates, or when "
+        .. "every window has a trace_rate.",
     },
     {
       name = "num_requests", type = "integer", min = 0, default = 0, unit = "requests",
@@ -127,51 +132,274 @@ local with_clients = {
 }
 
 ---@type blis.Section
-local client = {
-  name = "client",
-  summary = "One source of requests.",
+local window = {
+  name = "window",
+  summary = "A time in which a client is active, and what it does otherwise in it.",
   options = {
-    { name = "id", type = "string", doc = "Name of the client." },
     {
-      name = "tenant_id", type = "string", aliases = { "tenant" },
-      doc = "Tenant of its requests.",
+      name = "start_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "The client is active from here on.",
     },
     {
-      name = "slo_class", type = "choice", choices = slo_classes,
-      doc = "Service class of its requests.",
+      name = "end_us", type = "time_us", min = 1, required = true, unit = "us",
+      doc = "The client is not active from here on.",
     },
     {
-      name = "model", type = "string",
-      doc = "Model its requests ask for; left out, the cluster's.",
+      name = "trace_rate", type = "number", min = 0, max = 1e9,
+      doc = "Weight in place of rate_fraction, or requests/s when there is no aggregate_rate.",
+    },
+    { name = "arrival", type = "arrival", doc = "Spacing in place of the client's." },
+    {
+      name = "input_distribution", type = "distribution", aliases = { "prompt" },
+      doc = "Lengths of prompts in place of the client's.",
     },
     {
-      name = "rate_fraction", type = "number", above = 0, default = 1,
-      doc = "Weight of its share of the rate.",
-    },
-    {
-      name = "arrival", type = "arrival", default = "poisson",
-      doc = "How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 }, ...",
-    },
-    {
-      name = "input_distribution", type = "distribution", required = true, aliases = { "prompt" },
-      doc = "Lengths of prompts, without a shared prefix.",
-    },
-    {
-      name = "output_distribution", type = "distribution", required = true, aliases = { "output" },
-      doc = "Lengths of outputs.",
-    },
-    { name = "prefix_group", type = "string", doc = "Clients of a group share a prompt prefix." },
-    {
-      name = "prefix_length", type = "integer", min = 0, max = 1000000000, default = 0,
-      unit = "tokens",
-      doc = "Length of the group's prefix; the first client of a group decides, 0 = 50.",
-    },
-    {
-      name = "timeout", type = "time_us", min = 0, default = 0, unit = "us",
-      aliases = { "timeout_us" },
-      doc = "From arrival to deadline, 0 = no deadline.",
+      name = "output_distribution", type = "distribution", aliases = { "output" },
+      doc = "Lengths of outputs in place of the client's.",
     },
   },
 }
 
-return { short = short, prefixes = prefixes, with_clients = with_clients, client = client }
+---@type blis.Section
+local lifecycle = {
+  name = "lifecycle",
+  summary = "When a client is active.",
+  options = {
+    { name = "windows", type = "table", required = true, doc = "A list of windows." },
+  },
+}
+
+---@type blis.Section
+local multi_turn = {
+  name = "multi_turn",
+  summary = "Conversations of several rounds.",
+  options = {
+    {
+      name = "max_rounds", type = "integer", min = 1, max = 1000000000, required = true,
+      doc = "Rounds of a conversation.",
+    },
+    {
+      name = "think_time_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "From an answer to the next round.",
+    },
+    {
+      name = "context_growth", type = "choice", choices = { "accumulate", "none" },
+      default = "none",
+      doc = "accumulate: a round's prompt begins with the rounds before it and their answers.",
+    },
+    {
+      name = "single_session", type = "boolean", default = false,
+      doc = "One conversation in place of many that overlap.",
+    },
+  },
+}
+
+---@type blis.Section
+local reasoning = {
+  name = "reasoning",
+  summary = "Conversations, and how much of the answers is reasoning.",
+  options = {
+    {
+      name = "multi_turn", type = "section", section = multi_turn,
+      doc = "Conversations of several rounds; without them the rest has no effect.",
+    },
+    {
+      name = "reason_ratio_distribution", type = "distribution", unit = "percent",
+      doc = "Share of the output that is reasoning.",
+    },
+  },
+}
+
+--- The two distributions of one kind of content.
+local function modality(kind)
+  return {
+    name = kind .. "_distribution", type = "distribution", unit = "tokens",
+    doc = ("Tokens of each %s."):format(kind == "audio" and "sound" or kind),
+  }, {
+    name = kind .. "_count_distribution", type = "distribution",
+    doc = "How many there are in a prompt.",
+  }
+end
+
+local image, image_count = modality "image"
+local audio, audio_count = modality "audio"
+local video, video_count = modality "video"
+
+---@type blis.Section
+local multimodal = {
+  name = "multimodal",
+  summary = "Prompts of text, images, sound and video, in place of input_distribution.",
+  options = {
+    {
+      name = "text_distribution", type = "distribution", unit = "tokens",
+      doc = "Tokens of text in a prompt.",
+    },
+    image, image_count, audio, audio_count, video, video_count,
+  },
+}
+
+-- What clients and cohorts have in common.
+local client_options = {
+  { name = "id", type = "string", doc = "Name of the client." },
+  {
+    name = "tenant_id", type = "string", aliases = { "tenant" },
+    doc = "Tenant of its requests.",
+  },
+  {
+    name = "slo_class", type = "choice", choices = slo_classes,
+    doc = "Service class of its requests.",
+  },
+  {
+    name = "model", type = "string",
+    doc = "Model its requests ask for; left out, the cluster's.",
+  },
+  {
+    name = "rate_fraction", type = "number", min = 0,
+    doc = "Weight of its share of the rate; left out, 1 (0 for users).",
+  },
+  {
+    name = "arrival", type = "arrival", default = "poisson",
+    doc = "How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 }, ...",
+  },
+  {
+    name = "input_distribution", type = "distribution", required = true, aliases = { "prompt" },
+    doc = "Lengths of prompts, without a shared prefix.",
+  },
+  {
+    name = "output_distribution", type = "distribution", required = true, aliases = { "output" },
+    doc = "Lengths of outputs.",
+  },
+  { name = "prefix_group", type = "string", doc = "Clients of a group share a prompt prefix." },
+  {
+    name = "prefix_length", type = "integer", min = 0, max = 1000000000, default = 0,
+    unit = "tokens",
+    doc = "Length of the group's prefix; the first client of a group decides, 0 = 50.",
+  },
+  {
+    name = "timeout", type = "time_us", min = 0, unit = "us", aliases = { "timeout_us" },
+    doc = "From arrival to deadline, 0 = no deadline; left out, 300 s when requests wait for "
+      .. "answers, else none.",
+  },
+  {
+    name = "slo_target_us", type = "time_us", min = 0, default = 0, unit = "us",
+    doc = "Wanted time to first token, 0 = none.",
+  },
+  {
+    name = "reasoning", type = "section", section = reasoning,
+    doc = "Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.",
+  },
+  {
+    name = "closed_loop", type = "boolean",
+    doc = "A round arrives after the one before was answered; left out, true for conversations.",
+  },
+  {
+    name = "multimodal", type = "section", section = multimodal,
+    doc = "Prompts of text, images, sound and video.",
+  },
+  {
+    name = "streaming", type = "boolean", default = false,
+    doc = "A label of its requests.",
+  },
+}
+
+local function with_common(options)
+  return table.move(options, 1, #options, #client_options + 1,
+    table.move(client_options, 1, #client_options, 1, {}))
+end
+
+---@type blis.Section
+local client = {
+  name = "client",
+  summary = "One source of requests.",
+  options = with_common {
+    {
+      name = "concurrency", type = "integer", min = 0, max = 100000000, default = 0,
+      unit = "users",
+      doc = "That many users with one request at a time each, in place of a rate.",
+    },
+    {
+      name = "think_time_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "From the end of a user's request to the next.",
+    },
+    {
+      name = "lifecycle", type = "section", section = lifecycle,
+      doc = "When it is active: { windows = { { start_us = 0, end_us = 60000000 } } }.",
+    },
+  },
+}
+
+---@type blis.Section
+local diurnal = {
+  name = "diurnal",
+  summary = "On and off within each hour of the day.",
+  options = {
+    {
+      name = "peak_hour", type = "integer", min = 0, max = 23, required = true,
+      doc = "The hour that is active throughout.",
+    },
+    {
+      name = "peak_to_trough_ratio", type = "number", min = 1, required = true,
+      doc = "How much longer that is than the least active hour.",
+    },
+  },
+}
+
+---@type blis.Section
+local spike = {
+  name = "spike",
+  summary = "A time of activity.",
+  options = {
+    {
+      name = "start_time_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "Its begin.",
+    },
+    {
+      name = "duration_us", type = "time_us", min = 1, required = true, unit = "us",
+      doc = "Its length.",
+    },
+    {
+      name = "trace_rate", type = "number", above = 0, max = 1e9,
+      doc = "Weight in place of rate_fraction, or requests/s when there is no aggregate_rate.",
+    },
+  },
+}
+
+---@type blis.Section
+local drain = {
+  name = "drain",
+  summary = "Ten steps from always active to never.",
+  options = {
+    {
+      name = "start_time_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "The begin of the first step.",
+    },
+    {
+      name = "ramp_duration_us", type = "time_us", min = 1, required = true, unit = "us",
+      doc = "The length of all.",
+    },
+  },
+}
+
+---@type blis.Section
+local cohort = {
+  name = "cohort",
+  summary = "A number of clients that are alike and share one weight.",
+  options = with_common {
+    {
+      name = "population", type = "integer", min = 1, max = 100000, required = true,
+      unit = "clients", doc = "How many.",
+    },
+    {
+      name = "prefix_sharing", type = "choice", choices = { "shared", "per_member" },
+      doc = "Whether each of them has a prefix group of its own; left out, they share one.",
+    },
+    { name = "diurnal", type = "section", section = diurnal, doc = "A rhythm of the day." },
+    { name = "spike", type = "section", section = spike, doc = "Active for some time only." },
+    { name = "drain", type = "section", section = drain, doc = "Less and less active." },
+  },
+}
+
+return {
+  short = short, prefixes = prefixes, with_clients = with_clients, client = client,
+  cohort = cohort, window = window,
+}

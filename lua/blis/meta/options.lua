@@ -75,8 +75,9 @@
 
 --- Traffic of several clients that share a rate.
 ---@class blis.ClientsOptions
----@field clients blis.ClientOptions[] A list of clients.
----@field aggregate_rate number Requests per second of all clients together. (requests/s)
+---@field clients? blis.ClientOptions[] A list of clients.
+---@field cohorts? table A list of cohorts: numbers of clients that are alike. They come behind the clients.
+---@field aggregate_rate? number Requests per second of all clients together; 0 with users in place of rates, or when every window has a trace_rate. (requests/s, default 0)
 ---@field num_requests? integer How many requests there will be, 0 = as many as fit before the horizon. (requests, default 0)
 ---@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
 ---@field horizon_us? integer No request arrives from here on; left out, the horizon of the experiment. (us)
@@ -88,13 +89,21 @@
 ---@field tenant_id? string Tenant of its requests.
 ---@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
 ---@field model? string Model its requests ask for; left out, the cluster's.
----@field rate_fraction? number Weight of its share of the rate. (default 1)
+---@field rate_fraction? number Weight of its share of the rate; left out, 1 (0 for users).
 ---@field arrival? string|table How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
 ---@field input_distribution number|table Lengths of prompts, without a shared prefix.
 ---@field output_distribution number|table Lengths of outputs.
 ---@field prefix_group? string Clients of a group share a prompt prefix.
 ---@field prefix_length? integer Length of the group's prefix; the first client of a group decides, 0 = 50. (tokens, default 0)
----@field timeout? integer From arrival to deadline, 0 = no deadline. (us, default 0)
+---@field timeout? integer From arrival to deadline, 0 = no deadline; left out, 300 s when requests wait for answers, else none. (us)
+---@field slo_target_us? integer Wanted time to first token, 0 = none. (us, default 0)
+---@field reasoning? table Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.
+---@field closed_loop? boolean A round arrives after the one before was answered; left out, true for conversations.
+---@field multimodal? table Prompts of text, images, sound and video.
+---@field streaming? boolean A label of its requests. (default false)
+---@field concurrency? integer That many users with one request at a time each, in place of a rate. (users, default 0)
+---@field think_time_us? integer From the end of a user's request to the next. (us, default 0)
+---@field lifecycle? table When it is active: { windows = { { start_us = 0, end_us = 60000000 } } }.
 
 --- A latency model in Lua.
 ---@class blis.LatencyOptions
