@@ -128,7 +128,7 @@ static blis_decision decide(bench *b, const blis_routing_view *view,
   b->chain = (blis_block_chain){b->ids, shared, blocks,
                                 BLIS_BLOCK_PRIVATE | (blocks + shared) << 8};
   blis_routing_request request =
-      fixture_request(1, blocks * 16, &b->chain, &b->ticket);
+      fixture_request(1, INT64_C(16) * blocks, &b->chain, &b->ticket);
   return fixture_route(&b->router, &request, view);
 }
 

@@ -122,7 +122,7 @@ static void unified_init(bench *b, const blis_params *params, uint32_t hit,
                          int first, int second) {
   bench_init(b, "unified", params, 4);
   blis_routing_view home = fixture_only(&b->f, 0);
-  send(b, &home, 77, 0, hit * 512, hit);
+  send(b, &home, 77, 0, INT64_C(512) * hit, hit);
   b->router.ops->first_token(b->router.state, &b->tickets[0], 0);
   load(b, 0, first - 1);
   load(b, 1, 1);
@@ -159,7 +159,7 @@ static blis_decision unified_falls_back(bool after_a_tie) {
   }
   size_t bound = b.count;
   blis_routing_view home = fixture_only(&b.f, 0);
-  send(&b, &home, 77, 0, 12 * 512, 12);
+  send(&b, &home, 77, 0, INT64_C(12) * 512, 12);
   b.router.ops->first_token(b.router.state, &b.tickets[bound], 0);
   send(&b, &home, 0, 0, 2048, 0);
   load(&b, 0, 3);
@@ -186,7 +186,7 @@ static void unified_breaks_ties_by_further_keys(void) {
   bench b;
   bench_init(&b, "unified", NULL, 3);
   blis_routing_view warm = fixture_only(&b.f, 2);
-  send(&b, &warm, 0, 0, 4 * 512, 4);
+  send(&b, &warm, 0, 0, INT64_C(4) * 512, 4);
   end(&b, 0);
   CHECK_EQ_I64(send(&b, &b.f.view, 0, 0, 10240, BLOCKS).chosen, 2);
   bench_deinit(&b);

@@ -10,14 +10,15 @@ static uint64_t key_of(uint64_t number) {
 
 /* The owner of a key by a look at every point. */
 static uint32_t naive_owner(const blis__hash_ring *ring, uint64_t key) {
+  const blis__ring_point *points = ring->points.items;
   const blis__ring_point *next = NULL;
-  const blis__ring_point *lowest = NULL;
+  const blis__ring_point *lowest = &points[0];
   for (size_t i = 0; i < ring->points.count; i++) {
-    const blis__ring_point *p = &ring->points.items[i];
+    const blis__ring_point *p = &points[i];
     if (p->hash >= key && (next == NULL || p->hash < next->hash)) {
       next = p;
     }
-    lowest = lowest == NULL || p->hash < lowest->hash ? p : lowest;
+    lowest = p->hash < lowest->hash ? p : lowest;
   }
   return next != NULL ? next->candidate : lowest->candidate;
 }

@@ -33,14 +33,6 @@ void blis__b3_deinit(blis__b3 *self) {
   blis_array_deinit(&self->alloc, &self->scores);
 }
 
-int64_t blis__b3_cached_tokens(const blis__b3 *self,
-                               const blis_routing_request *request,
-                               uint32_t instance) {
-  int64_t cached =
-      (int64_t)self->blocks.items[instance] * (int64_t)self->block_size_tokens;
-  return cached < request->prompt_tokens ? cached : request->prompt_tokens;
-}
-
 blis_status blis__b3_score(blis__b3 *self, const blis_routing_request *request,
                            const blis_routing_view *view, double bs_offset) {
   const blis_block_chain *chain =

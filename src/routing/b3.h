@@ -60,9 +60,13 @@ BLIS_MUSTUSE blis_status blis__b3_score(blis__b3 *self,
                                         double bs_offset);
 
 /* Prompt tokens that the router believes an instance to have cached. */
-int64_t blis__b3_cached_tokens(const blis__b3 *self,
-                               const blis_routing_request *request,
-                               uint32_t instance);
+static inline int64_t
+blis__b3_cached_tokens(const blis__b3 *self,
+                       const blis_routing_request *request, uint32_t instance) {
+  int64_t cached =
+      (int64_t)self->blocks.items[instance] * (int64_t)self->block_size_tokens;
+  return cached < request->prompt_tokens ? cached : request->prompt_tokens;
+}
 
 /* The candidate gets the request. BLIS_ERR_NOMEM or BLIS_OK. */
 BLIS_MUSTUSE blis_status blis__b3_take(blis__b3 *self,

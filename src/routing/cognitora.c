@@ -94,7 +94,8 @@ static double blocks_in_window(const cognitora *self,
   if (self->stable.window_tokens > 0 && self->stable.window_tokens < tokens) {
     tokens = self->stable.window_tokens;
   }
-  return (double)(tokens / self->stable.block_size_tokens);
+  int64_t blocks = tokens / self->stable.block_size_tokens;
+  return (double)blocks;
 }
 
 static double highest_power(const blis_routing_view *view) {

@@ -25,13 +25,13 @@ typedef enum blis_param_kind {
 typedef struct blis_param_spec {
   const char *name;
   blis_param_kind kind;
+  bool is_live;   /* may be changed during a run (blis_router_change) */
   double minimum; /* of integers and numbers, also those of a table */
   double maximum;
   double fallback;     /* default of integers, numbers and booleans */
   const char *choices; /* "a|b|c", the first is the default */
   const char *unit;    /* "" when it has none */
   const char *summary;
-  bool is_live; /* may be changed during a run (blis_router_change) */
 } blis_param_spec;
 
 /*

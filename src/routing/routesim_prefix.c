@@ -52,8 +52,8 @@ static blis_status prefix_size(const prefix_router *self,
                                const blis_routing_request *request,
                                double *tokens) {
   if (request->prefix_tokens > 0) {
-    *tokens = (double)(request->prefix_tokens / self->kv_block_tokens *
-                       self->kv_block_tokens);
+    int64_t rest = request->prefix_tokens % self->kv_block_tokens;
+    *tokens = (double)(request->prefix_tokens - rest);
     return BLIS_OK;
   }
   const blis_block_chain *chain =
