@@ -500,7 +500,7 @@ static const bad_client bad_clients[] = {
      "client 2: arrival: unknown process \"poison\""},
     {"input",
      {.id = "x", .rate_fraction = 1, .arrival = {.process = "poisson"}},
-     "client 2 (\"x\"): input_distribution: unknown type \"\""},
+     "client 2 (\"x\"): input_distribution is missing"},
 };
 
 static void wrong_fields_are_named(void) {

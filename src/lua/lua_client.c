@@ -163,7 +163,6 @@ static void check_session_parts(lua_State *L, int index, int keep,
 
 void check_client(lua_State *L, int index, int keep, blis_client_spec *client) {
   luaL_checktype(L, index, LUA_TTABLE);
-  client->place = opt_field_string(L, index, "place");
   client->id = opt_field_string(L, index, "id");
   client->tenant = opt_field_string(L, index, "tenant");
   client->slo_class = opt_field_string(L, index, "slo_class");

@@ -352,7 +352,7 @@ static blis_status plan_fill(blis__plan *plan, const blis_workload_spec *spec,
 blis_status blis__plan_new(const blis_alloc *alloc,
                            const blis_workload_spec *spec, blis__plan **plan,
                            blis_error *error) {
-  BLIS_TRY(blis_workload_spec_check(spec, error));
+  BLIS_TRY(blis_workload_spec_check(spec, NULL, error));
   blis__plan *made = blis_alloc_new(alloc, sizeof *made);
   if (made == NULL) {
     return blis_fail_nomem(error);

@@ -23,6 +23,7 @@ static const char *const sharings[] = {"shared", "per_member"};
 typedef struct check {
   const blis_workload_spec *spec;
   const blis_client_spec *client;
+  const void **fault; /* where the wrong member goes; NULL = nowhere */
   char where[WHERE_SIZE];
 } check;
 
@@ -43,9 +44,7 @@ const char *blis_client_label(const blis_workload_spec *spec, size_t index,
   bool is_cohort = index >= spec->client_count;
   size_t number = is_cohort ? index - spec->client_count + 1 : index + 1;
   bool has_id = !is_empty(client->id);
-  bool has_place = client->place != NULL;
-  snprintf(label, BLIS_CLIENT_LABEL_SIZE, "%.40s%s%s %zu%s%.24s%s",
-           has_place ? client->place : "", has_place ? ": " : "",
+  snprintf(label, BLIS_CLIENT_LABEL_SIZE, "%s %zu%s%.60s%s",
            is_cohort ? "cohort" : "client", number, has_id ? " (\"" : "",
            has_id ? client->id : "", has_id ? "\")" : "");
   return label;
@@ -58,46 +57,59 @@ bool blis_client_is_closed_loop(const blis_client_spec *client) {
 
 /* Single values. */
 
-static blis_status check_positive(const check *c, const char *key, double value,
-                                  blis_error *error) {
-  if (!(value > 0 && value <= DBL_MAX)) {
+static void note(const check *c, const void *member) {
+  if (c->fault != NULL) {
+    *c->fault = member;
+  }
+}
+
+static blis_status check_positive(const check *c, const char *key,
+                                  const double *value, blis_error *error) {
+  if (!(*value > 0 && *value <= DBL_MAX)) {
+    note(c, value);
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s%s is %g; it must be a finite number above 0", c->where,
-                     key, value);
+                     key, *value);
   }
   return BLIS_OK;
 }
 
-static blis_status check_number(const check *c, const char *key, double value,
-                                double min, blis_error *error) {
-  if (!(value >= min && value <= DBL_MAX)) {
+static blis_status check_number(const check *c, const char *key,
+                                const double *value, double min,
+                                blis_error *error) {
+  if (!(*value >= min && *value <= DBL_MAX)) {
+    note(c, value);
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s%s is %g; it must be a finite number of at least %g",
-                     c->where, key, value, min);
+                     c->where, key, *value, min);
   }
   return BLIS_OK;
 }
 
-static blis_status check_range(const check *c, const char *key, int64_t value,
-                               int64_t min, int64_t max, blis_error *error) {
-  if (value >= min && value <= max) {
+static blis_status check_range(const check *c, const char *key,
+                               const int64_t *value, int64_t min, int64_t max,
+                               blis_error *error) {
+  if (*value >= min && *value <= max) {
     return BLIS_OK;
   }
+  note(c, value);
   if (max == INT64_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s%s is %" PRId64 "; it must be at least %" PRId64,
-                     c->where, key, value, min);
+                     c->where, key, *value, min);
   }
   return blis_fail(error, BLIS_ERR_INVALID,
                    "%s%s is %" PRId64 "; it must be from %" PRId64
                    " to %" PRId64,
-                   c->where, key, value, min, max);
+                   c->where, key, *value, min, max);
 }
 
 /* The empty text is always allowed. */
-static blis_status check_word(const check *c, const char *key, const char *word,
+static blis_status check_word(const check *c, const char *key,
+                              const char *const *member,
                               const char *const *words, size_t count,
                               blis_error *error) {
+  const char *word = *member;
   if (is_empty(word)) {
     return BLIS_OK;
   }
@@ -111,6 +123,7 @@ static blis_status check_word(const check *c, const char *key, const char *word,
     blis_word_list_add(allowed, sizeof allowed, words[i]);
   }
   bool has_word = nearest.word != NULL;
+  note(c, member);
   return blis_fail(
       error, BLIS_ERR_INVALID, "%sunknown %s \"%.100s\"%s%s%s; allowed are %s",
       c->where, key, word, has_word ? " (did you mean \"" : "",
@@ -126,17 +139,27 @@ static blis_status fail_both(const check *c, const char *first,
 
 /* Parts of a client. */
 
+static blis_status check_arrival(const check *c,
+                                 const blis_arrival_spec *arrival,
+                                 blis_error *error) {
+  char where[WHERE_SIZE + 16];
+  snprintf(where, sizeof where, "%sarrival", c->where);
+  blis_status status = blis_arrival_check(arrival, where, error);
+  if (status != BLIS_OK) {
+    note(c, arrival);
+  }
+  return status;
+}
+
 static blis_status check_rate(const check *c, blis_error *error) {
   const blis_client_spec *client = c->client;
   BLIS_TRY(
-      check_range(c, "concurrency", client->concurrency, 0, MAX_USERS, error));
-  BLIS_TRY(check_range(c, "think_time_us", client->think_time_us, 0, INT64_MAX,
+      check_range(c, "concurrency", &client->concurrency, 0, MAX_USERS, error));
+  BLIS_TRY(check_range(c, "think_time_us", &client->think_time_us, 0, INT64_MAX,
                        error));
   if (client->concurrency == 0) {
-    BLIS_TRY(check_positive(c, "rate_fraction", client->rate_fraction, error));
-    char where[WHERE_SIZE + 16];
-    snprintf(where, sizeof where, "%sarrival", c->where);
-    return blis_arrival_check(&client->arrival, where, error);
+    BLIS_TRY(check_positive(c, "rate_fraction", &client->rate_fraction, error));
+    return check_arrival(c, &client->arrival, error);
   }
   return client->rate_fraction != 0
              ? fail_both(c, "concurrency", "rate_fraction", error)
@@ -151,23 +174,22 @@ static blis_status check_windows(const check *c, blis_error *error) {
     const blis_window_spec *window = &client->windows[i];
     snprintf(in_window.where, sizeof in_window.where,
              "%.120slifecycle window %zu: ", c->where, i + 1);
-    BLIS_TRY(check_range(&in_window, "start_us", window->start_us, 0,
+    BLIS_TRY(check_range(&in_window, "start_us", &window->start_us, 0,
                          INT64_MAX - 1, error));
-    BLIS_TRY(check_range(&in_window, "end_us", window->end_us,
+    BLIS_TRY(check_range(&in_window, "end_us", &window->end_us,
                          window->start_us + 1, INT64_MAX, error));
     if (window->has_trace_rate) {
-      BLIS_TRY(
-          check_number(&in_window, "trace_rate", window->trace_rate, 0, error));
+      BLIS_TRY(check_number(&in_window, "trace_rate", &window->trace_rate, 0,
+                            error));
     } else if (is_absolute) {
+      note(c, window);
       return blis_fail(error, BLIS_ERR_INVALID,
                        "%strace_rate is missing; without aggregate_rate every "
                        "window needs one",
                        in_window.where);
     }
     if (window->has_arrival) {
-      char where[WHERE_SIZE + 16];
-      snprintf(where, sizeof where, "%sarrival", in_window.where);
-      BLIS_TRY(blis_arrival_check(&window->arrival, where, error));
+      BLIS_TRY(check_arrival(&in_window, &window->arrival, error));
     }
   }
   return BLIS_OK;
@@ -181,12 +203,12 @@ static blis_status check_turns(const check *c, blis_error *error) {
   check in_turns = *c;
   snprintf(in_turns.where, sizeof in_turns.where,
            "%.120smulti_turn: ", c->where);
-  BLIS_TRY(check_range(&in_turns, "max_rounds", turns->max_rounds, 1,
+  BLIS_TRY(check_range(&in_turns, "max_rounds", &turns->max_rounds, 1,
                        MAX_ROUNDS, error));
-  BLIS_TRY(check_range(&in_turns, "think_time_us", turns->think_time_us, 0,
+  BLIS_TRY(check_range(&in_turns, "think_time_us", &turns->think_time_us, 0,
                        INT64_MAX, error));
   if (!c->spec->reproduce_go_blis_defects) {
-    BLIS_TRY(check_word(&in_turns, "context_growth", turns->context_growth,
+    BLIS_TRY(check_word(&in_turns, "context_growth", &turns->context_growth,
                         growths, COUNT(growths), error));
   }
   return c->client->multimodal != NULL
@@ -220,16 +242,27 @@ static blis_status check_multimodal(const check *c, blis_error *error) {
   return check_modality(c, "video", &m->video, &m->video_count, error);
 }
 
+static blis_status check_lengths(const check *c, blis_error *error) {
+  bool has_input = !is_empty(c->client->input.type);
+  if (has_input && !is_empty(c->client->output.type)) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "%s%s_distribution is missing, or its type is", c->where,
+                   has_input ? "output" : "input");
+}
+
 static blis_status check_client(const check *c, blis_error *error) {
   const blis_client_spec *client = c->client;
-  BLIS_TRY(check_word(c, "slo_class", client->slo_class, slo_classes,
+  BLIS_TRY(check_word(c, "slo_class", &client->slo_class, slo_classes,
                       COUNT(slo_classes), error));
   BLIS_TRY(check_rate(c, error));
-  BLIS_TRY(check_range(c, "prefix_length", client->prefix_tokens, 0,
+  BLIS_TRY(check_range(c, "prefix_length", &client->prefix_tokens, 0,
                        BLIS_WORKLOAD_MAX_TOKENS, error));
-  BLIS_TRY(check_range(c, "timeout", client->timeout_us, 0, INT64_MAX, error));
-  BLIS_TRY(check_range(c, "slo_target_us", client->slo_target_us, 0, INT64_MAX,
+  BLIS_TRY(check_range(c, "timeout", &client->timeout_us, 0, INT64_MAX, error));
+  BLIS_TRY(check_range(c, "slo_target_us", &client->slo_target_us, 0, INT64_MAX,
                        error));
+  BLIS_TRY(check_lengths(c, error));
   BLIS_TRY(check_windows(c, error));
   BLIS_TRY(check_turns(c, error));
   return check_multimodal(c, error);
@@ -244,9 +277,9 @@ static blis_status check_diurnal(const check *c,
     return BLIS_OK;
   }
   BLIS_TRY(
-      check_range(c, "diurnal: peak_hour", diurnal->peak_hour, 0, 23, error));
+      check_range(c, "diurnal: peak_hour", &diurnal->peak_hour, 0, 23, error));
   return check_number(c, "diurnal: peak_to_trough_ratio",
-                      diurnal->peak_to_trough_ratio, 1, error);
+                      &diurnal->peak_to_trough_ratio, 1, error);
 }
 
 static blis_status check_spike(const check *c, const blis_spike_spec *spike,
@@ -254,12 +287,12 @@ static blis_status check_spike(const check *c, const blis_spike_spec *spike,
   if (spike == NULL) {
     return BLIS_OK;
   }
-  BLIS_TRY(check_range(c, "spike: start_time_us", spike->start_us, 0, INT64_MAX,
-                       error));
-  BLIS_TRY(check_range(c, "spike: duration_us", spike->duration_us, 1,
+  BLIS_TRY(check_range(c, "spike: start_time_us", &spike->start_us, 0,
+                       INT64_MAX, error));
+  BLIS_TRY(check_range(c, "spike: duration_us", &spike->duration_us, 1,
                        INT64_MAX, error));
   return spike->has_trace_rate
-             ? check_positive(c, "spike: trace_rate", spike->trace_rate, error)
+             ? check_positive(c, "spike: trace_rate", &spike->trace_rate, error)
              : BLIS_OK;
 }
 
@@ -268,17 +301,17 @@ static blis_status check_drain(const check *c, const blis_drain_spec *drain,
   if (drain == NULL) {
     return BLIS_OK;
   }
-  BLIS_TRY(check_range(c, "drain: start_time_us", drain->start_us, 0, INT64_MAX,
-                       error));
-  return check_range(c, "drain: ramp_duration_us", drain->ramp_us, 1, INT64_MAX,
-                     error);
+  BLIS_TRY(check_range(c, "drain: start_time_us", &drain->start_us, 0,
+                       INT64_MAX, error));
+  return check_range(c, "drain: ramp_duration_us", &drain->ramp_us, 1,
+                     INT64_MAX, error);
 }
 
 static blis_status check_cohort(const check *c, const blis_cohort_spec *cohort,
                                 blis_error *error) {
-  BLIS_TRY(check_range(c, "population", cohort->population, 1,
+  BLIS_TRY(check_range(c, "population", &cohort->population, 1,
                        BLIS_WORKLOAD_MAX_POPULATION, error));
-  BLIS_TRY(check_word(c, "prefix_sharing", cohort->prefix_sharing, sharings,
+  BLIS_TRY(check_word(c, "prefix_sharing", &cohort->prefix_sharing, sharings,
                       COUNT(sharings), error));
   if (!is_empty(cohort->prefix_sharing) &&
       strcmp(cohort->prefix_sharing, "per_member") == 0 &&
@@ -389,7 +422,7 @@ static blis_status check_rates(const check *c, blis_error *error) {
     return BLIS_OK;
   }
   if (spec->aggregate_rate != 0) {
-    return check_positive(c, "aggregate_rate", spec->aggregate_rate, error);
+    return check_positive(c, "aggregate_rate", &spec->aggregate_rate, error);
   }
   for (size_t i = 0; i < spec->client_count; i++) {
     const blis_client_spec *client = &spec->clients[i];
@@ -421,9 +454,9 @@ static bool is_bounded(const blis_workload_spec *spec, size_t index) {
 
 static blis_status check_end(const check *c, blis_error *error) {
   const blis_workload_spec *spec = c->spec;
-  BLIS_TRY(check_range(c, "num_requests", spec->num_requests, 0, INT64_MAX / 2,
+  BLIS_TRY(check_range(c, "num_requests", &spec->num_requests, 0, INT64_MAX / 2,
                        error));
-  BLIS_TRY(check_range(c, "horizon", spec->horizon_us, 0, INT64_MAX, error));
+  BLIS_TRY(check_range(c, "horizon", &spec->horizon_us, 0, INT64_MAX, error));
   if (spec->num_requests > 0 || spec->horizon_us > 0) {
     return BLIS_OK;
   }
@@ -437,25 +470,24 @@ static blis_status check_end(const check *c, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status check_goodput(const blis_workload_spec *spec,
-                                 blis_error *error) {
-  for (size_t i = 0; i < spec->goodput_target_count; i++) {
-    const blis_goodput_target *target = &spec->goodput_targets[i];
-    check c = {.spec = spec};
-    snprintf(c.where, sizeof c.where,
+static blis_status check_goodput(check *c, blis_error *error) {
+  for (size_t i = 0; i < c->spec->goodput_target_count; i++) {
+    const blis_goodput_target *target = &c->spec->goodput_targets[i];
+    snprintf(c->where, sizeof c->where,
              "goodput_slo_targets.%.40s: ", target->slo_class);
-    BLIS_TRY(check_number(&c, "ttft_ms", target->ttft_ms, 0, error));
-    BLIS_TRY(check_number(&c, "itl_ms", target->itl_ms, 0, error));
-    BLIS_TRY(check_number(&c, "e2e_ms", target->e2e_ms, 0, error));
+    BLIS_TRY(check_number(c, "ttft_ms", &target->ttft_ms, 0, error));
+    BLIS_TRY(check_number(c, "itl_ms", &target->itl_ms, 0, error));
+    BLIS_TRY(check_number(c, "e2e_ms", &target->e2e_ms, 0, error));
   }
   return BLIS_OK;
 }
 
 blis_status blis_workload_spec_check(const blis_workload_spec *spec,
-                                     blis_error *error) {
-  check c = {.spec = spec};
+                                     const void **fault, blis_error *error) {
+  check c = {.spec = spec, .fault = fault};
+  note(&c, spec);
   BLIS_TRY(check_number_of_clients(spec, error));
-  BLIS_TRY(check_word(&c, "category", spec->category, categories,
+  BLIS_TRY(check_word(&c, "category", &spec->category, categories,
                       COUNT(categories), error));
   BLIS_TRY(check_rates(&c, error));
   for (size_t i = 0; i < total_count(spec); i++) {
@@ -463,14 +495,16 @@ blis_status blis_workload_spec_check(const blis_workload_spec *spec,
     blis_client_label(spec, i, label);
     snprintf(c.where, sizeof c.where, "%s: ", label);
     c.client = blis_workload_spec_client(spec, i);
+    note(&c, c.client);
     BLIS_TRY(check_client(&c, error));
     if (i >= spec->client_count) {
       BLIS_TRY(check_cohort(&c, &spec->cohorts[i - spec->client_count], error));
     }
   }
+  c.where[0] = '\0';
+  note(&c, spec);
   BLIS_TRY(check_slo_classes(spec, error));
   BLIS_TRY(check_mix(spec, error));
-  c.where[0] = '\0';
   BLIS_TRY(check_end(&c, error));
-  return check_goodput(spec, error);
+  return check_goodput(&c, error);
 }

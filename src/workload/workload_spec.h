@@ -69,7 +69,6 @@ typedef enum blis_loop {
 
 /* One client; NULL is the empty text. */
 typedef struct blis_client_spec {
-  const char *place; /* where it is written, for messages: "spec.yaml:12" */
   const char *id;
   const char *tenant;
   const char *slo_class; /* critical, standard, sheddable, batch, background */
@@ -194,9 +193,10 @@ bool blis_client_is_closed_loop(const blis_client_spec *client);
 /*
  * Checks everything but the parameters of distributions, which
  * blis_distribution_init checks. BLIS_ERR_INVALID names client or cohort, key,
- * value and what is allowed.
+ * value and what is allowed; *fault (unless it is NULL) then points to the
+ * wrong member, or to the client, cohort or part that lacks something.
  */
-BLIS_MUSTUSE blis_status
-blis_workload_spec_check(const blis_workload_spec *spec, blis_error *error);
+BLIS_MUSTUSE blis_status blis_workload_spec_check(
+    const blis_workload_spec *spec, const void **fault, blis_error *error);
 
 #endif

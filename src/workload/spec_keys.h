@@ -1,0 +1,101 @@
+/*
+ * spec_keys.h - reads mappings into structs by tables of keys; for the reader
+ * of workload specifications (written_spec.h).
+ *
+ * A section is what the keys of one mapping mean: which member of a struct each
+ * of them fills. Keys that are left out or null leave their member at zero.
+ * Unknown keys are errors. The place of every member that was filled is kept,
+ * so that a later check can tell where a wrong value is written.
+ */
+#ifndef BLIS_WORKLOAD_SPEC_KEYS_H
+#define BLIS_WORKLOAD_SPEC_KEYS_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/yaml.h"
+#include "workload/arrival.h"
+#include "workload/distribution.h"
+
+typedef enum blis__key_kind {
+  BLIS__KEY_INTEGER,      /* int64_t */
+  BLIS__KEY_NUMBER,       /* double */
+  BLIS__KEY_TEXT,         /* const char * */
+  BLIS__KEY_BOOLEAN,      /* bool */
+  BLIS__KEY_LOOP,         /* blis_loop, from a boolean */
+  BLIS__KEY_TIMEOUT,      /* int64_t; a given 0 sets the flag */
+  BLIS__KEY_DISTRIBUTION, /* blis_distribution_spec */
+  BLIS__KEY_ARRIVAL,      /* blis_arrival_spec */
+  BLIS__KEY_PART,         /* pointer to a new struct of the section */
+  BLIS__KEY_INSIDE,       /* a mapping whose keys fill the same struct */
+  BLIS__KEY_LIST,         /* pointer to structs, and their count */
+  BLIS__KEY_NAMED         /* the same from a mapping: its keys are names */
+} blis__key_kind;
+
+#define BLIS__NO_MEMBER SIZE_MAX
+
+typedef struct blis__section blis__section;
+
+typedef struct blis__key {
+  const char *name;
+  const char *alias; /* another name, in scripts; NULL = none */
+  blis__key_kind kind;
+  size_t member; /* BLIS__NO_MEMBER: checked and dropped */
+  size_t flag;   /* bool set when the key is given, or the size_t count */
+  const blis__section *section;
+  bool is_for_clients; /* not for cohorts */
+  bool needs_members;  /* a list that must not be empty */
+} blis__key;
+
+struct blis__section {
+  const char *name; /* what messages call it: "client" */
+  const blis__key *keys;
+  size_t key_count;
+  size_t size;               /* of its struct */
+  const blis__section *base; /* whose keys it has, too; NULL = none */
+};
+
+typedef struct blis__spec_place {
+  const void *member;
+  const blis_yaml_node *node;
+} blis__spec_place;
+
+typedef struct blis__spec_reader {
+  const blis_alloc *alloc;
+  blis_arena *arena; /* everything that is read */
+  BLIS_ARRAY(blis__spec_place) places;
+} blis__spec_reader;
+
+/* Reads a mapping into a zeroed struct. */
+BLIS_MUSTUSE blis_status blis__spec_read(blis__spec_reader *reader,
+                                         const blis_yaml_node *node,
+                                         const blis__section *section,
+                                         void *into, blis_error *error);
+
+/* Where a member was filled; NULL = nowhere. */
+const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,
+                                      const void *member);
+
+/* spec_values.c: distributions and arrivals, in all their forms. */
+BLIS_MUSTUSE blis_status blis__spec_read_distribution(
+    blis__spec_reader *reader, const blis_yaml_node *node,
+    blis_distribution_spec *distribution, blis_error *error);
+BLIS_MUSTUSE blis_status blis__spec_read_arrival(blis__spec_reader *reader,
+                                                 const blis_yaml_node *node,
+                                                 blis_arrival_spec *arrival,
+                                                 blis_error *error);
+
+/* A copy of a text node in the arena. */
+BLIS_MUSTUSE blis_status blis__spec_read_text(blis__spec_reader *reader,
+                                              const blis_yaml_node *node,
+                                              const char **text,
+                                              blis_error *error);
+
+/* An unknown key: where, what, the nearest of the known ones or all. */
+blis_status blis__spec_fail_key(const blis_yaml_node *key, const char *section,
+                                const char *const *known, size_t known_count,
+                                blis_error *error);
+
+#endif

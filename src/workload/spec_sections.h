@@ -1,0 +1,23 @@
+/*
+ * spec_sections.h - the keys of a workload specification; for its reader.
+ */
+#ifndef BLIS_WORKLOAD_SPEC_SECTIONS_H
+#define BLIS_WORKLOAD_SPEC_SECTIONS_H
+
+#include "workload/inference_perf.h"
+#include "workload/servegen.h"
+#include "workload/spec_keys.h"
+#include "workload/workload_spec.h"
+
+/* What is at the top: the specification, and what is expanded into it. */
+typedef struct blis__spec_top {
+  blis_workload_spec spec;
+  const char *version;
+  bool has_seed;
+  const blis_inference_perf_spec *inference_perf; /* NULL = none */
+  const blis_servegen_spec *servegen;
+} blis__spec_top;
+
+extern const blis__section blis__spec_top_section;
+
+#endif
