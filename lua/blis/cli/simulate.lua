@@ -36,7 +36,7 @@ local function cluster_groups()
       title = "Admission and routing", section = "experiment",
       options = flags.pick(experiment_section, { "admission", "routing" }),
     },
-    { title = "Routing in detail", section = "policies",
+    { title = "Parameters of policies", section = "policies",
       options = flag_sections.policies.options },
     pick("Signals and delays", { "snapshot_refresh_us", "cache_signal_delay_us",
       "admission_latency_us", "routing_latency_us" }),
@@ -64,6 +64,21 @@ function simulate.groups(traffic)
   return groups
 end
 
+--- Adds parameters that are written "name=value" to a policy.
+local function add_parameters(definition, policy, flag, texts)
+  for _, text in ipairs(texts or {}) do
+    local key, value = text:match("^([%l_][%w_]*)=(.+)$")
+    if not key or key == "scorers" then
+      flags.fail(definition, "%s: '%s' is not allowed, expected NAME=VALUE", flag, text)
+    end
+    if value == "true" or value == "false" then
+      policy[key] = value == "true"
+    else
+      policy[key] = math.tointeger(tonumber(value)) or tonumber(value) or value
+    end
+  end
+end
+
 --- The routing policy as blis.run takes it.
 local function routing_of(definition, parsed)
   local name = parsed.values.experiment.routing
@@ -77,14 +92,23 @@ local function routing_of(definition, parsed)
       command.talk(parsed, "--routing-scorers has no effect with routing policy %s", routing[1])
     end
   end
-  for _, text in ipairs(given.parameters or {}) do
-    local key, value = text:match("^([%w_]+)=(.+)$")
-    if not key or key == "scorers" then
-      flags.fail(definition, "--routing-parameter: '%s' is not allowed, expected NAME=VALUE", text)
-    end
-    routing[key] = tonumber(value) or value
-  end
+  add_parameters(definition, routing, "--routing-parameter", given.parameters)
   return routing
+end
+
+--- The admission policy as blis.run takes it.
+local function admission_of(definition, parsed)
+  local name = parsed.values.experiment.admission
+  local given = parsed.values.policies
+  local admission = { name or "always-admit" }
+  if name == "token-bucket" then
+    admission.bucket_size, admission.refill_rate = given.bucket_size, given.refill_rate
+  elseif given.bucket_size or given.refill_rate then
+    command.talk(parsed, "--token-bucket-capacity and --token-bucket-refill-rate have no effect "
+      .. "with admission policy %s", admission[1])
+  end
+  add_parameters(definition, admission, "--admission-parameter", given.admission_parameters)
+  return admission
 end
 
 local function experiment_of(definition, parsed, workload, horizon_us)
@@ -95,7 +119,7 @@ local function experiment_of(definition, parsed, workload, horizon_us)
   end
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
-    admission = given.admission, seed = given.seed, horizon_us = horizon_us,
+    admission = admission_of(definition, parsed), seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, instance_times = true,
   }
 end

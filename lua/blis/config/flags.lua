@@ -105,6 +105,19 @@ local policies = {
       name = "parameters", type = "string", is_list = true, flag = "--routing-parameter",
       metavar = "NAME=VALUE", doc = "A parameter of the routing policy.",
     },
+    {
+      name = "admission_parameters", type = "string", is_list = true,
+      flag = "--admission-parameter", metavar = "NAME=VALUE",
+      doc = "A parameter of the admission policy.",
+    },
+    {
+      name = "bucket_size", type = "number", above = 0, unit = "tokens",
+      flag = "--token-bucket-capacity", doc = "Of admission policy token-bucket.",
+    },
+    {
+      name = "refill_rate", type = "number", above = 0, unit = "tokens/s",
+      flag = "--token-bucket-refill-rate", doc = "Of admission policy token-bucket.",
+    },
   },
 }
 
@@ -182,9 +195,6 @@ local refused_groups = {
     { "--lora-config", "string" }, { "--lora-adapter-capacity", "integer", 0 },
     { "--lora-load-base-latency-us", "number" }, { "--lora-load-bandwidth-bytes-us", "number" },
     { "--lora-footprint-bytes-per-rank", "number" }, { "--lora-scorer-weight", "number" },
-  }),
-  refuse("no built-in admission policy counts tokens", {
-    { "--token-bucket-capacity", "number" }, { "--token-bucket-refill-rate", "number" },
   }),
   refuse("there are no policy bundles", { { "--policy-config", "string" } }),
   refuse("there is no queue at the gateway", {
