@@ -212,14 +212,18 @@ static void bad_parameters_are_refused(void) {
     blis_param param;
     const char *part; /* NULL = allowed */
   } cases[] = {
-      {{"capacity", 100, NULL}, NULL},
-      {{"capacity", 1.5, NULL}, "expected an integer from 1 to"},
-      {{"capacity", 0, NULL}, "capacity is 0"},
-      {{"capacity", -1, NULL}, "capacity is -1"},
-      {{"capacity", 1e300, NULL}, "expected an integer"},
-      {{"capacity", 0, "many"}, "must be a number"},
-      {{"capasity", 1, NULL}, "did you mean 'capacity'?"},
-      {{"zzzz", 1, NULL}, "it has block_size, capacity"},
+      {{.name = "capacity", .number = 100, .text = NULL}, NULL},
+      {{.name = "capacity", .number = 1.5, .text = NULL},
+       "expected an integer from 1 to"},
+      {{.name = "capacity", .number = 0, .text = NULL}, "capacity is 0"},
+      {{.name = "capacity", .number = -1, .text = NULL}, "capacity is -1"},
+      {{.name = "capacity", .number = 1e300, .text = NULL},
+       "expected an integer"},
+      {{.name = "capacity", .number = 0, .text = "many"}, "must be a number"},
+      {{.name = "capasity", .number = 1, .text = NULL},
+       "did you mean 'capacity'?"},
+      {{.name = "zzzz", .number = 1, .text = NULL},
+       "it has block_size, capacity"},
   };
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
@@ -238,7 +242,7 @@ static void bad_parameters_are_refused(void) {
     }
     blis_scorer_free(&scorer);
   }
-  blis_param tie = {"tie", 0, "lowest"};
+  blis_param tie = {.name = "tie", .text = "lowest"};
   blis_params params = {&tie, 1};
   blis_router router = {0};
   blis_error error;
@@ -246,7 +250,8 @@ static void bad_parameters_are_refused(void) {
                                   &router, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "lowest-id|random|first|last|rotate");
-  blis_param twice[] = {{"tie", 0, "first"}, {"tie", 0, "last"}};
+  blis_param twice[] = {{.name = "tie", .text = "first"},
+                        {.name = "tie", .text = "last"}};
   params = (blis_params){twice, 2};
   CHECK_STATUS(blis_router_create(&alloc, "least-loaded", &params, &context,
                                   &router, &error),

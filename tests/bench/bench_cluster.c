@@ -29,6 +29,8 @@ typedef struct row {
   const char *policy;
   uint32_t instances;
   workload load;
+  int64_t lag_us; /* of engine and cache signals */
+  bool go_blis;   /* profile */
 } row;
 
 enum { MAX_GROUPS = 512 };
@@ -102,7 +104,7 @@ static void configure(blis_instance_config *instances, uint32_t count) {
 
 static double run(const row *r, uint64_t *hash, size_t *peak_bytes,
                   double *hit_rate) {
-  static blis_instance_config instances[1024];
+  static blis_instance_config instances[10000];
   static source requests;
   blis_alloc_probe probe = {0};
   blis_alloc alloc = blis_alloc_probed(&probe);
@@ -113,7 +115,8 @@ static double run(const row *r, uint64_t *hash, size_t *peak_bytes,
   const blis_policy_context context = {.instance_count = r->instances,
                                        .kv_block_size_tokens = 16,
                                        .kv_blocks = 15909,
-                                       .seed = 42};
+                                       .seed = 42,
+                                       .go_blis = r->go_blis};
   blis_router router;
   CHECK_OK(
       blis_router_create(&alloc, r->policy, NULL, &context, &router, &error),
@@ -123,6 +126,9 @@ static double run(const row *r, uint64_t *hash, size_t *peak_bytes,
   blis_histogram_init(&itl_us, &alloc);
   const blis_cluster_config config = {.instances = instances,
                                       .instance_count = r->instances,
+                                      .snapshot_refresh_us = r->lag_us,
+                                      .cache_signal_delay_us = r->lag_us,
+                                      .load_counts_in_flight = r->go_blis,
                                       .horizon_us = BLIS_TIME_NEVER_US};
   blis_cluster *cluster = NULL;
   CHECK_OK(blis_cluster_new(&alloc, &config, &router, &requests.interface,
@@ -167,42 +173,66 @@ static void report(const row *r) {
 }
 
 static const row rows[] = {
-    {"round-robin, 16 inst, 512/512",
-     "round-robin",
-     16,
-     {1000000, 192, 512, 512, 0, 0}},
-    {"round-robin, 16 inst, 512/64",
-     "round-robin",
-     16,
-     {300000, 800, 512, 64, 0, 0}},
-    {"round-robin, 16 inst, 512/2048",
-     "round-robin",
-     16,
-     {100000, 24, 512, 2048, 0, 0}},
-    {"round-robin, 16 inst, 10 % load",
-     "round-robin",
-     16,
-     {100000, 16, 512, 512, 0, 0}},
-    {"least-loaded, 16 inst, 512/512",
-     "least-loaded",
-     16,
-     {300000, 192, 512, 512, 0, 0}},
-    {"weighted, 16 inst, 512/512",
-     "weighted",
-     16,
-     {300000, 192, 512, 512, 0, 0}},
-    {"weighted, 16 inst, 500 prefixes of 256",
-     "weighted",
-     16,
-     {300000, 192, 512, 512, 500, 256}},
-    {"lmetric, 16 inst, 500 prefixes of 256",
-     "lmetric",
-     16,
-     {100000, 192, 512, 512, 500, 256}},
-    {"weighted, 256 inst, 512/512",
-     "weighted",
-     256,
-     {200000, 3072, 512, 512, 0, 0}},
+    {.name = "round-robin, 16 inst, 512/512",
+     .policy = "round-robin",
+     .instances = 16,
+     .load = {1000000, 192, 512, 512, 0, 0}},
+    {.name = "round-robin, 16 inst, 512/64",
+     .policy = "round-robin",
+     .instances = 16,
+     .load = {300000, 800, 512, 64, 0, 0}},
+    {.name = "round-robin, 16 inst, 512/2048",
+     .policy = "round-robin",
+     .instances = 16,
+     .load = {100000, 24, 512, 2048, 0, 0}},
+    {.name = "round-robin, 16 inst, 10 % load",
+     .policy = "round-robin",
+     .instances = 16,
+     .load = {100000, 16, 512, 512, 0, 0}},
+    {.name = "least-loaded, 16 inst, 512/512",
+     .policy = "least-loaded",
+     .instances = 16,
+     .load = {300000, 192, 512, 512, 0, 0}},
+    {.name = "weighted, 16 inst, 512/512",
+     .policy = "weighted",
+     .instances = 16,
+     .load = {300000, 192, 512, 512, 0, 0}},
+    {.name = "weighted, 16 inst, 500 prefixes of 256",
+     .policy = "weighted",
+     .instances = 16,
+     .load = {300000, 192, 512, 512, 500, 256}},
+    {.name = "lmetric, 16 inst, 500 prefixes of 256",
+     .policy = "lmetric",
+     .instances = 16,
+     .load = {100000, 192, 512, 512, 500, 256}},
+    {.name = "weighted, 256 inst, 512/512",
+     .policy = "weighted",
+     .instances = 256,
+     .load = {200000, 3072, 512, 512, 0, 0}},
+    {.name = "round-robin, 10000 inst, 512/512",
+     .policy = "round-robin",
+     .instances = 10000,
+     .load = {300000, 120000, 512, 512, 0, 0}},
+    {.name = "least-loaded, 10000 inst, 512/512",
+     .policy = "least-loaded",
+     .instances = 10000,
+     .load = {20000, 120000, 512, 512, 0, 0}},
+    {.name = "go-blis, live, 16 inst, 500 of 256",
+     .policy = "weighted",
+     .instances = 16,
+     .load = {300000, 192, 512, 512, 500, 256},
+     .go_blis = true},
+    {.name = "go-blis, 50 ms late, 16 inst, 500 of 256",
+     .policy = "weighted",
+     .instances = 16,
+     .load = {300000, 192, 512, 512, 500, 256},
+     .go_blis = true,
+     .lag_us = 50000},
+    {.name = "round-robin, 50 ms late, 10000 inst",
+     .policy = "round-robin",
+     .instances = 10000,
+     .load = {300000, 120000, 512, 512, 0, 0},
+     .lag_us = 50000},
 };
 
 int main(int argc, char **argv) {
