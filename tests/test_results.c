@@ -272,6 +272,37 @@ static void summary_without_records(void) {
   site_deinit(&s);
 }
 
+/* The most memory that a run of count requests has at any time. */
+static size_t peak_of_run(bool is_streaming, size_t count) {
+  blis_alloc_probe memory = {0};
+  site s;
+  site_init(&s, blis_alloc_probed(&memory), 4);
+  s.is_streaming = is_streaming;
+  for (int i = 0; i < 4; i++) {
+    s.instances[i].engine = BLIS_ENGINE_FAST;
+  }
+  site_add_random_requests(&s, count, 40, 21);
+  site_must_open(&s);
+  site_run(&s);
+  size_t peak = memory.peak_bytes;
+  site_deinit(&s);
+  CHECK_EQ_I64(memory.live_bytes, 0);
+  return peak;
+}
+
+static void memory_per_finished_request(void) {
+  const size_t few = 10000;
+  const size_t many = 60000;
+  double streaming =
+      (double)peak_of_run(true, many) - (double)peak_of_run(true, few);
+  double keeping =
+      (double)peak_of_run(false, many) - (double)peak_of_run(true, many);
+  printf("  memory: %.2f bytes per request without records, %.1f with\n",
+         streaming / (double)(many - few), keeping / (double)many);
+  CHECK(streaming < 2.0 * (double)(many - few));
+  CHECK(keeping < 120.0 * (double)many);
+}
+
 static void groups_of_a_run(void) {
   site s;
   blis_error error;
@@ -399,6 +430,7 @@ int main(void) {
   RUN(order_of_ends_does_not_matter);
   RUN(summary_of_a_run);
   RUN(summary_without_records);
+  RUN(memory_per_finished_request);
   RUN(groups_of_a_run);
   RUN(unfinished_requests_are_counted_where_they_are);
   RUN(nothing_completed_has_no_latencies);

@@ -47,6 +47,9 @@ function experiment.read(spec)
   local profile = type(spec) == "table" and spec.profile or "design"
   local values = schema.read(experiment_section, spec, "", profile)
   local cluster = engine.read(values.cluster, "cluster", values.profile)
+  if values.instance_times and not values.keep_records then
+    errors.invalid("instance_times needs records, and keep_records is false")
+  end
   local is_go_blis = values.profile == "go-blis"
   cluster.horizon_us = values.horizon_us or never_us
   cluster.reproduce_go_blis_defects = is_go_blis
@@ -63,6 +66,7 @@ function experiment.read(spec)
     seed = values.seed,
     go_blis = is_go_blis,
     instance_times = values.instance_times,
+    keep_records = values.keep_records,
     oracle = values.oracle,
   }
 end

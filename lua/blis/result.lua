@@ -1,4 +1,5 @@
 --- Results: the figures of one run, and how they are printed.
+local errors = require "blis.errors"
 local format = require "blis.format"
 local report = require "blis.report"
 
@@ -60,6 +61,7 @@ local result = {}
 ---@field cost blis.Cost
 ---@field requests_per_instance integer[]
 ---@field instances table[] figures of every instance
+---@field keeps_records boolean false: with keep_records = false, none of the next four are there
 ---@field by_slo_class table<string|integer, blis.Group>
 ---@field by_tenant table<string|integer, blis.Group>
 ---@field by_model table<string|integer, blis.Group>
@@ -76,10 +78,16 @@ local list_meta = {
 
 local result_meta = { __name = "blis.result", __tostring = report.summary }
 
-function result_meta.__index(_, key)
-  if type(key) == "string" then
-    error(("a result has no field '%s'"):format(key), 2)
+-- What only the records of the requests tell.
+local of_records = { by_slo_class = true, by_tenant = true, by_model = true, requests = true,
+  has_sessions = true }
+
+function result_meta.__index(self, key)
+  if type(key) ~= "string" then return nil end
+  if of_records[key] then
+    errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)
   end
+  error(("a result has no field '%s'"):format(key), 2)
 end
 
 --- What the GPUs of a run cost; prices are nil when the catalogue has none.

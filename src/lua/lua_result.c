@@ -185,6 +185,18 @@ static const blis_instance_times *push_times(lua_State *L,
   return times;
 }
 
+/* What only records tell; a run without them has none of these fields. */
+static void set_from_records(lua_State *L, int index, working *w,
+                             const bind_records *records) {
+  set_groups(L, "by_slo_class", w, records, BLIS_GROUP_SLO_CLASS);
+  set_groups(L, "by_tenant", w, records, BLIS_GROUP_TENANT);
+  set_groups(L, "by_model", w, records, BLIS_GROUP_MODEL);
+  lua_getiuservalue(L, index, SIMULATION_RECORDS);
+  lua_setfield(L, -2, "requests");
+  lua_pushboolean(L, has_sessions(records->recorder));
+  lua_setfield(L, -2, "has_sessions");
+}
+
 void push_summary(lua_State *L, int index, bind_simulation *sim) {
   blis_error error = {0};
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
@@ -201,13 +213,12 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   lua_createtable(L, 0, 40);
   set_figures(L, w);
   set_setup(L, sim);
-  set_groups(L, "by_slo_class", w, sim->records, BLIS_GROUP_SLO_CLASS);
-  set_groups(L, "by_tenant", w, sim->records, BLIS_GROUP_TENANT);
-  set_groups(L, "by_model", w, sim->records, BLIS_GROUP_MODEL);
-  lua_getiuservalue(L, index, SIMULATION_RECORDS);
-  lua_setfield(L, -2, "requests");
-  lua_pushboolean(L, has_sessions(sim->records->recorder));
-  lua_setfield(L, -2, "has_sessions");
+  bool keeps_records = blis_recorder_keeps_records(sim->records->recorder);
+  lua_pushboolean(L, keeps_records);
+  lua_setfield(L, -2, "keeps_records");
+  if (keeps_records) {
+    set_from_records(L, index, w, sim->records);
+  }
   blis_summary_deinit(&w->summary, &w->alloc);
   w->alloc.fn = NULL;
   lua_replace(L, guard);

@@ -160,7 +160,9 @@ void check_simulation_parts(lua_State *L, int self, int config,
   check_source(L, lua_gettop(L), &sim->records->source);
   blis_histogram_init(&sim->itl_us, &alloc);
   check_instance_times(L, config, sim);
-  sim->records->recorder = blis_recorder_new(&alloc);
+  sim->records->recorder = opt_field_boolean(L, config, "keep_records", true)
+                               ? blis_recorder_new(&alloc)
+                               : blis_recorder_new_streaming(&alloc);
   if (sim->records->recorder == NULL) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }

@@ -97,6 +97,10 @@ void blis_recorder_sort(blis_recorder *recorder) {
   }
 }
 
+bool blis_recorder_keeps_records(const blis_recorder *recorder) {
+  return !recorder->is_streaming;
+}
+
 size_t blis_recorder_count(const blis_recorder *recorder) {
   return recorder->records.count;
 }

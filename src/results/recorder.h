@@ -35,6 +35,9 @@ const blis_request_sink *blis_recorder_sink(blis_recorder *recorder);
  */
 void blis_recorder_sort(blis_recorder *recorder);
 
+/* False for a streaming one. */
+bool blis_recorder_keeps_records(const blis_recorder *recorder);
+
 size_t blis_recorder_count(const blis_recorder *recorder);
 
 /* count records; borrowed until the next one is added. */
