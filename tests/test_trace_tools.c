@@ -82,8 +82,8 @@ static void cuts_are_windows_and_counts(void) {
       {{0}, 5, {{0, 0}, {1, 1000}, {2, 1000}, {3, 5000}, {4, 8001}}},
       {{.start_us = 1000, .end_us = 5000}, 2, {{1, 1000}, {2, 1000}}},
       {{.start_us = 1001, .end_us = 5001}, 1, {{3, 5000}}},
-      {{.start_us = 1000, .first = 1, .limit = 2}, 2, {{2, 1000}, {3, 5000}}},
-      {{.first = 3, .from_zero = true}, 2, {{3, 0}, {4, 3001}}},
+      {{.start_us = 1000, .skip = 1, .limit = 2}, 2, {{2, 1000}, {3, 5000}}},
+      {{.skip = 3, .from_zero = true}, 2, {{3, 0}, {4, 3001}}},
       {{.limit = 1}, 1, {{0, 0}}},
       {{.start_us = 9000}, 0, {{0}}},
   };
@@ -355,7 +355,7 @@ static void merged_parts_are_the_whole(void) {
   const blis_workload *parts[3];
   blis_workload *owned[3];
   for (size_t i = 0; i < 3; i++) {
-    blis_trace_cut_options options = {.first = (int64_t)i * 11, .limit = 11};
+    blis_trace_cut_options options = {.skip = (int64_t)i * 11, .limit = 11};
     CHECK_OK(blis_trace_cut(&heap, whole, &options, &owned[i], &error), &error);
     parts[i] = owned[i];
   }
@@ -379,7 +379,7 @@ typedef blis_status tool(const blis_alloc *alloc, const blis_workload *workload,
 static blis_status cut_some(const blis_alloc *alloc,
                             const blis_workload *workload,
                             blis_workload **result) {
-  blis_trace_cut_options options = {.first = 1};
+  blis_trace_cut_options options = {.skip = 1};
   return blis_trace_cut(alloc, workload, &options, result, &error);
 }
 

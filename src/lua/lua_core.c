@@ -15,6 +15,7 @@
 #include "lua/lua_rng.h"
 #include "lua/lua_simulation.h"
 #include "lua/lua_trace.h"
+#include "lua/lua_trace_tools.h"
 #include "lua/lua_vector.h"
 #include "lua/lua_workload.h"
 #include "lua/lua_yaml.h"
@@ -112,9 +113,18 @@ static const luaL_Reg core_functions[] = {
     {"set_tostring", core_set_tostring},
     {"signals", core_signals},
     {"simulation", bind_simulation_new},
+    {"trace_cap", bind_trace_cap},
+    {"trace_cut", bind_trace_cut},
+    {"trace_filter", bind_trace_filter},
     {"trace_formats", bind_trace_formats},
+    {"trace_merge", bind_trace_merge},
     {"trace_read", bind_trace_read},
+    {"trace_scale", bind_trace_scale},
+    {"trace_warp", bind_trace_warp},
+    {"trace_write", bind_trace_write},
+    {"trace_write_formats", bind_trace_write_formats},
     {"workload", bind_workload_new},
+    {"workload_methods", bind_workload_methods},
     {"yaml_read", bind_yaml_read},
     {NULL, NULL},
 };

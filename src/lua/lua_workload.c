@@ -100,11 +100,11 @@ static void set_text(lua_State *L, const char *name, const blis_intern *strings,
   lua_setfield(L, -2, name);
 }
 
-static void push_request(lua_State *L, const blis_workload *workload,
-                         size_t index) {
+void push_workload_request(lua_State *L, const blis_workload *workload,
+                           size_t index) {
   const blis_request *request = blis_workload_request(workload, index);
   const blis_intern *strings = blis_workload_strings(workload);
-  lua_createtable(L, 0, 16);
+  lua_createtable(L, 0, 17);
   push_request_id(L, request->number);
   lua_setfield(L, -2, "id");
   set_field_integer(L, "arrival_us", request->arrival_us);
@@ -120,6 +120,7 @@ static void push_request(lua_State *L, const blis_workload *workload,
   set_text(L, "model", strings, request->model);
   set_text(L, "session", strings, request->session);
   set_text(L, "client", strings, request->client);
+  set_text(L, "adapter", strings, request->adapter);
   set_text(L, "prefix_group", strings, request->prefix_group);
   set_field_integer(L, "prefix_tokens", request->prefix_tokens);
   set_field_integer(L, "round_index", request->round_index);
@@ -134,7 +135,7 @@ static int next_request(lua_State *L) {
     return 1;
   }
   lua_pushinteger(L, index + 1);
-  push_request(L, workload, (size_t)index);
+  push_workload_request(L, workload, (size_t)index);
   return 2;
 }
 
@@ -147,7 +148,7 @@ static int workload_requests(lua_State *L) {
   return 3;
 }
 
-/* workload[i] is a request; workload.name a method. */
+/* workload[i] is a request; workload.name a method, of C or of Lua. */
 static int workload_index(lua_State *L) {
   if (!lua_isinteger(L, 2)) {
     lua_pushvalue(L, 2);
@@ -162,7 +163,7 @@ static int workload_index(lua_State *L) {
   if (index < 1 || (size_t)index > blis_workload_count(workload)) {
     lua_pushnil(L);
   } else {
-    push_request(L, workload, (size_t)index - 1);
+    push_workload_request(L, workload, (size_t)index - 1);
   }
   return 1;
 }
@@ -217,9 +218,17 @@ static const luaL_Reg workload_methods[] = {
     {"slice", workload_slice},           {NULL, NULL},
 };
 
+int bind_workload_methods(lua_State *L) {
+  luaL_getmetatable(L, WORKLOAD_TYPE);
+  lua_getfield(L, -1, "methods");
+  return 1;
+}
+
 void bind_open_workloads(lua_State *L) {
   push_new_type(L, WORKLOAD_TYPE, workload_meta, NULL);
   luaL_newlib(L, workload_methods);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "methods");
   lua_pushcclosure(L, workload_index, 1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);

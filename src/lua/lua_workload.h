@@ -16,6 +16,9 @@ void bind_open_workloads(lua_State *L);
 /* workload(spec): a list of everything that a specification generates. */
 int bind_workload_new(lua_State *L);
 
+/* workload_methods(): the table of the methods, for the Lua half to add to. */
+int bind_workload_methods(lua_State *L);
+
 /*
  * check_distribution(spec, where), check_arrival(spec, where): raise what is
  * wrong with a part of a specification.
@@ -25,6 +28,10 @@ int bind_check_arrival(lua_State *L);
 
 /* Pushes a userdata without requests; set *workload to give it some. */
 blis_workload **push_workload(lua_State *L);
+
+/* Pushes request index as a table. */
+void push_workload_request(lua_State *L, const blis_workload *workload,
+                           size_t index);
 
 /* Raises when the value is no workload. */
 const blis_workload *check_workload(lua_State *L, int index);

@@ -140,7 +140,7 @@ static blis_status cut_request(void *state, size_t index, blis_request *request,
   int64_t arrival_us = request->arrival_us;
   bool is_inside = arrival_us >= options->start_us &&
                    (options->end_us == 0 || arrival_us < options->end_us);
-  *keep = is_inside && c->seen >= options->first &&
+  *keep = is_inside && c->seen >= options->skip &&
           (options->limit == 0 || c->kept < options->limit);
   c->seen += is_inside;
   if (!*keep) {
@@ -164,7 +164,7 @@ blis_status blis_trace_cut(const blis_alloc *alloc,
     int64_t value;
   } numbers[] = {{"start_us", options->start_us},
                  {"end_us", options->end_us},
-                 {"first", options->first},
+                 {"skip", options->skip},
                  {"limit", options->limit}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     if (numbers[i].value < 0) {

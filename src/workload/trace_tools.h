@@ -33,7 +33,7 @@ BLIS_MUSTUSE blis_status blis_trace_filter(const blis_alloc *alloc,
 typedef struct blis_trace_cut_options {
   int64_t start_us; /* arrivals from here on ... */
   int64_t end_us;   /* ... and before this; 0 = no end */
-  int64_t first;    /* of these, leave out so many ... */
+  int64_t skip;     /* of these, leave out so many ... */
   int64_t limit;    /* ... and keep at most so many; 0 = all */
   bool from_zero;   /* the first one that is kept arrives at 0 */
 } blis_trace_cut_options;

@@ -4,11 +4,12 @@ local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local simulate = require "blis.cli.simulate"
 local trace = require "blis.trace"
+local trace_sections = require "blis.config.trace"
 
 --- The flag of the trace itself, and those of how it is read.
 local function trace_options()
   local options = flags.all(flag_sections.trace)
-  local rest = flags.all(trace.section)
+  local rest = flags.all(trace_sections.read)
   return table.move(rest, 1, #rest, #options + 1, options)
 end
 

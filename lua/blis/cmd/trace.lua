@@ -4,6 +4,7 @@ local command = require "blis.cli.command"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local trace = require "blis.trace"
+local trace_sections = require "blis.config.trace"
 local workload = require "blis.workload"
 
 local definition = {
@@ -15,7 +16,7 @@ local definition = {
   positional = { name = "FILE", doc = "The trace; its format is recognised." },
   groups = {
     {
-      title = "Trace", section = "trace", has_defaults = true, options = flags.all(trace.section),
+      title = "Trace", section = "trace", has_defaults = true, options = flags.all(trace_sections.read),
     },
     {
       title = "Output", section = "output", has_defaults = true,

@@ -11,7 +11,10 @@ local sections = {
   { "blis.ClientsOptions", require("blis.config.workload").with_clients },
   { "blis.ClientOptions", require("blis.config.workload").client },
   { "blis.LatencyOptions", require "blis.config.latency" },
-  { "blis.TraceOptions", require("blis.trace").section },
+  { "blis.TraceOptions", require("blis.config.trace").read },
+  { "blis.CutOptions", require("blis.config.trace").cut },
+  { "blis.MergeOptions", require("blis.config.trace").merge },
+  { "blis.TraceWriteOptions", require("blis.config.trace").write },
 }
 
 local type_names = {

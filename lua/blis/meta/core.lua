@@ -240,6 +240,40 @@ function list:requests() end
 ---@return blis.Workload
 function list:slice(first, count) end
 
+--- Those that arrive in a window: `list:cut { start_us = blis.minutes(5), end_us = blis.minutes(10),
+--- from_zero = true }`. Like all methods that return a workload it makes a new one; deadlines move
+--- with their arrivals.
+---@param options? blis.CutOptions
+---@return blis.Workload
+function list:cut(options) end
+
+--- The same at another rate: 2 sends twice as many requests per second.
+---@param factor number above 0
+---@return blis.Workload
+function list:scale(factor) end
+
+--- The same in a time that runs now faster, now slower: what arrives at a point's first time then
+--- arrives at its second one, with straight lines between the points.
+---@param points integer[][] { { from_us, to_us }, ... }, the first times rise, the second never fall
+---@return blis.Workload
+function list:warp(points) end
+
+--- At most the first max_turns requests of every session, and all without a session.
+---@param max_turns integer
+---@return blis.Workload
+function list:cap(max_turns) end
+
+--- The requests that a function is true for.
+---@param test fun(request: table): any
+---@return blis.Workload
+function list:filter(test) end
+
+--- Writes a trace that blis.trace.read reads back; the file appears when it is complete. tracev2
+--- is a pair of files, NAME.csv and NAME.yaml.
+---@param path string
+---@param options? blis.TraceWriteOptions
+function list:write(path, options) end
+
 --- What should be known about the input.
 ---@return string[]
 function list:notes() end

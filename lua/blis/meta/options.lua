@@ -122,3 +122,20 @@
 ---@field hash_block_tokens? integer Tokens that one hash id stands for, 0 = as usual in the format. (tokens, default 0)
 ---@field header? string tracev2: the header file, if not beside the data.
 ---@field keep_epoch? boolean tracev2, observed traces: requests arrive at the recorded send times. (default false)
+
+--- A part of a trace.
+---@class blis.CutOptions
+---@field start_us? integer Only what arrives at this time or later. (us, default 0)
+---@field end_us? integer Only what arrives before this time, 0 = no end. (us, default 0)
+---@field skip? integer Leave out this many of these requests. (requests, default 0)
+---@field limit? integer Keep at most this many of the rest, 0 = all. (requests, default 0)
+---@field from_zero? boolean The first request of the part arrives at time 0. (default false)
+
+--- How traces become one.
+---@class blis.MergeOptions
+---@field same_content? boolean Equal sessions, prefix groups and hash ids of different traces are the same, as in parts of one trace. (default false)
+
+--- How a trace is written.
+---@class blis.TraceWriteOptions
+---@field format? "tracev2"|"routesim" Format of the new file; left out, the end of its name tells it: .jsonl = routesim; .csv, .yaml and names without a dot = tracev2.
+---@field renumber? boolean Number the requests 0, 1, 2, ... in place of the numbers they have. (default false)

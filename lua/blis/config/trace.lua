@@ -1,0 +1,95 @@
+--- Options of traces: how one is read, what is done with it, how it is written.
+local core = require "blis.core"
+
+local format_names = {}
+for i, format in ipairs(core.trace_formats()) do format_names[i] = format.name end
+
+---@type blis.Section
+local read = {
+  name = "trace",
+  summary = "How a trace is read.",
+  options = {
+    {
+      name = "format", type = "choice", choices = format_names, flag = "--trace-format",
+      doc = "Format of the file; left out, it is recognised by its first lines.",
+    },
+    {
+      name = "limit", type = "integer", min = 0, default = 0, unit = "requests",
+      flag = "--limit",
+      doc = "Read at most this many requests, 0 = all.",
+    },
+    {
+      name = "hash_block_tokens", type = "integer", min = 0, max = 1048576, default = 0,
+      unit = "tokens", flag = "--hash-block-tokens",
+      doc = "Tokens that one hash id stands for, 0 = as usual in the format.",
+    },
+    {
+      name = "header", type = "path", flag = "--trace-header",
+      doc = "tracev2: the header file, if not beside the data.",
+    },
+    {
+      name = "keep_epoch", type = "boolean", default = false, flag = "--keep-epoch",
+      doc = "tracev2, observed traces: requests arrive at the recorded send times.",
+    },
+  },
+}
+
+---@type blis.Section
+local cut = {
+  name = "cut",
+  summary = "A part of a trace.",
+  options = {
+    {
+      name = "start_us", type = "time_us", min = 0, default = 0, unit = "us", flag = "--start",
+      doc = "Only what arrives at this time or later.",
+    },
+    {
+      name = "end_us", type = "time_us", min = 0, default = 0, unit = "us", flag = "--end",
+      doc = "Only what arrives before this time, 0 = no end.",
+    },
+    {
+      name = "skip", type = "integer", min = 0, default = 0, unit = "requests", flag = "--skip",
+      doc = "Leave out this many of these requests.",
+    },
+    {
+      name = "limit", type = "integer", min = 0, default = 0, unit = "requests", flag = "--count",
+      doc = "Keep at most this many of the rest, 0 = all.",
+    },
+    {
+      name = "from_zero", type = "boolean", default = false, flag = "--from-zero",
+      doc = "The first request of the part arrives at time 0.",
+    },
+  },
+}
+
+---@type blis.Section
+local merge = {
+  name = "merge",
+  summary = "How traces become one.",
+  options = {
+    {
+      name = "same_content", type = "boolean", default = false, flag = "--same-content",
+      doc = "Equal sessions, prefix groups and hash ids of different traces are the same, as in "
+        .. "parts of one trace.",
+    },
+  },
+}
+
+---@type blis.Section
+local write = {
+  name = "output",
+  summary = "How a trace is written.",
+  options = {
+    {
+      name = "format", type = "choice", choices = core.trace_write_formats(), flag = "--to",
+      doc = "Format of the new file; left out, the end of its name tells it: .jsonl = routesim; "
+        .. ".csv, .yaml and names without a dot = tracev2.",
+    },
+    {
+      name = "renumber", type = "boolean", default = false, flag = "--renumber",
+      doc = "Number the requests 0, 1, 2, ... in place of the numbers they have.",
+    },
+  },
+}
+
+return { read = read, cut = cut, merge = merge, write = write }

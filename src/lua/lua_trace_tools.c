@@ -1,0 +1,146 @@
+#include "lua/lua_trace_tools.h"
+
+#include "lua/bind.h"
+#include "lua/lua_workload.h"
+#include "workload/trace_tools.h"
+#include "workload/trace_write.h"
+
+int bind_trace_cut(lua_State *L) {
+  const blis_workload *list = check_workload(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  const blis_trace_cut_options options = {
+      .start_us = opt_field_integer(L, 2, "start_us", 0),
+      .end_us = opt_field_integer(L, 2, "end_us", 0),
+      .skip = opt_field_integer(L, 2, "skip", 0),
+      .limit = opt_field_integer(L, 2, "limit", 0),
+      .from_zero = opt_field_boolean(L, 2, "from_zero", false),
+  };
+  blis_workload **made = push_workload(L);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_trace_cut(&alloc, list, &options, made, &error), &error);
+  return 1;
+}
+
+int bind_trace_scale(lua_State *L) {
+  const blis_workload *list = check_workload(L, 1);
+  double factor = luaL_checknumber(L, 2);
+  blis_workload **made = push_workload(L);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_trace_scale(&alloc, list, factor, made, &error), &error);
+  return 1;
+}
+
+static int64_t check_item_integer(lua_State *L, int index, lua_Integer i) {
+  lua_rawgeti(L, index, i);
+  int64_t value = luaL_checkinteger(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
+/* trace_warp(list, {{from_us, to_us}, ...}) */
+int bind_trace_warp(lua_State *L) {
+  const blis_workload *list = check_workload(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  size_t count = lua_rawlen(L, 2);
+  blis_trace_warp_point *points = push_buffer(L, count, sizeof *points);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    int point = lua_gettop(L);
+    points[i] =
+        (blis_trace_warp_point){.from_us = check_item_integer(L, point, 1),
+                                .to_us = check_item_integer(L, point, 2)};
+    lua_pop(L, 1);
+  }
+  blis_workload **made = push_workload(L);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_trace_warp(&alloc, list, points, count, made, &error),
+               &error);
+  return 1;
+}
+
+int bind_trace_cap(lua_State *L) {
+  const blis_workload *list = check_workload(L, 1);
+  lua_Integer max_turns = luaL_checkinteger(L, 2);
+  blis_workload **made = push_workload(L);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_trace_cap(&alloc, list, max_turns, made, &error),
+               &error);
+  return 1;
+}
+
+static bool is_marked(void *state, const blis_workload *workload,
+                      size_t index) {
+  (void)workload;
+  const bool *marks = state;
+  return marks[index];
+}
+
+/* Lua is asked before anything is made: what it raises needs no tidying. */
+int bind_trace_filter(lua_State *L) {
+  const blis_workload *list = check_workload(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  size_t count = blis_workload_count(list);
+  bool *marks = push_buffer(L, count, sizeof *marks);
+  for (size_t i = 0; i < count; i++) {
+    lua_pushvalue(L, 2);
+    push_workload_request(L, list, i);
+    lua_call(L, 1, 1);
+    marks[i] = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  blis_workload **made = push_workload(L);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L,
+               blis_trace_filter(&alloc, list, is_marked, marks, made, &error),
+               &error);
+  return 1;
+}
+
+int bind_trace_merge(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  bool same_content = lua_toboolean(L, 2);
+  size_t count = lua_rawlen(L, 1);
+  const blis_workload **lists = push_buffer(L, count, sizeof *lists);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 1, (lua_Integer)i + 1);
+    lists[i] = check_workload(L, -1);
+    lua_pop(L, 1); /* the table keeps it */
+  }
+  blis_workload **made = push_workload(L);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(
+      L, blis_trace_merge(&alloc, lists, count, same_content, made, &error),
+      &error);
+  return 1;
+}
+
+int bind_trace_write(lua_State *L) {
+  const blis_workload *list = check_workload(L, 1);
+  const char *path = luaL_checkstring(L, 2);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  const blis_trace_write_options options = {
+      .format = opt_field_string(L, 3, "format"),
+      .renumber = opt_field_boolean(L, 3, "renumber", false),
+  };
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_trace_write(&alloc, path, list, &options, &error),
+               &error);
+  return 0;
+}
+
+int bind_trace_write_formats(lua_State *L) {
+  lua_newtable(L);
+  for (size_t i = 0; i < blis_trace_write_format_count(); i++) {
+    lua_pushstring(L, blis_trace_write_format_name(i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
