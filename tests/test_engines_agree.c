@@ -83,6 +83,26 @@ static blis_status longer_prompt_first(void *ud, const blis_live_request *a,
   return BLIS_OK;
 }
 
+/* By number, and then the one that has got least far. */
+static blis_status lowest_rank(void *ud, const blis_running_request *running,
+                               size_t count, size_t *victim,
+                               blis_error *error) {
+  (void)ud;
+  (void)error;
+  *victim = 0;
+  for (size_t i = 1; i < count; i++) {
+    const blis_running_request *a = &running[i];
+    const blis_running_request *b = &running[*victim];
+    int64_t rank_a = a->request->number * 7 % 5;
+    int64_t rank_b = b->request->number * 7 % 5;
+    if (rank_a > rank_b ||
+        (rank_a == rank_b && a->progress_tokens <= b->progress_tokens)) {
+      *victim = i;
+    }
+  }
+  return BLIS_OK;
+}
+
 static case_settings draw_settings(blis_random *random) {
   static const int64_t sizes[] = {1, 2, 4, 4, 16};
   static const int64_t seqs[] = {1, 2, 3, 8, 256};
@@ -100,8 +120,9 @@ static case_settings draw_settings(blis_random *random) {
       .horizon_us = draw(random, 4) == 0 ? 5000 + draw(random, 200000)
                                          : BLIS_TIME_NEVER_US,
       .scheduler = (blis_scheduler_kind)draw(random, 5),
-      .preemption = (blis_preemption_kind)draw(random, 2),
-      .goes_before = longer_prompt_first};
+      .preemption = (blis_preemption_kind)draw(random, 3),
+      .goes_before = longer_prompt_first,
+      .choose_victim = lowest_rank};
   if (draw(random, 3) == 0) {
     s.config.max_model_len_tokens = 1 + draw(random, 60);
     int64_t limit = s.config.kv_blocks * s.block_size;

@@ -99,6 +99,10 @@ static blis_status run_instance(blis_cluster *cluster, uint32_t number,
   blis_error cause = {0};
   blis_status status =
       blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
+  if (cluster->observer_error.status != BLIS_OK) {
+    *error = cluster->observer_error;
+    return error->status;
+  }
   if (status != BLIS_OK) {
     return blis_fail(error, status, "%s: %s", cluster->ids[number],
                      cause.message);
@@ -132,7 +136,7 @@ static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
  * Executes the next event if it is not later than last_us. An instance may run
  * ahead, but neither beyond last_us nor past the next cluster event, and not
  * when a request that ends may bring another one: it may arrive before whatever
- * the other instances do next.
+ * the other instances do next. Nor when somebody watches all of them.
  */
 static blis_status run_one(blis_cluster *cluster, int64_t last_us,
                            bool may_run_ahead, bool *done, blis_error *error) {
@@ -151,7 +155,9 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
   if (cluster_us <= instance_us) {
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
-    bool runs_ahead = may_run_ahead && cluster->source->ended == NULL;
+    bool runs_ahead = may_run_ahead && cluster->source->ended == NULL &&
+                      cluster->observer.first_token == NULL &&
+                      cluster->observer.ended == NULL;
     int64_t limit_us = blis_time_after_us(runs_ahead ? last_us : next_us, 1);
     limit_us = cluster_us < limit_us ? cluster_us : limit_us;
     status = run_instance(cluster, number, instance_us, limit_us, error);

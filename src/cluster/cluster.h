@@ -41,6 +41,32 @@ typedef struct blis_request_sink {
   void *ud;
 } blis_request_sink;
 
+/*
+ * Somebody who is told what happens to requests and changes nothing. Each
+ * pointer but ud may be NULL; a failure stops the run. The request is shown
+ * without prompt (chain = NULL) and ticket. All effects of a step happen at its
+ * start, so first tokens and ends are told then.
+ *
+ * With first_token or ended, instances do not run ahead of each other: what
+ * happens is told in order of time, at the price of a slower run.
+ */
+typedef struct blis_observer {
+  void *ud;
+  blis_status (*arrived)(void *ud, const blis_routing_request *request,
+                         int64_t now_us, blis_error *error);
+  /* Before the instance has got it. */
+  blis_status (*routed)(void *ud, const blis_routing_request *request,
+                        uint32_t instance, int64_t now_us, blis_error *error);
+  /* Again after a preemption. */
+  blis_status (*first_token)(void *ud, const blis_routing_request *request,
+                             uint32_t instance, int64_t ttft_us, int64_t now_us,
+                             blis_error *error);
+  /* After the sink; not for what is unfinished at the end of the run. */
+  blis_status (*ended)(void *ud, const blis_routing_request *request,
+                       const blis_request_end *end, int64_t now_us,
+                       blis_error *error);
+} blis_observer;
+
 /* How much of the cluster one tenant may fill with sheddable requests. */
 typedef struct blis_tenant_budget {
   const char *tenant;
@@ -77,6 +103,15 @@ typedef struct blis_cluster_config {
    * itl_us then does not get. NULL = all of them go to itl_us.
    */
   blis_histogram *itl_of_instance_us;
+  const blis_observer *observer; /* copied; NULL = nobody */
+  /*
+   * The priority (lower is more urgent) of a request that arrives, which is
+   * shown without prompt and with the priority of its SLO class; NULL = the
+   * latter. A failure stops the run.
+   */
+  blis_status (*priority)(void *ud, const blis_routing_request *request,
+                          int64_t now_us, int32_t *priority, blis_error *error);
+  void *priority_ud;
 } blis_cluster_config;
 
 typedef struct blis_cluster_counts {

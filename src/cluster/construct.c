@@ -176,6 +176,9 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->config = *config;
   c->router = *router;
   *router = (blis_router){0};
+  c->observer =
+      config->observer == NULL ? (blis_observer){0} : *config->observer;
+  c->config.observer = NULL;
   c->source = source;
   c->sink = sink;
   c->until_interrupt_check = 1;

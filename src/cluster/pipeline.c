@@ -46,6 +46,18 @@ static blis_status classify(blis_cluster *cluster,
   return BLIS_OK;
 }
 
+static blis_status prioritise(blis_cluster *cluster,
+                              blis__cluster_request *request,
+                              blis_error *error) {
+  const blis_cluster_config *config = &cluster->config;
+  if (config->priority == NULL) {
+    return BLIS_OK;
+  }
+  blis_routing_request shown = blis__cluster_show_request(cluster, request);
+  return config->priority(config->priority_ud, &shown, cluster->now_us,
+                          &request->live.priority, error);
+}
+
 blis_status blis__cluster_schedule(blis_cluster *cluster,
                                    blis__cluster_request *request,
                                    int event_class, int64_t delay_us,
@@ -81,6 +93,8 @@ blis_status blis__cluster_enter(blis_cluster *cluster,
   cluster->counts.arrived++;
   cluster->counts.in_flight++;
   cluster->fruitless = 0;
+  BLIS_TRY(prioritise(cluster, request, error));
+  BLIS_TRY(blis__cluster_tell_arrival(cluster, request, error));
   return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
                                 cluster->config.admission_latency_us, error);
 }
@@ -99,29 +113,11 @@ static const blis_block_chain *give_chain(void *chain_ud, uint32_t block_size) {
 static blis_routing_request shown_request(blis_cluster *cluster,
                                           const blis__cluster_request *request,
                                           blis_ticket *ticket) {
-  const blis_request *r = &request->request;
-  return (blis_routing_request){
-      .number = r->number,
-      .arrival_us = r->arrival_us,
-      .deadline_us = r->deadline_us,
-      .prompt_tokens = r->prompt_tokens,
-      .max_output_tokens = r->max_output_tokens,
-      .output_tokens = cluster->config.oracle ? (int64_t)r->output_tokens : -1,
-      .priority = request->live.priority,
-      .slo_value = request->slo_value,
-      .round_index = r->round_index,
-      .tenant = r->tenant,
-      .slo_class = r->slo_class,
-      .model = r->model,
-      .session = r->session,
-      .client = r->client,
-      .prefix_group = r->prefix_group,
-      .prefix_tokens = r->prefix_tokens,
-      .strings = cluster->source->strings,
-      .ticket = ticket,
-      .chain = give_chain,
-      .chain_ud = &cluster->chains,
-  };
+  blis_routing_request shown = blis__cluster_show_request(cluster, request);
+  shown.ticket = ticket;
+  shown.chain = give_chain;
+  shown.chain_ud = &cluster->chains;
+  return shown;
 }
 
 static blis_status decide_admission(blis_cluster *cluster,
@@ -271,7 +267,9 @@ static blis_status route_and_inject(blis_cluster *cluster,
                      router->name, decision->chosen, view->count,
                      request->request.number);
   }
-  return inject(cluster, request, view->instances[decision->chosen], error);
+  uint32_t number = view->instances[decision->chosen];
+  BLIS_TRY(blis__cluster_tell_routed(cluster, request, number, error));
+  return inject(cluster, request, number, error);
 }
 
 /* Nobody took an admitted request. */
@@ -331,6 +329,7 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
                                      &request->router_ticket,
                                      (uint32_t)request->instance);
   }
+  blis__cluster_tell_first_token(cluster, request);
 }
 
 void blis__cluster_leave_instance(blis_cluster *cluster,
@@ -406,6 +405,9 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .end_us = end_us,
   };
   blis_status status = cluster->sink->ended(cluster->sink->ud, &end, error);
+  if (status == BLIS_OK) {
+    status = blis__cluster_tell_end(cluster, request, &end, error);
+  }
   if (status == BLIS_OK) {
     status = blis__cluster_tell_source(cluster, request, end_us, error);
   }

@@ -44,6 +44,7 @@ struct blis_cluster {
   blis_cluster_config config;
   blis_router router;
   blis_admission admission;
+  blis_observer observer;
   const blis_request_source *source;
   const blis_request_sink *sink;
 
@@ -64,6 +65,7 @@ struct blis_cluster {
   BLIS_ARRAY(blis__class) classes; /* by number of the text */
   blis__tenant_budgets budgets;
 
+  blis_error observer_error; /* of first_token, until its event is over */
   bool is_busy; /* in an event other than a call: policies are running */
   bool has_arrival;
   blis_request arrival; /* the next one of the source, when there is one */
@@ -73,6 +75,26 @@ struct blis_cluster {
   uint32_t until_interrupt_check;
   blis_cluster_counts counts;
 };
+
+/* notify.c: what the observer is told. */
+
+/* As policies see the request, without prompt and ticket. */
+blis_routing_request
+blis__cluster_show_request(const blis_cluster *cluster,
+                           const blis__cluster_request *request);
+
+BLIS_MUSTUSE blis_status blis__cluster_tell_arrival(
+    blis_cluster *cluster, const blis__cluster_request *request,
+    blis_error *error);
+BLIS_MUSTUSE blis_status blis__cluster_tell_routed(
+    blis_cluster *cluster, const blis__cluster_request *request,
+    uint32_t instance, blis_error *error);
+/* A failure is kept in observer_error. */
+void blis__cluster_tell_first_token(blis_cluster *cluster,
+                                    const blis__cluster_request *request);
+BLIS_MUSTUSE blis_status blis__cluster_tell_end(
+    blis_cluster *cluster, const blis__cluster_request *request,
+    const blis_request_end *end, blis_error *error);
 
 /* pipeline.c: from arrival to instance, and back out. */
 

@@ -64,12 +64,8 @@ static void give_tokens(blis__stepwise *engine, blis_live_request *request,
   request->computed_tokens += tokens;
 }
 
-/* Index of the request to preempt; there is at least one. */
-static size_t choose_victim(const blis__stepwise *engine) {
+static size_t least_urgent(const blis__stepwise *engine) {
   size_t victim = engine->batch.count - 1;
-  if (engine->config->preemption == BLIS_PREEMPTION_FCFS) {
-    return victim;
-  }
   for (size_t i = victim; i-- > 0;) {
     const blis_live_request *a = engine->batch.items[i]->place.request;
     const blis_live_request *b = engine->batch.items[victim]->place.request;
@@ -79,6 +75,32 @@ static size_t choose_victim(const blis__stepwise *engine) {
     }
   }
   return victim;
+}
+
+/* Index of the request to preempt; there is at least one. */
+static blis_status choose_victim(blis__stepwise *engine, size_t *victim,
+                                 blis_error *error) {
+  switch (engine->config->preemption) {
+  case BLIS_PREEMPTION_FCFS:
+    *victim = engine->batch.count - 1;
+    return BLIS_OK;
+  case BLIS_PREEMPTION_PRIORITY:
+    *victim = least_urgent(engine);
+    return BLIS_OK;
+  case BLIS_PREEMPTION_SCRIPTED:
+    break;
+  }
+  engine->running.count = 0;
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    const blis_live_request *request = engine->batch.items[i]->place.request;
+    const blis_running_request shown = {request, request->progress_tokens};
+    if (blis_array_push(&engine->alloc, &engine->running, shown) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  }
+  return engine->config->choose_victim(engine->config->choose_victim_ud,
+                                       engine->running.items,
+                                       engine->running.count, victim, error);
 }
 
 /* Back to the front of the queue, with nothing but its cached blocks. */
@@ -120,7 +142,8 @@ static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
     if (*is_scheduled) {
       return BLIS_OK;
     }
-    size_t victim = choose_victim(engine);
+    size_t victim = 0;
+    BLIS_TRY(choose_victim(engine, &victim, error));
     preempt(engine, victim);
     if (victim == *index) {
       return BLIS_OK;

@@ -79,12 +79,9 @@ static bool is_more_urgent(const blis_live_request *a,
                                     : a->arrival_us < b->arrival_us;
 }
 
-/* The batch's last request, or the last of its least urgent, latest ones. */
-static fast_request *choose_victim(const fast_engine *engine) {
+/* The last of the least urgent, latest ones. */
+static fast_request *least_urgent(const fast_engine *engine) {
   fast_request *victim = engine->batch.tail;
-  if (engine->config->preemption == BLIS_PREEMPTION_FCFS) {
-    return victim;
-  }
   for (fast_request *r = victim; r != NULL;
        r = r->links[FAST_LINK_BATCH].previous) {
     if (is_more_urgent(victim->live, r->live)) {
@@ -92,6 +89,43 @@ static fast_request *choose_victim(const fast_engine *engine) {
     }
   }
   return victim;
+}
+
+static blis_status ask_for_victim(fast_engine *engine, fast_request **victim,
+                                  blis_error *error) {
+  engine->running.count = 0;
+  for (const fast_request *r = engine->batch.head; r != NULL;
+       r = next_in_batch(r)) {
+    const blis_running_request shown = {r->live,
+                                        blis__fast_progress(engine, r)};
+    if (blis_array_push(&engine->alloc, &engine->running, shown) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  }
+  size_t index = 0;
+  BLIS_TRY(engine->config->choose_victim(engine->config->choose_victim_ud,
+                                         engine->running.items,
+                                         engine->running.count, &index, error));
+  *victim = engine->batch.head;
+  while (index-- > 0) {
+    *victim = next_in_batch(*victim);
+  }
+  return BLIS_OK;
+}
+
+static blis_status choose_victim(fast_engine *engine, fast_request **victim,
+                                 blis_error *error) {
+  switch (engine->config->preemption) {
+  case BLIS_PREEMPTION_FCFS:
+    *victim = engine->batch.tail;
+    return BLIS_OK;
+  case BLIS_PREEMPTION_PRIORITY:
+    *victim = least_urgent(engine);
+    return BLIS_OK;
+  case BLIS_PREEMPTION_SCRIPTED:
+    break;
+  }
+  return ask_for_victim(engine, victim, error);
 }
 
 /* What the victim has stored, what it got in this very step included. */
@@ -147,7 +181,8 @@ static blis_status make_room(fast_engine *engine, fast_plan *plan,
                              bool *is_there, blis_error *error) {
   *is_there = true;
   while (blis_run_pool_free_blocks(engine->pool) < blocks) {
-    fast_request *victim = choose_victim(engine);
+    fast_request *victim = NULL;
+    BLIS_TRY(choose_victim(engine, &victim, error));
     BLIS_TRY(check_progress(engine, victim, error));
     if (preempt(engine, plan, victim) != BLIS_OK) {
       return blis_fail_nomem(error);

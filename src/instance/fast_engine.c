@@ -19,6 +19,7 @@ static void engine_free(void *state) {
   }
   blis_array_deinit(&alloc, &engine->records);
   blis_array_deinit(&alloc, &engine->items);
+  blis_array_deinit(&alloc, &engine->running);
   blis_array_deinit(&alloc, &engine->arrivals.pending);
   blis_array_deinit(&alloc, &engine->finishes.slots);
   blis__step_history_deinit(&alloc, &engine->history);

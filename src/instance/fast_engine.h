@@ -135,7 +135,8 @@ typedef struct fast_engine {
 
   fast_request *spares; /* records not in use, by links[FAST_LINK_BATCH].next */
   BLIS_ARRAY(fast_request *) records;
-  BLIS_ARRAY(blis_batch_item) items; /* scratch */
+  BLIS_ARRAY(blis_batch_item) items;        /* scratch */
+  BLIS_ARRAY(blis_running_request) running; /* for choose_victim */
 } fast_engine;
 
 /* What forming the batch has decided for one step. */

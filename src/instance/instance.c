@@ -92,6 +92,11 @@ static blis_status check_config(const blis_instance_config *config,
     return blis_fail(error, BLIS_ERR_INVALID,
                      "a scripted scheduler needs goes_before");
   }
+  if (config->preemption == BLIS_PREEMPTION_SCRIPTED &&
+      config->choose_victim == NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "a scripted preemption needs choose_victim");
+  }
   return BLIS_OK;
 }
 

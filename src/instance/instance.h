@@ -33,9 +33,16 @@ typedef enum blis_scheduler_kind {
 } blis_scheduler_kind;
 
 typedef enum blis_preemption_kind {
-  BLIS_PREEMPTION_FCFS,    /* the last of the batch */
-  BLIS_PREEMPTION_PRIORITY /* the least urgent, then the latest */
+  BLIS_PREEMPTION_FCFS,     /* the last of the batch */
+  BLIS_PREEMPTION_PRIORITY, /* the least urgent, then the latest */
+  BLIS_PREEMPTION_SCRIPTED  /* choose_victim decides */
 } blis_preemption_kind;
+
+/* A request of the batch, for choose_victim. */
+typedef struct blis_running_request {
+  const blis_live_request *request; /* its progress may lag behind */
+  int64_t progress_tokens;          /* computed so far */
+} blis_running_request;
 
 typedef enum blis_engine_kind {
   BLIS_ENGINE_FAST,    /* exact fast-forward; falls back where it must */
@@ -72,6 +79,13 @@ typedef struct blis_instance_config {
                              const blis_live_request *b, bool *before,
                              blis_error *error);
   void *goes_before_ud;
+  /*
+   * For BLIS_PREEMPTION_SCRIPTED: which of the running requests (in the order
+   * of the batch, count >= 1) gives way; *victim < count. May fail.
+   */
+  blis_status (*choose_victim)(void *ud, const blis_running_request *running,
+                               size_t count, size_t *victim, blis_error *error);
+  void *choose_victim_ud;
 } blis_instance_config;
 
 typedef struct blis_instance blis_instance;

@@ -247,6 +247,7 @@ static void free_engine(void *state) {
   blis_array_deinit(&alloc, &engine->batch);
   blis_array_deinit(&alloc, &engine->found);
   blis_array_deinit(&alloc, &engine->items);
+  blis_array_deinit(&alloc, &engine->running);
   blis_event_queue_free(engine->queue);
   blis_kv_cache_free(engine->cache);
   blis_alloc_free(&alloc, engine, sizeof *engine);

@@ -43,8 +43,9 @@ typedef struct blis__stepwise {
   /* Of the current step. */
   int64_t budget_tokens; /* not yet given out */
   bool has_preempted;
-  bool has_progressed;               /* a request got further than ever */
-  blis_block_list found;             /* prefix of the request to admit */
+  bool has_progressed;   /* a request got further than ever */
+  blis_block_list found; /* prefix of the request to admit */
+  BLIS_ARRAY(blis_running_request) running; /* for choose_victim */
   BLIS_ARRAY(blis_batch_item) items; /* scheduled, for the latency model */
 
   int64_t idle_steps;         /* since the last one that has progressed */

@@ -1,0 +1,80 @@
+/* notify.c - what the observer is told. */
+#include "cluster/state.h"
+
+blis_routing_request
+blis__cluster_show_request(const blis_cluster *cluster,
+                           const blis__cluster_request *request) {
+  const blis_request *r = &request->request;
+  return (blis_routing_request){
+      .number = r->number,
+      .arrival_us = r->arrival_us,
+      .deadline_us = r->deadline_us,
+      .prompt_tokens = r->prompt_tokens,
+      .max_output_tokens = r->max_output_tokens,
+      .output_tokens = cluster->config.oracle ? (int64_t)r->output_tokens : -1,
+      .priority = request->live.priority,
+      .slo_value = request->slo_value,
+      .round_index = r->round_index,
+      .tenant = r->tenant,
+      .slo_class = r->slo_class,
+      .model = r->model,
+      .session = r->session,
+      .client = r->client,
+      .prefix_group = r->prefix_group,
+      .prefix_tokens = r->prefix_tokens,
+      .strings = cluster->source->strings,
+  };
+}
+
+blis_status blis__cluster_tell_arrival(blis_cluster *cluster,
+                                       const blis__cluster_request *request,
+                                       blis_error *error) {
+  const blis_observer *observer = &cluster->observer;
+  if (observer->arrived == NULL) {
+    return BLIS_OK;
+  }
+  blis_routing_request shown = blis__cluster_show_request(cluster, request);
+  return observer->arrived(observer->ud, &shown, cluster->now_us, error);
+}
+
+blis_status blis__cluster_tell_routed(blis_cluster *cluster,
+                                      const blis__cluster_request *request,
+                                      uint32_t instance, blis_error *error) {
+  const blis_observer *observer = &cluster->observer;
+  if (observer->routed == NULL) {
+    return BLIS_OK;
+  }
+  blis_routing_request shown = blis__cluster_show_request(cluster, request);
+  return observer->routed(observer->ud, &shown, instance, cluster->now_us,
+                          error);
+}
+
+void blis__cluster_tell_first_token(blis_cluster *cluster,
+                                    const blis__cluster_request *request) {
+  const blis_observer *observer = &cluster->observer;
+  if (observer->first_token == NULL ||
+      cluster->observer_error.status != BLIS_OK) {
+    return;
+  }
+  blis_routing_request shown = blis__cluster_show_request(cluster, request);
+  blis_error error = {0};
+  blis_status status =
+      observer->first_token(observer->ud, &shown, (uint32_t)request->instance,
+                            request->live.ttft_us, cluster->now_us, &error);
+  if (status != BLIS_OK) {
+    cluster->observer_error = error;
+    cluster->observer_error.status = status;
+  }
+}
+
+blis_status blis__cluster_tell_end(blis_cluster *cluster,
+                                   const blis__cluster_request *request,
+                                   const blis_request_end *end,
+                                   blis_error *error) {
+  const blis_observer *observer = &cluster->observer;
+  if (observer->ended == NULL || end->state < BLIS_REQUEST_COMPLETED) {
+    return BLIS_OK;
+  }
+  blis_routing_request shown = blis__cluster_show_request(cluster, request);
+  return observer->ended(observer->ud, &shown, end, cluster->now_us, error);
+}
