@@ -159,27 +159,33 @@ static void test_blackbox_and_piecewise(void) {
 static void test_absurd_batches(void) {
   blis_model_spec model = fixture_model(catalogue, "mixtral-8x7b-v0.1");
   blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
-  blis_parallelism parallelism = {.tp = 1, .dp = 3};
-  blis_latency_model models[2];
+  blis_parallelism odd = {.tp = 1, .dp = 3};
+  blis_parallelism even = {.tp = 4, .dp = 2};
+  blis_latency_model models[3];
   blis_error error = {0};
   CHECK_OK(blis_roofline_new(&heap, &model, &hardware, 1, &FIXTURE_FIT,
                              &models[0], &error),
            &error);
-  CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &parallelism,
+  CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &odd,
                                     &FIXTURE_FIT, &models[1], &error),
            &error);
-  for (int i = 0; i < 2000; i++) {
+  CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &even,
+                                    &FIXTURE_FIT, &models[2], &error),
+           &error);
+  for (int i = 0; i < 20000; i++) {
     blis_batch_item items[3];
     for (int j = 0; j < 3; j++) {
       int64_t prompt = (blis_random_int63(&random_stream) >> draw(0, 62)) | 1;
       items[j] = draw(0, 1) ? (blis_batch_item){0, prompt, prompt, 1}
                             : (blis_batch_item){prompt, 1, prompt, 1};
     }
-    CHECK(step_us(&models[0], items, 3) >= 1);
-    CHECK(step_us(&models[1], items, 3) >= 1);
+    for (size_t j = 0; j < COUNT_OF(models); j++) {
+      CHECK(step_us(&models[j], items, 3) >= 1);
+    }
   }
-  blis_latency_free(&models[0]);
-  blis_latency_free(&models[1]);
+  for (size_t j = 0; j < COUNT_OF(models); j++) {
+    blis_latency_free(&models[j]);
+  }
 }
 
 int main(void) {

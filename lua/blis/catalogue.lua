@@ -1,7 +1,9 @@
 --- Models, GPUs and coefficients by name: those that come with the program, and a user's own.
 local core = require "blis.core"
+local descriptions = require "blis.descriptions"
 local errors = require "blis.errors"
 local listing = require "blis.cli.listing"
+local notices = require "blis.notices"
 local schema = require "blis.config.schema"
 
 local catalogue = {}
@@ -12,18 +14,10 @@ local common = {}
 -- Catalogues by everything that went into them; parameter studies ask for the same ones often.
 local made, made_count, made_limit = {}, 0, 8
 
-local function read_file(path)
-  local file, problem = io.open(path, "rb")
-  local text = file and file:read("a")
-  if file then file:close() end
-  if not text then errors.raise("io", problem or path .. ": cannot be read") end
-  return text
-end
-
 --- Adds a YAML file for everything that follows.
 ---@param path string
 function catalogue.add(path)
-  common[#common + 1] = { name = path, text = read_file(path) }
+  common[#common + 1] = { name = path, text = descriptions.read(path) }
 end
 
 --- A description in a table as a text of the catalogue (JSON is YAML).
@@ -60,7 +54,9 @@ end
 function catalogue.with(sources)
   local all = {}
   local function add_files(paths)
-    for _, path in ipairs(paths) do all[#all + 1] = { name = path, text = read_file(path) } end
+    for _, path in ipairs(paths) do
+      all[#all + 1] = { name = path, text = descriptions.read(path) }
+    end
   end
   add_files(sources.beside or {})
   table.move(common, 1, #common, #all + 1, all)
@@ -85,17 +81,6 @@ end
 function catalogue.usual_hardware(model, known)
   local is_known, _, hardware = pcall(core.model_id, model, known)
   return is_known and hardware or nil
-end
-
---- What counts when a name is there more than once: the last entry, at the place of the first.
-local function latest(entries, key)
-  local list, place = { fields = entries.fields }, {}
-  for _, entry in ipairs(entries) do
-    local name = entry[key]:lower()
-    place[name] = place[name] or #list + 1
-    list[place[name]] = entry
-  end
-  return list
 end
 
 local function show_gib(bytes)
@@ -179,28 +164,71 @@ local function find_gpu(entries, wanted)
   errors.invalid("unknown GPU '%s'%s", wanted, errors.suggestion(wanted, names))
 end
 
---- The models of the catalogue, in its order; `print(blis.models())` shows a table. With a name:
---- the model of that id, alias or last part of an id.
+--- What is described beside the script: YAML files, and what config.json files say of models. A
+--- person is told of files that are not understood; they may be about something else.
+---@param folder "models"|"hardware"
+---@return string[] paths
+---@return table[] models
+local function all_beside(folder)
+  local paths, models = {}, {}
+  for _, one in ipairs(descriptions.all_beside(folder)) do
+    local is_yaml = one.path:match("%.yaml$")
+    local ok, result
+    if is_yaml then
+      ok, result = pcall(catalogue.with, { beside = { one.path } })
+    else
+      ok, result = pcall(core.model_config, one.path, one.name)
+    end
+    if not ok then
+      notices.tell("left out: " .. tostring(result))
+    elseif is_yaml then
+      paths[#paths + 1] = one.path
+    else
+      models[#models + 1] = result
+    end
+  end
+  return paths, models
+end
+
+--- The model that a name stands for in an experiment.
+local function find_model(name)
+  local config = descriptions.config_path(name)
+  if config then
+    return errors.located(core.model_config, config, descriptions.name_of(config))
+  end
+  local file = descriptions.beside("models", name)
+  if file and not file:match("%.yaml$") then
+    return errors.located(core.model_config, file, name)
+  end
+  local known = catalogue.with { beside = { file } }
+  local found = errors.located(core.model_id, name, known)
+  for _, model in ipairs(core.models(known)) do
+    if model.id == found then return model end
+  end
+end
+
+--- All models: those of the catalogue, in its order, and those beside the script;
+--- `print(blis.models())` shows a table. With a name: the model of that id, alias or last part of
+--- an id, or of that config.json.
 ---@param options? { catalogue?: string|string[] }|string
 ---@return table
 function catalogue.models(options)
   local files, name = read_options(options, "models")
-  local known = catalogue.with { files = files }
-  local entries = latest(core.models(known), "id")
-  if not name then return printed(entries, catalogue.model_columns) end
-  local id = errors.located(core.model_id, name, known)
-  for _, model in ipairs(entries) do
-    if model.id == id then return model end
-  end
+  if name then return find_model(name) end
+  local paths, others = all_beside("models")
+  local entries = core.models(catalogue.with { beside = paths, files = files })
+  table.move(others, 1, #others, #entries + 1, entries)
+  return printed(entries, catalogue.model_columns)
 end
 
---- The GPUs of the catalogue, in its order; `print(blis.hardware())` shows a table. With a name:
---- the GPU of that name or alias.
+--- All GPUs: those of the catalogue, in its order, and those beside the script;
+--- `print(blis.hardware())` shows a table. With a name: the GPU of that name or alias.
 ---@param options? { catalogue?: string|string[] }|string
 ---@return table
 function catalogue.hardware(options)
   local files, name = read_options(options, "hardware")
-  local entries = latest(core.hardware(catalogue.with { files = files }), "name")
+  local paths = all_beside("hardware")
+  local entries = core.hardware(catalogue.with { beside = paths, files = files })
   return name and find_gpu(entries, name) or printed(entries, catalogue.hardware_columns)
 end
 

@@ -3,6 +3,7 @@
 local core = require "blis.core"
 local catalogue = require "blis.catalogue"
 local cluster_section = require "blis.config.cluster"
+local descriptions = require "blis.descriptions"
 local errors = require "blis.errors"
 local latency_section = require "blis.config.latency"
 local schema = require "blis.config.schema"
@@ -87,39 +88,6 @@ local function merged(given, definition, path)
   return all
 end
 
-local function exists(path)
-  local file = io.open(path, "rb")
-  if file then file:close() end
-  return file ~= nil
-end
-
---- The config.json that a model's name stands for; nil when it is a name of the catalogue.
-local function config_path(name)
-  if name:match("%.json$") then return name end
-  if name:match("^%.*/") or exists(name .. "/config.json") then return name end
-  return nil
-end
-
---- "Qwen3-14B-FP8" of "models/Qwen3-14B-FP8/config.json".
-local function name_of(path)
-  local trimmed = path:gsub("/+$", ""):gsub("/?config%.json$", ""):gsub("%.json$", "")
-  local name = trimmed:match("([^/]+)$")
-  return name and name:match("[^.]") and name or "model"
-end
-
---- Files named after a model or GPU in a folder beside the script.
-local function beside_script(folder, name)
-  local base = errors.script_folder() .. folder .. "/"
-  local short = name:match("([^/]+)$")
-  local names = short == name and { name } or { name, short }
-  if name:find("..", 1, true) then names = {} end
-  for _, one in ipairs(names) do
-    for _, ending in ipairs { ".yaml", "/config.json" } do
-      if exists(base .. one .. ending) then return base .. one .. ending end
-    end
-  end
-end
-
 local function read_model(values, given, sources)
   local model = values.model
   if type(model) == "table" then
@@ -130,17 +98,17 @@ local function read_model(values, given, sources)
     end
     return
   end
-  local path = config_path(model)
+  local path = descriptions.config_path(model)
   if path and values.model_config then
     errors.invalid("cluster.model: %s and cluster.model_config: %s are both a description",
       errors.show(model), errors.show(values.model_config))
   end
   if path or values.model_config and given.model == nil then
     values.model_config = path or values.model_config
-    values.model = name_of(values.model_config)
+    values.model = descriptions.name_of(values.model_config)
     return
   end
-  local file = not values.model_config and beside_script("models", model)
+  local file = not values.model_config and descriptions.beside("models", model)
   if not file then return end
   if file:match("%.yaml$") then
     sources.beside[#sources.beside + 1] = file
@@ -151,7 +119,7 @@ end
 
 --- Adds the file beside the script that describes a GPU; true when there is one.
 local function add_hardware_file(name, sources)
-  local file = not name:find("/", 1, true) and beside_script("hardware", name)
+  local file = not name:find("/", 1, true) and descriptions.beside("hardware", name)
   if not file or not file:match("%.yaml$") then return false end
   table.insert(sources.beside, file)
   return true

@@ -134,6 +134,25 @@ describe("blis.run #host", function()
   end)
 end)
 
+describe("the folders models and hardware #host", function()
+  it("may hold other things, of which a person is told", function()
+    local outcome = program.shell([[
+      folder=$(mktemp -d) && BLIS=$(realpath "$BLIS") && cd "$folder" && mkdir -p models/bad hardware
+      echo '{"hidden_size": 64' >models/bad/config.json
+      echo 'weights: 5' >models/other.yaml
+      echo 'hardware: [{name: mine, memory_gib: 7}]' >hardware/mine.yaml
+      "$BLIS" hardware mine --format csv
+      "$BLIS" models --format csv | wc -l
+      "$BLIS" models bad
+      rm -r "$folder"]])
+    says(outcome.out, "\nmine,7,,,,,,,,hardware/mine.yaml\n")
+    says(outcome.out, "\n" .. #require("blis.core").models() + 1 .. "\n")
+    says(outcome.err, "blis: note: left out: models/bad/config.json:")
+    says(outcome.err, 'blis: note: left out: models/other.yaml:1: "weights" is unknown')
+    says(outcome.err, "\nblis: models/bad/config.json:")
+  end)
+end)
+
 describe("a model of one's own", function()
   local config = files.read(here .. "models/toy-fp8/config.json")
 
@@ -182,6 +201,21 @@ describe("a model of one's own", function()
     assert.equal("toy-fp8", run({ model = "toy-fp8", hardware = "toy-gpu" }).setup.model)
     says(error_of { model = "toy-2b" }, "unknown model \"toy-2b\"")
     says(error_of { model = "../api/models/toy-1b" }, "../api/models/toy-1b/config.json")
+  end)
+
+  it("is listed with those of the catalogue, and so is a GPU", function()
+    local by_id = {}
+    for _, model in ipairs(blis.models()) do by_id[model.id] = model end
+    assert.equal(16, by_id["toys/toy-1b"].layers)
+    assert.equal(8030261248, by_id["toy-fp8"].weight_bytes)
+    assert.equal(32, by_id[llama].layers)
+    assert.equal("toys/toy-1b", blis.models("toy-1b").id)
+    assert.equal(here .. "models/toy-fp8/config.json", blis.models("toy-fp8").source)
+    assert.equal(32, blis.models(here .. "models/toy-fp8").layers)
+    local gpus = blis.hardware()
+    assert.equal("toy-gpu", gpus[#gpus].name)
+    assert.equal(24, blis.hardware("TOY-GPU").memory_gib)
+    says(small.message_of(blis.models, "toy-fp9"), 'unknown model "toy-fp9"')
   end)
 
   it("is a table, and so is a GPU", function()

@@ -42,6 +42,11 @@ static inline double blis__divide(double x, const blis__divisor *by) {
   return by->inverse != 0.0 ? x * by->inverse : x / by->value;
 }
 
+/* True for every width of a number in bytes that is a whole number of bits. */
+static inline bool blis__is_eighths(double value) {
+  return value * 8.0 == trunc(value * 8.0);
+}
+
 /*
  * base^exponent for 0 <= base <= 1, exponent >= 0, by squaring the mantissa
  * and keeping its exponent apart. This order of roundings is that of the

@@ -292,10 +292,6 @@ static void set_rates(roofline *r, const blis_model_spec *model,
   r->decode_s_per_flop = 1.0 / (r->tp.value * r->decode_flops_per_s);
 }
 
-static bool is_eighths(double value) {
-  return value * 8.0 == trunc(value * 8.0);
-}
-
 static void set_sum_constants(roofline *r, const blis_model_spec *model) {
   double h = r->hidden;
   double ffn = r->expert_ffn * r->experts_per_token * r->moe_layers +
@@ -306,8 +302,8 @@ static void set_sum_constants(roofline *r, const blis_model_spec *model) {
   r->flops_per_pair = r->layers * r->heads * (4.0 * r->head_dim + 5.0);
   bool is_exact = r->moe_layers == 0.0 && r->tp.inverse != 0.0 &&
                   model->hidden_size % model->attention_heads == 0 &&
-                  is_eighths(model->bytes_per_param) &&
-                  is_eighths(r->weight_bytes_per_param);
+                  blis__is_eighths(model->bytes_per_param) &&
+                  blis__is_eighths(r->weight_bytes_per_param);
   r->exact_bytes_max = is_exact ? 0x1p49 : 0.0;
 }
 

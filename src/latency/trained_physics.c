@@ -20,6 +20,21 @@ enum {
 };
 
 /*
+ * Products of all that a term has beside the sums over the batch. When TP and
+ * DP are powers of two, a term is a whole multiple of 1 / (TP * DP) up to its
+ * first division, so regrouping changes no bit as long as it stays below its
+ * limit.
+ */
+typedef struct merged {
+  double flops_per_token;   /* projections and FFN */
+  double flops_per_prefill; /* per unit of prefill_attention */
+  double flops_per_context; /* per token that decodes have before them */
+  double flops_limit;       /* 0 = never merge */
+  double reduced_bytes;     /* of an all-reduce, per token and layer */
+  double reduced_tokens_limit;
+} merged;
+
+/*
  * Everything that does not depend on the batch. A member is either a symbol of
  * the formulas or a left part of a product in them, never a regrouped product:
  * that could change the last bit of a step time.
@@ -59,6 +74,7 @@ typedef struct trained_physics {
   double layer_us;       /* beta times layers */
   double interleaved_us; /* beta times MoE layers, 0 unless interleaved */
   double attention_max;  /* sums up to here keep attention FLOPs exact */
+  merged merged;
 } trained_physics;
 
 /* What a step is made of, all exact. */
@@ -91,37 +107,17 @@ static double projection_flops(const trained_physics *m, double tokens) {
                       &m->tp_dp);
 }
 
-static double prefill_us(const trained_physics *m, const load *l) {
-  if (l->prefill_tokens <= 0.0) {
-    return 0.0;
-  }
+static double prefill_flops(const trained_physics *m, const load *l) {
   double attention = blis__divide(m->layers * l->attention_flops, &m->dp);
-  double compute = (projection_flops(m, l->prefill_tokens) + attention +
-                    ffn_flops(m, l->prefill_tokens)) /
-                   m->flops_per_us;
-  double kv = m->kv_share * l->prefill_tokens * 2.0 / m->bytes_per_us;
-  if (m->is_prefill_split) {
-    return m->beta[PREFILL_COMPUTE] * compute + m->beta[PREFILL_KV] * kv;
-  }
-  return m->beta[PREFILL_COMPUTE] * (compute > kv ? compute : kv);
+  return projection_flops(m, l->prefill_tokens) + attention +
+         ffn_flops(m, l->prefill_tokens);
 }
 
-static double decode_us(const trained_physics *m, const load *l) {
-  if (l->decodes <= 0.0) {
-    return 0.0;
-  }
+static double decode_flops(const trained_physics *m, const load *l) {
   double attention = blis__divide(m->layers * 4.0 * m->heads_per_gpu *
                                       l->decode_context * m->head_dim,
                                   &m->dp);
-  double compute =
-      (projection_flops(m, l->decodes) + attention + ffn_flops(m, l->decodes)) /
-      m->flops_per_us;
-  double kv =
-      m->kv_share * 2.0 * (l->decode_context + l->decodes) / m->bytes_per_us;
-  if (m->is_decode_split) {
-    return m->beta[DECODE_COMPUTE] * compute + m->beta[DECODE_KV] * kv;
-  }
-  return m->beta[DECODE_COMPUTE] * (compute > kv ? compute : kv);
+  return projection_flops(m, l->decodes) + attention + ffn_flops(m, l->decodes);
 }
 
 static double all_reduce_us(const trained_physics *m, double layers,
@@ -142,6 +138,88 @@ static double communication_us(const trained_physics *m, double tokens) {
   return attention + dense + moe;
 }
 
+/* What a GPU has to do in a step. */
+typedef struct work {
+  double prefill_flops;
+  double decode_flops;
+  double communication_us;
+} work;
+
+/* Everywhere, what a coefficient of 0 will multiply is left out. */
+static bool counts(const trained_physics *m, int term) {
+  return m->beta[term] != 0.0;
+}
+
+/* By the formulas as they are written. */
+static work plain_work(const trained_physics *m, const load *l) {
+  work w = {0};
+  if (counts(m, PREFILL_COMPUTE) && l->prefill_tokens > 0.0) {
+    w.prefill_flops = prefill_flops(m, l);
+  }
+  if (counts(m, DECODE_COMPUTE) && l->decodes > 0.0) {
+    w.decode_flops = decode_flops(m, l);
+  }
+  if (counts(m, COMMUNICATION)) {
+    w.communication_us = communication_us(m, l->prefill_tokens + l->decodes);
+  }
+  return w;
+}
+
+static double merged_communication_us(const trained_physics *m, double tokens) {
+  if (!m->has_all_reduce) {
+    return 0.0;
+  }
+  double bytes = m->merged.reduced_bytes * tokens;
+  double attention = bytes * m->layers / m->bytes_per_us * m->dp.inverse;
+  double dense = bytes * m->dense_layers / m->bytes_per_us * m->dp.inverse;
+  double moe =
+      m->has_moe_all_reduce ? bytes * m->moe_layers / m->bytes_per_us : 0.0;
+  return attention + dense + moe;
+}
+
+/* The same bits with fewer operations; false when that is not certain. */
+static bool merged_work(const trained_physics *m, const load *l,
+                        double prefill_attention, work *w) {
+  const merged *c = &m->merged;
+  w->prefill_flops = c->flops_per_token * l->prefill_tokens +
+                     c->flops_per_prefill * prefill_attention;
+  w->decode_flops = c->flops_per_token * l->decodes +
+                    c->flops_per_context * l->decode_context;
+  double tokens = l->prefill_tokens + l->decodes;
+  if (w->prefill_flops >= c->flops_limit || w->decode_flops >= c->flops_limit ||
+      tokens >= c->reduced_tokens_limit) {
+    return false;
+  }
+  w->communication_us = merged_communication_us(m, tokens);
+  return true;
+}
+
+static double prefill_us(const trained_physics *m, const load *l,
+                         double flops) {
+  if (l->prefill_tokens <= 0.0) {
+    return 0.0;
+  }
+  double compute = flops / m->flops_per_us;
+  double kv = m->kv_share * l->prefill_tokens * 2.0 / m->bytes_per_us;
+  if (m->is_prefill_split) {
+    return m->beta[PREFILL_COMPUTE] * compute + m->beta[PREFILL_KV] * kv;
+  }
+  return m->beta[PREFILL_COMPUTE] * (compute > kv ? compute : kv);
+}
+
+static double decode_us(const trained_physics *m, const load *l, double flops) {
+  if (l->decodes <= 0.0) {
+    return 0.0;
+  }
+  double compute = flops / m->flops_per_us;
+  double kv =
+      m->kv_share * 2.0 * (l->decode_context + l->decodes) / m->bytes_per_us;
+  if (m->is_decode_split) {
+    return m->beta[DECODE_COMPUTE] * compute + m->beta[DECODE_KV] * kv;
+  }
+  return m->beta[DECODE_COMPUTE] * (compute > kv ? compute : kv);
+}
+
 static double dispatch_us(const trained_physics *m, double tokens) {
   if (!m->has_dispatch) {
     return 0.0;
@@ -156,16 +234,17 @@ static double dispatch_us(const trained_physics *m, double tokens) {
   return bytes / m->bytes_per_us * m->moe_layers;
 }
 
-static int64_t evaluate(const trained_physics *m, const load *l) {
+static int64_t evaluate(const trained_physics *m, const load *l,
+                        const work *w) {
   if (l->requests == 0.0) {
     return 1;
   }
   double tokens = l->prefill_tokens + l->decodes;
-  double us = prefill_us(m, l) + decode_us(m, l) + m->weight_us +
-              m->beta[COMMUNICATION] * communication_us(m, tokens) +
-              m->beta[DISPATCH] * dispatch_us(m, tokens) + m->layer_us +
-              m->beta[REQUEST] * l->requests + m->beta[STEP] +
-              m->interleaved_us;
+  double us =
+      prefill_us(m, l, w->prefill_flops) + decode_us(m, l, w->decode_flops) +
+      m->weight_us + m->beta[COMMUNICATION] * w->communication_us +
+      m->beta[DISPATCH] * dispatch_us(m, tokens) + m->layer_us +
+      m->beta[REQUEST] * l->requests + m->beta[STEP] + m->interleaved_us;
   return blis__step_us(us);
 }
 
@@ -193,7 +272,8 @@ static blis_status trained_physics_step_time(void *state,
       l.decode_context += (double)item->progress_tokens;
     }
   }
-  *step_us = evaluate(m, &l);
+  work w = plain_work(m, &l);
+  *step_us = evaluate(m, &l, &w);
   return BLIS_OK;
 }
 
@@ -212,8 +292,12 @@ static bool trained_physics_from_sums(const void *state,
       l.decode_context > BLIS__EXACT_MAX) {
     return false;
   }
-  l.attention_flops = 2.0 * m->heads_per_gpu * m->head_dim * attention;
-  *step_us = evaluate(m, &l);
+  work w;
+  if (!merged_work(m, &l, attention, &w)) {
+    l.attention_flops = 2.0 * m->heads_per_gpu * m->head_dim * attention;
+    w = plain_work(m, &l);
+  }
+  *step_us = evaluate(m, &l, &w);
   return true;
 }
 
@@ -360,6 +444,34 @@ static void set_constants(trained_physics *m, const blis_model_spec *model,
   m->attention_max = BLIS__EXACT_MAX / fmax(flops_per_sum, 1.0);
 }
 
+static void set_merged(trained_physics *m, double tp) {
+  if (m->tp_dp.inverse == 0.0) {
+    return; /* limits of 0 */
+  }
+  double expert_flops =
+      m->moe_layers * m->experts_per_token * 6.0 * m->hidden * m->expert_ffn;
+  double shared_flops = m->moe_layers * 6.0 * m->hidden * m->shared_ffn;
+  double dense_flops = m->dense_layers * 6.0 * m->hidden * m->dense_ffn;
+  double flops = m->twice_layers * m->hidden * m->qkvo_width + expert_flops +
+                 shared_flops + dense_flops;
+  double pair_flops = m->twice_layers * m->heads_per_gpu * m->head_dim;
+  double reduced_bytes = m->hidden * m->bytes_per_param * 2.0 * m->ring_share;
+  m->merged = (merged){
+      .flops_per_token = flops * m->tp_dp.inverse,
+      .flops_per_prefill = pair_flops * m->dp.inverse,
+      .flops_per_context = pair_flops * 2.0 * m->dp.inverse,
+      .flops_limit = fmax(flops, pair_flops * 2.0) < BLIS__EXACT_MAX
+                         ? BLIS__EXACT_MAX / 2.0 * m->tp_dp.inverse
+                         : 0.0,
+      .reduced_bytes = reduced_bytes,
+      .reduced_tokens_limit =
+          blis__is_eighths(m->bytes_per_param)
+              ? BLIS__EXACT_MAX /
+                    (m->layers * fmax(reduced_bytes, 1.0) * tp * 16.0)
+              : 0.0,
+  };
+}
+
 blis_status blis_trained_physics_new(const blis_alloc *alloc,
                                      const blis_model_spec *model,
                                      const blis_hardware_spec *hardware,
@@ -381,6 +493,7 @@ blis_status blis_trained_physics_new(const blis_alloc *alloc,
   set_betas(m, coefficients);
   set_symbols(m, model, hardware, parallelism);
   set_constants(m, model, (double)parallelism->tp);
+  set_merged(m, (double)parallelism->tp);
   *out = (blis_latency_model){.ops = &OPS, .state = m, .alloc = *alloc};
   return BLIS_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "latency/hardware_spec.h"
 #include "latency/kv_capacity.h"
+#include "latency/model_config.h"
 #include "latency/model_spec.h"
 #include "lua/bind.h"
 #include "lua/embedded.h"
@@ -124,10 +125,10 @@ static void set_spec(lua_State *L, const void *spec,
       lua_pushstring(L, text[0] == '\0' ? NULL : text);
     } else {
       double number = blis_spec_get_number(spec, field);
-      if (field->kind == BLIS_SPEC_FLAG) {
-        lua_pushboolean(L, number != 0);
-      } else if (number == 0) {
+      if (number == 0) {
         lua_pushnil(L);
+      } else if (field->kind == BLIS_SPEC_FLAG) {
+        lua_pushboolean(L, 1);
       } else {
         push_signal(L, number);
       }
@@ -147,15 +148,21 @@ static void set_field_names(lua_State *L, const blis_spec_field *fields,
   lua_setfield(L, -2, "fields");
 }
 
-static void push_model(lua_State *L, const blis_catalogue_model *model,
-                       const blis_spec_field *fields, size_t count) {
+/* Sets the dimensions of a model and what its weights need. */
+static void set_model_spec(lua_State *L, const blis_model_spec *spec) {
+  size_t count = 0;
+  const blis_spec_field *fields = blis_model_spec_fields(&count);
+  set_spec(L, spec, fields, count);
+  int64_t weight_bytes = 0;
+  if (blis_model_weight_bytes(spec, &weight_bytes, NULL) == BLIS_OK) {
+    set_field_integer(L, "weight_bytes", weight_bytes);
+  }
+}
+
+static void push_model(lua_State *L, const blis_catalogue_model *model) {
   lua_createtable(L, 0, 32);
   if (model->has_dimensions) {
-    int64_t weight_bytes = 0;
-    set_spec(L, &model->spec, fields, count);
-    if (blis_model_weight_bytes(&model->spec, &weight_bytes, NULL) == BLIS_OK) {
-      set_field_integer(L, "weight_bytes", weight_bytes);
-    }
+    set_model_spec(L, &model->spec);
   }
   set_field_string(L, "id", model->id);
   push_texts(L, model->aliases, model->alias_count);
@@ -178,7 +185,7 @@ int bind_catalogue_models(lua_State *L) {
   lua_newtable(L);
   set_field_names(L, fields, count);
   for (size_t i = 0; i < blis_catalogue_model_count(catalogue); i++) {
-    push_model(L, blis_catalogue_model_at(catalogue, i), fields, count);
+    push_model(L, blis_catalogue_model_at(catalogue, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -214,4 +221,32 @@ int bind_catalogue_model_id(lua_State *L) {
   lua_pushstring(L, model->id);
   lua_pushstring(L, model->hardware[0] == '\0' ? NULL : model->hardware);
   return 2;
+}
+
+void check_model_file(lua_State *L, const char *path, const char *name,
+                      blis_model_spec *spec) {
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_model_config_load(&alloc, path, name, spec, &error),
+               &error);
+  /* The file may be silent about the precision, then the name tells. */
+  if (spec->weight_bytes_per_param == 0) {
+    spec->weight_bytes_per_param = blis_model_weight_bytes_from_name(name);
+  }
+}
+
+int bind_model_config(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  const char *name = luaL_checkstring(L, 2);
+  blis_model_spec spec = {0};
+  check_model_file(L, path, name, &spec);
+  lua_createtable(L, 0, 32);
+  set_model_spec(L, &spec);
+  set_field_string(L, "id", name);
+  lua_newtable(L);
+  lua_setfield(L, -2, "aliases");
+  lua_pushboolean(L, 1);
+  lua_setfield(L, -2, "has_dimensions");
+  set_field_string(L, "source", path);
+  return 1;
 }

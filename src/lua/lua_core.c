@@ -7,6 +7,7 @@
 #include "lua/lua_catalogue.h"
 #include "lua/lua_engine.h"
 #include "lua/lua_event_queue.h"
+#include "lua/lua_folder.h"
 #include "lua/lua_json.h"
 #include "lua/lua_kv_cache.h"
 #include "lua/lua_latency_object.h"
@@ -94,6 +95,7 @@ static const luaL_Reg core_functions[] = {
     {"engine_facts", bind_engine_facts},
     {"error_object", core_error_object},
     {"event_queue", bind_event_queue_new},
+    {"folder", bind_folder},
     {"hardware", bind_catalogue_hardware},
     {"is_workload", core_is_workload},
     {"json_read", bind_json_read},
@@ -102,6 +104,7 @@ static const luaL_Reg core_functions[] = {
     {"kv_capacity", bind_kv_capacity},
     {"latency_definition", bind_latency_definition},
     {"latency_model", bind_latency_model_new},
+    {"model_config", bind_model_config},
     {"model_id", bind_catalogue_model_id},
     {"models", bind_catalogue_models},
     {"nearest", core_nearest},

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "latency/model_config.h"
 #include "lua/bind.h"
 #include "lua/lua_catalogue.h"
 
@@ -37,24 +36,13 @@ static const double *push_numbers(lua_State *L, int index, const char *name,
   return numbers;
 }
 
-/*
- * A config.json goes before what the catalogue says of the model; of the
- * precision it may be silent, then the model's name tells.
- */
+/* A config.json goes before what the catalogue says of the model. */
 static bool check_model_config(lua_State *L, int index, bind_engine_model *m) {
   const char *path = opt_field_string(L, index, "model_config");
   if (path == NULL) {
     return false;
   }
-  blis_alloc alloc = bind_alloc(L);
-  blis_error error = {0};
-  check_status(
-      L, blis_model_config_load(&alloc, path, m->id, &m->own_spec, &error),
-      &error);
-  if (m->own_spec.weight_bytes_per_param == 0) {
-    m->own_spec.weight_bytes_per_param =
-        blis_model_weight_bytes_from_name(m->id);
-  }
+  check_model_file(L, path, m->id, &m->own_spec);
   m->spec = &m->own_spec;
   return true;
 }

@@ -1,7 +1,9 @@
 /*
  * Prints what one step-time evaluation from sums costs, per latency model, for
- * a pure decode batch and for one with prefills.
+ * a pure decode batch and for one with prefills: the mean of the fastest round,
+ * since other programs can only make it slower.
  */
+#include <math.h>
 #include <time.h>
 
 #include "latency/blackbox.h"
@@ -10,7 +12,7 @@
 #include "latency/trained_physics.h"
 #include "latency_fixture.h"
 
-enum { EVALUATIONS = 2000000 };
+enum { ROUNDS = 100, EVALUATIONS = 20000 };
 
 static const blis_batch_sums DECODES = {
     .requests = 128, .decode_requests = 128, .decode_context_tokens = 90000};
@@ -28,8 +30,7 @@ static double now_ns(void) {
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-static double measure_ns(const blis_latency_model *model,
-                         blis_batch_sums sums) {
+static double round_ns(const blis_latency_model *model, blis_batch_sums sums) {
   const int64_t first = sums.decode_context_tokens;
   int64_t total_us = 0;
   double start = now_ns();
@@ -44,6 +45,15 @@ static double measure_ns(const blis_latency_model *model,
   double spent = now_ns() - start;
   CHECK(total_us > 0); /* and the loop is not optimised away */
   return spent / EVALUATIONS;
+}
+
+static double measure_ns(const blis_latency_model *model,
+                         blis_batch_sums sums) {
+  double fastest = round_ns(model, sums);
+  for (int i = 1; i < ROUNDS; i++) {
+    fastest = fmin(fastest, round_ns(model, sums));
+  }
+  return fastest;
 }
 
 static void report(const char *name, blis_latency_model *model) {

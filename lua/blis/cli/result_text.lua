@@ -41,10 +41,18 @@ local function write_setup(writer, result)
   local setup = result.setup
   writer:object("setup")
   for _, key in ipairs { "model", "hardware", "tp", "instances", "latency_model", "kv_blocks",
-    "block_size", "max_model_len", "seed" } do
+    "kv_blocks_computed", "block_size", "max_model_len", "seed" } do
     writer:field(key, setup[key])
   end
   writer:field("routing", result.routing):done()
+end
+
+local function write_cost(writer, cost)
+  writer:object("cost")
+  for _, key in ipairs { "gpus", "gpu_hours", "usd", "usd_per_million_output_tokens" } do
+    if cost[key] then writer:field(key, cost[key]) end
+  end
+  writer:done()
 end
 
 local function write_fitness(writer, fitness)
@@ -69,6 +77,7 @@ function result_text.json(run)
   write_groups(writer, "by_tenant", result.by_tenant)
   write_groups(writer, "by_model", result.by_model)
   write_setup(writer, result)
+  write_cost(writer, result.cost)
   writer:array("instances")
   for i in ipairs(result.instances) do
     writer:object()

@@ -14,10 +14,13 @@ local definition = {
   name = "models",
   summary = "list models, or show one: dimensions, KV capacity, step times",
   usage = "blis models [NAME] [FLAGS]",
-  description = "Without a name: the models of the catalogue. With one: its dimensions, the blocks "
-    .. "of KV cache that fit beside it on a GPU, and the time of some engine steps.",
+  description = "Without a name: the models of the catalogue, and those that models/NAME.yaml and "
+    .. "models/NAME/config.json in this folder describe. With one: its dimensions, the blocks of "
+    .. "KV cache that fit beside it on a GPU, and the time of some engine steps.",
   positional = {
-    name = "NAME", doc = "Model id of the catalogue, with or without its owner, in any case.",
+    name = "NAME",
+    doc = "Model id of the catalogue, with or without its owner, in any case; or the path of a "
+      .. "config.json or of the folder it is in.",
   },
   groups = {
     {
@@ -52,9 +55,9 @@ local function capacities(cluster)
 end
 
 --- The engine of the flags; for a model without a usual GPU that of the first in the catalogue.
-local function engine_of(model, given)
-  given.model = model.id
-  given.hardware = given.hardware or model.hardware or library.hardware()[1].name
+local function engine_of(model, given, name)
+  given.model = name
+  given.hardware = given.hardware or model.hardware or core.hardware()[1].name
   local cluster = engine.read(given, "cluster")
   cluster.horizon_us = math.maxinteger
   if cluster.tp or model.tp then return core.engine_facts(cluster), cluster end
@@ -70,7 +73,7 @@ end
 
 local function print_fields(model)
   local rows = {}
-  for _, name in ipairs(library.models().fields) do
+  for _, name in ipairs(core.models().fields) do
     if model[name] ~= nil then rows[#rows + 1] = { "  " .. name, listing.show(model[name]) } end
   end
   command.print(format.table({ model.id, "" }, rows) .. "\n")
@@ -131,7 +134,7 @@ end
 
 local function print_json(model, facts, cluster)
   local writer = core.json_writer(2):object():field("id", model.id)
-  write_fields(writer, model, library.models().fields)
+  write_fields(writer, model, core.models().fields)
   write_fields(writer, model, { "source" })
   if facts then write_engine(writer, facts, cluster) end
   command.print(writer:done():take() .. "\n")
@@ -140,7 +143,9 @@ end
 local function print_one(parsed)
   local model = library.models(parsed.positional)
   local facts, cluster
-  if model.has_dimensions then facts, cluster = engine_of(model, parsed.values.cluster) end
+  if model.has_dimensions then
+    facts, cluster = engine_of(model, parsed.values.cluster, parsed.positional)
+  end
   if parsed.values.output.format == "json" then
     print_json(model, facts, cluster)
   elseif parsed.values.output.format == "csv" then

@@ -1,0 +1,78 @@
+--- Where models and GPUs are described outside of the catalogue: in a model's own config.json, and
+--- in files beside the script, models/NAME.yaml, models/NAME/config.json and hardware/NAME.yaml.
+local core = require "blis.core"
+local errors = require "blis.errors"
+
+local descriptions = {}
+
+---@param path string
+---@return boolean
+local function exists(path)
+  local file = io.open(path, "rb")
+  if file then file:close() end
+  return file ~= nil
+end
+
+--- The text of a file.
+---@param path string
+---@return string
+function descriptions.read(path)
+  local file, problem = io.open(path, "rb")
+  local text = file and file:read("a")
+  if file then file:close() end
+  if not text then errors.raise("io", problem or path .. ": cannot be read") end
+  return text
+end
+
+--- The config.json that a model's name stands for; nil when it is a name of the catalogue.
+---@param name string
+---@return string?
+function descriptions.config_path(name)
+  if name:match("%.json$") then return name end
+  if name:match("^%.*/") or exists(name .. "/config.json") then return name end
+  return nil
+end
+
+--- "Qwen3-14B-FP8" of "models/Qwen3-14B-FP8/config.json".
+---@param path string
+---@return string
+function descriptions.name_of(path)
+  local trimmed = path:gsub("/+$", ""):gsub("/?config%.json$", ""):gsub("%.json$", "")
+  local name = trimmed:match("([^/]+)$")
+  return name and name:match("[^.]") and name or "model"
+end
+
+--- The file beside the script that is named after a model ("models") or a GPU ("hardware"), by its
+--- whole name or the last part of it.
+---@param folder "models"|"hardware"
+---@param name string
+---@return string?
+function descriptions.beside(folder, name)
+  local base = errors.script_folder() .. folder .. "/"
+  local short = name:match("([^/]+)$")
+  local names = short == name and { name } or { name, short }
+  if name:find("..", 1, true) then names = {} end
+  for _, one in ipairs(names) do
+    for _, ending in ipairs { ".yaml", "/config.json" } do
+      if exists(base .. one .. ending) then return base .. one .. ending end
+    end
+  end
+end
+
+--- Everything that beside() can find, in the order of names.
+---@param folder "models"|"hardware"
+---@return { name: string, path: string }[]
+function descriptions.all_beside(folder)
+  local base, found = errors.script_folder() .. folder .. "/", {}
+  for _, file in ipairs(core.folder(base)) do
+    local name = file:match("^(.*)%.yaml$")
+    if name then
+      found[#found + 1] = { name = name, path = base .. file }
+    elseif exists(base .. file .. "/config.json") then
+      found[#found + 1] = { name = file, path = base .. file .. "/config.json" }
+    end
+  end
+  return found
+end
+
+return descriptions
