@@ -1,8 +1,9 @@
 /* Pickers and the stable tie: vectors, shares, and what is drawn when. */
-#include "routing/picker.h"
+#include "routing/pick_rules.h"
 
 #include <math.h>
 
+#include "routing/stable_hash.h"
 #include "routing_fixture.h"
 
 static uint64_t hash_of_tokens(const char *model, uint32_t first,
@@ -175,6 +176,24 @@ static void softmax_follows_its_formula(void) {
   check_shares(uniform, (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
 }
 
+static void weighted_random_follows_the_scores(void) {
+  blis_random random;
+  blis_random_init(&random, 13);
+  const double scores[] = {0.1, 0, 0.4};
+  size_t picked[3] = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    picked[blis_pick_weighted_random(&random, scores, 3)]++;
+  }
+  check_shares(picked, (double[]){0.2, 0, 0.8}, 3);
+  CHECK_EQ_I64(picked[1], 0);
+  const double none[] = {0, 0, 0};
+  size_t uniform[3] = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    uniform[blis_pick_weighted_random(&random, none, 3)]++;
+  }
+  check_shares(uniform, (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
+}
+
 static blis_params params_of(blis_param *items, const char *picker,
                              double exploration, const char *tie) {
   items[0] = (blis_param){.name = "picker", .text = picker};
@@ -230,6 +249,7 @@ int main(void) {
   RUN(one_candidate_draws_nothing);
   RUN(power_of_two_takes_the_better_of_two);
   RUN(softmax_follows_its_formula);
+  RUN(weighted_random_follows_the_scores);
   RUN(weighted_routing_takes_any_picker);
   return check_done();
 }

@@ -227,7 +227,8 @@ static void scores_are_clamped_and_nan_is_named(void) {
   double scores[] = {7, -2, 0.5};
   blis_weighted_item item = {given_scorer("mine", scores), 2};
   blis_router router = {0};
-  CHECK_OK(blis_weighted_new(&alloc, &item, 1, NULL, &context, &router, &error),
+  const blis_weighted_parts parts = {.items = &item, .count = 1};
+  CHECK_OK(blis_weighted_new(&alloc, &parts, NULL, &context, &router, &error),
            &error);
   blis_decision d = decide(&router, &f, 0, 1);
   CHECK_EQ_DOUBLE(d.scores[0], 1.0);
@@ -254,8 +255,9 @@ static void bad_weights_are_refused(void) {
                                   {given_scorer("b", scores), bad[i]}};
     blis_router router = {0};
     blis_error error;
+    const blis_weighted_parts parts = {.items = items, .count = 2};
     CHECK_STATUS(
-        blis_weighted_new(&alloc, items, 2, NULL, &context, &router, &error),
+        blis_weighted_new(&alloc, &parts, NULL, &context, &router, &error),
         BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, "scorer b");
   }
@@ -263,8 +265,9 @@ static void bad_weights_are_refused(void) {
                                 {given_scorer("a", scores), 1}};
   blis_router router = {0};
   blis_error error;
+  const blis_weighted_parts parts = {.items = twice, .count = 2};
   CHECK_STATUS(
-      blis_weighted_new(&alloc, twice, 2, NULL, &context, &router, &error),
+      blis_weighted_new(&alloc, &parts, NULL, &context, &router, &error),
       BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "listed twice");
 }

@@ -48,8 +48,7 @@ static int must_refuse(const blis_alloc_probe *probe) {
          (probe->fail_forever && probe->requests > probe->fail_at);
 }
 
-static void *probe_fn(void *ud, void *block, size_t old_size,
-                      size_t new_size) {
+static void *probe_fn(void *ud, void *block, size_t old_size, size_t new_size) {
   blis_alloc_probe *probe = ud;
   if (new_size == 0) {
     probe->live_bytes -= old_size;

@@ -46,10 +46,9 @@ typedef struct blis_block_chain {
  * Identity of block k. k may go past the prompt and what is shared: blocks that
  * decoding fills carry on with private identities.
  */
-static inline blis_block_id
-blis_block_chain_at(const blis_block_chain *chain, uint32_t k) {
-  return k < chain->shared_count ? chain->shared[k]
-                                 : chain->private_base + k;
+static inline blis_block_id blis_block_chain_at(const blis_block_chain *chain,
+                                                uint32_t k) {
+  return k < chain->shared_count ? chain->shared[k] : chain->private_base + k;
 }
 
 /* The same without what is behind the prompt. */

@@ -46,8 +46,8 @@ const char *blis_status_text(blis_status status);
  * Fills *error (when not NULL) and returns status, so that a failure is one
  * line: return blis_fail(error, BLIS_ERR_PARSE, "%s:%d: ...", path, line);
  */
-blis_status blis_fail(blis_error *error, blis_status status,
-                      const char *format, ...) BLIS_PRINTF(3, 4);
+blis_status blis_fail(blis_error *error, blis_status status, const char *format,
+                      ...) BLIS_PRINTF(3, 4);
 
 /* blis_fail for the one failure that has nothing else to tell. */
 blis_status blis_fail_nomem(blis_error *error);

@@ -15,8 +15,7 @@ _Noreturn void blis_assert_failed(const char *file, int line,
                                   const char *expression);
 
 #define BLIS_ASSERT(expression)                                                \
-  ((expression) ? (void)0                                                      \
-                : blis_assert_failed(__FILE__, __LINE__, #expression))
+  ((expression) ? (void)0 : blis_assert_failed(__FILE__, __LINE__, #expression))
 
 #if defined(BLIS_CHECKED) || defined(BLIS_PARANOID)
 #define BLIS_DCHECK(expression) BLIS_ASSERT(expression)

@@ -76,7 +76,9 @@ blis_yaml_node *blis_yaml_make_double(blis_yaml *yaml, const char *place,
     (void)blis_format_double(value, BLIS_DOUBLE_SHORT, text);
   } else {
     snprintf(text, sizeof text, "%s",
-             isnan(value) ? ".nan" : value > 0 ? ".inf" : "-.inf");
+             isnan(value) ? ".nan"
+             : value > 0  ? ".inf"
+                          : "-.inf");
   }
   return make_plain(yaml, place, text);
 }

@@ -119,31 +119,25 @@ static void push_entry(lua_State *L, const char *name, const char *aliases,
   lua_setfield(L, -2, "options");
 }
 
+/* Pushes the entries of one kind of registry as a list. */
+#define PUSH_ENTRIES(L, kind)                                                  \
+  do {                                                                         \
+    lua_newtable(L);                                                           \
+    for (size_t i = 0; i < blis_##kind##_entry_count(); i++) {                 \
+      const blis_##kind##_entry *entry = blis_##kind##_entry_at(i);            \
+      push_entry(L, entry->name, entry->aliases, entry->summary,               \
+                 entry->source, entry->params, entry->param_count);            \
+      lua_rawseti(L, -2, (lua_Integer)i + 1);                                  \
+    }                                                                          \
+    lua_setfield(L, -2, #kind "s");                                            \
+  } while (0)
+
 int bind_policy_catalogue(lua_State *L) {
-  lua_createtable(L, 0, 3);
-  lua_newtable(L);
-  for (size_t i = 0; i < blis_scorer_entry_count(); i++) {
-    const blis_scorer_entry *entry = blis_scorer_entry_at(i);
-    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
-               entry->params, entry->param_count);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "scorers");
-  lua_newtable(L);
-  for (size_t i = 0; i < blis_router_entry_count(); i++) {
-    const blis_router_entry *entry = blis_router_entry_at(i);
-    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
-               entry->params, entry->param_count);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "routers");
-  lua_newtable(L);
-  for (size_t i = 0; i < blis_admission_entry_count(); i++) {
-    const blis_admission_entry *entry = blis_admission_entry_at(i);
-    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
-               entry->params, entry->param_count);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "admissions");
+  lua_createtable(L, 0, 5);
+  PUSH_ENTRIES(L, filter);
+  PUSH_ENTRIES(L, scorer);
+  PUSH_ENTRIES(L, picker);
+  PUSH_ENTRIES(L, router);
+  PUSH_ENTRIES(L, admission);
   return 1;
 }

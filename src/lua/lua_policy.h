@@ -17,7 +17,10 @@ int bind_policy_new(lua_State *L);
 /* policy_definition(value): its table, or nil when value is no policy. */
 int bind_policy_definition(lua_State *L);
 
-/* policies(): {scorers = {...}, routers = {...}}, the built-in ones. */
+/*
+ * policies(): the built-in ones, {filters = {...}, scorers = ..., pickers =
+ * ..., routers = ..., admissions = ...}.
+ */
 int bind_policy_catalogue(lua_State *L);
 
 #endif

@@ -86,10 +86,10 @@ static void check_weighted(lua_State *L, int index, int scorers,
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   pending->count = 0; /* the router takes them, come what may */
-  check_status(L,
-               blis_weighted_new(&alloc, pending->items, count, &params,
-                                 context, router, &error),
-               &error);
+  const blis_weighted_parts parts = {.items = pending->items, .count = count};
+  check_status(
+      L, blis_weighted_new(&alloc, &parts, &params, context, router, &error),
+      &error);
 }
 
 void check_router(lua_State *L, int index, bind_view *view,

@@ -53,9 +53,8 @@ static void *push_entries(lua_State *L, int index, const char *name, int keep,
 
 static void check_targets(lua_State *L, int index, int keep,
                           blis_workload_spec *spec) {
-  blis_goodput_target *targets =
-      push_entries(L, index, "targets", keep, sizeof *targets,
-                   &spec->goodput_target_count);
+  blis_goodput_target *targets = push_entries(
+      L, index, "targets", keep, sizeof *targets, &spec->goodput_target_count);
   for (size_t i = 0; i < spec->goodput_target_count; i++) {
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
     targets[i] = (blis_goodput_target){

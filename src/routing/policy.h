@@ -1,6 +1,6 @@
 /*
- * policy.h - what a built-in scorer or routing policy says about itself, and
- * the list of all of them.
+ * policy.h - what a built-in filter, scorer, picker or routing policy says
+ * about itself, and the list of all of them.
  *
  * To add one: write its file with a constant entry, and add its line below.
  * Lookup, parameter checks, error texts and the policy table follow from it.
@@ -15,7 +15,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "routing/filter.h"
 #include "routing/params.h"
+#include "routing/picker.h"
 #include "routing/router.h"
 #include "routing/scorer.h"
 #include "routing/tie.h"
@@ -41,6 +43,30 @@ typedef struct blis_scorer_entry {
                         const blis_policy_context *context, blis_scorer *scorer,
                         blis_error *error);
 } blis_scorer_entry;
+
+typedef struct blis_picker_entry {
+  const char *name;
+  const char *aliases;
+  const char *summary;
+  const char *source;
+  const blis_param_spec *params;
+  size_t param_count;
+  blis_status (*create)(const blis_alloc *alloc, const blis_params *params,
+                        const blis_policy_context *context, blis_picker *picker,
+                        blis_error *error);
+} blis_picker_entry;
+
+typedef struct blis_filter_entry {
+  const char *name;
+  const char *aliases;
+  const char *summary;
+  const char *source;
+  const blis_param_spec *params;
+  size_t param_count;
+  blis_status (*create)(const blis_alloc *alloc, const blis_params *params,
+                        const blis_policy_context *context, blis_filter *filter,
+                        blis_error *error);
+} blis_filter_entry;
 
 typedef struct blis_router_entry {
   const char *name;
@@ -87,7 +113,10 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
                                const blis_nearest *nearest, const char *names,
                                blis_error *error);
 
-/* XX(file-local name): the entry is blis__scorer_<name>. */
+/* XX(file-local name): the entry is blis__filter_<name>. */
+#define BLIS__FILTER_MAP(XX) XX(utilization)
+
+/* The entry is blis__scorer_<name>. */
 #define BLIS__SCORER_MAP(XX)                                                   \
   XX(prefix_affinity)                                                          \
   XX(queue_depth)                                                              \
@@ -100,6 +129,16 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(running_requests)                                                         \
   XX(load_aware)                                                               \
   XX(vllm_dp)
+
+/* The entry is blis__picker_<name>. */
+#define BLIS__PICKER_MAP(XX)                                                   \
+  XX(best)                                                                     \
+  XX(random)                                                                   \
+  XX(power_of_two)                                                             \
+  XX(softmax)                                                                  \
+  XX(epsilon_greedy)                                                           \
+  XX(weighted_random)                                                          \
+  XX(max_score)
 
 /* The entry is blis__router_<name>. */
 #define BLIS__ROUTER_MAP(XX)                                                   \
@@ -128,6 +167,12 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(power_of_two)                                                             \
   XX(consistent_hash)
 
+#define XX(name) extern const blis_filter_entry blis__filter_##name;
+BLIS__FILTER_MAP(XX)
+#undef XX
+#define XX(name) extern const blis_picker_entry blis__picker_##name;
+BLIS__PICKER_MAP(XX)
+#undef XX
 #define XX(name) extern const blis_scorer_entry blis__scorer_##name;
 BLIS__SCORER_MAP(XX)
 #undef XX

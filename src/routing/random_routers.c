@@ -2,7 +2,7 @@
  * random_routers.c - routing policies that need little or no knowledge:
  * random, power-of-two.
  */
-#include "routing/picker.h"
+#include "routing/pick_rules.h"
 #include "routing/policy.h"
 
 static void free_random(const blis_alloc *alloc, void *state) {

@@ -8,9 +8,21 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
+static const blis_filter_entry *const filters[] = {
+#define XX(name) &blis__filter_##name,
+    BLIS__FILTER_MAP(XX)
+#undef XX
+};
+
 static const blis_scorer_entry *const scorers[] = {
 #define XX(name) &blis__scorer_##name,
     BLIS__SCORER_MAP(XX)
+#undef XX
+};
+
+static const blis_picker_entry *const pickers[] = {
+#define XX(name) &blis__picker_##name,
+    BLIS__PICKER_MAP(XX)
 #undef XX
 };
 
@@ -19,22 +31,6 @@ static const blis_router_entry *const routers[] = {
     BLIS__ROUTER_MAP(XX)
 #undef XX
 };
-
-size_t blis_scorer_entry_count(void) {
-  return COUNT_OF(scorers);
-}
-
-const blis_scorer_entry *blis_scorer_entry_at(size_t index) {
-  return scorers[index];
-}
-
-size_t blis_router_entry_count(void) {
-  return COUNT_OF(routers);
-}
-
-const blis_router_entry *blis_router_entry_at(size_t index) {
-  return routers[index];
-}
 
 bool blis__policy_is_named(const char *name, const char *entry_name,
                            const char *aliases) {
@@ -64,65 +60,51 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   }
 }
 
-const blis_scorer_entry *blis_scorer_entry_find(const char *name,
-                                                blis_error *error) {
-  blis_nearest nearest = {.wanted = name};
-  char names[384] = "";
-  for (size_t i = 0; i < COUNT_OF(scorers); i++) {
-    if (blis__policy_is_named(name, scorers[i]->name, scorers[i]->aliases)) {
-      return scorers[i];
-    }
-    blis_nearest_offer(&nearest, scorers[i]->name);
-    blis_word_list_add(names, sizeof names, scorers[i]->name);
+/* The functions of registry.h for the entries of one kind. */
+#define REGISTRY_OF(kind, kind_text)                                           \
+  size_t blis_##kind##_entry_count(void) {                                     \
+    return COUNT_OF(kind##s);                                                  \
+  }                                                                            \
+                                                                               \
+  const blis_##kind##_entry *blis_##kind##_entry_at(size_t index) {            \
+    return kind##s[index];                                                     \
+  }                                                                            \
+                                                                               \
+  const blis_##kind##_entry *blis_##kind##_entry_find(const char *name,        \
+                                                      blis_error *error) {     \
+    blis_nearest nearest = {.wanted = name};                                   \
+    char names[384] = "";                                                      \
+    for (size_t i = 0; i < COUNT_OF(kind##s); i++) {                           \
+      if (blis__policy_is_named(name, kind##s[i]->name,                        \
+                                kind##s[i]->aliases)) {                        \
+        return kind##s[i];                                                     \
+      }                                                                        \
+      blis_nearest_offer(&nearest, kind##s[i]->name);                          \
+      blis_word_list_add(names, sizeof names, kind##s[i]->name);               \
+    }                                                                          \
+    blis__policy_fail_unknown(kind_text, name, &nearest, names, error);        \
+    return NULL;                                                               \
+  }                                                                            \
+                                                                               \
+  blis_status blis_##kind##_create(const blis_alloc *alloc, const char *name,  \
+                                   const blis_params *params,                  \
+                                   const blis_policy_context *context,         \
+                                   blis_##kind *kind, blis_error *error) {     \
+    const blis_##kind##_entry *entry = blis_##kind##_entry_find(name, error);  \
+    if (entry == NULL) {                                                       \
+      return BLIS_ERR_INVALID;                                                 \
+    }                                                                          \
+    char owner[64];                                                            \
+    snprintf(owner, sizeof owner, kind_text " %s", entry->name);               \
+    BLIS_TRY(blis_params_check(params, entry->params, entry->param_count,      \
+                               owner, error));                                 \
+    return entry->create(alloc, params, context, kind, error);                 \
   }
-  blis__policy_fail_unknown("scorer", name, &nearest, names, error);
-  return NULL;
-}
 
-const blis_router_entry *blis_router_entry_find(const char *name,
-                                                blis_error *error) {
-  blis_nearest nearest = {.wanted = name};
-  char names[384] = "";
-  for (size_t i = 0; i < COUNT_OF(routers); i++) {
-    if (blis__policy_is_named(name, routers[i]->name, routers[i]->aliases)) {
-      return routers[i];
-    }
-    blis_nearest_offer(&nearest, routers[i]->name);
-    blis_word_list_add(names, sizeof names, routers[i]->name);
-  }
-  blis__policy_fail_unknown("routing policy", name, &nearest, names, error);
-  return NULL;
-}
-
-blis_status blis_scorer_create(const blis_alloc *alloc, const char *name,
-                               const blis_params *params,
-                               const blis_policy_context *context,
-                               blis_scorer *scorer, blis_error *error) {
-  const blis_scorer_entry *entry = blis_scorer_entry_find(name, error);
-  if (entry == NULL) {
-    return BLIS_ERR_INVALID;
-  }
-  char owner[64];
-  snprintf(owner, sizeof owner, "scorer %s", entry->name);
-  BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
-                             error));
-  return entry->create(alloc, params, context, scorer, error);
-}
-
-blis_status blis_router_create(const blis_alloc *alloc, const char *name,
-                               const blis_params *params,
-                               const blis_policy_context *context,
-                               blis_router *router, blis_error *error) {
-  const blis_router_entry *entry = blis_router_entry_find(name, error);
-  if (entry == NULL) {
-    return BLIS_ERR_INVALID;
-  }
-  char owner[64];
-  snprintf(owner, sizeof owner, "routing policy %s", entry->name);
-  BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
-                             error));
-  return entry->create(alloc, params, context, router, error);
-}
+REGISTRY_OF(filter, "filter")
+REGISTRY_OF(scorer, "scorer")
+REGISTRY_OF(picker, "picker")
+REGISTRY_OF(router, "routing policy")
 
 static blis_status check_is_live(const blis_router_entry *entry,
                                  const char *name, blis_error *error) {

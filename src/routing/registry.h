@@ -1,36 +1,37 @@
 /*
- * registry.h - built-in scorers and routing policies by name.
+ * registry.h - built-in filters, scorers, pickers and routing policies by name.
  */
 #ifndef BLIS_ROUTING_REGISTRY_H
 #define BLIS_ROUTING_REGISTRY_H
 
 #include "routing/policy.h"
 
-/* In the order of the catalogue; static storage. */
-size_t blis_scorer_entry_count(void);
-const blis_scorer_entry *blis_scorer_entry_at(size_t index);
-size_t blis_router_entry_count(void);
-const blis_router_entry *blis_router_entry_at(size_t index);
-
 /*
- * By name or alias. NULL when there is none, with BLIS_ERR_INVALID in *error
- * that names the nearest one or all.
+ * For each kind (filter, scorer, picker, router):
+ *
+ * blis_<kind>_entry_count, blis_<kind>_entry_at: the entries in the order of
+ * the catalogue; static storage.
+ *
+ * blis_<kind>_entry_find: by name or alias. NULL when there is none, with
+ * BLIS_ERR_INVALID in *error that names the nearest one or all.
+ *
+ * blis_<kind>_create: finds the entry, checks the parameters (params NULL =
+ * all defaults) and creates. The caller owns the result.
  */
-const blis_scorer_entry *blis_scorer_entry_find(const char *name,
-                                                blis_error *error);
-const blis_router_entry *blis_router_entry_find(const char *name,
-                                                blis_error *error);
+#define BLIS__REGISTRY_OF(kind)                                                \
+  size_t blis_##kind##_entry_count(void);                                      \
+  const blis_##kind##_entry *blis_##kind##_entry_at(size_t index);             \
+  const blis_##kind##_entry *blis_##kind##_entry_find(const char *name,        \
+                                                      blis_error *error);      \
+  BLIS_MUSTUSE blis_status blis_##kind##_create(                               \
+      const blis_alloc *alloc, const char *name, const blis_params *params,    \
+      const blis_policy_context *context, blis_##kind *kind,                   \
+      blis_error *error);
 
-/*
- * Finds the entry, checks the parameters (params NULL = all defaults) and
- * creates. The caller owns the result.
- */
-BLIS_MUSTUSE blis_status blis_scorer_create(
-    const blis_alloc *alloc, const char *name, const blis_params *params,
-    const blis_policy_context *context, blis_scorer *scorer, blis_error *error);
-BLIS_MUSTUSE blis_status blis_router_create(
-    const blis_alloc *alloc, const char *name, const blis_params *params,
-    const blis_policy_context *context, blis_router *router, blis_error *error);
+BLIS__REGISTRY_OF(filter)
+BLIS__REGISTRY_OF(scorer)
+BLIS__REGISTRY_OF(picker)
+BLIS__REGISTRY_OF(router)
 
 /*
  * Gives some parameters of a built-in router new values between two decisions.

@@ -111,6 +111,6 @@ blis_status blis_scorer_list_router(const blis_alloc *alloc,
     }
     items[i].weight = list->weights[i];
   }
-  return blis_weighted_new(alloc, items, list->count, params, context, router,
-                           error);
+  const blis_weighted_parts parts = {.items = items, .count = list->count};
+  return blis_weighted_new(alloc, &parts, params, context, router, error);
 }

@@ -6,13 +6,20 @@
 
 #include "base/array.h"
 #include "base/invariant.h"
-#include "routing/picker.h"
+#include "routing/narrowed.h"
+#include "routing/registry.h"
+#include "routing/tie.h"
 
 typedef struct weighted {
+  blis_filter *filters;
+  size_t filter_count;
   blis_weighted_item *items; /* weights are normalised */
   size_t count;
+  blis__narrowed narrowed;       /* what the filters leave */
+  BLIS_ARRAY(bool) keep;         /* of one filter */
   BLIS_ARRAY(double) scores;     /* of one scorer */
-  BLIS_ARRAY(double) composites; /* per candidate */
+  BLIS_ARRAY(double) composites; /* per candidate that is left */
+  BLIS_ARRAY(double) spread;     /* the same per candidate */
   blis_picker picker;
   blis_alloc alloc;
 } weighted;
@@ -65,6 +72,13 @@ static blis_status observe_all(const weighted *self,
                                const blis_routing_request *request,
                                const blis_routing_view *view, size_t chosen,
                                blis_error *error) {
+  for (size_t i = 0; i < self->filter_count; i++) {
+    const blis_filter *filter = &self->filters[i];
+    if (filter->ops->observe != NULL) {
+      BLIS_TRY(
+          filter->ops->observe(filter->state, request, view, chosen, error));
+    }
+  }
   for (size_t i = 0; i < self->count; i++) {
     const blis_scorer *scorer = &self->items[i].scorer;
     if (scorer->ops->observe != NULL) {
@@ -75,39 +89,103 @@ static blis_status observe_all(const weighted *self,
   return BLIS_OK;
 }
 
+/* Stops as soon as nobody is left. */
+static blis_status apply_filters(weighted *self,
+                                 const blis_routing_request *request,
+                                 blis_error *error) {
+  bool *keep = self->keep.items;
+  for (size_t i = 0; i < self->filter_count; i++) {
+    const blis_filter *filter = &self->filters[i];
+    const blis_routing_view *view = blis__narrowed_view(&self->narrowed);
+    for (size_t k = 0; k < view->count; k++) {
+      keep[k] = true;
+    }
+    BLIS_TRY(filter->ops->filter(filter->state, request, view, keep, error));
+    if (blis__narrowed_keep(&self->narrowed, keep) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+    if (blis__narrowed_view(&self->narrowed)->count == 0) {
+      return BLIS_OK;
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status reserve(weighted *self, size_t count) {
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->keep, count));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->scores, count));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->composites, count));
+  return blis_array_reserve(&self->alloc, &self->spread, count);
+}
+
+/* Scores of the candidates that are left, over all of them. */
+static const double *spread_scores(weighted *self,
+                                   const blis_routing_view *left, size_t all) {
+  if (left->count == all) {
+    return self->composites.items;
+  }
+  double *spread = self->spread.items;
+  for (size_t i = 0; i < all; i++) {
+    spread[i] = -INFINITY;
+  }
+  for (size_t k = 0; k < left->count; k++) {
+    size_t place = blis__narrowed_place(&self->narrowed, k);
+    spread[place] = self->composites.items[k];
+  }
+  return spread;
+}
+
 static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
   weighted *self = state;
-  if (blis_array_reserve(&self->alloc, &self->scores, view->count) != BLIS_OK ||
-      blis_array_reserve(&self->alloc, &self->composites, view->count) !=
-          BLIS_OK) {
+  if (reserve(self, view->count) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  BLIS_TRY(sum_scores(self, request, view, error));
+  blis__narrowed_begin(&self->narrowed, view);
+  BLIS_TRY(apply_filters(self, request, error));
+  const blis_routing_view *left = blis__narrowed_view(&self->narrowed);
+  if (left->count == 0) {
+    *decision = (blis_decision){.rejected = "no-candidate"};
+    return BLIS_OK;
+  }
+  BLIS_TRY(sum_scores(self, request, left, error));
   size_t chosen = 0;
-  if (blis_picker_pick(&self->picker, request, view, self->composites.items,
-                       &chosen) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  *decision = (blis_decision){.chosen = chosen,
-                              .score = self->composites.items[chosen],
-                              .scores = self->composites.items};
-  return observe_all(self, request, view, chosen, error);
+  BLIS_TRY(self->picker.ops->pick(self->picker.state, request, left,
+                                  self->composites.items, &chosen, error));
+  BLIS_DCHECK(chosen < left->count);
+  *decision =
+      (blis_decision){.chosen = blis__narrowed_place(&self->narrowed, chosen),
+                      .score = self->composites.items[chosen],
+                      .scores = spread_scores(self, left, view->count)};
+  return observe_all(self, request, left, chosen, error);
 }
 
-static void free_scorers(blis_weighted_item *items, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    blis_scorer_free(&items[i].scorer);
+static void free_parts(const blis_weighted_parts *parts) {
+  for (size_t i = 0; i < parts->filter_count; i++) {
+    blis_filter_free(&parts->filters[i]);
+  }
+  for (size_t i = 0; i < parts->count; i++) {
+    blis_scorer_free(&parts->items[i].scorer);
+  }
+  if (parts->picker != NULL) {
+    blis_picker_free(parts->picker);
   }
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
   weighted *self = state;
-  free_scorers(self->items, self->count);
+  const blis_weighted_parts parts = {self->filters, self->filter_count,
+                                     self->items, self->count, &self->picker};
+  free_parts(&parts);
+  blis_alloc_free(alloc, self->filters,
+                  self->filter_count * sizeof *self->filters);
   blis_alloc_free(alloc, self->items, self->count * sizeof *self->items);
+  blis__narrowed_deinit(&self->narrowed);
+  blis_array_deinit(alloc, &self->keep);
   blis_array_deinit(alloc, &self->scores);
   blis_array_deinit(alloc, &self->composites);
+  blis_array_deinit(alloc, &self->spread);
   blis_alloc_free(alloc, self, sizeof *self);
 }
 
@@ -135,16 +213,24 @@ static blis_status check_items(const blis_weighted_item *items, size_t count,
   return BLIS_OK;
 }
 
-/* What the scorers read, and weights that sum to 1. */
-static blis_signal_set normalise(blis_weighted_item *items, size_t count) {
+/* Weights that sum to 1. */
+static void normalise(blis_weighted_item *items, size_t count) {
   double sum = 0;
-  blis_signal_set needs = 0;
   for (size_t i = 0; i < count; i++) {
     sum += items[i].weight;
-    needs |= items[i].scorer.needs;
   }
   for (size_t i = 0; i < count; i++) {
     items[i].weight /= sum;
+  }
+}
+
+static blis_signal_set needs_of(const weighted *self) {
+  blis_signal_set needs = self->picker.needs;
+  for (size_t i = 0; i < self->filter_count; i++) {
+    needs |= self->filters[i].needs;
+  }
+  for (size_t i = 0; i < self->count; i++) {
+    needs |= self->items[i].scorer.needs;
   }
   return needs;
 }
@@ -157,7 +243,8 @@ const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
      .summary = "which of equally good ones (profile go-blis: random)"},
     {.name = "picker",
      .kind = BLIS_PARAM_CHOICE,
-     .choices = BLIS_PICKER_CHOICES,
+     .choices = "best|random|power-of-two|softmax|epsilon-greedy|"
+                "weighted-random",
      .unit = "",
      .summary = "how one candidate is taken by the sums"},
     {.name = "temperature",
@@ -176,65 +263,90 @@ const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
      .summary = "of picker epsilon-greedy: share of decisions at random"},
 };
 
-static double number_of(const blis_params *params, const char *name) {
-  return blis_params_number(params, blis__weighted_params,
-                            BLIS__WEIGHTED_PARAM_COUNT, name);
+/* The picker that the parameters name, with those of them that it has. */
+static blis_status make_picker(weighted *self, const blis_params *params,
+                               const blis_policy_context *context,
+                               blis_error *error) {
+  const blis_param *given = blis_params_find(params, "picker");
+  const blis_picker_entry *entry =
+      blis_picker_entry_find(given == NULL ? "best" : given->text, error);
+  BLIS_ASSERT(entry != NULL); /* a choice of the parameter */
+  blis_param items[BLIS__WEIGHTED_PARAM_COUNT];
+  blis_params own = {items, 0};
+  for (size_t i = 0; i < entry->param_count; i++) {
+    const blis_param *item = blis_params_find(params, entry->params[i].name);
+    if (item != NULL) {
+      items[own.count++] = *item;
+    }
+  }
+  return entry->create(&self->alloc, &own, context, &self->picker, error);
 }
 
-static int choice_of(const blis_params *params, const char *name) {
-  return blis_params_choice(params, blis__weighted_params,
-                            BLIS__WEIGHTED_PARAM_COUNT, name);
+/* Moves the parts into self; what is left behind is empty. */
+static blis_status take_parts(weighted *self,
+                              const blis_weighted_parts *parts) {
+  self->filters = blis_alloc_zeroed(&self->alloc, parts->filter_count,
+                                    sizeof *self->filters);
+  self->filter_count = self->filters == NULL ? 0 : parts->filter_count;
+  self->items =
+      blis_alloc_zeroed(&self->alloc, parts->count, sizeof *self->items);
+  self->count = self->items == NULL ? 0 : parts->count;
+  if (self->filter_count < parts->filter_count || self->count < parts->count) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < parts->filter_count; i++) {
+    self->filters[i] = parts->filters[i];
+    parts->filters[i] = (blis_filter){0};
+  }
+  for (size_t i = 0; i < parts->count; i++) {
+    self->items[i] = parts->items[i];
+    parts->items[i].scorer = (blis_scorer){0};
+  }
+  if (parts->picker != NULL) {
+    self->picker = *parts->picker;
+    *parts->picker = (blis_picker){0};
+  }
+  return BLIS_OK;
 }
 
-static void init_picker(blis_picker *picker, const blis_params *params,
-                        const blis_policy_context *context) {
-  bool is_random = context->go_blis && blis_params_find(params, "tie") == NULL;
-  int tie = is_random ? BLIS_TIE_RANDOM : choice_of(params, "tie");
-  picker->kind = (blis_picker_kind)choice_of(params, "picker");
-  picker->has_stable_ties = tie == BLIS_TIE_RULE_COUNT;
-  blis_tie_rule rule =
-      picker->has_stable_ties ? BLIS_TIE_LOWEST_ID : (blis_tie_rule)tie;
-  blis_tie_init(&picker->tie, rule, context->seed, "router");
-  picker->stable = BLIS_STABLE_HASH_DEFAULT;
-  picker->temperature = number_of(params, "temperature");
-  picker->epsilon = number_of(params, "exploration");
-  blis_random_init_named(&picker->random, context->seed, "policy/weighted");
+static blis_status make(weighted *self, const blis_weighted_parts *parts,
+                        const blis_params *params,
+                        const blis_policy_context *context, blis_error *error) {
+  BLIS_TRY(blis_params_check(params, blis__weighted_params,
+                             BLIS__WEIGHTED_PARAM_COUNT,
+                             "routing policy weighted", error));
+  BLIS_TRY(check_items(parts->items, parts->count, error));
+  if (take_parts(self, parts) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  normalise(self->items, self->count);
+  return self->picker.ops != NULL ? BLIS_OK
+                                  : make_picker(self, params, context, error);
 }
 
 blis_status blis_weighted_new(const blis_alloc *alloc,
-                              blis_weighted_item *items, size_t count,
+                              const blis_weighted_parts *parts,
                               const blis_params *params,
                               const blis_policy_context *context,
                               blis_router *router, blis_error *error) {
-  BLIS_DCHECK(count >= 1);
-  blis_status status = blis_params_check(params, blis__weighted_params,
-                                         BLIS__WEIGHTED_PARAM_COUNT,
-                                         "routing policy weighted", error);
-  if (status == BLIS_OK) {
-    status = check_items(items, count, error);
+  BLIS_DCHECK(parts->count >= 1);
+  weighted *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL) {
+    free_parts(parts);
+    return blis_fail_nomem(error);
   }
-  weighted *self = NULL;
-  blis_weighted_item *kept = NULL;
-  if (status == BLIS_OK) {
-    self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-    kept = blis_alloc_new(alloc, count * sizeof *kept);
-    status = self == NULL || kept == NULL ? blis_fail_nomem(error) : BLIS_OK;
-  }
+  self->alloc = *alloc;
+  self->narrowed.alloc = *alloc;
+  blis_status status = make(self, parts, params, context, error);
   if (status != BLIS_OK) {
-    free_scorers(items, count);
-    blis_alloc_free(alloc, self, sizeof *self);
-    blis_alloc_free(alloc, kept, count * sizeof *kept);
+    free_parts(parts);
+    free_state(alloc, self);
     return status;
   }
-  memcpy(kept, items, count * sizeof *kept);
-  self->items = kept;
-  self->count = count;
-  self->alloc = *alloc;
-  init_picker(&self->picker, params, context);
   *router = (blis_router){.ops = &ops,
                           .state = self,
                           .alloc = *alloc,
-                          .needs = normalise(kept, count),
+                          .needs = needs_of(self),
                           .name = "weighted"};
   return BLIS_OK;
 }

@@ -263,8 +263,7 @@ static void fill_round(const blis__plan *plan, size_t index,
   request->prompt_tokens += drawn->context_tokens;
   request->shared_tokens = request->prompt_tokens;
   request->shares_output = drawn->round + 1 < kind->max_rounds;
-  request->shares_last_output =
-      request->shares_output && !kind->is_closed_loop;
+  request->shares_last_output = request->shares_output && !kind->is_closed_loop;
 }
 
 /* BLIS (Go) leaves prefix and deadline out where rates vary. */

@@ -242,8 +242,8 @@ static blis_status set_window_rate(blis__plan *plan,
   const blis__kind *kind = &plan->kinds[index];
   const blis_client_spec *from = blis_workload_spec_client(spec, index);
   double rate = rate_in_window(plan, spec, kind, window);
-  int64_t end_us = window->end_us < plan->horizon_us ? window->end_us
-                                                     : plan->horizon_us;
+  int64_t end_us =
+      window->end_us < plan->horizon_us ? window->end_us : plan->horizon_us;
   double seconds = (double)(end_us - window->start_us) / 1e6;
   double requests = ceil(rate * seconds);
   if (requests > MAX_WINDOW_REQUESTS) {

@@ -249,7 +249,8 @@ static void set_content(round *r, blis_request *request) {
                      .length_tokens = r->context_tokens + r->input_tokens};
   bool has_prefix = prefix_tokens > 0;
   request->segments = has_prefix ? segments : segments + 1;
-  request->segment_count = (has_prefix ? 1U : 0U) + (rule->accumulates ? 1U : 0U);
+  request->segment_count =
+      (has_prefix ? 1U : 0U) + (rule->accumulates ? 1U : 0U);
   request->shared_tokens =
       rule->accumulates ? request->prompt_tokens : prefix_tokens;
   request->shares_output =

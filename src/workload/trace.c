@@ -9,15 +9,9 @@
 
 /* Recognised in this order. */
 static const blis__trace_format *const formats[] = {
-    &blis__trace_mooncake,
-    &blis__trace_azure,
-    &blis__trace_v2,
-    &blis__trace_burstgpt,
-    &blis__trace_bailian,
-    &blis__trace_routesim,
-    &blis__trace_vllm,
-    &blis__trace_llmservingsim,
-    &blis__trace_vidur,
+    &blis__trace_mooncake,  &blis__trace_azure,         &blis__trace_v2,
+    &blis__trace_burstgpt,  &blis__trace_bailian,       &blis__trace_routesim,
+    &blis__trace_vllm,      &blis__trace_llmservingsim, &blis__trace_vidur,
     &blis__trace_splitwise,
 };
 

@@ -8,7 +8,7 @@ local types = require "blis.config.types"
 
 local definition = {
   name = "policies",
-  summary = "list routing policies, scorers and admission policies",
+  summary = "list routing policies, filters, scorers, pickers and admission policies",
   usage = "blis policies [NAME] [FLAGS]",
   description = "The built-in policies, with their parameters and defaults, and where they come "
     .. "from. They are used by --routing-policy, --routing-scorers and --admission-policy, and by "
@@ -24,7 +24,9 @@ local definition = {
 
 local kinds = {
   { key = "routers", name = "routing policy" },
+  { key = "filters", name = "filter" },
   { key = "scorers", name = "scorer" },
+  { key = "pickers", name = "picker" },
   { key = "admissions", name = "admission policy" },
 }
 
