@@ -21,7 +21,9 @@ local definition = {
   name = "try", summary = "tries", usage = "blis try [NAME]",
   positional = { name = "NAME", doc = "Whom." },
   groups = { { title = "Part", section = "part", options = flags.all(section) } },
-  refused = { { flag = "--moon", type = "integer", harmless = 0, feature = "there is no moon" } },
+  refused = {
+    { flag = "--moon", type = "integer", harmless = { 0 }, feature = "there is no moon" },
+  },
 }
 
 local function values_of(...)

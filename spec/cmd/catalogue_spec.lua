@@ -146,15 +146,4 @@ describe("the flags of commands", function()
       end
     end
   end)
-
-  it("are not refused as well", function()
-    local refused = {}
-    for _, one in ipairs(require("blis.config.flags").refused) do
-      assert.is_nil(refused[one.flag], one.flag)
-      refused[one.flag] = true
-    end
-    for _, group in ipairs(require("blis.cmd.run").definition.groups) do
-      for _, option in ipairs(group.options) do assert.is_nil(refused[option.flag]) end
-    end
-  end)
 end)

@@ -2,6 +2,7 @@
 #include "lua/bind.h"
 #include "lua/interrupt.h"
 #include "lua/lua_routing.h"
+#include "lua/lua_shares.h"
 #include "lua/lua_simulation.h"
 
 static bool is_interrupted(void *ud) {
@@ -123,6 +124,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
       .interrupted = is_interrupted,
       .itl_of_instance_us = sim->itl_of_instance_us,
   };
+  push_shares(L, options, &made);
   if (!reads_caches(L, config, sim)) {
     made.cache_signal_delay_us = 0; /* nobody sees the difference */
   }

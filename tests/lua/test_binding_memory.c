@@ -14,7 +14,8 @@
 /* Uses every type and every kind of hook on very small runs. */
 static const char exercise[] =
     "local blis = require 'blis'\n"
-    "local spec = { cluster = { instances = 2, kv_blocks = 64 },\n"
+    "local spec = { cluster = { instances = 2, kv_blocks = 64,\n"
+    "  slo_priorities = { batch = 1 }, tenant_budgets = { a = 0.5 } },\n"
     "  workload = { rate = 100, requests = 2, prompt_tokens = 40,\n"
     "               output_tokens = 2, prefixes = { groups = 2, tokens = 16 } "
     "} }\n"

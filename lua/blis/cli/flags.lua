@@ -3,7 +3,7 @@
 --- A command is { name =, summary =, usage =, groups =, refused =, positional = }. A group is
 --- { title =, section =, options = { option, ... } }; values of its flags end up in
 --- parsed.values[section][option.name]. A refused flag, { flag =, type =, harmless =, feature = },
---- is known, but what it asks for does not exist here: only its harmless value is accepted.
+--- is known, but what it asks for does not exist here: only its harmless values are accepted.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
@@ -19,7 +19,7 @@ local flags = {}
 ---@class blis.cli.Refused
 ---@field flag string
 ---@field type string
----@field harmless? any
+---@field harmless any[]
 ---@field feature string
 
 ---@class blis.cli.Positional
@@ -137,7 +137,9 @@ end
 local function check_refused(command, refused, flag, text)
   local value
   if readers[refused.type] then value = readers[refused.type](text) else value = text end
-  if refused.harmless ~= nil and value == refused.harmless then return end
+  for _, harmless in ipairs(refused.harmless) do
+    if value == harmless then return end
+  end
   if text == "" then return end
   flags.fail(command, "%s is not available: %s", flag, refused.feature)
 end

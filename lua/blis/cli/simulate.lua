@@ -1,5 +1,6 @@
 --- What `blis run` and `blis replay` share: from flags to an experiment, and from its result to
 --- text and files.
+local bundle = require "blis.cli.bundle"
 local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
 local command = require "blis.cli.command"
@@ -96,19 +97,30 @@ local function routing_of(definition, parsed)
   return routing
 end
 
---- The admission policy as blis.run takes it.
+--- The admission policy as blis.run takes it: parameters of a bundle, then of flags.
 local function admission_of(definition, parsed)
   local name = parsed.values.experiment.admission
   local given = parsed.values.policies
   local admission = { name or "always-admit" }
+  for key, value in pairs((given.of_admission or {})[admission[1]] or {}) do
+    admission[key] = value
+  end
   if name == "token-bucket" then
-    admission.bucket_size, admission.refill_rate = given.bucket_size, given.refill_rate
+    admission.bucket_size = given.bucket_size or admission.bucket_size
+    admission.refill_rate = given.refill_rate or admission.refill_rate
   elseif given.bucket_size or given.refill_rate then
     command.talk(parsed, "--token-bucket-capacity and --token-bucket-refill-rate have no effect "
       .. "with admission policy %s", admission[1])
   end
   add_parameters(definition, admission, "--admission-parameter", given.admission_parameters)
   return admission
+end
+
+--- Values of a policy bundle in place of flags that were not given.
+local function add_bundle(parsed)
+  local path = parsed.values.policies.bundle
+  if not path then return end
+  bundle.add(path, parsed.values, function(...) command.talk(parsed, ...) end)
 end
 
 local function experiment_of(definition, parsed, workload, horizon_us)
@@ -146,6 +158,7 @@ function simulate.run(definition, parsed, make_setting)
   command.checked(definition, function()
     if output.fitness_weights then weights = fitness.parse(output.fitness_weights) end
     catalogue.add(parsed)
+    add_bundle(parsed)
     setting = make_setting()
     local spec = experiment_of(definition, parsed, setting.workload, setting.horizon_us)
     sim = setting.file and workload_spec.located(setting.file, experiment.simulation, spec)

@@ -24,7 +24,7 @@ local definition = {
   groups = simulate.groups {
     { title = "Trace", section = "trace", has_defaults = true, options = trace_options() },
   },
-  refused = flag_sections.refused,
+  refused = flag_sections.refused "replay",
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 

@@ -12,7 +12,7 @@ local definition = {
     .. "fared. With --profile go-blis the same flags and the same seed give the numbers of the "
     .. "simulator BLIS in Go, in its form.",
   groups = simulate.groups(traffic.groups()),
-  refused = flag_sections.refused,
+  refused = flag_sections.refused "run",
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 

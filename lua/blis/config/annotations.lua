@@ -22,6 +22,7 @@ local type_names = {
   string = "string", path = "string", numbers = "number[]", any = "any", table = "table",
   section = "table",
   described = "string|table", paths = "string|string[]",
+  numbers_by_name = "table<string, number>",
   distribution = "number|table", arrival = "string|table", prefixes = "blis.PrefixOptions",
 }
 

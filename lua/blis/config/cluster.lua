@@ -180,6 +180,18 @@ return {
       doc = "From admission to routing.",
     },
     {
+      name = "slo_priorities", type = "numbers_by_name", of = "integer", min = -100, max = 100,
+      doc = "Values of SLO classes, higher is more important and below 0 may be shed, such as "
+        .. "{ batch = 1 }; usually critical 4, standard 3, batch -1, sheddable -2, background -3, "
+        .. "and 3 for any other.",
+    },
+    {
+      name = "tenant_budgets", type = "numbers_by_name", min = 0, max = 1,
+      doc = "Largest shares of tenants in what all instances can run at once, such as "
+        .. "{ guest = 0.25 }; sheddable requests above that are rejected before the admission "
+        .. "policy is asked.",
+    },
+    {
       name = "max_requests_in_memory", type = "integer", min = 0, default = 0, unit = "requests",
       doc = "Most requests that may wait or run at once before the run is given up, 0 = unlimited.",
     },

@@ -112,11 +112,16 @@ local policies = {
     },
     {
       name = "bucket_size", type = "number", above = 0, unit = "tokens",
-      flag = "--token-bucket-capacity", doc = "Of admission policy token-bucket.",
+      flag = "--token-bucket-capacity", flag_aliases = { "--admission-bucket-size" },
+      doc = "Of admission policy token-bucket.",
     },
     {
       name = "refill_rate", type = "number", above = 0, unit = "tokens/s",
       flag = "--token-bucket-refill-rate", doc = "Of admission policy token-bucket.",
+    },
+    {
+      name = "bundle", type = "path", flag = "--policy-config",
+      doc = "YAML file with policies and their parameters; flags go before what it says.",
     },
   },
 }
@@ -160,18 +165,22 @@ local trace = {
   },
 }
 
-local function refuse(feature, list)
-  local refused = {}
+--- Flags without what they ask for: { flag, type, values that ask for nothing, ... }.
+local function refuse(feature, list, command)
+  local refused = { command = command }
   for i, one in ipairs(list) do
-    refused[i] = { flag = one[1], type = one[2], harmless = one[3], feature = feature }
+    refused[i] = {
+      flag = one[1], type = one[2], harmless = table.move(one, 3, #one, 1, {}), feature = feature,
+    }
   end
   return refused
 end
 
 local refused_groups = {
   refuse("the rounds of a trace arrive when they were recorded", {
-    { "--think-time-dist", "string" }, { "--session-mode", "string", "fixed" },
-  }),
+    { "--session-mode", "string", "fixed" }, { "--think-time-dist", "string" },
+    { "--think-time-ms", "integer", 0 },
+  }, "replay"),
   refuse("traces are not written", { { "--trace-output", "string" } }),
   refuse("goodput is not computed", {
     { "--slo-ttft", "string" }, { "--slo-itl", "string" }, { "--slo-e2e", "string" },
@@ -179,29 +188,30 @@ local refused_groups = {
   refuse("there are no saturation detectors", {
     { "--detectors", "string" }, { "--saturation-config", "string" },
     { "--saturation-report", "string" }, { "--saturation-final-window", "string" },
-    { "--saturation-detector", "string", "never" },
   }),
   refuse("decisions are not recorded", {
     { "--trace-level", "string", "none" }, { "--counterfactual-k", "integer", 0 },
     { "--summarize-trace", "boolean", false },
   }),
   refuse("the catalogue takes its place; --catalogue FILE adds to it", {
-    { "--defaults-filepath", "string" }, { "--hardware-config", "string" },
+    { "--defaults-filepath", "string", "defaults.yaml" }, { "--hardware-config", "string" },
   }),
   refuse("there is no offloading beyond --kv-cpu-blocks", {
-    { "--kv-offload-config", "string" }, { "--kv-offload-threshold", "number", 0.9 },
+    { "--kv-offload-config", "string" },
   }),
   refuse("there are no LoRA adapters", {
     { "--lora-config", "string" }, { "--lora-adapter-capacity", "integer", 0 },
-    { "--lora-load-base-latency-us", "number" }, { "--lora-load-bandwidth-bytes-us", "number" },
-    { "--lora-footprint-bytes-per-rank", "number" }, { "--lora-scorer-weight", "number" },
+    { "--lora-load-base-latency-us", "number", 0 },
+    { "--lora-load-bandwidth-bytes-us", "number", 0 },
+    { "--lora-footprint-bytes-per-rank", "number", 0 }, { "--lora-scorer-weight", "number", 0 },
   }),
-  refuse("there are no policy bundles", { { "--policy-config", "string" } }),
   refuse("there is no queue at the gateway", {
-    { "--flow-control", "boolean", false }, { "--slo-targets", "string" },
-    { "--max-concurrency", "integer" }, { "--queue-depth-threshold", "number" },
-    { "--kv-cache-util-threshold", "number" }, { "--usage-limit-threshold", "number", 1 },
-    { "--dispatch-order", "string", "fifo" }, { "--dispatch-tick-interval", "integer" },
+    { "--flow-control", "boolean", false }, { "--saturation-detector", "string", "never" },
+    { "--slo-targets", "string" }, { "--max-concurrency", "integer", 100 },
+    { "--queue-depth-threshold", "number", 5 }, { "--kv-cache-util-threshold", "number", 0.8 },
+    { "--usage-limit-threshold", "number", 1 },
+    { "--dispatch-order", "string", "fifo", "priority" },
+    { "--dispatch-tick-interval", "integer", 1000, 0 },
     { "--fairness-policy", "string", "global-strict" },
     { "--max-gateway-queue-depth", "integer", 0 }, { "--per-band-capacity", "integer", 0 },
     { "--queue-shedding", "boolean", false }, { "--in-flight-eviction", "boolean", false },
@@ -210,22 +220,38 @@ local refused_groups = {
   refuse("prefill and decode are not on different instances", {
     { "--prefill-instances", "integer", 0 }, { "--decode-instances", "integer", 0 },
     { "--prefill-decode-instances", "integer", 0 }, { "--encode-instances", "integer", 0 },
-    { "--pd-decider", "string", "never" }, { "--pd-prefix-threshold", "integer" },
-    { "--pd-transfer-bandwidth", "number" }, { "--pd-transfer-base-latency", "number" },
+    { "--pd-decider", "string", "never" }, { "--pd-prefix-threshold", "integer", 16 },
+    { "--pd-transfer-bandwidth", "number", 25 }, { "--pd-transfer-base-latency", "number", 0.05 },
     { "--pd-transfer-contention", "boolean", false }, { "--encode-decider", "string", "never" },
     { "--prefill-hardware", "string" }, { "--prefill-latency-model", "string" },
     { "--prefill-routing-scorers", "string" }, { "--prefill-tp", "integer", 0 },
     { "--prefill-max-model-len", "integer", 0 }, { "--decode-hardware", "string" },
     { "--decode-latency-model", "string" }, { "--decode-routing-scorers", "string" },
     { "--decode-tp", "integer", 0 }, { "--decode-max-model-len", "integer", 0 },
+    { "--architecture", "string" }, { "--prefill-replicas", "integer" },
+    { "--decode-replicas", "integer" }, { "--pd-transfer-latency", "string" },
   }),
-  refuse("instances neither come nor go", { { "--model-autoscaler-interval-us", "number", 0 } }),
+  refuse("instances neither come nor go", {
+    { "--model-autoscaler-interval-us", "number", 0 },
+    { "--autoscaler-enabled", "boolean", false }, { "--autoscaler-max", "integer" },
+    { "--provisioning-delay", "string" }, { "--warmup-duration", "string" },
+  }),
+  refuse("the priority of a request is that of its SLO class", {
+    { "--priority-policy", "string", "constant", "slo-based" },
+  }),
 }
 
---- Flags that BLIS in Go has, with the reason why they cannot be honoured.
-local refused = {}
-for _, group in ipairs(refused_groups) do
-  table.move(group, 1, #group, #refused + 1, refused)
+--- Flags that BLIS in Go or its plans have, with the reason why they cannot be honoured.
+---@param command string "run", "replay"
+---@return blis.cli.Refused[]
+local function refused(command)
+  local list = {}
+  for _, group in ipairs(refused_groups) do
+    if not group.command or group.command == command then
+      table.move(group, 1, #group, #list + 1, list)
+    end
+  end
+  return list
 end
 
 ---@type blis.Section
@@ -234,8 +260,13 @@ local ignored = {
   summary = "Flags of BLIS in Go that change nothing here.",
   options = {
     {
-      name = "log", type = "string", flag = "--log", metavar = "LEVEL",
+      name = "log", type = "choice", flag = "--log",
+      choices = { "trace", "debug", "info", "warn", "error", "fatal", "panic" },
       doc = "Taken, without effect: --quiet is what there is.",
+    },
+    {
+      name = "kv_offload_threshold", type = "number", flag = "--kv-offload-threshold",
+      doc = "Taken, without effect, as in BLIS in Go.",
     },
     {
       name = "lazy_generation", type = "boolean", flag = "--lazy-generation",

@@ -29,6 +29,7 @@ local schema = {}
 ---@field above? number exclusive lower limit
 ---@field required? boolean
 ---@field section? blis.Section of type "section"
+---@field of? string type of the numbers of type "numbers_by_name"
 
 ---@class blis.Section
 ---@field name string

@@ -2,6 +2,8 @@
 ---
 --- A kind has check(value, option, path), which returns the value to use or nil and what was
 --- expected, and expected(option), the text for error messages and the reference page.
+local errors = require "blis.errors"
+
 local types = {}
 
 local function limit(number)
@@ -116,6 +118,31 @@ types.numbers = {
       copy[i] = number
     end
     return copy
+  end,
+}
+
+-- Numbers by name, { critical = 4, batch = 0 }; the value is a list in the order of the names.
+types.numbers_by_name = {
+  expected = function(option)
+    return ("a table of names with %s each"):format(types[option.of or "number"].expected(option))
+  end,
+  check = function(value, option, path)
+    if type(value) ~= "table" then return nil end
+    local kind, list = types[option.of or "number"], {}
+    for name, number in pairs(value) do
+      if type(name) ~= "string" then return nil end
+      list[#list + 1] = { name = name, value = number }
+    end
+    table.sort(list, function(a, b) return a.name < b.name end)
+    for _, one in ipairs(list) do
+      local number = kind.check(one.value, option)
+      if number == nil then
+        errors.invalid("%s.%s: %s is not allowed, expected %s", path, one.name,
+          errors.show(one.value), kind.expected(option))
+      end
+      one.value = number
+    end
+    return list
   end,
 }
 

@@ -49,6 +49,8 @@
 ---@field cache_signal_delay_us? integer How old the router's view of the KV caches is, 0 = current. (us, default 0)
 ---@field admission_latency_us? integer From a request's arrival to its admission. (us, default 0)
 ---@field routing_latency_us? integer From admission to routing. (us, default 0)
+---@field slo_priorities? table<string, number> Values of SLO classes, higher is more important and below 0 may be shed, such as { batch = 1 }; usually critical 4, standard 3, batch -1, sheddable -2, background -3, and 3 for any other.
+---@field tenant_budgets? table<string, number> Largest shares of tenants in what all instances can run at once, such as { guest = 0.25 }; sheddable requests above that are rejected before the admission policy is asked.
 ---@field max_requests_in_memory? integer Most requests that may wait or run at once before the run is given up, 0 = unlimited. (requests, default 0)
 
 --- Traffic in a few numbers.

@@ -1,0 +1,126 @@
+--- Policy bundles: the YAML files of --policy-config. Flags that were given go before them.
+local errors = require "blis.errors"
+local policy = require "blis.policy"
+local schema = require "blis.config.schema"
+local section = require "blis.config.bundle"
+local yaml_file = require "blis.yaml_file"
+
+local bundle = {}
+
+--- A copy without empty texts, which mean that nothing was given.
+local function without_empty(given)
+  local copy = {}
+  for key, value in pairs(given) do
+    if type(value) == "table" then
+      copy[key] = without_empty(value)
+    elseif value ~= "" then
+      copy[key] = value
+    end
+  end
+  return copy
+end
+
+--- { { name =, weight = }, ... } as blis.run takes scorers; nil for an empty list.
+local function scorers_of(given)
+  local list = {}
+  if given and #given == 0 and next(given) ~= nil then
+    errors.invalid("bundle.routing.scorers: expected a list of { name, weight }")
+  end
+  for i, one in ipairs(given or {}) do
+    local path = ("bundle.routing.scorers[%d]"):format(i)
+    local values = schema.read({
+      name = "scorer", summary = "A scorer and its weight.",
+      options = {
+        { name = "name", type = "string", required = true, doc = "Of the scorer." },
+        { name = "weight", type = "number", above = 0, required = true, doc = "Its weight." },
+      },
+    }, one, path)
+    list[i] = { values.name, values.weight }
+  end
+  return #list > 0 and list or nil
+end
+
+local function refuse(path, reason)
+  errors.invalid("bundle.%s is not available: %s", path, reason)
+end
+
+--- What is asked for and not there.
+local function check_is_available(values)
+  local admission, autoscaler = values.admission or {}, values.autoscaler or {}
+  if admission.slo_targets and #admission.slo_targets > 0 then
+    refuse("admission.slo_targets", "there is no queue at the gateway")
+  end
+  if values.node_pools and next(values.node_pools) ~= nil then
+    refuse("node_pools", "instances are not placed on machines")
+  end
+  if (autoscaler.interval_us or 0) > 0 then
+    refuse("autoscaler.interval_us", "instances neither come nor go")
+  end
+end
+
+local function check_names(values, scorers)
+  local admission, routing = values.admission or {}, values.routing or {}
+  if admission.policy then policy.read_admission(admission.policy, "bundle.admission.policy") end
+  if routing.policy then policy.read_router(routing.policy, "bundle.routing.policy") end
+  if scorers then policy.read_scorers(scorers, "bundle.routing.scorers") end
+end
+
+local function read(file)
+  if type(file.root) ~= "table" then
+    errors.invalid("bundle: %s is not allowed, expected keys and values", errors.show(file.root))
+  end
+  local values = schema.read(section, without_empty(file.root), "bundle")
+  local scorers = scorers_of((values.routing or {}).scorers)
+  check_is_available(values)
+  check_names(values, scorers)
+  return values, scorers
+end
+
+--- Parameters of the admission policies that a bundle may speak of, by policy.
+local function admission_parameters(admission)
+  return {
+    ["token-bucket"] = {
+      bucket_size = admission.token_bucket_capacity,
+      refill_rate = admission.token_bucket_refill_rate,
+    },
+    ["tier-shed"] = {
+      threshold = admission.tier_shed_threshold, min_priority = admission.tier_shed_min_priority,
+    },
+    ["gaie-legacy"] = {
+      qd_threshold = admission.gaie_qd_threshold, kv_threshold = admission.gaie_kv_threshold,
+    },
+  }
+end
+
+--- A checked list of numbers as the table that options take.
+local function by_name_of(list)
+  if not list then return nil end
+  local numbers = {}
+  for _, one in ipairs(list) do numbers[one.name] = one.value end
+  return numbers
+end
+
+--- Reads a bundle into the values of the flags that were not given.
+---@param path string
+---@param given table<string, table> values of flags by section, see blis.cli.Parsed
+---@param talk fun(format: string, ...)
+function bundle.add(path, given, talk)
+  local file = yaml_file.read(path)
+  local values, scorers = yaml_file.located(file, "bundle", read, file)
+  local admission = values.admission or {}
+  local priority = values.priority and values.priority.policy
+  if priority and priority ~= "constant" then
+    talk("%s: priority.policy has no effect", path)
+  end
+  local experiment, cluster, policies = given.experiment, given.cluster, given.policies
+  experiment.admission = experiment.admission or admission.policy
+  experiment.routing = experiment.routing or (values.routing or {}).policy
+  policies.scorers = policies.scorers or scorers
+  policies.of_admission = admission_parameters(admission)
+  cluster.scheduler = cluster.scheduler or values.scheduler
+  cluster.preemption_policy = cluster.preemption_policy or (values.preemption or {}).policy
+  cluster.slo_priorities = by_name_of(admission.slo_priorities)
+  cluster.tenant_budgets = by_name_of(values.tenant_budgets)
+end
+
+return bundle

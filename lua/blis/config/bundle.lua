@@ -1,0 +1,93 @@
+--- The keys of policy bundles, the YAML files of --policy-config, as BLIS in Go (inference-sim
+--- f90a1e3a) knows them.
+local cluster_section = require "blis.config.cluster"
+
+--- A block of keys as an option of the block around it.
+local function block(name, doc, options)
+  local section = { name = name, summary = doc, options = options }
+  return { name = name, type = "section", section = section, doc = doc }
+end
+
+local function number(name, limits, doc)
+  local option = { name = name, type = "number", doc = doc }
+  for key, value in pairs(limits) do option[key] = value end
+  return option
+end
+
+local function integer(name, min, doc)
+  return { name = name, type = "integer", min = min, doc = doc }
+end
+
+local function text(name, doc)
+  return { name = name, type = "string", doc = doc }
+end
+
+--- What is known of an option of a cluster, under another name and without default.
+local function of_cluster(option_name, name)
+  for _, option in ipairs(cluster_section.options) do
+    if option.name == option_name then
+      return {
+        name = name, type = option.type, choices = option.choices, of = option.of,
+        min = option.min, max = option.max, doc = option.doc,
+      }
+    end
+  end
+end
+
+local function delay(name, doc)
+  return block(name, doc, {
+    number("mean", { min = 0 }, "Seconds."), number("stddev", { min = 0 }, "Seconds."),
+  })
+end
+
+local admission = block("admission", "Which requests are let in.", {
+  text("policy", "Admission policy; 'blis policies' lists them."),
+  number("token_bucket_capacity", { min = 0 }, "Of token-bucket."),
+  number("token_bucket_refill_rate", { min = 0 }, "Of token-bucket, per second."),
+  integer("tier_shed_threshold", 0, "Of tier-shed: greatest load that lets everybody in."),
+  integer("tier_shed_min_priority", nil, "Of tier-shed: classes from this value on are let in."),
+  number("gaie_qd_threshold", { above = 0 }, "Of gaie-legacy: queue depth."),
+  number("gaie_kv_threshold", { above = 0, max = 1 }, "Of gaie-legacy: KV use."),
+  of_cluster("slo_priorities", "slo_priorities"),
+  { name = "slo_targets", type = "numbers_by_name", of = "integer", min = 1,
+    doc = "Times to the first token that a queue at the gateway goes by, in us." },
+})
+
+local analyzer = block("analyzer", "What is taken for too much and too little.", {
+  number("kv_cache_threshold", { min = 0, max = 1 }, "Share of the KV cache that counts."),
+  number("scale_up_threshold", { min = 0 }, "Above this use instances are added."),
+  number("scale_down_boundary", { min = 0 }, "Below this use instances are taken away."),
+  number("avg_input_tokens", { min = 0 }, "Tokens that a waiting request will need."),
+})
+
+local autoscaler = block("autoscaler", "Instances that come and go.", {
+  number("interval_us", { min = 0 }, "Time between two looks at the load, 0 = off."),
+  number("scale_up_stabilization_window_us", { min = 0 }, "Patience before adding."),
+  number("scale_down_stabilization_window_us", { min = 0 }, "Patience before taking away."),
+  delay("hpa_scrape_delay", "From a decision to its execution."),
+  analyzer,
+})
+
+---@type blis.Section
+return {
+  name = "bundle",
+  summary = "Policies of a cluster in a file.",
+  options = {
+    admission,
+    block("routing", "Where requests go.", {
+      text("policy", "Routing policy; 'blis policies' lists them."),
+      { name = "scorers", type = "table", doc = "Of weighted: a list of { name, weight }." },
+    }),
+    block("priority", "Has no effect.", { text("policy", "Has no effect.") }),
+    of_cluster("scheduler", "scheduler"),
+    block("preemption", "Who gives way.", { of_cluster("preemption_policy", "policy") }),
+    of_cluster("tenant_budgets", "tenant_budgets"),
+    { name = "node_pools", type = "table", doc = "Machines that instances are placed on." },
+    autoscaler,
+    block("instance_lifecycle", "How instances start.", {
+      delay("loading_delay", "From the start of an instance to its first request."),
+      { name = "warm_start_initial_instances", type = "boolean",
+        doc = "Those that are there at the start are ready." },
+    }),
+  },
+}

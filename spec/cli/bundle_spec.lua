@@ -1,0 +1,202 @@
+local blis = require "blis"
+local bundle = require "blis.cli.bundle"
+local commands = require "spec.support.commands"
+local core = require "blis.core"
+local files = require "spec.support.files"
+
+--- What bundle.add makes of a text and of the values of flags.
+local function values_of(text, given)
+  local values = { experiment = {}, cluster = {}, policies = {} }
+  for section, options in pairs(given or {}) do
+    for key, value in pairs(options) do values[section][key] = value end
+  end
+  local said = {}
+  files.with(text, function(path)
+    bundle.add(path, values, function(format, ...)
+      said[#said + 1] = format:format(...):gsub("^%S+: ", "")
+    end)
+  end)
+  return values, said
+end
+
+local whole = [[
+admission:
+  policy: tier-shed
+  token_bucket_capacity: 500
+  token_bucket_refill_rate: 20.5
+  tier_shed_threshold: 2
+  tier_shed_min_priority: 1
+  gaie_qd_threshold: 3
+  gaie_kv_threshold: 0.5
+  slo_priorities: {batch: 2, critical: 9}
+routing:
+  policy: weighted
+  scorers:
+    - {name: queue-depth, weight: 2}
+    - name: kv-utilization
+      weight: 1.5
+priority: {policy: constant}
+scheduler: priority-fcfs
+preemption: {policy: priority}
+tenant_budgets: {a: 0.5, b: 1}
+node_pools: []
+autoscaler:
+  interval_us: 0
+  hpa_scrape_delay: {mean: 1, stddev: 0.5}
+  analyzer: {kv_cache_threshold: 0.9, scale_up_threshold: 0, scale_down_boundary: 0.3}
+instance_lifecycle:
+  loading_delay: {mean: 30}
+  warm_start_initial_instances: true
+]]
+
+describe("policy bundles", function()
+  it("stand for flags", function()
+    local values, said = values_of(whole)
+    assert.same({}, said)
+    assert.same({ admission = "tier-shed", routing = "weighted" }, values.experiment)
+    assert.same({
+      scheduler = "priority-fcfs", preemption_policy = "priority",
+      slo_priorities = { batch = 2, critical = 9 }, tenant_budgets = { a = 0.5, b = 1 },
+    }, values.cluster)
+    assert.same({ { "queue-depth", 2 }, { "kv-utilization", 1.5 } }, values.policies.scorers)
+    assert.same({
+      ["token-bucket"] = { bucket_size = 500, refill_rate = 20.5 },
+      ["tier-shed"] = { threshold = 2, min_priority = 1 },
+      ["gaie-legacy"] = { qd_threshold = 3, kv_threshold = 0.5 },
+    }, values.policies.of_admission)
+  end)
+
+  it("come after flags", function()
+    local values = values_of(whole, {
+      experiment = { admission = "reject-all", routing = "round-robin" },
+      cluster = { scheduler = "sjf", preemption_policy = "fcfs" },
+      policies = { scorers = "load-balance:1" },
+    })
+    assert.same({ admission = "reject-all", routing = "round-robin" }, values.experiment)
+    assert.equal("sjf", values.cluster.scheduler)
+    assert.equal("fcfs", values.cluster.preemption_policy)
+    assert.equal("load-balance:1", values.policies.scorers)
+  end)
+
+  it("may hold empty texts, lists and blocks", function()
+    local values = values_of("admission: {policy: \"\"}\nrouting:\n  scorers: []\nscheduler: ''\n")
+    assert.same({}, values.experiment)
+    assert.is_nil(values.policies.scorers)
+    assert.is_nil(values.cluster.scheduler)
+  end)
+
+  it("tell what has no effect", function()
+    local _, said = values_of("priority: {policy: slo-based}\n")
+    assert.same({ "priority.policy has no effect" }, said)
+  end)
+
+  it("give runs the parameters of their policies", function()
+    local function rejected(text, ...)
+      local got
+      local more = { ... }
+      files.with(text, function(path)
+        got = core.json_read(commands.output_of("run", "--format", "json", "--num-requests", "100",
+          "--rate", "100", "--slo-class", "batch", "--tenant", "a", "--policy-config", path,
+          table.unpack(more))).rejected_requests
+      end)
+      return got
+    end
+    local tier_shed = "admission: {policy: tier-shed, tier_shed_threshold: 2}"
+    assert.is_true(rejected(tier_shed) > 50)
+    assert.equal(0, rejected "admission: {policy: tier-shed, tier_shed_threshold: 1000}")
+    assert.equal(0, rejected(tier_shed, "--admission-policy", "always-admit"))
+    assert.is_true(rejected("admission: {tier_shed_threshold: 2}", "--admission-policy",
+      "tier-shed") > 50)
+    assert.equal(0, rejected [[
+admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3}}]])
+    assert.equal(100, rejected "admission: {policy: token-bucket, token_bucket_capacity: 1}")
+    assert.equal(0, rejected("admission: {policy: token-bucket, token_bucket_capacity: 1}",
+      "--token-bucket-capacity", "1e9"))
+    assert.is_true(rejected "tenant_budgets: {a: 0.01}" > 50)
+    assert.equal(0, rejected "tenant_budgets: {b: 0.01}")
+  end)
+
+  local function message_of(text)
+    local message
+    files.with(text, function(path)
+      local _, problem = commands.error_of("run", "--num-requests", "3", "--policy-config", path)
+      message = problem:gsub(path:gsub("%p", "%%%0"), "BUNDLE")
+    end)
+    return message
+  end
+
+  it("are refused with file, line and key", function()
+    for _, case in ipairs {
+      { "", "BUNDLE: is empty" },
+      { "x", "BUNDLE:1: 'x' is not allowed, expected keys and values" },
+      { "scheduler: fcfs\nadmision: {}\n",
+        "BUNDLE:2: unknown option 'admision', did you mean 'admission'?" },
+      { "scheduler: sjf\nscheduler: fcfs\n",
+        'BUNDLE:2: key "scheduler" is given twice, first in line 1' },
+      { "scheduler: sjff\n", "BUNDLE:1: scheduler: 'sjff' is not allowed, expected one of fcfs" },
+      { "admission:\n  policy: tier-shad\n", "BUNDLE:2: admission.policy: unknown admission "
+        .. "policy 'tier-shad', did you mean 'tier-shed'?" },
+      { "admission:\n  polcy: tier-shed\n",
+        "BUNDLE:2: admission: unknown option 'polcy', did you mean 'policy'?" },
+      { "admission: 5\n", "BUNDLE:1: admission: 5 is not allowed, expected a table of options" },
+      { "admission:\n  policy: x\n  gaie_kv_threshold: 1.5\n", "BUNDLE:3: "
+        .. "admission.gaie_kv_threshold: 1.5 is not allowed, expected a number above 0" },
+      { "admission: {slo_priorities: {batch: 101}}\n", "BUNDLE:1: admission.slo_priorities.batch: "
+        .. "101 is not allowed, expected an integer from -100 to 100" },
+      { "admission: {slo_targets: {critical: 5}}\n",
+        "BUNDLE:1: admission.slo_targets is not available: there is no queue at the gateway" },
+      { "tenant_budgets:\n  a: 1.5\n",
+        "BUNDLE:2: tenant_budgets.a: 1.5 is not allowed, expected a number from 0 to 1" },
+      { "routing:\n  scorers:\n    - {name: queue-depth, weight: 1}\n"
+        .. "    - {name: queue-depth, weight: 1}\n",
+        "BUNDLE:4: routing.scorers[2]: scorer 'queue-depth' is there twice" },
+      { "routing:\n  scorers:\n    - name: queue-depth\n      weight: -1\n", "BUNDLE:4: "
+        .. "routing.scorers[1].weight: -1 is not allowed, expected a number above 0" },
+      { "routing: {scorers: {queue-depth: 1}}\n",
+        "BUNDLE:1: routing.scorers: expected a list of { name, weight }" },
+      { "node_pools: [{name: a}]\n",
+        "BUNDLE:1: node_pools is not available: instances are not placed on machines" },
+      { "autoscaler: {interval_us: 1000}\n",
+        "BUNDLE:1: autoscaler.interval_us is not available: instances neither come nor go" },
+      { "instance_lifecycle: {drain_policy: x}\n",
+        "BUNDLE:1: instance_lifecycle: unknown option 'drain_policy'" },
+    } do
+      assert.equal(case[2], message_of(case[1]):sub(1, #case[2]))
+    end
+    local code = commands.error_of("run", "--policy-config", "/nosuch/bundle.yaml")
+    assert.equal("io", code)
+  end)
+end)
+
+describe("numbers by name", function()
+  local workload = { rate = 100, requests = 60, slo_class = "batch", tenant = "a" }
+
+  it("are options of a cluster", function()
+    local function rejected(cluster)
+      return blis.run {
+        cluster = cluster, workload = workload, admission = { "tier-shed", threshold = 1 },
+      }.rejected
+    end
+    assert.is_true(rejected {} > 20)
+    assert.equal(0, rejected { slo_priorities = { batch = 3 } })
+    assert.is_true(blis.run {
+      cluster = { tenant_budgets = { a = 0 } }, workload = workload,
+    }.rejected > 20)
+  end)
+
+  it("are checked one by one", function()
+    for _, case in ipairs {
+      { { slo_priorities = { batch = 1.5 } },
+        "cluster.slo_priorities.batch: 1.5 is not allowed, expected an integer from -100 to 100" },
+      { { tenant_budgets = { b = 2, a = "x" } },
+        "cluster.tenant_budgets.a: 'x' is not allowed, expected a number from 0 to 1" },
+      { { tenant_budgets = { 0.5 } }, "cluster.tenant_budgets: a table is not allowed, expected a "
+        .. "table of names with a number from 0 to 1 each" },
+      { { tenant_budgets = 1 }, "cluster.tenant_budgets: 1 is not allowed" },
+    } do
+      local ok, problem = pcall(blis.run, { cluster = case[1] })
+      assert.is_false(ok)
+      assert.is_truthy(problem.message:find(case[2], 1, true), problem.message)
+    end
+  end)
+end)
