@@ -7,6 +7,7 @@ local notices = require "blis.notices"
 local policy = require "blis.policy"
 local result = require "blis.result"
 local schema = require "blis.config.schema"
+local slo = require "blis.slo"
 local workload = require "blis.workload"
 local cluster_section = require "blis.config.cluster"
 local experiment_section = require "blis.config.experiment"
@@ -40,6 +41,16 @@ local function is_scripted(routing, admission)
   return false
 end
 
+local needs_records = { "instance_times", "slo_targets", "warm_up_us" }
+
+local function check_records_are_kept(values)
+  for _, name in ipairs(values.keep_records and {} or needs_records) do
+    if values[name] then
+      errors.invalid("%s needs records, and keep_records is false", name)
+    end
+  end
+end
+
 --- The flat configuration that the core takes.
 ---@param spec table
 ---@return table
@@ -47,9 +58,7 @@ function experiment.read(spec)
   local profile = type(spec) == "table" and spec.profile or "design"
   local values = schema.read(experiment_section, spec, "", profile)
   local cluster = engine.read(values.cluster, "cluster", values.profile)
-  if values.instance_times and not values.keep_records then
-    errors.invalid("instance_times needs records, and keep_records is false")
-  end
+  check_records_are_kept(values)
   local is_go_blis = values.profile == "go-blis"
   cluster.horizon_us = values.horizon_us or never_us
   cluster.reproduce_go_blis_defects = is_go_blis
@@ -67,6 +76,9 @@ function experiment.read(spec)
     go_blis = is_go_blis,
     instance_times = values.instance_times,
     keep_records = values.keep_records,
+    slo_targets = values.slo_targets and slo.read(values.slo_targets, "slo_targets"),
+    warm_up_us = values.warm_up_us,
+    series_interval_us = values.series_interval_us,
     oracle = values.oracle,
   }
 end

@@ -61,4 +61,39 @@ function fitness.of(result, weights)
   return { score = score, components = list }
 end
 
+local function check_weights(weights)
+  for key, weight in pairs(weights) do
+    if not components[key] then
+      errors.invalid("fitness: unknown key '%s'%s", tostring(key),
+        errors.suggestion(tostring(key), keys))
+    end
+    if type(weight) ~= "number" or weight - weight ~= 0 or weight < 0 then
+      errors.invalid("fitness: weight %s of %s is not allowed, expected a number of at least 0",
+        errors.show(weight), key)
+    end
+  end
+  return weights
+end
+
+--- One number: of weights as a text or a table, or what a function makes of the result.
+---@param result blis.Result
+---@param weights string|table<string, number>|fun(result: blis.Result): number
+---@return number
+function fitness.score(result, weights)
+  if type(weights) == "function" then
+    local score = weights(result)
+    if type(score) ~= "number" or score ~= score then
+      errors.invalid("fitness: the function returned %s, expected a number", errors.show(score))
+    end
+    return score
+  end
+  if type(weights) == "string" then
+    weights = fitness.parse(weights)
+  elseif type(weights) ~= "table" then
+    errors.invalid("fitness: %s is not allowed, expected weights or a function",
+      errors.show(weights))
+  end
+  return fitness.of(result, check_weights(weights)).score
+end
+
 return fitness

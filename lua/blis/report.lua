@@ -49,7 +49,7 @@ end
 
 local endings = {
   { "completed", "completed" }, { "rejected", "rejected" }, { "timed_out", "timed out" },
-  { "unservable", "unservable" }, { "still_running", "still running" },
+  { "unservable", "unservable" }, { "failed", "failed" }, { "still_running", "still running" },
   { "still_queued", "still queued" }, { "still_arriving", "still arriving" },
 }
 
@@ -57,7 +57,7 @@ local endings = {
 function report.conservation(counts)
   local parts = {}
   for _, ending in ipairs(endings) do
-    local n = counts[ending[1]]
+    local n = counts[ending[1]] or 0
     if n > 0 or ending[1] == "completed" then parts[#parts + 1] = count(n) .. " " .. ending[2] end
   end
   return ("%s arrived = %s"):format(count(counts.arrived), table.concat(parts, " + "))
@@ -82,6 +82,10 @@ local function load_lines(r)
       plural(r.preemptions, "preemption")),
     ("cost        %s"):format(cost_text(r.cost)),
   }
+  if r.energy.kwh then
+    lines[#lines + 1] = ("energy      %s kWh, %s J per output token"):format(
+      number(r.energy.kwh, 3), number(r.energy.joules_per_output_token, 3))
+  end
   if r.length_capped > 0 then
     lines[#lines + 1] = ("            %s stopped at the longest sequence of the model"):format(
       plural(r.length_capped, "request"))
@@ -91,6 +95,29 @@ local function load_lines(r)
       report.instance_counts(r.requests_per_instance), number(r.balance, 3))
   end
   return lines
+end
+
+local function goodput_lines(r)
+  local goodput = rawget(r, "goodput")
+  if not goodput then return {} end
+  local lines = { ("goodput     %s of the requests within their targets, %s requests/s"):format(
+    percent(goodput.attainment), number(goodput.requests_per_sec, 2)) }
+  for _, class in ipairs(#goodput.classes > 1 and goodput.classes or {}) do
+    lines[#lines + 1] = ("            %s: %s of %s, %s requests/s"):format(class.name,
+      percent(class.attainment), count(class.arrived), number(class.requests_per_sec, 2))
+  end
+  return lines
+end
+
+--- Rows of figures without the warm-up, for the table of latencies.
+local function steady_rows(r)
+  local steady = rawget(r, "steady")
+  if not steady then return {} end
+  return {
+    latency_row(("after %s s: TTFT"):format(number(steady.from_us / 1e6, 1)), steady.ttft_ms),
+    latency_row("  ITL, means", steady.itl_ms), latency_row("  E2E", steady.e2e_ms),
+    latency_row("  scheduling delay", steady.scheduling_delay_ms),
+  }
 end
 
 --- Requests per instance, shortened when there are many.
@@ -118,13 +145,17 @@ end
 ---@param r blis.Result
 ---@return string
 function report.summary(r)
-  local latencies = format.table({ "latency (ms)", "mean", "p50", "p90", "p99", "max" }, {
+  local rows = {
     latency_row("TTFT", r.ttft_ms), latency_row("ITL", r.itl_ms), latency_row("E2E", r.e2e_ms),
     latency_row("scheduling delay", r.scheduling_delay_ms),
-  }, "  ")
+  }
+  local steady = steady_rows(r)
+  table.move(steady, 1, #steady, #rows + 1, rows)
+  local latencies = format.table({ "latency (ms)", "mean", "p50", "p90", "p99", "max" }, rows, "  ")
   local lines = setup_lines(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
+  for _, line in ipairs(goodput_lines(r)) do lines[#lines + 1] = "  " .. line end
   lines[#lines + 1] = ""
   lines[#lines + 1] = latencies
   if not r.keeps_records then

@@ -1,7 +1,10 @@
 --- Results: the figures of one run, and how they are printed.
+local anomalies = require "blis.anomalies"
 local errors = require "blis.errors"
+local fitness = require "blis.fitness"
 local format = require "blis.format"
 local report = require "blis.report"
+local slo = require "blis.slo"
 
 local result = {}
 
@@ -23,6 +26,7 @@ local result = {}
 ---@field rejected integer
 ---@field timed_out integer
 ---@field unservable integer
+---@field failed integer lost with an instance
 ---@field still_running integer
 ---@field still_queued integer
 ---@field still_arriving integer
@@ -32,8 +36,35 @@ local result = {}
 ---@field ttft_ms blis.Percentiles
 ---@field itl_ms blis.Percentiles
 ---@field e2e_ms blis.Percentiles
+---@field scheduling_delay_ms blis.Percentiles
 ---@field prompt_tokens integer
 ---@field output_tokens integer
+
+---@class blis.Window : blis.Group the requests that arrived in a part of a run
+---@field from_us integer
+---@field to_us integer this and later is outside
+---@field requests_per_sec number completed in it, whenever they arrived
+---@field tokens_per_sec number output tokens of these
+
+---@class blis.Series columns with a row per interval; counts are since the start
+---@field interval_us integer
+---@field rows integer
+---@field t_us integer[]
+---@field arrived integer[]
+---@field completed integer[]
+---@field rejected integer[]
+---@field timed_out integer[]
+---@field prompt_tokens integer[] accepted by instances
+---@field output_tokens integer[] of completed requests
+---@field preemptions integer[]
+---@field requests_per_sec number[] completed since the row before
+---@field tokens_per_sec number[] output tokens of these
+---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
+
+---@class blis.Energy of all GPUs from the start to the end of a run; nil without gpu_watts
+---@field gpu_watts number?
+---@field kwh number?
+---@field joules_per_output_token number?
 
 ---@class blis.Cost of all GPUs from the start to the end of a run
 ---@field gpus integer
@@ -58,7 +89,17 @@ local result = {}
 ---@field cache_hit_rate_overall number blocks found / blocks looked for
 ---@field preemptions integer
 ---@field balance number Jain's index of requests per instance, 1 = even
+---@field balance_cv number coefficient of variation of requests per instance, 0 = even
+---@field tenant_fairness number Jain's index of output tokens per tenant; 0 without tenants
+---@field tenant_cv number their coefficient of variation
+---@field kv_thrashing_rate number blocks dropped from the CPU tier per block saved to it
+---@field priority_inversions integer see blis.anomalies
+---@field blocked_instances integer with head-of-line blocking, see blis.anomalies
 ---@field cost blis.Cost
+---@field energy blis.Energy
+---@field goodput blis.Goodput with slo_targets
+---@field steady blis.Window with warm_up_us: from then on
+---@field series blis.Series with series_interval_us
 ---@field requests_per_instance integer[]
 ---@field instances table[] figures of every instance
 ---@field keeps_records boolean false: with keep_records = false, none of the next four are there
@@ -66,6 +107,9 @@ local result = {}
 ---@field by_tenant table<string|integer, blis.Group>
 ---@field by_model table<string|integer, blis.Group>
 ---@field requests userdata a list of all requests and what became of them
+---@field window fun(self: blis.Result, from_us: integer, to_us?: integer): blis.Window
+---@field measure_goodput fun(self: blis.Result, targets: table): blis.Goodput
+---@field fitness fun(self: blis.Result, weights: string|table|function): number
 ---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out
 
 local list_meta = {
@@ -82,12 +126,86 @@ local result_meta = { __name = "blis.result", __tostring = report.summary }
 local of_records = { by_slo_class = true, by_tenant = true, by_model = true, requests = true,
   has_sessions = true }
 
+-- What has to be asked for.
+local on_request = { goodput = "slo_targets", steady = "warm_up_us",
+  series = "series_interval_us" }
+
+local methods = {}
+
+--- Coefficient of variation, and Jain's index of some numbers.
+local function evenness(values)
+  local sum, squares, n = 0.0, 0.0, #values
+  for _, value in ipairs(values) do sum, squares = sum + value, squares + value * value end
+  if n == 0 then return 0.0, 0.0 end
+  if squares == 0 then return 0.0, 1.0 end
+  local mean = sum / n
+  local variance = 0.0
+  for _, value in ipairs(values) do variance = variance + (value - mean) * (value - mean) end
+  return math.sqrt(variance / n) / mean, sum * sum / (n * squares)
+end
+
+local function tenant_tokens(self)
+  local tokens = {}
+  for _, tenant in ipairs(self.by_tenant) do
+    if tenant.name ~= "" and tenant.completed > 0 then
+      tokens[#tokens + 1] = tenant.output_tokens
+    end
+  end
+  return tokens
+end
+
+-- Figures that are worked out when they are asked for first.
+local lazy = {
+  balance_cv = function(self) return (evenness(self.requests_per_instance)) end,
+  tenant_cv = function(self) return (evenness(tenant_tokens(self))) end,
+  tenant_fairness = function(self) return (select(2, evenness(tenant_tokens(self)))) end,
+  kv_thrashing_rate = function(self) return anomalies.kv_thrashing_rate(self.instances) end,
+  priority_inversions = function(self) return anomalies.priority_inversions(self.requests) end,
+  blocked_instances = function(self) return anomalies.blocked_instances(self.instances) end,
+}
+
 function result_meta.__index(self, key)
   if type(key) ~= "string" then return nil end
+  if methods[key] then return methods[key] end
+  if lazy[key] then
+    self[key] = lazy[key](self)
+    return rawget(self, key)
+  end
   if of_records[key] then
     errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)
   end
+  if on_request[key] then
+    errors.invalid("result.%s is there when the experiment says %s = ...", key, on_request[key])
+  end
   error(("a result has no field '%s'"):format(key), 2)
+end
+
+--- Figures of the requests that arrived from from_us on and before to_us, which is the end of the
+--- run when left out. Inter-token latencies are the requests' own means.
+---@param from_us integer
+---@param to_us? integer
+---@return blis.Window
+function methods:window(from_us, to_us)
+  from_us, to_us = math.tointeger(from_us), math.tointeger(to_us or self.duration_us + 1)
+  if not from_us or not to_us or to_us <= from_us then
+    errors.invalid("window: expected two times in microseconds, the first one earlier")
+  end
+  return self.requests:window(from_us, to_us)
+end
+
+--- How often targets like those of slo_targets were kept.
+---@param targets table<string, table>
+---@return blis.Goodput
+function methods:measure_goodput(targets)
+  return slo.goodput(self.requests, slo.read(targets, "targets"), self.duration_us)
+end
+
+--- One number for the run: by weights ("p99_ttft:0.5,throughput:0.5", or { p99_ttft = 0.5 }) of
+--- figures that are scaled to 0..1, or what a function makes of the result.
+---@param weights string|table<string, number>|fun(result: blis.Result): number
+---@return number
+function methods:fitness(weights)
+  return fitness.score(self, weights)
 end
 
 --- What the GPUs of a run cost; prices are nil when the catalogue has none.
@@ -104,6 +222,47 @@ local function cost_of(summary)
   }
 end
 
+local function energy_of(summary, gpu_watts)
+  if not gpu_watts then return {} end
+  local kwh = gpu_watts * summary.cost.gpu_hours / 1000
+  local tokens = summary.output_tokens
+  return {
+    gpu_watts = gpu_watts, kwh = kwh,
+    joules_per_output_token = tokens > 0 and kwh * 3.6e6 / tokens or nil,
+  }
+end
+
+--- Adds what happened per second in every interval.
+local function add_rates(series)
+  local seconds = series.interval_us / 1e6
+  local function rates(counts)
+    local list = {}
+    for row, count in ipairs(counts) do list[row] = (count - (counts[row - 1] or 0)) / seconds end
+    return list
+  end
+  series.requests_per_sec = rates(series.completed)
+  series.tokens_per_sec = rates(series.output_tokens)
+end
+
+local function add_asked_for(summary, config)
+  if config.slo_targets then
+    summary.goodput = slo.goodput(summary.requests, config.slo_targets, summary.duration_us)
+  end
+  if config.warm_up_us then
+    local to_us = math.max(summary.duration_us, config.warm_up_us) + 1
+    summary.steady = summary.requests:window(config.warm_up_us, to_us)
+  end
+  if summary.series then add_rates(summary.series) end
+end
+
+--- Makes a result of a table with all its figures.
+---@param figures table
+---@return blis.Result
+function result.of_figures(figures)
+  setmetatable(figures.requests_per_instance, list_meta)
+  return setmetatable(figures, result_meta)
+end
+
 --- Makes a result of the summary that the core returns.
 ---@param summary table
 ---@param config table
@@ -111,10 +270,12 @@ end
 function result.new(summary, config)
   local counts = {}
   for i, instance in ipairs(summary.instances) do counts[i] = instance.requests end
-  summary.requests_per_instance = setmetatable(counts, list_meta)
+  summary.requests_per_instance = counts
   summary.routing = config.routing.label
   summary.cost = cost_of(summary)
-  return setmetatable(summary, result_meta)
+  summary.energy = energy_of(summary, config.cluster.gpu_watts)
+  add_asked_for(summary, config)
+  return result.of_figures(summary)
 end
 
 return result

@@ -277,6 +277,11 @@ void blis_cluster_get_counts(const blis_cluster *cluster,
   *counts = cluster->counts;
 }
 
+bool blis_cluster_has_requests(const blis_cluster *cluster) {
+  return cluster->counts.in_flight > 0 || cluster->has_arrival ||
+         blis_pool_count(&cluster->follow_ups) > 0;
+}
+
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster) {
   return cluster->config.instance_count;
 }

@@ -251,6 +251,10 @@ blis_cluster_instance_facts(const blis_cluster *cluster, uint32_t index);
 int64_t blis_cluster_now_us(const blis_cluster *cluster);
 void blis_cluster_get_counts(const blis_cluster *cluster,
                              blis_cluster_counts *counts);
+
+/* Are there requests that have not ended, or more to arrive? */
+bool blis_cluster_has_requests(const blis_cluster *cluster);
+
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster);
 
 /* Borrowed; index < instance count. Its state is as of now. */

@@ -1,6 +1,8 @@
 #include "lua/bind.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ERROR_TYPE "blis.error"
@@ -194,6 +196,12 @@ int check_field_choice(lua_State *L, int index, const char *name,
     }
   }
   return luaL_error(L, "blis.core: %s: unknown word '%s'", name, word);
+}
+
+void push_hash(lua_State *L, uint64_t hash) {
+  char text[20];
+  snprintf(text, sizeof text, "%016" PRIx64, hash);
+  lua_pushstring(L, text);
 }
 
 void set_field_integer(lua_State *L, const char *name, int64_t value) {

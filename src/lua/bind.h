@@ -69,6 +69,9 @@ const char *opt_field_string(lua_State *L, int index, const char *name);
 int check_field_choice(lua_State *L, int index, const char *name,
                        const char *const *choices);
 
+/* Pushes 16 hexadecimal digits. */
+void push_hash(lua_State *L, uint64_t hash);
+
 /* Set a field of the table on top of the stack. May raise. */
 void set_field_integer(lua_State *L, const char *name, int64_t value);
 void set_field_number(lua_State *L, const char *name, double value);

@@ -13,6 +13,7 @@
 #include "lua/lua_latency_object.h"
 #include "lua/lua_output.h"
 #include "lua/lua_policy.h"
+#include "lua/lua_records.h"
 #include "lua/lua_rng.h"
 #include "lua/lua_simulation.h"
 #include "lua/lua_trace.h"
@@ -112,6 +113,7 @@ static const luaL_Reg core_functions[] = {
     {"policies", bind_policy_catalogue},
     {"policy", bind_policy_new},
     {"policy_definition", bind_policy_definition},
+    {"records", bind_records_new},
     {"rng", bind_rng_new},
     {"set_tostring", core_set_tostring},
     {"signals", core_signals},

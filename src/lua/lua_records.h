@@ -13,14 +13,22 @@
 #include "lua/lua_workload.h"
 #include "results/recorder.h"
 
+#define RECORDS_TYPE "blis.records"
+
 /* Zeroed when new; freed by Lua alone. */
 typedef struct bind_records {
   bind_source source;
+  blis_intern *strings; /* of a list made by a script; or NULL */
   blis_recorder *recorder;
 } bind_records;
 
 void bind_open_records(lua_State *L);
 
 bind_records *push_records(lua_State *L);
+
+bind_records *check_records(lua_State *L, int index);
+
+/* records(): an empty list, to be filled with list:add(record). */
+int bind_records_new(lua_State *L);
 
 #endif

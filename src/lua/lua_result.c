@@ -1,10 +1,8 @@
 #include "lua/lua_result.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "lua/bind.h"
-#include "results/groups.h"
+#include "lua/lua_figures.h"
+#include "lua/lua_series.h"
 #include "results/instance_times.h"
 #include "results/summary.h"
 
@@ -12,7 +10,6 @@
 typedef struct working {
   blis_alloc alloc;
   blis_summary summary;
-  blis_groups groups;
   const blis_instance_times *times; /* Lua's own; NULL = not wanted */
 } working;
 
@@ -20,35 +17,8 @@ static int working_gc(lua_State *L) {
   working *w = lua_touserdata(L, 1);
   if (w->alloc.fn != NULL) {
     blis_summary_deinit(&w->summary, &w->alloc);
-    blis_groups_deinit(&w->groups, &w->alloc);
   }
   return 0;
-}
-
-static void set_percentiles(lua_State *L, const char *name,
-                            const blis_percentiles *d) {
-  lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
-  set_field_integer(L, "count", d->count);
-  set_field_number(L, "mean", d->mean_ms);
-  set_field_number(L, "min", d->min_ms);
-  set_field_number(L, "max", d->max_ms);
-  for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
-    set_field_number(L, blis_percentile_name((blis_percentile)p), d->at_ms[p]);
-  }
-  lua_setfield(L, -2, name);
-}
-
-static void set_counts(lua_State *L, const blis_state_counts *counts) {
-  set_field_integer(L, "arrived", counts->arrived);
-  set_field_integer(L, "completed", counts->completed);
-  set_field_integer(L, "length_capped", counts->length_capped);
-  set_field_integer(L, "rejected", counts->rejected);
-  set_field_integer(L, "timed_out", counts->timed_out);
-  set_field_integer(L, "unservable", counts->unservable);
-  set_field_integer(L, "failed", counts->failed);
-  set_field_integer(L, "still_running", counts->still_running);
-  set_field_integer(L, "still_queued", counts->still_queued);
-  set_field_integer(L, "still_arriving", counts->still_arriving);
 }
 
 /* What is known of one instance only when it was asked for. */
@@ -86,34 +56,6 @@ static void push_instance_summary(lua_State *L, uint32_t index,
   set_field_integer(L, "cpu_evictions", one->stats.cpu_evictions);
 }
 
-/* The groups in order as a list, and each by its name. */
-static void set_groups(lua_State *L, const char *name, working *w,
-                       const bind_records *records, blis_group_key key) {
-  blis_error error = {0};
-  check_status(L,
-               blis_groups_init(&w->groups, &w->alloc, records->recorder, key,
-                                records->source.source.strings, &error),
-               &error);
-  lua_createtable(L, (int)w->groups.count, (int)w->groups.count);
-  for (size_t i = 0; i < w->groups.count; i++) {
-    const blis_group *group = &w->groups.items[i];
-    lua_createtable(L, 0, 16);
-    set_field_string(L, "name", group->name);
-    set_counts(L, &group->counts);
-    set_field_integer(L, "prompt_tokens", group->prompt_tokens);
-    set_field_integer(L, "output_tokens", group->output_tokens);
-    set_percentiles(L, "ttft_ms", &group->ttft);
-    set_percentiles(L, "itl_ms", &group->itl);
-    set_percentiles(L, "e2e_ms", &group->e2e);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -3, group->name);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, name);
-  blis_groups_deinit(&w->groups, &w->alloc);
-  w->groups = (blis_groups){0};
-}
-
 static void set_figures(lua_State *L, const working *w) {
   const blis_summary *s = &w->summary;
   set_counts(L, &s->counts);
@@ -133,9 +75,8 @@ static void set_figures(lua_State *L, const working *w) {
   set_field_integer(L, "kv_allocation_failures", s->kv_allocation_failures);
   set_field_integer(L, "steps", s->steps);
   set_field_number(L, "balance", s->balance);
-  char hash[20];
-  snprintf(hash, sizeof hash, "%016" PRIx64, s->hash);
-  set_field_string(L, "hash", hash);
+  push_hash(L, s->hash);
+  lua_setfield(L, -2, "hash");
   lua_createtable(L, (int)s->instance_count, 0);
   for (uint32_t i = 0; i < s->instance_count; i++) {
     push_instance_summary(L, i, &s->instances[i]);
@@ -186,11 +127,14 @@ static const blis_instance_times *push_times(lua_State *L,
 }
 
 /* What only records tell; a run without them has none of these fields. */
-static void set_from_records(lua_State *L, int index, working *w,
+static void set_from_records(lua_State *L, int index,
                              const bind_records *records) {
-  set_groups(L, "by_slo_class", w, records, BLIS_GROUP_SLO_CLASS);
-  set_groups(L, "by_tenant", w, records, BLIS_GROUP_TENANT);
-  set_groups(L, "by_model", w, records, BLIS_GROUP_MODEL);
+  push_groups(L, records, BLIS_GROUP_SLO_CLASS);
+  lua_setfield(L, -2, "by_slo_class");
+  push_groups(L, records, BLIS_GROUP_TENANT);
+  lua_setfield(L, -2, "by_tenant");
+  push_groups(L, records, BLIS_GROUP_MODEL);
+  lua_setfield(L, -2, "by_model");
   lua_getiuservalue(L, index, SIMULATION_RECORDS);
   lua_setfield(L, -2, "requests");
   lua_pushboolean(L, has_sessions(records->recorder));
@@ -213,11 +157,15 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   lua_createtable(L, 0, 40);
   set_figures(L, w);
   set_setup(L, sim);
+  if (sim->series.interval_us > 0) {
+    push_series(L, &sim->series);
+    lua_setfield(L, -2, "series");
+  }
   bool keeps_records = blis_recorder_keeps_records(sim->records->recorder);
   lua_pushboolean(L, keeps_records);
   lua_setfield(L, -2, "keeps_records");
   if (keeps_records) {
-    set_from_records(L, index, w, sim->records);
+    set_from_records(L, index, sim->records);
   }
   blis_summary_deinit(&w->summary, &w->alloc);
   w->alloc.fn = NULL;

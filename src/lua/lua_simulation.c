@@ -21,6 +21,7 @@ bind_simulation *check_simulation(lua_State *L, int index) {
 static void close_parts(bind_simulation *sim) {
   blis_cluster_free(sim->cluster);
   sim->cluster = NULL;
+  blis_series_deinit(&sim->series);
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);
   if (sim->itl_us.alloc.fn != NULL) {

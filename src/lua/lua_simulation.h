@@ -14,6 +14,7 @@
 #include "lua/lua_records.h"
 #include "lua/lua_scheduler.h"
 #include "lua/lua_view.h"
+#include "results/series.h"
 
 #define SIMULATION_TYPE "blis.simulation"
 
@@ -37,6 +38,7 @@ typedef struct bind_simulation {
   bind_instance_latency *latencies; /* by instance; the anchor owns them */
   blis_histogram itl_us;
   blis_histogram *itl_of_instance_us; /* NULL unless asked for */
+  blis_series series;                 /* all-zero unless asked for */
   bind_records *records;              /* a user value */
   blis_router router;                 /* until the cluster takes it */
   blis_admission admission;           /* until the cluster takes it */

@@ -138,6 +138,13 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
                                 blis_recorder_sink(sim->records->recorder),
                                 &sim->itl_us, &sim->cluster, &error),
                &error);
+  int64_t interval_us = opt_field_integer(L, config, "series_interval_us", 0);
+  if (interval_us > 0) {
+    check_status(L,
+                 blis_series_init(&sim->series, &alloc, sim->cluster,
+                                  interval_us, &error),
+                 &error);
+  }
   sim->scheduler.cluster = sim->cluster;
   sim->latency.cluster = sim->cluster;
   if (sim->admission.ops != NULL) {

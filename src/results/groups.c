@@ -5,7 +5,6 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "results/times.h"
 
 static uint32_t text_of(const blis_record *record, blis_group_key key) {
   switch (key) {
@@ -80,8 +79,8 @@ static blis_status arrange(grouping *g, const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-static blis_status fill_group(blis_group *group, const blis_alloc *alloc,
-                              const blis__selection *selection) {
+blis_status blis__group_fill(blis_group *group, const blis_alloc *alloc,
+                             const blis__selection *selection) {
   for (size_t i = 0; i < selection->count; i++) {
     const blis_record *record = blis__selected(selection, i);
     blis_state_counts_add(&group->counts, record);
@@ -92,7 +91,9 @@ static blis_status fill_group(blis_group *group, const blis_alloc *alloc,
   }
   BLIS_TRY(blis__times_of(&group->ttft, alloc, selection, BLIS__TTFT));
   BLIS_TRY(blis__times_of(&group->itl, alloc, selection, BLIS__MEAN_ITL));
-  return blis__times_of(&group->e2e, alloc, selection, BLIS__E2E);
+  BLIS_TRY(blis__times_of(&group->e2e, alloc, selection, BLIS__E2E));
+  return blis__times_of(&group->scheduling_delay, alloc, selection,
+                        BLIS__SCHEDULING_DELAY);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -117,7 +118,7 @@ static blis_status fill_groups(blis_groups *groups, const grouping *g,
     group->name = blis_intern_text(strings, group->text);
     const blis__selection selection = {g->records, g->which + start,
                                        g->ends.items[k] - start};
-    BLIS_TRY(fill_group(group, alloc, &selection));
+    BLIS_TRY(blis__group_fill(group, alloc, &selection));
     start = g->ends.items[k];
   }
   qsort(groups->items, groups->count, sizeof *groups->items, compare_names);

@@ -7,6 +7,7 @@
 #include "results/percentiles.h"
 #include "results/recorder.h"
 #include "results/summary.h"
+#include "results/times.h"
 
 typedef enum blis_group_key {
   BLIS_GROUP_SLO_CLASS,
@@ -23,6 +24,7 @@ typedef struct blis_group {
   blis_percentiles ttft;
   blis_percentiles itl; /* of the requests' own means */
   blis_percentiles e2e;
+  blis_percentiles scheduling_delay;
 } blis_group;
 
 typedef struct blis_groups {
@@ -35,6 +37,14 @@ BLIS_MUSTUSE blis_status blis_groups_init(
     blis_groups *groups, const blis_alloc *alloc, const blis_recorder *recorder,
     blis_group_key key, const blis_intern *strings, blis_error *error);
 void blis_groups_deinit(blis_groups *groups, const blis_alloc *alloc);
+
+/*
+ * Adds the selected records to the counts of a group, and sets its times.
+ * BLIS_ERR_NOMEM leaves nothing to free.
+ */
+BLIS_MUSTUSE blis_status blis__group_fill(blis_group *group,
+                                          const blis_alloc *alloc,
+                                          const blis__selection *selection);
 
 /* Jain's index of the output tokens of the groups with a name; 0 = none. */
 BLIS_MUSTUSE blis_status blis_groups_fairness(const blis_groups *groups,

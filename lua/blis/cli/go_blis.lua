@@ -1,5 +1,6 @@
 --- What BLIS in Go prints after a run: a JSON object per instance and for the cluster, then
 --- sections of text.
+local anomalies = require "blis.anomalies"
 local core = require "blis.core"
 local metrics = require "blis.cli.metrics"
 
@@ -74,65 +75,9 @@ local function is_completed(record)
   return record.state == "completed" or record.state == "length_capped"
 end
 
---- How many pairs there are of an earlier request that took more than twice as long as a later one.
---- Counts of the times so far are kept in a Fenwick tree.
-local function count_inversions(records)
-  local sorted = values_of(records, function(record) return record.e2e_us end)
-  table.sort(sorted)
-  local tree, total, inversions = {}, 0, 0
-  for i = 1, #sorted do tree[i] = 0 end
-  local function rank_of(value) -- how many of the sorted ones are at most value
-    local low, high = 0, #sorted
-    while low < high do
-      local middle = (low + high + 1) // 2
-      if sorted[middle] <= value then low = middle else high = middle - 1 end
-    end
-    return low
-  end
-  for _, record in ipairs(records) do
-    local i, at_most = rank_of(2 * record.e2e_us), 0
-    while i > 0 do
-      at_most = at_most + tree[i]
-      i = i - (i & -i)
-    end
-    inversions = inversions + total - at_most
-    total = total + 1
-    i = rank_of(record.e2e_us)
-    while i <= #sorted do
-      tree[i] = tree[i] + 1
-      i = i + (i & -i)
-    end
-  end
-  return inversions
-end
-
 local function priority_inversions(run)
   if run.scheduler ~= "priority-fcfs" then return 0 end
-  local completed = {}
-  for _, record in ipairs(run.registered()) do
-    if record.e2e_us then completed[#completed + 1] = record end
-  end
-  local groups, names = group(completed, function(record)
-    return record.instance .. " " .. class_of(record)
-  end)
-  local sum = 0
-  for _, name in ipairs(names) do sum = sum + count_inversions(groups[name]) end
-  return sum
-end
-
---- Instances whose wait queue is on average twice as long as usual.
-local function blocked_instances(result)
-  local means, sum = {}, 0.0
-  for i, instance in ipairs(result.instances) do
-    means[i] = instance.steps > 0 and instance.queue_depth_sum / instance.steps or 0.0
-    sum = sum + means[i]
-  end
-  local mean, count = sum / #means, 0
-  if #means < 2 or mean == 0 then return 0 end
-  for _, one in ipairs(means) do
-    if one > 2 * mean then count = count + 1 end
-  end
-  return count
+  return anomalies.priority_inversions(run.registered())
 end
 
 --- Admission rejections by class, an empty one as standard.
@@ -160,7 +105,7 @@ end
 
 function sections.anomalies(run)
   local result = run.result
-  local inversions, blocked = priority_inversions(run), blocked_instances(result)
+  local inversions, blocked = priority_inversions(run), anomalies.blocked_instances(result.instances)
   if inversions + blocked + result.rejected + result.unservable + result.timed_out
     + result.length_capped == 0 then
     return nil
@@ -181,13 +126,8 @@ function sections.anomalies(run)
 end
 
 function sections.kv_cache(run)
-  local result, thrashing = run.result, 0.0
-  for _, instance in ipairs(result.instances) do
-    if instance.cpu_saved > 0 then
-      thrashing = thrashing + instance.cpu_evictions / instance.cpu_saved
-    end
-  end
-  thrashing = thrashing / #result.instances
+  local result = run.result
+  local thrashing = anomalies.kv_thrashing_rate(result.instances)
   if result.preemption_rate == 0 and result.cache_hit_rate == 0 and thrashing == 0 then
     return nil
   end

@@ -107,6 +107,10 @@ return {
       doc = "Price of one GPU, for the cost of a run; left out, what the catalogue says.",
     },
     {
+      name = "gpu_watts", type = "number", min = 0, max = 1e6, unit = "W",
+      doc = "Mean power draw of one GPU, for the energy of a run; there is none without it.",
+    },
+    {
       name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
       flag = "--max-model-len",
       doc = "Longest sequence, 0 = unlimited; left out, what the model allows. Never more than "

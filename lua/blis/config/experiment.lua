@@ -53,6 +53,19 @@ return {
         .. "model.",
     },
     {
+      name = "slo_targets", type = "any",
+      doc = "What is good enough, by SLO class ('default' for requests without one): { critical = "
+        .. "{ ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.",
+    },
+    {
+      name = "warm_up_us", type = "time_us", min = 1, unit = "us",
+      doc = "Results have steady: figures without the requests that arrived before that time.",
+    },
+    {
+      name = "series_interval_us", type = "time_us", min = 1, unit = "us",
+      doc = "Results have series: figures of cluster and instances in intervals of that length.",
+    },
+    {
       name = "oracle", type = "boolean", default = false,
       doc = "Policies may read request.output_tokens, the future.",
     },

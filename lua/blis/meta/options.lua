@@ -13,6 +13,9 @@
 ---@field profile? "design"|"go-blis" Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go. (default design)
 ---@field instance_times? boolean Results tell how requests fared on every instance, percentiles included. (default false)
 ---@field keep_records? boolean Keep a record of every request (96 bytes). false is for very long runs: memory does not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low (all else is exact), and there is nothing by request, class, tenant or model. (default true)
+---@field slo_targets? any What is good enough, by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.
+---@field warm_up_us? integer Results have steady: figures without the requests that arrived before that time. (us)
+---@field series_interval_us? integer Results have series: figures of cluster and instances in intervals of that length. (us)
 ---@field oracle? boolean Policies may read request.output_tokens, the future. (default false)
 
 --- The simulated cluster: model, hardware, serving engines and the network between them.
@@ -35,6 +38,7 @@
 ---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
 ---@field kv_capacity_per_gpu? boolean Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is room for. (default false)
 ---@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; left out, what the catalogue says. (USD/h)
+---@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; there is none without it. (W)
 ---@field max_model_len? integer Longest sequence, 0 = unlimited; left out, what the model allows. Never more than the KV cache holds. (tokens)
 ---@field max_num_seqs? integer Most requests in a batch. (requests, default 256)
 ---@field max_num_batched_tokens? integer Token budget of an engine step; longer prefills are chunked. (tokens, default 2048)

@@ -1,0 +1,93 @@
+--- What each SLO class promises, and how often it was kept.
+local errors = require "blis.errors"
+local schema = require "blis.config.schema"
+
+local slo = {}
+
+local function time(name, what)
+  return { name = name, type = "number", above = 0, max = 1e12, unit = "ms", doc = what }
+end
+
+---@type blis.Section
+local section = {
+  name = "target",
+  summary = "What is good enough for an SLO class.",
+  options = {
+    time("ttft_ms", "Longest time to first token."),
+    time("itl_ms", "Greatest mean inter-token latency of a request."),
+    time("e2e_ms", "Longest time from arrival to last token."),
+  },
+}
+
+---@class blis.SloTarget
+---@field slo_class string
+---@field ttft_ms? number
+---@field itl_ms? number
+---@field e2e_ms? number
+
+--- A list in the order of the classes, of { critical = { ttft_ms = 500 }, ... }.
+---@param given any
+---@param path string
+---@return blis.SloTarget[]
+function slo.read(given, path)
+  if type(given) ~= "table" then
+    schema.raise_value(path, given, "a table like { critical = { ttft_ms = 500 } }")
+  end
+  local targets = {}
+  for class, limits in pairs(given) do
+    if type(class) ~= "string" then
+      schema.raise_value(path, class, "names of SLO classes as keys")
+    end
+    local place = path .. "." .. class
+    local target = schema.read(section, limits, place)
+    if not (target.ttft_ms or target.itl_ms or target.e2e_ms) then
+      errors.invalid("%s: expected one of ttft_ms, itl_ms and e2e_ms", place)
+    end
+    target.slo_class = class
+    targets[#targets + 1] = target
+  end
+  table.sort(targets, function(a, b) return a.slo_class < b.slo_class end)
+  return targets
+end
+
+---@class blis.ClassGoodput
+---@field name string SLO class
+---@field arrived integer
+---@field completed integer
+---@field good integer completed with every time within its target
+---@field ttft_met integer of the completed ones; all of them without a target for it
+---@field itl_met integer
+---@field e2e_met integer
+---@field attainment number good / arrived
+---@field requests_per_sec number good ones
+---@field targets blis.SloTarget
+
+---@class blis.Goodput over all classes with a target
+---@field arrived integer
+---@field good integer
+---@field attainment number good / arrived
+---@field requests_per_sec number good ones
+---@field classes table<string|integer, blis.ClassGoodput> as a list, and by name
+
+--- How often targets were kept.
+---@param records userdata the requests of a result
+---@param targets blis.SloTarget[]
+---@param duration_us integer
+---@return blis.Goodput
+function slo.goodput(records, targets, duration_us)
+  local seconds = duration_us / 1e6
+  local function rate(good) return seconds > 0 and good / seconds or 0.0 end
+  local classes = records:goodput(targets)
+  local whole = { arrived = 0, good = 0, classes = classes }
+  for i, class in ipairs(classes) do
+    class.targets = targets[i]
+    class.requests_per_sec = rate(class.good)
+    whole.arrived, whole.good = whole.arrived + class.arrived, whole.good + class.good
+    classes[class.name] = class
+  end
+  whole.attainment = whole.arrived > 0 and whole.good / whole.arrived or 0.0
+  whole.requests_per_sec = rate(whole.good)
+  return whole
+end
+
+return slo

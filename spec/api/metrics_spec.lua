@@ -1,0 +1,228 @@
+local blis = require "blis"
+local small = require "spec.support.small"
+
+local says = small.says
+
+local function near(expected, got, what)
+  local scale = math.max(math.abs(expected), 1e-9)
+  local text = ("%s: expected %s, got %s"):format(what, expected, got)
+  assert.is_true(math.abs(expected - got) <= 1e-9 * scale, text)
+end
+
+--- Two tenants and classes on a cluster that is busy.
+local function busy(changes)
+  local lengths = { "gaussian", mean = 200, std_dev = 80, min = 2, max = 500 }
+  local spec = {
+    cluster = { instances = 3, max_num_seqs = 8, gpu_watts = 400 },
+    workload = { num_requests = 300, aggregate_rate = 40, clients = {
+      { id = "a", tenant_id = "x", slo_class = "critical", rate_fraction = 1,
+        input_distribution = lengths, output_distribution = lengths },
+      { id = "b", tenant_id = "y", slo_class = "batch", rate_fraction = 3,
+        input_distribution = lengths, output_distribution = lengths },
+    } },
+  }
+  for key, value in pairs(changes or {}) do spec[key] = value end
+  return spec
+end
+
+local function records_of(result, keep)
+  local list = {}
+  for _, record in ipairs(result.requests) do
+    if keep(record) then list[#list + 1] = record end
+  end
+  return list
+end
+
+local function mean(records, field)
+  local sum, n = 0, 0
+  for _, record in ipairs(records) do
+    if record[field] then sum, n = sum + record[field], n + 1 end
+  end
+  return sum / n
+end
+
+describe("goodput", function()
+  local targets = { critical = { ttft_ms = 900, e2e_ms = 6000 }, batch = { itl_ms = 14 } }
+
+  it("counts the requests that kept what their class promises", function()
+    local result = blis.run(busy { slo_targets = targets })
+    local good = { critical = 0, batch = 0 }
+    for _, record in ipairs(result.requests) do
+      local limits = targets[record.slo_class]
+      local itl_ms = record.itl_count > 0 and record.itl_sum_us / record.itl_count / 1000 or 0
+      if record.state == "completed" and record.ttft_us / 1000 <= (limits.ttft_ms or math.huge)
+        and record.e2e_us / 1000 <= (limits.e2e_ms or math.huge)
+        and itl_ms <= (limits.itl_ms or math.huge) then
+        good[record.slo_class] = good[record.slo_class] + 1
+      end
+    end
+    local goodput = result.goodput
+    assert.is_true(good.critical > 0 and good.batch > 0)
+    assert.equal(good.critical, goodput.classes.critical.good)
+    assert.equal(good.batch, goodput.classes.batch.good)
+    assert.is_true(goodput.attainment > 0 and goodput.attainment < 1)
+    near((good.critical + good.batch) / 300, goodput.attainment, "attainment")
+    near(goodput.good / (result.duration_us / 1e6), goodput.requests_per_sec, "rate")
+    assert.equal("batch", goodput.classes[1].name)
+    says(tostring(result), "of the requests within their targets")
+  end)
+
+  it("counts what was turned away against it", function()
+    local result = blis.run(busy { admission = function() return blis.reject("no") end,
+      slo_targets = { critical = { ttft_ms = 1e9 } } })
+    assert.equal(0, result.goodput.good)
+    assert.equal(0, result.goodput.attainment)
+    assert.is_true(result.goodput.arrived > 0)
+  end)
+
+  it("can be asked for afterwards", function()
+    local first = blis.run(busy { slo_targets = targets })
+    local second = blis.run(busy())
+    assert.same(first.goodput, second:measure_goodput(targets))
+    says(small.message_of(function() return second.goodput end), "slo_targets")
+    local classless = blis.run(small.experiment()):measure_goodput { default = { e2e_ms = 1e6 } }
+    assert.equal(60, classless.good)
+  end)
+
+  it("tells what is wrong with targets", function()
+    local function message(given)
+      return small.message_of(blis.run, busy { slo_targets = given })
+    end
+    says(message { critical = { ttft = 5 } }, "slo_targets.critical: unknown option 'ttft'")
+    says(message { critical = { ttft_ms = 0 } }, "slo_targets.critical.ttft_ms: 0 is not allowed")
+    says(message { critical = {} }, "expected one of ttft_ms, itl_ms and e2e_ms")
+    says(message { { ttft_ms = 5 } }, "names of SLO classes")
+    says(message(5), "slo_targets: 5 is not allowed")
+  end)
+end)
+
+describe("a window of a run", function()
+  it("has the figures of the requests that arrived in it", function()
+    local result = blis.run(busy())
+    local window = result:window(1000000, 5000000)
+    local inside = records_of(result, function(record)
+      return record.arrival_us >= 1000000 and record.arrival_us < 5000000
+    end)
+    assert.equal(#inside, window.arrived)
+    near(mean(inside, "ttft_us") / 1000, window.ttft_ms.mean, "TTFT")
+    near(mean(inside, "e2e_us") / 1000, window.e2e_ms.mean, "E2E")
+    near(mean(inside, "scheduling_delay_us") / 1000, window.scheduling_delay_ms.mean, "delay")
+    local ended = records_of(result, function(record)
+      return record.state == "completed" and record.end_us >= 1000000 and record.end_us < 5000000
+    end)
+    near(#ended / 4, window.requests_per_sec, "rate")
+  end)
+
+  it("over everything has the figures of the run", function()
+    local result = blis.run(busy())
+    local window = result:window(0)
+    assert.same(result.ttft_ms, window.ttft_ms)
+    assert.same(result.e2e_ms, window.e2e_ms)
+    assert.equal(result.completed, window.completed)
+  end)
+
+  it("leaves out the warm-up", function()
+    local result = blis.run(busy { warm_up_us = blis.seconds(2) })
+    assert.same(result:window(2000000), result.steady)
+    assert.is_true(result.steady.arrived < result.arrived)
+    says(tostring(result), "after 2.0 s: TTFT")
+    assert.equal(result.hash, blis.run(busy()).hash)
+  end)
+
+  it("may be empty, but not end before it begins", function()
+    local result = blis.run(busy { warm_up_us = blis.seconds(1000) })
+    assert.equal(0, result.steady.arrived)
+    says(small.message_of(result.window, result, 5, 5), "the first one earlier")
+  end)
+end)
+
+describe("figures over time", function()
+  it("are taken in intervals and change nothing", function()
+    local plain = blis.run(busy())
+    local result = blis.run(busy { series_interval_us = 250000 })
+    assert.equal(plain.hash, result.hash)
+    assert.equal(plain.duration_us, result.duration_us)
+    local series = result.series
+    assert.equal(#series.t_us, series.rows)
+    assert.equal(result.duration_us // 250000 + 2, series.rows)
+    assert.equal(0, series.t_us[1])
+    assert.equal(0, series.completed[1])
+    for name, total in pairs { arrived = 300, completed = 300, output_tokens = result.output_tokens,
+      prompt_tokens = result.prompt_tokens } do
+      assert.equal(total, series[name][series.rows], name)
+    end
+    for row, t_us in ipairs(series.t_us) do
+      local ended = records_of(result, function(record) return record.end_us < t_us end)
+      -- The outcome of a step is there from its beginning.
+      local late = records_of(result, function(record) return record.end_us <= t_us + 100000 end)
+      assert.is_true(#ended <= series.completed[row] and series.completed[row] <= #late)
+      local inside = 0
+      for _, instance in ipairs(series.instances) do
+        inside = inside + instance.queue_depth[row] + instance.batch_size[row]
+        assert.is_true(instance.batch_size[row] <= 8)
+        assert.is_true(instance.kv_utilization[row] <= 1)
+      end
+      assert.is_true(inside <= series.arrived[row] - series.completed[row])
+    end
+    local sum = 0
+    for _, rate in ipairs(series.requests_per_sec) do sum = sum + rate * 0.25 end
+    near(300, sum, "completed")
+    says(small.message_of(function() return plain.series end), "series_interval_us")
+  end)
+
+  it("work without records and with the other engine", function()
+    local fast = blis.run(busy { series_interval_us = 100000, keep_records = false })
+    local slow = blis.run(busy { series_interval_us = 100000,
+      cluster = { instances = 3, max_num_seqs = 8, engine = "stepwise" } })
+    assert.same(fast.series, slow.series)
+  end)
+end)
+
+describe("evenness, anomalies and energy", function()
+  it("are figures of a result", function()
+    local result = blis.run(busy())
+    local x, y = result.by_tenant.x.output_tokens, result.by_tenant.y.output_tokens
+    near((x + y) ^ 2 / (2 * (x * x + y * y)), result.tenant_fairness, "Jain")
+    near(math.abs(x - y) / (x + y), result.tenant_cv, "CV")
+    assert.is_true(result.balance_cv < 0.01)
+    near(result.cost.gpu_hours * 0.4, result.energy.kwh, "energy")
+    local joules = result.energy.kwh * 3.6e6
+    near(joules / result.output_tokens, result.energy.joules_per_output_token, "J")
+    says(tostring(result), "J per output token")
+    assert.equal(0, result.kv_thrashing_rate)
+    assert.is_nil(blis.run(small.experiment()).energy.kwh)
+  end)
+
+  it("find inversions and blocked instances", function()
+    local result = blis.run(busy { routing = function(request)
+      return request.prompt_tokens % 8 == 0 and 2 or 1
+    end })
+    local inversions = 0
+    for j, later in ipairs(result.requests) do
+      for i = 1, j - 1 do
+        local earlier = result.requests[i]
+        if earlier.instance == later.instance and earlier.slo_class == later.slo_class
+          and earlier.e2e_us > 2 * later.e2e_us then
+          inversions = inversions + 1
+        end
+      end
+    end
+    assert.is_true(inversions > 0)
+    assert.equal(inversions, result.priority_inversions)
+    assert.equal(1, result.blocked_instances)
+  end)
+end)
+
+describe("fitness of a result", function()
+  it("is a weighted sum, or what a function says", function()
+    local result = blis.run(busy())
+    local ttft = 1 / (1 + result.ttft_ms.p99)
+    near(2 * ttft, result:fitness("p99_ttft:2"), "text")
+    near(2 * ttft, result:fitness { p99_ttft = 2 }, "table")
+    assert.equal(-result.e2e_ms.max, result:fitness(function(r) return -r.e2e_ms.max end))
+    says(small.message_of(result.fitness, result, { p9_ttft = 1 }), "unknown key 'p9_ttft'")
+    says(small.message_of(result.fitness, result, { p99_ttft = -1 }), "weight -1 of p99_ttft")
+    says(small.message_of(result.fitness, result, function() return 0 / 0 end), "expected a number")
+    says(small.message_of(result.fitness, result, 5), "expected weights or a function")
+  end)
+end)

@@ -1,0 +1,86 @@
+#include "results/goodput.h"
+
+#include <string.h>
+
+#include "base/array.h"
+
+/* The target of every class, by number of its text; -1 = none. */
+typedef BLIS_ARRAY(int32_t) target_list;
+
+static int32_t find_target(const blis_goodput_target *targets, size_t count,
+                           const char *slo_class) {
+  const char *name = slo_class[0] == '\0' ? "default" : slo_class;
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(targets[i].slo_class, name) == 0) {
+      return (int32_t)i;
+    }
+  }
+  return -1;
+}
+
+static blis_status list_targets(target_list *list, const blis_alloc *alloc,
+                                const blis_goodput_target *targets,
+                                size_t count, const blis_intern *strings,
+                                uint32_t last_class) {
+  while (list->count <= last_class) {
+    const char *name = blis_intern_text(strings, (uint32_t)list->count);
+    BLIS_TRY(blis_array_push(alloc, list, find_target(targets, count, name)));
+  }
+  return BLIS_OK;
+}
+
+static double mean_itl_us(const blis_record *record) {
+  return record->itl_count == 0
+             ? 0
+             : (double)record->itl_sum_us / (double)record->itl_count;
+}
+
+static bool is_met(double time_us, double target_ms) {
+  return target_ms <= 0 || time_us / 1000 <= target_ms;
+}
+
+static void count_record(blis_goodput *goodput,
+                         const blis_goodput_target *target,
+                         const blis_record *record) {
+  goodput->arrived++;
+  if (!blis_record_is_completed(record)) {
+    return;
+  }
+  goodput->completed++;
+  bool ttft = is_met((double)record->ttft_us, target->ttft_ms);
+  bool itl = is_met(mean_itl_us(record), target->itl_ms);
+  bool e2e = is_met((double)record->e2e_us, target->e2e_ms);
+  goodput->ttft_met += ttft;
+  goodput->itl_met += itl;
+  goodput->e2e_met += e2e;
+  goodput->good += ttft && itl && e2e;
+}
+
+double blis_goodput_attainment(const blis_goodput *goodput) {
+  return goodput->arrived == 0
+             ? 0
+             : (double)goodput->good / (double)goodput->arrived;
+}
+
+blis_status blis_goodput_fill(blis_goodput *goodputs,
+                              const blis_goodput_target *targets, size_t count,
+                              const blis_alloc *alloc,
+                              const blis_recorder *recorder,
+                              const blis_intern *strings) {
+  const blis_record *records = blis_recorder_records(recorder);
+  size_t records_count = blis_recorder_count(recorder);
+  target_list target_of_class = {0};
+  blis_status status = BLIS_OK;
+  memset(goodputs, 0, count * sizeof *goodputs);
+  for (size_t i = 0; status == BLIS_OK && i < records_count; i++) {
+    uint32_t slo_class = records[i].slo_class;
+    status = list_targets(&target_of_class, alloc, targets, count, strings,
+                          slo_class);
+    int32_t target = status == BLIS_OK ? target_of_class.items[slo_class] : -1;
+    if (target >= 0) {
+      count_record(&goodputs[target], &targets[target], &records[i]);
+    }
+  }
+  blis_array_deinit(alloc, &target_of_class);
+  return status;
+}

@@ -1,0 +1,41 @@
+/*
+ * goodput.h - how many requests were served as fast as their SLO class
+ * promises.
+ *
+ * A completed request is good when every gated time of it (TTFT, mean
+ * inter-token latency, E2E) is at most the target of its class. Attainment is
+ * good / arrived, so rejected and timed-out requests count against it. Requests
+ * without a class belong to class "default"; classes without a target are left
+ * out. Formulas of BLIS (Go).
+ */
+#ifndef BLIS_RESULTS_GOODPUT_H
+#define BLIS_RESULTS_GOODPUT_H
+
+#include "results/recorder.h"
+#include "workload/workload_spec.h"
+
+typedef struct blis_goodput {
+  int64_t arrived;
+  int64_t completed;
+  int64_t good;
+  int64_t ttft_met; /* of the completed ones; all of them without a target */
+  int64_t itl_met;
+  int64_t e2e_met;
+} blis_goodput;
+
+/* 0 when nothing arrived. */
+double blis_goodput_attainment(const blis_goodput *goodput);
+
+/*
+ * Fills goodputs[i] for targets[i]; of two targets of a class the first one
+ * counts requests. strings is the table that records speak of. One pass over
+ * the records. BLIS_ERR_NOMEM leaves nothing behind.
+ */
+BLIS_MUSTUSE blis_status blis_goodput_fill(blis_goodput *goodputs,
+                                           const blis_goodput_target *targets,
+                                           size_t count,
+                                           const blis_alloc *alloc,
+                                           const blis_recorder *recorder,
+                                           const blis_intern *strings);
+
+#endif

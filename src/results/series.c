@@ -1,0 +1,101 @@
+#include "results/series.h"
+
+#include "base/time.h"
+
+const char *blis_series_count_name(blis_series_count count) {
+  static const char *const names[] = {
+#define XX(constant, name) name,
+      BLIS_SERIES_COUNT_MAP(XX)
+#undef XX
+  };
+  return names[count];
+}
+
+/* Adds up what the instances count. */
+static void count_instances(const blis_cluster *cluster, int64_t *counts) {
+  for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
+    blis_instance_stats stats;
+    blis_instance_get_stats(blis_cluster_instance(cluster, i), &stats);
+    counts[BLIS_SERIES_PROMPT_TOKENS] += stats.prompt_tokens;
+    counts[BLIS_SERIES_OUTPUT_TOKENS] += stats.output_tokens;
+    counts[BLIS_SERIES_PREEMPTIONS] += stats.preemptions;
+  }
+}
+
+static blis_status add_counts(blis_series *series,
+                              const blis_cluster *cluster) {
+  blis_cluster_counts c;
+  blis_cluster_get_counts(cluster, &c);
+  int64_t counts[BLIS_SERIES_COUNT_COUNT] = {
+      [BLIS_SERIES_ARRIVED] = c.arrived,
+      [BLIS_SERIES_COMPLETED] = c.completed,
+      [BLIS_SERIES_REJECTED] = c.rejected,
+      [BLIS_SERIES_TIMED_OUT] = c.timed_out,
+  };
+  count_instances(cluster, counts);
+  for (int i = 0; i < BLIS_SERIES_COUNT_COUNT; i++) {
+    BLIS_TRY(blis_array_push(&series->alloc, &series->counts, counts[i]));
+  }
+  return BLIS_OK;
+}
+
+static blis_status add_instances(blis_series *series,
+                                 const blis_cluster *cluster) {
+  for (uint32_t i = 0; i < series->instance_count; i++) {
+    const blis_series_instance seen = {
+        .queue_depth =
+            (uint32_t)blis_cluster_signal(cluster, i, BLIS_SIGNAL_QUEUE_DEPTH),
+        .batch_size =
+            (uint32_t)blis_cluster_signal(cluster, i, BLIS_SIGNAL_BATCH_SIZE),
+        .kv_utilization =
+            blis_cluster_signal(cluster, i, BLIS_SIGNAL_KV_UTILIZATION),
+    };
+    BLIS_TRY(blis_array_push(&series->alloc, &series->instances, seen));
+  }
+  return BLIS_OK;
+}
+
+static blis_status take_row(void *ud, blis_cluster *cluster,
+                            blis_error *error) {
+  blis_series *series = ud;
+  if (add_counts(series, cluster) != BLIS_OK ||
+      add_instances(series, cluster) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  series->rows++;
+  if (!blis_cluster_has_requests(cluster)) {
+    return BLIS_OK;
+  }
+  int64_t next_us =
+      blis_time_after_us(blis_cluster_now_us(cluster), series->interval_us);
+  return blis_cluster_call_at(cluster, next_us, take_row, series, error);
+}
+
+blis_status blis_series_init(blis_series *series, const blis_alloc *alloc,
+                             blis_cluster *cluster, int64_t interval_us,
+                             blis_error *error) {
+  *series =
+      (blis_series){.alloc = *alloc,
+                    .interval_us = interval_us,
+                    .instance_count = blis_cluster_instance_count(cluster)};
+  return blis_cluster_call_at(cluster, 0, take_row, series, error);
+}
+
+void blis_series_deinit(blis_series *series) {
+  if (series->alloc.fn != NULL) {
+    blis_array_deinit(&series->alloc, &series->counts);
+    blis_array_deinit(&series->alloc, &series->instances);
+  }
+  *series = (blis_series){0};
+}
+
+int64_t blis_series_at(const blis_series *series, size_t row,
+                       blis_series_count count) {
+  return series->counts.items[row * BLIS_SERIES_COUNT_COUNT + count];
+}
+
+const blis_series_instance *blis_series_instance_at(const blis_series *series,
+                                                    size_t row,
+                                                    uint32_t instance) {
+  return &series->instances.items[row * series->instance_count + instance];
+}

@@ -1,0 +1,73 @@
+/*
+ * series.h - how a run went over time: a row of figures per interval.
+ *
+ * A row is taken at 0, interval_us, 2 * interval_us, ... after the other
+ * cluster events of that time and before the instances do anything at it, as
+ * long as there are requests on their way or to come. As everywhere, what a
+ * step brings counts from its beginning on. Looking changes nothing: the
+ * records and their hash are those of a run without a series. Instances have to
+ * stop for being looked at, so short intervals cost time.
+ */
+#ifndef BLIS_RESULTS_SERIES_H
+#define BLIS_RESULTS_SERIES_H
+
+#include "base/array.h"
+#include "cluster/cluster.h"
+
+/* XX(constant, name): counts of the whole cluster since the start. */
+#define BLIS_SERIES_COUNT_MAP(XX)                                              \
+  XX(ARRIVED, "arrived")                                                       \
+  XX(COMPLETED, "completed")                                                   \
+  XX(REJECTED, "rejected")                                                     \
+  XX(TIMED_OUT, "timed_out")                                                   \
+  XX(PROMPT_TOKENS, "prompt_tokens") /* accepted by instances */               \
+  XX(OUTPUT_TOKENS, "output_tokens") /* of completed requests */               \
+  XX(PREEMPTIONS, "preemptions")
+
+typedef enum blis_series_count {
+#define XX(constant, name) BLIS_SERIES_##constant,
+  BLIS_SERIES_COUNT_MAP(XX)
+#undef XX
+      BLIS_SERIES_COUNT_COUNT
+} blis_series_count;
+
+/* Static storage. */
+const char *blis_series_count_name(blis_series_count count);
+
+/* What an instance is like at the time of a row. */
+typedef struct blis_series_instance {
+  uint32_t queue_depth;
+  uint32_t batch_size;
+  double kv_utilization;
+} blis_series_instance;
+
+typedef struct blis_series {
+  blis_alloc alloc;
+  int64_t interval_us;
+  uint32_t instance_count;
+  size_t rows;
+  BLIS_ARRAY(int64_t) counts; /* BLIS_SERIES_COUNT_COUNT per row */
+  BLIS_ARRAY(blis_series_instance) instances; /* instance_count per row */
+} blis_series;
+
+/*
+ * Begins with the cluster, which is new and which the series outlives.
+ * interval_us >= 1. deinit whatever the status.
+ */
+BLIS_MUSTUSE blis_status blis_series_init(blis_series *series,
+                                          const blis_alloc *alloc,
+                                          blis_cluster *cluster,
+                                          int64_t interval_us,
+                                          blis_error *error);
+
+/* Idempotent; an all-zero series is allowed. */
+void blis_series_deinit(blis_series *series);
+
+int64_t blis_series_at(const blis_series *series, size_t row,
+                       blis_series_count count);
+
+const blis_series_instance *blis_series_instance_at(const blis_series *series,
+                                                    size_t row,
+                                                    uint32_t instance);
+
+#endif

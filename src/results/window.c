@@ -1,0 +1,54 @@
+#include "results/window.h"
+
+#include "results/times.h"
+
+static bool is_in(int64_t time_us, int64_t from_us, int64_t to_us) {
+  return time_us >= from_us && time_us < to_us;
+}
+
+static void put_throughput(blis_window *window, const blis_recorder *recorder,
+                           int64_t from_us, int64_t to_us) {
+  const blis_record *records = blis_recorder_records(recorder);
+  size_t count = blis_recorder_count(recorder);
+  for (size_t i = 0; i < count; i++) {
+    if (blis_record_is_completed(&records[i]) &&
+        is_in(records[i].end_us, from_us, to_us)) {
+      window->completed++;
+      window->output_tokens += records[i].output_tokens;
+    }
+  }
+  double seconds = (double)(to_us - from_us) / 1e6;
+  window->requests_per_sec = (double)window->completed / seconds;
+  window->tokens_per_sec = (double)window->output_tokens / seconds;
+}
+
+blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
+                             const blis_recorder *recorder, int64_t from_us,
+                             int64_t to_us) {
+  *window = (blis_window){.group = {.name = ""}};
+  const blis_record *records = blis_recorder_records(recorder);
+  size_t count = blis_recorder_count(recorder);
+  blis__selection arrived = {.records = records};
+  size_t size = count * sizeof *arrived.which;
+  uint32_t *which = NULL;
+  if (count > 0) {
+    which = blis_alloc_new(alloc, size);
+    if (which == NULL) {
+      return BLIS_ERR_NOMEM;
+    }
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (is_in(records[i].arrival_us, from_us, to_us)) {
+      which[arrived.count++] = (uint32_t)i;
+    }
+  }
+  arrived.which = which;
+  blis_status status = arrived.count == 0
+                           ? BLIS_OK
+                           : blis__group_fill(&window->group, alloc, &arrived);
+  blis_alloc_free(alloc, which, size);
+  if (status == BLIS_OK) {
+    put_throughput(window, recorder, from_us, to_us);
+  }
+  return status;
+}

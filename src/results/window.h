@@ -1,0 +1,26 @@
+/*
+ * window.h - a part of a run: without its warm-up, or one phase of it.
+ *
+ * Times are of the requests that arrived in the window, wherever they ended;
+ * throughput is of those that were completed in it.
+ */
+#ifndef BLIS_RESULTS_WINDOW_H
+#define BLIS_RESULTS_WINDOW_H
+
+#include "results/groups.h"
+
+typedef struct blis_window {
+  blis_group group;  /* of the requests that arrived in it; without a name */
+  int64_t completed; /* in it, whenever they arrived */
+  int64_t output_tokens; /* of these */
+  double requests_per_sec;
+  double tokens_per_sec;
+} blis_window;
+
+/* From from_us on and before to_us > from_us. BLIS_ERR_NOMEM keeps nothing. */
+BLIS_MUSTUSE blis_status blis_window_fill(blis_window *window,
+                                          const blis_alloc *alloc,
+                                          const blis_recorder *recorder,
+                                          int64_t from_us, int64_t to_us);
+
+#endif
