@@ -222,6 +222,7 @@ void set_field_string(lua_State *L, const char *name, const char *value) {
 void *push_buffer(lua_State *L, size_t count, size_t item_size) {
   if (count > SIZE_MAX / 2 / item_size) {
     luaL_error(L, "not enough memory");
+    return NULL; /* never */
   }
   void *buffer = lua_newuserdatauv(L, count * item_size, 0);
   memset(buffer, 0, count * item_size);
