@@ -38,9 +38,12 @@ function comparison.compare(spec)
   local shared = {}
   for key, value in pairs(spec) do shared[key] = value end
   if not core.is_workload(spec.workload) then
-    local given = workload.read(spec.workload, "workload",
+    local given, horizon_us = workload.read(spec.workload, "workload",
       { seed = spec.seed or 42, horizon_us = spec.horizon_us, profile = spec.profile })
-    if not workload.has_follow_ups(given) then
+    shared.horizon_us = spec.horizon_us or horizon_us
+    if core.is_workload(given) then
+      shared.workload = given
+    elseif not workload.has_follow_ups(given) then
       shared.workload = errors.located(core.workload, given)
     end
   end

@@ -51,6 +51,15 @@ local function check_records_are_kept(values)
   end
 end
 
+--- What is good enough: as the experiment says, and for the rest as the workload does.
+local function targets_of(values, traffic)
+  local targets = values.slo_targets and slo.read(values.slo_targets, "slo_targets")
+  if values.keep_records and core.is_workload_spec(traffic) then
+    return slo.merge(targets, traffic:goodput_targets())
+  end
+  return targets
+end
+
 --- The flat configuration that the core takes.
 ---@param spec table
 ---@return table
@@ -60,14 +69,15 @@ function experiment.read(spec)
   local cluster = engine.read(values.cluster, "cluster", values.profile)
   check_records_are_kept(values)
   local is_go_blis = values.profile == "go-blis"
-  cluster.horizon_us = values.horizon_us or never_us
+  local traffic, horizon_us = workload.read(values.workload, "workload",
+    { seed = values.seed, horizon_us = values.horizon_us, profile = values.profile })
+  cluster.horizon_us = values.horizon_us or horizon_us or never_us
   cluster.reproduce_go_blis_defects = is_go_blis
   local routing = policy.read_router(values.routing, "routing")
   local admission = policy.read_admission(values.admission, "admission")
   return {
     cluster = cluster,
-    workload = workload.read(values.workload, "workload",
-      { seed = values.seed, horizon_us = values.horizon_us, profile = values.profile }),
+    workload = traffic,
     routing = routing,
     admission = admission,
     is_scripted = is_scripted(routing, admission),
@@ -76,7 +86,7 @@ function experiment.read(spec)
     go_blis = is_go_blis,
     instance_times = values.instance_times,
     keep_records = values.keep_records,
-    slo_targets = values.slo_targets and slo.read(values.slo_targets, "slo_targets"),
+    slo_targets = targets_of(values, traffic),
     warm_up_us = values.warm_up_us,
     series_interval_us = values.series_interval_us,
     oracle = values.oracle,

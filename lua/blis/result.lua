@@ -1,5 +1,6 @@
 --- Results: the figures of one run, and how they are printed.
 local anomalies = require "blis.anomalies"
+local core = require "blis.core"
 local errors = require "blis.errors"
 local fitness = require "blis.fitness"
 local format = require "blis.format"
@@ -263,6 +264,12 @@ function result.of_figures(figures)
   return setmetatable(figures, result_meta)
 end
 
+--- What a specification of the traffic has to say is told with the rest.
+local function add_traffic_notes(setup, traffic)
+  if not core.is_workload_spec(traffic) then return end
+  for _, note in ipairs(traffic:notes()) do setup.notes = setup.notes .. note .. "\n" end
+end
+
 --- Makes a result of the summary that the core returns.
 ---@param summary table
 ---@param config table
@@ -275,6 +282,7 @@ function result.new(summary, config)
   summary.cost = cost_of(summary)
   summary.energy = energy_of(summary, config.cluster.gpu_watts)
   add_asked_for(summary, config)
+  add_traffic_notes(summary.setup, config.workload)
   return result.of_figures(summary)
 end
 

@@ -50,6 +50,30 @@ function slo.read(given, path)
   return targets
 end
 
+--- Targets that go before others, per class and time; times of 0 and classes without a time are
+--- none.
+---@param targets? blis.SloTarget[]
+---@param others blis.SloTarget[]
+---@return blis.SloTarget[]? nil when there are none
+function slo.merge(targets, others)
+  local by_class, merged = {}, {}
+  for _, list in ipairs { targets or {}, others } do
+    for _, target in ipairs(list) do
+      local one = by_class[target.slo_class] or { slo_class = target.slo_class }
+      for _, name in ipairs { "ttft_ms", "itl_ms", "e2e_ms" } do
+        local limit = target[name]
+        one[name] = one[name] or (limit and limit > 0 and limit or nil)
+      end
+      by_class[target.slo_class] = one
+    end
+  end
+  for _, one in pairs(by_class) do
+    if one.ttft_ms or one.itl_ms or one.e2e_ms then merged[#merged + 1] = one end
+  end
+  table.sort(merged, function(a, b) return a.slo_class < b.slo_class end)
+  return #merged > 0 and merged or nil
+end
+
 ---@class blis.ClassGoodput
 ---@field name string SLO class
 ---@field arrived integer

@@ -2,6 +2,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local format = require "blis.format"
+local presets = require "blis.presets"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.workload"
 local types = require "blis.config.types"
@@ -75,12 +76,39 @@ types.arrival = {
   end,
 }
 
-types.prefixes = {
-  expected = function() return "a table such as { groups = 8, tokens = 1024, zipf = 1.1 }" end,
-  check = function(value, _, path)
-    return type(value) == "table" and schema.read(sections.prefixes, value, path) or nil
-  end,
-}
+-- A distribution or an arrival, or a function that draws values of it.
+for name, kind in pairs { lengths = "distribution", gaps = "arrival" } do
+  types[name] = {
+    expected = function(option) return types[kind].expected(option) .. ", or a function(rng)" end,
+    check = function(value, option, path)
+      return type(value) == "function" and value or types[kind].check(value, option, path)
+    end,
+  }
+end
+
+--- A type for a table of options within another one.
+local function add_section_type(name, example)
+  types[name] = {
+    expected = function() return "a table such as " .. example end,
+    check = function(value, _, path)
+      return type(value) == "table" and schema.read(sections[name], value, path) or nil
+    end,
+  }
+end
+
+add_section_type("prefixes", "{ groups = 8, tokens = 1024, zipf = 1.1 }")
+add_section_type("sessions", "{ max_rounds = 5, think_time_us = 1000000 }")
+
+---@class blis.WorkloadDefaults what workloads take from the experiment around them
+---@field seed integer
+---@field horizon_us? integer
+---@field profile? string
+
+--- What the core makes of a specification, which is the path of a file or a table.
+---@return userdata
+local function written(given, path, settings)
+  return errors.located(core.workload_spec, given, path, settings)
+end
 
 --- Either a length for all, or a distribution.
 local function length_of(values, name, fixed_name, path)
@@ -88,168 +116,175 @@ local function length_of(values, name, fixed_name, path)
   if fixed and values[name] then
     errors.invalid("%s: '%s' and '%s' exclude each other", path, name, fixed_name)
   end
-  return fixed and { type = "constant", params = { { "value", fixed } } } or values[name]
+  if fixed then return { type = "constant", params = { { "value", fixed } } } end
+  if values[name] == nil and values.preset then
+    return types.distribution.check(presets.lengths[values.preset][name], nil, path)
+  end
+  return values[name]
 end
 
-local function check_is_bounded(count, horizon_us, path, count_name)
-  if count == 0 and horizon_us == 0 then
-    errors.invalid("%s: the requests would never end; give %s above 0, or a horizon", path,
-      count_name)
+-- What a scenario leaves to those who run it.
+local scenario_options = { preset = true, rate = true, requests = true, num_requests = true,
+  seed = true, horizon_us = true, timeout_us = true, lazy_tokens = true }
+
+local function read_scenario(given, values, path, settings)
+  for _, option in ipairs(sections.short.options) do
+    if given[option.name] ~= nil and not scenario_options[option.name] then
+      errors.invalid("%s: preset '%s' does not go with '%s'", path, values.preset, option.name)
+    end
   end
+  settings.num_requests, settings.timeout_us = values.requests, values.timeout_us
+  return written({ aggregate_rate = values.rate, clients = presets.scenarios[values.preset] },
+    path, settings)
+end
+
+--- Draws with the functions of a script what they are for; the rest is as it is without them.
+local function sampled(spec, functions, seed, horizon_us)
+  local list = errors.located(core.workload, spec)
+  local time_us = 0
+  local rngs = {}
+  for name in pairs(functions) do rngs[name] = core.rng(seed, "workload-" .. name) end
+  return errors.located(list.map, list, function(request)
+    local changes = {}
+    if functions.arrival then
+      time_us = time_us + functions.arrival(rngs.arrival)
+      if horizon_us > 0 and time_us >= horizon_us then return nil end
+      changes.arrival_us = time_us
+    end
+    if functions.prompt then
+      changes.prompt_tokens = request.shared_tokens + functions.prompt(rngs.prompt)
+    end
+    if functions.output then changes.output_tokens = functions.output(rngs.output) end
+    return changes
+  end)
+end
+
+--- Takes the functions out of a specification of the short form.
+local function take_functions(spec)
+  local functions, placeholder = {}, { type = "constant", params = { { "value", 1 } } }
+  for _, name in ipairs { "prompt", "output" } do
+    if type(spec[name]) == "function" then
+      functions[name], spec[name] = spec[name], placeholder
+    end
+  end
+  if type(spec.arrival) == "function" then
+    functions.arrival, spec.arrival = spec.arrival, { process = "constant" }
+  end
+  return functions
 end
 
 local function read_short(given, path, defaults)
   local values = schema.read(sections.short, given, path, defaults.profile)
   local horizon_us = values.horizon_us or defaults.horizon_us or 0
-  check_is_bounded(values.requests, horizon_us, path, "requests")
-  return {
-    rate = values.rate, requests = values.requests, horizon_us = horizon_us,
-    seed = values.seed or defaults.seed,
-    arrival = types.arrival.check(values.arrival, nil, path .. ".arrival"),
+  if values.requests == 0 and horizon_us == 0 then
+    errors.invalid("%s: the requests would never end; give requests above 0, or a horizon", path)
+  end
+  local seed = values.seed or defaults.seed
+  if presets.scenarios[values.preset] then
+    return read_scenario(given, values, path, { seed = seed, horizon_us = horizon_us,
+      lazy_tokens = values.lazy_tokens, go_blis = defaults.profile == "go-blis" })
+  end
+  local spec = {
+    rate = values.rate, requests = values.requests, horizon_us = horizon_us, seed = seed,
+    arrival = types.gaps.check(values.arrival, nil, path .. ".arrival"),
     prompt = length_of(values, "prompt", "prompt_tokens", path),
     output = length_of(values, "output", "output_tokens", path),
-    prefixes = values.prefixes, tenant = values.tenant, slo_class = values.slo_class,
-    timeout_us = values.timeout_us, lazy_tokens = values.lazy_tokens,
+    prefixes = values.prefixes, sessions = values.sessions, tenant = values.tenant,
+    slo_class = values.slo_class, timeout_us = values.timeout_us,
+    lazy_tokens = values.lazy_tokens, go_blis = defaults.profile == "go-blis",
   }
-end
-
-local function read_windows(lifecycle, path)
-  if not lifecycle then return nil end
-  local windows = {}
-  for i, one in ipairs(lifecycle.windows) do
-    local place = ("%s.lifecycle.windows[%d]"):format(path, i)
-    local values = schema.read(sections.window, one, place)
-    windows[i] = {
-      start_us = values.start_us, end_us = values.end_us, trace_rate = values.trace_rate,
-      arrival = values.arrival, input = values.input_distribution,
-      output = values.output_distribution,
-    }
+  local functions = take_functions(spec)
+  if next(functions) == nil then return spec end
+  if values.sessions then
+    errors.invalid("%s: sessions need distributions; functions do not go with them", path)
   end
-  if #windows == 0 then errors.invalid("%s.lifecycle.windows: the list is empty", path) end
-  return windows
-end
-
-local function modalities_of(values)
-  if not values then return nil end
-  return {
-    text = values.text_distribution, image = values.image_distribution,
-    image_count = values.image_count_distribution, audio = values.audio_distribution,
-    audio_count = values.audio_count_distribution, video = values.video_distribution,
-    video_count = values.video_count_distribution,
-  }
-end
-
-local function turns_of(reasoning)
-  local values = reasoning and reasoning.multi_turn
-  if not values then return nil end
-  return {
-    max_rounds = values.max_rounds, think_time_us = values.think_time_us,
-    context_growth = values.context_growth == "accumulate" and "accumulate" or nil,
-    single_session = values.single_session,
-  }
-end
-
-local function loop_of(closed_loop)
-  if closed_loop == nil then return "default" end
-  return closed_loop and "closed" or "open"
-end
-
---- What the core takes of a client or a cohort.
-local function client_of(values, path)
-  local users = values.concurrency or 0
-  return {
-    id = values.id, tenant = values.tenant_id, slo_class = values.slo_class, model = values.model,
-    rate_fraction = values.rate_fraction or (users > 0 and 0 or 1),
-    concurrency = users, think_time_us = values.think_time_us or 0,
-    arrival = types.arrival.check(values.arrival, nil, path .. ".arrival"),
-    input = values.input_distribution, output = values.output_distribution,
-    prefix_group = values.prefix_group, prefix_tokens = values.prefix_length,
-    is_streaming = values.streaming, timeout_us = values.timeout or 0,
-    has_no_timeout = values.timeout == 0, slo_target_us = values.slo_target_us,
-    windows = read_windows(values.lifecycle, path), multimodal = modalities_of(values.multimodal),
-    multi_turn = turns_of(values.reasoning),
-    reason_ratio = values.reasoning and values.reasoning.reason_ratio_distribution,
-    loop = loop_of(values.closed_loop),
-  }
-end
-
-local function read_client(given, path)
-  return client_of(schema.read(sections.client, given, path), path)
-end
-
-local function read_cohort(given, path)
-  local values = schema.read(sections.cohort, given, path)
-  local cohort = client_of(values, path)
-  cohort.population, cohort.prefix_sharing = values.population, values.prefix_sharing
-  cohort.diurnal = values.diurnal
-  local spike, drain = values.spike, values.drain
-  cohort.spike = spike and {
-    start_us = spike.start_time_us, duration_us = spike.duration_us, trace_rate = spike.trace_rate,
-  }
-  cohort.drain = drain and { start_us = drain.start_time_us, ramp_us = drain.ramp_duration_us }
-  return cohort
-end
-
-local function read_list(given, name, path, read_one)
-  local list = {}
-  for i, one in ipairs(given or {}) do
-    list[i] = read_one(one, ("%s.%s[%d]"):format(path, name, i))
-  end
-  return list
-end
-
-local function read_with_clients(given, path, defaults)
-  local values = schema.read(sections.with_clients, given, path)
-  local horizon_us = values.horizon_us or defaults.horizon_us or 0
-  local clients = read_list(values.clients, "clients", path, read_client)
-  local cohorts = read_list(values.cohorts, "cohorts", path, read_cohort)
-  if #clients + #cohorts == 0 then errors.invalid("%s.clients: the list is empty", path) end
-  check_is_bounded(values.num_requests, horizon_us, path, "num_requests")
-  return {
-    clients = clients, cohorts = cohorts, aggregate_rate = values.aggregate_rate,
-    num_requests = values.num_requests, seed = values.seed or defaults.seed,
-    horizon_us = horizon_us, lazy_tokens = values.lazy_tokens,
-    reproduce_go_blis_defects = defaults.profile == "go-blis",
-  }
-end
-
---- Whether requests of a checked specification follow on others, so that they cannot be listed
---- before a run.
----@param spec table
----@return boolean
-function workload.has_follow_ups(spec)
-  for _, list in ipairs { spec.clients or {}, spec.cohorts or {} } do
-    for _, one in ipairs(list) do
-      if one.concurrency > 0 or one.multi_turn and one.loop ~= "open" then return true end
+  if functions.arrival then
+    if values.requests == 0 then
+      errors.invalid("%s: with a function as arrival, requests must be above 0", path)
     end
+    spec.horizon_us = 0
+  end
+  return sampled(spec, functions, seed, horizon_us)
+end
+
+--- A specification in a file. Under go-blis one without a seed has the seed 0.
+local function read_file(given, path, defaults)
+  local values = schema.read(sections.file, given, path)
+  local is_go_blis = defaults.profile == "go-blis"
+  local horizon_us = values.horizon_us or defaults.horizon_us
+  local spec = written(values.file, path, {
+    seed = values.seed or is_go_blis and 0 or defaults.seed,
+    replaces_seed = values.seed ~= nil,
+    num_requests = values.num_requests,
+    horizon_us = horizon_us, replaces_horizon = horizon_us ~= nil,
+    timeout_us = values.timeout_us, lazy_tokens = values.lazy_tokens, go_blis = is_go_blis,
+  })
+  local own_horizon_us = spec:totals().horizon_us
+  return spec, own_horizon_us > 0 and own_horizon_us or nil
+end
+
+--- The requests that a function returns, one after the other.
+local function read_generator(given, path, defaults)
+  local values = schema.read(sections.generator, given, path)
+  local fn = values.generator
+  if type(fn) ~= "function" then
+    schema.raise_value(path .. ".generator", fn, "a function(rng)")
+  end
+  local rng = core.rng(values.seed or defaults.seed, "workload-generator")
+  return errors.located(core.workload_of_function, function() return fn(rng) end, path,
+    values.requests, values.horizon_us or defaults.horizon_us or 0)
+end
+
+-- A table with one of these is a specification.
+local specification_keys = { "clients", "cohorts", "inference_perf", "servegen_data", "version" }
+
+local function is_specification(given)
+  for _, key in ipairs(specification_keys) do
+    if given[key] ~= nil then return true end
   end
   return false
 end
 
---- The workload of an experiment: a list of requests as it is, or a checked specification.
+--- Whether requests follow on others, so that they cannot be listed before a run.
+---@param spec userdata|table what workload.read returned
+---@return boolean
+function workload.has_follow_ups(spec)
+  if core.is_workload(spec) then return false end
+  if type(spec) == "table" then return spec.sessions ~= nil and spec.sessions.closed_loop end
+  return spec:has_follow_ups()
+end
+
+--- The workload of an experiment: a list of requests as it is, a specification, or a checked short
+--- form; and the horizon that comes with it, if there is one.
 ---@param given any
 ---@param path string
----@param defaults { seed: integer, horizon_us?: integer, profile?: string }
+---@param defaults blis.WorkloadDefaults
 ---@return userdata|table
+---@return integer? horizon_us
 function workload.read(given, path, defaults)
-  if core.is_workload(given) then return given end
+  if core.is_workload(given) or core.is_workload_spec(given) then return given end
+  if type(given) == "function" then given = { generator = given } end
   if given ~= nil and type(given) ~= "table" then
-    schema.raise_value(path, given,
-      "a table of options or what blis.workload or blis.trace.read returned")
+    schema.raise_value(path, given, "a table of options, a function that returns requests, or "
+      .. "what blis.workload or blis.trace.read returned")
   end
-  if given and (given.clients or given.cohorts) then
-    return read_with_clients(given, path, defaults)
+  given = given or {}
+  if given.file ~= nil then return read_file(given, path, defaults) end
+  if given.generator ~= nil then return read_generator(given, path, defaults) end
+  if is_specification(given) then
+    return written(given, path, { seed = defaults.seed, horizon_us = defaults.horizon_us,
+      go_blis = defaults.profile == "go-blis" })
   end
-  return read_short(given or {}, path, defaults)
+  return read_short(given, path, defaults)
 end
 
 --- Generates requests and keeps them in memory, to be looked at and to be run several times:
 --- `blis.workload { rate = 40, requests = 4000, prefixes = { groups = 8, tokens = 1024 } }`.
----@param spec? table
+---@param spec? table|fun(rng: blis.Rng): table?
 ---@return blis.Workload
 function workload.new(spec)
   local given = workload.read(spec, "workload", { seed = 42 })
-  if type(given) == "userdata" then return given end
+  if core.is_workload(given) then return given end
   if workload.has_follow_ups(given) then
     errors.invalid("workload: requests that wait for answers cannot be listed beforehand; give "
       .. "these options to blis.run itself")

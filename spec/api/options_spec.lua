@@ -40,10 +40,10 @@ local cases = {
   { { workload = { prefixes = { groups = 8 } } }, { "workload.prefixes.tokens is missing" } },
   { { workload = { prefixes = 8 } }, { "workload.prefixes", "groups = 8" } },
   { { workload = { clients = {}, aggregate_rate = 1 } },
-    { "workload.clients: the list is empty" } },
+    { "workload: the workload has no clients" } },
   { { workload = { clients = { {} }, aggregate_rate = 1 } },
-    { "workload.clients[1].input_distribution is missing" } },
-  { { workload = { clients = { {} } } }, { "workload.clients[1].input_distribution is missing" } },
+    { "workload.clients[1]: client 1: input_distribution is missing" } },
+  { { workload = { clients = { {} } } }, { "workload: aggregate_rate is 0 and client 1 has no" } },
   { { workload = 5 }, { "workload: 5", "blis.trace.read" } },
   { { routing = "rond-robin" },
     { "unknown routing policy 'rond-robin'", "did you mean 'round-robin'?" } },
@@ -107,7 +107,8 @@ end)
 describe("the descriptions of options", function()
   local sections = { require "blis.config.cluster", require "blis.config.experiment" }
   local workload = require "blis.config.workload"
-  for _, name in ipairs { "short", "prefixes", "with_clients", "client" } do
+  for _, name in ipairs { "short", "prefixes", "sessions", "file", "generator", "with_clients",
+    "client", "cohort", "window" } do
     sections[#sections + 1] = workload[name]
   end
   local types = require "blis.config.types"

@@ -102,6 +102,7 @@ clients:
       assert.equal(5, got.completed_requests)
       local outcome = commands.call("run", "--workload-spec", path, "--rate", "5")
       assert.same({ "blis: --rate has no effect beside --workload-spec" }, outcome.said)
+      assert.matches("note: slo_class interactive is called standard by now", outcome.out, 1, true)
       outcome = commands.call("run", "--workload-spec", path, "--rate", "5", "--quiet")
       assert.same({}, outcome.said)
     end)
@@ -225,32 +226,32 @@ describe("wrong specifications", function()
     return result
   end
 
-  local client = "{rate_fraction: 1, input_distribution: {type: constant, params: {value: 9}}, "
+  local client = "{rate_fraction: 1, arrival: {process: poisson}, input_distribution: {type: constant, params: {value: 9}}, "
     .. "output_distribution: {type: constant, params: {value: 9}}}"
 
   it("are named with file and line", function()
     for _, case in ipairs {
       { "", "SPEC: " },
-      { "seed: 1\n", "SPEC:1: clients: nil is not allowed, expected a list" },
-      { "version: 3\nclients: []\n", "SPEC:1: version: '3' is not allowed, expected 1 or 2" },
+      { "seed: 1\n", "SPEC:1: the workload has no clients" },
+      { "version: 3\nclients: []\n", "SPEC:1: key \"version\": \"3\" is no version of a workload; "
+        .. "known are 1 and 2" },
       { "aggregate_rate: 5\nnum_requests: 3\n\nclients:\n  - rate_fraction: -1\n",
-        "SPEC:5: clients[1].rate_fraction: -1 is not allowed, expected a number of at least 0" },
+        "SPEC:5: client 1: rate_fraction is -1; it must be a finite number above 0" },
       { "aggregate_rate: 5\nclients:\n  - rate_fracton: 1\n",
-        "SPEC:3: clients[1]: unknown option 'rate_fracton', did you mean 'rate_fraction'?" },
+        "SPEC:3: \"rate_fracton\" is no key of a client; did you mean \"rate_fraction\"?" },
       { "aggregate_rate: 5\nclients:\n  - id: a\n    adapter: lora\n",
-        "SPEC:4: clients[1].adapter is not available: there are no LoRA adapters" },
-      { "aggregate_rate: 5\nclients:\n"
-        .. "  - input_distribution: {type: constant, params: {value: 9}}\n"
+        "SPEC:4: client 1 (\"a\"): adapter \"lora\" is not known: there are no LoRA adapters" },
+      { "aggregate_rate: 5\nclients:\n  - rate_fraction: 1\n    arrival: {process: poisson}\n"
+        .. "    input_distribution: {type: constant, params: {value: 9}}\n"
         .. "    output_distribution: {type: constant, params: {value: 9}}\n"
         .. "    reasoning:\n      multi_turn: {max_rounds: 0}\n",
-        "SPEC:6: clients[1].reasoning.multi_turn.max_rounds: 0 is not allowed, expected an "
-          .. "integer from 1" },
-      { "aggregate_rate: 5\ncohorts:\n  - population: 0\n",
-        "SPEC:3: cohorts[1]" },
-      { "servegen_data: {path: x}\nclients: []\n",
-        "SPEC:1: servegen_data is not available: there is no conversion of ServeGen data" },
+        "SPEC:8: client 1: multi_turn: max_rounds is 0; it must be from 1" },
+      { "aggregate_rate: 5\ncohorts:\n  - population: x\n",
+        "SPEC:3: key \"population\": \"x\" is not a whole number" },
+      { "servegen_data: {path: x}\nclients: [" .. client .. "]\n",
+        "SPEC:1: clients and servegen_data exclude each other" },
       { "aggregate_rate: fast\nclients: [" .. client .. "]\n",
-        "SPEC:1: aggregate_rate: 'fast' is not allowed, expected a number" },
+        "SPEC:1: key \"aggregate_rate\": \"fast\" is not a number" },
     } do
       local message = message_of_spec(case[1])
       assert.equal(case[2], message:sub(1, #case[2]))
@@ -259,7 +260,7 @@ describe("wrong specifications", function()
 
   it("without an end need one", function()
     local spec = "aggregate_rate: 5\nclients: [" .. client .. "]\n"
-    assert.matches("the requests would never end", message_of_spec(spec), 1, true)
+    assert.matches("the workload never ends", message_of_spec(spec), 1, true)
   end)
 end)
 

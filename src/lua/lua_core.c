@@ -14,12 +14,14 @@
 #include "lua/lua_output.h"
 #include "lua/lua_policy.h"
 #include "lua/lua_records.h"
+#include "lua/lua_request_table.h"
 #include "lua/lua_rng.h"
 #include "lua/lua_simulation.h"
 #include "lua/lua_trace.h"
 #include "lua/lua_trace_tools.h"
 #include "lua/lua_vector.h"
 #include "lua/lua_workload.h"
+#include "lua/lua_written_spec.h"
 #include "lua/lua_yaml.h"
 #include "routing/signals.h"
 
@@ -81,10 +83,17 @@ static int core_set_tostring(lua_State *L) {
   return 0;
 }
 
-/* is_workload(value) */
+/* is_workload(value): a list of requests, not a specification */
 static int core_is_workload(lua_State *L) {
   luaL_checkany(L, 1);
   lua_pushboolean(L, luaL_testudata(L, 1, WORKLOAD_TYPE) != NULL);
+  return 1;
+}
+
+/* is_workload_spec(value): what workload_spec() returned */
+static int core_is_workload_spec(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushboolean(L, luaL_testudata(L, 1, WRITTEN_SPEC_TYPE) != NULL);
   return 1;
 }
 
@@ -99,6 +108,7 @@ static const luaL_Reg core_functions[] = {
     {"folder", bind_folder},
     {"hardware", bind_catalogue_hardware},
     {"is_workload", core_is_workload},
+    {"is_workload_spec", core_is_workload_spec},
     {"json_read", bind_json_read},
     {"json_writer", bind_json_writer_new},
     {"kv_cache", bind_kv_cache_new},
@@ -130,6 +140,9 @@ static const luaL_Reg core_functions[] = {
     {"trace_write_formats", bind_trace_write_formats},
     {"workload", bind_workload_new},
     {"workload_methods", bind_workload_methods},
+    {"workload_keys", bind_workload_keys},
+    {"workload_of_function", bind_workload_of_function},
+    {"workload_spec", bind_written_spec_new},
     {"yaml_read", bind_yaml_read},
     {NULL, NULL},
 };
@@ -148,6 +161,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_rng(L);
   bind_open_simulations(L);
   bind_open_workloads(L);
+  bind_open_written_specs(L);
   luaL_newlib(L, core_functions);
   push_vector_library(L);
   lua_setfield(L, -2, "vec");

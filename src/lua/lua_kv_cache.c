@@ -4,6 +4,7 @@
 
 #include "kv/kv_cache.h"
 #include "lua/bind.h"
+#include "lua/lua_content.h"
 #include "workload/block_namer.h"
 #include "workload/workload.h"
 
@@ -70,64 +71,14 @@ int bind_kv_cache_new(lua_State *L) {
   return 1;
 }
 
-static uint32_t check_tokens(lua_State *L, int index) {
-  int is_integer = 0;
-  lua_Integer tokens = lua_tointegerx(L, index, &is_integer);
-  if (!is_integer || tokens < 0 || tokens > BLIS_WORKLOAD_MAX_TOKENS) {
-    luaL_error(L, "a number of tokens is an integer from 0 to %d, got %s",
-               BLIS_WORKLOAD_MAX_TOKENS, luaL_tolstring(L, index, NULL));
-  }
-  return (uint32_t)tokens;
+static blis_status name_content(void *ud, const char *name, size_t length,
+                                uint32_t *stream) {
+  return blis_intern_add(ud, name, length, stream);
 }
 
-static void add_tokens(lua_State *L, blis_request *request, uint32_t tokens) {
-  if (tokens > BLIS_WORKLOAD_MAX_TOKENS - request->prompt_tokens) {
-    luaL_error(L, "a prompt has at most %d tokens", BLIS_WORKLOAD_MAX_TOKENS);
-  }
-  request->prompt_tokens += tokens;
-}
-
-/* {name, tokens} on top of the stack. */
-static void check_segment(lua_State *L, kv_cache *self, blis_request *request,
-                          blis_segment *segment) {
-  int table = lua_gettop(L);
-  lua_rawgeti(L, table, 1);
-  lua_rawgeti(L, table, 2);
-  size_t length = 0;
-  const char *name = luaL_tolstring(L, table + 1, &length);
-  uint32_t stream = 0;
-  check_status(L, blis_intern_add(self->contents, name, length, &stream), NULL);
-  *segment = (blis_segment){.stream = stream,
-                            .length_tokens = check_tokens(L, table + 2)};
-  add_tokens(L, request, segment->length_tokens);
-  request->shared_tokens += segment->length_tokens;
-  lua_settop(L, table);
-}
-
-/* The prompt at index: a number of own tokens, or a list. Kept on the stack. */
 static blis_request push_prompt(lua_State *L, int index, kv_cache *self) {
-  blis_request request = {0};
-  if (lua_type(L, index) == LUA_TNUMBER) {
-    request.prompt_tokens = check_tokens(L, index);
-    return request;
-  }
-  luaL_checktype(L, index, LUA_TTABLE);
-  size_t count = lua_rawlen(L, index);
-  luaL_argcheck(L, count <= UINT32_MAX, index, "too many parts");
-  blis_segment *segments = push_buffer(L, count, sizeof *segments);
-  request.segments = segments;
-  for (size_t i = 0; i < count; i++) {
-    if (lua_rawgeti(L, index, (lua_Integer)i + 1) == LUA_TTABLE) {
-      check_segment(L, self, &request, &segments[request.segment_count++]);
-    } else if (i + 1 < count) {
-      luaL_error(L, "part %I of the prompt: tokens of its own come last",
-                 (LUAI_UACINT)i + 1);
-    } else {
-      add_tokens(L, &request, check_tokens(L, -1));
-    }
-    lua_pop(L, 1);
-  }
-  return request;
+  const bind_content_names names = {name_content, self->contents};
+  return push_content(L, index, &names);
 }
 
 /* cache:match(prompt): leading tokens whose blocks are in the cache. */

@@ -1,6 +1,7 @@
 #include "lua/lua_workload.h"
 
 #include "lua/bind.h"
+#include "lua/lua_request_table.h"
 #include "workload/statistics.h"
 
 blis_workload **push_workload(lua_State *L) {
@@ -30,7 +31,6 @@ static int source_close(lua_State *L) {
 }
 
 int bind_workload_new(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   bind_source *source = push_guarded(L, 1, sizeof *source, source_close);
   blis_workload **self = push_workload(L);
@@ -213,9 +213,13 @@ static const luaL_Reg workload_meta[] = {
 };
 
 static const luaL_Reg workload_methods[] = {
-    {"statistics", workload_statistics}, {"requests", workload_requests},
-    {"notes", workload_notes},           {"description", workload_description},
-    {"slice", workload_slice},           {NULL, NULL},
+    {"statistics", workload_statistics},
+    {"requests", workload_requests},
+    {"notes", workload_notes},
+    {"description", workload_description},
+    {"slice", workload_slice},
+    {"map", bind_workload_map},
+    {NULL, NULL},
 };
 
 int bind_workload_methods(lua_State *L) {

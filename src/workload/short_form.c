@@ -68,6 +68,46 @@ static double zipf_weight(int64_t rank, double exponent) {
   return fmax(1 / pow((double)(rank + 1), exponent), 1e-300);
 }
 
+/* NULL without sessions. */
+static blis_status make_turns(const blis_short_form *form, blis_arena *arena,
+                              const blis_multi_turn_spec **made,
+                              blis_error *error) {
+  *made = NULL;
+  if (form->max_rounds == 0) {
+    return BLIS_OK;
+  }
+  blis_multi_turn_spec *turns = blis_arena_new(arena, sizeof *turns);
+  if (turns == NULL) {
+    return blis_fail_nomem(error);
+  }
+  *turns = (blis_multi_turn_spec){.max_rounds = form->max_rounds,
+                                  .think_time_us = form->think_time_us,
+                                  .context_growth =
+                                      form->rounds_grow ? "accumulate" : NULL};
+  *made = turns;
+  return BLIS_OK;
+}
+
+/* Of several groups each has a client with its name. */
+static blis_status set_prefix(const blis_short_form *form, size_t k,
+                              blis_arena *arena, blis_client_spec *client,
+                              blis_error *error) {
+  client->prefix_tokens = form->prefix_tokens;
+  client->prefix_group = "shared";
+  if (form->prefix_groups == 1) {
+    return BLIS_OK;
+  }
+  char name[32];
+  snprintf(name, sizeof name, "prefix_%zu", k);
+  client->prefix_group = blis_arena_text(arena, name, strlen(name));
+  if (client->prefix_group == NULL) {
+    return blis_fail_nomem(error);
+  }
+  client->id = client->prefix_group;
+  client->rate_fraction = zipf_weight((int64_t)k, form->prefix_zipf);
+  return BLIS_OK;
+}
+
 blis_status blis_short_form_expand(const blis_short_form *form,
                                    blis_arena *arena, blis_workload_spec *spec,
                                    blis_error *error) {
@@ -77,19 +117,14 @@ blis_status blis_short_form_expand(const blis_short_form *form,
   if (clients == NULL) {
     return blis_fail_nomem(error);
   }
+  const blis_multi_turn_spec *turns;
+  BLIS_TRY(make_turns(form, arena, &turns, error));
   for (size_t k = 0; k < count; k++) {
     clients[k] = common_client(form);
+    clients[k].multi_turn = turns;
+    clients[k].loop = form->is_open_loop ? BLIS_LOOP_OPEN : BLIS_LOOP_DEFAULT;
     if (form->prefix_groups > 0) {
-      char name[32];
-      snprintf(name, sizeof name, "prefix_%zu", k);
-      const char *kept = blis_arena_text(arena, name, strlen(name));
-      if (kept == NULL) {
-        return blis_fail_nomem(error);
-      }
-      clients[k].id = kept;
-      clients[k].prefix_group = kept;
-      clients[k].prefix_tokens = form->prefix_tokens;
-      clients[k].rate_fraction = zipf_weight((int64_t)k, form->prefix_zipf);
+      BLIS_TRY(set_prefix(form, k, arena, &clients[k], error));
     }
   }
   *spec = (blis_workload_spec){.seed = form->seed,
@@ -97,6 +132,8 @@ blis_status blis_short_form_expand(const blis_short_form *form,
                                .num_requests = form->num_requests,
                                .horizon_us = form->horizon_us,
                                .lazy_tokens = form->lazy_tokens,
+                               .reproduce_go_blis_defects =
+                                   form->reproduce_go_blis_defects,
                                .clients = clients,
                                .client_count = count};
   return BLIS_OK;

@@ -2,18 +2,29 @@
 
 #include <float.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "workload/workload_spec.h"
 
-enum { MAX_KEYS = 64 };
+void blis__spec_reader_init(blis__spec_reader *reader, const blis_alloc *alloc,
+                            blis_arena *arena, bool is_script) {
+  *reader = (blis__spec_reader){
+      .alloc = alloc, .arena = arena, .is_script = is_script};
+  blis_map_init(&reader->places, alloc);
+}
 
+void blis__spec_reader_deinit(blis__spec_reader *reader) {
+  blis_map_deinit(&reader->places);
+}
+
+/* The last place of a member counts: a struct may be its own first member. */
 static blis_status remember(blis__spec_reader *reader, const void *member,
                             const blis_yaml_node *node, blis_error *error) {
-  blis__spec_place place = {member, node};
-  if (blis_array_push(reader->alloc, &reader->places, place) != BLIS_OK) {
+  if (blis_map_put(&reader->places, (uint64_t)(uintptr_t)member,
+                   (uint64_t)(uintptr_t)node) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   return BLIS_OK;
@@ -21,12 +32,10 @@ static blis_status remember(blis__spec_reader *reader, const void *member,
 
 const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,
                                       const void *member) {
-  for (size_t i = reader->places.count; i-- > 0;) {
-    if (reader->places.items[i].member == member) {
-      return reader->places.items[i].node;
-    }
-  }
-  return NULL;
+  uint64_t node;
+  return blis_map_get(&reader->places, (uint64_t)(uintptr_t)member, &node)
+             ? (const blis_yaml_node *)(uintptr_t)node
+             : NULL;
 }
 
 /* Finding keys. */
@@ -41,19 +50,20 @@ blis_status blis__spec_fail_key(const blis_yaml_node *key, const char *section,
     blis_nearest_offer(&nearest, known[i]);
     blis_word_list_add(all, sizeof all, known[i]);
   }
+  const char *article = strchr("aeiou", *section) != NULL ? "an" : "a";
   char what[400];
   if (nearest.word != NULL) {
-    snprintf(what, sizeof what, "is no key of a %s; did you mean \"%s\"?",
-             section, nearest.word);
+    snprintf(what, sizeof what, "is no key of %s %s; did you mean \"%s\"?",
+             article, section, nearest.word);
   } else {
-    snprintf(what, sizeof what, "is no key of a %s; known are %s", section,
-             all);
+    snprintf(what, sizeof what, "is no key of %s %s; known are %s", article,
+             section, all);
   }
   return blis_yaml_fail(key, what, error);
 }
 
-static size_t list_keys(const blis__section *section,
-                        const blis__key *keys[MAX_KEYS]) {
+size_t blis__section_list_keys(const blis__section *section,
+                               const blis__key *keys[BLIS__SECTION_MAX_KEYS]) {
   size_t count = 0;
   for (const blis__section *s = section; s != NULL; s = s->base) {
     for (size_t i = 0; i < s->key_count; i++) {
@@ -65,17 +75,18 @@ static size_t list_keys(const blis__section *section,
   return count;
 }
 
-static blis_status find_key(const blis_yaml_node *name,
+static blis_status find_key(const blis__spec_reader *reader,
+                            const blis_yaml_node *name,
                             const blis__section *section, const blis__key **key,
                             blis_error *error) {
-  const blis__key *keys[MAX_KEYS];
-  const char *known[MAX_KEYS];
-  size_t count = list_keys(section, keys);
+  const blis__key *keys[BLIS__SECTION_MAX_KEYS];
+  const char *known[BLIS__SECTION_MAX_KEYS];
+  size_t count = blis__section_list_keys(section, keys);
   blis_slice wanted = blis_yaml_scalar(name);
   for (size_t i = 0; i < count; i++) {
     known[i] = keys[i]->name;
-    bool is_alias =
-        keys[i]->alias != NULL && blis_slice_equals(wanted, keys[i]->alias);
+    bool is_alias = reader->is_script && keys[i]->alias != NULL &&
+                    blis_slice_equals(wanted, keys[i]->alias);
     if (is_alias || blis_slice_equals(wanted, known[i])) {
       *key = keys[i];
       return BLIS_OK;
@@ -258,7 +269,7 @@ blis_status blis__spec_read(blis__spec_reader *reader,
   BLIS_TRY(blis_yaml_need_mapping(node, error));
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
     const blis__key *key;
-    BLIS_TRY(find_key(blis_yaml_key(node, i), section, &key, error));
+    BLIS_TRY(find_key(reader, blis_yaml_key(node, i), section, &key, error));
     BLIS_TRY(check_once(node, i, key, error));
     const blis_yaml_node *value = blis_yaml_item(node, i);
     if (!blis_yaml_is_null(value)) {

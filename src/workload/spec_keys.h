@@ -10,11 +10,12 @@
 #ifndef BLIS_WORKLOAD_SPEC_KEYS_H
 #define BLIS_WORKLOAD_SPEC_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "base/array.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/yaml.h"
 #include "workload/arrival.h"
 #include "workload/distribution.h"
@@ -57,16 +58,23 @@ struct blis__section {
   const blis__section *base; /* whose keys it has, too; NULL = none */
 };
 
-typedef struct blis__spec_place {
-  const void *member;
-  const blis_yaml_node *node;
-} blis__spec_place;
+enum { BLIS__SECTION_MAX_KEYS = 64 };
+
+/* All keys of a section, those of its base behind its own; their number. */
+size_t blis__section_list_keys(const blis__section *section,
+                               const blis__key *keys[BLIS__SECTION_MAX_KEYS]);
 
 typedef struct blis__spec_reader {
   const blis_alloc *alloc;
   blis_arena *arena; /* everything that is read */
-  BLIS_ARRAY(blis__spec_place) places;
+  bool is_script;    /* aliases of keys and shorter values will do */
+  blis_map places;   /* the nodes that filled members, by their addresses */
 } blis__spec_reader;
+
+/* Borrows allocator and arena. */
+void blis__spec_reader_init(blis__spec_reader *reader, const blis_alloc *alloc,
+                            blis_arena *arena, bool is_script);
+void blis__spec_reader_deinit(blis__spec_reader *reader);
 
 /* Reads a mapping into a zeroed struct. */
 BLIS_MUSTUSE blis_status blis__spec_read(blis__spec_reader *reader,

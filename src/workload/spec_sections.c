@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "workload/written_spec.h"
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NONE BLIS__NO_MEMBER
 
@@ -49,8 +51,16 @@ static const blis__key window_keys[] = {
     KEY("end_us", INTEGER, blis_window_spec, end_us),
     KEY_AND("trace_rate", NUMBER, blis_window_spec, trace_rate, has_trace_rate),
     KEY_AND("arrival", ARRIVAL, blis_window_spec, arrival, has_arrival),
-    KEY("input_distribution", DISTRIBUTION, blis_window_spec, input),
-    KEY("output_distribution", DISTRIBUTION, blis_window_spec, output)};
+    {.name = "input_distribution",
+     .alias = "prompt",
+     .kind = BLIS__KEY_DISTRIBUTION,
+     .member = offsetof(blis_window_spec, input),
+     .flag = NONE},
+    {.name = "output_distribution",
+     .alias = "output",
+     .kind = BLIS__KEY_DISTRIBUTION,
+     .member = offsetof(blis_window_spec, output),
+     .flag = NONE}};
 static const blis__section window_section =
     SECTION("lifecycle window", window_keys, blis_window_spec);
 
@@ -280,8 +290,31 @@ static const blis__key top_keys[] = {
      .member = TOP(spec.goodput_targets),
      .flag = TOP(spec.goodput_target_count),
      .section = &target_section},
-    KEY("lazy_tokens", BOOLEAN, blis__spec_top, spec.lazy_tokens),
-    KEY("keep_tokens", BOOLEAN, blis__spec_top, spec.keep_tokens)};
+    KEY("lazy_tokens", BOOLEAN, blis__spec_top, spec.lazy_tokens)};
 
 const blis__section blis__spec_top_section =
     SECTION("workload", top_keys, blis__spec_top);
+
+/* For listings. */
+
+static const blis__section *const sections[] = {
+    &blis__spec_top_section, &client_section,  &window_section,
+    &lifecycle_section,      &network_section, &multimodal_section,
+    &reasoning_section,      &turns_section,   &cohort_section,
+    &diurnal_section,        &spike_section,   &drain_section,
+    &inference_perf_section, &stage_section,   &prefixes_section,
+    &servegen_section,       &target_section};
+
+size_t blis_spec_section_count(void) {
+  return COUNT(sections);
+}
+
+const char *blis_spec_section_name(size_t section) {
+  return sections[section]->name;
+}
+
+const char *blis_spec_section_key(size_t section, size_t key) {
+  const blis__key *keys[BLIS__SECTION_MAX_KEYS];
+  size_t count = blis__section_list_keys(sections[section], keys);
+  return key < count ? keys[key]->name : NULL;
+}

@@ -119,8 +119,9 @@ static blis_status read_long(blis__spec_reader *reader,
   return BLIS_OK;
 }
 
-static bool has_first_value(const blis_yaml_node *node) {
-  return blis_yaml_get(node, first_value) != NULL;
+static bool is_short(const blis__spec_reader *reader,
+                     const blis_yaml_node *node) {
+  return reader->is_script && blis_yaml_get(node, first_value) != NULL;
 }
 
 /* A number alone is a constant. */
@@ -142,11 +143,12 @@ blis_status blis__spec_read_distribution(blis__spec_reader *reader,
                                          const blis_yaml_node *node,
                                          blis_distribution_spec *distribution,
                                          blis_error *error) {
-  if (blis_yaml_type_of(node) == BLIS_YAML_SCALAR) {
+  bool is_scalar = blis_yaml_type_of(node) == BLIS_YAML_SCALAR;
+  if (reader->is_script && is_scalar) {
     BLIS_TRY(read_constant(reader, node, distribution, error));
   } else {
     BLIS_TRY(blis_yaml_need_mapping(node, error));
-    BLIS_TRY(has_first_value(node)
+    BLIS_TRY(is_short(reader, node)
                  ? read_short(reader, node, distribution, error)
                  : read_long(reader, node, distribution, error));
   }
@@ -159,8 +161,8 @@ static blis_status read_arrival_key(blis__spec_reader *reader,
                                     blis_arrival_spec *arrival,
                                     blis_error *error) {
   blis_slice name = blis_yaml_scalar(key);
-  if (blis_slice_equals(name, "process") ||
-      blis_slice_equals(name, first_value)) {
+  bool is_first = reader->is_script && blis_slice_equals(name, first_value);
+  if (is_first || blis_slice_equals(name, "process")) {
     return blis__spec_read_text(reader, value, &arrival->process, error);
   }
   const struct {
@@ -185,7 +187,8 @@ blis_status blis__spec_read_arrival(blis__spec_reader *reader,
                                     const blis_yaml_node *node,
                                     blis_arrival_spec *arrival,
                                     blis_error *error) {
-  if (blis_yaml_type_of(node) == BLIS_YAML_SCALAR) {
+  bool is_scalar = blis_yaml_type_of(node) == BLIS_YAML_SCALAR;
+  if (reader->is_script && is_scalar) {
     BLIS_TRY(blis__spec_read_text(reader, node, &arrival->process, error));
   } else {
     BLIS_TRY(blis_yaml_need_mapping(node, error));

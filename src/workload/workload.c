@@ -290,3 +290,9 @@ blis_status blis_workload_slice(const blis_alloc *alloc,
   *slice = part;
   return BLIS_OK;
 }
+
+blis_status blis_workload_take_texts(blis_workload *workload,
+                                     const blis_workload *from) {
+  BLIS_TRY(copy_strings(from->strings, workload->strings));
+  return copy_texts(from, workload);
+}

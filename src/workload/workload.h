@@ -57,6 +57,13 @@ BLIS_MUSTUSE blis_status blis_workload_describe(blis_workload *workload,
     BLIS_PRINTF(2, 3);
 
 /*
+ * Takes over texts with their numbers, description and notes of another
+ * workload. Only before anything else is added.
+ */
+BLIS_MUSTUSE blis_status blis_workload_take_texts(blis_workload *workload,
+                                                  const blis_workload *from);
+
+/*
  * Ends the building: sorts the requests by arrival, equal arrivals in the order
  * in which they were added. BLIS_ERR_NOMEM leaves the workload as it was.
  */

@@ -55,6 +55,17 @@ bool blis_client_is_closed_loop(const blis_client_spec *client) {
          (client->loop == BLIS_LOOP_DEFAULT && client->multi_turn != NULL);
 }
 
+bool blis_workload_spec_has_follow_ups(const blis_workload_spec *spec) {
+  for (size_t i = 0; i < spec->client_count + spec->cohort_count; i++) {
+    const blis_client_spec *client = blis_workload_spec_client(spec, i);
+    if (client->concurrency > 0 ||
+        (client->multi_turn != NULL && blis_client_is_closed_loop(client))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Single values. */
 
 static void note(const check *c, const void *member) {

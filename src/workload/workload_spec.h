@@ -190,6 +190,9 @@ blis_workload_spec_client(const blis_workload_spec *spec, size_t index);
 /* Whether a client's sessions wait for answers. */
 bool blis_client_is_closed_loop(const blis_client_spec *client);
 
+/* Whether there are requests that wait for the answers to others. */
+bool blis_workload_spec_has_follow_ups(const blis_workload_spec *spec);
+
 /*
  * Checks everything but the parameters of distributions, which
  * blis_distribution_init checks. BLIS_ERR_INVALID names client or cohort, key,

@@ -187,6 +187,24 @@ static void apply_timeout(reading *r) {
   }
 }
 
+static blis_status check_adapters(const reading *r, blis_error *error) {
+  const blis_workload_spec *spec = &r->written->top.spec;
+  for (size_t i = 0; r->settings->refuses_adapters && i < client_count(spec);
+       i++) {
+    const blis_client_spec *client = blis_workload_spec_client(spec, i);
+    if (client->adapter != NULL && *client->adapter != '\0') {
+      char label[BLIS_CLIENT_LABEL_SIZE];
+      blis_status status =
+          blis_fail(error, BLIS_ERR_INVALID,
+                    "%s: adapter \"%.100s\" is not known: there are no LoRA "
+                    "adapters",
+                    blis_client_label(spec, i, label), client->adapter);
+      return locate(r, &client->adapter, status, error);
+    }
+  }
+  return BLIS_OK;
+}
+
 static blis_status check_exclusive(const reading *r, blis_error *error) {
   const blis__spec_top *top = &r->written->top;
   const struct {
@@ -264,11 +282,12 @@ static blis_status read_all(reading *r, blis_error *error) {
                            &written->top, error));
   bool is_old;
   BLIS_TRY(check_version(r, &is_old, error));
-  if (r->settings->has_defaults) {
+  if (r->settings->is_script) {
     fill_defaults(r);
   }
   apply_totals(r);
   BLIS_TRY(expand(r, error));
+  BLIS_TRY(check_adapters(r, error));
   apply_timeout(r);
   if ((is_old && upgrade_classes(r) != BLIS_OK) ||
       note_without_effect(r) != BLIS_OK) {
@@ -303,10 +322,10 @@ blis_status blis_written_spec_from(const blis_alloc *alloc,
   }
   reading r = {.written = made,
                .root = root,
-               .settings = settings != NULL ? settings : &no_settings,
-               .reader = {.alloc = alloc, .arena = &made->arena}};
+               .settings = settings != NULL ? settings : &no_settings};
+  blis__spec_reader_init(&r.reader, alloc, &made->arena, r.settings->is_script);
   blis_status status = read_all(&r, error);
-  blis_array_deinit(alloc, &r.reader.places);
+  blis__spec_reader_deinit(&r.reader);
   if (status != BLIS_OK) {
     blis_written_spec_free(made);
     return status;

@@ -30,8 +30,13 @@ typedef struct blis_spec_settings {
   bool lazy_tokens; /* also when they are not written */
   bool keep_tokens;
   bool reproduce_go_blis_defects;
-  /* Scripts may leave out rate_fraction (1) and arrival (poisson). */
-  bool has_defaults;
+  bool refuses_adapters; /* no client may ask for one */
+  /*
+   * Scripts may leave out rate_fraction (1) and arrival (poisson), use other
+   * names of some keys (prompt, output, ...) and shorter values: a number or
+   * {"gaussian", mean = ...} as a distribution, "poisson" as an arrival.
+   */
+  bool is_script;
   const char *folder; /* where relative paths start; NULL = here */
 } blis_spec_settings;
 
@@ -63,5 +68,13 @@ blis_written_spec_get(const blis_written_spec *written);
 size_t blis_written_spec_note_count(const blis_written_spec *written);
 const char *blis_written_spec_note(const blis_written_spec *written,
                                    size_t index);
+
+/*
+ * The keys that can be written, section by section ("client", "cohort", ...);
+ * static. A key behind the last is NULL.
+ */
+size_t blis_spec_section_count(void);
+const char *blis_spec_section_name(size_t section);
+const char *blis_spec_section_key(size_t section, size_t key);
 
 #endif

@@ -12,7 +12,6 @@ local flags = require "blis.cli.flags"
 local go_blis = require "blis.cli.go_blis"
 local metrics = require "blis.cli.metrics"
 local result_text = require "blis.cli.result_text"
-local workload_spec = require "blis.workload_spec"
 
 local simulate = {}
 
@@ -145,7 +144,6 @@ end
 ---@class blis.cli.Setting
 ---@field workload any
 ---@field horizon_us? integer
----@field file? blis.SpecFile the file that the workload is from
 
 --- Simulates, writes the files that were asked for, and prints the result.
 ---@param definition blis.cli.Command
@@ -161,8 +159,7 @@ function simulate.run(definition, parsed, make_setting)
     add_bundle(parsed)
     setting = make_setting()
     local spec = experiment_of(definition, parsed, setting.workload, setting.horizon_us)
-    sim = setting.file and workload_spec.located(setting.file, experiment.simulation, spec)
-      or experiment.simulation(spec)
+    sim = experiment.simulation(spec)
   end)
   local result = sim:run()
   sim:close()

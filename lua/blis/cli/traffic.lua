@@ -1,18 +1,10 @@
 --- The workload of `blis run`, from its flags.
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
+local presets = require "blis.presets"
 local sections = require "blis.config.workload"
-local workload_spec = require "blis.workload_spec"
 
 local traffic = {}
-
--- Lengths of some applications (BLIS in Go, defaults.yaml).
-local presets = {
-  chatbot = { prompt = { 256, 100, 2, 800 }, output = { 256, 100, 1, 1024 } },
-  contentgen = { prompt = { 1024, 150, 10, 2048 }, output = { 1024, 200, 10, 2048 } },
-  summarization = { prompt = { 4096, 500, 100, 8192 }, output = { 512, 150, 10, 2048 } },
-  multidoc = { prompt = { 10240, 1200, 500, 20480 }, output = { 1536, 300, 50, 4096 } },
-}
 
 local function gaussian(mean, stdev, min, max)
   return { "gaussian", mean = mean, std_dev = stdev, min = min, max = max }
@@ -43,9 +35,8 @@ end
 
 --- The lengths of prompts or outputs, as a preset or the flags have them.
 local function lengths_of(definition, values, kind)
-  local preset = presets[values.preset]
-  return preset and gaussian(table.unpack(preset[kind]))
-    or lengths_of_flags(definition, values, kind)
+  local preset = presets.lengths[values.preset]
+  return preset and preset[kind] or lengths_of_flags(definition, values, kind)
 end
 
 --- The prefix flags; nil without prefixes.
@@ -57,10 +48,29 @@ local function prefixes_of(definition, parsed)
   end
 end
 
+local length_flags = { "--prompt-tokens", "--prompt-tokens-stdev", "--prompt-tokens-min",
+  "--prompt-tokens-max", "--output-tokens", "--output-tokens-stdev", "--output-tokens-min",
+  "--output-tokens-max" }
+
+--- Says which flags have no effect beside another.
+local function say_without_effect(parsed, names, beside, talk)
+  for _, flag in ipairs(names) do
+    if parsed.given[flag] then talk("%s has no effect beside %s", flag, beside) end
+  end
+end
+
 --- Traffic of one client, in the short form of blis.run.
-local function with_rate(definition, parsed)
+local function with_rate(definition, parsed, talk)
   local values, short = parsed.values.synthesis, {}
   for name, value in pairs(parsed.values.workload) do short[name] = value end
+  if presets.scenarios[values.preset] then
+    local beside = "--workload " .. values.preset
+    say_without_effect(parsed, length_flags, beside, talk)
+    say_without_effect(parsed, { "--arrival", "--tenant", "--slo-class", "--prefix-tokens",
+      "--prefix-groups", "--prefix-zipf" }, beside, talk)
+    return { preset = values.preset, rate = short.rate, requests = short.requests,
+      timeout_us = timeout_us(values) }
+  end
   short.prompt = lengths_of(definition, values, "prompt")
   short.output = lengths_of(definition, values, "output")
   short.timeout_us = timeout_us(values)
@@ -75,6 +85,9 @@ local function with_users(definition, parsed)
     if parsed.given[flag] then
       flags.fail(definition, "%s does not go with --concurrency", flag)
     end
+  end
+  if presets.scenarios[values.preset] then
+    flags.fail(definition, "--workload %s does not go with --concurrency", values.preset)
   end
   local prefix_tokens = parsed.values.prefixes.tokens or 0
   return {
@@ -92,52 +105,39 @@ local function with_users(definition, parsed)
   }
 end
 
-local synthesis_only = { "--think-time-ms", "--rate", "--arrival", "--tenant", "--slo-class",
-  "--prefix-tokens", "--prefix-groups", "--prefix-zipf", "--prompt-tokens",
-  "--prompt-tokens-stdev", "--prompt-tokens-min", "--prompt-tokens-max", "--output-tokens",
-  "--output-tokens-stdev", "--output-tokens-min", "--output-tokens-max" }
+local synthesis_only = { "--workload", "--think-time-ms", "--rate", "--arrival", "--tenant",
+  "--slo-class", "--prefix-tokens", "--prefix-groups", "--prefix-zipf" }
 
 --- Traffic of a file; flags that were given go before what it says.
 local function from_file(definition, parsed, talk)
-  local values = parsed.values.synthesis
-  local spec, file = workload_spec.read(values.spec)
-  for _, flag in ipairs(synthesis_only) do
-    if parsed.given[flag] then talk("%s has no effect beside --workload-spec", flag) end
+  local values, given = parsed.values.synthesis, parsed.given
+  say_without_effect(parsed, synthesis_only, "--workload-spec", talk)
+  say_without_effect(parsed, length_flags, "--workload-spec", talk)
+  if given["--timeout"] and values.timeout_s == 0 then
+    flags.fail(definition, "--timeout: 0 is not allowed; below 0 means no deadline")
   end
-  local given, experiment = parsed.given, parsed.values.experiment
-  if given["--num-requests"] then spec.num_requests = parsed.values.workload.requests end
-  if given["--seed"] then
-    spec.seed = experiment.seed
-  elseif experiment.profile == "go-blis" then
-    spec.seed = spec.seed or 0
-  end
-  if given["--horizon"] then
-    spec.horizon, spec.horizon_us = experiment.horizon_us, nil
-  end
-  if given["--timeout"] then
-    if values.timeout_s == 0 then flags.fail(definition, "--timeout: 0 is not allowed") end
-    for _, list in ipairs { spec.clients or {}, spec.cohorts or {} } do
-      for _, one in ipairs(list) do one.timeout_us, one.timeout = nil, timeout_us(values) end
-    end
-  end
-  return spec, spec.horizon or spec.horizon_us, file
+  return {
+    file = values.spec,
+    seed = given["--seed"] and parsed.values.experiment.seed or nil,
+    num_requests = given["--num-requests"] and parsed.values.workload.requests or nil,
+    timeout_us = given["--timeout"] and timeout_us(values) or nil,
+  }
 end
 
---- The workload for blis.run, the horizon it asks for, and the file it is from.
+--- The workload for blis.run.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
 ---@param talk fun(format: string, ...)
 ---@return table workload
----@return integer? horizon_us
----@return blis.SpecFile? file
 function traffic.of_flags(definition, parsed, talk)
-  if parsed.values.synthesis.spec then
-    if parsed.values.synthesis.concurrency > 0 then
+  local values = parsed.values.synthesis
+  if values.spec then
+    if values.concurrency > 0 then
       flags.fail(definition, "--concurrency does not go with --workload-spec")
     end
     return from_file(definition, parsed, talk)
   end
-  if parsed.values.synthesis.timeout_s == 0 then
+  if values.timeout_s == 0 then
     flags.fail(definition, "--timeout: 0 is not allowed; below 0 means no deadline")
   end
   local horizon_us = parsed.values.experiment.horizon_us
@@ -145,13 +145,11 @@ function traffic.of_flags(definition, parsed, talk)
   if requests == 0 and not horizon_us then
     flags.fail(definition, "--num-requests: 0 means as many as fit, and needs a --horizon")
   end
-  if parsed.values.synthesis.concurrency == 0 then
-    return with_rate(definition, parsed), horizon_us
-  end
+  if values.concurrency == 0 then return with_rate(definition, parsed, talk) end
   if not requests and not horizon_us then
     flags.fail(definition, "--concurrency needs --num-requests or --horizon")
   end
-  return with_users(definition, parsed), horizon_us
+  return with_users(definition, parsed)
 end
 
 --- On a command line 0 means that there are no prefixes.
@@ -161,14 +159,20 @@ local function prefix_options()
   return options
 end
 
+--- Functions are for scripts.
+local function rate_options()
+  local options = flags.pick(sections.short,
+    { "rate", "requests", "arrival", "tenant", "slo_class" })
+  options[3] = setmetatable({ type = "arrival" }, { __index = options[3] })
+  return options
+end
+
 --- The groups of flags that of_flags reads.
 ---@return blis.cli.Group[]
 function traffic.groups()
   return {
     {
-      title = "Traffic", section = "workload",
-      options = flags.pick(sections.short,
-        { "rate", "requests", "arrival", "tenant", "slo_class" }),
+      title = "Traffic", section = "workload", options = rate_options(),
     },
     {
       title = "Lengths", section = "synthesis", has_defaults = true,

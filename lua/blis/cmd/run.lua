@@ -19,7 +19,9 @@ local definition = {
 return command.define(definition, function(parsed)
   simulate.run(definition, parsed, function()
     local function talk(format, ...) command.talk(parsed, format, ...) end
-    local workload, horizon_us, file = traffic.of_flags(definition, parsed, talk)
-    return { workload = workload, horizon_us = horizon_us, file = file }
+    return {
+      workload = traffic.of_flags(definition, parsed, talk),
+      horizon_us = parsed.values.experiment.horizon_us,
+    }
   end)
 end)

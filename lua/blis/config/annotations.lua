@@ -8,8 +8,13 @@ local sections = {
   { "blis.ClusterOptions", require "blis.config.cluster" },
   { "blis.WorkloadOptions", require("blis.config.workload").short },
   { "blis.PrefixOptions", require("blis.config.workload").prefixes },
+  { "blis.SessionOptions", require("blis.config.workload").sessions },
+  { "blis.FileOptions", require("blis.config.workload").file },
+  { "blis.GeneratorOptions", require("blis.config.workload").generator },
   { "blis.ClientsOptions", require("blis.config.workload").with_clients },
   { "blis.ClientOptions", require("blis.config.workload").client },
+  { "blis.CohortOptions", require("blis.config.workload").cohort },
+  { "blis.WindowOptions", require("blis.config.workload").window },
   { "blis.LatencyOptions", require "blis.config.latency" },
   { "blis.TraceOptions", require("blis.config.trace").read },
   { "blis.CutOptions", require("blis.config.trace").cut },
@@ -24,12 +29,17 @@ local type_names = {
   described = "string|table", paths = "string|string[]",
   numbers_by_name = "table<string, number>",
   distribution = "number|table", arrival = "string|table", prefixes = "blis.PrefixOptions",
+  lengths = "number|table|fun(rng: blis.Rng): integer", sessions = "blis.SessionOptions",
+  gaps = "string|table|fun(rng: blis.Rng): integer",
 }
 
 local special = {
   ["blis.Experiment.cluster"] = "blis.ClusterOptions",
-  ["blis.Experiment.workload"] = "blis.WorkloadOptions|blis.ClientsOptions|blis.Workload",
+  ["blis.Experiment.workload"] = "blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|"
+    .. "blis.GeneratorOptions|blis.Workload|fun(rng: blis.Rng): table?",
+  ["blis.GeneratorOptions.generator"] = "fun(rng: blis.Rng): table?",
   ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",
+  ["blis.ClientsOptions.cohorts"] = "blis.CohortOptions[]",
   ["blis.ClusterOptions.latency_model"] = "string|blis.LatencyModel|blis.LatencyOptions|"
     .. "fun(batch: blis.Batch): number",
   ["blis.LatencyOptions.step_time"] = "fun(batch: blis.Batch): number",

@@ -1,5 +1,7 @@
 --- Options that only command lines have: traffic in single numbers, how results are shown, where
 --- they go; and the flags of the simulator BLIS in Go for which there is nothing here.
+local presets = require "blis.presets"
+
 local formats = { "table", "json", "csv" }
 
 ---@type blis.Section
@@ -38,7 +40,7 @@ local catalogue = {
   },
 }
 
-local presets = { "distribution", "chatbot", "summarization", "contentgen", "multidoc" }
+local workloads = table.move(presets.names, 1, #presets.names, 2, { "distribution" })
 
 --- The four flags of one kind of length.
 local function lengths(kind, what)
@@ -63,9 +65,10 @@ local synthesis = {
   summary = "Generated traffic, as command lines describe it.",
   options = {
     {
-      name = "preset", type = "choice", choices = presets, default = "distribution",
+      name = "preset", type = "choice", choices = workloads, default = "distribution",
       flag = "--workload",
-      doc = "Lengths of prompts and outputs: as the flags below say, or as in some application.",
+      doc = "Lengths of prompts and outputs: as the flags below say, or as in some application; or "
+        .. "a scenario of several clients.",
     },
     {
       name = "spec", type = "path", flag = "--workload-spec",

@@ -1,4 +1,8 @@
---- The options of generated traffic: the short form, the form with clients, and their parts.
+--- The options of generated traffic: the short form, that of a file, and what a specification has.
+--- Specifications, of files and of tables, are read by the core; what their sections say here is
+--- for people and editors, and a spec compares their names with those of the core.
+local presets = require "blis.presets"
+
 local slo_classes = { "critical", "standard", "sheddable", "batch", "background" }
 
 ---@type blis.Section
@@ -17,21 +21,26 @@ local short = {
       doc = "How many requests there will be, 0 = as many as fit before the horizon.",
     },
     {
-      name = "arrival", type = "arrival", default = "poisson",
+      name = "arrival", type = "gaps", default = "poisson",
       profiles = { ["go-blis"] = "constant" }, flag = "--arrival",
       flag_doc = "How requests are spaced: poisson, constant, gamma:CV or weibull:CV.",
-      doc = "How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { "
-        .. "'weibull', cv = 2 }.",
+      doc = "How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 }, { 'weibull', cv "
+        .. "= 2 }, or a function(rng) that draws the microseconds to the next.",
     },
     {
-      name = "prompt", type = "distribution",
-      doc = "Lengths of prompts; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, "
-        .. "max = 7000 }.",
+      name = "preset", type = "choice", choices = presets.names,
+      doc = "Lengths as in some application (chatbot, summarization, contentgen, multidoc), or a "
+        .. "scenario of several clients with lengths and arrivals of its own.",
     },
     {
-      name = "output", type = "distribution",
-      doc = "Lengths of outputs; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, "
-        .. "max = 7000 }.",
+      name = "prompt", type = "lengths",
+      doc = "Lengths of prompts, or a function(rng) that draws one; left out, { 'gaussian', mean = "
+        .. "512, std_dev = 256, min = 2, max = 7000 }.",
+    },
+    {
+      name = "output", type = "lengths",
+      doc = "Lengths of outputs, or a function(rng) that draws one; left out, { 'gaussian', mean = "
+        .. "512, std_dev = 256, min = 2, max = 7000 }.",
     },
     {
       name = "prompt_tokens", type = "integer", min = 1, max = 1000000000, unit = "tokens",
@@ -44,6 +53,11 @@ local short = {
     {
       name = "prefixes", type = "prefixes",
       doc = "Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }.",
+    },
+    {
+      name = "sessions", type = "sessions",
+      doc = "Conversations: { max_rounds = 5, think_time_us = 1000000 }. Then rate counts their "
+        .. "first rounds, requests all rounds that are planned.",
     },
     {
       name = "tenant", type = "string", aliases = { "tenant_id" }, flag = "--tenant",
@@ -96,20 +110,113 @@ local prefixes = {
 }
 
 ---@type blis.Section
+local sessions = {
+  name = "sessions",
+  summary = "Conversations of several rounds.",
+  options = {
+    {
+      name = "max_rounds", type = "integer", min = 1, max = 1000000, required = true,
+      doc = "Rounds of a conversation.",
+    },
+    {
+      name = "think_time_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "From an answer to the next round.",
+    },
+    {
+      name = "grows", type = "boolean", default = true,
+      doc = "Whether a round's prompt begins with the rounds before it and their answers.",
+    },
+    {
+      name = "closed_loop", type = "boolean", default = true,
+      doc = "Whether a round waits for the answer to the one before, or comes at a planned time.",
+    },
+  },
+}
+
+---@type blis.Section
+local file = {
+  name = "workload",
+  summary = "Traffic as a YAML file describes it (workload specification, version 2). What is "
+    .. "given here goes before what the file says.",
+  options = {
+    { name = "file", type = "path", required = true, doc = "Path of the file." },
+    { name = "seed", type = "integer", doc = "Seed of arrivals and lengths." },
+    {
+      name = "num_requests", type = "integer", min = 0, unit = "requests",
+      aliases = { "requests" }, doc = "How many requests there will be.",
+    },
+    {
+      name = "horizon_us", type = "time_us", min = 1, unit = "us", aliases = { "horizon" },
+      doc = "No request arrives from here on; the run ends, unless the experiment has a horizon.",
+    },
+    {
+      name = "timeout_us", type = "time_us", min = 0, unit = "us",
+      doc = "From arrival to deadline for all clients, 0 = no deadline.",
+    },
+    {
+      name = "lazy_tokens", type = "boolean",
+      doc = "Do not draw token ids: other random numbers, for less time.",
+    },
+  },
+}
+
+---@type blis.Section
+local generator = {
+  name = "workload",
+  summary = "Traffic of a function.",
+  options = {
+    {
+      name = "generator", type = "any", required = true,
+      doc = "A function(rng) that returns the next request, { arrival_us =, prompt_tokens =, "
+        .. "output_tokens =, ... }, or nil at the end.",
+    },
+    {
+      name = "requests", type = "integer", min = 0, default = 0, unit = "requests",
+      aliases = { "num_requests" },
+      doc = "How many requests there will be at most, 0 = as many as the function returns.",
+    },
+    {
+      name = "horizon_us", type = "time_us", min = 1, unit = "us",
+      doc = "No request arrives from here on; left out, the horizon of the experiment.",
+    },
+    {
+      name = "seed", type = "integer",
+      doc = "Seed of the random stream; left out, that of the experiment (42 outside of one).",
+    },
+  },
+}
+
+---@type blis.Section
 local with_clients = {
   name = "workload",
-  summary = "Traffic of several clients that share a rate.",
+  summary = "Traffic of several clients that share a rate (workload specification, version 2).",
   options = {
+    {
+      name = "version", type = "string",
+      doc = "Version of the specification: '2', or '1' with the older names of SLO classes.",
+    },
+    {
+      name = "seed", type = "integer",
+      doc = "Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).",
+    },
+    {
+      name = "category", type = "choice", choices = { "language", "multimodal", "reasoning" },
+      doc = "A label.",
+    },
     { name = "clients", type = "table", doc = "A list of clients." },
     {
       name = "cohorts", type = "table",
       doc = "A list of cohorts: numbers of clients that are alike. They come behind the clients.",
     },
     {
-      name = "aggregate_rate", type = "number", min = 0, max = 1e9, default = 0,
-      unit = "requests/s", aliases = { "rate" },
+      name = "aggregate_rate", type = "number", min = 0, default = 0, unit = "requests/s",
+      aliases = { "rate" },
       doc = "Requests per second of all clients together; 0 with users in place of rates, or when "
         .. "every window has a trace_rate.",
+    },
+    {
+      name = "horizon", type = "time_us", min = 0, unit = "us", aliases = { "horizon_us" },
+      doc = "No request arrives from here on; left out, the horizon of the experiment.",
     },
     {
       name = "num_requests", type = "integer", min = 0, default = 0, unit = "requests",
@@ -117,12 +224,16 @@ local with_clients = {
       doc = "How many requests there will be, 0 = as many as fit before the horizon.",
     },
     {
-      name = "seed", type = "integer",
-      doc = "Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).",
+      name = "servegen_data", type = "table",
+      doc = "In place of clients: { path = } of a folder of ServeGen data.",
     },
     {
-      name = "horizon_us", type = "time_us", min = 1, unit = "us", aliases = { "horizon" },
-      doc = "No request arrives from here on; left out, the horizon of the experiment.",
+      name = "inference_perf", type = "table",
+      doc = "In place of clients: { stages =, shared_prefix = } of inference-perf.",
+    },
+    {
+      name = "goodput_slo_targets", type = "table",
+      doc = "What is good enough, by SLO class: { critical = { ttft_ms = 200 } }.",
     },
     {
       name = "lazy_tokens", type = "boolean", default = false,
@@ -183,8 +294,7 @@ local multi_turn = {
       doc = "From an answer to the next round.",
     },
     {
-      name = "context_growth", type = "choice", choices = { "accumulate", "none" },
-      default = "none",
+      name = "context_growth", type = "choice", choices = { "accumulate" },
       doc = "accumulate: a round's prompt begins with the rounds before it and their answers.",
     },
     {
@@ -253,6 +363,7 @@ local client_options = {
     name = "model", type = "string",
     doc = "Model its requests ask for; left out, the cluster's.",
   },
+  { name = "adapter", type = "string", doc = "LoRA adapter; there are none so far." },
   {
     name = "rate_fraction", type = "number", min = 0,
     doc = "Weight of its share of the rate; left out, 1 (0 for users).",
@@ -291,6 +402,10 @@ local client_options = {
   {
     name = "closed_loop", type = "boolean",
     doc = "A round arrives after the one before was answered; left out, true for conversations.",
+  },
+  {
+    name = "network", type = "table",
+    doc = "{ rtt_ms =, bandwidth_mbps = }: taken, without effect on a simulation.",
   },
   {
     name = "multimodal", type = "section", section = multimodal,
@@ -400,6 +515,8 @@ local cohort = {
 }
 
 return {
-  short = short, prefixes = prefixes, with_clients = with_clients, client = client,
-  cohort = cohort, window = window,
+  short = short, prefixes = prefixes, sessions = sessions, file = file, generator = generator,
+  with_clients = with_clients, client = client, cohort = cohort, window = window,
+  lifecycle = lifecycle, multi_turn = multi_turn, reasoning = reasoning, multimodal = multimodal,
+  diurnal = diurnal, spike = spike, drain = drain,
 }

@@ -282,6 +282,12 @@ function list:notes() end
 ---@return string
 function list:description() end
 
+--- A new list. fn gets each request as a table and returns a table of what changes, or nil to leave
+--- the request out. Content stays as it is; a deadline moves with its arrival.
+---@param fn fun(request: table): table?
+---@return blis.Workload
+function list:map(fn) end
+
 ---@class blis.Rng a random stream
 local rng = {}
 

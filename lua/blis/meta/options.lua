@@ -4,7 +4,7 @@
 --- A cluster, the traffic it gets, and the policies in between.
 ---@class blis.Experiment
 ---@field cluster? blis.ClusterOptions Options of the cluster.
----@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.Workload Options of generated traffic, or what blis.workload or blis.trace.read returned.
+---@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|blis.GeneratorOptions|blis.Workload|fun(rng: blis.Rng): table? Options of generated traffic, or what blis.workload or blis.trace.read returned.
 ---@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field admission? any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
 ---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
@@ -61,12 +61,14 @@
 ---@class blis.WorkloadOptions
 ---@field rate? number Requests per second. (requests/s, default 1)
 ---@field requests? integer How many requests there will be, 0 = as many as fit before the horizon. (requests, default 100)
----@field arrival? string|table How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or { 'weibull', cv = 2 }. (default poisson)
----@field prompt? number|table Lengths of prompts; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
----@field output? number|table Lengths of outputs; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
+---@field arrival? string|table|fun(rng: blis.Rng): integer How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 }, { 'weibull', cv = 2 }, or a function(rng) that draws the microseconds to the next. (default poisson)
+---@field preset? "chatbot"|"summarization"|"contentgen"|"multidoc"|"bursty"|"unfair-tenants"|"prefix-heavy"|"mixed-slo" Lengths as in some application (chatbot, summarization, contentgen, multidoc), or a scenario of several clients with lengths and arrivals of its own.
+---@field prompt? number|table|fun(rng: blis.Rng): integer Lengths of prompts, or a function(rng) that draws one; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
+---@field output? number|table|fun(rng: blis.Rng): integer Lengths of outputs, or a function(rng) that draws one; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
 ---@field prompt_tokens? integer The same length for all prompts, instead of prompt. (tokens)
 ---@field output_tokens? integer The same length for all outputs, instead of output. (tokens)
 ---@field prefixes? blis.PrefixOptions Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }.
+---@field sessions? blis.SessionOptions Conversations: { max_rounds = 5, think_time_us = 1000000 }. Then rate counts their first rounds, requests all rounds that are planned.
 ---@field tenant? string Tenant of every request.
 ---@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of every request.
 ---@field timeout_us? integer From arrival to deadline, 0 = no deadline. (us, default 300000000)
@@ -80,14 +82,42 @@
 ---@field tokens integer Length of each prefix, in front of the prompt's own tokens. (tokens)
 ---@field zipf? number Weight of group k is 1 / k^zipf; 0 = all alike. (default 0)
 
---- Traffic of several clients that share a rate.
----@class blis.ClientsOptions
----@field clients? blis.ClientOptions[] A list of clients.
----@field cohorts? table A list of cohorts: numbers of clients that are alike. They come behind the clients.
----@field aggregate_rate? number Requests per second of all clients together; 0 with users in place of rates, or when every window has a trace_rate. (requests/s, default 0)
----@field num_requests? integer How many requests there will be, 0 = as many as fit before the horizon. (requests, default 0)
----@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
+--- Conversations of several rounds.
+---@class blis.SessionOptions
+---@field max_rounds integer Rounds of a conversation.
+---@field think_time_us? integer From an answer to the next round. (us, default 0)
+---@field grows? boolean Whether a round's prompt begins with the rounds before it and their answers. (default true)
+---@field closed_loop? boolean Whether a round waits for the answer to the one before, or comes at a planned time. (default true)
+
+--- Traffic as a YAML file describes it (workload specification, version 2). What is given here goes before what the file says.
+---@class blis.FileOptions
+---@field file string Path of the file.
+---@field seed? integer Seed of arrivals and lengths.
+---@field num_requests? integer How many requests there will be. (requests)
+---@field horizon_us? integer No request arrives from here on; the run ends, unless the experiment has a horizon. (us)
+---@field timeout_us? integer From arrival to deadline for all clients, 0 = no deadline. (us)
+---@field lazy_tokens? boolean Do not draw token ids: other random numbers, for less time.
+
+--- Traffic of a function.
+---@class blis.GeneratorOptions
+---@field generator fun(rng: blis.Rng): table? A function(rng) that returns the next request, { arrival_us =, prompt_tokens =, output_tokens =, ... }, or nil at the end.
+---@field requests? integer How many requests there will be at most, 0 = as many as the function returns. (requests, default 0)
 ---@field horizon_us? integer No request arrives from here on; left out, the horizon of the experiment. (us)
+---@field seed? integer Seed of the random stream; left out, that of the experiment (42 outside of one).
+
+--- Traffic of several clients that share a rate (workload specification, version 2).
+---@class blis.ClientsOptions
+---@field version? string Version of the specification: '2', or '1' with the older names of SLO classes.
+---@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
+---@field category? "language"|"multimodal"|"reasoning" A label.
+---@field clients? blis.ClientOptions[] A list of clients.
+---@field cohorts? blis.CohortOptions[] A list of cohorts: numbers of clients that are alike. They come behind the clients.
+---@field aggregate_rate? number Requests per second of all clients together; 0 with users in place of rates, or when every window has a trace_rate. (requests/s, default 0)
+---@field horizon? integer No request arrives from here on; left out, the horizon of the experiment. (us)
+---@field num_requests? integer How many requests there will be, 0 = as many as fit before the horizon. (requests, default 0)
+---@field servegen_data? table In place of clients: { path = } of a folder of ServeGen data.
+---@field inference_perf? table In place of clients: { stages =, shared_prefix = } of inference-perf.
+---@field goodput_slo_targets? table What is good enough, by SLO class: { critical = { ttft_ms = 200 } }.
 ---@field lazy_tokens? boolean Do not draw token ids: other random numbers, for less time. (default false)
 
 --- One source of requests.
@@ -96,6 +126,7 @@
 ---@field tenant_id? string Tenant of its requests.
 ---@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
 ---@field model? string Model its requests ask for; left out, the cluster's.
+---@field adapter? string LoRA adapter; there are none so far.
 ---@field rate_fraction? number Weight of its share of the rate; left out, 1 (0 for users).
 ---@field arrival? string|table How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
 ---@field input_distribution number|table Lengths of prompts, without a shared prefix.
@@ -106,11 +137,47 @@
 ---@field slo_target_us? integer Wanted time to first token, 0 = none. (us, default 0)
 ---@field reasoning? table Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.
 ---@field closed_loop? boolean A round arrives after the one before was answered; left out, true for conversations.
+---@field network? table { rtt_ms =, bandwidth_mbps = }: taken, without effect on a simulation.
 ---@field multimodal? table Prompts of text, images, sound and video.
 ---@field streaming? boolean A label of its requests. (default false)
 ---@field concurrency? integer That many users with one request at a time each, in place of a rate. (users, default 0)
 ---@field think_time_us? integer From the end of a user's request to the next. (us, default 0)
 ---@field lifecycle? table When it is active: { windows = { { start_us = 0, end_us = 60000000 } } }.
+
+--- A number of clients that are alike and share one weight.
+---@class blis.CohortOptions
+---@field id? string Name of the client.
+---@field tenant_id? string Tenant of its requests.
+---@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
+---@field model? string Model its requests ask for; left out, the cluster's.
+---@field adapter? string LoRA adapter; there are none so far.
+---@field rate_fraction? number Weight of its share of the rate; left out, 1 (0 for users).
+---@field arrival? string|table How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
+---@field input_distribution number|table Lengths of prompts, without a shared prefix.
+---@field output_distribution number|table Lengths of outputs.
+---@field prefix_group? string Clients of a group share a prompt prefix.
+---@field prefix_length? integer Length of the group's prefix; the first client of a group decides, 0 = 50. (tokens, default 0)
+---@field timeout? integer From arrival to deadline, 0 = no deadline; left out, 300 s when requests wait for answers, else none. (us)
+---@field slo_target_us? integer Wanted time to first token, 0 = none. (us, default 0)
+---@field reasoning? table Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.
+---@field closed_loop? boolean A round arrives after the one before was answered; left out, true for conversations.
+---@field network? table { rtt_ms =, bandwidth_mbps = }: taken, without effect on a simulation.
+---@field multimodal? table Prompts of text, images, sound and video.
+---@field streaming? boolean A label of its requests. (default false)
+---@field population integer How many. (clients)
+---@field prefix_sharing? "shared"|"per_member" Whether each of them has a prefix group of its own; left out, they share one.
+---@field diurnal? table A rhythm of the day.
+---@field spike? table Active for some time only.
+---@field drain? table Less and less active.
+
+--- A time in which a client is active, and what it does otherwise in it.
+---@class blis.WindowOptions
+---@field start_us? integer The client is active from here on. (us, default 0)
+---@field end_us integer The client is not active from here on. (us)
+---@field trace_rate? number Weight in place of rate_fraction, or requests/s when there is no aggregate_rate.
+---@field arrival? string|table Spacing in place of the client's.
+---@field input_distribution? number|table Lengths of prompts in place of the client's.
+---@field output_distribution? number|table Lengths of outputs in place of the client's.
 
 --- A latency model in Lua.
 ---@class blis.LatencyOptions

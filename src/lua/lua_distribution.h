@@ -1,13 +1,13 @@
 /*
- * lua_client.h - the parts of a workload specification from tables that the Lua
- * half has checked.
+ * lua_distribution.h - lengths and arrivals from tables that the Lua half has
+ * checked.
  *
  * What the results borrow is kept alive by the tables themselves and by the
  * table at index keep, which gets the buffers that are made. Everything may
  * raise.
  */
-#ifndef BLIS_LUA_LUA_CLIENT_H
-#define BLIS_LUA_LUA_CLIENT_H
+#ifndef BLIS_LUA_LUA_DISTRIBUTION_H
+#define BLIS_LUA_LUA_DISTRIBUTION_H
 
 #include <lua.h>
 
@@ -25,9 +25,5 @@ void check_distribution(lua_State *L, int table, int keep,
 
 /* {process =, cv =, shape =, scale =} */
 void check_arrival(lua_State *L, int table, blis_arrival_spec *spec);
-
-/* Fills what is zero. */
-void check_client(lua_State *L, int index, int keep, blis_client_spec *client);
-void check_cohort(lua_State *L, int index, int keep, blis_cohort_spec *cohort);
 
 #endif

@@ -1,0 +1,420 @@
+local blis = require "blis"
+local commands = require "spec.support.commands"
+local core = require "blis.core"
+local files = require "spec.support.files"
+local presets = require "blis.presets"
+local sections = require "blis.config.workload"
+local small = require "spec.support.small"
+
+local says = small.says
+
+--- What makes a request, of all requests of a list.
+local function text_of(list)
+  local lines = {}
+  for _, r in list:requests() do
+    lines[#lines + 1] = table.concat({ r.arrival_us, tostring(r.deadline_us), r.prompt_tokens,
+      r.output_tokens, r.shared_tokens, r.tenant, r.slo_class, r.client, r.session,
+      r.prefix_group, r.round_index }, " ")
+  end
+  return table.concat(lines, "\n")
+end
+
+local function lengths(spec)
+  spec.input_distribution = { "exponential", mean = 120 }
+  spec.output_distribution = { type = "gaussian", params = { mean = 20, std_dev = 5, min = 2,
+    max = 60 } }
+  return spec
+end
+
+local yaml_lengths = [[
+    input_distribution: {type: exponential, params: {mean: 120}}
+    output_distribution: {type: gaussian, params: {mean: 20, std_dev: 5, min: 2, max: 60}}
+]]
+
+describe("a workload is the same requests", function()
+  it("in a table and in a file", function()
+    local in_table = {
+      seed = 9, aggregate_rate = 30, num_requests = 80,
+      clients = {
+        lengths { id = "a", tenant_id = "t", slo_class = "batch", rate_fraction = 2,
+          arrival = { "gamma", cv = 2 }, prefix_group = "g", prefix_length = 64,
+          timeout = 5000000 },
+        lengths { id = "b", slo_class = "critical", closed_loop = false,
+          reasoning = { multi_turn = { max_rounds = 3, think_time_us = 100000,
+            context_growth = "accumulate" } } },
+      },
+      cohorts = {
+        lengths { id = "c", slo_class = "standard", population = 3,
+          spike = { start_time_us = 500000, duration_us = 1000000 } },
+      },
+    }
+    files.with([[
+version: "2"
+seed: 9
+aggregate_rate: 30
+num_requests: 80
+clients:
+  - id: a
+    tenant_id: t
+    slo_class: batch
+    rate_fraction: 2
+    arrival: {process: gamma, cv: 2}
+    prefix_group: g
+    prefix_length: 64
+    timeout: 5000000
+]] .. yaml_lengths .. [[
+  - id: b
+    slo_class: critical
+    rate_fraction: 1
+    arrival: {process: poisson}
+    closed_loop: false
+    reasoning:
+      multi_turn: {max_rounds: 3, think_time_us: 100000, context_growth: accumulate}
+]] .. yaml_lengths .. [[
+cohorts:
+  - id: c
+    slo_class: standard
+    rate_fraction: 1
+    population: 3
+    arrival: {process: poisson}
+    spike: {start_time_us: 500000, duration_us: 1000000}
+]] .. yaml_lengths, function(path)
+      local from_file = text_of(blis.workload { file = path })
+      assert.equal(text_of(blis.workload(in_table)), from_file)
+      assert.equal(blis.run { workload = in_table }.hash,
+        blis.run { workload = { file = path } }.hash)
+      local other_seed = text_of(blis.workload { file = path, seed = 10 })
+      in_table.seed = 10
+      assert.equal(text_of(blis.workload(in_table)), other_seed)
+      assert.not_equal(from_file, other_seed)
+    end)
+  end)
+
+  it("in the short form, with clients, and from flags", function()
+    local distribution = { "gaussian", mean = 100, std_dev = 50, min = 2, max = 700 }
+    local short = { rate = 20, requests = 40, prompt = distribution, output = distribution,
+      arrival = "constant", prefixes = { tokens = 32 }, timeout_us = 5000000 }
+    local long = { rate = 20, requests = 40, clients = {
+      { id = "distribution", prompt = distribution, output = distribution, arrival = "constant",
+        prefix_group = "shared", prefix_length = 32, timeout = 5000000 } } }
+    local hash = blis.run { workload = short }.hash
+    assert.equal(text_of(blis.workload(short)), text_of(blis.workload(long)))
+    assert.equal(hash, blis.run { workload = long }.hash)
+    local flags = { "--rate", "20", "--num-requests", "40", "--arrival", "constant",
+      "--prefix-tokens", "32", "--timeout", "5", "--format", "json" }
+    for _, kind in ipairs { "prompt", "output" } do
+      for flag, value in pairs { [""] = 100, ["-stdev"] = 50, ["-min"] = 2, ["-max"] = 700 } do
+        table.move({ ("--%s-tokens%s"):format(kind, flag), tostring(value) }, 1, 2, #flags + 1,
+          flags)
+      end
+    end
+    local got = core.json_read(commands.output_of("run", table.unpack(flags)))
+    assert.equal(hash, got.result_hash)
+  end)
+
+  it("of sessions, in the short form and with clients", function()
+    for _, is_closed in ipairs { true, false } do
+      local short = { rate = 5, requests = 40, prompt_tokens = 50, output_tokens = 10,
+        timeout_us = 9000000,
+        sessions = { max_rounds = 4, think_time_us = 200000, closed_loop = is_closed } }
+      local long = { rate = 5, requests = 40, clients = {
+        { id = "distribution", prompt = 50, output = 10, timeout = 9000000,
+          closed_loop = is_closed, reasoning = { multi_turn = { max_rounds = 4,
+            think_time_us = 200000, context_growth = "accumulate" } } } } }
+      local result = blis.run { workload = short }
+      assert.equal(result.hash, blis.run { workload = long }.hash)
+      assert.equal(result.arrived, result.completed)
+    end
+  end)
+
+  it("of a preset, in a script and from flags", function()
+    for _, name in ipairs { "chatbot", "bursty", "unfair-tenants", "prefix-heavy", "mixed-slo" } do
+      local result = blis.run { workload = { preset = name, rate = 10, requests = 20 } }
+      local got = core.json_read(commands.output_of("run", "--workload", name, "--rate", "10",
+        "--num-requests", "20", "--format", "json"))
+      assert.equal(result.hash, got.result_hash)
+    end
+    for _, name in ipairs(presets.names) do
+      assert.equal(5, #blis.workload { preset = name, requests = 5 })
+    end
+  end)
+end)
+
+describe("a specification in a file", function()
+  local text = "seed: 3\naggregate_rate: 10\nnum_requests: 50\nhorizon: 2000000\nclients:\n"
+    .. "  - rate_fraction: 1\n    arrival: {process: constant}\n" .. yaml_lengths
+
+  it("gives way to what is given beside it", function()
+    files.with(text, function(path)
+      assert.equal(20, #blis.workload { file = path })
+      assert.equal(7, #blis.workload { file = path, num_requests = 7 })
+      assert.equal(10, #blis.workload { file = path, horizon_us = 1000000 })
+      assert.is_nil(blis.workload({ file = path })[1].deadline_us)
+      assert.equal(599999, blis.workload({ file = path, timeout_us = 500000 })[1].deadline_us)
+      assert.not_equal(text_of(blis.workload { file = path, lazy_tokens = true }),
+        text_of(blis.workload { file = path }))
+    end)
+  end)
+
+  it("ends the run at its horizon", function()
+    files.with(text, function(path)
+      assert.is_true(blis.run { workload = { file = path } }.duration_us <= 2000000)
+      assert.is_true(blis.run { workload = { file = path }, horizon_us = 5000000 }.duration_us
+        > 2000000)
+    end)
+  end)
+
+  it("is compared under several policies", function()
+    files.with(text, function(path)
+      local list = blis.compare { workload = { file = path }, horizon_us = 1500000,
+        routing = { "round-robin", "least-loaded" } }
+      assert.equal(list[1].arrived, list[2].arrived)
+      assert.equal(15, list[1].arrived)
+    end)
+  end)
+
+  it("that is missing is an error", function()
+    local problem = small.error_of(blis.workload, { file = "/nosuch.yaml" })
+    assert.equal("io", problem.code)
+    says(problem.message, "/nosuch.yaml")
+  end)
+end)
+
+--- A specification of one client with some more keys.
+local function with_client(keys)
+  local client = lengths {}
+  for key, value in pairs(keys) do client[key] = value end
+  return { aggregate_rate = 1, num_requests = 3, clients = { lengths {}, client } }
+end
+
+local circle = {}
+circle[1] = circle
+
+describe("a wrong specification", function()
+  for i, case in ipairs {
+    { with_client { rate_fraction = -1 }, "workload.clients[2].rate_fraction: client 2: "
+      .. "rate_fraction is -1; it must be a finite number above 0" },
+    { with_client { rate_fracton = 1 }, "workload.clients[2]: \"rate_fracton\" is no key of a "
+      .. "client; did you mean \"rate_fraction\"?" },
+    { with_client { slo_class = "fast" }, "workload.clients[2].slo_class: client 2: unknown "
+      .. "slo_class \"fast\"; allowed are critical" },
+    { with_client { arrival = { "gamma", cv = 0 } }, "workload.clients[2].arrival: cv is 0" },
+    { with_client { arrival = "poison" }, "workload.clients[2].arrival: unknown process" },
+    { with_client { arrival = { "poisson" }, prompt = 5 }, "is there twice, by two names" },
+    { with_client { input_distribution = { "gausian", mean = 5 } },
+      "workload.clients[2].input_distribution: unknown type \"gausian\"" },
+    { with_client { input_distribution = { "exponential", mean = "5" } },
+      "workload.clients[2].input_distribution.mean: \"5\" is not a number" },
+    { with_client { reasoning = { multi_turn = { max_rounds = 2.5 } } },
+      "workload.clients[2].reasoning.multi_turn.max_rounds: \"2.5\" is not a whole number" },
+    { with_client { adapter = "a" }, "workload.clients[2].adapter: client 2: adapter \"a\"" },
+    { with_client { id = print }, "workload.clients[2].id: a function is not allowed here" },
+    { with_client { id = circle }, "nested too deep, or within themselves" },
+    { { clients = {} }, "the workload has no clients" },
+    { { clients = { {} }, aggregate_rate = 1 }, "input_distribution is missing" },
+    { { clients = 5 }, "workload.clients: \"5\" is not a list" },
+    { { clients = { [true] = 1 } }, "neither a text nor a whole number" },
+    { { clients = { lengths {} }, aggregate_rate = 1 }, "the workload never ends" },
+    { { version = 3, clients = { lengths {} } }, "workload.version: \"3\" is no version" },
+    { { inference_perf = { stages = { { rate = 0, duration = 1 } },
+      shared_prefix = { num_unique_system_prompts = 1, num_users_per_system_prompt = 1 } } },
+      "workload.inference_perf.stages[1].rate: inference_perf: the rate of stage 1 is 0" },
+    { { servegen_data = { path = "/nosuch" } }, "/nosuch" },
+  } do
+    it(("is named with key, value and what is allowed (%d)"):format(i), function()
+      local problem = small.error_of(blis.simulation, { workload = case[1] })
+      assert.equal("table", type(problem))
+      assert.is_true(problem.code == "invalid" or problem.code == "io", problem.code)
+      says(problem.message, case[2])
+      says(problem.message, "spec/support/small.lua:")
+    end)
+  end
+
+  it("has the keys that are described", function()
+    local described = {
+      workload = sections.with_clients, client = sections.client, cohort = sections.cohort,
+      ["lifecycle window"] = sections.window, lifecycle = sections.lifecycle,
+      ["multimodal block"] = sections.multimodal, ["reasoning block"] = sections.reasoning,
+      ["multi_turn block"] = sections.multi_turn, ["diurnal block"] = sections.diurnal,
+      ["spike block"] = sections.spike, ["drain block"] = sections.drain,
+    }
+    local compared = 0
+    for _, section in ipairs(core.workload_keys()) do
+      local description = described[section.name]
+      if description then
+        local names = {}
+        for i, option in ipairs(description.options) do names[i] = option.name end
+        table.sort(names)
+        table.sort(section.keys)
+        assert.same(section.keys, names)
+        compared = compared + 1
+      end
+    end
+    assert.equal(11, compared)
+  end)
+end)
+
+describe("functions of a script", function()
+  it("draw lengths and arrivals", function()
+    local spec = {
+      rate = 10, requests = 200, prefixes = { groups = 3, tokens = 40 }, seed = 5,
+      arrival = function(rng) return 1000 + math.floor(1000 * rng:exponential()) end,
+      prompt = function(rng) return rng:integer(10, 20) end,
+      output = function() return 7 end,
+    }
+    local list = blis.workload(spec)
+    assert.equal(200, #list)
+    local last_us, groups = 0, {}
+    for _, request in list:requests() do
+      assert.is_true(request.arrival_us >= last_us + 1000)
+      last_us = request.arrival_us
+      groups[request.prefix_group] = true
+      assert.equal(40, request.shared_tokens)
+      assert.is_true(request.prompt_tokens >= 50 and request.prompt_tokens <= 60)
+      assert.equal(7, request.output_tokens)
+      assert.equal(7, request.max_output_tokens)
+      assert.equal(300000000, request.deadline_us - request.arrival_us)
+    end
+    assert.is_true(groups.prefix_0 and groups.prefix_1 and groups.prefix_2)
+    assert.equal(text_of(list), text_of(blis.workload(spec)))
+    spec.horizon_us = list[100].arrival_us
+    assert.equal(99, #blis.workload(spec))
+    assert.equal(99, blis.run { workload = spec }.arrived)
+  end)
+
+  for i, case in ipairs {
+    { { prompt = function() return -1 end }, "prompt_tokens is -1; it must be a whole number" },
+    { { prompt = function() return 1.5 end }, "prompt_tokens is 1.5" },
+    { { output = function() return {} end }, "output_tokens is table" },
+    { { prompt = function() error "no luck" end }, "no luck" },
+    { { arrival = function() return 5 end, requests = 0, horizon_us = 9 },
+      "requests must be above 0" },
+    { { output = function() return 5 end, sessions = { max_rounds = 2 } }, "do not go with" },
+    { { preset = "bursty", prompt = 5 }, "preset 'bursty' does not go with 'prompt'" },
+    { { preset = "bursti" }, "did you mean 'bursty'" },
+  } do
+    it(("that are wrong are named (%d)"):format(i), function()
+      says(small.message_of(blis.run, { workload = case[1] }), case[2])
+    end)
+  end
+
+  local function make(n)
+    local i = 0
+    return function()
+      i = i + 1
+      if n and i > n then return nil end
+      return { arrival_us = i * 1000, prompt_tokens = 100, output_tokens = 5,
+        tenant = "t" .. i % 2, session = "s", round_index = i, prefix_group = "g",
+        prefix_tokens = 64, timeout_us = 2000000,
+        slo_class = "batch", client = "c", max_output_tokens = 9, slo_target_us = 100 }
+    end
+  end
+
+  it("make all requests", function()
+    local list = blis.workload(make(10))
+    assert.equal(10, #list)
+    local third = list[3]
+    assert.equal(2003000, third.deadline_us)
+    assert.equal(64, third.shared_tokens)
+    assert.equal("g", third.prefix_group)
+    assert.equal("t1", third.tenant)
+    assert.equal(9, third.max_output_tokens)
+    local result = blis.run { workload = make(10) }
+    assert.equal(10, result.completed)
+    assert.equal(result.hash, blis.run { workload = list }.hash)
+    assert.equal(4, #blis.workload { generator = make(), requests = 4 })
+    assert.equal(6, blis.run { workload = { generator = make() }, horizon_us = 7000 }.arrived)
+    assert.equal(20, #blis.workload(coroutine.wrap(function()
+      for i = 1, 20 do
+        coroutine.yield { arrival_us = 0, output_tokens = 1,
+          content = { { "system", 32 }, { "chat " .. i % 4, 16 }, 8 } }
+      end
+    end)))
+  end)
+
+  it("get a random stream of the seed", function()
+    local function random(rng)
+      return { arrival_us = 0, prompt_tokens = rng:integer(1000), output_tokens = 1 }
+    end
+    local function lengths_of(seed)
+      return text_of(blis.workload { generator = random, requests = 20, seed = seed })
+    end
+    assert.equal(lengths_of(1), lengths_of(1))
+    assert.not_equal(lengths_of(1), lengths_of(2))
+  end)
+
+  for i, case in ipairs {
+    { function() return 5 end, "workload: request 1: the function returned 5" },
+    { function() return {} end, "request 1: arrival_us is missing" },
+    { function() return { arrival_us = 0, output_tokens = 1 } end, "prompt_tokens is missing" },
+    { function() return { arrival_us = 0, prompt_token = 1 } end,
+      "unknown field 'prompt_token', did you mean 'prompt_tokens'?" },
+    { function() return { arrival_us = -1 } end, "arrival_us is -1" },
+    { function() return { 5 } end, "a request has named fields" },
+    { function() return { tenant = 5 } end, "tenant is 5; it must be a text" },
+    { function()
+      return { arrival_us = 0, prompt_tokens = 5, output_tokens = 1, prefix_group = "g",
+        prefix_tokens = 6 }
+    end, "prefix_tokens is above prompt_tokens" },
+    { function()
+      return { arrival_us = 5, prompt_tokens = 5, output_tokens = 1, deadline_us = 4 }
+    end, "deadline_us is before arrival_us" },
+    { function()
+      return { arrival_us = 5, prompt_tokens = 5, output_tokens = 1, content = { 5 } }
+    end, "content takes the place of prompt_tokens" },
+    { function() return { arrival_us = 5, output_tokens = 1, content = { { "x", -5 } } } end,
+      "from 0 to" },
+    { coroutine.wrap(function()
+      coroutine.yield { arrival_us = 5, prompt_tokens = 5, output_tokens = 1 }
+      coroutine.yield { arrival_us = 4, prompt_tokens = 5, output_tokens = 1 }
+    end), "request 2: arrival_us is 4, before that of the request before, 5" },
+    { { generator = 5 }, "workload.generator: 5" },
+  } do
+    it(("that make wrong requests are named (%d)"):format(i), function()
+      says(small.message_of(blis.workload, case[1]), case[2])
+    end)
+  end
+end)
+
+describe("a list of requests", function()
+  local list = blis.workload { rate = 10, requests = 20, prompt_tokens = 50, output_tokens = 5,
+    prefixes = { groups = 2, tokens = 30 } }
+
+  it("is changed by a function", function()
+    local changed = list:map(function(request)
+      if request.arrival_us % 2 == 0 then return nil end
+      return { arrival_us = request.arrival_us * 2, output_tokens = 6, slo_class = "batch" }
+    end)
+    assert.is_true(#changed > 2 and #changed < 18)
+    assert.equal(6, changed[1].max_output_tokens)
+    assert.equal("batch", changed[1].slo_class)
+    assert.equal(30, changed[1].shared_tokens)
+    assert.equal(300000000, changed[1].deadline_us - changed[1].arrival_us)
+    assert.equal(text_of(list), text_of(list:map(function(request) return request end)))
+  end)
+
+  it("keeps its content", function()
+    for change, message in pairs {
+      prompt_tokens = "of the prompt, 30 are known content",
+      prefix_tokens = "cannot be changed",
+    } do
+      says(small.message_of(list.map, list, function() return { [change] = 20 } end), message)
+    end
+    says(small.message_of(list.map, list, function() return 5 end), "must return a table")
+  end)
+end)
+
+describe("what is good enough", function()
+  it("is what the experiment says, and else what the specification does", function()
+    local workload = { rate = 5, requests = 20, clients = { lengths { slo_class = "batch" } },
+      goodput_slo_targets = { batch = { ttft_ms = 1e6, itl_ms = 1e6 }, critical = { e2e_ms = 0 } } }
+    local result = blis.run { workload = workload }
+    assert.same({ slo_class = "batch", ttft_ms = 1e6, itl_ms = 1e6 },
+      result.goodput.classes.batch.targets)
+    assert.equal(1, #result.goodput.classes)
+    assert.equal(1, result.goodput.attainment)
+    result = blis.run { workload = workload, slo_targets = { batch = { ttft_ms = 0.001 } } }
+    assert.equal(0, result.goodput.attainment)
+    assert.equal(1e6, result.goodput.classes.batch.targets.itl_ms)
+  end)
+end)

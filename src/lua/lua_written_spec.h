@@ -1,0 +1,32 @@
+/*
+ * lua_written_spec.h - workload specifications as Lua sees them, read from
+ * files or from tables (workload/written_spec.h).
+ */
+#ifndef BLIS_LUA_LUA_WRITTEN_SPEC_H
+#define BLIS_LUA_LUA_WRITTEN_SPEC_H
+
+#include <lua.h>
+
+#include "workload/written_spec.h"
+
+#define WRITTEN_SPEC_TYPE "blis.workload_spec"
+
+void bind_open_written_specs(lua_State *L);
+
+/*
+ * workload_spec(given, place, settings): given is the path of a file, or a
+ * table, which messages call place. settings: seed, replaces_seed,
+ * num_requests, horizon_us, replaces_horizon, timeout_us, lazy_tokens, go_blis.
+ */
+int bind_written_spec_new(lua_State *L);
+
+/*
+ * workload_keys(): { { name = "client", keys = { "id", ... } }, ... }, what
+ * specifications may have.
+ */
+int bind_workload_keys(lua_State *L);
+
+/* Raises for anything else. Valid as long as the userdata. */
+const blis_workload_spec *check_written_spec(lua_State *L, int index);
+
+#endif
