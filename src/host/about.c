@@ -14,6 +14,38 @@ void host_print_version(void) {
          xxhash % 100, yaml_get_version_string(), jansson_version_str());
 }
 
+typedef struct option_text {
+  const char *option;
+  const char *text;
+} option_text;
+
+static const option_text option_texts[] = {
+    {"-e STATEMENT", "run a Lua statement"},
+    {"-l MODULE", "require a module into a global of its name"},
+    {"-i", "a prompt, after the script if there is one"},
+    {"-v", "print the version, then go on"},
+    {"-E", "ignore environment variables such as LUA_INIT"},
+    {"-W", "turn warnings on"},
+    {"--", "end of the options"},
+    {"--scripts DIR", "take the Lua half of blis from DIR (DIR/blis/init.lua)"},
+    {"--version", "print the versions of blis and its libraries"},
+    {"--help", "print this"},
+};
+
+enum { OPTION_COUNT = sizeof option_texts / sizeof *option_texts };
+
+void host_push_options(lua_State *L) {
+  lua_createtable(L, OPTION_COUNT, 0);
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    lua_createtable(L, 2, 0);
+    lua_pushstring(L, option_texts[i].option);
+    lua_rawseti(L, -2, 1);
+    lua_pushstring(L, option_texts[i].text);
+    lua_rawseti(L, -2, 2);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
 void host_print_help(lua_State *L, const char *folder) {
   fputs(
       "blis: a deterministic, scriptable simulator of LLM inference clusters\n"
@@ -21,20 +53,11 @@ void host_print_help(lua_State *L, const char *folder) {
       "  blis [OPTIONS] FILE.lua [ARGUMENTS]   run a script ('-': from stdin)\n"
       "  blis [OPTIONS] COMMAND [ARGUMENTS]    run a command\n"
       "\n"
-      "Options:\n"
-      "  -e STATEMENT   run a Lua statement\n"
-      "  -l MODULE      require a module into a global of its name\n"
-      "  -i             a prompt, after the script if there is one\n"
-      "  -v             print the version, then go on\n"
-      "  -E             ignore environment variables such as LUA_INIT\n"
-      "  -W             turn warnings on\n"
-      "  --             end of the options\n"
-      "  --scripts DIR  take the Lua half of blis from DIR "
-      "(DIR/blis/init.lua)\n"
-      "  --version      print the versions of blis and its libraries\n"
-      "  --help         print this\n"
-      "\n"
-      "Commands ('blis COMMAND --help' tells more):\n",
+      "Options:\n",
       stdout);
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    printf("  %-13s  %s\n", option_texts[i].option, option_texts[i].text);
+  }
+  fputs("\nCommands ('blis COMMAND --help' tells more):\n", stdout);
   host_command_print_list(L, folder);
 }

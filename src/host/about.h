@@ -15,4 +15,7 @@ void host_print_version(void);
  */
 void host_print_help(lua_State *L, const char *folder);
 
+/* Pushes {{"-e STATEMENT", "run a Lua statement"}, ...}. */
+void host_push_options(lua_State *L);
+
 #endif

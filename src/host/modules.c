@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "host/about.h"
 #include "host/report.h"
 #include "lua/embedded.h"
 #include "lua/lua_core.h"
@@ -91,6 +92,16 @@ static void extend_path(lua_State *L) {
   lua_pop(L, 2);
 }
 
+/* The module blis.program. Upvalue: the folder or nil. */
+static int open_program(lua_State *L) {
+  lua_createtable(L, 0, 2);
+  host_push_options(L);
+  lua_setfield(L, -2, "options");
+  host_modules_push_commands(L, lua_tostring(L, lua_upvalueindex(1)));
+  lua_setfield(L, -2, "commands");
+  return 1;
+}
+
 void host_modules_open(lua_State *L, const char *folder) {
   if (folder != NULL) {
     struct stat information;
@@ -103,6 +114,9 @@ void host_modules_open(lua_State *L, const char *folder) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
   lua_pushcfunction(L, luaopen_blis_core);
   lua_setfield(L, -2, "blis.core");
+  lua_pushstring(L, folder);
+  lua_pushcclosure(L, open_program, 1);
+  lua_setfield(L, -2, "blis.program");
   lua_pop(L, 1);
   insert_searcher(L, folder);
   extend_path(L);

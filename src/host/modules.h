@@ -11,7 +11,8 @@
 
 /*
  * Makes blis.core and the Lua half known to `require`, right after
- * package.preload, and puts the installed folder in front of package.path.
+ * package.preload, and puts the installed folder in front of package.path. The
+ * module blis.program tells the program's options and commands.
  * folder is NULL for the compiled-in files, and is borrowed while L lives.
  * Raises a usage error when folder does not hold the Lua half.
  */

@@ -94,15 +94,36 @@ local function add_entry(lines, left, text)
   for _, line in ipairs(described) do lines[#lines + 1] = indent .. line end
 end
 
-local function add_refused(lines, command)
-  if not command.refused or #command.refused == 0 then return end
+--- What a command takes, group by group: { { title =, entries = { { flag text, doc }, ... } } }.
+---@param command blis.cli.Command
+---@return { title: string, entries: { [1]: string, [2]: string }[] }[]
+function help.groups(command)
+  local groups, by_name = {}, flags_by_name(command)
+  for g, group in ipairs(command.groups) do
+    groups[g] = { title = group.title, entries = {} }
+    for i, option in ipairs(group.options) do
+      groups[g].entries[i] = { flag_text(option), describe(option, by_name) }
+    end
+  end
+  return groups
+end
+
+--- The flags that a command knows and refuses, as one line; nil without.
+---@param command blis.cli.Command
+---@return string?
+function help.refused(command)
+  if not command.refused or #command.refused == 0 then return nil end
   local words = {}
   for i, refused in ipairs(command.refused) do words[i] = refused.flag end
+  return table.concat(words, " ")
+end
+
+local function add_refused(lines, command)
+  local refused = help.refused(command)
+  if not refused then return end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "Known, and refused, for what they ask for is not available:"
-  for _, line in ipairs(wrap(table.concat(words, " "), width - 2)) do
-    lines[#lines + 1] = "  " .. line
-  end
+  for _, line in ipairs(wrap(refused, width - 2)) do lines[#lines + 1] = "  " .. line end
 end
 
 --- The whole text.
@@ -117,13 +138,10 @@ function help.text(command)
     lines[#lines + 1] = ""
     add_entry(lines, command.positional.name, command.positional.doc)
   end
-  local by_name = flags_by_name(command)
-  for _, group in ipairs(command.groups) do
+  for _, group in ipairs(help.groups(command)) do
     lines[#lines + 1] = ""
     lines[#lines + 1] = group.title .. ":"
-    for _, option in ipairs(group.options) do
-      add_entry(lines, flag_text(option), describe(option, by_name))
-    end
+    for _, entry in ipairs(group.entries) do add_entry(lines, entry[1], entry[2]) end
   end
   lines[#lines + 1] = ""
   add_entry(lines, flag_text(flags.help_option), flags.help_option.doc)

@@ -65,4 +65,7 @@ local function run(args)
   flags.fail(definition, "'%s' is not allowed, expected 'info'", name)
 end
 
-return { summary = info.summary, definition = definition, run = run }
+return {
+  summary = info.summary, definition = definition, run = run,
+  subcommands = { { name = "info", definition = definition } },
+}
