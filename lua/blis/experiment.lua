@@ -88,6 +88,8 @@ function experiment.read(spec)
     keep_records = values.keep_records,
     slo_targets = targets_of(values, traffic),
     warm_up_us = values.warm_up_us,
+    decisions = values.trace_level == "decisions",
+    counterfactual_k = values.counterfactual_k,
     series_interval_us = values.series_interval_us,
     oracle = values.oracle,
   }

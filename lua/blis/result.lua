@@ -1,6 +1,7 @@
 --- Results: the figures of one run, and how they are printed.
 local anomalies = require "blis.anomalies"
 local core = require "blis.core"
+local decisions = require "blis.decisions"
 local errors = require "blis.errors"
 local fitness = require "blis.fitness"
 local format = require "blis.format"
@@ -101,6 +102,7 @@ local result = {}
 ---@field goodput blis.Goodput with slo_targets
 ---@field steady blis.Window with warm_up_us: from then on
 ---@field series blis.Series with series_interval_us
+---@field decisions blis.Decisions with trace_level = "decisions"
 ---@field requests_per_instance integer[]
 ---@field instances table[] figures of every instance
 ---@field keeps_records boolean false: with keep_records = false, none of the next four are there
@@ -110,6 +112,9 @@ local result = {}
 ---@field requests userdata a list of all requests and what became of them
 ---@field window fun(self: blis.Result, from_us: integer, to_us?: integer): blis.Window
 ---@field measure_goodput fun(self: blis.Result, targets: table): blis.Goodput
+---@field save fun(self: blis.Result, path: string)
+---@field export_requests fun(self: blis.Result, path: string)
+---@field save_decisions fun(self: blis.Result, path: string)
 ---@field fitness fun(self: blis.Result, weights: string|table|function): number
 ---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out
 
@@ -128,10 +133,11 @@ local of_records = { by_slo_class = true, by_tenant = true, by_model = true, req
   has_sessions = true }
 
 -- What has to be asked for.
-local on_request = { goodput = "slo_targets", steady = "warm_up_us",
-  series = "series_interval_us" }
+local on_request = { goodput = "slo_targets = ...", steady = "warm_up_us = ...",
+  series = "series_interval_us = ...", decisions = 'trace_level = "decisions"' }
 
 local methods = {}
+result.methods = methods -- others may add theirs
 
 --- Coefficient of variation, and Jain's index of some numbers.
 local function evenness(values)
@@ -176,7 +182,7 @@ function result_meta.__index(self, key)
     errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)
   end
   if on_request[key] then
-    errors.invalid("result.%s is there when the experiment says %s = ...", key, on_request[key])
+    errors.invalid("result.%s is there when the experiment says %s", key, on_request[key])
   end
   error(("a result has no field '%s'"):format(key), 2)
 end
@@ -207,6 +213,12 @@ end
 ---@return number
 function methods:fitness(weights)
   return fitness.score(self, weights)
+end
+
+--- Writes the trace of decisions to a file, see blis.decisions.
+---@param path string
+function methods:save_decisions(path)
+  decisions.save(self.decisions, path)
 end
 
 --- What the GPUs of a run cost; prices are nil when the catalogue has none.

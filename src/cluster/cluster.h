@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "cluster/admission.h"
+#include "cluster/decision_sink.h"
 #include "cluster/facts.h"
 #include "instance/instance.h"
 #include "instance/slo_priority.h"
@@ -103,6 +104,8 @@ typedef struct blis_cluster_config {
    * itl_us then does not get. NULL = all of them go to itl_us.
    */
   blis_histogram *itl_of_instance_us;
+  /* Hears of every decision; borrowed. NULL = nobody does, at no cost. */
+  const blis_decision_sink *decisions;
   const blis_observer *observer; /* copied; NULL = nobody */
   /*
    * The priority (lower is more urgent) of a request that arrives, which is

@@ -154,6 +154,9 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
     return blis_fail_nomem(error);
   }
   blis__snapshot_declare(&cluster->snapshot, cluster->router.needs);
+  if (config->decisions != NULL) {
+    blis__snapshot_declare(&cluster->snapshot, config->decisions->needs);
+  }
   return blis__cluster_fetch_arrival(cluster, error);
 }
 

@@ -175,6 +175,43 @@ static blis_status look_without_policy(blis_cluster *cluster,
   return BLIS_OK;
 }
 
+static blis_status tell_admission(blis_cluster *cluster,
+                                  blis__cluster_request *request,
+                                  blis_admission_verdict verdict,
+                                  const char *reason, blis_error *error) {
+  const blis_decision_sink *sink = cluster->config.decisions;
+  if (sink == NULL) {
+    return BLIS_OK;
+  }
+  const blis_routing_request shown =
+      shown_request(cluster, request, &request->admission_ticket);
+  const char *policy =
+      cluster->admission.ops == NULL ? "always-admit" : cluster->admission.name;
+  const blis_admission_event event = {
+      .request = &shown,
+      .now_us = cluster->now_us,
+      .verdict = verdict,
+      .reason = verdict == BLIS_REJECT && reason != NULL ? reason : policy};
+  return sink->admission(sink->ud, &event, error);
+}
+
+static blis_status tell_routing(const blis_cluster *cluster,
+                                const blis_routing_request *shown,
+                                const blis_routing_view *view,
+                                const blis_decision *decision,
+                                blis_error *error) {
+  const blis_decision_sink *sink = cluster->config.decisions;
+  if (sink == NULL) {
+    return BLIS_OK;
+  }
+  const blis_routing_event event = {.request = shown,
+                                    .now_us = cluster->now_us,
+                                    .view = view,
+                                    .decision = decision,
+                                    .policy = cluster->router.name};
+  return sink->routing(sink->ud, &event, error);
+}
+
 blis_status blis__cluster_admit(blis_cluster *cluster,
                                 blis__cluster_request *request,
                                 blis_error *error) {
@@ -182,11 +219,15 @@ blis_status blis__cluster_admit(blis_cluster *cluster,
   bool is_over_budget = false;
   BLIS_TRY(look_without_policy(cluster, request, &is_over_budget, error));
   if (is_over_budget) {
+    BLIS_TRY(tell_admission(cluster, request, BLIS_REJECT, "tenant-budget-shed",
+                            error));
     return reject(cluster, request, "tenant-budget-shed", error);
   }
   if (cluster->admission.ops != NULL) {
     BLIS_TRY(decide_admission(cluster, request, &decision, error));
   }
+  BLIS_TRY(tell_admission(cluster, request, decision.verdict, decision.reason,
+                          error));
   switch (decision.verdict) {
   case BLIS_DELAY:
     BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
@@ -254,11 +295,12 @@ static blis_status route_and_inject(blis_cluster *cluster,
   }
   if (view->count == 0) {
     decision->rejected = "no-candidate";
-    return BLIS_OK;
+    return tell_routing(cluster, &shown, view, decision, error);
   }
+  decision->wants_parts = cluster->config.decisions != NULL;
   BLIS_TRY(router->ops->route(router->state, &shown, view, decision, error));
   if (decision->rejected != NULL) {
-    return BLIS_OK;
+    return tell_routing(cluster, &shown, view, decision, error);
   }
   if (decision->chosen >= view->count) {
     return blis_fail(error, BLIS_ERR_POLICY,
@@ -267,6 +309,7 @@ static blis_status route_and_inject(blis_cluster *cluster,
                      router->name, decision->chosen, view->count,
                      request->request.number);
   }
+  BLIS_TRY(tell_routing(cluster, &shown, view, decision, error));
   uint32_t number = view->instances[decision->chosen];
   BLIS_TRY(blis__cluster_tell_routed(cluster, request, number, error));
   return inject(cluster, request, number, error);

@@ -5,6 +5,7 @@
 #include "lua/embedded.h"
 #include "lua/lua_capacity.h"
 #include "lua/lua_catalogue.h"
+#include "lua/lua_decisions.h"
 #include "lua/lua_engine.h"
 #include "lua/lua_event_queue.h"
 #include "lua/lua_folder.h"
@@ -150,6 +151,7 @@ static const luaL_Reg core_functions[] = {
 int luaopen_blis_core(lua_State *L) {
   luaL_checkversion(L);
   bind_open_errors(L);
+  bind_open_decisions(L);
   bind_open_event_queues(L);
   bind_open_instances(L);
   bind_open_json(L);

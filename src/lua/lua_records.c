@@ -15,6 +15,8 @@ static int records_gc(lua_State *L) {
   bind_records *self = check_records(L, 1);
   blis_recorder_free(self->recorder);
   self->recorder = NULL;
+  blis_decisions_free(self->decisions);
+  self->decisions = NULL;
   blis_intern_free(self->strings);
   self->strings = NULL;
   bind_source_close(&self->source);
@@ -140,13 +142,15 @@ static int records_hash(lua_State *L) {
 
 static int64_t record_integer(lua_State *L, const char *name, int64_t low,
                               int64_t high, int64_t fallback) {
-  bool is_there = lua_getfield(L, 2, name) != LUA_TNIL;
-  int is_integer = !is_there;
-  int64_t value = is_there ? lua_tointegerx(L, -1, &is_integer) : fallback;
-  if (!is_integer || value < low || value > high) {
-    luaL_error(L, "a request has %s = %s, expected an integer from %I to %I",
-               name, luaL_tolstring(L, -1, NULL), (LUAI_UACINT)low,
-               (LUAI_UACINT)high);
+  int64_t value = fallback;
+  if (lua_getfield(L, 2, name) != LUA_TNIL) {
+    int is_integer = 0;
+    value = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || value < low || value > high) {
+      luaL_error(L, "a request has %s = %s, expected an integer from %I to %I",
+                 name, luaL_tolstring(L, -1, NULL), (LUAI_UACINT)low,
+                 (LUAI_UACINT)high);
+    }
   }
   lua_pop(L, 1);
   return value;

@@ -11,6 +11,7 @@
 #include <lua.h>
 
 #include "lua/lua_workload.h"
+#include "results/decisions.h"
 #include "results/recorder.h"
 
 #define RECORDS_TYPE "blis.records"
@@ -20,6 +21,7 @@ typedef struct bind_records {
   bind_source source;
   blis_intern *strings; /* of a list made by a script; or NULL */
   blis_recorder *recorder;
+  blis_decisions *decisions; /* NULL unless they are traced */
 } bind_records;
 
 void bind_open_records(lua_State *L);

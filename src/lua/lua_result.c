@@ -1,6 +1,7 @@
 #include "lua/lua_result.h"
 
 #include "lua/bind.h"
+#include "lua/lua_decisions.h"
 #include "lua/lua_figures.h"
 #include "lua/lua_series.h"
 #include "results/instance_times.h"
@@ -160,6 +161,12 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);
     lua_setfield(L, -2, "series");
+  }
+  if (sim->records->decisions != NULL) {
+    lua_getiuservalue(L, index, SIMULATION_RECORDS);
+    push_decisions(L, -1);
+    lua_setfield(L, -3, "decisions");
+    lua_pop(L, 1);
   }
   bool keeps_records = blis_recorder_keeps_records(sim->records->recorder);
   lua_pushboolean(L, keeps_records);

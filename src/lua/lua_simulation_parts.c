@@ -123,6 +123,9 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
           check_field_integer(L, options, "max_requests_in_memory"),
       .interrupted = is_interrupted,
       .itl_of_instance_us = sim->itl_of_instance_us,
+      .decisions = sim->records->decisions == NULL
+                       ? NULL
+                       : blis_decisions_sink(sim->records->decisions),
   };
   push_shares(L, options, &made);
   if (!reads_caches(L, config, sim)) {
@@ -153,6 +156,20 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
+/* With decisions = true: a trace of them. */
+static void check_decisions(lua_State *L, int config, bind_simulation *sim) {
+  if (!opt_field_boolean(L, config, "decisions", false)) {
+    return;
+  }
+  blis_alloc alloc = bind_alloc(L);
+  sim->records->decisions = blis_decisions_new(
+      &alloc,
+      opt_field_integer(L, config, "counterfactual_k", BLIS_DECISIONS_ALL));
+  if (sim->records->decisions == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+}
+
 void check_simulation_parts(lua_State *L, int self, int config,
                             bind_simulation *sim) {
   int top = lua_gettop(L);
@@ -175,6 +192,7 @@ void check_simulation_parts(lua_State *L, int self, int config,
   if (sim->records->recorder == NULL) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }
+  check_decisions(L, config, sim);
   check_cluster_part(L, config, sim);
   bind_hooks_shut(L, &sim->hooks);
   lua_settop(L, top);

@@ -7,10 +7,19 @@
 #ifndef BLIS_ROUTING_ROUTER_H
 #define BLIS_ROUTING_ROUTER_H
 
+#include <stdbool.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "routing/params.h"
 #include "routing/view.h"
+
+/* What the score of every candidate consists of. */
+typedef struct blis_score_part {
+  const char *scorer;   /* its name */
+  double weight;        /* normalised: all weights sum to 1 */
+  const double *scores; /* one per candidate, 0 to 1 */
+} blis_score_part;
 
 typedef struct blis_decision {
   size_t chosen; /* candidate index, < view->count */
@@ -27,6 +36,14 @@ typedef struct blis_decision {
    * next decision.
    */
   const char *rejected;
+  /*
+   * Set by the caller: somebody wants to know the parts of the scores. They are
+   * left out otherwise, and by policies that do not add up scores. The
+   * router's own, valid until its next decision.
+   */
+  bool wants_parts;
+  const blis_score_part *parts;
+  size_t part_count;
 } blis_decision;
 
 typedef struct blis_router_ops {

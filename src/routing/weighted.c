@@ -20,6 +20,8 @@ typedef struct weighted {
   BLIS_ARRAY(double) scores;     /* of one scorer */
   BLIS_ARRAY(double) composites; /* per candidate that is left */
   BLIS_ARRAY(double) spread;     /* the same per candidate */
+  BLIS_ARRAY(blis_score_part) parts;
+  BLIS_ARRAY(double) part_scores; /* by part, then candidate */
   blis_picker picker;
   blis_alloc alloc;
 } weighted;
@@ -51,9 +53,40 @@ static bool add_scores(const double *scores, double weight, size_t count,
   return !has_nan;
 }
 
+/* Room for what every scorer says; NaN for candidates that are filtered. */
+static blis_status make_parts(weighted *self, size_t candidates) {
+  size_t room = self->count * candidates;
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->parts, self->count));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->part_scores, room));
+  self->parts.count = self->count;
+  for (size_t i = 0; i < self->count; i++) {
+    self->parts.items[i] =
+        (blis_score_part){.scorer = self->items[i].scorer.name,
+                          .weight = self->items[i].weight,
+                          .scores = self->part_scores.items + i * candidates};
+  }
+  for (size_t i = 0; i < room; i++) {
+    self->part_scores.items[i] = (double)NAN;
+  }
+  return BLIS_OK;
+}
+
+/* Keeps the scores of a scorer for the candidates that are left. */
+static void keep_part(weighted *self, size_t part, size_t left) {
+  size_t candidates = self->narrowed.whole->count;
+  double *kept = self->part_scores.items + part * candidates;
+  const double *scores = self->scores.items;
+  for (size_t k = 0; k < left; k++) {
+    kept[blis__narrowed_place(&self->narrowed, k)] = scores[k] < 0 ? 0
+                                                     : scores[k] > 1
+                                                         ? 1
+                                                         : scores[k];
+  }
+}
+
 static blis_status sum_scores(weighted *self,
                               const blis_routing_request *request,
-                              const blis_routing_view *view,
+                              const blis_routing_view *view, bool keeps_parts,
                               blis_error *error) {
   double *composites = self->composites.items;
   double *scores = self->scores.items;
@@ -63,6 +96,9 @@ static blis_status sum_scores(weighted *self,
     BLIS_TRY(scorer->ops->score(scorer->state, request, view, scores, error));
     if (!add_scores(scores, self->items[i].weight, view->count, composites)) {
       return fail_nan(scorer, scores, request, view, error);
+    }
+    if (keeps_parts) {
+      keep_part(self, i, view->count);
     }
   }
   return BLIS_OK;
@@ -139,7 +175,9 @@ static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
   weighted *self = state;
-  if (reserve(self, view->count) != BLIS_OK) {
+  bool wants_parts = decision->wants_parts;
+  if (reserve(self, view->count) != BLIS_OK ||
+      (wants_parts && make_parts(self, view->count) != BLIS_OK)) {
     return blis_fail_nomem(error);
   }
   blis__narrowed_begin(&self->narrowed, view);
@@ -149,7 +187,7 @@ static blis_status route(void *state, const blis_routing_request *request,
     *decision = (blis_decision){.rejected = "no-candidate"};
     return BLIS_OK;
   }
-  BLIS_TRY(sum_scores(self, request, left, error));
+  BLIS_TRY(sum_scores(self, request, left, wants_parts, error));
   size_t chosen = 0;
   BLIS_TRY(self->picker.ops->pick(self->picker.state, request, left,
                                   self->composites.items, &chosen, error));
@@ -157,7 +195,9 @@ static blis_status route(void *state, const blis_routing_request *request,
   *decision =
       (blis_decision){.chosen = blis__narrowed_place(&self->narrowed, chosen),
                       .score = self->composites.items[chosen],
-                      .scores = spread_scores(self, left, view->count)};
+                      .scores = spread_scores(self, left, view->count),
+                      .parts = self->parts.items,
+                      .part_count = wants_parts ? self->count : 0};
   return observe_all(self, request, left, chosen, error);
 }
 
@@ -186,6 +226,8 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_array_deinit(alloc, &self->scores);
   blis_array_deinit(alloc, &self->composites);
   blis_array_deinit(alloc, &self->spread);
+  blis_array_deinit(alloc, &self->parts);
+  blis_array_deinit(alloc, &self->part_scores);
   blis_alloc_free(alloc, self, sizeof *self);
 }
 

@@ -25,6 +25,7 @@ local flags = {}
 ---@class blis.cli.Positional
 ---@field name string
 ---@field doc string
+---@field count? integer how many there are, 1 by default
 
 ---@class blis.cli.Command
 ---@field name string
@@ -32,12 +33,13 @@ local flags = {}
 ---@field usage string
 ---@field groups blis.cli.Group[]
 ---@field refused? blis.cli.Refused[]
----@field positional? blis.cli.Positional at most one argument that is no flag
+---@field positional? blis.cli.Positional arguments that are no flags
 
 ---@class blis.cli.Parsed
 ---@field values table<string, table> by section
 ---@field given table<string, boolean> flags of the command line, by their usual spelling
----@field positional? string
+---@field positional? string the first one
+---@field positionals string[]
 ---@field wants_help boolean
 
 local help_option = { name = "help", flag = "--help", type = "boolean", doc = "Print this text." }
@@ -208,7 +210,7 @@ end
 ---@return blis.cli.Parsed
 function flags.parse(command, args)
   local by_flag, words = index_of(command)
-  local parsed = { values = {}, given = {}, wants_help = false }
+  local parsed = { values = {}, given = {}, positionals = {}, wants_help = false }
   for _, group in ipairs(command.groups) do parsed.values[group.section] = {} end
   local i, only_positional = 1, false
   while i <= #args do
@@ -218,8 +220,9 @@ function flags.parse(command, args)
       i = i + 1
     elseif argument:match("^%-.") and not only_positional then
       i = read_flag(command, parsed, args, i, by_flag, words)
-    elseif command.positional and not parsed.positional then
-      parsed.positional = argument
+    elseif command.positional and #parsed.positionals < (command.positional.count or 1) then
+      table.insert(parsed.positionals, argument)
+      parsed.positional = parsed.positionals[1]
       i = i + 1
     else
       flags.fail(command, "unexpected argument '%s'", argument)

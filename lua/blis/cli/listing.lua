@@ -1,5 +1,6 @@
 --- Lists of things as a table, as JSON or as CSV.
 local core = require "blis.core"
+local csv = require "blis.csv"
 local format = require "blis.format"
 
 local listing = {}
@@ -79,23 +80,12 @@ local function as_json(list)
   return writer:done():take() .. "\n"
 end
 
---- A field of a CSV line (RFC 4180).
-function listing.csv_field(value)
-  if value == nil then return "" end
-  local text = value
-  if type(value) == "table" then text = table.concat(value, " ") end
-  if type(value) == "number" then text = core.json_writer():item(value):take() end
-  text = tostring(text)
-  if text:find('[",\r\n]') then return '"' .. text:gsub('"', '""') .. '"' end
-  return text
-end
-
 local function as_csv(list)
   local lines, cells = {}, {}
-  for i, column in ipairs(list.columns) do cells[i] = listing.csv_field(column.key) end
+  for i, column in ipairs(list.columns) do cells[i] = csv.field(column.key) end
   lines[1] = table.concat(cells, ",")
   for r, row in ipairs(list.rows) do
-    for i, column in ipairs(list.columns) do cells[i] = listing.csv_field(row[column.key]) end
+    for i, column in ipairs(list.columns) do cells[i] = csv.field(row[column.key]) end
     lines[r + 1] = table.concat(cells, ",")
   end
   return table.concat(lines, "\n") .. "\n"

@@ -66,6 +66,16 @@ return {
       doc = "Results have series: figures of cluster and instances in intervals of that length.",
     },
     {
+      name = "trace_level", type = "choice", choices = { "none", "decisions" }, default = "none",
+      doc = "With decisions, results have every decision with its candidates, their scores and "
+        .. "what was chosen, for 90 bytes and 56 for each candidate.",
+    },
+    {
+      name = "counterfactual_k", type = "integer", min = 0, max = 1000000,
+      doc = "Candidates kept per traced decision, best ones first; left out, all of them, in the "
+        .. "order of the instances.",
+    },
+    {
       name = "oracle", type = "boolean", default = false,
       doc = "Policies may read request.output_tokens, the future.",
     },

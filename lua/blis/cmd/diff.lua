@@ -1,0 +1,99 @@
+--- blis diff: what differs between two saved results.
+local command = require "blis.cli.command"
+local core = require "blis.core"
+local csv = require "blis.csv"
+local diff = require "blis.diff"
+local flag_sections = require "blis.config.flags"
+local flags = require "blis.cli.flags"
+
+local definition = {
+  name = "diff",
+  summary = "compare two saved results, figure by figure and request by request",
+  usage = "blis diff A B [FLAGS]",
+  description = "Reads two results that were saved with result:save(path) and tells which figures "
+    .. "differ, and which requests fared differently. Exit status: 0 when nothing differs, 1 "
+    .. "otherwise.",
+  positional = { name = "A B", count = 2, doc = "Files of results." },
+  groups = {
+    {
+      title = "Output", section = "output", has_defaults = true,
+      options = {
+        flag_sections.listing.options[1],
+        {
+          name = "requests", type = "integer", min = 0, max = 1000000000, default = 10,
+          flag = "--requests", doc = "How many of the requests that changed most are shown.",
+        },
+      },
+    },
+  },
+}
+
+local function write_metric(writer, one)
+  writer:object()
+  for _, key in ipairs { "name", "a", "b", "change", "relative" } do
+    if one[key] ~= nil then writer:field(key, one[key]) end
+  end
+  writer:done()
+end
+
+local function write_side(writer, key, record)
+  writer:object(key)
+  for _, name in ipairs(diff.request_fields) do
+    if record[name] ~= nil then writer:field(name, record[name]) end
+  end
+  writer:done()
+end
+
+local function write_ids(writer, key, ids)
+  writer:array(key)
+  for _, id in ipairs(ids) do writer:item(id) end
+  writer:done()
+end
+
+--- Everything, whatever --requests says.
+local function json_of(found)
+  local writer = core.json_writer(2):object():field("is_equal", found.is_equal):array("metrics")
+  for _, one in ipairs(found.metrics) do write_metric(writer, one) end
+  writer:done()
+  local requests = found.requests
+  if requests then
+    writer:object("requests"):field("common", requests.common):array("changed")
+    for _, one in ipairs(requests.changed) do
+      writer:object():field("id", one.id)
+      write_side(writer, "a", one.a)
+      write_side(writer, "b", one.b)
+      writer:done()
+    end
+    writer:done()
+    write_ids(writer, "only_a", requests.only_a)
+    write_ids(writer, "only_b", requests.only_b)
+    writer:done()
+  end
+  return writer:done():take() .. "\n"
+end
+
+--- The figures, a line for each.
+local function csv_of(found)
+  local lines = { "name,a,b,change,relative" }
+  for _, one in ipairs(found.metrics) do
+    lines[#lines + 1] = table.concat({ csv.field(one.name), csv.field(one.a), csv.field(one.b),
+      csv.field(one.change), csv.field(one.relative) }, ",")
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return command.define(definition, function(parsed)
+  if #parsed.positionals ~= 2 then
+    flags.fail(definition, "expected two files of results, got %d", #parsed.positionals)
+  end
+  local found = command.checked(definition, diff.compare, table.unpack(parsed.positionals))
+  local output = parsed.values.output
+  if output.format == "json" then
+    command.print(json_of(found))
+  elseif output.format == "csv" then
+    command.print(csv_of(found))
+  else
+    command.print(found:text(output.requests) .. "\n")
+  end
+  return found.is_equal and 0 or 1
+end)

@@ -1,0 +1,120 @@
+--- Traces of decisions: how they are printed and written.
+local core = require "blis.core"
+local format = require "blis.format"
+
+local decisions = {}
+
+---@class blis.DecisionCandidate as the policy saw it
+---@field instance string
+---@field score number of the policy; -effective_load for policies without scores
+---@field queue_depth integer
+---@field batch_size integer
+---@field in_flight integer
+---@field kv_utilization number
+---@field free_kv_blocks integer
+---@field scores? table<string, number> by scorer, for policies that add them up
+
+---@class blis.Decision
+---@field kind "admission"|"routing"
+---@field request string
+---@field number integer
+---@field time_us integer
+---@field verdict "admit"|"reject"|"delay"
+---@field reason string why it was rejected, else what the policy is called
+---@field chosen? string instance
+---@field score? number of the chosen one
+---@field regret? number best score minus score of the chosen one
+---@field candidates? blis.DecisionCandidate[]
+
+---@class blis.DecisionSummary
+---@field total integer admission decisions, delays not counted
+---@field admitted integer
+---@field rejected integer
+---@field routed integer routing decisions
+---@field unique_targets integer
+---@field targets table<string, integer> requests by instance
+---@field mean_regret number
+---@field max_regret number
+
+---@class blis.Decisions
+---@field [integer] blis.Decision
+---@operator len: integer
+---@field summary fun(self: blis.Decisions): blis.DecisionSummary
+---@field scorers fun(self: blis.Decisions): { name: string, weight: number }[] weights sum to 1
+
+local fields = { "kind", "request", "time_us", "verdict", "reason", "chosen", "score", "regret" }
+local candidate_fields = { "instance", "score", "queue_depth", "batch_size", "in_flight",
+  "kv_utilization", "free_kv_blocks" }
+
+local function write_fields(writer, names, values)
+  for _, name in ipairs(names) do
+    if values[name] ~= nil then writer:field(name, values[name]) end
+  end
+end
+
+local function write_candidate(writer, candidate, scorers)
+  writer:object()
+  write_fields(writer, candidate_fields, candidate)
+  if candidate.scores then
+    writer:object("scores")
+    for _, scorer in ipairs(scorers) do writer:field(scorer.name, candidate.scores[scorer.name]) end
+    writer:done()
+  end
+  writer:done()
+end
+
+--- Writes a trace as JSON lines: a first one { "scorers": [{ "name", "weight" }] }, then one per
+--- decision with the fields of blis.Decision. Scores that are not finite are null.
+---@param list blis.Decisions
+---@param path string
+function decisions.save(list, path)
+  local output <close> = core.output(path)
+  local scorers, writer = list:scorers(), core.json_writer():object():array("scorers")
+  for _, scorer in ipairs(scorers) do
+    writer:object():field("name", scorer.name):field("weight", scorer.weight):done()
+  end
+  output:write(writer:done():done():take()):write("\n")
+  for i = 1, #list do
+    local decision = list[i]
+    writer = core.json_writer():object()
+    write_fields(writer, fields, decision)
+    if decision.candidates then
+      writer:array("candidates")
+      for _, candidate in ipairs(decision.candidates) do
+        write_candidate(writer, candidate, scorers)
+      end
+      writer:done()
+    end
+    output:write(writer:done():take()):write("\n")
+  end
+  output:commit()
+end
+
+--- The summary of a trace in the words of BLIS in Go.
+---@param list blis.Decisions
+---@return string lines, without a line end behind the last one
+function decisions.text(list)
+  local summary = list:summary()
+  local lines = {
+    ("Total Decisions: %d"):format(summary.total),
+    ("  Admitted: %d"):format(summary.admitted),
+    ("  Rejected: %d"):format(summary.rejected),
+    ("Unique Targets: %d"):format(summary.unique_targets),
+  }
+  local ids = {}
+  for id in pairs(summary.targets) do ids[#ids + 1] = id end
+  table.sort(ids)
+  if #ids > 0 then lines[#lines + 1] = "Target Distribution:" end
+  for _, id in ipairs(ids) do
+    lines[#lines + 1] = ("  %s: %d"):format(id, summary.targets[id])
+  end
+  lines[#lines + 1] = ("Mean Regret: %.6f"):format(summary.mean_regret)
+  lines[#lines + 1] = ("Max Regret: %.6f"):format(summary.max_regret)
+  return table.concat(lines, "\n")
+end
+
+core.set_tostring("blis.decisions", function(list)
+  return ("%s decisions\n%s"):format(format.count(#list), decisions.text(list))
+end)
+
+return decisions

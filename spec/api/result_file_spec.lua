@@ -1,0 +1,237 @@
+local blis = require "blis"
+local commands = require "spec.support.commands"
+local core = require "blis.core"
+local files = require "spec.support.files"
+local small = require "spec.support.small"
+
+local says = small.says
+
+--- A run with something of everything: classes, tenants, sessions, rejections, deadlines.
+local function rich(changes)
+  local lengths = { "gaussian", mean = 150, std_dev = 60, min = 2, max = 400 }
+  local client = { id = "a", tenant_id = 'x, "y"', slo_class = "critical", rate_fraction = 1,
+    input_distribution = lengths, output_distribution = lengths }
+  local spec = {
+    cluster = { instances = 2, max_num_seqs = 6, gpu_watts = 333.3 },
+    workload = { num_requests = 200, aggregate_rate = 30, clients = {
+      client,
+      { id = "b", tenant_id = "z", slo_class = "batch", rate_fraction = 2, timeout_us = 2500000,
+        input_distribution = lengths, output_distribution = lengths },
+    } },
+    admission = function(request)
+      if request.prompt_tokens % 10 == 0 then return blis.reject("a reason") end
+      return blis.admit()
+    end,
+    slo_targets = { critical = { ttft_ms = 400 } },
+    warm_up_us = 1000000, series_interval_us = 1000000,
+  }
+  for key, value in pairs(changes or {}) do spec[key] = value end
+  return spec
+end
+
+local function saved(result, body)
+  files.with(nil, function(path)
+    result:save(path)
+    body(path)
+  end)
+end
+
+--- Every figure, however deep.
+local function figures_of(value, seen)
+  if type(value) ~= "table" then return value end
+  local copy = {}
+  for key, item in next, value do
+    if type(item) ~= "userdata" then copy[key] = figures_of(item, seen) end
+  end
+  return copy
+end
+
+describe("a saved result", function()
+  it("reads back equal, to the last bit", function()
+    local variants = { {}, { horizon_us = 3000000 }, { seed = 7, instance_times = true } }
+    for _, changes in ipairs(variants) do
+      local result = blis.run(rich(changes))
+      saved(result, function(path)
+        local back = blis.load_result(path)
+        assert.same(figures_of(result), figures_of(back))
+        assert.equal(tostring(result), tostring(back))
+        assert.equal(#result.requests, #back.requests)
+        for i, record in ipairs(result.requests) do assert.same(record, back.requests[i]) end
+        assert.same(result:window(0, 2000000), back:window(0, 2000000))
+        assert.equal(result.tenant_fairness, back.tenant_fairness)
+        assert.equal(result:fitness "p99_ttft:1", back:fitness "p99_ttft:1")
+      end)
+    end
+  end)
+
+  it("is the same file when it is saved again", function()
+    saved(blis.run(rich()), function(path)
+      saved(blis.load_result(path), function(other)
+        assert.equal(files.read(path), files.read(other))
+      end)
+    end)
+  end)
+
+  it("may have no records", function()
+    local spec = small.experiment { keep_records = false }
+    local result = blis.run(spec)
+    saved(result, function(path)
+      local back = blis.load_result(path)
+      assert.equal(tostring(result), tostring(back))
+      says(small.message_of(function() return back.requests end), "keep_records = false")
+    end)
+  end)
+
+  it("with follow-ups keeps their ids", function()
+    local lengths = { "constant", value = 60 }
+    local result = blis.run { workload = { num_requests = 30, clients = {
+      { id = "u", concurrency = 3, input_distribution = lengths, output_distribution = lengths },
+    } } }
+    saved(result, function(path)
+      local back = blis.load_result(path)
+      for i, record in ipairs(result.requests) do assert.equal(record.id, back.requests[i].id) end
+    end)
+  end)
+
+  it("is refused when it was cut or changed", function()
+    saved(blis.run(rich()), function(path)
+      local text = files.read(path)
+      local function message(changed)
+        local told
+        files.with(changed, function(other)
+          told = small.message_of(blis.load_result, other):gsub(other, "FILE", 1)
+          assert.is_nil(told:find(other, 1, true))
+        end)
+        return told
+      end
+      says(message(text:match("^(.*\n)[^\n]*\n$")), "the file was cut or changed")
+      says(message(text:gsub("\n%[0,", "\n[1,", 1)), "FILE: its requests have the result hash")
+      says(message(text:gsub('"completed","instance_', '"complete","instance_', 1)),
+        "a request has state = 'complete'")
+      says(message(text:sub(1, -5)), "FILE:201: this is no result of blis")
+      says(message(text:gsub('"completed","instance_0"', '"completed","instance_x"', 1)),
+        "has instance = 'instance_x'")
+      says(message(text:gsub('"blis_result":1', '"blis_result":2')), "this program reads version 1")
+      says(message("{}\n"), "FILE:1: this is no result of blis")
+      says(message("hello\n"), "FILE:1: this is no result of blis")
+      says(message(""), "FILE:1: this is no result of blis")
+      says(message("[1]\n"), "FILE:1: this is no result of blis")
+    end)
+    says(small.message_of(blis.load_result, "/nonexistent"), "cannot read /nonexistent")
+    says(small.message_of(blis.load_result, 5), "expected the path of a file")
+  end)
+
+  it("is not half-written", function()
+    local result = blis.run(small.experiment())
+    small.error_of(result.save, result, "/nonexistent/file")
+    files.with("before", function(path)
+      assert.has_error(function() result.save(setmetatable({}, getmetatable(result)), path) end)
+      assert.equal("before", files.read(path))
+    end)
+  end)
+end)
+
+describe("exported requests", function()
+  it("are CSV or JSON lines", function()
+    local result = blis.run(rich())
+    local path = os.tmpname()
+    result:export_requests(path)
+    local text = files.read(path)
+    os.remove(path)
+    assert.matches("^id,number,state,instance,arrival_us,ttft_us,", text)
+    local lines = 0
+    for _ in text:gmatch("\n") do lines = lines + 1 end
+    assert.equal(201, lines)
+    says(text, '"x, ""y"""')
+    path = path .. ".jsonl"
+    result:export_requests(path)
+    local i = 0
+    for line in io.lines(path) do
+      i = i + 1
+      assert.same(result.requests[i], core.json_read(line))
+    end
+    os.remove(path)
+    assert.equal(200, i)
+  end)
+end)
+
+describe("blis.diff", function()
+  it("finds nothing between equal runs", function()
+    local found = blis.diff(blis.run(rich()), blis.run(rich()))
+    assert.is_true(found.is_equal)
+    assert.equal(0, #found.requests.changed)
+    says(tostring(found), "no figure differs")
+  end)
+
+  it("tells which figures and requests differ", function()
+    local a = blis.run(rich())
+    local b = blis.run(rich { routing = "least-loaded" })
+    local found = blis.diff(a, b)
+    assert.is_false(found.is_equal)
+    for _, one in ipairs(found.metrics) do
+      if one.name == "ttft_ms.p99" then
+        assert.equal(a.ttft_ms.p99, one.a)
+        assert.equal(b.ttft_ms.p99 - a.ttft_ms.p99, one.change)
+        assert.equal(one.change / one.a, one.relative)
+      end
+    end
+    local by_id, changed = {}, 0
+    for i = 1, #b.requests do by_id[b.requests[i].id] = b.requests[i] end
+    for i = 1, #a.requests do
+      local one, other = a.requests[i], by_id[a.requests[i].id]
+      local is_equal = true
+      for key, value in pairs(one) do is_equal = is_equal and other[key] == value end
+      for key in pairs(other) do is_equal = is_equal and one[key] ~= nil end
+      if not is_equal then changed = changed + 1 end
+    end
+    assert.equal(200, found.requests.common)
+    assert.equal(changed, #found.requests.changed)
+    says(tostring(found), ("200 in both, of which %d differ"):format(changed))
+  end)
+
+  it("lists requests that are in one of the results alone", function()
+    local a = blis.run(small.experiment { workload = { requests = 5, rate = 10 } })
+    local b = blis.run(small.experiment { workload = { requests = 7, rate = 10 } })
+    assert.same({ "request_5", "request_6" }, blis.diff(a, b).requests.only_b)
+    assert.same({ "request_5", "request_6" }, blis.diff(b, a).requests.only_a)
+  end)
+
+  it("compares figures alone without records", function()
+    local a = blis.run(small.experiment { keep_records = false })
+    local found = blis.diff(a, blis.run(small.experiment()))
+    assert.is_nil(found.requests)
+    says(tostring(found), "kept no records")
+    says(small.message_of(blis.diff, a, 5), "diff: 5 is not allowed for B")
+  end)
+end)
+
+describe("the command diff", function()
+  it("compares files in three forms", function()
+    local a, b = blis.run(rich()), blis.run(rich { seed = 5 })
+    saved(a, function(path_a)
+      saved(b, function(path_b)
+        local outcome = commands.call("diff", path_a, path_b)
+        assert.equal(1, outcome.status)
+        assert.equal(tostring(blis.diff(a, b)) .. "\n", outcome.out)
+        assert.equal(0, commands.call("diff", path_a, path_a).status)
+        local got = core.json_read(commands.output_of("diff", path_a, path_b, "--format", "json"))
+        assert.is_false(got.is_equal)
+        assert.equal(#blis.diff(a, b).requests.changed, #got.requests.changed)
+        assert.equal(a.duration_us, got.metrics[11].a)
+        says(commands.output_of("diff", path_a, path_b, "--format", "csv"),
+          ("\nduration_us,%d,%d,"):format(a.duration_us, b.duration_us))
+      end)
+    end)
+  end)
+
+  it("tells what is wrong", function()
+    local _, message = commands.error_of("diff", "one")
+    says(message, "diff: expected two files of results, got 1")
+    _, message = commands.error_of("diff", "one", "two", "three")
+    says(message, "unexpected argument 'three'")
+    local code
+    code, message = commands.error_of("diff", "/nonexistent", "/nonexistent")
+    assert.equal("usage", code)
+    says(message, "cannot read /nonexistent")
+  end)
+end)

@@ -1,0 +1,37 @@
+/*
+ * decision_sink.h - where a cluster tells its decisions: every verdict of
+ * admission, every choice of an instance.
+ */
+#ifndef BLIS_CLUSTER_DECISION_SINK_H
+#define BLIS_CLUSTER_DECISION_SINK_H
+
+#include "cluster/admission.h"
+#include "routing/router.h"
+
+/* All borrowed during the call. */
+typedef struct blis_admission_event {
+  const blis_routing_request *request;
+  int64_t now_us;
+  blis_admission_verdict verdict;
+  const char *reason; /* of a rejection; else the policy's name */
+} blis_admission_event;
+
+typedef struct blis_routing_event {
+  const blis_routing_request *request;
+  int64_t now_us;
+  const blis_routing_view *view; /* as the policy saw it; it may be empty */
+  const blis_decision *decision; /* with its parts, if the policy has any */
+  const char *policy;
+} blis_routing_event;
+
+/* A failure stops the run. */
+typedef struct blis_decision_sink {
+  blis_status (*admission)(void *ud, const blis_admission_event *event,
+                           blis_error *error);
+  blis_status (*routing)(void *ud, const blis_routing_event *event,
+                         blis_error *error);
+  void *ud;
+  blis_signal_set needs; /* columns that it reads in the view of an event */
+} blis_decision_sink;
+
+#endif
