@@ -8,6 +8,7 @@ local diff = require "blis.diff"
 local experiment = require "blis.experiment"
 local latency = require "blis.latency"
 local policy = require "blis.policy"
+local regret = require "blis.regret"
 local result_file = require "blis.result_file"
 local schema = require "blis.config.schema"
 local trace = require "blis.trace"
@@ -23,6 +24,7 @@ local blis = {
   compare = comparison.compare,
   load_result = result_file.load,
   diff = diff.compare,
+  regret = regret.examine,
 
   workload = workload.new,
   trace = trace,

@@ -296,6 +296,19 @@ const char *blis_cluster_instance_id(const blis_cluster *cluster,
   return cluster->ids[index];
 }
 
+blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
+                             uint32_t instance, blis_error *error) {
+  if (instance >= cluster->config.instance_count) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "there is no instance_%" PRIu32 " among %" PRIu32
+                     " instances",
+                     instance, cluster->config.instance_count);
+  }
+  return blis__pins_put(&cluster->pins, number, instance) == BLIS_OK
+             ? BLIS_OK
+             : blis_fail_nomem(error);
+}
+
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
                            blis_signal signal) {
   return blis__snapshot_live(&cluster->snapshot, index, signal);

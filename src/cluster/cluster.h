@@ -197,6 +197,15 @@ BLIS_MUSTUSE blis_status blis_cluster_call_at(
     void *ud, blis_error *error);
 
 /*
+ * Decides beforehand where the next routing decision sends a request: the
+ * policy is shown that instance alone. Replaces an earlier pin of the request.
+ * The run stops with BLIS_ERR_INVALID if the instance is no candidate then;
+ * nothing happens if the request is never routed again.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
+                                          uint32_t instance, blis_error *error);
+
+/*
  * Faults. To be called from functions of call_at and between steps, not while
  * an event is being executed (BLIS_ERR_INVALID, as when there is no such
  * instance). What has happened up to now stays happened: a request whose last
@@ -254,6 +263,13 @@ blis_cluster_instance_facts(const blis_cluster *cluster, uint32_t index);
 int64_t blis_cluster_now_us(const blis_cluster *cluster);
 void blis_cluster_get_counts(const blis_cluster *cluster,
                              blis_cluster_counts *counts);
+
+/*
+ * Equal for two clusters with the same configuration in the same state, and
+ * hardly ever equal otherwise: a hash of clock, counters, requests and
+ * instances. O(live requests + instances). Only for use within one program.
+ */
+uint64_t blis_cluster_fingerprint(const blis_cluster *cluster);
 
 /* Are there requests that have not ended, or more to arrive? */
 bool blis_cluster_has_requests(const blis_cluster *cluster);

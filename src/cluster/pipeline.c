@@ -297,6 +297,7 @@ static blis_status route_and_inject(blis_cluster *cluster,
     decision->rejected = "no-candidate";
     return tell_routing(cluster, &shown, view, decision, error);
   }
+  BLIS_TRY(blis__pins_apply(&cluster->pins, shown.number, &view, error));
   decision->wants_parts = cluster->config.decisions != NULL;
   BLIS_TRY(router->ops->route(router->state, &shown, view, decision, error));
   if (decision->rejected != NULL) {

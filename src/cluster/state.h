@@ -11,6 +11,7 @@
 #include "cluster/admission.h"
 #include "cluster/chain_cache.h"
 #include "cluster/cluster.h"
+#include "cluster/pins.h"
 #include "cluster/request_table.h"
 #include "cluster/snapshot.h"
 #include "cluster/tenant_budgets.h"
@@ -64,6 +65,7 @@ struct blis_cluster {
   blis_slo_priority *priorities;
   BLIS_ARRAY(blis__class) classes; /* by number of the text */
   blis__tenant_budgets budgets;
+  blis__pins pins;
 
   blis_error observer_error; /* of first_token, until its event is over */
   bool is_busy; /* in an event other than a call: policies are running */

@@ -32,6 +32,7 @@ enum {
   ANCHOR_BUFFER,
   ANCHOR_SELF,      /* the simulation */
   ANCHOR_CALLBACKS, /* of sim:at, by address */
+  ANCHOR_LOG,       /* how it was driven, see lua_clone.h */
   ANCHOR_FUNCTIONS  /* and everything after it: functions of the hooks */
 };
 

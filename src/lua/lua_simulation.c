@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "base/time.h"
 #include "lua/bind.h"
+#include "lua/lua_clone.h"
 #include "lua/lua_result.h"
 
 static bind_simulation *to_simulation(lua_State *L, int index) {
@@ -57,8 +58,7 @@ int bind_simulation_new(lua_State *L) {
   return 1;
 }
 
-/* Raises the stored error object of a simulation that has failed. */
-static int raise_failure(lua_State *L, int self) {
+int bind_simulation_raise_failure(lua_State *L, int self) {
   lua_getiuservalue(L, self, SIMULATION_ANCHOR);
   lua_rawgeti(L, -1, ANCHOR_ERROR);
   return lua_error(L);
@@ -74,7 +74,7 @@ static bind_simulation *check_drivable(lua_State *L, const char *method) {
                method);
   }
   if (sim->has_failed) {
-    raise_failure(L, 1);
+    bind_simulation_raise_failure(L, 1);
   }
   lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
   check_hooks_open(L, &sim->hooks);
@@ -101,11 +101,13 @@ static void check_driven(lua_State *L, bind_simulation *sim, blis_status status,
     lua_rawseti(L, -2, ANCHOR_ERROR);
     lua_pop(L, 1);
   }
-  raise_failure(L, 1);
+  bind_simulation_raise_failure(L, 1);
 }
 
 /* sim:step(): true unless there was nothing left to happen. */
 static int simulation_step(lua_State *L) {
+  lua_settop(L, 1);
+  log_drive(L, "step");
   bind_simulation *sim = check_drivable(L, "step");
   blis_error error = {0};
   bool done = true;
@@ -120,6 +122,8 @@ static int simulation_step(lua_State *L) {
 /* sim:run_until(t_us): everything up to and including that time. */
 static int simulation_run_until(lua_State *L) {
   lua_Integer limit_us = luaL_checkinteger(L, 2);
+  lua_settop(L, 2);
+  log_drive(L, "run_until");
   bind_simulation *sim = check_drivable(L, "run_until");
   blis_error error = {0};
   blis_status status =
@@ -142,6 +146,8 @@ static blis_status run_to_the_end(bind_simulation *sim, blis_error *error) {
 
 /* sim:run(): to the end; returns the result. */
 static int simulation_run(lua_State *L) {
+  lua_settop(L, 1);
+  log_drive(L, "run");
   bind_simulation *sim = check_drivable(L, "run");
   blis_error error = {0};
   blis_status status = run_to_the_end(sim, &error);
@@ -193,6 +199,7 @@ static int simulation_at(lua_State *L) {
   luaL_checktype(L, 3, LUA_TFUNCTION);
   luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");
   lua_settop(L, 3);
+  log_drive(L, "at");
   lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
   lua_rawgeti(L, 4, ANCHOR_CALLBACKS);
   callback *called = lua_newuserdatauv(L, sizeof *called, 1);
@@ -293,9 +300,10 @@ static const luaL_Reg simulation_meta[] = {
 };
 
 static const luaL_Reg simulation_methods[] = {
-    {"at", simulation_at},     {"close", simulation_close},
-    {"run", simulation_run},   {"run_until", simulation_run_until},
-    {"step", simulation_step}, {NULL, NULL},
+    {"at", simulation_at},       {"clone", bind_simulation_clone},
+    {"close", simulation_close}, {"pin", bind_simulation_pin},
+    {"run", simulation_run},     {"run_until", simulation_run_until},
+    {"step", simulation_step},   {NULL, NULL},
 };
 
 void bind_open_simulations(lua_State *L) {

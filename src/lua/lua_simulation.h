@@ -65,6 +65,9 @@ void bind_close_instance_times(bind_simulation *sim);
 /* Raises for anything but a simulation that is not closed. */
 bind_simulation *check_simulation(lua_State *L, int index);
 
+/* Raises the stored error object of the simulation at index, which failed. */
+int bind_simulation_raise_failure(lua_State *L, int index);
+
 /* Pushes the list of the instances of the simulation at index. */
 void push_instances(lua_State *L, int index, const bind_simulation *sim);
 

@@ -31,6 +31,8 @@ static void check_hooks_parts(lua_State *L, int self, int config,
   lua_rawseti(L, -2, ANCHOR_SELF);
   lua_newtable(L);
   lua_rawseti(L, -2, ANCHOR_CALLBACKS);
+  lua_newtable(L);
+  lua_rawseti(L, -2, ANCHOR_LOG);
   lua_setiuservalue(L, self, SIMULATION_ANCHOR);
   bool oracle = opt_field_boolean(L, config, "oracle", false);
   push_view_tables(L, &sim->view, &sim->hooks, sim->instance_count, oracle);

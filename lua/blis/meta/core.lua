@@ -203,6 +203,21 @@ function simulation:run() end
 ---@return blis.Simulation self
 function simulation:at(t_us, fn) end
 
+--- Decides beforehand where the next routing decision sends a request: the policy is shown that
+--- instance alone, as if the others were not there. Stops the run when it is no candidate then.
+---@param request string "request_17"
+---@param instance string "instance_2"
+---@return blis.Simulation self
+function simulation:pin(request, instance) end
+
+--- A second simulation in the same state, made by doing everything that was done to this one once
+--- more: it takes as long as this one has taken so far. From then on both go their own ways.
+--- Functions of the script are shared; it is an error when one of them remembers so much that the
+--- clone came to another state. Not inside hooks; callbacks of sim:at should use the simulation that
+--- they are given.
+---@return blis.Simulation
+function simulation:clone() end
+
 --- Gives its memory back; results stay.
 function simulation:close() end
 
