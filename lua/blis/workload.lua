@@ -223,6 +223,26 @@ local function read_file(given, path, defaults)
   return spec, own_horizon_us > 0 and own_horizon_us or nil
 end
 
+--- The requests of a trace, with sessions that may wait for answers.
+local function read_replay(given, path, defaults)
+  local values = schema.read(sections.replay, given, path)
+  local list = values.trace
+  if type(list) == "string" then list = errors.located(core.trace_read, list, {}) end
+  if not core.is_workload(list) then
+    schema.raise_value(path .. ".trace", list, "what blis.trace.read returned, or a path")
+  end
+  if values.session_mode == "fixed" then
+    if values.think_time then
+      errors.invalid("%s: think_time needs session_mode = 'closed-loop'", path)
+    end
+    return list
+  end
+  return {
+    trace = list, think_time = values.think_time, seed = values.seed or defaults.seed,
+    horizon_us = defaults.horizon_us or 0, go_blis = defaults.profile == "go-blis",
+  }
+end
+
 --- The requests that a function returns, one after the other.
 local function read_generator(given, path, defaults)
   local values = schema.read(sections.generator, given, path)
@@ -250,7 +270,9 @@ end
 ---@return boolean
 function workload.has_follow_ups(spec)
   if core.is_workload(spec) then return false end
-  if type(spec) == "table" then return spec.sessions ~= nil and spec.sessions.closed_loop end
+  if type(spec) == "table" then
+    return spec.trace ~= nil or spec.sessions ~= nil and spec.sessions.closed_loop
+  end
   return spec:has_follow_ups()
 end
 
@@ -270,6 +292,7 @@ function workload.read(given, path, defaults)
   end
   given = given or {}
   if given.file ~= nil then return read_file(given, path, defaults) end
+  if given.trace ~= nil then return read_replay(given, path, defaults) end
   if given.generator ~= nil then return read_generator(given, path, defaults) end
   if is_specification(given) then
     return written(given, path, { seed = defaults.seed, horizon_us = defaults.horizon_us,

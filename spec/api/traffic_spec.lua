@@ -404,6 +404,32 @@ describe("a list of requests", function()
   end)
 end)
 
+describe("a trace", function()
+  local path = "tests/data/tracev2/mt.csv"
+
+  it("is replayed at recorded times, or in a closed loop", function()
+    local list = blis.trace.read(path)
+    local fixed = blis.run { workload = { trace = list } }
+    assert.equal(blis.run { workload = list }.hash, fixed.hash)
+    local closed = blis.run { workload = { trace = path, session_mode = "closed-loop" } }
+    assert.equal(15, closed.completed)
+    assert.not_equal(fixed.hash, closed.hash)
+    local quick = blis.run { workload = { trace = list, session_mode = "closed-loop",
+      think_time = 1000 } }
+    assert.is_true(quick.duration_us < closed.duration_us)
+    assert.equal(15, blis.compare { routing = { "round-robin", "least-loaded" },
+      workload = { trace = list, session_mode = "closed-loop" } }[2].completed)
+  end)
+
+  it("that is none is named", function()
+    says(small.message_of(blis.run, { workload = { trace = 5 } }), "workload.trace: 5")
+    says(small.message_of(blis.run, { workload = { trace = path, think_time = 5 } }),
+      "think_time needs session_mode = 'closed-loop'")
+    says(small.message_of(blis.workload, { trace = path, session_mode = "closed-loop" }),
+      "cannot be listed beforehand")
+  end)
+end)
+
 describe("what is good enough", function()
   it("is what the experiment says, and else what the specification does", function()
     local workload = { rate = 5, requests = 20, clients = { lengths { slo_class = "batch" } },

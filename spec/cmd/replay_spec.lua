@@ -40,6 +40,54 @@ describe("blis replay", function()
     end)
   end)
 
+  it("lets rounds wait for answers, at the times of BLIS in Go", function()
+    files.with(nil, function(path)
+      commands.output_of("replay", folder .. "tracev2/mt.csv", "--profile", "go-blis", "--quiet",
+        "--session-mode", "closed-loop", "--metrics-path", path, "--model", "qwen/qwen3-14b")
+      local metrics = core.json_read(files.read(path))
+      assert.equal(15, metrics.completed_requests)
+      local expected = {
+        { "request_0", 0.051115, 30, 10, 138.553 }, { "request_1", 0.831625, 30, 10, 138.553 },
+        { "session_sess_3732988374295573383_round_1_1", 1.325964, 109, 10, 138.944 },
+        { "request_4", 2.103353, 30, 10, 139.124 },
+        { "session_sess_833118233388112889_round_1_2", 2.106344, 109, 10, 148.305 },
+        { "session_sess_3732988374295573383_round_2_3", 2.601137, 148, 10, 139.138 },
+        { "request_8", 3.251616, 30, 10, 138.553 },
+        { "session_sess_3972514521863111287_round_1_4", 3.378643, 109, 10, 139.704 },
+        { "session_sess_833118233388112889_round_2_5", 3.390878, 148, 10, 139.645 },
+      }
+      for i, one in ipairs(expected) do
+        local got = metrics.requests[i]
+        assert.same(one, { got.requestID, got.arrived_at, got.num_prefill_tokens,
+          got.num_decode_tokens, got.e2e_ms })
+      end
+    end)
+  end)
+
+  it("takes think times from flags", function()
+    local function arrivals(...)
+      local list, more = {}, { ... }
+      files.with(nil, function(path)
+        commands.output_of("replay", folder .. "tracev2/mt.csv", "--quiet", "--session-mode",
+          "closed-loop", "--metrics-path", path, table.unpack(more))
+        for i, request in ipairs(core.json_read(files.read(path)).requests) do
+          list[i] = request.arrived_at
+        end
+      end)
+      return list
+    end
+    assert.same(arrivals("--think-time-ms", "200"),
+      arrivals("--think-time-dist", "constant:value=0.2s"))
+    local drawn = arrivals("--think-time-dist", "lognormal:mu=-1,sigma=1,min=5us,max=2s")
+    assert.equal(15, #drawn)
+    assert.not_same(drawn, arrivals("--think-time-dist",
+      "lognormal:mu=-1,sigma=1,min=5us,max=2s", "--seed", "7"))
+    local outcome = commands.call("replay", folder .. "mooncake.jsonl", "--session-mode",
+      "closed-loop", "--max-model-len", "0")
+    assert.same({ "blis: the trace has no sessions; all requests arrive as recorded" },
+      { outcome.said[#outcome.said] })
+  end)
+
   it("has all its flags in the help", function()
     assert.equal(files.read "spec/cmd/golden/replay_help.txt",
       commands.output_of("replay", "--help"))
@@ -54,8 +102,13 @@ describe("blis replay", function()
       { { "/nosuch.csv" }, "io", "/nosuch.csv" },
       { { folder .. "mooncake.jsonl", "--trace-format", "azur" }, "usage",
         "replay: --trace-format: 'azur' is not allowed, expected one of " },
-      { { folder .. "mooncake.jsonl", "--session-mode", "closed-loop" }, "usage",
-        "replay: --session-mode is not available: the rounds of a trace arrive when they were" },
+      { { folder .. "mooncake.jsonl", "--session-mode", "open" }, "usage",
+        "replay: --session-mode: 'open' is not allowed, expected one of fixed, closed-loop" },
+      { { folder .. "tracev2/mt.csv", "--think-time-ms", "5" }, "usage",
+        "replay: --think-time-ms needs --session-mode closed-loop" },
+      { { folder .. "tracev2/mt.csv", "--session-mode", "closed-loop", "--think-time-dist",
+        "constant:value=5,value=6" }, "usage",
+        "replay: --think-time-dist: 'constant:value=5,value=6' is not allowed: value is there" },
     } do
       local code, message = commands.error_of("replay", table.unpack(case[1]))
       assert.equal(case[2], code)

@@ -4,6 +4,7 @@
 #include "lua/lua_workload.h"
 #include "lua/lua_written_spec.h"
 #include "workload/generator.h"
+#include "workload/replay.h"
 #include "workload/short_form.h"
 
 static void check_sessions(lua_State *L, int index, blis_short_form *form) {
@@ -83,7 +84,44 @@ static void check_generator(lua_State *L, int index, bind_source *source) {
   lua_settop(L, keep - 1);
 }
 
+/* {trace =, think_time =, seed =, horizon_us =, go_blis =} */
+static void check_replay(lua_State *L, int index, bind_source *source) {
+  blis_replay_options options = {
+      .sessions_wait = true,
+      .seed = check_field_integer(L, index, "seed"),
+      .horizon_us = check_field_integer(L, index, "horizon_us"),
+      .reproduce_go_blis_defects =
+          opt_field_boolean(L, index, "go_blis", false)};
+  lua_newtable(L);
+  int keep = lua_gettop(L);
+  blis_distribution_spec think;
+  if (opt_part(L, index, "think_time")) {
+    check_distribution(L, lua_gettop(L), keep, &think);
+    options.think = &think;
+  }
+  lua_getfield(L, index, "trace"); /* the table keeps it alive */
+  const blis_workload *workload = check_workload(L, lua_gettop(L));
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(
+      L, blis_replay_new(&alloc, workload, &options, &source->replay, &error),
+      &error);
+  source->source = blis_replay_source(source->replay);
+  lua_settop(L, keep - 1);
+}
+
+static bool is_replay(lua_State *L, int index) {
+  bool is_table = lua_type(L, index) == LUA_TTABLE;
+  bool has_trace = is_table && lua_getfield(L, index, "trace") != LUA_TNIL;
+  lua_pop(L, is_table ? 1 : 0);
+  return has_trace;
+}
+
 void check_source(lua_State *L, int index, bind_source *source) {
+  if (is_replay(L, index)) {
+    check_replay(L, index, source);
+    return;
+  }
   if (luaL_testudata(L, index, WORKLOAD_TYPE) == NULL) {
     check_generator(L, index, source);
     return;
@@ -94,5 +132,6 @@ void check_source(lua_State *L, int index, bind_source *source) {
 
 void bind_source_close(bind_source *source) {
   blis_generator_free(source->generator);
+  blis_replay_free(source->replay);
   *source = (bind_source){0};
 }

@@ -39,13 +39,14 @@ const blis_workload *check_workload(lua_State *L, int index);
 /* The requests of one run and what they come from. Zero it first. */
 typedef struct bind_source {
   struct blis_generator *generator;
+  struct blis_replay *replay;
   blis_workload_cursor cursor;
   blis_request_source source; /* valid while the bind_source does not move */
 } bind_source;
 
 /*
  * Starts *source from the value at index: a workload userdata, which must then
- * outlive it, or a specification. May raise, and leaves *source so that
+ * outlive it (the table of a replay, too), or a specification. May raise, and leaves *source so that
  * bind_source_close can be called in any case.
  */
 void check_source(lua_State *L, int index, bind_source *source);

@@ -237,6 +237,15 @@ static blis_status draw_tokens(blis__sessions *sessions, round *r) {
   return BLIS_OK;
 }
 
+/* As it was recorded, but for its time and number. */
+static void set_recorded(const round *r, blis_request *request) {
+  const blis_request made = *request;
+  *request = *r->recorded->content;
+  request->arrival_us = made.arrival_us;
+  request->deadline_us = made.deadline_us;
+  request->number = made.number;
+}
+
 /* Prefix, then what was said and the new input, or the new input alone. */
 static void set_content(round *r, blis_request *request) {
   const blis__session_rule *rule = r->start->rule;
@@ -271,12 +280,20 @@ static void fill_request(const blis__sessions *sessions, round *r,
   request->max_output_tokens = r->output_tokens;
   request->reason_ratio = 0;
   request->has_think_time = false;
+  request->text_tokens = 0;
+  request->image_tokens = 0;
+  request->audio_tokens = 0;
+  request->video_tokens = 0;
   if (!rule->keeps_labels) {
     request->prefix_group = 0;
     request->prefix_tokens = 0;
     request->is_streaming = false;
   }
-  set_content(r, request);
+  if (r->recorded != NULL && r->recorded->content != NULL) {
+    set_recorded(r, request);
+  } else {
+    set_content(r, request);
+  }
 }
 
 static void end_session(blis__sessions *sessions, session *s, int64_t *count) {

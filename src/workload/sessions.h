@@ -45,6 +45,8 @@ typedef struct blis__recorded_round {
   uint32_t input_tokens;
   uint32_t output_tokens;
   int64_t think_us; /* in front of it; -1 = that of the rule */
+  /* Has its prompt and labels, when a trace tells the content; else NULL. */
+  const blis_request *content;
 } blis__recorded_round;
 
 /* How a session begins; borrowed, and shared by clones. */

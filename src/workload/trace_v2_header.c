@@ -238,8 +238,11 @@ static blis_status note_growth(const blis_yaml_node *root,
   bool grows;
   BLIS_TRY(check_choice(root, "session_context_growth", "", "accumulate",
                         &grows, error));
-  if (grows &&
-      blis_workload_note(workload,
+  if (!grows) {
+    return BLIS_OK;
+  }
+  blis_workload_let_sessions_grow(workload);
+  if (blis_workload_note(workload,
                          "%s: session_context_growth is accumulate; at fixed "
                          "times input_tokens are taken as they stand, without "
                          "the rounds before",

@@ -18,6 +18,7 @@ struct blis_workload {
   BLIS_ARRAY(const char *) notes;
   blis_arena texts; /* description and notes */
   const char *description;
+  bool sessions_grow;
   bool is_sealed;
 };
 
@@ -100,6 +101,15 @@ blis_status blis_workload_describe(blis_workload *workload, const char *format,
   }
   workload->description = text;
   return BLIS_OK;
+}
+
+void blis_workload_let_sessions_grow(blis_workload *workload) {
+  BLIS_ASSERT(!workload->is_sealed);
+  workload->sessions_grow = true;
+}
+
+bool blis_workload_sessions_grow(const blis_workload *workload) {
+  return workload->sessions_grow;
 }
 
 /* Merges the sorted runs [0, middle) and [middle, count) of from into to. */
@@ -266,6 +276,7 @@ blis_status blis_workload_collect(const blis_alloc *alloc,
 }
 
 static blis_status copy_texts(const blis_workload *from, blis_workload *to) {
+  to->sessions_grow = from->sessions_grow;
   BLIS_TRY(blis_workload_describe(to, "%s", from->description));
   for (size_t i = 0; i < from->notes.count; i++) {
     BLIS_TRY(blis_workload_note(to, "%s", from->notes.items[i]));

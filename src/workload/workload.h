@@ -8,6 +8,7 @@
 #ifndef BLIS_WORKLOAD_WORKLOAD_H
 #define BLIS_WORKLOAD_WORKLOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,14 +52,20 @@ BLIS_MUSTUSE blis_status blis_workload_note(blis_workload *workload,
                                             const char *format, ...)
     BLIS_PRINTF(2, 3);
 
+/*
+ * Lengths of later rounds are those of their new tokens, before which comes all
+ * that was said in the session.
+ */
+void blis_workload_let_sessions_grow(blis_workload *workload);
+
 /* What it is and where it comes from, in a few words. Copied. */
 BLIS_MUSTUSE blis_status blis_workload_describe(blis_workload *workload,
                                                 const char *format, ...)
     BLIS_PRINTF(2, 3);
 
 /*
- * Takes over texts with their numbers, description and notes of another
- * workload. Only before anything else is added.
+ * Takes over texts with their numbers, description, notes and whether sessions
+ * grow from another workload. Only before anything else is added.
  */
 BLIS_MUSTUSE blis_status blis_workload_take_texts(blis_workload *workload,
                                                   const blis_workload *from);
@@ -79,6 +86,8 @@ const blis_request *blis_workload_request(const blis_workload *workload,
 
 /* What the string numbers of the requests mean; borrowed. */
 const blis_intern *blis_workload_strings(const blis_workload *workload);
+
+bool blis_workload_sessions_grow(const blis_workload *workload);
 
 /* Never NULL. */
 const char *blis_workload_description(const blis_workload *workload);

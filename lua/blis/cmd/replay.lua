@@ -3,6 +3,7 @@ local command = require "blis.cli.command"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local simulate = require "blis.cli.simulate"
+local think_time = require "blis.cli.think_time"
 local trace = require "blis.trace"
 local trace_sections = require "blis.config.trace"
 
@@ -17,12 +18,15 @@ local definition = {
   name = "replay",
   summary = "simulate a cluster under the requests of a trace",
   usage = "blis replay TRACE [FLAGS]",
-  description = "Lets a simulated cluster serve recorded requests at their recorded times, and "
-    .. "prints how they fared. The format of a trace is recognised; files may be packed (gzip, "
+  description = "Lets a simulated cluster serve recorded requests at their recorded times (or "
+    .. "rounds of sessions after the answers to those before), and prints how they fared. The "
+    .. "format of a trace is recognised; files may be packed (gzip, "
     .. "zstd).",
   positional = { name = "TRACE", doc = "The trace, if not given by --trace-data." },
   groups = simulate.groups {
     { title = "Trace", section = "trace", has_defaults = true, options = trace_options() },
+    { title = "Sessions", section = "sessions", has_defaults = true,
+      options = flag_sections.sessions.options },
   },
   refused = flag_sections.refused "replay",
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
@@ -30,10 +34,14 @@ local definition = {
 
 local never_us = math.maxinteger
 
---- BLIS (Go) ends a replay at twice the time of the last arrival.
-local function go_blis_horizon_us(workload)
+--- BLIS (Go) ends a replay at twice the time of the last arrival that is known beforehand.
+local function go_blis_horizon_us(list, is_closed_loop)
   local last_us = 0
-  for _, request in workload:requests() do last_us = math.max(last_us, request.arrival_us) end
+  for _, request in list:requests() do
+    if not is_closed_loop or request.session == "" or request.round_index == 0 then
+      last_us = math.max(last_us, request.arrival_us)
+    end
+  end
   if last_us <= 0 then return 600000000 end
   return last_us > never_us // 2 and never_us or 2 * last_us
 end
@@ -55,14 +63,59 @@ local function read_trace(parsed)
   return trace.read(path, given)
 end
 
+local function has_sessions(list)
+  for _, request in list:requests() do
+    if request.session ~= "" then return true end
+  end
+  return false
+end
+
+--- Think times in place of the recorded ones; nil = those.
+local function think_time_of(values)
+  if not values.think_time_dist then
+    return values.think_time_ms > 0 and values.think_time_ms * 1000 or nil
+  end
+  local distribution, problem = think_time.parse(values.think_time_dist)
+  if not distribution then
+    flags.fail(definition, "--think-time-dist: '%s' is not allowed: %s", values.think_time_dist,
+      problem)
+  end
+  return distribution
+end
+
+local function check_think_time(values)
+  if values.think_time_dist and values.think_time_ms > 0 then
+    flags.fail(definition, "--think-time-dist and --think-time-ms exclude each other")
+  end
+  for _, name in ipairs { "think_time_dist", "think_time_ms" } do
+    local value = values[name]
+    if value and value ~= 0 and values.session_mode ~= "closed-loop" then
+      flags.fail(definition, "--%s needs --session-mode closed-loop", (name:gsub("_", "-")))
+    end
+  end
+end
+
+--- The workload for blis.run: the list itself, or its sessions in a closed loop.
+local function workload_of(parsed, list)
+  local values = parsed.values.sessions
+  if values.session_mode == "fixed" then return list, false end
+  if not has_sessions(list) then
+    command.talk(parsed, "the trace has no sessions; all requests arrive as recorded")
+    return list, false
+  end
+  return { trace = list, session_mode = "closed-loop", think_time = think_time_of(values) }, true
+end
+
 return command.define(definition, function(parsed)
   simulate.run(definition, parsed, function()
-    local workload = read_trace(parsed)
-    for _, note in ipairs(workload:notes()) do command.talk(parsed, "%s", note) end
+    check_think_time(parsed.values.sessions)
+    local list = read_trace(parsed)
+    for _, note in ipairs(list:notes()) do command.talk(parsed, "%s", note) end
+    local workload, is_closed_loop = workload_of(parsed, list)
     local given = parsed.values.experiment
     local horizon_us = given.horizon_us
     if given.profile == "go-blis" then
-      horizon_us = horizon_us or go_blis_horizon_us(workload)
+      horizon_us = horizon_us or go_blis_horizon_us(list, is_closed_loop)
     end
     return { workload = workload, horizon_us = horizon_us }
   end)

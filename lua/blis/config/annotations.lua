@@ -10,6 +10,7 @@ local sections = {
   { "blis.PrefixOptions", require("blis.config.workload").prefixes },
   { "blis.SessionOptions", require("blis.config.workload").sessions },
   { "blis.FileOptions", require("blis.config.workload").file },
+  { "blis.ReplayOptions", require("blis.config.workload").replay },
   { "blis.GeneratorOptions", require("blis.config.workload").generator },
   { "blis.ClientsOptions", require("blis.config.workload").with_clients },
   { "blis.ClientOptions", require("blis.config.workload").client },
@@ -36,7 +37,8 @@ local type_names = {
 local special = {
   ["blis.Experiment.cluster"] = "blis.ClusterOptions",
   ["blis.Experiment.workload"] = "blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|"
-    .. "blis.GeneratorOptions|blis.Workload|fun(rng: blis.Rng): table?",
+    .. "blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|fun(rng: blis.Rng): table?",
+  ["blis.ReplayOptions.trace"] = "blis.Workload|string",
   ["blis.GeneratorOptions.generator"] = "fun(rng: blis.Rng): table?",
   ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",
   ["blis.ClientsOptions.cohorts"] = "blis.CohortOptions[]",

@@ -168,6 +168,31 @@ local trace = {
   },
 }
 
+---@type blis.Section
+local sessions = {
+  name = "sessions",
+  summary = "How the rounds of a trace's sessions arrive.",
+  options = {
+    {
+      name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },
+      default = "fixed", flag = "--session-mode",
+      doc = "fixed: every round when it was recorded; closed-loop: after the answer to the one "
+        .. "before.",
+    },
+    {
+      name = "think_time_ms", type = "integer", min = 0, max = 1000000000, default = 0,
+      unit = "ms", flag = "--think-time-ms",
+      doc = "closed-loop: from an answer to the next round, 0 = as it was recorded.",
+    },
+    {
+      name = "think_time_dist", type = "string", flag = "--think-time-dist",
+      metavar = "TYPE:KEY=VALUE,...",
+      doc = "closed-loop: the same, drawn: constant:value=500ms or lognormal:mu=1.2,sigma=0.8 (of "
+        .. "the logarithm of seconds), min=T and max=T with it.",
+    },
+  },
+}
+
 --- Flags without what they ask for: { flag, type, values that ask for nothing, ... }.
 local function refuse(feature, list, command)
   local refused = { command = command }
@@ -180,10 +205,6 @@ local function refuse(feature, list, command)
 end
 
 local refused_groups = {
-  refuse("the rounds of a trace arrive when they were recorded", {
-    { "--session-mode", "string", "fixed" }, { "--think-time-dist", "string" },
-    { "--think-time-ms", "integer", 0 },
-  }, "replay"),
   refuse("traces are not written", { { "--trace-output", "string" } }),
   refuse("goodput is not computed", {
     { "--slo-ttft", "string" }, { "--slo-itl", "string" }, { "--slo-e2e", "string" },
@@ -280,5 +301,6 @@ local ignored = {
 
 return {
   catalogue = catalogue, description = description, ignored = ignored, listing = listing,
-  policies = policies, refused = refused, results = results, synthesis = synthesis, trace = trace,
+  policies = policies, refused = refused, results = results, sessions = sessions,
+  synthesis = synthesis, trace = trace,
 }

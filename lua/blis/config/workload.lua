@@ -161,6 +161,32 @@ local file = {
 }
 
 ---@type blis.Section
+local replay = {
+  name = "workload",
+  summary = "The requests of a trace once more.",
+  options = {
+    {
+      name = "trace", type = "any", required = true,
+      doc = "What blis.trace.read returned, or the path of a trace.",
+    },
+    {
+      name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },
+      default = "fixed",
+      doc = "fixed: every round of a session when it was recorded; closed-loop: after the answer "
+        .. "to the one before.",
+    },
+    {
+      name = "think_time", type = "distribution", unit = "us",
+      doc = "closed-loop: from an answer to the next round; left out, as it was recorded.",
+    },
+    {
+      name = "seed", type = "integer",
+      doc = "Seed of think times; left out, that of the experiment.",
+    },
+  },
+}
+
+---@type blis.Section
 local generator = {
   name = "workload",
   summary = "Traffic of a function.",
@@ -516,6 +542,7 @@ local cohort = {
 
 return {
   short = short, prefixes = prefixes, sessions = sessions, file = file, generator = generator,
+  replay = replay,
   with_clients = with_clients, client = client, cohort = cohort, window = window,
   lifecycle = lifecycle, multi_turn = multi_turn, reasoning = reasoning, multimodal = multimodal,
   diurnal = diurnal, spike = spike, drain = drain,

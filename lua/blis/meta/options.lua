@@ -4,7 +4,7 @@
 --- A cluster, the traffic it gets, and the policies in between.
 ---@class blis.Experiment
 ---@field cluster? blis.ClusterOptions Options of the cluster.
----@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|blis.GeneratorOptions|blis.Workload|fun(rng: blis.Rng): table? Options of generated traffic, or what blis.workload or blis.trace.read returned.
+---@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|fun(rng: blis.Rng): table? Options of generated traffic, or what blis.workload or blis.trace.read returned.
 ---@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field admission? any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
 ---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
@@ -99,6 +99,13 @@
 ---@field horizon_us? integer No request arrives from here on; the run ends, unless the experiment has a horizon. (us)
 ---@field timeout_us? integer From arrival to deadline for all clients, 0 = no deadline. (us)
 ---@field lazy_tokens? boolean Do not draw token ids: other random numbers, for less time.
+
+--- The requests of a trace once more.
+---@class blis.ReplayOptions
+---@field trace blis.Workload|string What blis.trace.read returned, or the path of a trace.
+---@field session_mode? "fixed"|"closed-loop" fixed: every round of a session when it was recorded; closed-loop: after the answer to the one before. (default fixed)
+---@field think_time? number|table closed-loop: from an answer to the next round; left out, as it was recorded. (us)
+---@field seed? integer Seed of think times; left out, that of the experiment.
 
 --- Traffic of a function.
 ---@class blis.GeneratorOptions

@@ -1,0 +1,62 @@
+--- Think times as command lines write them: constant:value=500ms or
+--- lognormal:mu=1.2,sigma=0.8[,min=0.5s][,max=1s], mu and sigma of the logarithm of seconds.
+local think_time = {}
+
+local factors = { us = 1, ms = 1000, s = 1000000 }
+
+--- Microseconds of "500", which are ms, "500us", "1.5s"; nil for anything else.
+local function time_us(text)
+  local number, unit = text:match("^([%d.]+)(%a*)$")
+  local factor = number and factors[unit == "" and "ms" or unit]
+  local value = factor and tonumber(number)
+  return value and value * factor
+end
+
+local function number(text)
+  local value = not text:lower():match("[inx]") and tonumber(text)
+  return value or nil
+end
+
+-- What each key is, by type: how its text is read, and whether it must be there.
+local types = {
+  constant = { value = { time_us, true } },
+  lognormal = {
+    mu = { number, true }, sigma = { number, true }, min = { time_us }, max = { time_us },
+  },
+}
+
+--- Reads "key=value,key=value"; returns nil and what is wrong.
+local function read_keys(text, keys)
+  local values = {}
+  for pair in (text .. ","):gmatch("([^,]*),") do
+    local key, value = pair:match("^([%l]+)=(.*)$")
+    local known = key and keys[key]
+    if not known then return nil, ("'%s' is no known key with a value"):format(pair) end
+    if values[key] then return nil, key .. " is there twice" end
+    values[key] = known[1](value)
+    if not values[key] then return nil, ("'%s' is no value of %s"):format(value, key) end
+  end
+  for _, key in ipairs { "value", "mu", "sigma" } do
+    if keys[key] and keys[key][2] and not values[key] then return nil, key .. " is missing" end
+  end
+  return values
+end
+
+--- The distribution, in microseconds; or nil and what is wrong.
+---@param text string
+---@return table?
+---@return string?
+function think_time.parse(text)
+  local kind, rest = text:match("^(%l+):(.*)$")
+  local keys = kind and types[kind]
+  if not keys then return nil, "expected constant:value=T or lognormal:mu=M,sigma=S" end
+  local values, problem = read_keys(rest, keys)
+  if not values then return nil, problem end
+  if kind == "constant" then return { "constant", value = math.max(values.value, 1) } end
+  if values.sigma <= 0 then return nil, "sigma must be above 0" end
+  if values.min and values.max and values.min > values.max then return nil, "min is above max" end
+  return { "lognormal", mu = values.mu + math.log(1e6), sigma = values.sigma, min = values.min,
+    max = values.max }
+end
+
+return think_time

@@ -1,0 +1,76 @@
+/*
+ * replay.h - recorded requests once more: at their recorded times, or with
+ * sessions that wait for answers; and the token ids of both.
+ *
+ * When sessions wait, only the first round of each arrives at its recorded
+ * time. A later round follows the end of the one before after a think time: one
+ * that is drawn, or the recorded one, or the recorded distance of the arrivals,
+ * which has the service time in it. Rounds that the trace tells the content of
+ * keep it. The others are the prefix of the first round and new tokens, or, in
+ * traces whose sessions grow, all that was said before and the new tokens.
+ *
+ * Rules, random draws and token ids are those of BLIS (Go, inference-sim
+ * f90a1e3a), which takes rows in the order of the file; here it is that of the
+ * arrivals, as in all files it writes. A session takes 250 bytes, a round 16.
+ */
+#ifndef BLIS_WORKLOAD_REPLAY_H
+#define BLIS_WORKLOAD_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "workload/distribution.h"
+#include "workload/sessions.h"
+#include "workload/workload.h"
+
+typedef struct blis_replay_options {
+  bool sessions_wait; /* for answers; else everything comes as recorded */
+  int64_t seed;       /* of think times and token ids */
+  /* Think times in us, in place of the recorded ones; NULL = those. */
+  const blis_distribution_spec *think;
+  int64_t horizon_us; /* no later round arrives after it; 0 = none */
+  bool keep_tokens;   /* for blis_replay_tokens; 4 bytes each */
+  /* Recorded think times of 0 are none, labels get lost: as in BLIS (Go). */
+  bool reproduce_go_blis_defects;
+} blis_replay_options;
+
+typedef struct blis_replay blis_replay;
+
+/*
+ * Borrows the workload, and what the options point to during the call. The
+ * caller owns the replay. BLIS_ERR_INVALID when the rounds of a session are not
+ * 0, 1, 2, ...; it names the session.
+ */
+BLIS_MUSTUSE blis_status blis_replay_new(const blis_alloc *alloc,
+                                         const blis_workload *workload,
+                                         const blis_replay_options *options,
+                                         blis_replay **replay,
+                                         blis_error *error);
+
+/* NULL is allowed. */
+void blis_replay_free(blis_replay *replay);
+
+/* A second replay that goes on from where this one is, independently. */
+BLIS_MUSTUSE blis_status blis_replay_clone(const blis_replay *replay,
+                                           blis_replay **clone,
+                                           blis_error *error);
+
+/* The requests not yet taken, as a source that borrows the replay. */
+blis_request_source blis_replay_source(blis_replay *replay);
+
+/* How sessions have ended so far; all 0 when none waits. */
+void blis_replay_get_session_counts(const blis_replay *replay,
+                                    blis_session_counts *counts);
+
+/*
+ * The token ids of the request that the source gave last, written to prompt
+ * (prompt_tokens of them) and output (output_tokens). False when none was taken
+ * yet, tokens are not kept, or the trace tells the content of its prompts.
+ */
+bool blis_replay_tokens(const blis_replay *replay, int32_t *prompt,
+                        int32_t *output);
+
+#endif
