@@ -54,13 +54,14 @@ static void history_keeps_what_may_be_asked_for(void) {
   blis_alloc alloc = blis_alloc_probed(&probe);
   step_history history = {0};
   for (int64_t step = 0; step < 1000; step++) {
-    if (blis__step_history_is_full(&history)) {
+    if (blis__step_history_room(&history) == 0) {
       blis__step_history_forget(&history, step - 100);
-      if (blis__step_history_is_full(&history)) {
+      if (blis__step_history_room(&history) == 0) {
         CHECK(blis__step_history_grow(&alloc, &history) == BLIS_OK);
       }
     }
-    blis__step_history_add(&history, 10 * step);
+    int64_t value = 10 * step;
+    blis__step_history_add(&history, &value, 1);
     for (int64_t s = step < 100 ? 0 : step - 99; s <= step; s++) {
       CHECK_EQ_I64(blis__step_history_at(&history, s), 10 * s);
     }

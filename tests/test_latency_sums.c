@@ -43,9 +43,30 @@ static size_t random_batch(blis_batch_item items[BATCH_MAX]) {
   return count;
 }
 
+/* Steps in a row are as they are one by one. */
+static void compare_decode_times(const blis_latency_model *model) {
+  int64_t decodes = draw(1, 300);
+  int64_t context = decodes * draw(1, 4000) + draw(0, 5000);
+  int64_t together[100];
+  size_t asked = (size_t)draw(1, 100);
+  size_t told =
+      blis_latency_decode_times(model, decodes, context, asked, together);
+  CHECK(told <= asked);
+  blis_batch_sums sums = {.requests = decodes,
+                          .decode_requests = decodes,
+                          .decode_context_tokens = context};
+  for (size_t i = 0; i < told; i++) {
+    int64_t alone = -1;
+    CHECK(blis_latency_step_time_from_sums(model, &sums, &alone));
+    CHECK_EQ_I64(together[i], alone);
+    sums.decode_context_tokens += decodes;
+  }
+}
+
 /* Returns how many batches had to be evaluated request by request. */
 static int compare(const blis_latency_model *model) {
   int unanswered = 0;
+  compare_decode_times(model);
   for (int i = 0; i < CASES_PER_MODEL; i++) {
     blis_batch_item items[BATCH_MAX];
     size_t count = random_batch(items);

@@ -54,7 +54,8 @@ static blis_status need_chunk(blis_histogram *histogram, size_t i) {
   return needed->counts != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
 }
 
-static void add_near(blis_histogram *histogram, int64_t value, uint64_t count) {
+static inline void add_near(blis_histogram *histogram, int64_t value,
+                            uint64_t count) {
   chunk *changed = &histogram->near.items[value / CHUNK_VALUES];
   changed->counts[value % CHUNK_VALUES] += count;
   changed->total += count;
@@ -125,32 +126,84 @@ static bool has_room(const blis_histogram *histogram, uint64_t total,
          sum <= UINT64_MAX - histogram->sum;
 }
 
-blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
-                               uint64_t count) {
-  if (value < 0) {
+/* False when a sum overflows or a value is negative. */
+static bool sum_up(const int64_t *values, size_t n, uint64_t *sum) {
+  uint64_t all = 0;
+  *sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    all |= (uint64_t)values[i];
+    *sum += (uint64_t)values[i];
+  }
+  /* With 2^32 values of 2^32 at most, nothing has overflowed. */
+  if (((all | n) >> 32) == 0) {
+    return true;
+  }
+  *sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (values[i] < 0 || (uint64_t)values[i] > UINT64_MAX - *sum) {
+      return false;
+    }
+    *sum += (uint64_t)values[i];
+  }
+  return true;
+}
+
+/* False when a * b overflows. */
+static bool multiply(uint64_t a, uint64_t b, uint64_t *product) {
+  *product = a * b;
+  /* The division is only for numbers that can overflow. */
+  return ((a | b) >> 32) == 0 || b == 0 || a <= UINT64_MAX / b;
+}
+
+/* Makes room for one more count of every value. */
+static blis_status need_room(blis_histogram *histogram, const int64_t *values,
+                             size_t n) {
+  size_t far = 0;
+  size_t last = SIZE_MAX; /* neighbours are often near each other */
+  for (size_t i = 0; i < n; i++) {
+    size_t index = (size_t)values[i] / CHUNK_VALUES;
+    if (values[i] >= NEAR_LIMIT) {
+      far++;
+    } else if (index != last) {
+      BLIS_TRY(need_chunk(histogram, index));
+      last = index;
+    }
+  }
+  return far == 0 ? BLIS_OK
+                  : blis_array_reserve(&histogram->alloc, &histogram->far,
+                                       histogram->far.count + far);
+}
+
+blis_status blis_histogram_add_each(blis_histogram *histogram,
+                                    const int64_t *values, size_t n,
+                                    uint64_t count) {
+  uint64_t sum = 0;
+  uint64_t weighted_sum = 0;
+  uint64_t total = 0;
+  if (!sum_up(values, n, &sum) || !multiply(sum, count, &weighted_sum) ||
+      !multiply(n, count, &total) ||
+      !has_room(histogram, total, weighted_sum)) {
     return BLIS_ERR_INVALID;
   }
   if (count == 0) {
     return BLIS_OK;
   }
-  uint64_t factor = (uint64_t)value;
-  /* The division is only for numbers that can overflow. */
-  bool is_small = ((factor | count) >> 32) == 0;
-  if ((!is_small && factor > UINT64_MAX / count) ||
-      !has_room(histogram, count, factor * count)) {
-    return BLIS_ERR_INVALID;
+  BLIS_TRY(need_room(histogram, values, n));
+  for (size_t i = 0; i < n; i++) {
+    if (values[i] < NEAR_LIMIT) {
+      add_near(histogram, values[i], count);
+    } else {
+      add_far(histogram, values[i], count);
+    }
   }
-  if (value < NEAR_LIMIT) {
-    BLIS_TRY(need_chunk(histogram, (size_t)value / CHUNK_VALUES));
-    add_near(histogram, value, count);
-  } else {
-    BLIS_TRY(blis_array_reserve(&histogram->alloc, &histogram->far,
-                                histogram->far.count + 1));
-    add_far(histogram, value, count);
-  }
-  histogram->total += count;
-  histogram->sum += factor * count;
+  histogram->total += total;
+  histogram->sum += weighted_sum;
   return BLIS_OK;
+}
+
+blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
+                               uint64_t count) {
+  return blis_histogram_add_each(histogram, &value, 1, count);
 }
 
 void blis_histogram_remove(blis_histogram *histogram, int64_t value,

@@ -48,6 +48,14 @@ BLIS_MUSTUSE blis_status blis_histogram_add(blis_histogram *histogram,
                                             int64_t value, uint64_t count);
 
 /*
+ * Adds count samples of each of the n values; as n calls of add, but all or
+ * nothing.
+ */
+BLIS_MUSTUSE blis_status blis_histogram_add_each(blis_histogram *histogram,
+                                                 const int64_t *values,
+                                                 size_t n, uint64_t count);
+
+/*
  * Takes count samples of value out again; they are there. For samples that
  * were counted before it was known whether they should be. O(log n) for values
  * from 2^20 us on, plus a sort when such values were added since the last.

@@ -188,8 +188,8 @@ static blis_status time_step(fast_engine *engine, const fast_plan *plan,
   return blis__check_step_time(engine->config->latency, step_us, error);
 }
 
-/* Room for one more step, at the cost of steps nobody can ask for. */
-static blis_status make_history_room(fast_engine *engine) {
+/* Room for n more steps, at the cost of steps nobody can ask for. */
+static blis_status make_history_room(fast_engine *engine, size_t n) {
   int64_t oldest = engine->step_index;
   for (const fast_request *r = engine->batch.head; r != NULL;
        r = r->links[FAST_LINK_BATCH].next) {
@@ -199,22 +199,26 @@ static blis_status make_history_room(fast_engine *engine) {
   }
   step_history *history = &engine->history;
   blis__step_history_forget(history, oldest);
-  int64_t kept = history->next_step - history->first_step;
-  return (size_t)kept * 2 <= history->capacity && history->capacity > 0
-             ? BLIS_OK
-             : blis__step_history_grow(&engine->alloc, history);
+  /* Half of it stays free, so that this is not needed again at once. */
+  while (blis__step_history_room(history) * 2 < history->capacity ||
+         blis__step_history_room(history) < n) {
+    BLIS_TRY(blis__step_history_grow(&engine->alloc, history));
+  }
+  return BLIS_OK;
 }
 
-/* Books the inter-token latency of decodes requests. */
-static blis_status record_itl(fast_engine *engine, int64_t itl_us,
-                              int64_t decodes, blis_error *error) {
-  if (blis__step_history_is_full(&engine->history) &&
-      make_history_room(engine) != BLIS_OK) {
+/* Books the inter-token latencies of decodes requests in n steps. */
+static blis_status record_itl(fast_engine *engine, const int64_t *itl_us,
+                              size_t n, int64_t decodes, blis_error *error) {
+  if (blis__step_history_room(&engine->history) < n &&
+      make_history_room(engine, n) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  blis__step_history_add(&engine->history, itl_us);
-  engine->itl_total_us += (uint64_t)itl_us;
-  return blis__count_itl(engine->events.itl_us, itl_us, decodes, error);
+  blis__step_history_add(&engine->history, itl_us, n);
+  for (size_t i = 0; i < n; i++) {
+    engine->itl_total_us += (uint64_t)itl_us[i];
+  }
+  return blis__count_itl(engine->events.itl_us, itl_us, n, decodes, error);
 }
 
 /* token_us = from now to the first tokens. */
@@ -244,7 +248,7 @@ static blis_status advance(fast_engine *engine, const fast_plan *plan,
                            int64_t now_us, int64_t token_us,
                            blis_error *error) {
   int64_t decodes = plan->sums.decode_requests;
-  BLIS_TRY(record_itl(engine, token_us, decodes, error));
+  BLIS_TRY(record_itl(engine, &token_us, 1, decodes, error));
   engine->decode_context += decodes;
   if (plan->is_careful &&
       blis__fast_leave_behind(engine, token_us) != BLIS_OK) {
@@ -388,6 +392,93 @@ static bool can_admit(const fast_engine *engine) {
          !(engine->queue.is_ordered && blis__fast_is_blocked(engine, budget));
 }
 
+/* The steps of a decode run that are taken together. */
+enum { STEPS_AT_ONCE = 64 };
+
+/* How many steps would be begun before limit_us, guessed from the last one. */
+static size_t expected_steps(const fast_engine *engine, int64_t limit_us) {
+  int64_t left_us = limit_us - engine->step_us;
+  int64_t last_us = blis_max_i64(engine->step_us - engine->clock_us, 1);
+  return (size_t)blis_min_i64(left_us / last_us + 1, STEPS_AT_ONCE);
+}
+
+/* How many of n steps begin before limit_us; *wanted = 0 on failure. */
+static blis_status steps_before(const fast_engine *engine, int64_t *step_us,
+                                size_t n, int64_t limit_us, size_t *wanted,
+                                blis_error *error) {
+  int64_t left_us = limit_us - engine->step_us;
+  size_t i = 0;
+  for (; i < n && left_us > 0; i++) {
+    if (step_us[i] < 1 || step_us[i] > BLIS__DURATION_MAX_US) {
+      BLIS_TRY(
+          blis__check_step_time(engine->config->latency, &step_us[i], error));
+    }
+    left_us -= step_us[i];
+  }
+  *wanted = i;
+  return BLIS_OK;
+}
+
+/*
+ * How many of the next n steps find their blocks without a look at the order
+ * of requests, and how many blocks these take.
+ */
+static size_t steps_with_blocks(fast_engine *engine, size_t n,
+                                int64_t *blocks) {
+  int64_t free_blocks = blis_run_pool_free_blocks(engine->pool);
+  int64_t size = engine->config->block_size_tokens;
+  int64_t residue = blis__fast_residue(engine, engine->step_index);
+  const fast_list *naming = engine->naming;
+  bool is_watched = engine->queue.count > 0;
+  *blocks = 0;
+  for (size_t i = 0; i < n; i++) {
+    int64_t more = *blocks + engine->boundaries[residue];
+    residue = residue + 1 < size ? residue + 1 : 0;
+    /* A block is named in the step that fills it, the one before the next. */
+    if (more > free_blocks || (naming != NULL && naming[residue].count > 0) ||
+        (is_watched && !blis_run_pool_next_are_anonymous(engine->pool, more))) {
+      return i;
+    }
+    *blocks = more;
+  }
+  return n;
+}
+
+/* Goes on by n > 0 steps of these times, which become latencies. */
+static void move_clock(fast_engine *engine, int64_t *step_us, size_t n) {
+  int64_t before_last_us = engine->step_us;
+  for (size_t i = 0; i + 1 < n; i++) {
+    before_last_us += step_us[i];
+  }
+  engine->clock_us = before_last_us;
+  engine->step_us = blis_time_after_us(before_last_us, step_us[n - 1]);
+  engine->step_index += (int64_t)n;
+  engine->stats.steps += (int64_t)n;
+  engine->stats.queue_depth_sum += engine->queue.count * (int64_t)n;
+  engine->decode_context += engine->decodes * (int64_t)n;
+  for (size_t i = 0; i < n; i++) {
+    step_us[i] += engine->output_token_us;
+  }
+}
+
+/* *steps = how many were taken; 0 = the next one is not of the simple kind. */
+static blis_status decode_steps(fast_engine *engine, size_t n, int64_t limit_us,
+                                size_t *steps, blis_error *error) {
+  int64_t step_us[STEPS_AT_ONCE];
+  n = blis_latency_decode_times(engine->config->latency, engine->decodes,
+                                engine->decode_context, n, step_us);
+  BLIS_TRY(steps_before(engine, step_us, n, limit_us, &n, error));
+  int64_t blocks = 0;
+  *steps = steps_with_blocks(engine, n, &blocks);
+  if (*steps == 0) {
+    return BLIS_OK;
+  }
+  blis_run_pool_take_uncounted(engine->pool, blocks);
+  engine->stats.cache_misses += blocks;
+  move_clock(engine, step_us, *steps);
+  return record_itl(engine, step_us, *steps, engine->decodes, error);
+}
+
 blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
                                   blis_error *error) {
   const finish_entry *first = blis__finish_heap_first(&engine->finishes);
@@ -396,37 +487,13 @@ blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
     return BLIS_OK;
   }
   limit_us = quiet_until(engine, limit_us);
-  int64_t waiting = engine->queue.count;
-  int64_t decodes = engine->decodes;
-  while (engine->step_us < limit_us && engine->step_index + 1 < first->step) {
-    int64_t blocks = *blis__fast_boundary(engine, engine->step_index);
-    bool may_change_table =
-        blocks > 0 && waiting > 0 &&
-        !blis_run_pool_next_are_anonymous(engine->pool, blocks);
-    if (blocks > blis_run_pool_free_blocks(engine->pool) || may_change_table ||
-        blis__fast_naming_first(engine, engine->step_index) != NULL) {
-      return BLIS_OK;
-    }
-    blis_batch_sums sums = {.requests = decodes,
-                            .decode_requests = decodes,
-                            .decode_context_tokens = engine->decode_context};
-    int64_t duration_us = 0;
-    if (!blis_latency_step_time_from_sums(engine->config->latency, &sums,
-                                          &duration_us)) {
-      return BLIS_OK;
-    }
-    BLIS_TRY(
-        blis__check_step_time(engine->config->latency, &duration_us, error));
-    BLIS_TRY(record_itl(engine, duration_us + engine->output_token_us, decodes,
-                        error));
-    blis_run_pool_take_uncounted(engine->pool, blocks);
-    engine->stats.cache_misses += blocks;
-    engine->decode_context += decodes;
-    engine->stats.steps++;
-    engine->stats.queue_depth_sum += waiting;
-    engine->clock_us = engine->step_us;
-    engine->step_us = blis_time_after_us(engine->step_us, duration_us);
-    engine->step_index++;
+  size_t steps = 1;
+  while (steps > 0 && engine->step_us < limit_us &&
+         engine->step_index + 1 < first->step) {
+    int64_t left = first->step - 1 - engine->step_index;
+    size_t n = expected_steps(engine, limit_us);
+    n = (int64_t)n < left ? n : (size_t)left;
+    BLIS_TRY(decode_steps(engine, n, limit_us, &steps, error));
   }
   return BLIS_OK;
 }

@@ -97,10 +97,8 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
     request->e2e_us = blis_time_after_us(request->e2e_us,
                                          blis_latency_fixed_overhead(latency));
   }
-  for (size_t i = 0; i < sequence->itl_us.count; i++) {
-    BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items[i],
-                             1, error));
-  }
+  BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items,
+                           sequence->itl_us.count, 1, error));
   return blis__stepwise_end(engine, sequence, state, end_us, error);
 }
 

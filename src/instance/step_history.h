@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -25,10 +26,9 @@ typedef struct step_history {
   int64_t next_step;
 } step_history;
 
-/* True when the next addition has to forget or to grow. */
-static inline bool blis__step_history_is_full(const step_history *history) {
-  return (size_t)(history->next_step - history->first_step) ==
-         history->capacity;
+/* How many steps can be added before it has to forget or to grow. */
+static inline size_t blis__step_history_room(const step_history *history) {
+  return history->capacity - (size_t)(history->next_step - history->first_step);
 }
 
 /* Steps before first_step will not be asked for any more. */
@@ -38,12 +38,16 @@ void blis__step_history_forget(step_history *history, int64_t first_step);
 BLIS_MUSTUSE blis_status blis__step_history_grow(const blis_alloc *alloc,
                                                  step_history *history);
 
-/* Adds the value of step next_step; not full. */
+/* Adds the values of n steps from next_step on; there is room. */
 static inline void blis__step_history_add(step_history *history,
-                                          int64_t value) {
-  BLIS_DCHECK(!blis__step_history_is_full(history));
-  history->values[(size_t)history->next_step & (history->capacity - 1)] = value;
-  history->next_step++;
+                                          const int64_t *values, size_t n) {
+  BLIS_DCHECK(blis__step_history_room(history) >= n);
+  size_t start = (size_t)history->next_step & (history->capacity - 1);
+  size_t until_end = history->capacity - start;
+  size_t first = n < until_end ? n : until_end;
+  memcpy(&history->values[start], values, first * sizeof *values);
+  memcpy(history->values, values + first, (n - first) * sizeof *values);
+  history->next_step += (int64_t)n;
 }
 
 static inline int64_t blis__step_history_at(const step_history *history,

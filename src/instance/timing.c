@@ -46,12 +46,12 @@ blis_status blis__check_step_time(const blis_latency_model *latency,
                    latency->ops->name, *step_us, BLIS__DURATION_MAX_US);
 }
 
-blis_status blis__count_itl(blis_histogram *itl_us, int64_t us, int64_t count,
-                            blis_error *error) {
+blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us,
+                            size_t n, int64_t count, blis_error *error) {
   if (itl_us == NULL) {
     return BLIS_OK;
   }
-  blis_status status = blis_histogram_add(itl_us, us, (uint64_t)count);
+  blis_status status = blis_histogram_add_each(itl_us, us, n, (uint64_t)count);
   if (status == BLIS_ERR_INVALID) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "the inter-token latencies add up to more than 2^64 us");

@@ -35,10 +35,12 @@ BLIS_MUSTUSE blis_status blis__check_step_time(
     const blis_latency_model *latency, int64_t *step_us, blis_error *error);
 
 /*
- * Adds count inter-token latencies of us; itl_us may be NULL. BLIS_ERR_INVALID
- * when all of them add up to more than a histogram can hold.
+ * Adds count inter-token latencies of each of the n values us; itl_us may be
+ * NULL. BLIS_ERR_INVALID when all of them add up to more than a histogram can
+ * hold.
  */
-BLIS_MUSTUSE blis_status blis__count_itl(blis_histogram *itl_us, int64_t us,
+BLIS_MUSTUSE blis_status blis__count_itl(blis_histogram *itl_us,
+                                         const int64_t *us, size_t n,
                                          int64_t count, blis_error *error);
 
 #endif

@@ -83,6 +83,15 @@ typedef struct blis_latency_ops {
   bool (*step_time_from_sums)(const void *state, const blis_batch_sums *sums,
                               int64_t *step_us);
 
+  /*
+   * The times of count steps in a row, as step_time_from_sums gives them: each
+   * gives one token to each of decodes requests and prefills nothing; context
+   * is the sum of their contexts before the first. Answers how many of the
+   * first ones it could tell. NULL, or 0: they are asked for one by one.
+   */
+  size_t (*decode_times)(const void *state, int64_t decodes, int64_t context,
+                         size_t count, int64_t *step_us);
+
   /* From a request's arrival at the instance to its place in the queue. */
   int64_t (*queueing_time)(const void *state, int64_t prompt_tokens);
 
@@ -125,6 +134,24 @@ blis_latency_step_time_from_sums(const blis_latency_model *model,
                                  int64_t *step_us) {
   return model->ops->step_time_from_sums != NULL &&
          model->ops->step_time_from_sums(model->state, sums, step_us);
+}
+
+size_t blis__latency_decode_times(const blis_latency_model *model,
+                                  int64_t decodes, int64_t context,
+                                  size_t count, int64_t *step_us);
+
+/* decode_times, or the same from sums; 0 for a model that has neither. */
+static inline size_t blis_latency_decode_times(const blis_latency_model *model,
+                                               int64_t decodes, int64_t context,
+                                               size_t count, int64_t *step_us) {
+  size_t told = 0;
+  if (model->ops->decode_times != NULL) {
+    told = model->ops->decode_times(model->state, decodes, context, count,
+                                    step_us);
+  }
+  return told > 0 ? told
+                  : blis__latency_decode_times(model, decodes, context, count,
+                                               step_us);
 }
 
 static inline int64_t

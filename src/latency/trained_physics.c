@@ -207,13 +207,13 @@ static double prefill_us(const trained_physics *m, const load *l,
   return m->beta[PREFILL_COMPUTE] * (compute > kv ? compute : kv);
 }
 
-static double decode_us(const trained_physics *m, const load *l, double flops) {
-  if (l->decodes <= 0.0) {
+static inline double decode_us(const trained_physics *m, double decodes,
+                               double context, double flops) {
+  if (decodes <= 0.0) {
     return 0.0;
   }
   double compute = flops / m->flops_per_us;
-  double kv =
-      m->kv_share * 2.0 * (l->decode_context + l->decodes) / m->bytes_per_us;
+  double kv = m->kv_share * 2.0 * (context + decodes) / m->bytes_per_us;
   if (m->is_decode_split) {
     return m->beta[DECODE_COMPUTE] * compute + m->beta[DECODE_KV] * kv;
   }
@@ -234,18 +234,36 @@ static double dispatch_us(const trained_physics *m, double tokens) {
   return bytes / m->bytes_per_us * m->moe_layers;
 }
 
+/* What is added to the time of prefills and decodes. */
+typedef struct extra {
+  double communication_us;
+  double dispatch_us;
+  double requests_us;
+} extra;
+
+static extra extra_of(const trained_physics *m, const load *l, const work *w) {
+  double tokens = l->prefill_tokens + l->decodes;
+  return (extra){.communication_us =
+                     m->beta[COMMUNICATION] * w->communication_us,
+                 .dispatch_us = m->beta[DISPATCH] * dispatch_us(m, tokens),
+                 .requests_us = m->beta[REQUEST] * l->requests};
+}
+
+static inline double total_us(const trained_physics *m, double work_us,
+                              const extra *e) {
+  return work_us + m->weight_us + e->communication_us + e->dispatch_us +
+         m->layer_us + e->requests_us + m->beta[STEP] + m->interleaved_us;
+}
+
 static int64_t evaluate(const trained_physics *m, const load *l,
                         const work *w) {
   if (l->requests == 0.0) {
     return 1;
   }
-  double tokens = l->prefill_tokens + l->decodes;
-  double us =
-      prefill_us(m, l, w->prefill_flops) + decode_us(m, l, w->decode_flops) +
-      m->weight_us + m->beta[COMMUNICATION] * w->communication_us +
-      m->beta[DISPATCH] * dispatch_us(m, tokens) + m->layer_us +
-      m->beta[REQUEST] * l->requests + m->beta[STEP] + m->interleaved_us;
-  return blis__step_us(us);
+  double work_us = prefill_us(m, l, w->prefill_flops) +
+                   decode_us(m, l->decodes, l->decode_context, w->decode_flops);
+  extra e = extra_of(m, l, w);
+  return blis__step_us(total_us(m, work_us, &e));
 }
 
 static blis_status trained_physics_step_time(void *state,
@@ -301,6 +319,39 @@ static bool trained_physics_from_sums(const void *state,
   return true;
 }
 
+/* For loads with merged work; the others are asked for one by one. */
+static size_t trained_physics_decode_times(const void *state, int64_t decodes,
+                                           int64_t context, size_t count,
+                                           int64_t *step_us) {
+  enum { AT_ONCE = 64 };
+  const trained_physics *m = state;
+  count = count < AT_ONCE ? count : AT_ONCE;
+  const double each = (double)decodes;
+  const double first = (double)context;
+  load last = {.requests = each,
+               .decodes = each,
+               .decode_context = first + each * (double)count};
+  work w;
+  if (last.decode_context > BLIS__EXACT_MAX ||
+      !merged_work(m, &last, 0.0, &w)) {
+    return 0;
+  }
+  extra e = extra_of(m, &last, &w);
+  double flops = m->merged.flops_per_token * each;
+  /* Two loops, the first of which compilers turn into vector instructions. */
+  double us[AT_ONCE];
+  for (int i = 0; i < (int)count; i++) {
+    double sum = first + each * (double)i;
+    us[i] = total_us(
+        m, decode_us(m, each, sum, flops + m->merged.flops_per_context * sum),
+        &e);
+  }
+  for (size_t i = 0; i < count; i++) {
+    step_us[i] = blis__step_us(us[i]);
+  }
+  return count;
+}
+
 static void trained_physics_free(const blis_alloc *alloc, void *state) {
   blis_alloc_free(alloc, state, sizeof(trained_physics));
 }
@@ -309,6 +360,7 @@ static const blis_latency_ops OPS = {
     .name = "trained-physics",
     .step_time = trained_physics_step_time,
     .step_time_from_sums = trained_physics_from_sums,
+    .decode_times = trained_physics_decode_times,
     .queueing_time = blis__alpha_constant_queueing,
     .output_token_time = blis__alpha_token_time,
     .fixed_overhead = blis__alpha_overhead,

@@ -4,7 +4,7 @@
  * two engines on the same requests; all figures are CPU time of one core.
  *
  *   bench_engine            everything
- *   bench_engine million    only the row of 10^6 requests (for a profiler)
+ *   bench_engine NAME       one row, run once (for a profiler)
  */
 #include <time.h>
 
@@ -143,6 +143,14 @@ static outcome run(const scenario *s) {
   return w.result;
 }
 
+static void print_outcome(const scenario *s, const outcome *best) {
+  printf("%-34s %10.0f req/s %8.1f ns/step %6.2f steps/req %7.2f MB\n", s->name,
+         (double)s->requests / best->cpu_s,
+         best->cpu_s * 1e9 / (double)best->steps,
+         (double)best->steps / (double)s->requests,
+         (double)best->peak_bytes / 1e6);
+}
+
 static outcome report(const scenario *s) {
   outcome best = run(s);
   for (int i = 1; i < 3 && best.cpu_s < 2; i++) {
@@ -152,79 +160,104 @@ static outcome report(const scenario *s) {
       best = again;
     }
   }
-  printf(
-      "%-34s %10.0f req/s %8.1f ns/step %6.2f steps/req %7.2f MB\n", s->name,
-      (double)s->requests / best.cpu_s, best.cpu_s * 1e9 / (double)best.steps,
-      (double)best.steps / (double)s->requests, (double)best.peak_bytes / 1e6);
+  print_outcome(s, &best);
   return best;
 }
 
-static const scenario million = {"fast, 16 inst, 512/512, 192/s",
-                                 BLIS_ENGINE_FAST,
-                                 1000000,
-                                 16,
-                                 192,
-                                 512,
-                                 512};
+/* In the order of SCENARIOS. */
+enum {
+  STEPWISE,
+  FAST,
+  MILLION,
+  SHORT_OUTPUTS,
+  LONG_OUTPUTS,
+  FULL,
+  IDLE,
+  DECODE
+};
+
+/* Long outputs come at rates that give the same batch as short ones. */
+static const scenario SCENARIOS[] = {
+    {.name = "stepwise: 4 inst, 512/512, 100/s",
+     .engine = BLIS_ENGINE_STEPWISE,
+     .requests = 10000,
+     .instances = 4,
+     .rate_per_s = 100,
+     .prompt_tokens = 512,
+     .output_tokens = 512},
+    {.name = "fast: the same requests",
+     .engine = BLIS_ENGINE_FAST,
+     .requests = 10000,
+     .instances = 4,
+     .rate_per_s = 100,
+     .prompt_tokens = 512,
+     .output_tokens = 512},
+    {.name = "million: 16 inst, 512/512, 192/s",
+     .engine = BLIS_ENGINE_FAST,
+     .requests = 1000000,
+     .instances = 16,
+     .rate_per_s = 192,
+     .prompt_tokens = 512,
+     .output_tokens = 512},
+    {.name = "short: 16 inst, 512/64, 800/s",
+     .engine = BLIS_ENGINE_FAST,
+     .requests = 300000,
+     .instances = 16,
+     .rate_per_s = 800,
+     .prompt_tokens = 512,
+     .output_tokens = 64},
+    {.name = "long: 16 inst, 512/2048, 24/s",
+     .engine = BLIS_ENGINE_FAST,
+     .requests = 300000,
+     .instances = 16,
+     .rate_per_s = 24,
+     .prompt_tokens = 512,
+     .output_tokens = 2048},
+    {.name = "full: 16 inst, 512/2048, 48/s",
+     .engine = BLIS_ENGINE_FAST,
+     .requests = 30000,
+     .instances = 16,
+     .rate_per_s = 48,
+     .prompt_tokens = 512,
+     .output_tokens = 2048},
+    {.name = "idle: 16 inst, 512/512, 16/s",
+     .engine = BLIS_ENGINE_FAST,
+     .requests = 300000,
+     .instances = 16,
+     .rate_per_s = 16,
+     .prompt_tokens = 512,
+     .output_tokens = 512},
+    {.name = "decode: 1 inst, 16/40000",
+     .engine = BLIS_ENGINE_FAST,
+     .requests = 5,
+     .instances = 1,
+     .rate_per_s = 1000,
+     .prompt_tokens = 16,
+     .output_tokens = 40000},
+};
 
 static void report_all(void) {
-  const scenario stepwise = {"stepwise, 4 inst, 512/512, 100/s",
-                             BLIS_ENGINE_STEPWISE,
-                             10000,
-                             4,
-                             100,
-                             512,
-                             512};
-  scenario fast = stepwise;
-  fast.name = "fast, the same requests";
-  fast.engine = BLIS_ENGINE_FAST;
-  outcome plain = report(&stepwise);
-  outcome quick = report(&fast);
+  outcome plain = report(&SCENARIOS[STEPWISE]);
+  outcome quick = report(&SCENARIOS[FAST]);
   CHECK_EQ_I64(plain.e2e_sum_us, quick.e2e_sum_us);
   printf("fast / stepwise: %.1fx\n", plain.cpu_s / quick.cpu_s);
-  report(&million);
-  /* Long outputs at a rate that leaves the KV cache room enough. */
-  const scenario short_output = {"fast, 16 inst, 512/64, 800/s",
-                                 BLIS_ENGINE_FAST,
-                                 300000,
-                                 16,
-                                 800,
-                                 512,
-                                 64};
-  const scenario long_output = {"fast, 16 inst, 512/2048, 24/s",
-                                BLIS_ENGINE_FAST,
-                                300000,
-                                16,
-                                24,
-                                512,
-                                2048};
-  outcome few = report(&short_output);
-  outcome many = report(&long_output);
+  report(&SCENARIOS[MILLION]);
+  outcome few = report(&SCENARIOS[SHORT_OUTPUTS]);
+  outcome many = report(&SCENARIOS[LONG_OUTPUTS]);
   printf("2048 / 64 output tokens: %.2fx\n", many.cpu_s / few.cpu_s);
-  const scenario shortage = {"fast, 16 inst, 512/2048, 48/s, full",
-                             BLIS_ENGINE_FAST,
-                             30000,
-                             16,
-                             48,
-                             512,
-                             2048};
-  report(&shortage);
-  const scenario idle = {"fast, 16 inst, 512/512, 16/s (10 %)",
-                         BLIS_ENGINE_FAST,
-                         300000,
-                         16,
-                         16,
-                         512,
-                         512};
-  report(&idle);
-  const scenario one = {"fast, 1 inst, 16/40000, pure decode",
-                        BLIS_ENGINE_FAST,
-                        5,
-                        1,
-                        1000,
-                        16,
-                        40000};
-  report(&one);
+  report(&SCENARIOS[FULL]);
+  report(&SCENARIOS[IDLE]);
+  report(&SCENARIOS[DECODE]);
+}
+
+/* One run of the scenario whose name begins with word. */
+static void report_one(const char *word) {
+  for (size_t i = 0; i < sizeof SCENARIOS / sizeof SCENARIOS[0]; i++) {
+    if (strncmp(SCENARIOS[i].name, word, strlen(word)) == 0) {
+      outcome once = run(&SCENARIOS[i]);
+      print_outcome(&SCENARIOS[i], &once);
+    }
+  }
 }
 
 int main(int argc, char **argv) {
@@ -237,8 +270,8 @@ int main(int argc, char **argv) {
   CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &parallelism,
                                     &FIXTURE_FIT, &latency, &error),
            &error);
-  if (argc > 1 && strcmp(argv[1], "million") == 0) {
-    report(&million);
+  if (argc > 1) {
+    report_one(argv[1]);
   } else {
     report_all();
   }
