@@ -40,6 +40,7 @@ static const blis_latency_ops OPS = {
     .name = "blackbox",
     .step_time = blackbox_step_time,
     .step_time_from_sums = blackbox_from_sums,
+    .may_look_ahead = true,
     .queueing_time = blis__alpha_linear_queueing,
     .output_token_time = blis__alpha_token_time,
     .free = blackbox_free,

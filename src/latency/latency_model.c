@@ -58,6 +58,9 @@ size_t blis__latency_decode_times(const blis_latency_model *model,
                           .decode_requests = decodes,
                           .decode_context_tokens = context};
   size_t told = 0;
+  if (!model->ops->may_look_ahead && count > 1) {
+    count = 1;
+  }
   while (told < count &&
          blis_latency_step_time_from_sums(model, &sums, &step_us[told])) {
     sums.decode_context_tokens += decodes;

@@ -83,6 +83,9 @@ typedef struct blis_latency_ops {
   bool (*step_time_from_sums)(const void *state, const blis_batch_sums *sums,
                               int64_t *step_us);
 
+  /* It costs little, and may be asked about steps that never come. */
+  bool may_look_ahead;
+
   /*
    * The times of count steps in a row, as step_time_from_sums gives them: each
    * gives one token to each of decodes requests and prefills nothing; context

@@ -72,6 +72,7 @@ static const blis_latency_ops OPS = {
     .name = "piecewise",
     .step_time = piecewise_step_time,
     .step_time_from_sums = piecewise_from_sums,
+    .may_look_ahead = true,
     .free = piecewise_free,
 };
 

@@ -225,6 +225,7 @@ static const blis_latency_ops OPS = {
     .name = "roofline",
     .step_time = roofline_step_time,
     .step_time_from_sums = roofline_from_sums,
+    .may_look_ahead = true,
     .queueing_time = blis__alpha_linear_queueing,
     .output_token_time = blis__alpha_token_time,
     .free = roofline_free,

@@ -360,6 +360,7 @@ static const blis_latency_ops OPS = {
     .name = "trained-physics",
     .step_time = trained_physics_step_time,
     .step_time_from_sums = trained_physics_from_sums,
+    .may_look_ahead = true,
     .decode_times = trained_physics_decode_times,
     .queueing_time = blis__alpha_constant_queueing,
     .output_token_time = blis__alpha_token_time,
