@@ -63,15 +63,26 @@ static const blis_latency_ops toy_ops = {.name = "toy",
                                          .output_token_time = toy_token,
                                          .fixed_overhead = toy_overhead};
 
+static const blis_latency_ops toy_ahead_ops = {.name = "toy, asked ahead",
+                                               .step_time = toy_step,
+                                               .step_time_from_sums = toy_sums,
+                                               .may_look_ahead = true,
+                                               .queueing_time = toy_queueing,
+                                               .output_token_time = toy_token,
+                                               .fixed_overhead = toy_overhead};
+
 static const blis_latency_ops toy_plain_ops = {.name = "toy without sums",
                                                .step_time = toy_step,
                                                .queueing_time = toy_queueing,
                                                .output_token_time = toy_token};
 
 static int something;
-static const blis_latency_model models[] = {
+enum { MODELS = 5 };
+static const blis_latency_model models[MODELS] = {
     {.ops = &toy_ops},
     {.ops = &toy_ops, .state = &something},
+    {.ops = &toy_ahead_ops},
+    {.ops = &toy_ahead_ops, .state = &something},
     {.ops = &toy_plain_ops}};
 
 static blis_status longer_prompt_first(void *ud, const blis_live_request *a,
@@ -111,7 +122,7 @@ static case_settings draw_settings(blis_random *random) {
   case_settings s = {.count = 1 + (int)draw(random, MAX_REQUESTS)};
   s.block_size = pick(random, sizes, 5);
   s.config = (blis_instance_config){
-      .latency = &models[draw(random, 3)],
+      .latency = &models[draw(random, MODELS)],
       .kv_blocks = 3 + draw(random, draw(random, 2) == 0 ? 20 : 200),
       .block_size_tokens = s.block_size,
       .max_num_seqs = pick(random, seqs, 5),

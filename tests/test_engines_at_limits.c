@@ -95,6 +95,7 @@ static int64_t overhead(const void *state) {
 static const blis_latency_ops ops = {.name = "limits",
                                      .step_time = step_time,
                                      .step_time_from_sums = from_sums,
+                                     .may_look_ahead = true,
                                      .queueing_time = queueing,
                                      .output_token_time = token_time,
                                      .fixed_overhead = overhead};
