@@ -3,6 +3,8 @@
  * requests that cost nothing to generate. CPU time of one core, best of 3.
  *
  *   bench_cluster [POLICY]     e.g. round-robin (for a profiler)
+ *
+ * topics: engine, routing
  */
 #include <time.h>
 
