@@ -76,6 +76,7 @@ local scorer_section = {
     { name = "columns", type = "boolean", default = false, doc = "score works on columns" },
     { name = "score_all", type = "any", doc = "a function(request, instances, scores)" },
     { name = "observe", type = "any", doc = "a function(request, chosen)" },
+    { name = "base", type = "any", doc = "the scorer that this one builds on" },
   },
 }
 
@@ -89,8 +90,10 @@ local function scripted_scorer(given, path)
   if score_all and values.columns then
     errors.invalid("%s: columns = true goes with score, not with score_all", path)
   end
+  local base = values.base ~= nil and policy.read_scorer(values.base, path .. ".base") or nil
   return {
     kind = "scorer",
+    base = base,
     name = check_name(values.name, path),
     form = score_all and "all" or values.columns and "columns" or "candidate",
     score = score or score_all,
@@ -99,7 +102,10 @@ local function scripted_scorer(given, path)
 end
 
 --- The definition of a scorer however it is written.
-local function read_scorer(given, path)
+---@param given any
+---@param path string
+---@return table
+function policy.read_scorer(given, path)
   local definition = core.policy_definition(given)
   if definition then
     if definition.kind ~= "scorer" then
@@ -127,17 +133,18 @@ end
 --- `blis.scorer { name =, score = function(request, instance) ... end }`. A scorer rates candidates
 --- from 0 (worst) to 1 (best). With `columns = true`, score gets all candidates as columns and
 --- returns a column; `score_all = function(request, instances, scores)` fills in a list. `observe =
---- function(request, chosen)` hears of every decision.
+--- function(request, chosen)` hears of every decision. With `base =` (a scorer however it is
+--- written) score gets what the base says as its third argument, and score_all finds it in scores.
 ---@param spec string|table
 ---@return blis.Policy
 function policy.scorer(spec)
-  return core.policy(read_scorer(spec, "scorer"))
+  return core.policy(policy.read_scorer(spec, "scorer"))
 end
 
 --- One entry of a list of scorers: "name", scorer, or { scorer, weight, parameter = value, ... }.
 local function read_weighted(given, path)
   if type(given) ~= "table" then
-    return { scorer = read_scorer(given, path), weight = 1 }
+    return { scorer = policy.read_scorer(given, path), weight = 1 }
   end
   local weight = given[2] == nil and 1 or given[2]
   local is_valid = type(weight) == "number" and weight > 0 and weight < math.huge
@@ -153,7 +160,7 @@ local function read_weighted(given, path)
       tostring(key))
   end
   if given[1] == nil then schema.raise_value(path .. "[1]", nil, "a scorer or its name") end
-  return { scorer = read_scorer(given[1], path .. "[1]"), weight = weight }
+  return { scorer = policy.read_scorer(given[1], path .. "[1]"), weight = weight }
 end
 
 --- "prefix-affinity:3,queue-depth:2"

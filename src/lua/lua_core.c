@@ -17,6 +17,7 @@
 #include "lua/lua_records.h"
 #include "lua/lua_request_table.h"
 #include "lua/lua_rng.h"
+#include "lua/lua_scorer.h"
 #include "lua/lua_simulation.h"
 #include "lua/lua_trace.h"
 #include "lua/lua_trace_tools.h"
@@ -161,6 +162,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_policies(L);
   bind_open_records(L);
   bind_open_rng(L);
+  bind_open_scorers(L);
   bind_open_simulations(L);
   bind_open_workloads(L);
   bind_open_written_specs(L);

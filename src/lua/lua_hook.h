@@ -29,6 +29,7 @@ enum {
   ANCHOR_COLUMNS,
   ANCHOR_VECTORS, /* the columns, by signal + 1 */
   ANCHOR_SCORES,
+  ANCHOR_SCORERS, /* at work in this run, by definition */
   ANCHOR_BUFFER,
   ANCHOR_SELF,      /* the simulation */
   ANCHOR_CALLBACKS, /* of sim:at, by address */

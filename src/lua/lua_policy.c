@@ -4,6 +4,7 @@
 
 #include "cluster/admission.h"
 #include "lua/bind.h"
+#include "lua/lua_ask.h"
 #include "routing/registry.h"
 
 #define POLICY_TYPE "blis.policy"
@@ -29,16 +30,54 @@ int bind_policy_definition(lua_State *L) {
   return 1;
 }
 
-/* policy.kind and policy.name; nothing else is to be seen from outside. */
+void push_policy_definition(lua_State *L, int index, const char *kind) {
+  luaL_checkudata(L, index, POLICY_TYPE);
+  lua_getiuservalue(L, index, 1);
+  const char *actual = check_field_string(L, -1, "kind");
+  if (strcmp(actual, kind) != 0) {
+    luaL_error(L, "this is a %s, expected a %s", actual, kind);
+  }
+}
+
+/* Methods, by kind of policy. */
+static const struct {
+  const char *kind;
+  const char *name;
+  lua_CFunction function;
+} methods[] = {
+    {"scorer", "score", bind_ask_score},
+    {"scorer", "score_all", bind_ask_score_all},
+};
+
+static lua_CFunction find_method(const char *kind, const char *name) {
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    if (strcmp(methods[i].kind, kind) == 0 &&
+        strcmp(methods[i].name, name) == 0) {
+      return methods[i].function;
+    }
+  }
+  return NULL;
+}
+
+/* policy.kind, policy.name and the methods of its kind. */
 static int policy_index(lua_State *L) {
   luaL_checkudata(L, 1, POLICY_TYPE);
   const char *key = luaL_checkstring(L, 2);
-  if (strcmp(key, "kind") != 0 && strcmp(key, "name") != 0) {
-    return luaL_error(L, "a policy has no field '%s'; it has kind and name",
-                      key);
-  }
   lua_getiuservalue(L, 1, 1);
-  lua_getfield(L, -1, key);
+  if (strcmp(key, "kind") == 0 || strcmp(key, "name") == 0) {
+    lua_getfield(L, -1, key);
+    return 1;
+  }
+  const char *kind = check_field_string(L, -1, "kind");
+  lua_CFunction method = find_method(kind, key);
+  if (method == NULL) {
+    return luaL_error(L, "a policy has no field '%s'; it has kind and name%s",
+                      key,
+                      strcmp(kind, "scorer") == 0
+                          ? ", and the methods score and score_all"
+                          : "");
+  }
+  lua_pushcfunction(L, method);
   return 1;
 }
 

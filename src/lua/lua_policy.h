@@ -17,6 +17,9 @@ int bind_policy_new(lua_State *L);
 /* policy_definition(value): its table, or nil when value is no policy. */
 int bind_policy_definition(lua_State *L);
 
+/* Pushes the definition of a policy of that kind, or raises. */
+void push_policy_definition(lua_State *L, int index, const char *kind);
+
 /*
  * policies(): the built-in ones, {filters = {...}, scorers = ..., pickers =
  * ..., routers = ..., admissions = ...}.

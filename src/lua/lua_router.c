@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lua/bind.h"
+#include "lua/lua_scorer.h"
 
 enum { NAME_SIZE = 64 };
 
@@ -51,7 +52,8 @@ static blis_status router_route(void *state,
   BLIS_TRY(
       bind_decide(&call.router->decider, request, view, route, &call, error));
   *decision = (blis_decision){.chosen = call.chosen};
-  return BLIS_OK;
+  return bind_observe_decision(call.router->decider.view, request, view,
+                               call.chosen, error);
 }
 
 static void router_free(const blis_alloc *alloc, void *state) {

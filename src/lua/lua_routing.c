@@ -55,6 +55,12 @@ static void check_scorer(lua_State *L, int index, bind_view *view,
     check_lua_scorer(L, index, view, scorer);
     return;
   }
+  check_builtin_scorer(L, index, context, scorer);
+}
+
+void check_builtin_scorer(lua_State *L, int index,
+                          const blis_policy_context *context,
+                          blis_scorer *scorer) {
   int top = lua_gettop(L);
   const char *name = check_field_string(L, index, "name");
   blis_params params = push_params(L, index);

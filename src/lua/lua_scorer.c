@@ -4,20 +4,29 @@
 #include <string.h>
 
 #include "lua/bind.h"
+#include "lua/lua_routing.h"
+
+#define SCORER_TYPE "blis.scorer_at_work"
 
 enum { NAME_SIZE = 64 };
 
-typedef struct lua_scorer {
+struct bind_scorer {
   bind_decider decider;
+  blis_scorer builtin; /* all zero when it is scripted */
+  bind_scorer *base;   /* NULL = none */
   bind_scorer_form form;
-  int score;   /* places of the functions in the anchor */
-  int observe; /* 0 = none */
+  int score;         /* places of the functions in the anchor */
+  int observe;       /* 0 = none */
+  bool is_in_router; /* which tells it of decisions */
   char name[NAME_SIZE];
-} lua_scorer;
+  uint64_t decision; /* the scores are about; 0 = none */
+  bind_scorer *next; /* made later */
+  double scores[];   /* instance_count */
+};
 
 /* What a protected body works on. */
 typedef struct scorer_call {
-  lua_scorer *scorer;
+  bind_scorer *scorer;
   double *scores; /* out, one per candidate */
   size_t chosen;
 } scorer_call;
@@ -30,41 +39,49 @@ static scorer_call *open_call(lua_State *L) {
   return call;
 }
 
+static int raise_nan(lua_State *L, const char *id) {
+  return luaL_error(L, "the score of %s is not a number (nan)", id);
+}
+
+/* The score on top of the stack. */
 static double check_score(lua_State *L, const bind_view *view,
                           size_t candidate) {
-  const char *id = view->view->ids[candidate];
-  if (lua_type(L, -1) != LUA_TNUMBER) {
-    luaL_error(L, "the score of %s is a %s, expected a number", id,
-               luaL_typename(L, -1));
-  }
   double score = lua_tonumber(L, -1);
+  if (lua_type(L, -1) != LUA_TNUMBER) {
+    luaL_error(L, "the score of %s is a %s, expected a number",
+               view->view->ids[candidate], luaL_typename(L, -1));
+  }
   if (isnan(score)) {
-    luaL_error(L, "the score of %s is not a number (nan)", id);
+    raise_nan(L, view->view->ids[candidate]);
   }
   return score;
 }
 
-static int score_each(lua_State *L) {
-  const scorer_call *call = open_call(L);
-  bind_view *view = call->scorer->decider.view;
-  push_view_request(L, view, ANCHOR);
-  int request = lua_gettop(L);
-  push_view_instances(L, view, ANCHOR);
-  lua_rawgeti(L, ANCHOR, call->scorer->score); // [.., instances, function]
+static void score_each(lua_State *L, bind_scorer *self, int anchor,
+                       const double *base) {
+  enum { FUNCTION = 1, REQUEST, INSTANCES };
+  bind_view *view = self->decider.view;
+  int top = lua_gettop(L);
+  lua_rawgeti(L, anchor, self->score);
+  push_view_request(L, view, anchor);
+  push_view_instances(L, view, anchor);
+  int arguments = base == NULL ? 2 : 3;
   for (size_t i = 0; i < view->view->count; i++) {
-    lua_pushvalue(L, request + 2);
-    lua_pushvalue(L, request);
-    lua_rawgeti(L, request + 1, (lua_Integer)view->view->instances[i] + 1);
-    lua_call(L, 2, 1);
-    call->scores[i] = check_score(L, view, i);
+    lua_pushvalue(L, top + FUNCTION);
+    lua_pushvalue(L, top + REQUEST);
+    lua_rawgeti(L, top + INSTANCES, (lua_Integer)view->view->instances[i] + 1);
+    if (base != NULL) {
+      lua_pushnumber(L, base[i]);
+    }
+    lua_call(L, arguments, 1);
+    self->scores[i] = check_score(L, view, i);
     lua_pop(L, 1);
   }
-  return 0;
 }
 
 /* The result of a column expression: a vector, or one number for all. */
-static void check_column_result(lua_State *L, const bind_view *view,
-                                double *scores) {
+static void check_column_result(lua_State *L, bind_scorer *self) {
+  const bind_view *view = self->decider.view;
   size_t count = view->view->count;
   const bind_vector *vector = bind_vector_test(L, -1, view->pool);
   if (vector == NULL && lua_type(L, -1) != LUA_TNUMBER) {
@@ -77,52 +94,122 @@ static void check_column_result(lua_State *L, const bind_view *view,
   }
   double single = lua_tonumber(L, -1);
   for (size_t i = 0; i < count; i++) {
-    scores[i] = vector != NULL ? vector->items[i] : single;
-    if (isnan(scores[i])) {
-      luaL_error(L, "the score of %s is not a number (nan)",
-                 view->view->ids[i]);
+    self->scores[i] = vector != NULL ? vector->items[i] : single;
+    if (isnan(self->scores[i])) {
+      raise_nan(L, view->view->ids[i]);
     }
   }
 }
 
-static int score_columns(lua_State *L) {
-  const scorer_call *call = open_call(L);
-  bind_view *view = call->scorer->decider.view;
-  lua_rawgeti(L, ANCHOR, call->scorer->score);
-  push_view_request(L, view, ANCHOR);
-  push_view_columns(L, view, ANCHOR);
-  lua_call(L, 2, 1);
-  check_column_result(L, view, call->scores);
-  return 0;
+static void score_columns(lua_State *L, bind_scorer *self, int anchor,
+                          const double *base) {
+  bind_view *view = self->decider.view;
+  lua_rawgeti(L, anchor, self->score);
+  push_view_request(L, view, anchor);
+  push_view_columns(L, view, anchor);
+  if (base != NULL) {
+    memcpy(push_vector_temporary(L, view->view->count), base,
+           view->view->count * sizeof *base);
+  }
+  lua_call(L, base == NULL ? 2 : 3, 1);
+  check_column_result(L, self);
 }
 
-static int score_all(lua_State *L) {
-  const scorer_call *call = open_call(L);
-  bind_view *view = call->scorer->decider.view;
-  size_t count = view->view->count;
-  lua_rawgeti(L, ANCHOR, ANCHOR_SCORES);
-  int scores = lua_gettop(L);
-  for (size_t i = 0; i < count; i++) { /* so that a missing one is noticed */
-    lua_pushboolean(L, 0);
+/* What the scores are before score_all: those of the base, or none. */
+static void set_scores(lua_State *L, int scores, const double *base,
+                       size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (base != NULL) {
+      lua_pushnumber(L, base[i]);
+    } else {
+      lua_pushboolean(L, 0); /* so that a missing one is noticed */
+    }
     lua_rawseti(L, scores, (lua_Integer)i + 1);
   }
-  lua_rawgeti(L, ANCHOR, call->scorer->score);
-  push_view_request(L, view, ANCHOR);
-  push_view_candidates(L, view, ANCHOR);
+}
+
+/* A table of scores nobody else is writing to: one scorer may ask another. */
+static void push_scores_table(lua_State *L, const bind_view *view, int anchor) {
+  if (view->scorings == 1) {
+    lua_rawgeti(L, anchor, ANCHOR_SCORES);
+  } else {
+    lua_createtable(L, (int)view->view->count, 0);
+  }
+}
+
+static void score_all(lua_State *L, bind_scorer *self, int anchor,
+                      const double *base) {
+  bind_view *view = self->decider.view;
+  size_t count = view->view->count;
+  push_scores_table(L, view, anchor);
+  int scores = lua_gettop(L);
+  set_scores(L, scores, base, count);
+  lua_rawgeti(L, anchor, self->score);
+  push_view_request(L, view, anchor);
+  push_view_candidates(L, view, anchor);
   lua_pushvalue(L, scores);
   lua_call(L, 3, 0);
   for (size_t i = 0; i < count; i++) {
     if (lua_rawgeti(L, scores, (lua_Integer)i + 1) == LUA_TBOOLEAN) {
-      return luaL_error(L, "score_all set no score for %s (scores[%I])",
-                        view->view->ids[i], (LUAI_UACINT)i + 1);
+      luaL_error(L, "score_all set no score for %s (scores[%I])",
+                 view->view->ids[i], (LUAI_UACINT)i + 1);
     }
-    call->scores[i] = check_score(L, view, i);
+    self->scores[i] = check_score(L, view, i);
     lua_pop(L, 1);
   }
+}
+
+static void score_builtin(lua_State *L, bind_scorer *self) {
+  bind_view *view = self->decider.view;
+  if (view->request->chain == NULL) {
+    luaL_error(L, "scorer '%s' can be asked only while a request is being "
+                  "admitted or routed", self->name);
+  }
+  for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
+    if ((self->builtin.needs & BLIS_SIGNAL_BIT(s)) != 0) {
+      check_view_column(L, view, (blis_signal)s);
+    }
+  }
+  blis_error error = {0};
+  check_status(L,
+               self->builtin.ops->score(self->builtin.state, view->request,
+                                        view->view, self->scores, &error),
+               &error);
+}
+
+const double *check_scores(lua_State *L, bind_scorer *self, int anchor) {
+  typedef void scoring(lua_State * L, bind_scorer * self, int anchor,
+                       const double *base);
+  static scoring *const forms[] = {score_each, score_columns, score_all};
+  bind_view *view = self->decider.view;
+  if (self->decision == view->pool->decision || view->view->count == 0) {
+    return self->scores;
+  }
+  if (self->builtin.ops != NULL) {
+    score_builtin(L, self);
+  } else {
+    int top = lua_gettop(L);
+    luaL_checkstack(L, LUA_MINSTACK, "scorers that ask each other");
+    const double *base =
+        self->base == NULL ? NULL : check_scores(L, self->base, anchor);
+    view->scorings++;
+    forms[self->form](L, self, anchor, base);
+    view->scorings--;
+    lua_settop(L, top);
+  }
+  self->decision = view->pool->decision;
+  return self->scores;
+}
+
+static int score_body(lua_State *L) {
+  const scorer_call *call = open_call(L);
+  const bind_view *view = call->scorer->decider.view;
+  const double *scores = check_scores(L, call->scorer, ANCHOR);
+  memcpy(call->scores, scores, view->view->count * sizeof *scores);
   return 0;
 }
 
-static int observe(lua_State *L) {
+static int observe_body(lua_State *L) {
   const scorer_call *call = open_call(L);
   bind_view *view = call->scorer->decider.view;
   lua_rawgeti(L, ANCHOR, call->scorer->observe);
@@ -138,52 +225,149 @@ static blis_status scorer_score(void *state,
                                 const blis_routing_request *request,
                                 const blis_routing_view *view, double *scores,
                                 blis_error *error) {
-  static const lua_CFunction bodies[] = {score_each, score_columns, score_all};
-  lua_scorer *scorer = state;
+  bind_scorer *scorer = state;
   scorer_call call = {.scorer = scorer, .scores = scores};
-  return bind_decide(&scorer->decider, request, view, bodies[scorer->form],
-                     &call, error);
+  scorer->decider.view->is_observed = false;
+  return bind_decide(&scorer->decider, request, view, score_body, &call, error);
+}
+
+static blis_status tell_of_decision(bind_scorer *scorer,
+                                    const blis_routing_request *request,
+                                    const blis_routing_view *view,
+                                    size_t chosen, blis_error *error) {
+  const blis_scorer *builtin = &scorer->builtin;
+  if (builtin->ops != NULL) {
+    return builtin->ops->observe == NULL
+               ? BLIS_OK
+               : builtin->ops->observe(builtin->state, request, view, chosen,
+                                       error);
+  }
+  scorer_call call = {.scorer = scorer, .chosen = chosen};
+  return scorer->observe == 0 ? BLIS_OK
+                              : bind_decide(&scorer->decider, request, view,
+                                            observe_body, &call, error);
+}
+
+blis_status bind_observe_decision(bind_view *view,
+                                  const blis_routing_request *request,
+                                  const blis_routing_view *candidates,
+                                  size_t chosen, blis_error *error) {
+  view->is_observed = true;
+  for (bind_scorer *s = view->scorers; s != NULL; s = s->next) {
+    if (!s->is_in_router) {
+      BLIS_TRY(tell_of_decision(s, request, candidates, chosen, error));
+    }
+  }
+  return BLIS_OK;
 }
 
 static blis_status scorer_observe(void *state,
                                   const blis_routing_request *request,
                                   const blis_routing_view *view, size_t chosen,
                                   blis_error *error) {
-  lua_scorer *scorer = state;
-  scorer_call call = {.scorer = scorer, .chosen = chosen};
-  return bind_decide(&scorer->decider, request, view, observe, &call, error);
+  bind_scorer *scorer = state;
+  BLIS_TRY(tell_of_decision(scorer, request, view, chosen, error));
+  bind_view *shown = scorer->decider.view;
+  return shown->is_observed
+             ? BLIS_OK
+             : bind_observe_decision(shown, request, view, chosen, error);
 }
 
+/* Lua owns the state. */
 static void scorer_free(const blis_alloc *alloc, void *state) {
-  blis_alloc_free(alloc, state, sizeof(lua_scorer));
+  (void)alloc;
+  (void)state;
 }
 
-static const blis_scorer_ops silent_ops = {.score = scorer_score,
-                                           .free = scorer_free};
-static const blis_scorer_ops observing_ops = {
+static const blis_scorer_ops scripted_ops = {
     .score = scorer_score, .observe = scorer_observe, .free = scorer_free};
+
+static int scorer_gc(lua_State *L) {
+  bind_scorer *self = lua_touserdata(L, 1);
+  blis_scorer_free(&self->builtin);
+  return 0;
+}
+
+static const luaL_Reg scorer_meta[] = {{"__gc", scorer_gc}, {NULL, NULL}};
+
+void bind_open_scorers(lua_State *L) {
+  push_new_type(L, SCORER_TYPE, scorer_meta, NULL);
+  lua_pop(L, 1);
+}
+
+static bind_scorer *push_scorer(lua_State *L, bind_view *view) {
+  size_t size =
+      sizeof(bind_scorer) + (size_t)view->instance_count * sizeof(double);
+  bind_scorer *self = lua_newuserdatauv(L, size, 0);
+  memset(self, 0, size);
+  luaL_setmetatable(L, SCORER_TYPE);
+  self->decider = (bind_decider){
+      .view = view, .kind = "scorer", .name = self->name};
+  return self;
+}
+
+static void check_scripted(lua_State *L, int index, bind_scorer *self) {
+  static const char *const forms[] = {"candidate", "columns", "all", NULL};
+  bind_view *view = self->decider.view;
+  self->form =
+      (bind_scorer_form)check_field_choice(L, index, "form", forms);
+  if (lua_getfield(L, index, "base") != LUA_TNIL) {
+    self->base = check_view_scorer(L, lua_gettop(L), view);
+  }
+  lua_pop(L, 1);
+  self->score = push_hook_field(L, index, "score", view->hooks);
+  self->observe = push_hook_field(L, index, "observe", view->hooks);
+}
+
+static void check_new_scorer(lua_State *L, int index, bind_scorer *self) {
+  strncpy(self->name, check_field_string(L, index, "name"), NAME_SIZE - 1);
+  if (lua_getfield(L, index, "score") != LUA_TNIL) {
+    check_scripted(L, index, self);
+  } else {
+    check_builtin_scorer(L, index, &self->decider.view->context,
+                         &self->builtin);
+  }
+  lua_pop(L, 1);
+}
+
+/* At the end of the list, which is in the order of making. */
+static void append(bind_view *view, bind_scorer *self) {
+  bind_scorer **last = &view->scorers;
+  while (*last != NULL) {
+    last = &(*last)->next;
+  }
+  *last = self;
+}
+
+bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, LUA_MINSTACK, "scorers that build on each other");
+  bind_hooks_anchor(L, view->hooks);
+  lua_rawgeti(L, -1, ANCHOR_SCORERS);
+  lua_pushvalue(L, index);
+  lua_rawget(L, -2);
+  bind_scorer *self = lua_touserdata(L, -1);
+  if (self == NULL) {
+    self = push_scorer(L, view); // [anchor, scorers, nil, scorer]
+    check_new_scorer(L, index, self);
+    lua_pushvalue(L, index);
+    lua_pushvalue(L, top + 4);
+    lua_rawset(L, top + 2);
+    append(view, self);
+  }
+  lua_settop(L, top);
+  return self;
+}
 
 void check_lua_scorer(lua_State *L, int index, bind_view *view,
                       blis_scorer *scorer) {
-  static const char *const forms[] = {"candidate", "columns", "all", NULL};
-  lua_scorer made = {.decider = {.view = view, .kind = "scorer"}};
-  made.form = (bind_scorer_form)check_field_choice(L, index, "form", forms);
-  strncpy(made.name, check_field_string(L, index, "name"), NAME_SIZE - 1);
-  made.score = push_hook_field(L, index, "score", view->hooks);
-  made.observe = push_hook_field(L, index, "observe", view->hooks);
-  blis_alloc alloc = bind_alloc(L);
-  lua_scorer *state = blis_alloc_new(&alloc, sizeof *state);
-  if (state == NULL) {
-    check_status(L, BLIS_ERR_NOMEM, NULL);
-    return;
-  }
-  *state = made;
-  state->decider.name = state->name;
+  bind_scorer *self = check_view_scorer(L, index, view);
+  self->is_in_router = true;
   *scorer = (blis_scorer){
-      .ops = made.observe == 0 ? &silent_ops : &observing_ops,
-      .state = state,
-      .alloc = alloc,
+      .ops = &scripted_ops,
+      .state = self,
+      .alloc = bind_alloc(L),
       .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
-      .name = state->name,
+      .name = self->name,
   };
 }

@@ -35,7 +35,14 @@ static void check_hooks_parts(lua_State *L, int self, int config,
   lua_rawseti(L, -2, ANCHOR_LOG);
   lua_setiuservalue(L, self, SIMULATION_ANCHOR);
   bool oracle = opt_field_boolean(L, config, "oracle", false);
-  push_view_tables(L, &sim->view, &sim->hooks, sim->instance_count, oracle);
+  const blis_policy_context context = {
+      .instance_count = sim->instance_count,
+      .kv_block_size_tokens = sim->engine.config.block_size_tokens,
+      .kv_blocks = sim->engine.config.kv_blocks,
+      .seed = sim->seed,
+      .go_blis = opt_field_boolean(L, config, "go_blis", false),
+  };
+  push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
   if (lua_getfield(L, config, "goes_before") != LUA_TNIL) {
     check_lua_scheduler(L, lua_gettop(L), &sim->hooks, oracle, &sim->scheduler);
     sim->engine.config.scheduler = BLIS_SCHEDULER_SCRIPTED;
@@ -45,17 +52,11 @@ static void check_hooks_parts(lua_State *L, int self, int config,
 }
 
 static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
-  const blis_policy_context context = {
-      .instance_count = sim->instance_count,
-      .kv_block_size_tokens = sim->engine.config.block_size_tokens,
-      .kv_blocks = sim->engine.config.kv_blocks,
-      .seed = sim->seed,
-      .go_blis = opt_field_boolean(L, config, "go_blis", false),
-  };
+  const blis_policy_context *context = &sim->view.context;
   lua_getfield(L, config, "routing");
-  check_router(L, lua_gettop(L), &sim->view, &context, &sim->router);
+  check_router(L, lua_gettop(L), &sim->view, context, &sim->router);
   if (lua_getfield(L, config, "admission") != LUA_TNIL) {
-    check_admission(L, lua_gettop(L), &sim->view, &context, &sim->admission);
+    check_admission(L, lua_gettop(L), &sim->view, context, &sim->admission);
   }
 }
 

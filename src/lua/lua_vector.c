@@ -9,6 +9,7 @@
 
 #define VECTOR_TYPE "blis.vector"
 #define POOL_KEY "blis.vector_pool"
+#define TEMPORARIES_KEY "blis.vector_temporaries"
 
 /* Upvalues of every vector function. */
 enum { UPVALUE_METATABLE = 1, UPVALUE_TEMPORARIES, UPVALUE_POOL, UPVALUES = 3 };
@@ -84,6 +85,34 @@ static bind_vector *push_owner(lua_State *L, size_t capacity) {
   return vector;
 }
 
+/* The next one of the pool; the table of temporaries is at that index. */
+static double *push_pooled(lua_State *L, bind_vector_pool *pool,
+                           int temporaries, size_t count) {
+  lua_Integer slot =
+      (lua_Integer)(pool->used * TURNS + (size_t)(pool->decision % TURNS) + 1);
+  lua_rawgeti(L, temporaries, slot);
+  bind_vector *vector = lua_touserdata(L, -1);
+  if (vector == NULL || vector->capacity < count) {
+    lua_pop(L, 1);
+    vector = push_owner(L, count);
+    luaL_setmetatable(L, VECTOR_TYPE);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, temporaries, slot);
+  }
+  vector->count = count;
+  vector->decision = pool->decision;
+  pool->used++;
+  return vector->own;
+}
+
+double *push_vector_temporary(lua_State *L, size_t count) {
+  lua_getfield(L, LUA_REGISTRYINDEX, TEMPORARIES_KEY);
+  double *items =
+      push_pooled(L, bind_vector_pool_of(L), lua_gettop(L), count);
+  lua_remove(L, -2);
+  return items;
+}
+
 /* Pushes the vector for a result: pooled when an operand is. */
 static double *push_result(lua_State *L, size_t count, bool is_pooled) {
   if (!is_pooled) {
@@ -92,23 +121,8 @@ static double *push_result(lua_State *L, size_t count, bool is_pooled) {
     lua_setmetatable(L, -2);
     return lasting->own;
   }
-  bind_vector_pool *pool = pool_upvalue(L);
-  lua_Integer slot =
-      (lua_Integer)(pool->used * TURNS + (size_t)(pool->decision % TURNS) + 1);
-  lua_rawgeti(L, lua_upvalueindex(UPVALUE_TEMPORARIES), slot);
-  bind_vector *vector = lua_touserdata(L, -1);
-  if (vector == NULL || vector->capacity < count) {
-    lua_pop(L, 1);
-    vector = push_owner(L, count);
-    lua_pushvalue(L, lua_upvalueindex(UPVALUE_METATABLE));
-    lua_setmetatable(L, -2);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, lua_upvalueindex(UPVALUE_TEMPORARIES), slot);
-  }
-  vector->count = count;
-  vector->decision = pool->decision;
-  pool->used++;
-  return vector->own;
+  return push_pooled(L, pool_upvalue(L), lua_upvalueindex(UPVALUE_TEMPORARIES),
+                     count);
 }
 
 static int binary(lua_State *L, vector_binary *function) {
@@ -318,6 +332,8 @@ void push_vector_library(lua_State *L) {
   luaL_newmetatable(L, VECTOR_TYPE);
   int metatable = lua_gettop(L);
   lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, TEMPORARIES_KEY);
   bind_vector_pool *pool = push_buffer(L, 1, sizeof *pool);
   pool->metatable = lua_topointer(L, metatable);
   lua_pushvalue(L, -1);
@@ -342,15 +358,19 @@ bind_vector_pool *bind_vector_pool_of(lua_State *L) {
   return pool;
 }
 
-bind_vector_scope bind_vector_enter(bind_vector_pool *pool) {
-  bind_vector_scope scope = {.decision = pool->decision, .used = pool->used};
+bind_vector_scope bind_vector_enter(bind_vector_pool *pool,
+                                    struct bind_view *view) {
+  bind_vector_scope scope = {
+      .decision = pool->decision, .used = pool->used, .view = pool->view};
   pool->decision = ++pool->last_decision;
+  pool->view = view;
   return scope;
 }
 
 void bind_vector_leave(bind_vector_pool *pool, bind_vector_scope scope) {
   pool->decision = scope.decision;
   pool->used = scope.used;
+  pool->view = scope.view;
 }
 
 bind_vector *push_vector_view(lua_State *L) {

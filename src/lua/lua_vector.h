@@ -27,6 +27,7 @@ typedef struct bind_vector_pool {
   uint64_t decision; /* the current one; 0 outside decisions */
   uint64_t last_decision;
   size_t used; /* temporaries handed out and not yet taken back */
+  struct bind_view *view; /* of the current decision */
   const void *metatable;
 } bind_vector_pool;
 
@@ -34,6 +35,7 @@ typedef struct bind_vector_pool {
 typedef struct bind_vector_scope {
   uint64_t decision;
   size_t used;
+  struct bind_view *view;
 } bind_vector_scope;
 
 /* Creates type and pool, and pushes the table of functions: blis.vec. */
@@ -43,8 +45,12 @@ void push_vector_library(lua_State *L);
 bind_vector_pool *bind_vector_pool_of(lua_State *L);
 
 /* From here to bind_vector_leave, vectors belong to one new decision. */
-bind_vector_scope bind_vector_enter(bind_vector_pool *pool);
+bind_vector_scope bind_vector_enter(bind_vector_pool *pool,
+                                    struct bind_view *view);
 void bind_vector_leave(bind_vector_pool *pool, bind_vector_scope scope);
+
+/* In a decision: pushes a temporary whose items the caller fills in. */
+double *push_vector_temporary(lua_State *L, size_t count);
 
 /* Pushes a view of nothing; set items, count and decision before its use. */
 bind_vector *push_vector_view(lua_State *L);

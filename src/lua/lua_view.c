@@ -22,7 +22,8 @@ blis_status bind_decide(const bind_decider *decider,
                                  .now_us = candidates->now_us};
   view->request = request;
   view->view = candidates;
-  bind_vector_scope scope = bind_vector_enter(view->pool);
+  view->scorings = 0;
+  bind_vector_scope scope = bind_vector_enter(view->pool, view);
   blis_status status = bind_pcall(view->hooks, &place, body, argument, error);
   bind_vector_leave(view->pool, scope);
   view->request = NULL;
@@ -199,11 +200,13 @@ static void push_view_arrays(lua_State *L, bind_view *view) {
 }
 
 void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
-                      uint32_t instance_count, bool oracle) {
+                      const blis_policy_context *context, bool oracle) {
+  uint32_t instance_count = context->instance_count;
   *view = (bind_view){.hooks = hooks,
                       .pool = bind_vector_pool_of(L),
                       .instance_count = instance_count,
-                      .oracle = oracle};
+                      .oracle = oracle,
+                      .context = *context};
   bind_hooks_anchor(L, hooks);
   int anchor = lua_gettop(L);
   push_request_table(L, view);
@@ -220,6 +223,8 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
   lua_rawseti(L, anchor, ANCHOR_SCORES);
   lua_createtable(L, BLIS_SIGNAL_COUNT, 0);
   lua_rawseti(L, anchor, ANCHOR_VECTORS);
+  lua_newtable(L);
+  lua_rawseti(L, anchor, ANCHOR_SCORERS);
   push_view_arrays(L, view);
   lua_rawseti(L, anchor, ANCHOR_BUFFER);
   lua_pop(L, 1);

@@ -14,6 +14,7 @@
 
 #include "lua/lua_hook.h"
 #include "lua/lua_vector.h"
+#include "routing/policy.h"
 #include "routing/view.h"
 
 enum { REQUEST_FIELDS_MAX = 32 };
@@ -22,6 +23,11 @@ typedef struct bind_view {
   bind_hooks *hooks;
   bind_vector_pool *pool;
   bool oracle;
+  blis_policy_context context; /* of built-in policies that scripts ask */
+
+  struct bind_scorer *scorers; /* at work in this run, see lua_scorer.h */
+  int scorings;                /* of scripted ones, one inside the other */
+  bool is_observed;            /* they have heard of the last decision */
 
   /* The decision being taken; NULL outside decisions. */
   const blis_routing_request *request;
@@ -39,9 +45,12 @@ typedef struct bind_view {
   bind_vector *columns[BLIS_SIGNAL_COUNT]; /* NULL while not used */
 } bind_view;
 
-/* Fills *view, which must not move from then on. May raise. */
+/*
+ * Fills *view, which must not move from then on; context says how many
+ * instances there are. May raise.
+ */
 void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
-                      uint32_t instance_count, bool oracle);
+                      const blis_policy_context *context, bool oracle);
 
 /* Who takes a decision: kind "scorer", name "least-prefill". */
 typedef struct bind_decider {
