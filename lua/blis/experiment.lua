@@ -3,40 +3,28 @@
 local core = require "blis.core"
 local engine = require "blis.engine"
 local errors = require "blis.errors"
+local hooks = require "blis.hooks"
 local notices = require "blis.notices"
 local policy = require "blis.policy"
 local result = require "blis.result"
 local schema = require "blis.config.schema"
 local slo = require "blis.slo"
 local workload = require "blis.workload"
-local cluster_section = require "blis.config.cluster"
 local experiment_section = require "blis.config.experiment"
 
 local experiment = {}
 
 local never_us = math.maxinteger
 
-local scheduler_option
-for _, option in ipairs(cluster_section.options) do
-  if option.name == "scheduler" then scheduler_option = option end
-end
-
---- The order of wait queues: a name for the engine, or a function that is called for every
---- comparison.
-local function apply_scheduler(given, cluster)
-  if given == nil then return nil end
-  if type(given) == "function" then return given end
-  if type(given) ~= "string" then
-    schema.raise_value("scheduler", given, "a name or a function(a, b)")
-  end
-  cluster.scheduler = schema.check_value(scheduler_option, given, "scheduler")
-end
-
 --- True when a function of a script may look at anything.
 local function is_scripted(routing, admission)
-  if routing.route or type(admission) == "function" then return true end
+  local picker = routing.picker
+  if routing.route or admission and admission.decide or picker and picker.pick then return true end
   for _, item in ipairs(routing.scorers or {}) do
     if item.scorer.score then return true end
+  end
+  for _, filter in ipairs(routing.filters or {}) do
+    if filter.keep then return true end
   end
   return false
 end
@@ -74,14 +62,15 @@ function experiment.read(spec)
   cluster.horizon_us = values.horizon_us or horizon_us or never_us
   cluster.reproduce_go_blis_defects = is_go_blis
   local routing = policy.read_router(values.routing, "routing")
-  local admission = policy.read_admission(values.admission, "admission")
-  return {
+  local admission = hooks.read_admission(values.admission, "admission")
+  local config = {
     cluster = cluster,
     workload = traffic,
     routing = routing,
     admission = admission,
     is_scripted = is_scripted(routing, admission),
-    goes_before = apply_scheduler(values.scheduler, cluster),
+    scheduler = hooks.read_scheduler(values.scheduler, cluster),
+    preemption = hooks.read_preemption(values.preemption, cluster),
     seed = values.seed,
     go_blis = is_go_blis,
     instance_times = values.instance_times,
@@ -93,6 +82,8 @@ function experiment.read(spec)
     series_interval_us = values.series_interval_us,
     oracle = values.oracle,
   }
+  hooks.copy_functions(values, config)
+  return config
 end
 
 --- Builds a simulation, to be driven by hand: `sim:at(t_us, fn)`, `sim:step()`,

@@ -6,6 +6,7 @@ local errors = require "blis.errors"
 local engine = require "blis.engine"
 local diff = require "blis.diff"
 local experiment = require "blis.experiment"
+local hooks = require "blis.hooks"
 local latency = require "blis.latency"
 local policy = require "blis.policy"
 local regret = require "blis.regret"
@@ -29,8 +30,15 @@ local blis = {
   workload = workload.new,
   trace = trace,
 
+  filter = policy.filter,
   scorer = policy.scorer,
+  picker = policy.picker,
   router = policy.router,
+  admission = hooks.admission,
+  scheduler = hooks.scheduler,
+  preemption = hooks.preemption,
+  autoscaler = hooks.autoscaler,
+  disaggregation = hooks.disaggregation,
 
   latency_model = latency.model,
   models = catalogue.models,

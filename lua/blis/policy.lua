@@ -1,70 +1,19 @@
---- Policies: built-in ones by name, scripted ones as functions, and how an experiment names them.
+--- Routing policies: built-in ones by name, scripted ones as functions, and how an experiment names them.
 local core = require "blis.core"
+local definition = require "blis.definition"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 
 local policy = {}
 
 local catalogue = core.policies()
-local name_limit = 63
-
----@class blis.Policy a scorer, a routing policy, ...; made by blis.scorer and blis.router
+---@class blis.Policy what blis.scorer, blis.router and their like return
 ---@field kind string
 ---@field name string
 
-local function find_entry(entries, name)
-  for _, entry in ipairs(entries) do
-    if entry.name == name then return entry end
-    for _, alias in ipairs(entry.aliases) do
-      if alias == name then return entry end
-    end
-  end
-end
-
-local function check_entry(kind, entries, name, path)
-  local entry = find_entry(entries, name)
-  if entry then return entry end
-  local words = {}
-  for i, known in ipairs(entries) do words[i] = known.name end
-  errors.invalid("%s: unknown %s '%s'%s", path, kind, name, errors.suggestion(name, words))
-end
-
---- The named fields of a table, and the ones in its list part left out.
-local function named_fields(given, except)
-  local named = {}
-  for key, value in pairs(given) do
-    if math.type(key) ~= "integer" and not except[key] then named[key] = value end
-  end
-  return named
-end
-
---- A built-in policy with the parameters that were given, in the order of the catalogue.
-local function builtin(kind, entries, name, given, path)
-  local entry = check_entry(kind, entries, name, path)
-  local values = schema.read(entry, given, path .. " " .. entry.name)
-  local parameters = {}
-  for _, option in ipairs(entry.options) do
-    if values[option.name] ~= nil then
-      parameters[#parameters + 1] = { name = option.name, value = values[option.name] }
-    end
-  end
-  return { kind = kind, name = entry.name, parameters = parameters }
-end
-
-local function check_name(name, path)
-  if type(name) ~= "string" or name == "" or #name > name_limit then
-    schema.raise_value(path .. ".name", name, "a text of at most " .. name_limit .. " letters")
-  end
-  return name
-end
-
-local function check_function(given, field, path)
-  local value = given[field]
-  if value ~= nil and type(value) ~= "function" then
-    schema.raise_value(path .. "." .. field, value, "a function")
-  end
-  return value
-end
+local builtin = definition.builtin
+local check_function, check_name = definition.check_function, definition.check_name
+local named_fields = definition.named_fields
 
 ---@type blis.Section
 local scorer_section = {
@@ -106,13 +55,8 @@ end
 ---@param path string
 ---@return table
 function policy.read_scorer(given, path)
-  local definition = core.policy_definition(given)
-  if definition then
-    if definition.kind ~= "scorer" then
-      errors.invalid("%s: this is a %s, expected a scorer", path, definition.kind)
-    end
-    return definition
-  end
+  local made = definition.made("scorer", "scorer", given, path)
+  if made then return made end
   if type(given) == "string" then
     return builtin("scorer", catalogue.scorers, given, nil, path)
   end
@@ -177,15 +121,24 @@ local function parse_scorers(text, path)
   return list
 end
 
-local function check_is_list(given, path)
+--- The least of the keys that are no places in a list, so that equal scripts give equal errors.
+local function odd_key(given)
+  local least
   for key in pairs(given) do
-    if math.type(key) ~= "integer" then
-      errors.invalid("%s: scorers are applied in order, and a table with names as keys has none; "
-        .. "write { { '%s', %s }, ... } or '%s:%s,...'", path, tostring(key), tostring(given[key]),
-        tostring(key), tostring(given[key]))
-    end
+    local text = math.type(key) ~= "integer" and tostring(key)
+    if text and (not least or text < least) then least = text end
   end
-  if #given == 0 then errors.invalid("%s: the list is empty, expected a scorer or more", path) end
+  return least
+end
+
+local function check_is_list(given, path, what)
+  local key = odd_key(given)
+  if key then
+    local value = type(given[key]) == "number" and errors.show(given[key]) or "..."
+    errors.invalid("%s: %s are applied in order, and a table with names as keys has none; "
+      .. "write { { '%s', %s }, ... }", path, what, key, value)
+  end
+  if #given == 0 then errors.invalid("%s: the list is empty, expected one or more", path) end
 end
 
 --- An ordered list of { scorer = definition, weight = number }.
@@ -197,7 +150,7 @@ function policy.read_scorers(given, path)
   if type(given) ~= "table" or core.policy_definition(given) then
     schema.raise_value(path, given, "a list of { scorer, weight } or a text 'name:weight,...'")
   end
-  check_is_list(given, path)
+  check_is_list(given, path, "scorers")
   local list, seen = {}, {}
   for i, item in ipairs(given) do
     local weighted = read_weighted(item, ("%s[%d]"):format(path, i))
@@ -209,33 +162,113 @@ function policy.read_scorers(given, path)
   return list
 end
 
+---@type blis.PolicyKind
+local filter_kind = {
+  kind = "filter", noun = "filter", entries = catalogue.filters, main = "keep",
+  signature = "function(request, instance) that returns true or false",
+  section = {
+    name = "filter",
+    summary = "A filter in Lua.",
+    options = {
+      { name = "name", type = "any", doc = "a text" },
+      { name = "keep", type = "any", doc = "a function(request, instance)" },
+      { name = "columns", type = "boolean", default = false, doc = "keep works on columns" },
+    },
+  },
+}
+
+---@type blis.PolicyKind
+local picker_kind = {
+  kind = "picker", noun = "picker", entries = catalogue.pickers, main = "pick",
+  signature = "function(request, instances, scores) that returns an index",
+  section = {
+    name = "picker",
+    summary = "A picker in Lua.",
+    options = {
+      { name = "name", type = "any", doc = "a text" },
+      { name = "pick", type = "any", doc = "a function(request, instances, scores)" },
+    },
+  },
+}
+
+--- A filter, the first stage of routing: `blis.filter "llm-d.utilization-filter"`, or `blis.filter
+--- { name =, keep = function(request, instance) return true end }`. With `columns = true`, keep
+--- gets all candidates as columns and returns a column, in which 0 means out. When no candidate
+--- is left the request is rejected, reason no-candidate.
+---@param spec any
+---@return blis.Policy
+function policy.filter(spec)
+  return core.policy(definition.read(filter_kind, spec, "filter"))
+end
+
+--- A picker, the last stage of routing: `blis.picker "softmax"`, or `blis.picker { name =, pick =
+--- function(request, instances, scores) return index end }`. Scores are sums of weighted scores
+--- from 0 to 1.
+---@param spec any
+---@return blis.Policy
+function policy.picker(spec)
+  return core.policy(definition.read(picker_kind, spec, "picker"))
+end
+
+local function read_filters(given, path)
+  if type(given) ~= "table" or core.policy_definition(given) then
+    schema.raise_value(path, given, "a list of filters")
+  end
+  check_is_list(given, path, "filters")
+  local list = {}
+  for i, item in ipairs(given) do
+    list[i] = definition.read(filter_kind, item, ("%s[%d]"):format(path, i))
+  end
+  return list
+end
+
 local function scripted_router(route, name)
   return { kind = "router", name = name, route = route }
 end
 
---- "weighted(prefix-affinity:3,queue-depth:2)"
-local function label_of(definition)
-  if not definition.scorers then return definition.name end
+--- "weighted(prefix-affinity:3,queue-depth:2)"; filters and a picker of its own stand around it.
+local function label_of(router)
+  if not router.scorers then return router.name end
   local parts = {}
-  for i, item in ipairs(definition.scorers) do
+  for i, item in ipairs(router.scorers) do
     parts[i] = ("%s:%.14g"):format(item.scorer.name, item.weight)
   end
-  return ("%s(%s)"):format(definition.name, table.concat(parts, ","))
+  local text = ("%s(%s)"):format(router.name, table.concat(parts, ","))
+  for i = #(router.filters or {}), 1, -1 do
+    local name = router.filters[i].name
+    text = (name == "" and "filter" or name) .. " > " .. text
+  end
+  if not router.picker then return text end
+  return text .. " > " .. (router.picker.name == "" and "picker" or router.picker.name)
+end
+
+--- The stages of the weighted policy that are more than parameters.
+local function add_stages(router, given, path)
+  if given.scorers ~= nil then
+    router.scorers = policy.read_scorers(given.scorers, path .. ".scorers")
+  elseif given.filters ~= nil or type(given.picker) ~= "string" and given.picker ~= nil then
+    errors.invalid("%s: filters and a picker go with scorers; say which", path)
+  end
+  if given.filters ~= nil then
+    router.filters = read_filters(given.filters, path .. ".filters")
+  end
+  if given.picker ~= nil and type(given.picker) ~= "string" then
+    router.picker = definition.read(picker_kind, given.picker, path .. ".picker")
+  end
 end
 
 local function builtin_router(given, path)
   local name = given[1]
   if type(name) ~= "string" then schema.raise_value(path .. "[1]", name, "the name of a policy") end
-  local entry = check_entry("routing policy", catalogue.routers, name, path)
-  local takes_scorers = entry.name == "weighted"
-  local except = takes_scorers and { scorers = true } or {}
+  local entry = definition.entry("routing policy", catalogue.routers, name, path)
+  local has_stages = entry.name == "weighted"
+  local except = has_stages and { scorers = true, filters = true } or {}
+  except.picker = has_stages and type(given.picker) ~= "string"
   local parameters = named_fields(given, except)
-  local definition = builtin("routing policy", catalogue.routers, name, parameters, path)
-  definition.kind = "router"
-  if takes_scorers and given.scorers ~= nil then
-    definition.scorers = policy.read_scorers(given.scorers, path .. ".scorers")
-  end
-  return definition
+  local router = builtin("routing policy", catalogue.routers, name, parameters, path)
+  router.kind = "router"
+  if has_stages then add_stages(router, given, path) end
+  return router
 end
 
 ---@type blis.Section
@@ -253,45 +286,28 @@ local router_section = {
 ---@param path string
 ---@return table
 function policy.read_router(given, path)
-  local definition = core.policy_definition(given)
-  if definition then
-    if definition.kind ~= "router" then
-      errors.invalid("%s: this is a %s, expected a routing policy", path, definition.kind)
-    end
+  local router = definition.made("router", "routing policy", given, path)
+  if router then
+    return router
   elseif type(given) == "function" then
-    definition = scripted_router(given, "function")
+    router = scripted_router(given, "function")
   elseif type(given) == "string" then
-    definition = builtin_router({ given }, path)
+    router = builtin_router({ given }, path)
   elseif type(given) == "table" and given[1] ~= nil then
-    definition = builtin_router(given, path)
+    router = builtin_router(given, path)
   elseif type(given) == "table" and next(given) ~= nil then
     local values = schema.read(router_section, given, path)
     local route = check_function(values, "route", path)
     if not route then
       schema.raise_value(path .. ".route", nil, "a function(request, instances)")
     end
-    definition = scripted_router(route, check_name(values.name, path))
+    router = scripted_router(route, check_name(values.name, path))
   else
     schema.raise_value(path, given,
       "the name of a policy, { name, parameter = value, ... } or a function(request, instances)")
   end
-  definition.label = label_of(definition)
-  return definition
-end
-
---- The definition of an admission policy: a function as it is, a built-in one by name.
----@param given any
----@param path string
----@return function|table|nil
-function policy.read_admission(given, path)
-  if given == nil or type(given) == "function" then return given end
-  if type(given) == "string" then given = { given } end
-  if type(given) ~= "table" or type(given[1]) ~= "string" then
-    schema.raise_value(path, given, "a function(request, cluster), or the name of an admission "
-      .. "policy or { name, parameter = value, ... }")
-  end
-  return builtin("admission policy", catalogue.admissions, given[1],
-    named_fields(given, {}), path)
+  router.label = label_of(router)
+  return router
 end
 
 --- A routing policy: `blis.router "round-robin"`, `blis.router { "weighted", scorers = ... }`, or

@@ -36,6 +36,22 @@ local points = {
   { "route", 1, function(f) return { routing = f } end },
   { "admission", true, function(f) return { admission = f } end },
   { "scheduler", false, function(f) return { scheduler = f } end },
+  { "filter", true, function(f)
+    return { routing = { "weighted", scorers = "queue-depth:1", filters = { f } } }
+  end },
+  { "picker", 1, function(f)
+    return { routing = { "weighted", scorers = "queue-depth:1", picker = f } }
+  end },
+  { "priority", 3, function(f) return { priority = f } end },
+  { "on_arrival", nil, function(f) return { on_arrival = f } end },
+  { "on_routed", nil, function(f) return { on_routed = f } end },
+  { "on_first_token", nil, function(f) return { on_first_token = f } end },
+  { "on_completion", nil, function(f) return { on_completion = f } end },
+  { "preemption", 1, function(f)
+    return { preemption = function(running) return f() and #running end,
+      cluster = { instances = 2, kv_blocks = 9 },
+      workload = { rate = 500, requests = 8, prompt_tokens = 40, output_tokens = 30 } }
+  end },
 }
 
 local function tiny(changes)

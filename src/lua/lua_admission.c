@@ -5,13 +5,14 @@
 
 #include "lua/bind.h"
 
-enum { REASON_SIZE = 128 };
+enum { REASON_SIZE = 128, NAME_SIZE = 64 };
 
 typedef struct lua_admission {
   bind_decider decider;
   int decide;  /* places in the anchor: the function, */
   int cluster; /* and the table it knows as cluster */
   char reason[REASON_SIZE];
+  char name[NAME_SIZE];
 } lua_admission;
 
 typedef struct admission_call {
@@ -98,11 +99,9 @@ static const blis_admission_ops admission_ops = {.decide = admission_decide,
 
 void check_lua_admission(lua_State *L, int index, bind_view *view,
                          blis_admission *admission) {
-  luaL_checktype(L, index, LUA_TFUNCTION);
-  lua_admission made = {
-      .decider = {.view = view, .kind = "admission policy", .name = ""}};
-  lua_pushvalue(L, index);
-  made.decide = push_hook_function(L, view->hooks);
+  lua_admission made = {.decider = {.view = view, .kind = "admission policy"}};
+  strncpy(made.name, check_field_string(L, index, "name"), NAME_SIZE - 1);
+  made.decide = push_hook_field(L, index, "decide", view->hooks);
   push_cluster_table(L, view);
   made.cluster = push_hook_function(L, view->hooks);
   blis_alloc alloc = bind_alloc(L);
@@ -112,11 +111,12 @@ void check_lua_admission(lua_State *L, int index, bind_view *view,
     return;
   }
   *state = made;
+  state->decider.name = state->name;
   *admission = (blis_admission){
       .ops = &admission_ops,
       .state = state,
       .alloc = alloc,
       .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
-      .name = "function",
+      .name = state->name,
   };
 }

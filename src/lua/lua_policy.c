@@ -71,11 +71,10 @@ static int policy_index(lua_State *L) {
   const char *kind = check_field_string(L, -1, "kind");
   lua_CFunction method = find_method(kind, key);
   if (method == NULL) {
-    return luaL_error(L, "a policy has no field '%s'; it has kind and name%s",
-                      key,
-                      strcmp(kind, "scorer") == 0
-                          ? ", and the methods score and score_all"
-                          : "");
+    return luaL_error(
+        L, "a policy has no field '%s'; it has kind and name%s", key,
+        strcmp(kind, "scorer") == 0 ? ", and the methods score and score_all"
+                                    : "");
   }
   lua_pushcfunction(L, method);
   return 1;

@@ -45,6 +45,10 @@ static const char *const state_names[] = {
 
 enum { STATE_COUNT = sizeof state_names / sizeof *state_names };
 
+const char *bind_state_name(blis_request_state state) {
+  return state_names[state];
+}
+
 static void set_text(lua_State *L, const char *name, const blis_intern *strings,
                      uint32_t id) {
   lua_pushlstring(L, blis_intern_text(strings, id),

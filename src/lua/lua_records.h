@@ -33,4 +33,7 @@ bind_records *check_records(lua_State *L, int index);
 /* records(): an empty list, to be filled with list:add(record). */
 int bind_records_new(lua_State *L);
 
+/* "completed", "timed_out", ...; static. */
+const char *bind_state_name(blis_request_state state);
+
 #endif

@@ -27,20 +27,7 @@ static int route(lua_State *L) {
   push_view_request(L, view, ANCHOR);
   push_view_candidates(L, view, ANCHOR);
   lua_call(L, 2, 1);
-  int is_integer = 0;
-  lua_Integer index = lua_tointegerx(L, -1, &is_integer);
-  lua_Integer count = (lua_Integer)view->view->count;
-  if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || index < 1 ||
-      index > count) {
-    bool is_number = lua_type(L, -1) == LUA_TNUMBER;
-    return luaL_error(L,
-                      "it returned %s, expected the index of a candidate, an "
-                      "integer from 1 to %I",
-                      is_number ? luaL_tolstring(L, -1, NULL)
-                                : luaL_typename(L, -1),
-                      (LUAI_UACINT)count);
-  }
-  call->chosen = (size_t)index - 1;
+  call->chosen = check_candidate_index(L, -1, view);
   return 0;
 }
 

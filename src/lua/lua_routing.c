@@ -2,23 +2,32 @@
 
 #include "lua/bind.h"
 #include "lua/lua_admission.h"
+#include "lua/lua_filter.h"
 #include "lua/lua_router.h"
 #include "lua/lua_scorer.h"
 #include "routing/registry.h"
 #include "routing/weighted.h"
 
-/* Scorers that no router has taken yet. */
-typedef struct pending_items {
+/* Parts of a pipeline that no router has taken yet. */
+typedef struct pending_parts {
+  size_t filter_count;
+  blis_filter *filters; /* behind the items */
+  blis_picker picker;
   size_t count;
   blis_weighted_item items[];
-} pending_items;
+} pending_parts;
 
 static int pending_gc(lua_State *L) {
-  pending_items *pending = lua_touserdata(L, 1);
+  pending_parts *pending = lua_touserdata(L, 1);
   for (size_t i = 0; i < pending->count; i++) {
     blis_scorer_free(&pending->items[i].scorer);
   }
+  for (size_t i = 0; i < pending->filter_count; i++) {
+    blis_filter_free(&pending->filters[i]);
+  }
+  blis_picker_free(&pending->picker);
   pending->count = 0;
+  pending->filter_count = 0;
   return 0;
 }
 
@@ -46,12 +55,16 @@ static blis_params push_params(lua_State *L, int index) {
   return params;
 }
 
+static bool has_field(lua_State *L, int index, const char *name) {
+  bool has = lua_getfield(L, index, name) != LUA_TNIL;
+  lua_pop(L, 1);
+  return has;
+}
+
 static void check_scorer(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context,
                          blis_scorer *scorer) {
-  bool is_scripted = lua_getfield(L, index, "score") != LUA_TNIL;
-  lua_pop(L, 1);
-  if (is_scripted) {
+  if (has_field(L, index, "score")) {
     check_lua_scorer(L, index, view, scorer);
     return;
   }
@@ -72,14 +85,42 @@ void check_builtin_scorer(lua_State *L, int index,
   lua_settop(L, top);
 }
 
-/* A weighted router of definition.scorers: {{scorer =, weight =}, ...}. */
-static void check_weighted(lua_State *L, int index, int scorers,
-                           bind_view *view, const blis_policy_context *context,
-                           blis_router *router) {
+static void check_filter(lua_State *L, int index, bind_view *view,
+                         const blis_policy_context *context,
+                         blis_filter *filter) {
+  if (has_field(L, index, "keep")) {
+    check_lua_filter(L, index, view, filter);
+    return;
+  }
+  const char *name = check_field_string(L, index, "name");
   blis_params params = push_params(L, index);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(
+      L, blis_filter_create(&alloc, name, &params, context, filter, &error),
+      &error);
+}
+
+static void check_picker(lua_State *L, int index, bind_view *view,
+                         const blis_policy_context *context,
+                         blis_picker *picker) {
+  if (has_field(L, index, "pick")) {
+    check_lua_picker(L, index, view, picker);
+    return;
+  }
+  const char *name = check_field_string(L, index, "name");
+  blis_params params = push_params(L, index);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(
+      L, blis_picker_create(&alloc, name, &params, context, picker, &error),
+      &error);
+}
+
+static void check_items(lua_State *L, int scorers, bind_view *view,
+                        const blis_policy_context *context,
+                        pending_parts *pending) {
   size_t count = lua_rawlen(L, scorers);
-  pending_items *pending = push_guarded(
-      L, 1, sizeof *pending + count * sizeof(blis_weighted_item), pending_gc);
   for (size_t i = 0; i < count; i++) {
     blis_weighted_item *item = &pending->items[i];
     lua_rawgeti(L, scorers, (lua_Integer)i + 1);
@@ -89,13 +130,55 @@ static void check_weighted(lua_State *L, int index, int scorers,
     pending->count++;
     lua_pop(L, 2);
   }
+}
+
+static void check_filters(lua_State *L, int filters, bind_view *view,
+                          const blis_policy_context *context,
+                          pending_parts *pending) {
+  size_t count = lua_istable(L, filters) ? lua_rawlen(L, filters) : 0;
+  for (size_t i = 0; i < count; i++) {
+    int top = lua_gettop(L);
+    lua_rawgeti(L, filters, (lua_Integer)i + 1);
+    check_filter(L, top + 1, view, context, &pending->filters[i]);
+    pending->filter_count++;
+    lua_settop(L, top);
+  }
+}
+
+/*
+ * A weighted router of definition.scorers = {{scorer =, weight =}, ...},
+ * definition.filters = {...} and definition.picker; the last two may be nil.
+ */
+static void check_weighted(lua_State *L, int index, int scorers,
+                           bind_view *view, const blis_policy_context *context,
+                           blis_router *router) {
+  blis_params params = push_params(L, index);
+  lua_getfield(L, index, "filters");
+  int filters = lua_gettop(L);
+  size_t room = lua_istable(L, filters) ? lua_rawlen(L, filters) : 0;
+  size_t items = lua_rawlen(L, scorers) * sizeof(blis_weighted_item);
+  pending_parts *pending = push_guarded(
+      L, 1, sizeof *pending + items + room * sizeof(blis_filter), pending_gc);
+  pending->filters = (blis_filter *)(void *)((char *)pending->items + items);
+  check_items(L, scorers, view, context, pending);
+  check_filters(L, filters, view, context, pending);
+  if (lua_getfield(L, index, "picker") != LUA_TNIL) {
+    check_picker(L, lua_gettop(L), view, context, &pending->picker);
+  }
+  const blis_weighted_parts parts = {
+      .filters = pending->filters,
+      .filter_count = pending->filter_count,
+      .items = pending->items,
+      .count = pending->count,
+      .picker = pending->picker.ops == NULL ? NULL : &pending->picker};
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   pending->count = 0; /* the router takes them, come what may */
-  const blis_weighted_parts parts = {.items = pending->items, .count = count};
-  check_status(
-      L, blis_weighted_new(&alloc, &parts, &params, context, router, &error),
-      &error);
+  pending->filter_count = 0;
+  blis_status status =
+      blis_weighted_new(&alloc, &parts, &params, context, router, &error);
+  pending->picker = (blis_picker){0};
+  check_status(L, status, &error);
 }
 
 void check_router(lua_State *L, int index, bind_view *view,
@@ -121,12 +204,13 @@ void check_router(lua_State *L, int index, bind_view *view,
 void check_admission(lua_State *L, int index, bind_view *view,
                      const blis_policy_context *context,
                      blis_admission *admission) {
-  if (lua_isfunction(L, index)) {
-    check_lua_admission(L, index, view, admission);
-    return;
-  }
   int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
+  if (lua_getfield(L, index, "decide") != LUA_TNIL) {
+    check_lua_admission(L, index, view, admission);
+    lua_settop(L, top);
+    return;
+  }
   const char *name = check_field_string(L, index, "name");
   blis_params params = push_params(L, index);
   blis_alloc alloc = bind_alloc(L);

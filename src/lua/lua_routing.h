@@ -19,7 +19,8 @@
 void check_router(lua_State *L, int index, bind_view *view,
                   const blis_policy_context *context, blis_router *router);
 
-/* The built-in scorer of the definition at index; the caller owns it. Raises. */
+/* The built-in scorer of the definition at index; the caller owns it. Raises.
+ */
 void check_builtin_scorer(lua_State *L, int index,
                           const blis_policy_context *context,
                           blis_scorer *scorer);

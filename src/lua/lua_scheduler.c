@@ -1,58 +1,49 @@
 #include "lua/lua_scheduler.h"
 
+#include <stdio.h>
+
 #include "lua/bind.h"
 
 typedef struct scheduler_call {
   bind_scheduler *scheduler;
   const blis_live_request *requests[2];
   bool before; /* out */
+  const blis_running_request *running;
+  size_t count;
+  size_t victim; /* out */
 } scheduler_call;
 
-static const char *const field_names[SCHEDULER_FIELDS] = {
-    "id",       "arrival_us",        "deadline_us",     "prompt_tokens",
-    "priority", "max_output_tokens", "progress_tokens", "output_tokens"};
+enum { CALL = 1, ANCHOR };
 
-static void get_values(const blis_live_request *request, bool oracle,
-                       int64_t values[SCHEDULER_FIELDS]) {
-  values[0] = request->number;
-  values[1] = request->arrival_us;
-  values[2] = request->deadline_us;
-  values[3] = request->prompt_tokens;
-  values[4] = request->priority;
-  values[5] = request->output_budget_tokens;
-  values[6] = request->progress_tokens;
-  values[7] = oracle ? request->output_tokens : -1;
+static scheduler_call *open_call(lua_State *L) {
+  scheduler_call *call = lua_touserdata(L, CALL);
+  bind_hooks_anchor(L, call->scheduler->hooks);
+  return call;
 }
 
-/* Pushes the table of one of the two, written where it has changed. */
-static void push_compared(lua_State *L, const scheduler_call *call, int anchor,
-                          int side) {
-  bind_scheduler *scheduler = call->scheduler;
-  int64_t *held = scheduler->values[side];
-  int64_t values[SCHEDULER_FIELDS];
-  get_values(call->requests[side], scheduler->oracle, values);
-  lua_rawgeti(L, anchor, scheduler->tables[side]);
-  for (int i = 0; i < SCHEDULER_FIELDS; i++) {
-    if (held[i] == values[i]) {
-      continue;
-    }
-    if (i == 0) {
-      push_request_id(L, values[i]);
-    } else {
-      lua_pushinteger(L, values[i]);
-    }
-    lua_setfield(L, -2, field_names[i]);
-    held[i] = values[i];
-  }
+static blis_status enter(scheduler_call *call, const char *kind,
+                         const char *name, int64_t request, lua_CFunction body,
+                         blis_error *error) {
+  const blis_cluster *cluster = call->scheduler->cluster;
+  const bind_hook_place place = {
+      .kind = kind,
+      .name = name,
+      .request = request,
+      .now_us = cluster != NULL ? blis_cluster_now_us(cluster) : 0,
+  };
+  return bind_pcall(call->scheduler->hooks, &place, body, call, error);
 }
 
 static int compare(lua_State *L) {
-  enum { CALL = 1, ANCHOR };
-  scheduler_call *call = lua_touserdata(L, CALL);
-  bind_hooks_anchor(L, call->scheduler->hooks);
-  lua_rawgeti(L, ANCHOR, call->scheduler->goes_before);
-  push_compared(L, call, ANCHOR, 0);
-  push_compared(L, call, ANCHOR, 1);
+  scheduler_call *call = open_call(L);
+  bind_scheduler *scheduler = call->scheduler;
+  lua_rawgeti(L, ANCHOR, scheduler->goes_before);
+  for (int side = 0; side < 2; side++) {
+    const blis_live_request *request = call->requests[side];
+    lua_rawgeti(L, ANCHOR, scheduler->tables[side]);
+    set_live_request(L, &scheduler->compared[side], scheduler->oracle, request,
+                     request->progress_tokens);
+  }
   lua_call(L, 2, 1);
   if (lua_type(L, -1) != LUA_TBOOLEAN) {
     return luaL_error(L, "it returned a %s, expected true or false",
@@ -66,43 +57,106 @@ blis_status bind_scheduler_goes_before(void *ud, const blis_live_request *a,
                                        const blis_live_request *b, bool *before,
                                        blis_error *error) {
   scheduler_call call = {.scheduler = ud, .requests = {a, b}};
-  const blis_cluster *cluster = call.scheduler->cluster;
-  const bind_hook_place place = {
-      .kind = "scheduler",
-      .name = "",
-      .request = a->number,
-      .now_us = cluster != NULL ? blis_cluster_now_us(cluster) : 0,
-  };
-  BLIS_TRY(bind_pcall(call.scheduler->hooks, &place, compare, &call, error));
+  BLIS_TRY(enter(&call, "scheduler", call.scheduler->order_name, a->number,
+                 compare, error));
   *before = call.before;
   return BLIS_OK;
 }
 
-static int compared_index(lua_State *L) {
-  return luaL_error(L,
-                    "a waiting request has no field '%s'; it has id, "
-                    "arrival_us, deadline_us (0 = none), prompt_tokens, "
-                    "priority, max_output_tokens and progress_tokens",
-                    luaL_tolstring(L, 2, NULL));
+/* At least count tables in the list of them, and what they hold. */
+static void check_room(lua_State *L, bind_scheduler *scheduler, int tables,
+                       size_t count) {
+  if (count <= scheduler->capacity) {
+    return;
+  }
+  size_t capacity = count * 2;
+  bind_live_request *shown = push_buffer(L, capacity, sizeof *shown);
+  for (size_t i = 0; i < capacity; i++) {
+    push_live_request(L, &shown[i], scheduler->oracle);
+    lua_rawseti(L, tables, (lua_Integer)i + 1);
+  }
+  lua_rawseti(L, ANCHOR, scheduler->held);
+  scheduler->shown = shown;
+  scheduler->capacity = capacity;
 }
 
-void check_lua_scheduler(lua_State *L, int index, bind_hooks *hooks,
-                         bool oracle, bind_scheduler *scheduler) {
-  luaL_checktype(L, index, LUA_TFUNCTION);
-  *scheduler = (bind_scheduler){.hooks = hooks, .oracle = oracle};
-  lua_pushvalue(L, index);
-  scheduler->goes_before = push_hook_function(L, hooks);
-  for (int side = 0; side < 2; side++) {
-    lua_createtable(L, 0, SCHEDULER_FIELDS);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, compared_index);
-    lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, -2);
-    scheduler->tables[side] = push_hook_function(L, hooks);
-    for (int i = 0; i < SCHEDULER_FIELDS; i++) {
-      scheduler->values[side][i] = i == SCHEDULER_FIELDS - 1 && !oracle
-                                       ? -1 /* never shown */
-                                       : INT64_MIN;
-    }
+/* Pushes the list of the running requests. */
+static void push_running(lua_State *L, const scheduler_call *call) {
+  bind_scheduler *scheduler = call->scheduler;
+  lua_rawgeti(L, ANCHOR, scheduler->running);
+  int list = lua_gettop(L);
+  lua_rawgeti(L, ANCHOR, scheduler->spare);
+  check_room(L, scheduler, list + 1, call->count);
+  for (size_t i = 0; i < call->count; i++) {
+    const blis_running_request *running = &call->running[i];
+    lua_rawgeti(L, list + 1, (lua_Integer)i + 1);
+    set_live_request(L, &scheduler->shown[i], scheduler->oracle,
+                     running->request, running->progress_tokens);
+    lua_rawseti(L, list, (lua_Integer)i + 1);
   }
+  for (size_t i = call->count; i < scheduler->count; i++) {
+    lua_pushnil(L);
+    lua_rawseti(L, list, (lua_Integer)i + 1);
+  }
+  scheduler->count = call->count;
+  lua_settop(L, list);
+}
+
+static int choose_victim(lua_State *L) {
+  scheduler_call *call = open_call(L);
+  lua_rawgeti(L, ANCHOR, call->scheduler->victim);
+  push_running(L, call);
+  lua_call(L, 1, 1);
+  int is_integer = 0;
+  lua_Integer index = lua_tointegerx(L, -1, &is_integer);
+  if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || index < 1 ||
+      (size_t)index > call->count) {
+    bool is_number = lua_type(L, -1) == LUA_TNUMBER;
+    return luaL_error(L,
+                      "it returned %s, expected the index of a running "
+                      "request, an integer from 1 to %I",
+                      is_number ? luaL_tolstring(L, -1, NULL)
+                                : luaL_typename(L, -1),
+                      (LUAI_UACINT)call->count);
+  }
+  call->victim = (size_t)index - 1;
+  return 0;
+}
+
+blis_status bind_scheduler_victim(void *ud, const blis_running_request *running,
+                                  size_t count, size_t *victim,
+                                  blis_error *error) {
+  scheduler_call call = {.scheduler = ud, .running = running, .count = count};
+  BLIS_TRY(enter(&call, "preemption policy", call.scheduler->victim_name, -1,
+                 choose_victim, error));
+  *victim = call.victim;
+  return BLIS_OK;
+}
+
+void bind_scheduler_init(bind_scheduler *scheduler, bind_hooks *hooks,
+                         bool oracle) {
+  *scheduler = (bind_scheduler){.hooks = hooks, .oracle = oracle};
+}
+
+void check_goes_before(lua_State *L, int index, bind_scheduler *scheduler) {
+  snprintf(scheduler->order_name, sizeof scheduler->order_name, "%s",
+           check_field_string(L, index, "name"));
+  scheduler->goes_before =
+      push_hook_field(L, index, "goes_before", scheduler->hooks);
+  for (int side = 0; side < 2; side++) {
+    push_live_request(L, &scheduler->compared[side], scheduler->oracle);
+    scheduler->tables[side] = push_hook_function(L, scheduler->hooks);
+  }
+}
+
+void check_victim(lua_State *L, int index, bind_scheduler *scheduler) {
+  snprintf(scheduler->victim_name, sizeof scheduler->victim_name, "%s",
+           check_field_string(L, index, "name"));
+  scheduler->victim = push_hook_field(L, index, "victim", scheduler->hooks);
+  lua_newtable(L);
+  scheduler->running = push_hook_function(L, scheduler->hooks);
+  lua_newtable(L);
+  scheduler->spare = push_hook_function(L, scheduler->hooks);
+  lua_pushboolean(L, 0);
+  scheduler->held = push_hook_function(L, scheduler->hooks);
 }

@@ -1,6 +1,7 @@
 /*
- * lua_scheduler.h - the order of wait queues as a Lua function(a, b) that
- * tells whether a goes before b.
+ * lua_scheduler.h - what happens inside an instance as Lua functions: the order
+ * of its wait queue, goes_before(a, b) -> boolean, and whom to preempt when KV
+ * blocks run out, victim(running) -> index.
  */
 #ifndef BLIS_LUA_LUA_SCHEDULER_H
 #define BLIS_LUA_LUA_SCHEDULER_H
@@ -8,28 +9,41 @@
 #include <lua.h>
 
 #include "cluster/cluster.h"
-#include "instance/live_request.h"
 #include "lua/lua_hook.h"
-
-/* What the tables of two compared requests hold. */
-enum { SCHEDULER_FIELDS = 8 };
+#include "lua/lua_live_request.h"
 
 typedef struct bind_scheduler {
   bind_hooks *hooks;
   const blis_cluster *cluster; /* for the time; NULL before it exists */
   bool oracle;
-  int goes_before; /* places in the anchor */
+  char order_name[64];
+  char victim_name[64];
+  int goes_before; /* places in the anchor; 0 = none */
   int tables[2];
-  int64_t values[2][SCHEDULER_FIELDS];
+  bind_live_request compared[2];
+  int victim;
+  int running;              /* the list that it is called with, */
+  int spare;                /* all tables for that, */
+  int held;                 /* what they hold, in memory of Lua's, */
+  bind_live_request *shown; /* and where that is */
+  size_t capacity;          /* tables */
+  size_t count;             /* of the list */
 } bind_scheduler;
 
-/* Fills *scheduler, which must not move, from the function at index. */
-void check_lua_scheduler(lua_State *L, int index, bind_hooks *hooks,
-                         bool oracle, bind_scheduler *scheduler);
+/* *scheduler must not move from then on. */
+void bind_scheduler_init(bind_scheduler *scheduler, bind_hooks *hooks,
+                         bool oracle);
+void check_goes_before(lua_State *L, int index, bind_scheduler *scheduler);
+void check_victim(lua_State *L, int index, bind_scheduler *scheduler);
 
 /* goes_before of blis_instance_config; ud is a bind_scheduler. */
 blis_status bind_scheduler_goes_before(void *ud, const blis_live_request *a,
                                        const blis_live_request *b, bool *before,
                                        blis_error *error);
+
+/* choose_victim of blis_instance_config; ud is a bind_scheduler. */
+blis_status bind_scheduler_victim(void *ud, const blis_running_request *running,
+                                  size_t count, size_t *victim,
+                                  blis_error *error);
 
 #endif

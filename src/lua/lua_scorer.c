@@ -162,8 +162,10 @@ static void score_all(lua_State *L, bind_scorer *self, int anchor,
 static void score_builtin(lua_State *L, bind_scorer *self) {
   bind_view *view = self->decider.view;
   if (view->request->chain == NULL) {
-    luaL_error(L, "scorer '%s' can be asked only while a request is being "
-                  "admitted or routed", self->name);
+    luaL_error(L,
+               "scorer '%s' can be asked only while a request is being "
+               "admitted or routed",
+               self->name);
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     if ((self->builtin.needs & BLIS_SIGNAL_BIT(s)) != 0) {
@@ -301,16 +303,15 @@ static bind_scorer *push_scorer(lua_State *L, bind_view *view) {
   bind_scorer *self = lua_newuserdatauv(L, size, 0);
   memset(self, 0, size);
   luaL_setmetatable(L, SCORER_TYPE);
-  self->decider = (bind_decider){
-      .view = view, .kind = "scorer", .name = self->name};
+  self->decider =
+      (bind_decider){.view = view, .kind = "scorer", .name = self->name};
   return self;
 }
 
 static void check_scripted(lua_State *L, int index, bind_scorer *self) {
   static const char *const forms[] = {"candidate", "columns", "all", NULL};
   bind_view *view = self->decider.view;
-  self->form =
-      (bind_scorer_form)check_field_choice(L, index, "form", forms);
+  self->form = (bind_scorer_form)check_field_choice(L, index, "form", forms);
   if (lua_getfield(L, index, "base") != LUA_TNIL) {
     self->base = check_view_scorer(L, lua_gettop(L), view);
   }

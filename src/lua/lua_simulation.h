@@ -11,6 +11,7 @@
 #include "lua/lua_engine.h"
 #include "lua/lua_hook.h"
 #include "lua/lua_latency.h"
+#include "lua/lua_observer.h"
 #include "lua/lua_records.h"
 #include "lua/lua_scheduler.h"
 #include "lua/lua_view.h"
@@ -33,6 +34,7 @@ typedef struct bind_simulation {
   bind_hooks hooks;
   bind_view view;
   bind_scheduler scheduler;
+  bind_observer observer;
   bind_engine engine;
   bind_latency latency;             /* for a model in Lua */
   bind_instance_latency *latencies; /* by instance; the anchor owns them */

@@ -24,6 +24,24 @@ static void check_latency_part(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
+static void check_scheduler_parts(lua_State *L, int config,
+                                  bind_simulation *sim) {
+  blis_instance_config *made = &sim->engine.config;
+  bind_scheduler_init(&sim->scheduler, &sim->hooks, sim->view.oracle);
+  if (lua_getfield(L, config, "scheduler") != LUA_TNIL) {
+    check_goes_before(L, lua_gettop(L), &sim->scheduler);
+    made->scheduler = BLIS_SCHEDULER_SCRIPTED;
+    made->goes_before = bind_scheduler_goes_before;
+    made->goes_before_ud = &sim->scheduler;
+  }
+  if (lua_getfield(L, config, "preemption") != LUA_TNIL) {
+    check_victim(L, lua_gettop(L), &sim->scheduler);
+    made->preemption = BLIS_PREEMPTION_SCRIPTED;
+    made->choose_victim = bind_scheduler_victim;
+    made->choose_victim_ud = &sim->scheduler;
+  }
+}
+
 static void check_hooks_parts(lua_State *L, int self, int config,
                               bind_simulation *sim) {
   push_hooks_anchor(L, &sim->hooks); // [anchor]
@@ -43,12 +61,8 @@ static void check_hooks_parts(lua_State *L, int self, int config,
       .go_blis = opt_field_boolean(L, config, "go_blis", false),
   };
   push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
-  if (lua_getfield(L, config, "goes_before") != LUA_TNIL) {
-    check_lua_scheduler(L, lua_gettop(L), &sim->hooks, oracle, &sim->scheduler);
-    sim->engine.config.scheduler = BLIS_SCHEDULER_SCRIPTED;
-    sim->engine.config.goes_before = bind_scheduler_goes_before;
-    sim->engine.config.goes_before_ud = &sim->scheduler;
-  }
+  check_observer(L, config, &sim->view, &sim->observer);
+  check_scheduler_parts(L, config, sim);
 }
 
 static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
@@ -134,13 +148,15 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   if (!reads_caches(L, config, sim)) {
     made.cache_signal_delay_us = 0; /* nobody sees the difference */
   }
+  bind_observer_configure(&sim->observer, &made);
+  const blis_request_source *source =
+      check_observed_source(L, &sim->observer, &sim->records->source.source);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   blis_router router = sim->router;
   sim->router = (blis_router){0}; /* the cluster takes it, come what may */
   check_status(L,
-               blis_cluster_new(&alloc, &made, &router,
-                                &sim->records->source.source,
+               blis_cluster_new(&alloc, &made, &router, source,
                                 blis_recorder_sink(sim->records->recorder),
                                 &sim->itl_us, &sim->cluster, &error),
                &error);

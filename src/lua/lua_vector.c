@@ -107,8 +107,7 @@ static double *push_pooled(lua_State *L, bind_vector_pool *pool,
 
 double *push_vector_temporary(lua_State *L, size_t count) {
   lua_getfield(L, LUA_REGISTRYINDEX, TEMPORARIES_KEY);
-  double *items =
-      push_pooled(L, bind_vector_pool_of(L), lua_gettop(L), count);
+  double *items = push_pooled(L, bind_vector_pool_of(L), lua_gettop(L), count);
   lua_remove(L, -2);
   return items;
 }

@@ -26,7 +26,7 @@ typedef struct bind_vector {
 typedef struct bind_vector_pool {
   uint64_t decision; /* the current one; 0 outside decisions */
   uint64_t last_decision;
-  size_t used; /* temporaries handed out and not yet taken back */
+  size_t used;            /* temporaries handed out and not yet taken back */
   struct bind_view *view; /* of the current decision */
   const void *metatable;
 } bind_vector_pool;

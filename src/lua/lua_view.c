@@ -38,6 +38,12 @@ const double *check_view_column(lua_State *L, const bind_view *view,
   if (column == NULL && shown->column != NULL) {
     column = shown->column(shown->column_ud, signal);
   }
+  if (column == NULL && shown->column == NULL) {
+    luaL_error(L,
+               "%s can be read only while a request is being admitted or "
+               "routed",
+               blis_signal_name(signal));
+  }
   if (column == NULL) {
     luaL_error(L, "not enough memory for %s", blis_signal_name(signal));
   }
@@ -256,6 +262,23 @@ void push_view_candidates(lua_State *L, bind_view *view, int anchor) {
   }
   view->candidate_count = shown->count;
   lua_remove(L, -2);
+}
+
+size_t check_candidate_index(lua_State *L, int index, const bind_view *view) {
+  int is_integer = 0;
+  lua_Integer value = lua_tointegerx(L, index, &is_integer);
+  lua_Integer count = (lua_Integer)view->view->count;
+  if (lua_type(L, index) != LUA_TNUMBER || !is_integer || value < 1 ||
+      value > count) {
+    bool is_number = lua_type(L, index) == LUA_TNUMBER;
+    luaL_error(L,
+               "it returned %s, expected the index of a candidate, an integer "
+               "from 1 to %I",
+               is_number ? luaL_tolstring(L, index, NULL)
+                         : luaL_typename(L, index),
+               (LUAI_UACINT)count);
+  }
+  return (size_t)value - 1;
 }
 
 void push_view_columns(lua_State *L, bind_view *view, int anchor) {

@@ -81,6 +81,9 @@ void push_view_columns(lua_State *L, bind_view *view, int anchor);
 const double *check_view_column(lua_State *L, const bind_view *view,
                                 blis_signal signal);
 
+/* In a decision: the candidate whose index, from 1, is the value. Raises. */
+size_t check_candidate_index(lua_State *L, int index, const bind_view *view);
+
 /* Pushes the table that admission policies know as `cluster`. */
 void push_cluster_table(lua_State *L, bind_view *view);
 

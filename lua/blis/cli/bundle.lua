@@ -1,5 +1,6 @@
 --- Policy bundles: the YAML files of --policy-config. Flags that were given go before them.
 local errors = require "blis.errors"
+local hooks = require "blis.hooks"
 local policy = require "blis.policy"
 local schema = require "blis.config.schema"
 local section = require "blis.config.bundle"
@@ -60,7 +61,7 @@ end
 
 local function check_names(values, scorers)
   local admission, routing = values.admission or {}, values.routing or {}
-  if admission.policy then policy.read_admission(admission.policy, "bundle.admission.policy") end
+  if admission.policy then hooks.read_admission(admission.policy, "bundle.admission.policy") end
   if routing.policy then policy.read_router(routing.policy, "bundle.routing.policy") end
   if scorers then policy.read_scorers(scorers, "bundle.routing.scorers") end
 end

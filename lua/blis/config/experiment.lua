@@ -29,6 +29,48 @@ return {
         .. "a goes before b.",
     },
     {
+      name = "preemption", type = "any",
+      doc = "Who gives way when KV blocks run out: a name, or a function(running) that returns the "
+        .. "index of a running request.",
+    },
+    {
+      name = "priority", type = "any",
+      doc = "A function(request) that returns the priority of a request that arrives, a whole "
+        .. "number; lower is more urgent. Left out, that of its SLO class.",
+    },
+    {
+      name = "think_time", type = "any",
+      doc = "A function(session, round, usual_us) that returns the microseconds from an answer to "
+        .. "the next round of the session.",
+    },
+    {
+      name = "on_arrival", type = "any",
+      doc = "A function(request) that hears of every arrival.",
+    },
+    {
+      name = "on_routed", type = "any",
+      doc = "A function(request, instance) that hears of every routing decision.",
+    },
+    {
+      name = "on_first_token", type = "any",
+      doc = "A function(request, instance, ttft_us) that hears of first tokens, at the start of "
+        .. "their steps; again after a preemption.",
+    },
+    {
+      name = "on_completion", type = "any",
+      doc = "A function(request, instance, outcome) that hears of completed requests, at the start "
+        .. "of their last steps.",
+    },
+    {
+      name = "on_rejection", type = "any",
+      doc = "A function(request, reason) that hears of refused requests.",
+    },
+    {
+      name = "on_failure", type = "any",
+      doc = "A function(request, instance, outcome) that hears of requests that timed out, were "
+        .. "lost or could never be served.",
+    },
+    {
       name = "seed", type = "integer", default = 42, flag = "--seed",
       doc = "Seed of every random stream.",
     },

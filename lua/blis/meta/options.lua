@@ -8,6 +8,15 @@
 ---@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field admission? any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
 ---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
+---@field preemption? any Who gives way when KV blocks run out: a name, or a function(running) that returns the index of a running request.
+---@field priority? any A function(request) that returns the priority of a request that arrives, a whole number; lower is more urgent. Left out, that of its SLO class.
+---@field think_time? any A function(session, round, usual_us) that returns the microseconds from an answer to the next round of the session.
+---@field on_arrival? any A function(request) that hears of every arrival.
+---@field on_routed? any A function(request, instance) that hears of every routing decision.
+---@field on_first_token? any A function(request, instance, ttft_us) that hears of first tokens, at the start of their steps; again after a preemption.
+---@field on_completion? any A function(request, instance, outcome) that hears of completed requests, at the start of their last steps.
+---@field on_rejection? any A function(request, reason) that hears of refused requests.
+---@field on_failure? any A function(request, instance, outcome) that hears of requests that timed out, were lost or could never be served.
 ---@field seed? integer Seed of every random stream. (default 42)
 ---@field horizon_us? integer When the simulation ends; left out, with the last request. (us)
 ---@field profile? "design"|"go-blis" Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go. (default design)

@@ -1,0 +1,125 @@
+--- What all kinds of policies have in common: how a script may write one, and the definition, a
+--- plain table, that the core makes it from.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local schema = require "blis.config.schema"
+
+local definition = {}
+
+local name_limit = 63
+
+--- What there is to know of a kind of policies.
+---@class blis.PolicyKind
+---@field kind string "router"
+---@field noun string "routing policy"
+---@field entries table[] the built-in ones
+---@field main string the field with the function of a scripted one
+---@field signature string "function(request, instances)"
+---@field section blis.Section the fields of a scripted one
+
+local function find_entry(entries, name)
+  for _, entry in ipairs(entries) do
+    if entry.name == name then return entry end
+    for _, alias in ipairs(entry.aliases) do
+      if alias == name then return entry end
+    end
+  end
+end
+
+--- The entry of a built-in policy; raises and says which name was meant.
+function definition.entry(noun, entries, name, path)
+  local entry = find_entry(entries, name)
+  if entry then return entry end
+  local words = {}
+  for i, known in ipairs(entries) do words[i] = known.name end
+  errors.invalid("%s: unknown %s '%s'%s", path, noun, name, errors.suggestion(name, words))
+end
+
+--- The named fields of a table, and the ones in its list part left out.
+function definition.named_fields(given, except)
+  local named = {}
+  for key, value in pairs(given) do
+    if math.type(key) ~= "integer" and not except[key] then named[key] = value end
+  end
+  return named
+end
+
+--- A built-in policy with the parameters that were given, in the order of the catalogue.
+function definition.builtin(noun, entries, name, given, path)
+  local entry = definition.entry(noun, entries, name, path)
+  local values = schema.read(entry, given, path .. " " .. entry.name)
+  local parameters = {}
+  for _, option in ipairs(entry.options) do
+    if values[option.name] ~= nil then
+      parameters[#parameters + 1] = { name = option.name, value = values[option.name] }
+    end
+  end
+  return { kind = noun, name = entry.name, parameters = parameters }
+end
+
+function definition.check_name(name, path)
+  if type(name) ~= "string" or name == "" or #name > name_limit then
+    schema.raise_value(path .. ".name", name, "a text of at most " .. name_limit .. " letters")
+  end
+  return name
+end
+
+function definition.check_function(given, field, path)
+  local value = given[field]
+  if value ~= nil and type(value) ~= "function" then
+    schema.raise_value(path .. "." .. field, value, "a function")
+  end
+  return value
+end
+
+local function with_article(noun)
+  return (noun:find "^[aeiou]" and "an " or "a ") .. noun
+end
+
+--- The definition of a policy that was made before, or nil; raises for one of another kind.
+function definition.made(kind, noun, given, path)
+  local made = core.policy_definition(given)
+  if made and made.kind ~= kind then
+    errors.invalid("%s: this is %s, expected %s", path, with_article(made.kind),
+      with_article(noun))
+  end
+  return made
+end
+
+local function scripted(kind, given, path)
+  local values = schema.read(kind.section, given, path)
+  if definition.check_function(values, kind.main, path) == nil then
+    schema.raise_value(path .. "." .. kind.main, nil, "a " .. kind.signature)
+  end
+  values.kind = kind.kind
+  definition.check_name(values.name, path)
+  return values
+end
+
+--- The definition of a policy however it is written: a name, { name, parameter = value, ... }, a
+--- function, { name =, <main> = function }, or what the constructor of its kind has returned.
+---@param kind blis.PolicyKind
+---@param given any
+---@param path string
+---@return table
+function definition.read(kind, given, path)
+  local made = definition.made(kind.kind, kind.noun, given, path)
+  if made then return made end
+  if type(given) == "function" then
+    return { kind = kind.kind, name = "", [kind.main] = given }
+  end
+  if type(given) == "string" and #kind.entries > 0 then given = { given } end
+  local is_table = type(given) == "table" and next(given) ~= nil
+  if is_table and type(given[1]) == "string" and #kind.entries > 0 then
+    local named = definition.named_fields(given, {})
+    local builtin = definition.builtin(kind.noun, kind.entries, given[1], named, path)
+    builtin.kind = kind.kind
+    return builtin
+  end
+  if is_table and given[1] == nil then return scripted(kind, given, path) end
+  local names = #kind.entries > 0 and "the name of " .. with_article(kind.noun)
+    .. ", { name, parameter = value, ... } or " or ""
+  schema.raise_value(path, given, names .. "a " .. kind.signature)
+end
+
+return definition

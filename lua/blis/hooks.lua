@@ -1,0 +1,124 @@
+--- Decision points besides routing, and the functions that only listen.
+local core = require "blis.core"
+local definition = require "blis.definition"
+local errors = require "blis.errors"
+local schema = require "blis.config.schema"
+local cluster_section = require "blis.config.cluster"
+
+local hooks = {}
+
+local catalogue = core.policies()
+
+--- A kind of policies whose scripted ones have a name, one function, and perhaps more fields.
+---@return blis.PolicyKind
+local function kind_of(kind, noun, entries, main, signature, more)
+  local options = {
+    { name = "name", type = "any", doc = "a text" },
+    { name = main, type = "any", doc = "a " .. signature },
+  }
+  for _, option in ipairs(more or {}) do options[#options + 1] = option end
+  return {
+    kind = kind, noun = noun, entries = entries, main = main, signature = signature,
+    section = { name = kind, summary = "A " .. noun .. " in Lua.", options = options },
+  }
+end
+
+hooks.kinds = {
+  admission = kind_of("admission", "admission policy", catalogue.admissions, "decide",
+    "function(request, cluster) that returns blis.admit(), blis.reject(reason) or blis.delay(us)"),
+  scheduler = kind_of("scheduler", "scheduler", {}, "goes_before",
+    "function(a, b) that tells whether a goes before b"),
+  preemption = kind_of("preemption", "preemption policy", {}, "victim",
+    "function(running) that returns the index of the request that gives way"),
+  autoscaler = kind_of("autoscaler", "autoscaler", {}, "decide",
+    "function(cluster) that returns the wanted number of instances", {
+      { name = "interval_us", type = "time_us", min = 1, default = 10000000, unit = "us",
+        doc = "How often it is asked." },
+    }),
+  disaggregation = kind_of("disaggregation", "disaggregation policy", {}, "decide",
+    "function(request, cluster) that tells whether prefill and decode are separated"),
+}
+
+--- Names that the engine knows, beside scripted ones: sets the option of the cluster.
+local function read_named(kind, option_name, given, cluster)
+  if given == nil then return nil end
+  if type(given) ~= "string" then return definition.read(kind, given, kind.kind) end
+  for _, option in ipairs(cluster_section.options) do
+    if option.name == option_name then
+      cluster[option_name] = schema.check_value(option, given, kind.kind)
+    end
+  end
+end
+
+--- The definition of an admission policy, or nil.
+function hooks.read_admission(given, path)
+  return given ~= nil and definition.read(hooks.kinds.admission, given, path) or nil
+end
+
+--- The definition of a scheduler; a name goes into the options of the cluster.
+function hooks.read_scheduler(given, cluster)
+  return read_named(hooks.kinds.scheduler, "scheduler", given, cluster)
+end
+
+--- The definition of a preemption policy; a name goes into the options of the cluster.
+function hooks.read_preemption(given, cluster)
+  return read_named(hooks.kinds.preemption, "preemption_policy", given, cluster)
+end
+
+-- The functions of an experiment that have no other form.
+hooks.functions = { "priority", "think_time", "on_arrival", "on_routed", "on_first_token",
+  "on_completion", "on_rejection", "on_failure" }
+
+--- An admission policy: `blis.admission "token-bucket"`, or `blis.admission { name =, decide =
+--- function(request, cluster) ... end }`, which returns blis.admit(), blis.reject(reason) or
+--- blis.delay(us).
+---@param spec any
+---@return blis.Policy
+function hooks.admission(spec)
+  return core.policy(definition.read(hooks.kinds.admission, spec, "admission"))
+end
+
+--- The order of wait queues: `blis.scheduler { name =, goes_before = function(a, b) ... end }`,
+--- which tells whether request a goes before b; equal ones keep their order.
+---@param spec any
+---@return blis.Policy
+function hooks.scheduler(spec)
+  return core.policy(definition.read(hooks.kinds.scheduler, spec, "scheduler"))
+end
+
+--- Whom to preempt when KV blocks run out: `blis.preemption { name =, victim = function(running)
+--- ... end }`, which returns an index into the running requests, in the order of the batch.
+---@param spec any
+---@return blis.Policy
+function hooks.preemption(spec)
+  return core.policy(definition.read(hooks.kinds.preemption, spec, "preemption"))
+end
+
+--- How many instances there should be: `blis.autoscaler { name =, interval_us =, decide =
+--- function(cluster) ... end }`. Clusters do not change their size yet: so far nothing takes it.
+---@param spec any
+---@return blis.Policy
+function hooks.autoscaler(spec)
+  return core.policy(definition.read(hooks.kinds.autoscaler, spec, "autoscaler"))
+end
+
+--- Whether prefill and decode of a request go to different instances: `blis.disaggregation { name
+--- =, decide = function(request, cluster) ... end }`. Clusters have no pools yet: so far nothing
+--- takes it.
+---@param spec any
+---@return blis.Policy
+function hooks.disaggregation(spec)
+  return core.policy(definition.read(hooks.kinds.disaggregation, spec, "disaggregation"))
+end
+
+--- Copies the functions of an experiment into what the core takes.
+function hooks.copy_functions(values, config)
+  for _, name in ipairs(hooks.functions) do
+    if values[name] ~= nil and type(values[name]) ~= "function" then
+      errors.invalid("%s: %s is not allowed, expected a function", name, errors.show(values[name]))
+    end
+    config[name] = values[name]
+  end
+end
+
+return hooks

@@ -1,0 +1,28 @@
+/*
+ * lua_live_request.h - requests inside an instance as tables, for the hooks
+ * that order wait queues and choose whom to preempt. A table lives as long as
+ * the simulation and is written only where it changed.
+ */
+#ifndef BLIS_LUA_LUA_LIVE_REQUEST_H
+#define BLIS_LUA_LUA_LIVE_REQUEST_H
+
+#include <lua.h>
+
+#include "instance/live_request.h"
+#include "lua/lua_hook.h"
+
+enum { LIVE_REQUEST_FIELDS = 8 };
+
+typedef struct bind_live_request {
+  int64_t values[LIVE_REQUEST_FIELDS]; /* what the table holds */
+} bind_live_request;
+
+/* Pushes a new table, and sets what it is to be refreshed by. */
+void push_live_request(lua_State *L, bind_live_request *held, bool oracle);
+
+/* Brings the table on top of the stack up to date. */
+void set_live_request(lua_State *L, bind_live_request *held, bool oracle,
+                      const blis_live_request *request,
+                      int64_t progress_tokens);
+
+#endif

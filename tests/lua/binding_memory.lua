@@ -1,0 +1,107 @@
+-- Uses every type and every kind of hook on very small runs, for test_binding_memory.c.
+local blis = require 'blis'
+local spec = { cluster = { instances = 2, kv_blocks = 64,
+  slo_priorities = { batch = 1 }, tenant_budgets = { a = 0.5 } },
+  workload = { rate = 100, requests = 2, prompt_tokens = 40,
+               output_tokens = 2, prefixes = { groups = 2, tokens = 16 } } }
+local function run(routing)
+  spec.routing = routing
+  local result = blis.run(spec)
+  assert(result.completed == 2 and #result.requests == 2)
+  return result
+end
+local function weighted(scorer)
+  return { 'weighted', scorers = { { scorer, 1 } } }
+end
+local exercises = {
+  function() assert(#tostring(run('round-robin')) > 100) end,
+  function() run(weighted(blis.scorer { name = 'a',
+    score = function(r, i) return 1 / (r.prompt_tokens + i.in_flight) end,
+    observe = function(r, i) assert(r.tenant == '' and i.id) end })) end,
+  function() run(weighted(blis.scorer { name = 'b', columns = true,
+    score = function(r, c)
+      return 1 / (1 + c.in_flight + blis.vec.norm(c.queue_depth)) end })) end,
+  function() run(weighted(blis.scorer { name = 'c',
+    score_all = function(r, list, scores)
+      for i = 1, #list do scores[i] = list[i].prefix_hit end end })) end,
+  function() run(function(r, list) return #list end) end,
+  function()
+    spec.admission = function(r, c) return c.mean_in_flight < 9 end
+    spec.scheduler = function(a, b) return a.prompt_tokens < b.prompt_tokens end
+    local ok, problem = pcall(run, 'least-loaded')
+    spec.admission, spec.scheduler = nil, nil
+    if not ok then error(problem, 0) end
+  end,
+  function()
+    local _, problem = pcall(run, function() error 'no' end)
+    assert(tostring(problem):find('no', 1, true), problem)
+  end,
+  function()
+    spec.routing = nil
+    local sim = blis.simulation(spec)
+    sim:at(10, function(s) assert(s.instances[1].queue_depth == 0) end)
+    sim:run_until(1000)
+    assert(sim:step())
+    sim:close()
+  end,
+  function()
+    local list = blis.workload(spec.workload)
+    assert(#tostring(list) > 50 and list[1].prompt_tokens == 56)
+    assert(#list:slice(1, 1) == 1)
+    local part = list:cut { skip = 1 }:scale(2):warp { { 0, 9 } }
+    assert(#blis.trace.merge { part:cap(1), list } == 3)
+    assert(#list:filter(function(r) return r.id ~= '' end) == 2)
+  end,
+  function()
+    local cache = blis.kv_cache { blocks = 8 }
+    local holder = cache:allocate { { 'x', 32 }, 20 }
+    assert(cache:append(holder) and cache:match { { 'x', 32 } } == 32)
+    cache:release(holder)
+  end,
+  function()
+    local queue = blis.event_queue()
+    local handle = queue:push(1, {})
+    queue:push(2, 'x')
+    assert(queue:cancel(handle) and queue:pop() == 2)
+    assert(blis.rng(1, 'x'):shuffle({ 1, 2 }))
+  end,
+  function()
+    local base = blis.latency_model('roofline')
+    assert(base:step_time { { 0, 5, 9 } } > 1)
+    spec.cluster.latency_model = { queueing_time = function() return 5 end,
+      step_time = function(b) return b[1].new_tokens +
+        base:step_time(b) end }
+    local ok, problem = pcall(run, 'round-robin')
+    spec.cluster.latency_model = nil
+    if not ok then error(problem, 0) end
+  end,
+  function()
+    local base = blis.scorer 'prefix-affinity'
+    run { 'weighted', picker = function(r, l, s) return #l end,
+      filters = { function(r, i) return i.in_flight < 9 end },
+      scorers = { { { name = 'd', base = 'queue-depth', columns = true,
+        score = function(r, c, b) return b + base:score(r, c) end }, 1 },
+        { { name = 'e', base = base, score_all = function(r, l, s)
+          base:score_all(r, l, s) end }, 1 } } }
+  end,
+  function()
+    local heard = 0
+    local function hear(r) heard = heard + #r.id end
+    local watched = { cluster = { instances = 1, kv_blocks = 5 },
+      workload = { rate = 500, requests = 3, prompt_tokens = 20,
+        output_tokens = 30 },
+      on_arrival = hear, on_routed = hear, on_first_token = hear,
+      on_completion = function(r, i, o) hear(r) return o.e2e_us end,
+      priority = function(r) return r.prompt_tokens end,
+      preemption = function(running)
+        return running[1].progress_tokens and #running end }
+    assert(blis.run(watched).completed == 3 and heard > 100)
+  end,
+  function()
+    local gpu = { name = 'G', memory_gib = 80, peak_tflops = 9,
+      bandwidth_tb_s = 1, mfu_prefill = 1, mfu_decode = 1 }
+    local c = blis.kv_capacity { hardware = gpu, tp = 1 }
+    assert(c.blocks == 15909 and #tostring(blis.hardware()) > 50)
+  end,
+}
+return exercises
