@@ -127,6 +127,31 @@ clients:
       output_of("--fitness-weights", "throughput:1"))
   end)
 
+  it("keeps what was decided and what came of it", function()
+    files.with(nil, function(result_path)
+      files.with(nil, function(decisions_path)
+        local text = output_of("--save", result_path, "--trace-level", "decisions",
+          "--decisions-path", decisions_path, "--summarize-trace", "--counterfactual-k", "1")
+        assert.matches("\nTotal Decisions: 40\n  Admitted: 40\n", text)
+        local result = blis.load_result(result_path)
+        assert.equal(result.hash, text:match("result hash (%x+)"))
+        local lines = 0
+        for line in io.lines(decisions_path) do
+          local decision = core.json_read(line)
+          if decision.kind == "routing" then assert.equal(1, #decision.candidates) end
+          lines = lines + 1
+        end
+        assert.equal(81, lines)
+      end)
+    end)
+    assert.matches("\n=== Trace Summary ===\nTotal Decisions: 40\n", output_of("--profile",
+      "go-blis", "--trace-level", "decisions", "--summarize-trace"))
+    assert.matches("--decisions-path needs --trace-level decisions",
+      message_of("--decisions-path", "x"), 1, true)
+    local outcome = commands.call("run", with("--summarize-trace"))
+    assert.matches("no effect without --trace-level decisions", outcome.said[1], 1, true)
+  end)
+
   it("has all its flags in the help", function()
     assert.equal(files.read "spec/cmd/golden/run_help.txt", commands.output_of("run", "--help"))
   end)

@@ -288,6 +288,7 @@ static blis_status route_and_inject(blis_cluster *cluster,
   const blis_router *router = &cluster->router;
   blis_routing_request shown =
       shown_request(cluster, request, &request->router_ticket);
+  shown.wants_parts = cluster->config.decisions != NULL;
   const blis_routing_view *view =
       blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
   if (view == NULL) {
@@ -298,7 +299,6 @@ static blis_status route_and_inject(blis_cluster *cluster,
     return tell_routing(cluster, &shown, view, decision, error);
   }
   BLIS_TRY(blis__pins_apply(&cluster->pins, shown.number, &view, error));
-  decision->wants_parts = cluster->config.decisions != NULL;
   BLIS_TRY(router->ops->route(router->state, &shown, view, decision, error));
   if (decision->rejected != NULL) {
     return tell_routing(cluster, &shown, view, decision, error);

@@ -116,6 +116,8 @@ static void set_usual_value(lua_State *L, const blis_param_spec *param) {
   case BLIS_PARAM_CHOICE:
     lua_pushlstring(L, param->choices, strcspn(param->choices, "|"));
     break;
+  case BLIS_PARAM_TABLE: /* an empty one */
+    return;
   default:
     push_signal(L, param->fallback);
   }
@@ -124,7 +126,8 @@ static void set_usual_value(lua_State *L, const blis_param_spec *param) {
 
 /* Pushes a parameter the way lua/blis/config describes options. */
 static void push_param(lua_State *L, const blis_param_spec *param) {
-  static const char *const types[] = {"integer", "number", "boolean", "choice"};
+  static const char *const types[] = {"integer", "number", "boolean", "choice",
+                                      "table"};
   lua_createtable(L, 0, 8);
   set_field_string(L, "name", param->name);
   set_field_string(L, "type", types[param->kind]);

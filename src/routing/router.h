@@ -7,8 +7,6 @@
 #ifndef BLIS_ROUTING_ROUTER_H
 #define BLIS_ROUTING_ROUTER_H
 
-#include <stdbool.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "routing/params.h"
@@ -37,11 +35,9 @@ typedef struct blis_decision {
    */
   const char *rejected;
   /*
-   * Set by the caller: somebody wants to know the parts of the scores. They are
-   * left out otherwise, and by policies that do not add up scores. The
-   * router's own, valid until its next decision.
+   * If request->wants_parts: what the scores consist of, or NULL for policies
+   * that do not add them up. The router's own, valid until its next decision.
    */
-  bool wants_parts;
   const blis_score_part *parts;
   size_t part_count;
 } blis_decision;

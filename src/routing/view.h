@@ -7,6 +7,7 @@
 #ifndef BLIS_ROUTING_VIEW_H
 #define BLIS_ROUTING_VIEW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,7 @@ typedef struct blis_routing_request {
    */
   const blis_block_chain *(*chain)(void *chain_ud, uint32_t block_size_tokens);
   void *chain_ud;
+  bool wants_parts; /* the decision should tell the parts of its scores */
 } blis_routing_request;
 
 typedef struct blis_routing_view {

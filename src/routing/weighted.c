@@ -175,7 +175,7 @@ static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
   weighted *self = state;
-  bool wants_parts = decision->wants_parts;
+  bool wants_parts = request->wants_parts;
   if (reserve(self, view->count) != BLIS_OK ||
       (wants_parts && make_parts(self, view->count) != BLIS_OK)) {
     return blis_fail_nomem(error);

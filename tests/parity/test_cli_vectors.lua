@@ -16,11 +16,6 @@ for feature, names in pairs {
   for name in names:gmatch("%S+") do missing[name] = feature end
 end
 
--- Flags that only add a section to what is printed.
-local print_only = {
-  ["--trace-level"] = 1, ["--summarize-trace"] = 0, ["--counterfactual-k"] = 1,
-}
-
 local function write_value(writer, key, value)
   if type(value) ~= "table" then
     if key then writer:field(key, value) else writer:item(value) end
@@ -46,21 +41,16 @@ local function write_file(path, value)
   output:write(writer:take()):commit()
 end
 
---- The arguments of a case with its files in a folder, without flags that only print.
+--- The arguments of a case with its files in a folder.
 local function arguments_of(case, place)
-  local arguments, i = { "--profile", "go-blis", "--quiet" }, 1
-  while i <= #case.args do
-    local skipped = print_only[case.args[i]]
-    if skipped then
-      i = i + skipped
-    elseif case.files and case.files[case.args[i]] then
-      local path = place .. case.args[i]
-      write_file(path, case.files[case.args[i]])
-      arguments[#arguments + 1] = path
-    else
-      arguments[#arguments + 1] = case.args[i]
+  local arguments = { "--profile", "go-blis", "--quiet" }
+  for _, argument in ipairs(case.args) do
+    if case.files and case.files[argument] then
+      local path = place .. argument
+      write_file(path, case.files[argument])
+      argument = path
     end
-    i = i + 1
+    arguments[#arguments + 1] = argument
   end
   return arguments
 end
@@ -83,11 +73,9 @@ end
 local function compare_sections(expected, text)
   local got = sections_of(text)
   for title, lines in pairs(expected) do
-    if title ~= "Trace Summary" then
-      local own = got[title] and table.concat(got[title], "\n")
-      if own ~= table.concat(lines, "\n") then
-        return differ("section", title, table.concat(lines, "\n"), own)
-      end
+    local own = got[title] and table.concat(got[title], "\n")
+    if own ~= table.concat(lines, "\n") then
+      return differ("section", title, table.concat(lines, "\n"), own)
     end
   end
 end

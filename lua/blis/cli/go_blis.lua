@@ -2,6 +2,7 @@
 --- sections of text.
 local anomalies = require "blis.anomalies"
 local core = require "blis.core"
+local decisions = require "blis.decisions"
 local metrics = require "blis.cli.metrics"
 
 local go_blis = {}
@@ -247,12 +248,21 @@ function sections.sessions(run)
   return lines
 end
 
-local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "tenants", "sessions" }
+function sections.decisions(run)
+  if not run.decisions then return nil end
+  local lines = { "=== Trace Summary ===" }
+  for line in decisions.text(run.decisions):gmatch("[^\n]+") do lines[#lines + 1] = line end
+  return lines
+end
+
+local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "tenants", "sessions",
+  "decisions" }
 
 ---@class blis.cli.Run
 ---@field result blis.Result made with instance_times
 ---@field fitness? blis.Fitness
 ---@field scheduler? string
+---@field decisions? blis.Decisions to be summed up
 
 --- Lists of records, which are made when a section asks for them.
 local function lists_of(result)

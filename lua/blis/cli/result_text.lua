@@ -1,5 +1,6 @@
 --- The result of a run as a summary, as JSON and as CSV.
 local core = require "blis.core"
+local decisions = require "blis.decisions"
 local listing = require "blis.cli.listing"
 local metrics = require "blis.cli.metrics"
 
@@ -114,11 +115,16 @@ end
 ---@param run blis.cli.Run
 ---@return string
 function result_text.table(run)
-  local text = tostring(run.result) .. "\n"
-  if not run.fitness then return text end
-  local parts = {}
-  for i, one in ipairs(run.fitness.components) do parts[i] = ("%s %.6f"):format(one[1], one[2]) end
-  return ("%sfitness %.6f (%s)\n"):format(text, run.fitness.score, table.concat(parts, ", "))
+  local parts = { tostring(run.result) .. "\n" }
+  if run.fitness then
+    local components = {}
+    for i, one in ipairs(run.fitness.components) do
+      components[i] = ("%s %.6f"):format(one[1], one[2])
+    end
+    parts[2] = ("fitness %.6f (%s)\n"):format(run.fitness.score, table.concat(components, ", "))
+  end
+  if run.decisions then parts[#parts + 1] = "\n" .. decisions.text(run.decisions) .. "\n" end
+  return table.concat(parts)
 end
 
 return result_text

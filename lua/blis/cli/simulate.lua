@@ -52,7 +52,8 @@ function simulate.groups(traffic)
   table.move(rest, 1, #rest, #groups + 1, groups)
   groups[#groups + 1] = {
     title = "Run", section = "experiment",
-    options = flags.pick(experiment_section, { "seed", "horizon_us", "profile" }),
+    options = flags.pick(experiment_section,
+      { "seed", "horizon_us", "profile", "trace_level", "counterfactual_k" }),
   }
   groups[#groups + 1] = {
     title = "Results", section = "output", has_defaults = true,
@@ -131,8 +132,27 @@ local function experiment_of(definition, parsed, workload, horizon_us)
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
     admission = admission_of(definition, parsed), seed = given.seed, horizon_us = horizon_us,
-    profile = given.profile, instance_times = true,
+    profile = given.profile, trace_level = given.trace_level,
+    counterfactual_k = given.counterfactual_k, instance_times = true,
   }
+end
+
+--- Says so when a trace of decisions is asked for and there will be none.
+local function check_trace(definition, parsed)
+  if parsed.values.experiment.trace_level == "decisions" then return end
+  local output = parsed.values.output
+  if output.decisions_path then
+    flags.fail(definition, "--decisions-path needs --trace-level decisions")
+  elseif output.summarize_trace then
+    command.talk(parsed, "--summarize-trace has no effect without --trace-level decisions")
+  end
+end
+
+local function write_files(output, result)
+  if output.metrics_path then metrics.write_file(output.metrics_path, result) end
+  if output.results_path then metrics.write_results(output.results_path, result) end
+  if output.decisions_path then result:save_decisions(output.decisions_path) end
+  if output.save then result:save(output.save) end
 end
 
 --- Where what is printed goes by the form that is asked for.
@@ -155,6 +175,7 @@ function simulate.run(definition, parsed, make_setting)
   local setting, weights, sim
   command.checked(definition, function()
     if output.fitness_weights then weights = fitness.parse(output.fitness_weights) end
+    check_trace(definition, parsed)
     catalogue.add(parsed)
     add_bundle(parsed)
     setting = make_setting()
@@ -166,9 +187,9 @@ function simulate.run(definition, parsed, make_setting)
   local run = {
     result = result, fitness = weights and fitness.of(result, weights),
     scheduler = parsed.values.cluster.scheduler,
+    decisions = output.summarize_trace and rawget(result, "decisions"),
   }
-  if output.metrics_path then metrics.write_file(output.metrics_path, result) end
-  if output.results_path then metrics.write_results(output.results_path, result) end
+  write_files(output, result)
   local is_summary = output.format == "table" or not output.format and profile ~= "go-blis"
   for note in (is_summary and "" or result.setup.notes):gmatch("[^\n]+") do
     command.talk(parsed, "%s", note)

@@ -31,7 +31,8 @@ local kinds = {
 }
 
 local function parameter_text(parameter)
-  return ("%s = %s"):format(parameter.name, tostring(parameter.usual))
+  local usual = parameter.type == "table" and "{}" or tostring(parameter.usual)
+  return ("%s = %s"):format(parameter.name, usual)
 end
 
 local function show_parameters(parameters)

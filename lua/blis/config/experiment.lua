@@ -109,11 +109,13 @@ return {
     },
     {
       name = "trace_level", type = "choice", choices = { "none", "decisions" }, default = "none",
-      doc = "With decisions, results have every decision with its candidates, their scores and "
-        .. "what was chosen, for 90 bytes and 56 for each candidate.",
+      flag = "--trace-level",
+      doc = "decisions: every decision is kept, with its candidates, their scores and what was "
+        .. "chosen, at 90 bytes and 56 for each candidate.",
     },
     {
       name = "counterfactual_k", type = "integer", min = 0, max = 1000000,
+      profiles = { ["go-blis"] = 0 }, flag = "--counterfactual-k",
       doc = "Candidates kept per traced decision, best ones first; left out, all of them, in the "
         .. "order of the instances.",
     },

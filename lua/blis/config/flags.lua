@@ -153,6 +153,19 @@ local results = {
         .. "p99_ttft, p50_ttft, mean_ttft, p99_e2e, p50_e2e, mean_e2e, each scaled to 0..1.",
     },
     {
+      name = "save", type = "path", flag = "--save",
+      doc = "File with the whole result, for blis diff and for blis.load_result in a script.",
+    },
+    {
+      name = "decisions_path", type = "path", flag = "--decisions-path",
+      doc = "File with a JSON line for every decision; with --trace-level decisions.",
+    },
+    {
+      name = "summarize_trace", type = "boolean", default = false, flag = "--summarize-trace",
+      doc = "Print how many decisions there were, where requests went, and the regrets; with "
+        .. "--trace-level decisions.",
+    },
+    {
       name = "quiet", type = "boolean", default = false, flag = "--quiet",
       doc = "Say nothing but results and errors.",
     },
@@ -212,10 +225,6 @@ local refused_groups = {
   refuse("there are no saturation detectors", {
     { "--detectors", "string" }, { "--saturation-config", "string" },
     { "--saturation-report", "string" }, { "--saturation-final-window", "string" },
-  }),
-  refuse("decisions are not recorded", {
-    { "--trace-level", "string", "none" }, { "--counterfactual-k", "integer", 0 },
-    { "--summarize-trace", "boolean", false },
   }),
   refuse("the catalogue takes its place; --catalogue FILE adds to it", {
     { "--defaults-filepath", "string", "defaults.yaml" }, { "--hardware-config", "string" },

@@ -25,7 +25,7 @@
 ---@field slo_targets? any What is good enough, by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.
 ---@field warm_up_us? integer Results have steady: figures without the requests that arrived before that time. (us)
 ---@field series_interval_us? integer Results have series: figures of cluster and instances in intervals of that length. (us)
----@field trace_level? "none"|"decisions" With decisions, results have every decision with its candidates, their scores and what was chosen, for 90 bytes and 56 for each candidate. (default none)
+---@field trace_level? "none"|"decisions" decisions: every decision is kept, with its candidates, their scores and what was chosen, at 90 bytes and 56 for each candidate. (default none)
 ---@field counterfactual_k? integer Candidates kept per traced decision, best ones first; left out, all of them, in the order of the instances.
 ---@field oracle? boolean Policies may read request.output_tokens, the future. (default false)
 
