@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include "base/input.h"
+#include "base/packer.h"
 #include "check.h"
 #include "temp_file.h"
 
@@ -86,6 +88,60 @@ static void what_cannot_be_replaced_is_written_to(void) {
   CHECK(exists("/dev/null"));
 }
 
+/* Much that packs well, then something that does not. */
+static void write_much(blis_output *output) {
+  for (int i = 0; i < 100000; i++) {
+    char line[32];
+    snprintf(line, sizeof line, "line %d\n", i % 1000 * (i % 7));
+    write_text(output, line);
+  }
+}
+
+static void check_packed(const char *ending, size_t least_size) {
+  char name[64];
+  snprintf(name, sizeof name, "packed%s", ending);
+  const char *path = temp_file(name, "old");
+  blis_output *output = open_output(path);
+  write_much(output);
+  CHECK_OK(blis_output_commit(output, &error), &error);
+  struct stat about;
+  CHECK(stat(path, &about) == 0 && (size_t)about.st_size < least_size);
+  const char *plain = temp_file("plain", "");
+  output = open_output(plain);
+  write_much(output);
+  CHECK_OK(blis_output_commit(output, &error), &error);
+  blis_buffer got;
+  blis_buffer expected;
+  blis_buffer_init(&got, &heap);
+  blis_buffer_init(&expected, &heap);
+  CHECK_OK(blis_input_read_file(path, 1 << 24, &got, &error), &error);
+  CHECK_OK(blis_input_read_file(plain, 1 << 24, &expected, &error), &error);
+  CHECK_STR(blis_buffer_text(&got), blis_buffer_text(&expected));
+  blis_buffer_deinit(&got);
+  blis_buffer_deinit(&expected);
+}
+
+static void the_end_of_a_path_asks_for_packing(void) {
+  check_packed(".gz", 300000);
+  check_packed(".zst", 300000);
+  size_t length;
+  CHECK(blis_packing_of("a.csv.gz", &length) == BLIS_PACKING_GZIP);
+  CHECK_EQ_I64(length, 5);
+  CHECK(blis_packing_of("a.zst", NULL) == BLIS_PACKING_ZSTD);
+  CHECK(blis_packing_of(".gz", &length) == BLIS_PACKING_NONE);
+  CHECK_EQ_I64(length, 3);
+}
+
+static void an_empty_packed_file_is_one(void) {
+  const char *path = temp_file("empty.gz", "old");
+  CHECK_OK(blis_output_commit(open_output(path), &error), &error);
+  blis_buffer got;
+  blis_buffer_init(&got, &heap);
+  CHECK_OK(blis_input_read_file(path, 99, &got, &error), &error);
+  CHECK_EQ_I64(got.length, 0);
+  blis_buffer_deinit(&got);
+}
+
 static void faults_name_the_file(void) {
   blis_output *output = NULL;
   CHECK_STATUS(blis_output_open(&heap, "/nowhere/at/all", &output, &error),
@@ -106,8 +162,7 @@ static void a_full_disk_is_an_error(void) {
   CHECK_CONTAINS(error.message, "/dev/full: cannot be written: ");
 }
 
-static void out_of_memory_is_an_error(void) {
-  const char *path = temp_file("target", "old");
+static void check_out_of_memory(const char *path) {
   for (long request = 1;; request++) {
     blis_alloc_probe memory = {.fail_at = request};
     blis_alloc alloc = blis_alloc_probed(&memory);
@@ -125,12 +180,19 @@ static void out_of_memory_is_an_error(void) {
   CHECK(!exists(part_of(path, "")));
 }
 
+static void out_of_memory_is_an_error(void) {
+  check_out_of_memory(temp_file("target", "old"));
+  check_out_of_memory(temp_file("target.gz", "old"));
+}
+
 int main(void) {
   heap = blis_alloc_heap();
   RUN(a_commit_replaces_the_target);
   RUN(a_discarded_file_leaves_nothing);
   RUN(two_writers_do_not_meet);
   RUN(what_cannot_be_replaced_is_written_to);
+  RUN(the_end_of_a_path_asks_for_packing);
+  RUN(an_empty_packed_file_is_one);
   RUN(faults_name_the_file);
   RUN(a_full_disk_is_an_error);
   RUN(out_of_memory_is_an_error);

@@ -276,6 +276,16 @@ static void any_workload_reads_back(void) {
   }
 }
 
+static void packed_traces_read_back(void) {
+  blis_workload *workload = read_trace("tests/data/mooncake.jsonl");
+  check_round_trip(workload, temp_file("out.jsonl.gz", ""));
+  check_round_trip(workload, temp_file("out.jsonl.zst", ""));
+  temp_file("out.yaml", "");
+  check_round_trip(workload, temp_file("out.csv.gz", ""));
+  check_round_trip(workload, temp_file("out.csv.zst", ""));
+  blis_workload_free(workload);
+}
+
 /* Refusals. */
 
 static void check_refused_path(const char *path,
@@ -291,8 +301,9 @@ static void paths_must_tell_the_format(void) {
   check_refused_path("out.txt", NULL,
                      "out.txt: the format of a trace to be written is not "
                      "known from \".txt\"; known are .jsonl (routesim)");
-  check_refused_path("out.csv.gz", NULL, "written without packing");
-  check_refused_path("-", NULL, "needs the name of a file");
+  check_refused_path("out.txt.gz", NULL, "not known from \".txt\"");
+  blis_trace_write_options pair = {.format = "tracev2"};
+  check_refused_path("-", &pair, "cannot go to standard output");
   check_refused_path("folder/", NULL, "needs the name of a file");
   blis_trace_write_options options = {.format = "azure"};
   check_refused_path("out.csv", &options,
@@ -369,6 +380,7 @@ int main(void) {
   RUN(compact_rows_are_compact);
   RUN(traces_of_every_format_read_back);
   RUN(any_workload_reads_back);
+  RUN(packed_traces_read_back);
   RUN(paths_must_tell_the_format);
   RUN(ids_must_differ);
   RUN(out_of_memory_leaves_the_old_files);

@@ -140,7 +140,7 @@ describe("the flags of commands", function()
     end
     local workload = require "blis.config.workload"
     for _, section in ipairs { require "blis.config.cluster", require "blis.config.experiment",
-      workload.short, workload.prefixes, require("blis.trace").section } do
+      workload.short, workload.prefixes, require("blis.config.trace").read } do
       for _, option in ipairs(section.options) do
         assert.is_true(option.flag == nil or seen[option.flag], option.flag)
       end

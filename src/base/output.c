@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/packer.h"
 
 /* Parts with the same target that can be written at the same time. */
 enum { MAX_PARTS = 100 };
@@ -15,7 +17,8 @@ struct blis_output {
   blis_alloc alloc;
   FILE *file;
   blis_buffer path;
-  blis_buffer part; /* empty: written directly */
+  blis_buffer part;    /* empty: written directly */
+  blis_packer *packer; /* NULL: as it is */
 };
 
 static blis_status fail(const blis_output *output, const char *what,
@@ -26,6 +29,7 @@ static blis_status fail(const blis_output *output, const char *what,
 
 static void free_output(blis_output *output) {
   blis_alloc alloc = output->alloc;
+  blis_packer_free(output->packer);
   blis_buffer_deinit(&output->path);
   blis_buffer_deinit(&output->part);
   blis_alloc_free(&alloc, output, sizeof *output);
@@ -71,10 +75,21 @@ static blis_status open_file(blis_output *output, blis_error *error) {
     return blis_fail_nomem(error);
   }
   const char *path = blis_buffer_text(&output->path);
-  if (is_replaceable(path)) {
-    return open_part(output, error);
+  blis_packing packing = blis_packing_of(path, NULL);
+  if (packing != BLIS_PACKING_NONE) {
+    output->packer = blis_packer_new(&output->alloc, packing);
+    if (output->packer == NULL) {
+      return blis_fail_nomem(error);
+    }
   }
-  output->file = fopen(path, "wb");
+  if (strcmp(path, "-") == 0) {
+    int copy = dup(STDOUT_FILENO); /* to be closed without closing that */
+    output->file = copy >= 0 ? fdopen(copy, "wb") : NULL;
+  } else if (is_replaceable(path)) {
+    return open_part(output, error);
+  } else {
+    output->file = fopen(path, "wb");
+  }
   return output->file != NULL ? BLIS_OK
                               : fail(output, "cannot be written", error);
 }
@@ -100,14 +115,19 @@ blis_status blis_output_open(const blis_alloc *alloc, const char *path,
 
 blis_status blis_output_write(blis_output *output, blis_slice bytes,
                               blis_error *error) {
-  size_t written =
-      bytes.length > 0 ? fwrite(bytes.data, 1, bytes.length, output->file) : 0;
-  return written == bytes.length ? BLIS_OK
-                                 : fail(output, "cannot be written", error);
+  bool is_written =
+      bytes.length == 0 ||
+      (output->packer != NULL
+           ? blis_packer_write(output->packer, bytes, false, output->file)
+           : fwrite(bytes.data, 1, bytes.length, output->file) == bytes.length);
+  return is_written ? BLIS_OK : fail(output, "cannot be written", error);
 }
 
 static blis_status finish(blis_output *output, blis_error *error) {
-  bool is_written = fclose(output->file) == 0;
+  bool is_packed =
+      output->packer == NULL ||
+      blis_packer_write(output->packer, (blis_slice){0}, true, output->file);
+  bool is_written = fclose(output->file) == 0 && is_packed;
   output->file = NULL;
   if (!is_written) {
     return fail(output, "cannot be written", error);

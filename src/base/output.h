@@ -4,7 +4,10 @@
  * Bytes go to a file beside the target, called "<path>.part", which takes the
  * target's name when everything is written. Until then the target stays as it
  * was; a failure leaves it so. What exists and is no regular file (a pipe, a
- * terminal, /dev/null) cannot be replaced and is written to directly.
+ * terminal, /dev/null) cannot be replaced and is written to directly; so is
+ * standard output, called "-".
+ *
+ * A path that ends in .gz or .zst gets a file that is packed so.
  */
 #ifndef BLIS_BASE_OUTPUT_H
 #define BLIS_BASE_OUTPUT_H

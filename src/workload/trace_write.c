@@ -4,10 +4,11 @@
 
 #include "base/array.h"
 #include "base/nearest.h"
+#include "base/packer.h"
 #include "workload/trace_format.h"
 #include "workload/trace_writer.h"
 
-enum { FLUSH_SIZE = 64 * 1024, NAMES_SIZE = 64 };
+enum { FLUSH_SIZE = 64 * 1024, NAMES_SIZE = 64, ENDING_SIZE = 32 };
 
 static const blis__trace_writer *const writers[] = {
     &blis__trace_writer_v2,
@@ -43,6 +44,21 @@ static blis_status find_named(const char *name,
                    name, names);
 }
 
+/* ".csv" of "a/b.csv.gz"; "" without a dot. Long ones are cut. */
+static void ending_of(const char *path, char ending[ENDING_SIZE]) {
+  const char *name = blis__trace_file_name(path);
+  size_t length;
+  blis_packing_of(name, &length);
+  size_t dot = length;
+  while (dot > 0 && name[dot - 1] != '.') {
+    dot--;
+  }
+  size_t size = dot > 0 ? length - (dot - 1) : 0;
+  size = size < ENDING_SIZE ? size : ENDING_SIZE - 1;
+  memcpy(ending, name + (dot > 0 ? dot - 1 : 0), size);
+  ending[size] = '\0';
+}
+
 static blis_status find_by_path(const char *path,
                                 const blis__trace_writer **writer,
                                 blis_error *error) {
@@ -56,9 +72,14 @@ static blis_status find_by_path(const char *path,
       {".yml", &blis__trace_writer_v2},
       {".jsonl", &blis__trace_writer_routesim},
   };
-  const char *dot = strrchr(blis__trace_file_name(path), '.');
+  if (strcmp(path, "-") == 0) { /* one file, not a pair */
+    *writer = &blis__trace_writer_routesim;
+    return BLIS_OK;
+  }
+  char ending[ENDING_SIZE];
+  ending_of(path, ending);
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    if (strcmp(dot != NULL ? dot : "", endings[i].ending) == 0) {
+    if (strcmp(ending, endings[i].ending) == 0) {
       *writer = endings[i].writer;
       return BLIS_OK;
     }
@@ -67,23 +88,15 @@ static blis_status find_by_path(const char *path,
                    "%s: the format of a trace to be written is not known from "
                    "\"%s\"; known are .jsonl (routesim), .csv, .yaml and "
                    "nothing (tracev2)",
-                   path, dot);
+                   path, ending);
 }
 
 static blis_status check_path(const char *path, blis_error *error) {
-  const char *name = blis__trace_file_name(path);
-  const char *dot = strrchr(name, '.');
-  if (name[0] == '\0' || strcmp(path, "-") == 0) {
+  if (*blis__trace_file_name(path) == '\0') {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "a trace needs the name of a file to be written to; "
                      "\"%s\" is none",
                      path);
-  }
-  if (dot != NULL && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: traces are written without packing; leave out "
-                     "\"%s\"",
-                     path, dot);
   }
   return BLIS_OK;
 }

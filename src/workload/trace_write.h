@@ -11,7 +11,8 @@
  * workloads are equal files.
  *
  * A file appears when it is complete (base/output.h); of a pair, the data come
- * before the header.
+ * before the header. With .gz or .zst at the end of the path the data are
+ * packed. "-" is standard output, for routesim.
  */
 #ifndef BLIS_WORKLOAD_TRACE_WRITE_H
 #define BLIS_WORKLOAD_TRACE_WRITE_H
@@ -48,7 +49,10 @@ typedef struct blis_trace_target {
 
 /* Zeroed options are the defaults. Everything is borrowed. */
 typedef struct blis_trace_write_options {
-  /* NULL = by the end of the path: .jsonl; .csv, .yaml or none for tracev2. */
+  /*
+   * NULL = by the end of the path: .jsonl; .csv, .yaml or none for tracev2; "-"
+   * is routesim.
+   */
   const char *format;
   bool renumber; /* ids are places in the file, as BLIS writes them */
   /* The rest is for tracev2. One outcome per request, or NULL. */

@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/json_writer.h"
+#include "base/packer.h"
 #include "workload/trace_segments.h"
 #include "workload/trace_writer.h"
 
@@ -197,12 +198,19 @@ static void add_header(const blis_trace_write_options *options,
 
 /* Files. */
 
-static size_t stem_length(const char *path) {
+/*
+ * The length of path without ".csv" and the like. *packing is behind it: only
+ * data are packed.
+ */
+static size_t stem_length(const char *path, const char **packing) {
   static const char *const endings[] = {".csv", ".yaml", ".yml"};
-  size_t length = strlen(path);
+  size_t length;
+  blis_packing_of(path, &length);
+  *packing = path + length;
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     size_t ending = strlen(endings[i]);
-    if (length > ending && strcmp(path + length - ending, endings[i]) == 0) {
+    if (length > ending &&
+        strncmp(path + length - ending, endings[i], ending) == 0) {
       return length - ending;
     }
   }
@@ -252,15 +260,22 @@ static blis_status write_files(blis__trace_writing *w, const char *data_path,
 }
 
 static blis_status write(blis__trace_writing *w, blis_error *error) {
+  if (strcmp(w->path, "-") == 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "tracev2 is a pair of files and cannot go to standard "
+                     "output; name a file, or take routesim");
+  }
   blis_buffer data_path;
   blis_buffer header_path;
   blis_buffer text;
   blis_buffer_init(&data_path, w->alloc);
   blis_buffer_init(&header_path, w->alloc);
   blis_buffer_init(&text, w->alloc);
-  size_t stem = stem_length(w->path);
+  const char *packing;
+  size_t stem = stem_length(w->path, &packing);
   blis_buffer_bytes(&data_path, w->path, stem);
   blis_buffer_string(&data_path, ".csv");
+  blis_buffer_string(&data_path, packing);
   blis_buffer_bytes(&header_path, w->path, stem);
   blis_buffer_string(&header_path, ".yaml");
   bool has_paths = blis_buffer_status(&data_path) == BLIS_OK &&

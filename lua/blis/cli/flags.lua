@@ -25,7 +25,7 @@ local flags = {}
 ---@class blis.cli.Positional
 ---@field name string
 ---@field doc string
----@field count? integer how many there are, 1 by default
+---@field count? integer how many there are at most, 1 by default
 
 ---@class blis.cli.Command
 ---@field name string
@@ -63,8 +63,9 @@ end
 
 local time_units = { us = 1, ms = 1000, s = 1000000, m = 60000000, h = 3600000000 }
 
---- "50000", "50ms", "30s": whole microseconds.
-local function read_time(text)
+--- "50000", "50ms", "30s": whole microseconds; nil or false for other texts.
+---@param text string
+function flags.read_time(text)
   local number, unit = text:match("^([%d.]+)(%a+)$")
   local factor = number and time_units[unit]
   if factor and tonumber(number) then
@@ -92,7 +93,7 @@ end
 local readers = {
   integer = function(text) return text:match("^[+-]?%d+$") and math.tointeger(tonumber(text)) end,
   number = read_number,
-  time_us = read_time,
+  time_us = flags.read_time,
   numbers = read_numbers,
   boolean = function(text)
     local words = { ["true"] = true, ["false"] = false, ["1"] = true, ["0"] = false }

@@ -1,0 +1,282 @@
+--- What `blis trace` does: a definition and a function for each of its commands.
+local core = require "blis.core"
+local command = require "blis.cli.command"
+local errors = require "blis.errors"
+local flag_sections = require "blis.config.flags"
+local flags = require "blis.cli.flags"
+local format = require "blis.format"
+local sections = require "blis.config.trace"
+local trace = require "blis.trace"
+local workload = require "blis.workload"
+
+local trace_tools = {}
+
+local file_argument = { name = "FILE", doc = "The trace; its format is recognised. - is standard "
+  .. "input, which needs --trace-format." }
+
+local reading = {
+  title = "Trace", section = "trace", has_defaults = true, options = flags.all(sections.read),
+}
+
+local writing = {
+  title = "New trace", section = "write", has_defaults = true,
+  options = flags.all(sections.write),
+}
+table.insert(writing.options, 1, {
+  name = "path", type = "path", default = "-", flag = "--output", flag_aliases = { "-o" },
+  doc = "Where the new trace goes; it appears when it is complete. Packed if the name ends in .gz "
+    .. "or .zst; - is standard output, in format routesim. -o is short for it.",
+})
+
+local telling = {
+  title = "Output", section = "output", has_defaults = true,
+  options = {
+    {
+      name = "quiet", type = "boolean", default = false, flag = "--quiet",
+      doc = "Say nothing but errors.",
+    },
+  },
+}
+
+local function read(parsed, path)
+  local list = trace.read(path, parsed.values.trace)
+  for _, note in ipairs(list:notes()) do command.talk(parsed, "%s", note) end
+  return list
+end
+
+local function write(parsed, list)
+  local values = parsed.values.write
+  list:write(values.path, { format = values.format, renumber = values.renumber })
+  if values.path ~= "-" then
+    command.talk(parsed, "%s requests written to %s", format.count(#list), values.path)
+  end
+end
+
+--- A command that makes a trace of another one.
+---@param name string
+---@param about { summary: string, description?: string, usage?: string, group?: blis.cli.Group,
+---  positional?: blis.cli.Positional, notes?: string }
+---@param make fun(parsed: blis.cli.Parsed, definition: blis.cli.Command): blis.Workload
+local function define(name, about, make)
+  local groups = { about.group, reading, writing, telling }
+  if not about.group then groups = { reading, writing, telling } end
+  local definition = {
+    name = "trace " .. name,
+    summary = about.summary,
+    usage = ("blis trace %s %s [FLAGS]"):format(name, about.usage or "FILE"),
+    description = about.description,
+    positional = about.positional or file_argument,
+    groups = groups,
+    notes = about.notes,
+  }
+  trace_tools[name] = command.define(definition, function(parsed)
+    if not parsed.positional then flags.fail(definition, "there is no FILE") end
+    command.checked(definition, function() write(parsed, make(parsed, definition)) end)
+  end)
+end
+
+local function group(title, section, options)
+  return { title = title, section = section, has_defaults = true, options = options }
+end
+
+local time_note = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h."
+
+-- info
+
+--- A table of numbers and of tables of numbers as a JSON object, by name.
+local function write_fields(writer, fields)
+  local names = {}
+  for name in pairs(fields) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local value = fields[name]
+    if type(value) == "table" then
+      write_fields(writer:object(name), value)
+      writer:done()
+    else
+      writer:field(name, value)
+    end
+  end
+end
+
+local function json_of(list)
+  local writer = core.json_writer(2):object():field("description", list:description())
+  write_fields(writer, list:statistics())
+  writer:array("notes")
+  for _, note in ipairs(list:notes()) do writer:item(note) end
+  return writer:done():done():take()
+end
+
+local info = {
+  name = "trace info",
+  summary = "describe a trace: requests, lengths, reuse of prompts",
+  usage = "blis trace info FILE [FLAGS]",
+  description = "Reads a trace as blis replay does and tells how many requests there are, how long "
+    .. "they are and how much of their prompts has been seen before.",
+  positional = file_argument,
+  groups = { reading, group("Output", "output", flag_sections.description.options) },
+}
+
+trace_tools.info = command.define(info, function(parsed)
+  if not parsed.positional then flags.fail(info, "there is no FILE") end
+  local list = command.checked(info, trace.read, parsed.positional, parsed.values.trace)
+  local is_json = parsed.values.output.format == "json"
+  command.print((is_json and json_of(list) or workload.describe(list)) .. "\n")
+end)
+
+-- Those that make traces.
+
+define("convert", {
+  summary = "write a trace in another format",
+  description = "What a format cannot say goes into columns or keys of our own behind its own, "
+    .. "which other readers of the format pass over; reading the new trace gives the same requests.",
+}, function(parsed) return read(parsed, parsed.positional) end)
+
+define("cut", {
+  summary = "a part of a trace: a window of time, a number of requests",
+  description = "Keeps what arrives within a window, or a number of requests, or both.",
+  group = group("Part", "cut", flags.all(sections.cut)),
+  notes = time_note,
+}, function(parsed) return read(parsed, parsed.positional):cut(parsed.values.cut) end)
+
+define("scale", {
+  summary = "a trace at another rate",
+  description = "Arrival times are divided by a factor; deadlines stay as far from their arrivals "
+    .. "as they are, and think times stay as they are.",
+  group = group("Rate", "scale", {
+    {
+      name = "factor", type = "number", above = 0, flag = "--factor",
+      doc = "2 sends twice as many requests per second.",
+    },
+    {
+      name = "rate", type = "number", above = 0, unit = "requests/s", flag = "--rate",
+      doc = "The mean rate to have, in place of a factor.",
+    },
+  }),
+}, function(parsed, definition)
+  local given = parsed.values.scale
+  if (given.factor == nil) == (given.rate == nil) then
+    flags.fail(definition, "either --factor or --rate is needed")
+  end
+  local list = read(parsed, parsed.positional)
+  if given.factor then return list:scale(given.factor) end
+  local rate = list:statistics().requests_per_sec
+  if rate == 0 then
+    flags.fail(definition, "--rate: the requests of %s all arrive at the same time",
+      parsed.positional)
+  end
+  return list:scale(given.rate / rate)
+end)
+
+--- "0:0,60s:30s" as { { 0, 0 }, { 60000000, 30000000 } }.
+local function read_points(definition, text)
+  local points = {}
+  for item in (text .. ","):gmatch "([^,]*)," do
+    local from, to = item:match "^([^:]+):([^:]+)$"
+    local from_us, to_us = flags.read_time(from or ""), flags.read_time(to or "")
+    if not from_us or not to_us then
+      flags.fail(definition, "--points: '%s' is not allowed, expected FROM:TO with two times", item)
+    end
+    points[#points + 1] = { from_us, to_us }
+  end
+  return points
+end
+
+define("warp", {
+  summary = "a trace in a time that runs now faster, now slower",
+  description = "What arrives at the first time of a point then arrives at its second one. Between "
+    .. "two points time runs evenly; before the first and behind the last it is shifted.",
+  group = group("Time", "warp", {
+    {
+      name = "points", type = "string", flag = "--points", metavar = "FROM:TO,...",
+      doc = "0:0,60s:20s,120s:80s sends the first minute in 20 seconds.",
+    },
+  }),
+  notes = time_note,
+}, function(parsed, definition)
+  local text = parsed.values.warp.points
+  if not text then flags.fail(definition, "--points is missing") end
+  local points = read_points(definition, text)
+  return read(parsed, parsed.positional):warp(points)
+end)
+
+define("cap", {
+  summary = "at most so many requests of every session",
+  description = "Shortens long conversations: later requests of a session are left out.",
+  group = group("Sessions", "cap", {
+    {
+      name = "max_turns", type = "integer", min = 1, flag = "--turns",
+      doc = "Keep the first this many requests of every session, and all without a session.",
+    },
+  }),
+}, function(parsed, definition)
+  local turns = parsed.values.cap.max_turns
+  if not turns then flags.fail(definition, "--turns is missing") end
+  return read(parsed, parsed.positional):cap(turns)
+end)
+
+define("merge", {
+  summary = "several traces in one",
+  usage = "FILE FILE ...",
+  description = "All requests in order of arrival, with numbers of their own. Sessions, prefix "
+    .. "groups and prompts of different traces have nothing in common unless it is said that they "
+    .. "do; names that two traces have get \"#2\", \"#3\" behind them.",
+  positional = { name = "FILE", doc = file_argument.doc, count = math.huge },
+  group = group("Merging", "merge", flags.all(sections.merge)),
+}, function(parsed)
+  local lists = {}
+  for i, path in ipairs(parsed.positionals) do lists[i] = read(parsed, path) end
+  return trace.merge(lists, parsed.values.merge)
+end)
+
+-- What an expression of filter may name.
+local fields = { "adapter", "arrival_us", "client", "deadline_us", "id", "max_output_tokens",
+  "model", "output_tokens", "prefix_group", "prefix_tokens", "prompt_tokens", "round_index",
+  "session", "shared_tokens", "slo_class", "tenant" }
+
+--- A function of a request from an expression in Lua.
+local function read_test(definition, text)
+  local request, is_field = nil, {}
+  for _, name in ipairs(fields) do is_field[name] = true end
+  local names = setmetatable({ math = math, string = string, tonumber = tonumber }, {
+    __index = function(_, name)
+      if is_field[name] then return request[name] end
+      flags.fail(definition, "--where: a request has no '%s'%s", name,
+        errors.suggestion(name, fields))
+    end,
+  })
+  local test, problem = load("return " .. text, "=--where", "t", names)
+  if not test then
+    flags.fail(definition, "--where: '%s' is no expression in Lua: %s", text,
+      problem:gsub("^%-%-where:%d+: ", ""))
+  end
+  return function(one)
+    request = one
+    local ok, result = pcall(test)
+    if ok then return result end
+    if type(result) == "table" then error(result, 0) end
+    flags.fail(definition, "--where: %s, for %s", tostring(result):gsub("^%-%-where:%d+: ", ""),
+      one.id)
+  end
+end
+
+define("filter", {
+  summary = "the requests of a trace that an expression is true for",
+  description = "Keeps the requests that an expression is true for, with their numbers and times.",
+  group = group("Requests", "filter", {
+    {
+      name = "test", type = "string", flag = "--where", metavar = "EXPRESSION",
+      doc = "Keep the requests that this is true for: an expression in Lua such as "
+        .. "'prompt_tokens > 1000 and tenant == \"a\"'.",
+    },
+  }),
+  notes = "A request has " .. table.concat(fields, ", ") .. ". Texts that are missing are \"\"; "
+    .. "deadline_us is nil without a deadline.",
+}, function(parsed, definition)
+  local text = parsed.values.filter.test
+  if not text then flags.fail(definition, "--where is missing") end
+  local test = read_test(definition, text)
+  return read(parsed, parsed.positional):filter(test)
+end)
+
+return trace_tools
