@@ -44,6 +44,20 @@ function definition.named_fields(given, except)
   return named
 end
 
+--- A parameter as the core takes it: a table is given as one per name.
+local function add_parameter(parameters, option, value)
+  if option.type ~= "named_numbers" then
+    parameters[#parameters + 1] = { name = option.name, value = value }
+    return
+  end
+  local keys = {}
+  for key in pairs(value) do keys[#keys + 1] = key end
+  table.sort(keys)
+  for _, key in ipairs(keys) do
+    parameters[#parameters + 1] = { name = option.name, key = key, value = value[key] }
+  end
+end
+
 --- A built-in policy with the parameters that were given, in the order of the catalogue.
 function definition.builtin(noun, entries, name, given, path)
   local entry = definition.entry(noun, entries, name, path)
@@ -51,7 +65,7 @@ function definition.builtin(noun, entries, name, given, path)
   local parameters = {}
   for _, option in ipairs(entry.options) do
     if values[option.name] ~= nil then
-      parameters[#parameters + 1] = { name = option.name, value = values[option.name] }
+      add_parameter(parameters, option, values[option.name])
     end
   end
   return { kind = noun, name = entry.name, parameters = parameters }

@@ -22,6 +22,20 @@ describe("an admission policy", function()
     says(tostring(result), "60 arrived = 54 completed + 6 rejected")
   end)
 
+  it("by name takes a table of numbers as a parameter", function()
+    local function of(quota)
+      local traffic = { rate = 40, requests = 60, prompt_tokens = 200, output_tokens = 20,
+        tenant = "a" }
+      return run({ "tenant-quota", quota = quota }, { workload = traffic })
+    end
+    assert.equal(60, of({}).completed)
+    assert.equal(60, of({ b = 1 }).completed)
+    local few, fewer = of({ b = 9, a = 6 }), of({ a = 2 })
+    assert.is_true(few.rejected > 0 and fewer.rejected > few.rejected)
+    says(small.message_of(of, { a = -1 }), "expected a table of numbers by name, each from 0 to")
+    says(small.message_of(of, { 5 }), "admission tenant-quota.quota: a table is not allowed")
+  end)
+
   it("may answer with true and false", function()
     assert.equal(60, run(function() return true end).completed)
     assert.equal(60, run(function() return false end).rejected)

@@ -127,7 +127,7 @@ static void set_usual_value(lua_State *L, const blis_param_spec *param) {
 /* Pushes a parameter the way lua/blis/config describes options. */
 static void push_param(lua_State *L, const blis_param_spec *param) {
   static const char *const types[] = {"integer", "number", "boolean", "choice",
-                                      "table"};
+                                      "named_numbers"};
   lua_createtable(L, 0, 8);
   set_field_string(L, "name", param->name);
   set_field_string(L, "type", types[param->kind]);

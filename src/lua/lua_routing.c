@@ -41,6 +41,7 @@ static blis_params push_params(lua_State *L, int index) {
   for (size_t i = 0; i < params.count; i++) {
     lua_rawgeti(L, list, (lua_Integer)i + 1);
     items[i].name = check_field_string(L, -1, "name");
+    items[i].key = opt_field_string(L, -1, "key"); /* of a table */
     int type = lua_getfield(L, -1, "value");
     if (type == LUA_TSTRING) {
       items[i].text = lua_tostring(L, -1); /* the definition keeps it */

@@ -98,6 +98,38 @@ local exercises = {
     assert(blis.run(watched).completed == 3 and heard > 100)
   end,
   function()
+    spec.routing = nil
+    local sim = blis.simulation(spec):pin('request_1', 'instance_0')
+    sim:at(10, function(s) s:at(20, function() end) end)
+    sim:run_until(1000)
+    sim:step()
+    local clone = sim:clone()
+    assert(clone:run().hash == sim:run().hash)
+  end,
+  function()
+    spec.trace_level, spec.series_interval_us = 'decisions', 50000
+    spec.slo_targets = { default = { e2e_ms = 1e6 } }
+    spec.warm_up_us = 1
+    local ok, result = pcall(run, 'weighted')
+    spec.trace_level, spec.series_interval_us = nil, nil
+    spec.slo_targets, spec.warm_up_us = nil, nil
+    if not ok then error(result, 0) end
+    assert(result.goodput.good == 2 and result.series.rows > 1)
+    assert(result.decisions[4].candidates[2].scores)
+    assert(#tostring(result.decisions) > 50)
+    assert(blis.diff(result, result).is_equal)
+  end,
+  function()
+    local path = os.tmpname()
+    local ok, problem = pcall(function()
+      local result = run('round-robin')
+      result:save(path)
+      assert(blis.load_result(path).hash == result.hash)
+    end)
+    os.remove(path)
+    if not ok then error(problem, 0) end
+  end,
+  function()
     local gpu = { name = 'G', memory_gib = 80, peak_tflops = 9,
       bandwidth_tb_s = 1, mfu_prefill = 1, mfu_decode = 1 }
     local c = blis.kv_capacity { hardware = gpu, tp = 1 }

@@ -31,7 +31,7 @@ local kinds = {
 }
 
 local function parameter_text(parameter)
-  local usual = parameter.type == "table" and "{}" or tostring(parameter.usual)
+  local usual = parameter.type == "named_numbers" and "{}" or tostring(parameter.usual)
   return ("%s = %s"):format(parameter.name, usual)
 end
 

@@ -146,4 +146,21 @@ types.numbers_by_name = {
   end,
 }
 
+-- A number for each of some names.
+types.named_numbers = {
+  expected = function(option)
+    return "a table of numbers by name, each" .. range_text(option)
+  end,
+  check = function(value, option)
+    if type(value) ~= "table" then return nil end
+    local copy = {}
+    for name, number in pairs(value) do
+      local is_valid = type(name) == "string" and types.number.check(number, option)
+      if not is_valid then return nil end
+      copy[name] = number
+    end
+    return copy
+  end,
+}
+
 return types
