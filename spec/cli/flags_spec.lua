@@ -135,8 +135,9 @@ Part:
 
   --help                          Print this text.
 
-Known, and refused, for what they ask for is not available:
-  --moon
+Known and refused:
+  there is no moon:
+    --moon
 ]], help.text(definition))
   end)
 end)

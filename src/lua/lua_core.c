@@ -5,6 +5,7 @@
 #include "lua/embedded.h"
 #include "lua/lua_capacity.h"
 #include "lua/lua_catalogue.h"
+#include "lua/lua_csv.h"
 #include "lua/lua_decisions.h"
 #include "lua/lua_engine.h"
 #include "lua/lua_event_queue.h"
@@ -111,6 +112,7 @@ static const luaL_Reg core_functions[] = {
     {"hardware", bind_catalogue_hardware},
     {"is_workload", core_is_workload},
     {"is_workload_spec", core_is_workload_spec},
+    {"csv_read", bind_csv_read},
     {"json_read", bind_json_read},
     {"json_writer", bind_json_writer_new},
     {"kv_cache", bind_kv_cache_new},

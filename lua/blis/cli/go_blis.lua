@@ -10,6 +10,7 @@ local go_blis = {}
 local function object_text(scope)
   local writer = core.json_writer(2):object()
   metrics.write(writer, metrics.list(scope))
+  metrics.write_goodput(writer, scope)
   return "=== Simulation Metrics ===\n" .. writer:done():take() .. "\n"
 end
 
@@ -106,7 +107,8 @@ end
 
 function sections.anomalies(run)
   local result = run.result
-  local inversions, blocked = priority_inversions(run), anomalies.blocked_instances(result.instances)
+  local inversions = priority_inversions(run)
+  local blocked = anomalies.blocked_instances(result.instances)
   if inversions + blocked + result.rejected + result.unservable + result.timed_out
     + result.length_capped == 0 then
     return nil
@@ -146,9 +148,10 @@ local function class_line(name, values)
 end
 
 function sections.slo_classes(run)
-  if #run.result.by_slo_class < 2 then return nil end
+  local least = rawget(run.result, "goodput") and 1 or 2
+  if #run.result.by_slo_class < least then return nil end
   local groups, names = group(run.registered(), class_of)
-  if #names < 2 then return nil end
+  if #names < least then return nil end
   local lines = { "=== Per-SLO Metrics ===" }
   for _, name in ipairs(names) do
     local own = groups[name]

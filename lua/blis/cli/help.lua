@@ -108,22 +108,34 @@ function help.groups(command)
   return groups
 end
 
---- The flags that a command knows and refuses, as one line; nil without.
+--- The flags that a command knows and refuses, by what is not there for them, in order: { {
+--- feature =, flags = "--a --b" }, ... }.
 ---@param command blis.cli.Command
----@return string?
+---@return { feature: string, flags: string }[]
 function help.refused(command)
-  if not command.refused or #command.refused == 0 then return nil end
-  local words = {}
-  for i, refused in ipairs(command.refused) do words[i] = refused.flag end
-  return table.concat(words, " ")
+  local list, by_feature = {}, {}
+  for _, refused in ipairs(command.refused or {}) do
+    local one = by_feature[refused.feature]
+    if one then
+      one.flags = one.flags .. " " .. refused.flag
+    else
+      one = { feature = refused.feature, flags = refused.flag }
+      list[#list + 1] = one
+      by_feature[refused.feature] = one
+    end
+  end
+  return list
 end
 
 local function add_refused(lines, command)
   local refused = help.refused(command)
-  if not refused then return end
+  if #refused == 0 then return end
   lines[#lines + 1] = ""
-  lines[#lines + 1] = "Known, and refused, for what they ask for is not available:"
-  for _, line in ipairs(wrap(refused, width - 2)) do lines[#lines + 1] = "  " .. line end
+  lines[#lines + 1] = "Known and refused:"
+  for _, one in ipairs(refused) do
+    lines[#lines + 1] = ("  %s:"):format(one.feature)
+    for _, line in ipairs(wrap(one.flags, width - 4)) do lines[#lines + 1] = "    " .. line end
+  end
 end
 
 --- The whole text.

@@ -32,9 +32,9 @@ local function add_form(lines, form)
   end
   if definition.notes then add(lines, ".PP", plain(definition.notes)) end
   local refused = help.refused(definition)
-  if refused then
-    add(lines, ".PP", "Known, and refused, for what they ask for is not available:",
-      plain(refused) .. ".")
+  if #refused > 0 then add(lines, ".PP", ".I Known and refused") end
+  for _, one in ipairs(refused) do
+    add(lines, ".TP", plain(one.feature), plain(one.flags))
   end
 end
 

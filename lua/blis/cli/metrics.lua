@@ -72,6 +72,58 @@ function metrics.write(writer, list)
   for _, pair in ipairs(list) do writer:field(pair[1], pair[2]) end
 end
 
+-- The times of a class without requests.
+local no_group = { e2e_ms = { p99 = 0 }, ttft_ms = { p99 = 0 } }
+
+--- Means of the requests' mean inter-token latencies by SLO class, summed up in order of arrival.
+local function mean_itl_ms(records)
+  local sums, counts = {}, {}
+  for i = 1, #records do
+    local record = records[i]
+    if record.e2e_us then
+      local class = record.slo_class == "" and "default" or record.slo_class
+      sums[class] = (sums[class] or 0) + metrics.mean_itl_us(record)
+      counts[class] = (counts[class] or 0) + 1
+    end
+  end
+  for class, sum in pairs(sums) do sums[class] = sum / counts[class] / 1000 end
+  return sums
+end
+
+local function write_class(writer, class, group, itl_ms)
+  writer:object(class.name):field("count", class.arrived)
+  if group.e2e_ms.p99 > 0 then writer:field("e2e_p99_ms", group.e2e_ms.p99) end
+  writer:field("goodput_rps", class.requests_per_sec)
+  if itl_ms and itl_ms > 0 then writer:field("itl_mean_ms", itl_ms) end
+  writer:field("slo_attainment", class.attainment):object("slo_attainment_by_dim")
+  for _, name in ipairs { "e2e", "itl", "ttft" } do
+    if class.targets[name .. "_ms"] then
+      local met = class[name .. "_met"]
+      writer:field(name, class.completed > 0 and met / class.completed or 0.0)
+    end
+  end
+  writer:done()
+  if group.ttft_ms.p99 > 0 then writer:field("ttft_p99_ms", group.ttft_ms.p99) end
+  writer:done()
+end
+
+--- Writes how often targets were kept, if there are some, as fields of the object that is open.
+---@param writer userdata
+---@param result blis.Result
+function metrics.write_goodput(writer, result)
+  local goodput = rawget(result, "goodput")
+  if not goodput then return end
+  writer:field("goodput_rps", goodput.requests_per_sec)
+  writer:field("slo_attainment", goodput.attainment):object("per_class")
+  local itl_ms = mean_itl_ms(result.requests)
+  for _, class in ipairs(goodput.classes) do
+    local name = class.name == "default" and "" or class.name
+    local group = result.by_slo_class[name] or result.by_slo_class[class.name]
+    write_class(writer, class, group or no_group, itl_ms[class.name])
+  end
+  writer:done()
+end
+
 --- Mean of the inter-token latencies of a completed request, in microseconds; 0 for others.
 ---@param record table
 ---@return number
@@ -124,8 +176,9 @@ function metrics.write_file(path, result)
     if metrics.is_registered(record) then write_request(writer, record) end
     if #writer > flush_bytes then output:write(writer:take()) end
   end
-  writer:done():done()
-  output:write(writer:take()):write("\n")
+  writer:done()
+  metrics.write_goodput(writer, result)
+  output:write(writer:done():take()):write("\n")
   output:commit()
 end
 

@@ -71,6 +71,7 @@ function result_text.json(run)
   metrics.write(writer, metrics.list(result, { has_hit_rate = true }))
   writer:field("rejected_requests", result.rejected)
   writer:field("result_hash", result.hash)
+  metrics.write_goodput(writer, result)
   if run.fitness then write_fitness(writer, run.fitness) end
   write_all_times(writer, result)
   write_times(writer, "scheduling_delay_ms", result.scheduling_delay_ms)

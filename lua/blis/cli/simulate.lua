@@ -12,6 +12,7 @@ local flags = require "blis.cli.flags"
 local go_blis = require "blis.cli.go_blis"
 local metrics = require "blis.cli.metrics"
 local result_text = require "blis.cli.result_text"
+local targets = require "blis.cli.targets"
 
 local simulate = {}
 
@@ -54,6 +55,9 @@ function simulate.groups(traffic)
     title = "Run", section = "experiment",
     options = flags.pick(experiment_section,
       { "seed", "horizon_us", "profile", "trace_level", "counterfactual_k" }),
+  }
+  groups[#groups + 1] = {
+    title = "Service level objectives", section = "targets", options = targets.section.options,
   }
   groups[#groups + 1] = {
     title = "Results", section = "output", has_defaults = true,
@@ -134,6 +138,7 @@ local function experiment_of(definition, parsed, workload, horizon_us)
     admission = admission_of(definition, parsed), seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = true,
+    slo_targets = targets.of_flags(definition, parsed.values.targets),
   }
 end
 

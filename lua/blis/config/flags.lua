@@ -219,9 +219,6 @@ end
 
 local refused_groups = {
   refuse("traces are not written", { { "--trace-output", "string" } }),
-  refuse("goodput is not computed", {
-    { "--slo-ttft", "string" }, { "--slo-itl", "string" }, { "--slo-e2e", "string" },
-  }),
   refuse("there are no saturation detectors", {
     { "--detectors", "string" }, { "--saturation-config", "string" },
     { "--saturation-report", "string" }, { "--saturation-final-window", "string" },

@@ -1,0 +1,203 @@
+--- blis calibrate: how close simulated latencies are to those of an observed trace.
+local calibration = require "blis.calibration"
+local command = require "blis.cli.command"
+local core = require "blis.core"
+local descriptions = require "blis.descriptions"
+local errors = require "blis.errors"
+local flags = require "blis.cli.flags"
+local report = require "blis.cli.calibration_report"
+local schema = require "blis.config.schema"
+local sections = require "blis.config.calibration"
+local slo = require "blis.slo"
+local targets = require "blis.cli.targets"
+local yaml_file = require "blis.yaml_file"
+
+local definition = {
+  name = "calibrate",
+  summary = "compare simulated latencies with those of an observed trace",
+  usage = "blis calibrate --trace-header FILE --trace-data FILE --sim-results FILE --report FILE "
+    .. "[FLAGS]",
+  description = "Pairs the requests of an observed trace (TraceV2) with the results of its replay "
+    .. "(blis replay --results-path) and writes a report (JSON): errors of TTFT, E2E and "
+    .. "inter-token latency as a whole and per request. A summary goes to standard error. "
+    .. "Requests without status ok have no part in it.",
+  groups = {
+    {
+      title = "Files", section = "files", has_defaults = true, options = sections.files.options,
+    },
+    {
+      title = "Comparison", section = "comparison", has_defaults = true,
+      options = sections.comparison.options,
+    },
+    {
+      title = "Service level objectives", section = "targets", options = targets.section.options,
+    },
+    { title = "Output", section = "output", has_defaults = true,
+      options = sections.output.options },
+  },
+}
+
+local function check_is_given(given, options, reason)
+  for _, option in ipairs(options) do
+    if not given[option.name] then
+      flags.fail(definition, "%s is missing%s", option.flag, reason or "")
+    end
+  end
+end
+
+--- A file of JSON; root_type is that of what it holds.
+local function read_json(path)
+  local root = core.json_read(descriptions.read(path), path)
+  if type(root) ~= "table" then errors.raise("parse", path .. ": expected an object or a list") end
+  return root
+end
+
+--- A number of an object in a JSON file.
+local function number_in(object, name, place)
+  local value = type(object) == "table" and object[name]
+  if type(value) ~= "number" then
+    errors.raise("parse", ("%s: %s: %s is not allowed, expected a number"):format(place, name,
+      errors.show(value or nil)))
+  end
+  return value
+end
+
+local function read_simulated(path)
+  local list, by_id = read_json(path), {}
+  for i, one in ipairs(list) do
+    local place = ("%s: [%d]"):format(path, i)
+    for _, name in ipairs { "request_id", "ttft_us", "e2e_us", "input_tokens",
+      "output_tokens" } do
+      number_in(one, name, place)
+    end
+    if one.itl_mean_us then number_in(one, "itl_mean_us", place) end
+    by_id[one.request_id] = one
+  end
+  if #list == 0 then errors.raise("parse", path .. ": there are no results") end
+  return by_id
+end
+
+local function read_rows(path)
+  local rows, lines = core.csv_read(path, sections.columns), {}
+  if #rows == 0 then errors.raise("parse", path .. ": there are no requests") end
+  for _, row in ipairs(rows) do
+    local first = lines[row.request_id]
+    if first then
+      errors.raise("parse", ("%s:%d: request_id %d is there twice, first in line %d"):format(path,
+        row.line, row.request_id, first))
+    end
+    lines[row.request_id] = row.line
+  end
+  return rows
+end
+
+--- The times of the chunks of every request, in order.
+local function read_chunks(path)
+  local rows, by_id = core.csv_read(path, sections.itl_columns), {}
+  table.sort(rows, function(a, b)
+    if a.request_id ~= b.request_id then return a.request_id < b.request_id end
+    if a.chunk_index ~= b.chunk_index then return a.chunk_index < b.chunk_index end
+    return a.line < b.line
+  end)
+  for _, row in ipairs(rows) do
+    by_id[row.request_id] = by_id[row.request_id] or {}
+    table.insert(by_id[row.request_id], row.timestamp_us)
+  end
+  return by_id
+end
+
+local function read_header(path)
+  local file = yaml_file.read(path)
+  return yaml_file.located(file, "header", function()
+    local values = schema.read(sections.header, file.root, "header")
+    if values.goodput_slo_targets then
+      values.targets = slo.read(values.goodput_slo_targets, "header.goodput_slo_targets")
+    end
+    return values
+  end)
+end
+
+--- Targets of flags, and where they say nothing those of the header.
+local function targets_of(parsed, header)
+  local given = targets.of_flags(definition, parsed.values.targets)
+  return slo.merge(given and slo.read(given, "targets") or {}, header.targets or {})
+end
+
+local function check_comparable(result, files)
+  if result.info.matched == 0 then
+    errors.raise("failed", ("no request of %s is in %s"):format(files.data, files.results))
+  end
+  if not result.metrics.ttft then
+    errors.raise("failed", files.data .. ": no request has times that are not negative")
+  end
+end
+
+local function compare(parsed)
+  local files, given = parsed.values.files, parsed.values.comparison
+  check_is_given(files, sections.required)
+  local header = read_header(files.header)
+  local rtt_ms = (header.network or {}).measured_rtt_ms or 0
+  local result = calibration.of {
+    rows = read_rows(files.data), simulated = read_simulated(files.results),
+    chunks = files.itl and read_chunks(files.itl),
+    warm_up = given.warm_up >= 0 and given.warm_up or header.warm_up_requests or 0,
+    rtt_us = given.rtt_us >= 0 and given.rtt_us or math.floor(rtt_ms * 1000),
+    mbps = given.mbps, targets = targets_of(parsed, header),
+  }
+  check_comparable(result, files)
+  local hit_rate
+  if files.metrics then
+    local simulated = read_json(files.metrics).cache_hit_rate
+    local observed = header.observed_kv_metrics
+    if observed and type(simulated) == "number" then
+      hit_rate = { real = observed.hit_rate or 0, simulated = simulated, source = observed.source }
+    else
+      command.talk(parsed, "no hit rates are compared: %s has none",
+        observed and files.metrics or files.header)
+    end
+  end
+  report.write(files.report, result, hit_rate, given)
+  return report.summary(result, hit_rate, given)
+end
+
+--- Compares with a reference that knows adapters.
+local function compare_adapters(parsed)
+  local files, given = parsed.values.files, parsed.values.comparison
+  check_is_given(files, { sections.by_name.metrics, sections.by_name.report },
+    ", which --adapter-reference needs")
+  local function figures(path)
+    local metrics = read_json(path)
+    local seconds = number_in(metrics, "vllm_estimated_duration_s", path)
+    local tokens = number_in(metrics, "total_output_tokens", path)
+    return {
+      ttft = number_in(metrics, "ttft_mean_ms", path),
+      throughput = seconds > 0 and tokens / seconds or 0.0,
+    }
+  end
+  local function reference(object, name)
+    local place = files.adapters .. ": " .. name
+    return {
+      ttft = number_in(object[name], "ttft", place),
+      throughput = number_in(object[name], "output_throughput", place),
+    }
+  end
+  local root = read_json(files.adapters)
+  local aware, blind = reference(root, "adapter_aware"), nil
+  local own, own_blind = figures(files.metrics), nil
+  if files.metrics_blind then
+    blind, own_blind = reference(root, "adapter_blind"), figures(files.metrics_blind)
+  end
+  return report.write_adapters(files.report, {
+    model = type(root.model) == "string" and root.model or "",
+    threshold = given.adapter_threshold, reference = aware, blind = blind, own = own,
+    own_blind = own_blind,
+  })
+end
+
+return command.define(definition, function(parsed)
+  local lines = command.checked(definition,
+    parsed.values.files.adapters and compare_adapters or compare, parsed)
+  if not parsed.values.output.quiet then
+    for _, line in ipairs(lines) do command.say(line) end
+  end
+end)

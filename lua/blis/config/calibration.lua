@@ -1,0 +1,110 @@
+--- The flags and files of `blis calibrate`.
+local function path(name, flag, doc)
+  return { name = name, type = "path", flag = flag, doc = doc }
+end
+
+local function whole(name, flag, unit, doc)
+  return { name = name, type = "integer", min = -1, max = 1 << 53, default = -1, unit = unit,
+    flag = flag, doc = doc }
+end
+
+local function limit(name, flag, default, unit, doc)
+  return { name = name, type = "number", min = 0, max = 1e12, default = default, unit = unit,
+    flag = flag, doc = doc }
+end
+
+local files = {
+  path("header", "--trace-header", "Header of the observed trace (YAML)."),
+  path("data", "--trace-data", "Rows of the observed trace (CSV)."),
+  path("results", "--sim-results", "What blis replay --results-path wrote (JSON)."),
+  path("report", "--report", "The report to write (JSON)."),
+  path("itl", "--itl-data", "Times of chunks (CSV: request_id,chunk_index,timestamp_us), for "
+    .. "inter-token latencies."),
+  path("metrics", "--sim-metrics", "What blis replay --metrics-path wrote (JSON), for hit rates."),
+  path("metrics_blind", "--sim-metrics-blind", "The same of a run without adapters, for "
+    .. "--adapter-reference."),
+  path("adapters", "--adapter-reference", "Figures of another simulator (JSON) to compare "
+    .. "--sim-metrics with, in place of a trace."),
+}
+
+local by_name = {}
+for _, option in ipairs(files) do by_name[option.name] = option end
+
+local function any(name)
+  return { name = name, type = "any", doc = "anything" }
+end
+
+---@type blis.Section
+local header = {
+  name = "header",
+  summary = "What is read of the header of a trace.",
+  options = {
+    any "trace_version", any "time_unit", any "created_at", any "mode",
+    { name = "warm_up_requests", type = "integer", min = 0, doc = "Requests to leave out." },
+    any "workload_seed", any "workload_spec", any "session_context_growth", any "server",
+    {
+      name = "network", type = "section", doc = "Between client and server.",
+      section = {
+        name = "network", summary = "Between client and server.",
+        options = {
+          { name = "measured_rtt_ms", type = "number", min = 0, doc = "Round trip." },
+        },
+      },
+    },
+    { name = "goodput_slo_targets", type = "table", doc = "Targets by SLO class." },
+    any "kv_offload",
+    {
+      name = "observed_kv_metrics", type = "section", doc = "Of the server's cache.",
+      section = {
+        name = "observed_kv_metrics", summary = "Of the server's cache.",
+        options = {
+          { name = "source", type = "string", doc = "Where they are from." },
+          { name = "hit_rate", type = "number", min = 0, max = 1, doc = "Hits per query." },
+          any "block_hits", any "block_queries", any "read_time_total", any "write_time_total",
+          any "vllm_commit",
+        },
+      },
+    },
+  },
+}
+
+local function column(name, is_text, is_optional)
+  return { name = name, is_text = is_text, is_optional = is_optional }
+end
+
+return {
+  by_name = by_name,
+  required = { by_name.header, by_name.data, by_name.results, by_name.report },
+  header = header,
+  files = { name = "files", summary = "Files.", options = files },
+  comparison = {
+    name = "comparison", summary = "What is compared, and how close is close enough.",
+    options = {
+      whole("warm_up", "--warmup-requests", "requests",
+        "Leave out requests with lower numbers, -1 = as the header says."),
+      whole("rtt_us", "--network-rtt-us", "us",
+        "Round trip that is added to simulated times, -1 = as the header says."),
+      limit("mbps", "--network-bandwidth-mbps", 0, "Mbit/s",
+        "Bandwidth of the network for 4 bytes a token, 0 = no delay."),
+      limit("hit_rate_tolerance_pp", "--hit-rate-tolerance-pp", 5, "percentage points",
+        "How far hit rates may be apart."),
+      limit("ttft_threshold", "--ttft-mape-threshold", 0.15, "",
+        "Largest mean error of TTFT, as a fraction."),
+      limit("adapter_threshold", "--adapter-mape-threshold", 0.2, "",
+        "Largest error against --adapter-reference, as a fraction."),
+    },
+  },
+  output = {
+    name = "output", summary = "What is said.",
+    options = {
+      { name = "quiet", type = "boolean", default = false, flag = "--quiet",
+        doc = "No summary on standard error." },
+    },
+  },
+  columns = {
+    column "request_id", column("slo_class", true), column "input_tokens",
+    column "output_tokens", column "server_input_tokens", column "send_time_us",
+    column "first_chunk_time_us", column "last_chunk_time_us", column("status", true),
+  },
+  itl_columns = { column "request_id", column "chunk_index", column "timestamp_us" },
+}
