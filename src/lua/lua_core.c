@@ -10,6 +10,7 @@
 #include "lua/lua_engine.h"
 #include "lua/lua_event_queue.h"
 #include "lua/lua_folder.h"
+#include "lua/lua_journal.h"
 #include "lua/lua_json.h"
 #include "lua/lua_kv_cache.h"
 #include "lua/lua_latency_object.h"
@@ -23,6 +24,7 @@
 #include "lua/lua_trace.h"
 #include "lua/lua_trace_tools.h"
 #include "lua/lua_vector.h"
+#include "lua/lua_workers.h"
 #include "lua/lua_workload.h"
 #include "lua/lua_written_spec.h"
 #include "lua/lua_yaml.h"
@@ -104,21 +106,26 @@ static const luaL_Reg core_functions[] = {
     {"catalogue", bind_catalogue_new},
     {"check_arrival", bind_check_arrival},
     {"check_distribution", bind_check_distribution},
+    {"clock_us", bind_clock_us},
+    {"csv_read", bind_csv_read},
     {"embedded", core_embedded},
     {"engine_facts", bind_engine_facts},
     {"error_object", core_error_object},
     {"event_queue", bind_event_queue_new},
     {"folder", bind_folder},
+    {"folder_names", bind_folder_names},
     {"hardware", bind_catalogue_hardware},
+    {"hash128", bind_hash128},
     {"is_workload", core_is_workload},
     {"is_workload_spec", core_is_workload_spec},
-    {"csv_read", bind_csv_read},
+    {"journal", bind_journal_new},
     {"json_read", bind_json_read},
     {"json_writer", bind_json_writer_new},
     {"kv_cache", bind_kv_cache_new},
     {"kv_capacity", bind_kv_capacity},
     {"latency_definition", bind_latency_definition},
     {"latency_model", bind_latency_model_new},
+    {"make_folder", bind_folder_make},
     {"model_config", bind_model_config},
     {"model_id", bind_catalogue_model_id},
     {"models", bind_catalogue_models},
@@ -127,11 +134,13 @@ static const luaL_Reg core_functions[] = {
     {"policies", bind_policy_catalogue},
     {"policy", bind_policy_new},
     {"policy_definition", bind_policy_definition},
+    {"processors", bind_processors},
     {"records", bind_records_new},
     {"rng", bind_rng_new},
     {"set_tostring", core_set_tostring},
     {"signals", core_signals},
     {"simulation", bind_simulation_new},
+    {"terminal_columns", bind_terminal_columns},
     {"trace_cap", bind_trace_cap},
     {"trace_cut", bind_trace_cut},
     {"trace_filter", bind_trace_filter},
@@ -142,11 +151,13 @@ static const luaL_Reg core_functions[] = {
     {"trace_warp", bind_trace_warp},
     {"trace_write", bind_trace_write},
     {"trace_write_formats", bind_trace_write_formats},
+    {"workers", bind_workers_new},
     {"workload", bind_workload_new},
-    {"workload_methods", bind_workload_methods},
     {"workload_keys", bind_workload_keys},
+    {"workload_methods", bind_workload_methods},
     {"workload_of_function", bind_workload_of_function},
     {"workload_spec", bind_written_spec_new},
+    {"writer_name", bind_writer_name},
     {"yaml_read", bind_yaml_read},
     {NULL, NULL},
 };
@@ -157,6 +168,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_decisions(L);
   bind_open_event_queues(L);
   bind_open_instances(L);
+  bind_open_journals(L);
   bind_open_json(L);
   bind_open_kv_caches(L);
   bind_open_latency_models(L);
@@ -166,6 +178,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_rng(L);
   bind_open_scorers(L);
   bind_open_simulations(L);
+  bind_open_workers(L);
   bind_open_workloads(L);
   bind_open_written_specs(L);
   luaL_newlib(L, core_functions);
