@@ -12,6 +12,8 @@ local policy = require "blis.policy"
 local regret = require "blis.regret"
 local result_file = require "blis.result_file"
 local schema = require "blis.config.schema"
+local statistics = require "blis.statistics"
+local sweep = require "blis.sweep"
 local trace = require "blis.trace"
 local units = require "blis.units"
 local workload = require "blis.workload"
@@ -26,6 +28,8 @@ local blis = {
   load_result = result_file.load,
   diff = diff.compare,
   regret = regret.examine,
+  sweep = sweep,
+  statistics = statistics,
 
   workload = workload.new,
   trace = trace,

@@ -4,15 +4,24 @@ local notices = {}
 local stderr = io.stderr
 local told = {}
 
+local function tell(line)
+  if told[line] then return end
+  told[line] = true
+  stderr:write("blis: note: ", line, "\n")
+end
+
+local take = tell
+
 --- Tells every line that was not told before.
 ---@param lines string
 function notices.tell(lines)
-  for line in lines:gmatch("[^\n]+") do
-    if not told[line] then
-      told[line] = true
-      stderr:write("blis: note: ", line, "\n")
-    end
-  end
+  for line in lines:gmatch("[^\n]+") do take(line) end
+end
+
+--- From now on lines are given to a function; for processes that others speak for.
+---@param fn fun(line: string)
+function notices.collect(fn)
+  take = fn
 end
 
 return notices

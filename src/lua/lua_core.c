@@ -21,6 +21,7 @@
 #include "lua/lua_rng.h"
 #include "lua/lua_scorer.h"
 #include "lua/lua_simulation.h"
+#include "lua/lua_sqlite.h"
 #include "lua/lua_trace.h"
 #include "lua/lua_trace_tools.h"
 #include "lua/lua_vector.h"
@@ -113,7 +114,6 @@ static const luaL_Reg core_functions[] = {
     {"error_object", core_error_object},
     {"event_queue", bind_event_queue_new},
     {"folder", bind_folder},
-    {"folder_names", bind_folder_names},
     {"hardware", bind_catalogue_hardware},
     {"hash128", bind_hash128},
     {"is_workload", core_is_workload},
@@ -140,6 +140,7 @@ static const luaL_Reg core_functions[] = {
     {"set_tostring", core_set_tostring},
     {"signals", core_signals},
     {"simulation", bind_simulation_new},
+    {"sqlite_write", bind_sqlite_write},
     {"terminal_columns", bind_terminal_columns},
     {"trace_cap", bind_trace_cap},
     {"trace_cut", bind_trace_cut},

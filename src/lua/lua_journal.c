@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* sched_getaffinity, TIOCGWINSZ */
 #include "lua/lua_journal.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -62,45 +61,6 @@ int bind_folder_make(lua_State *L) {
   blis_error error = {0};
   check_status(L, blis_folder_make(luaL_checkstring(L, 1), &error), &error);
   return 0;
-}
-
-static int folder_close(lua_State *L) {
-  DIR **folder = lua_touserdata(L, 1);
-  if (*folder != NULL) {
-    closedir(*folder);
-    *folder = NULL;
-  }
-  return 0;
-}
-
-static void sort(lua_State *L) {
-  lua_getglobal(L, "table");
-  lua_getfield(L, -1, "sort");
-  lua_pushvalue(L, -3);
-  lua_call(L, 1, 0);
-  lua_pop(L, 1);
-}
-
-int bind_folder_names(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
-  DIR **folder = push_guarded(L, 1, sizeof(DIR *), folder_close);
-  *folder = opendir(path);
-  if (*folder == NULL) {
-    lua_pushnil(L);
-    return 1;
-  }
-  lua_newtable(L);
-  lua_Integer count = 0;
-  for (struct dirent *entry; (entry = readdir(*folder)) != NULL;) {
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-      lua_pushstring(L, entry->d_name);
-      lua_rawseti(L, -2, ++count);
-    }
-  }
-  closedir(*folder);
-  *folder = NULL;
-  sort(L);
-  return 1;
 }
 
 int bind_writer_name(lua_State *L) {

@@ -15,9 +15,6 @@ int bind_journal_new(lua_State *L);
 /* make_folder(path): raises unless it is there afterwards. */
 int bind_folder_make(lua_State *L);
 
-/* folder_names(path): what is in it, sorted; nil if it is no folder. */
-int bind_folder_names(lua_State *L);
-
 /* writer_name(): "<host>-<pid>", different for all who write now. */
 int bind_writer_name(lua_State *L);
 

@@ -21,12 +21,16 @@ local sections = {
   { "blis.CutOptions", require("blis.config.trace").cut },
   { "blis.MergeOptions", require("blis.config.trace").merge },
   { "blis.TraceWriteOptions", require("blis.config.trace").write },
+  { "blis.SweepOptions", require("blis.config.sweep").space },
+  { "blis.PrecisionOptions", require("blis.config.sweep").precision },
+  { "blis.SweepRunOptions", require("blis.config.sweep").run },
 }
 
 local type_names = {
   integer = "integer", time_us = "integer", number = "number", boolean = "boolean",
   string = "string", path = "string", numbers = "number[]", any = "any", table = "table",
-  section = "table",
+  section = "table", callback = "function", strings = "string[]", jobs = 'integer|"auto"',
+  replications = "integer|blis.PrecisionOptions",
   described = "string|table", paths = "string|string[]",
   numbers_by_name = "table<string, number>",
   distribution = "number|table", arrival = "string|table", prefixes = "blis.PrefixOptions",
@@ -48,6 +52,8 @@ local special = {
   ["blis.LatencyOptions.queueing_time"] = "number|fun(prompt_tokens: integer): number",
   ["blis.LatencyOptions.output_token_time"] = "number",
   ["blis.LatencyOptions.fixed_overhead"] = "number",
+  ["blis.SweepOptions.trial"] = "fun(p: table): any",
+  ["blis.SweepOptions.where"] = "fun(p: table): boolean",
   ["blis.TraceOptions.format"] = "string", -- the formats are listed by blis.trace.formats()
 }
 

@@ -230,3 +230,37 @@
 ---@class blis.TraceWriteOptions
 ---@field format? "tracev2"|"routesim" Format of the new file; left out, the end of its name tells it: .jsonl = routesim; .csv, .yaml and names without a dot = tracev2.
 ---@field renumber? boolean Number the requests 0, 1, 2, ... in place of the numbers they have. (default false)
+
+--- A sweep: which parameters a trial is tried with, how often, and what is reported.
+---@class blis.SweepOptions
+---@field name? string What messages and tables call the sweep. (default sweep)
+---@field trial fun(p: table): any What is done with each point: function(p) that returns a result, a table of numbers or a number; p has the parameters, seed and replication.
+---@field parameters? table A list of { name, { value, ... } } or { name, from =, to =, steps =, scale = "log", integer = true }; each may have when = function(p), without which it is absent.
+---@field points? table A list of points { name = value, ... } in place of parameters.
+---@field where? fun(p: table): boolean function(p) that tells whether a point is tried at all.
+---@field sampling? "grid"|"random"|"latin-hypercube"|"sobol" Every combination of the values, or so many samples of the ranges. (default grid)
+---@field samples? integer How many points are sampled. (points)
+---@field sampling_seed? integer Seed of the samples. (default 1)
+---@field replications? integer|blis.PrecisionOptions Runs of each point, with seeds common to all points; or { min =, max =, metric =, precision = 0.05 }: until the interval of a metric is that narrow beside its mean. (default 1)
+---@field seed? integer Seed of the first replication; the others follow one by one. (default 42)
+---@field report? string[] Figures to be shown, like "ttft_ms.p99"; left out, the most important ones.
+---@field level? number Confidence of the intervals. (default 0.95)
+---@field interval? "student-t"|"bootstrap" How intervals are worked out. (default student-t)
+---@field identity? string Stands for the script's text in the keys of trials, which then stay valid when the script changes; the writer answers for it.
+---@field inputs? string|string[] Files the trials read; when their content changes the trials are run again.
+
+--- Replications until the interval of a metric is narrow enough.
+---@class blis.PrecisionOptions
+---@field metric string The figure to be known, like "ttft_ms.p99".
+---@field precision? number Half-width of the interval to reach, as a share of the mean. (default 0.05)
+---@field min? integer Runs of every point. (replications, default 5)
+---@field max? integer Runs after which a point is left as it is. (replications, default 50)
+
+--- How the trials of a sweep are run.
+---@class blis.SweepRunOptions
+---@field jobs? integer|"auto" Worker processes; 'auto' = as many as there are processors. (default auto)
+---@field store? string Folder that keeps results; a second run does what is missing.
+---@field shard? string Run part I of N (0/N to N-1/N) only; left out, what the variables of Slurm, Kubernetes, HyperQueue or PMI say.
+---@field time_limit_us? integer Time after which a trial is ended and counts as failed. (us)
+---@field memory_limit_mb? integer Memory that a worker may take on top of what the script had loaded. (MB)
+---@field quiet? boolean No progress on standard error. (default false)

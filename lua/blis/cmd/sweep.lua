@@ -1,0 +1,338 @@
+--- blis sweep: runs a script's sweep, and looks into the folder that keeps its results.
+local command = require "blis.cli.command"
+local core = require "blis.core"
+local export = require "blis.sweep.export"
+local flags = require "blis.cli.flags"
+local format = require "blis.format"
+local options = require "blis.config.sweep"
+local plan = require "blis.sweep.plan"
+local record = require "blis.sweep.record"
+local runner = require "blis.sweep.runner"
+local store = require "blis.sweep.store"
+local sweep = require "blis.sweep"
+local table_of = require "blis.sweep.table"
+
+local folder = { name = "DIR", doc = "The folder that the sweep's store = ... names." }
+
+local function open(definition, parsed)
+  local path = parsed.positional
+  if not path then flags.fail(definition, "there is no DIR") end
+  local self = command.checked(definition, store.plan, path)
+  return self, command.checked(definition, store.read, path)
+end
+
+--- blis sweep run -------------------------------------------------------------------------------
+
+local run_definition = {
+  name = "sweep run",
+  summary = "run a script; flags go before what it tells its sweeps",
+  usage = "blis sweep run FILE [FLAGS] [-- ARGUMENTS]",
+  description = "Runs a script like 'blis FILE' does; sweeps in it are run as these flags say, "
+    .. "whatever the script says.",
+  positional = { name = "FILE", doc = "The script, and its arguments.", count = math.huge },
+  groups = { { title = "Sweeps", section = "run", options = options.run.options } },
+}
+
+local function run_script(parsed)
+  local path = parsed.positional
+  if not path then flags.fail(run_definition, "there is no FILE") end
+  local chunk, problem = loadfile(path)
+  if not chunk then flags.fail(run_definition, "%s", problem) end
+  for name, value in pairs(parsed.values.run) do sweep.overrides[name] = value end
+  arg = table.move(parsed.positionals, 1, #parsed.positionals, 0, {})
+  chunk(table.unpack(arg))
+end
+
+--- blis sweep status ----------------------------------------------------------------------------
+
+local output = {
+  title = "Output", section = "output", has_defaults = true, options = {
+    {
+      name = "format", type = "choice", choices = { "text", "json" }, default = "text",
+      flag = "--format", doc = "Form of what is printed.",
+    },
+  },
+}
+
+local status_definition = {
+  name = "sweep status",
+  summary = "count what is done, failed and missing",
+  usage = "blis sweep status DIR [FLAGS]",
+  positional = folder,
+  groups = { output },
+}
+
+--- Counts of trials, by what became of them.
+local function count(self, opened)
+  local counts = { trials = 0, done = 0, failed = 0, missing = 0, by_reason = {}, wall_us = 0 }
+  for i = 1, #self.points do
+    for r = 1, runner.wanted(self, opened.known, i) do
+      local one = opened.known[self.trials[plan.index(self, i, r)].key]
+      local kind = not one and "missing" or one.status == "done" and "done" or "failed"
+      counts.trials = counts.trials + 1
+      counts[kind] = counts[kind] + 1
+      if kind == "failed" then
+        counts.by_reason[one.status] = (counts.by_reason[one.status] or 0) + 1
+      elseif kind == "done" then
+        counts.wall_us = counts.wall_us + (one.wall_us or 0)
+      end
+    end
+  end
+  return counts
+end
+
+local failure_kinds = { "error", "memory", "exit", "signal", "time" }
+
+local function status_text(self, opened, counts)
+  local lines = {
+    ("%s: %s points, %s trials by blis %s"):format(self.name, format.count(#self.points),
+      format.count(counts.trials), self.program),
+    ("done     %s"):format(format.count(counts.done)),
+    ("failed   %s"):format(format.count(counts.failed)),
+    ("missing  %s"):format(format.count(counts.missing)),
+    ("journals %s"):format(format.count(opened.journals)),
+  }
+  for _, kind in ipairs(failure_kinds) do
+    if counts.by_reason[kind] then
+      lines[3] = lines[3] .. (", %d by %s"):format(counts.by_reason[kind], kind)
+    end
+  end
+  if counts.done > 0 then
+    lines[2] = lines[2] .. (", %s s each"):format(format.number(
+      counts.wall_us / counts.done / 1e6, 3))
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function status_json(self, opened, counts)
+  local writer = core.json_writer(2):object():field("name", self.name)
+    :field("program", self.program):field("points", #self.points)
+  for _, key in ipairs { "trials", "done", "failed", "missing" } do
+    writer:field(key, counts[key])
+  end
+  writer:field("journals", opened.journals):object("failures")
+  for _, kind in ipairs(failure_kinds) do
+    if counts.by_reason[kind] then writer:field(kind, counts.by_reason[kind]) end
+  end
+  return writer:done():done():take() .. "\n"
+end
+
+local function print_status(parsed)
+  local self, opened = open(status_definition, parsed)
+  local counts = count(self, opened)
+  local is_json = parsed.values.output.format == "json"
+  command.print((is_json and status_json or status_text)(self, opened, counts))
+end
+
+--- blis sweep table -----------------------------------------------------------------------------
+
+local table_definition = {
+  name = "sweep table",
+  summary = "print means and intervals, a row for each point",
+  usage = "blis sweep table DIR [FLAGS]",
+  positional = folder,
+  groups = {
+    {
+      title = "Output", section = "output", has_defaults = true, options = {
+        {
+          name = "format", type = "choice", choices = { "text", "csv", "markdown", "plot" },
+          default = "text", flag = "--format", doc = "Form of what is printed.",
+        },
+        {
+          name = "report", type = "string", is_list = true, flag = "--report", metavar = "FIGURE",
+          doc = "A figure to be shown, like ttft_ms.p99, in place of those of the script.",
+        },
+        {
+          name = "x", type = "string", flag = "--x", metavar = "PARAMETER",
+          doc = "What a plot is over.",
+        },
+      },
+    },
+  },
+}
+
+local function print_table(parsed)
+  local self, opened = open(table_definition, parsed)
+  local values = parsed.values.output
+  local result = table_of.new(self, opened.known)
+  for _, name in ipairs(values.report or {}) do
+    command.checked(table_definition, result.check_metric, result, name)
+  end
+  result.report = values.report or result.report
+  local texts = {
+    text = function() return tostring(result) .. "\n" end,
+    csv = function() return result:csv() end,
+    markdown = function() return result:markdown() end,
+    plot = function() return result:plot { x = values.x } .. "\n" end,
+  }
+  command.print(command.checked(table_definition, texts[values.format]))
+end
+
+--- blis sweep export ----------------------------------------------------------------------------
+
+local export_definition = {
+  name = "sweep export",
+  summary = "write all trials as CSV, JSON or SQLite, a row for each",
+  usage = "blis sweep export DIR [FLAGS]",
+  positional = folder,
+  groups = {
+    {
+      title = "Output", section = "output", has_defaults = true, options = {
+        {
+          name = "format", type = "choice", choices = { "csv", "json", "sqlite" }, default = "csv",
+          flag = "--format", doc = "Form of what is written.",
+        },
+        {
+          name = "path", type = "path", flag = "--output", metavar = "FILE",
+          doc = "Where to; left out, standard output (not for sqlite).",
+        },
+      },
+    },
+  },
+}
+
+local function export_trials(parsed)
+  local self, opened = open(export_definition, parsed)
+  local values = parsed.values.output
+  local list = export.rows(self, opened.known)
+  if values.format == "sqlite" then
+    if not values.path then flags.fail(export_definition, "--format sqlite needs --output FILE") end
+    export.write_sqlite(list, values.path)
+  elseif values.path then
+    export.write_file(values.path, export[values.format](list))
+  else
+    command.print(export[values.format](list))
+  end
+end
+
+--- blis sweep merge -----------------------------------------------------------------------------
+
+local merge_definition = {
+  name = "sweep merge",
+  summary = "copy the results of other folders into one",
+  usage = "blis sweep merge DIR FROM...",
+  description = "Copies what other folders know of the trials of DIR into a new journal in DIR; they "
+    .. "must hold the same sweep. When DIR does not exist, it gets the sweep of the first of them.",
+  positional = { name = "DIR FROM...", doc = "Where to, and where from.", count = math.huge },
+  groups = {},
+}
+
+--- The record of a journal as a line again.
+local function line_of(self, trial, one)
+  if one.status ~= "done" then
+    return record.of_failure(self, trial, one.status, one.reason or "")
+  end
+  return record.of_record(self, trial, one)
+end
+
+local function copy_missing(self, from, into, writer)
+  local copied = 0
+  for _, trial in ipairs(self.trials) do
+    local one, known = from.known[trial.key], into.known[trial.key]
+    if one and (not known or known.status ~= "done" and one.status == "done") then
+      writer.append(line_of(self, trial, one))
+      into.known[trial.key] = one
+      copied = copied + 1
+    end
+  end
+  return copied
+end
+
+local function merge(parsed)
+  local paths = parsed.positionals
+  if #paths < 2 then flags.fail(merge_definition, "there is no FROM") end
+  local self = command.checked(merge_definition, store.plan, paths[2])
+  for i = 3, #paths do
+    local other = command.checked(merge_definition, store.plan, paths[i])
+    if other.script ~= self.script then
+      flags.fail(merge_definition, "%s and %s are sweeps of different scripts", paths[2], paths[i])
+    end
+  end
+  local into = command.checked(merge_definition, store.open, paths[1], self)
+  local writer = store.writer(paths[1])
+  for i = 2, #paths do
+    local from = command.checked(merge_definition, store.read, paths[i])
+    command.say(("%s: %d results copied"):format(paths[i], copy_missing(self, from, into, writer)))
+  end
+  writer.close()
+end
+
+--- blis sweep retry -----------------------------------------------------------------------------
+
+local retry_definition = {
+  name = "sweep retry",
+  summary = "let failed trials be run again",
+  usage = "blis sweep retry DIR [FLAGS]",
+  description = "Marks failed trials, so that the next run of the script does them again. Those that "
+    .. "failed stay failed otherwise: what is deterministic fails again.",
+  positional = folder,
+  groups = {
+    {
+      title = "Trials", section = "retry", options = {
+        {
+          name = "only", type = "choice", choices = failure_kinds, flag = "--only",
+          doc = "Those that failed in this way.",
+        },
+      },
+    },
+  },
+}
+
+local function retry(parsed)
+  local self, opened = open(retry_definition, parsed)
+  local writer = store.writer(parsed.positional)
+  local marked = 0
+  for _, trial in ipairs(self.trials) do
+    local one = opened.known[trial.key]
+    local is_wanted = one and one.status ~= "done"
+      and (not parsed.values.retry.only or parsed.values.retry.only == one.status)
+    if is_wanted then
+      writer.append(record.of_retry(trial.key))
+      marked = marked + 1
+    end
+  end
+  writer.close()
+  command.say(("%d trials will be run again"):format(marked))
+end
+
+--- blis sweep -----------------------------------------------------------------------------------
+
+local parts = {
+  { "run", command.define(run_definition, run_script) },
+  { "status", command.define(status_definition, print_status) },
+  { "table", command.define(table_definition, print_table) },
+  { "export", command.define(export_definition, export_trials) },
+  { "merge", command.define(merge_definition, merge) },
+  { "retry", command.define(retry_definition, retry) },
+}
+
+local function help()
+  local rows, lines = {}, { "usage: blis sweep COMMAND ...", "",
+    "Sweeps are described by scripts (blis.sweep); their results are kept in folders.", "" }
+  for i, part in ipairs(parts) do rows[i] = { "  " .. part[1], part[2].summary } end
+  for _, row in ipairs(rows) do lines[#lines + 1] = ("%-12s %s"):format(row[1], row[2]) end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "'blis sweep COMMAND --help' tells more."
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local own_definition = { name = "sweep", summary = "run sweeps, and look at what they found",
+  usage = "blis sweep COMMAND ...", groups = {} }
+
+local function run(args)
+  local name = args[1]
+  if name == "--help" or name == "-h" then
+    command.print(help())
+    return 0
+  end
+  local words = {}
+  for i, part in ipairs(parts) do
+    words[i] = part[1]
+    if part[1] == name then return part[2].run(table.move(args, 2, #args, 1, {})) end
+  end
+  if not name then flags.fail(own_definition, "a command is missing: %s", table.concat(words, ", ")) end
+  flags.fail(own_definition, "'%s' is not allowed, expected one of %s", name,
+    table.concat(words, ", "))
+end
+
+return { summary = own_definition.summary, definition = own_definition, run = run }

@@ -1,0 +1,169 @@
+--- The options of sweeps, of how they are run, and of what is built on them.
+local types = require "blis.config.types"
+
+types.callback = {
+  expected = function(option) return "a function" .. (option.arguments or "") end,
+  check = function(value) return type(value) == "function" and value or nil end,
+}
+
+types.strings = {
+  expected = function() return "a list of texts" end,
+  check = function(value)
+    if type(value) ~= "table" or #value == 0 then return nil end
+    for key, text in pairs(value) do
+      if math.type(key) ~= "integer" or type(text) ~= "string" or text == "" then return nil end
+    end
+    return table.move(value, 1, #value, 1, {})
+  end,
+}
+
+types.jobs = {
+  expected = function() return "a number of processes from 1 to 1024, or 'auto'" end,
+  check = function(value)
+    if value == "auto" then return value end
+    local jobs = math.tointeger(tonumber(value))
+    return jobs and jobs >= 1 and jobs <= 1024 and jobs or nil
+  end,
+}
+
+local sweep = {}
+
+---@type blis.Section
+sweep.space = {
+  name = "sweep",
+  summary = "A sweep: which parameters a trial is tried with, how often, and what is reported.",
+  options = {
+    {
+      name = "name", type = "string", default = "sweep",
+      doc = "What messages and tables call the sweep.",
+    },
+    {
+      name = "trial", type = "callback", required = true, arguments = "(p)",
+      doc = "What is done with each point: function(p) that returns a result, a table of numbers "
+        .. "or a number; p has the parameters, seed and replication.",
+    },
+    {
+      name = "parameters", type = "table",
+      doc = "A list of { name, { value, ... } } or { name, from =, to =, steps =, scale = \"log\", "
+        .. "integer = true }; each may have when = function(p), without which it is absent.",
+    },
+    {
+      name = "points", type = "table",
+      doc = "A list of points { name = value, ... } in place of parameters.",
+    },
+    {
+      name = "where", type = "callback", arguments = "(p)",
+      doc = "function(p) that tells whether a point is tried at all.",
+    },
+    {
+      name = "sampling", type = "choice", default = "grid",
+      choices = { "grid", "random", "latin-hypercube", "sobol" },
+      doc = "Every combination of the values, or so many samples of the ranges.",
+    },
+    {
+      name = "samples", type = "integer", min = 1, max = 10000000, unit = "points",
+      doc = "How many points are sampled.",
+    },
+    {
+      name = "sampling_seed", type = "integer", default = 1, doc = "Seed of the samples.",
+    },
+    {
+      name = "replications", type = "replications", default = 1,
+      doc = "Runs of each point, with seeds common to all points; or { min =, max =, metric =, "
+        .. "precision = 0.05 }: until the interval of a metric is that narrow beside its mean.",
+    },
+    { name = "seed", type = "integer", default = 42, doc = "Seed of the first replication; "
+      .. "the others follow one by one." },
+    {
+      name = "report", type = "strings",
+      doc = "Figures to be shown, like \"ttft_ms.p99\"; left out, the most important ones.",
+    },
+    {
+      name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,
+      doc = "Confidence of the intervals.",
+    },
+    {
+      name = "interval", type = "choice", choices = { "student-t", "bootstrap" },
+      default = "student-t", doc = "How intervals are worked out.",
+    },
+    {
+      name = "identity", type = "string",
+      doc = "Stands for the script's text in the keys of trials, which then stay valid when the "
+        .. "script changes; the writer answers for it.",
+    },
+    {
+      name = "inputs", type = "paths",
+      doc = "Files the trials read; when their content changes the trials are run again.",
+    },
+  },
+}
+
+types.replications = {
+  expected = function()
+    return "an integer of at least 1, or { min =, max =, metric =, precision = }"
+  end,
+  check = function(value)
+    if type(value) == "table" then return value end
+    return types.integer.check(value, { min = 1, max = 1000000 })
+  end,
+}
+
+---@type blis.Section
+sweep.precision = {
+  name = "replications",
+  summary = "Replications until the interval of a metric is narrow enough.",
+  options = {
+    {
+      name = "metric", type = "string", required = true,
+      doc = "The figure to be known, like \"ttft_ms.p99\".",
+    },
+    {
+      name = "precision", type = "number", above = 0, max = 1, default = 0.05,
+      doc = "Half-width of the interval to reach, as a share of the mean.",
+    },
+    {
+      name = "min", type = "integer", min = 2, max = 1000, default = 5, unit = "replications",
+      doc = "Runs of every point.",
+    },
+    {
+      name = "max", type = "integer", min = 2, max = 100000, default = 50, unit = "replications",
+      doc = "Runs after which a point is left as it is.",
+    },
+  },
+}
+
+---@type blis.Section
+sweep.run = {
+  name = "run",
+  summary = "How the trials of a sweep are run.",
+  options = {
+    {
+      name = "jobs", type = "jobs", default = "auto", flag = "--jobs", metavar = "N",
+      doc = "Worker processes; 'auto' = as many as there are processors.",
+    },
+    {
+      name = "store", type = "path", flag = "--store", metavar = "DIR",
+      doc = "Folder that keeps results; a second run does what is missing.",
+    },
+    {
+      name = "shard", type = "string", flag = "--shard", metavar = "I/N",
+      doc = "Run part I of N (0/N to N-1/N) only; left out, what the variables of Slurm, "
+        .. "Kubernetes, HyperQueue or PMI say.",
+    },
+    {
+      name = "time_limit_us", type = "time_us", min = 1000, unit = "us", flag = "--time-limit",
+      doc = "Time after which a trial is ended and counts as failed.",
+    },
+    {
+      name = "memory_limit_mb", type = "integer", min = 1, max = 1000000000, unit = "MB",
+      flag = "--memory-limit",
+      doc = "Memory that a worker may take on top of what the script had loaded.",
+    },
+    {
+      name = "quiet", type = "boolean", default = false, flag = "--quiet",
+      doc = "No progress on standard error.",
+    },
+  },
+}
+
+return sweep

@@ -1,0 +1,274 @@
+--- What can be said of a mean, a difference or a quantile from a few runs.
+---
+--- The unit is the replication: requests of one run depend on each other, so intervals are made of
+--- one figure per run, never of the requests of one run.
+local core = require "blis.core"
+local distribution = require "blis.statistics.distribution"
+local errors = require "blis.errors"
+
+local statistics = {
+  t_quantile = distribution.t_quantile,
+  t_probability = distribution.t_probability,
+  normal_quantile = distribution.normal_quantile,
+  normal_probability = distribution.normal_probability,
+}
+
+---@class blis.Estimate
+---@field n integer
+---@field mean number?
+---@field std_dev number? with n - 1; nil below 2 values
+---@field low number? lower end of the interval of the mean; nil below 2 values
+---@field high number?
+---@field half_width number?
+---@field level number
+
+--- Mean and standard deviation (n - 1) in two passes, in the order of the list.
+---@param values number[]
+---@return number? mean
+---@return number? std_dev
+function statistics.moments(values)
+  local n, sum = #values, 0.0
+  if n == 0 then return nil, nil end
+  for _, value in ipairs(values) do sum = sum + value end
+  local mean = sum / n
+  if n == 1 then return mean, nil end
+  local squares = 0.0
+  for _, value in ipairs(values) do squares = squares + (value - mean) ^ 2 end
+  return mean, math.sqrt(squares / (n - 1))
+end
+
+--- The p-quantile by linear interpolation between sorted values, at rank p (n - 1).
+---@param values number[]
+---@param p number 0 to 1
+---@return number?
+function statistics.quantile(values, p)
+  local n = #values
+  if n == 0 then return nil end
+  local sorted = table.move(values, 1, n, 1, {})
+  table.sort(sorted)
+  local rank = p * (n - 1)
+  local below = math.floor(rank)
+  local low, high = sorted[below + 1], sorted[math.min(below + 2, n)]
+  return low + (rank - below) * (high - low)
+end
+
+-- Fewer resamples would move the ends of the interval visibly.
+local resamples = 1999
+
+--- Studentised means of resamples with replacement; the stream depends on nothing but the seed.
+local function studentised(values, mean, seed)
+  local stream, n, list, sample = core.rng(seed, "bootstrap"), #values, {}, {}
+  for _ = 1, resamples do
+    for i = 1, n do sample[i] = values[stream:integer(n)] end
+    local resampled, std_dev = statistics.moments(sample)
+    if std_dev > 0 then list[#list + 1] = (resampled - mean) / (std_dev / math.sqrt(n)) end
+  end
+  return list
+end
+
+--- The ends of the bootstrap-t interval (Efron and Tibshirani 1993, 12.5).
+local function bootstrap_interval(values, mean, std_dev, level, seed)
+  local list = studentised(values, mean, seed)
+  if #list == 0 then return mean, mean end
+  local tail, error_of_mean = (1 - level) / 2, std_dev / math.sqrt(#values)
+  return mean - statistics.quantile(list, 1 - tail) * error_of_mean,
+    mean - statistics.quantile(list, tail) * error_of_mean
+end
+
+---@class blis.EstimateOptions
+---@field level? number of confidence, default 0.95
+---@field method? "student-t"|"bootstrap" default "student-t"
+---@field seed? integer of the bootstrap, default 42
+
+--- The mean of independent values and an interval that covers the true one with probability level.
+---@param values number[]
+---@param options? blis.EstimateOptions
+---@return blis.Estimate
+function statistics.estimate(values, options)
+  options = options or {}
+  local level, n = options.level or 0.95, #values
+  local mean, std_dev = statistics.moments(values)
+  local estimate = { n = n, mean = mean, std_dev = std_dev, level = level }
+  if n < 2 then return estimate end
+  if options.method == "bootstrap" then
+    estimate.low, estimate.high =
+      bootstrap_interval(values, mean, std_dev, level, options.seed or 42)
+  else
+    local half = distribution.t_quantile((1 + level) / 2, n - 1) * std_dev / math.sqrt(n)
+    estimate.low, estimate.high = mean - half, mean + half
+  end
+  estimate.half_width = (estimate.high - estimate.low) / 2
+  return estimate
+end
+
+--- Ranks l and u such that the l-th and the u-th of n sorted values enclose the p-quantile with
+--- probability of at least level, whatever the distribution (David and Nagaraja, Order Statistics,
+--- 7.1); nil when n is too small for that.
+local function quantile_ranks(n, p, level)
+  local below, tail = {}, (1 - level) / 2
+  local probability, sum = (1 - p) ^ n, 0.0
+  for k = 0, n do
+    sum = sum + probability
+    below[k] = sum -- P(at most k values below the quantile)
+    probability = probability * (n - k) / (k + 1) * p / (1 - p)
+  end
+  local low, high
+  for k = 0, n - 1 do
+    if below[k] <= tail then low = k + 1 end
+    if not high and below[k] >= 1 - tail then high = k + 1 end
+  end
+  if low and high and high <= n then return low, high end
+end
+
+--- The p-quantile of independent values and an interval for it that assumes nothing about them.
+---@param values number[]
+---@param p number above 0 and below 1
+---@param level? number default 0.95
+---@return { value: number?, low: number?, high: number?, n: integer } low and high are nil when
+--- there are too few values
+function statistics.quantile_interval(values, p, level)
+  local sorted = table.move(values, 1, #values, 1, {})
+  table.sort(sorted)
+  local low, high = quantile_ranks(#sorted, p, level or 0.95)
+  return {
+    n = #sorted, value = statistics.quantile(sorted, p),
+    low = low and sorted[low], high = low and sorted[high],
+  }
+end
+
+---@class blis.PairedEstimate
+---@field n integer pairs
+---@field kind "ratio"|"difference"
+---@field mean_a number
+---@field mean_b number
+---@field change number b / a - 1, or b - a
+---@field low number? of change
+---@field high number?
+---@field half_width number? of change, or of ln (b / a)
+---@field effect number? mean of the differences over their standard deviation
+---@field p_value number? two-sided
+---@field lower integer pairs in which b is below a
+---@field higher integer
+---@field ties integer
+---@field level number
+
+--- ln (b / a) of every pair, or b - a when a ratio means nothing.
+local function differences(a, b, kind)
+  local list = {}
+  for i = 1, #a do
+    list[i] = kind == "ratio" and math.log(b[i] / a[i]) or b[i] - a[i]
+  end
+  return list
+end
+
+local function all_positive(values)
+  for _, value in ipairs(values) do
+    if not (value > 0 and value < math.huge) then return false end
+  end
+  return true
+end
+
+local function count_signs(list)
+  local lower, higher, ties = 0, 0, 0
+  for _, d in ipairs(list) do
+    if d < 0 then lower = lower + 1 elseif d > 0 then higher = higher + 1 else ties = ties + 1 end
+  end
+  return lower, higher, ties
+end
+
+--- The probability of differences at least as large if there were none.
+local function p_value(estimate)
+  if not estimate.std_dev then return nil end
+  if estimate.std_dev == 0 then return estimate.mean == 0 and 1.0 or 0.0 end
+  local t = math.abs(estimate.mean) / (estimate.std_dev / math.sqrt(estimate.n))
+  return 2 * distribution.t_probability(-t, estimate.n - 1)
+end
+
+--- Compares two lists of one figure per seed, the same seeds in both: b against a. As ratios where
+--- all figures are positive, else as differences.
+---@param a number[]
+---@param b number[]
+---@param options? { level?: number, kind?: "ratio"|"difference" }
+---@return blis.PairedEstimate
+function statistics.paired(a, b, options)
+  options = options or {}
+  if #a ~= #b then
+    errors.invalid("paired: lists of %d and %d values are no pairs", #a, #b)
+  end
+  local kind = options.kind or (all_positive(a) and all_positive(b) and "ratio" or "difference")
+  local list = differences(a, b, kind)
+  local estimate = statistics.estimate(list, { level = options.level })
+  local function change(x)
+    if not x or kind == "difference" then return x end
+    return math.exp(x) - 1
+  end
+  local lower, higher, ties = count_signs(list)
+  local deviation = estimate.std_dev
+  return {
+    n = #a, kind = kind, level = estimate.level, half_width = estimate.half_width,
+    mean_a = statistics.moments(a), mean_b = (statistics.moments(b)),
+    change = change(estimate.mean), low = change(estimate.low), high = change(estimate.high),
+    effect = deviation and deviation > 0 and estimate.mean / deviation or nil,
+    p_value = p_value(estimate), lower = lower, higher = higher, ties = ties,
+  }
+end
+
+--- How many pairs show a difference: the pairs of which the test at the two-sided significance finds
+--- a mean difference with the given power.
+---@param std_dev number of the differences
+---@param difference number the smallest of interest
+---@param options? { significance?: number, power?: number } default 0.05 and 0.8
+---@return integer
+function statistics.needed_pairs(std_dev, difference, options)
+  options = options or {}
+  local z = distribution.normal_quantile(1 - (options.significance or 0.05) / 2)
+    + distribution.normal_quantile(options.power or 0.8)
+  return math.ceil((z * std_dev / difference) ^ 2)
+end
+
+--- Raises p-values of several comparisons so that one of them is below 0.05 by chance in 5 % of
+--- such families only (Holm 1979).
+---@param p_values number[]
+---@return number[] in the same order
+function statistics.holm(p_values)
+  local order, adjusted, largest = {}, {}, 0.0
+  for i = 1, #p_values do order[i] = i end
+  table.sort(order, function(i, j)
+    if p_values[i] ~= p_values[j] then return p_values[i] < p_values[j] end
+    return i < j
+  end)
+  for rank, i in ipairs(order) do
+    largest = math.max(largest, math.min(1, p_values[i] * (#order - rank + 1)))
+    adjusted[i] = largest
+  end
+  return adjusted
+end
+
+--- Where the warm-up of a series ends: MSER-5 (White 1997). The series is averaged in batches of
+--- five; of all cuts in the first half the one is taken that minimises the squared standard error
+--- of the mean of the rest.
+---@param series number[] in the order of time
+---@return { cut: integer, mean: number?, is_settled: boolean } cut = values to drop; not settled
+--- when the best cut is at the very middle, that is, the series is too short
+function statistics.mser5(series)
+  local batches = {}
+  for i = 1, #series // 5 do
+    local sum = 0.0
+    for j = 5 * i - 4, 5 * i do sum = sum + series[j] end
+    batches[i] = sum / 5
+  end
+  local count, half = #batches, #batches // 2
+  local sum, squares, best, cut = 0.0, 0.0, math.huge, 0
+  local origin = batches[count] or 0 -- keeps the squares small
+  for i = count, 1, -1 do
+    local value = batches[i] - origin
+    sum, squares = sum + value, squares + value * value
+    local n = count - i + 1
+    local error = (squares - sum * sum / n) / (n * n)
+    if i - 1 <= half and error <= best then best, cut = error, i - 1 end
+  end
+  local rest = table.move(series, 5 * cut + 1, #series, 1, {})
+  return { cut = 5 * cut, mean = (statistics.moments(rest)), is_settled = cut < half }
+end
+
+return statistics

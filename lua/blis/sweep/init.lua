@@ -1,0 +1,97 @@
+--- blis.sweep: a function tried with many parameters and seeds, on all cores, resumable.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local options = require "blis.config.sweep"
+local plan = require "blis.sweep.plan"
+local runner = require "blis.sweep.runner"
+local schema = require "blis.config.schema"
+local shard = require "blis.sweep.shard"
+local space = require "blis.sweep.space"
+local table_of = require "blis.sweep.table"
+
+local sweep = {}
+
+---@class blis.Sweep
+---@field plan blis.sweep.Plan
+---@field values table<string, any>[] of the points
+---@field trial fun(p: table): any
+local Sweep = {}
+Sweep.__index = Sweep
+Sweep.__name = "blis.sweep"
+
+--- What the command line says in place of the script; set by `blis sweep run`.
+---@type table<string, any>
+sweep.overrides = {}
+
+--- Splits replications into a number or a rule.
+local function read_replications(values)
+  if type(values.replications) == "number" then return end
+  local rule = schema.read(options.precision, values.replications, "replications")
+  if rule.max < rule.min then
+    errors.invalid("replications: max = %d is below min = %d", rule.max, rule.min)
+  end
+  values.metric = rule.metric
+  values.rule = { rule = "precision", min = rule.min, max = rule.max, precision = rule.precision,
+    level = values.level }
+end
+
+--- Describes a sweep; nothing is run yet.
+---@param spec blis.SweepOptions
+---@return blis.Sweep
+function sweep.new(spec)
+  local values = schema.read(options.space, spec, "sweep")
+  read_replications(values)
+  local names, points = space.points(values)
+  local point_values = {}
+  for i, point in ipairs(points) do point_values[i] = point.values end
+  return setmetatable({
+    plan = plan.new(values, names, points), values = point_values, trial = values.trial,
+  }, Sweep)
+end
+
+function Sweep:__len()
+  return #self.plan.trials
+end
+
+function Sweep:__tostring()
+  return ("sweep %s: %d points, %d trials"):format(self.plan.name, #self.plan.points,
+    #self.plan.trials)
+end
+
+--- The part of this process: given, or as the environment says when there is a store to share.
+local function read_shard(values, self)
+  local part
+  if values.shard then
+    part = shard.read(values.shard, "shard")
+  elseif values.store then
+    part = shard.from_environment()
+  end
+  if not part or part.count == 1 then return nil end
+  if not values.store then
+    errors.invalid("shard: without a store nobody can put the parts together")
+  end
+  if self.plan.rule then
+    errors.invalid("shard: how many replications a point needs shows only when all of them are "
+      .. "in one place; give replications as a number")
+  end
+  return part
+end
+
+local function read_run_options(self, given)
+  local values = schema.read(options.run, given, "run")
+  for name, value in pairs(sweep.overrides) do values[name] = value end
+  if values.jobs == "auto" then values.jobs = core.processors() end
+  values.shard = read_shard(values, self)
+  return values
+end
+
+--- Runs the trials that the store does not know yet, and returns the table of all.
+---@param given? blis.SweepRunOptions
+---@return blis.SweepTable
+function Sweep:run(given)
+  local values = read_run_options(self, given)
+  local known = runner.run(self.plan, self.values, self.trial, values)
+  return table_of.new(self.plan, known)
+end
+
+return setmetatable(sweep, { __call = function(_, spec) return sweep.new(spec) end })

@@ -1,0 +1,182 @@
+--- The list of all trials of a sweep: the same in every process, on every machine. Whoever runs
+--- trials only picks indices of it.
+local canonical = require "blis.sweep.canonical"
+local core = require "blis.core"
+local errors = require "blis.errors"
+
+local plan = {}
+
+---@class blis.sweep.Trial
+---@field key string 32 hexadecimal digits
+---@field point integer
+---@field replication integer
+---@field seed integer
+
+---@class blis.sweep.Plan
+---@field name string
+---@field program string version of blis
+---@field script string hash of what the trials do
+---@field names string[] of the parameters
+---@field points { labels: table<string, any> }[]
+---@field trials blis.sweep.Trial[] replications of a point stand side by side
+---@field replications integer of each point; the most, with a rule
+---@field rule? blis.StoppingRule
+---@field metric? string that the rule looks at
+---@field report? string[]
+---@field level number
+---@field interval string
+
+local function read_file(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+--- The text of the script that has the function; where there is none, its compiled form.
+local function script_text(fn)
+  local source = debug.getinfo(fn, "S").source
+  if source:sub(1, 1) == "@" then
+    local text = read_file(source:sub(2))
+    if text then return text end
+  elseif source:sub(1, 1) ~= "=" then
+    return source
+  end
+  return string.dump(fn, true)
+end
+
+--- What the trials do, besides parameters and seed: script and input files, or what stands for them.
+local function script_hash(options)
+  local parts = { options.identity or script_text(options.trial) }
+  for _, path in ipairs(options.inputs or {}) do
+    local text = read_file(path)
+    if not text then errors.invalid("inputs: %s cannot be read", path) end
+    parts[#parts + 1] = core.hash128(text)
+  end
+  return core.hash128(table.concat(parts, "\0"))
+end
+
+--- The key of a trial: nobody has the same one for something else.
+local function key_of(self, labels_text, seed)
+  return core.hash128(table.concat({ self.program, self.script, labels_text, ("%d"):format(seed) },
+    "\0"))
+end
+
+local function add_trials(self, first_seed)
+  self.trials = {}
+  for i, point in ipairs(self.points) do
+    local text = canonical.text(point.labels, "parameters")
+    for r = 1, self.replications do
+      local seed = first_seed + r - 1
+      self.trials[#self.trials + 1] =
+        { key = key_of(self, text, seed), point = i, replication = r, seed = seed }
+    end
+  end
+end
+
+--- The plan of a sweep.
+---@param options table what the section of sweeps has read
+---@param names string[]
+---@param points blis.sweep.Point[]
+---@return blis.sweep.Plan
+function plan.new(options, names, points)
+  local rule = options.rule
+  local self = {
+    name = options.name, program = core._VERSION, script = script_hash(options), names = names,
+    points = points, replications = rule and rule.max or options.replications, rule = rule,
+    metric = options.metric, report = options.report, level = options.level,
+    interval = options.interval, seed = options.seed,
+  }
+  add_trials(self, options.seed)
+  return self
+end
+
+--- Indices of the trials of a point.
+---@param self blis.sweep.Plan
+---@param point integer
+---@param replication integer
+---@return integer
+function plan.index(self, point, replication)
+  return (point - 1) * self.replications + replication
+end
+
+--- A parameter as people read it.
+function plan.label_text(label)
+  if label == nil then return "-" end
+  if math.type(label) == "integer" then return ("%d"):format(label) end
+  if type(label) == "number" then return ("%.6g"):format(label) end
+  return tostring(label)
+end
+
+--- "prefix_weight=2 rate=40", what messages call a point.
+---@param self blis.sweep.Plan
+---@param point integer
+---@return string
+function plan.point_name(self, point)
+  local parts = {}
+  for _, name in ipairs(self.names) do
+    local label = self.points[point].labels[name]
+    if label ~= nil then parts[#parts + 1] = name .. "=" .. plan.label_text(label) end
+  end
+  return table.concat(parts, " ")
+end
+
+--- The same with the seed, which makes it a trial.
+---@param self blis.sweep.Plan
+---@param trial blis.sweep.Trial
+---@return string
+function plan.trial_name(self, trial)
+  local name = plan.point_name(self, trial.point)
+  return ("%s%sseed=%d"):format(name, name == "" and "" or " ", trial.seed)
+end
+
+local function write_points(writer, self)
+  writer:array("points")
+  for _, point in ipairs(self.points) do canonical.write(writer, point.labels, nil, "points") end
+  writer:done()
+end
+
+local function write_list(writer, key, list)
+  writer:array(key)
+  for _, item in ipairs(list) do writer:item(item) end
+  writer:done()
+end
+
+--- The plan as JSON, for those who have the store and not the script.
+---@param self blis.sweep.Plan
+---@return string
+function plan.to_json(self)
+  local writer = core.json_writer(1):object():field("sweep", 1)
+  for _, key in ipairs { "name", "program", "script", "replications", "seed", "level",
+    "interval" } do
+    writer:field(key, self[key])
+  end
+  if self.metric then
+    writer:field("metric", self.metric):object("rule")
+    for _, key in ipairs { "rule", "min", "max", "precision", "level" } do
+      writer:field(key, self.rule[key])
+    end
+    writer:done()
+  end
+  write_list(writer, "names", self.names)
+  if self.report then write_list(writer, "report", self.report) end
+  write_points(writer, self)
+  return writer:done():take() .. "\n"
+end
+
+--- The plan that to_json has written.
+---@param text string
+---@param path string for messages
+---@return blis.sweep.Plan
+function plan.from_json(text, path)
+  local self = core.json_read(text, path)
+  local is_plan = type(self) == "table" and self.sweep == 1 and type(self.points) == "table"
+    and math.type(self.replications) == "integer" and math.type(self.seed) == "integer"
+  if not is_plan then errors.invalid("%s: this is no sweep of this version of blis", path) end
+  for i, labels in ipairs(self.points) do self.points[i] = { labels = labels } end
+  add_trials(self, self.seed)
+  return self
+end
+
+return plan

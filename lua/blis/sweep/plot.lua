@@ -1,0 +1,171 @@
+--- Figures over a parameter: as characters, and as files for gnuplot.
+local errors = require "blis.errors"
+local plan = require "blis.sweep.plan"
+
+local plot = {}
+
+---@class blis.sweep.Series
+---@field name string the other parameters
+---@field points { x: number, y: number, low: number?, high: number? }[]
+
+---@class blis.sweep.Plot
+---@field x string
+---@field y string
+---@field series blis.sweep.Series[]
+
+local function is_numeric(self, name)
+  for _, point in ipairs(self.points) do
+    if type(point.parameters[name]) ~= "number" then return false end
+  end
+  return true
+end
+
+local function x_axis(self, given)
+  if given then
+    for _, name in ipairs(self.parameters) do
+      if name == given and is_numeric(self, name) then return name end
+    end
+    errors.invalid("plot: x: '%s' is no parameter that is a number everywhere", tostring(given))
+  end
+  for i = #self.parameters, 1, -1 do
+    if is_numeric(self, self.parameters[i]) then return self.parameters[i] end
+  end
+  errors.invalid("plot: no parameter is a number everywhere, so there is nothing to plot over")
+end
+
+local function series_name(self, point, x)
+  local parts = {}
+  for _, name in ipairs(self.parameters) do
+    if name ~= x and point.parameters[name] ~= nil then
+      parts[#parts + 1] = name .. "=" .. plan.label_text(point.parameters[name])
+    end
+  end
+  return table.concat(parts, " ")
+end
+
+--- What is to be plotted, in the order of the points.
+---@param self blis.SweepTable
+---@param options blis.sweep.PlotOptions
+---@return blis.sweep.Plot
+function plot.series(self, options)
+  local x, y = x_axis(self, options.x), options.y or self.report[1]
+  if not y then errors.invalid("plot: there are no figures yet") end
+  self:check_metric(y)
+  local list, by_name = {}, {}
+  for _, point in ipairs(self.points) do
+    local estimate = point.metrics[y]
+    if estimate then
+      local name = series_name(self, point, x)
+      if not by_name[name] then
+        by_name[name] = { name = name, points = {} }
+        list[#list + 1] = by_name[name]
+      end
+      table.insert(by_name[name].points,
+        { x = point.parameters[x], y = estimate.mean, low = estimate.low, high = estimate.high })
+    end
+  end
+  return { x = x, y = y, series = list }
+end
+
+local function range_of(picture, key)
+  local low, high = math.huge, -math.huge
+  for _, series in ipairs(picture.series) do
+    for _, point in ipairs(series.points) do
+      low, high = math.min(low, point[key]), math.max(high, point[key])
+    end
+  end
+  if low > high then low, high = 0, 1 end
+  if low == high then low, high = low - 0.5, high + 0.5 end
+  return low, high
+end
+
+local letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+local function letter(i)
+  local k = (i - 1) % #letters + 1
+  return letters:sub(k, k)
+end
+
+--- Places letters on a canvas of rows of characters; where several meet there is a star.
+local function draw(picture, width, height)
+  local x_low, x_high = range_of(picture, "x")
+  local y_low, y_high = range_of(picture, "y")
+  local canvas = {}
+  for row = 1, height do
+    canvas[row] = {}
+    for column = 1, width do canvas[row][column] = " " end
+  end
+  for i, series in ipairs(picture.series) do
+    for _, point in ipairs(series.points) do
+      local column = 1 + math.floor((point.x - x_low) / (x_high - x_low) * (width - 1) + 0.5)
+      local row = height - math.floor((point.y - y_low) / (y_high - y_low) * (height - 1) + 0.5)
+      local there = canvas[row][column]
+      canvas[row][column] = there == " " and letter(i) or "*"
+    end
+  end
+  return canvas, { x_low, x_high, y_low, y_high }
+end
+
+local function number_text(x)
+  return ("%.4g"):format(x)
+end
+
+--- A picture of characters with its legend.
+---@param picture blis.sweep.Plot
+---@param options { width?: integer, height?: integer }
+---@return string
+function plot.text(picture, options)
+  local width, height = options.width or 72, options.height or 18
+  local canvas, limits = draw(picture, width, height)
+  local top, bottom = number_text(limits[4]), number_text(limits[3])
+  local margin = math.max(#top, #bottom)
+  local lines = { picture.y }
+  for row = 1, height do
+    local label = row == 1 and top or row == height and bottom or ""
+    lines[#lines + 1] = ("%" .. margin .. "s |%s"):format(label, table.concat(canvas[row]))
+      :gsub("%s+$", "")
+  end
+  lines[#lines + 1] = (" "):rep(margin + 1) .. "+" .. ("-"):rep(width)
+  local left, right = number_text(limits[1]), number_text(limits[2])
+  local room = width - #left - #right
+  local name = (" "):rep(math.max(1, (room - #picture.x) // 2)) .. picture.x
+  lines[#lines + 1] = (" "):rep(margin + 2) .. left .. name
+    .. (" "):rep(math.max(1, room - #name)) .. right
+  for i, series in ipairs(picture.series) do
+    if series.name ~= "" then lines[#lines + 1] = ("  %s  %s"):format(letter(i), series.name) end
+  end
+  return table.concat(lines, "\n")
+end
+
+local function quoted(text)
+  return '"' .. text:gsub('[\\"]', "\\%0") .. '"'
+end
+
+--- The data and the script for gnuplot.
+---@param picture blis.sweep.Plot
+---@param stem string of the names of the files
+---@param level number
+---@return string data
+---@return string script
+function plot.gnuplot(picture, stem, level)
+  local data, plots = {}, {}
+  local file = stem:match("[^/]*$") .. ".dat"
+  for i, series in ipairs(picture.series) do
+    local name = series.name == "" and picture.y or series.name
+    data[#data + 1] = ("# %s: %s, %s, low, high"):format(name, picture.x, picture.y)
+    for _, point in ipairs(series.points) do
+      data[#data + 1] = ("%.17g %.17g %.17g %.17g"):format(point.x, point.y, point.low or point.y,
+        point.high or point.y)
+    end
+    data[#data + 1] = "\n"
+    plots[i] = ("  %s index %d using 1:2:3:4 with yerrorlines title %s"):format(quoted(file), i - 1,
+      quoted(name))
+  end
+  local script = ("# means and %g %% intervals; run it in its own folder: gnuplot -p FILE\n"
+    .. "set xlabel %s noenhanced\nset ylabel %s noenhanced\nset key outside noenhanced\n"
+    .. "set grid\nplot \\\n%s\n"):format(level * 100, quoted(picture.x), quoted(picture.y),
+    table.concat(plots, ", \\\n"))
+  return table.concat(data, "\n"), script
+end
+
+return plot

@@ -1,0 +1,195 @@
+--- What became of a trial, as a line of a journal.
+local canonical = require "blis.sweep.canonical"
+local core = require "blis.core"
+local errors = require "blis.errors"
+
+local record = {}
+
+---@class blis.sweep.Record
+---@field key string
+---@field status "done"|"error"|"memory"|"exit"|"signal"|"time"|"retry"
+---@field values? table<string, number> of a trial that is done
+---@field hash? string of its result
+---@field reason? string of one that failed
+---@field notes? string
+---@field wall_us? integer
+
+-- Results tell of these what the parameters of the trial tell too, or what is no figure.
+local skipped = { setup = true }
+
+local function sorted_names(given)
+  local names = {}
+  for name in next, given do
+    if type(name) == "string" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+--- All numbers of a table of tables, by "outer.inner"; lists are left out.
+local function flatten(given, prefix, depth, visit)
+  for _, name in ipairs(sorted_names(given)) do
+    local value = rawget(given, name)
+    local kind = type(value)
+    if kind == "number" then
+      visit(prefix .. name, value)
+    elseif kind == "boolean" then
+      visit(prefix .. name, value and 1 or 0)
+    elseif kind == "table" and depth < 3 and rawget(value, 1) == nil
+      and not (depth == 0 and skipped[name]) then
+      flatten(value, prefix .. name .. ".", depth + 1, visit)
+    end
+  end
+end
+
+--- Writes the figures; returns their names as a set and a list.
+local function write_values(writer, outcome)
+  local known, words = {}, {}
+  writer:object("values")
+  local function visit(name, value)
+    writer:field(name, value)
+    known[name] = true
+    words[#words + 1] = name
+  end
+  if type(outcome) == "number" then
+    visit("value", outcome)
+  else
+    flatten(outcome, "", 0, visit)
+  end
+  writer:done()
+  return known, words
+end
+
+local function check_report(report, known, words)
+  for _, name in ipairs(report or {}) do
+    if not known[name] then
+      error(("report: the trial returned no number '%s'%s"):format(name,
+        errors.suggestion(name, words)), 0)
+    end
+  end
+end
+
+local function check_outcome(outcome)
+  local kind = type(outcome)
+  if kind ~= "number" and kind ~= "table" then
+    error(("the trial returned %s, expected a result, a table of numbers or a number"):format(
+      errors.show(outcome)), 0)
+  end
+end
+
+local function begin(self, trial, status)
+  local writer = core.json_writer():object():field("key", trial.key):field("status", status)
+  canonical.write(writer, self.points[trial.point].labels, "parameters", "parameters")
+  return writer:field("seed", trial.seed):field("replication", trial.replication)
+end
+
+--- The line of a trial that returned something; raises when that is not what was to be returned.
+---@param self blis.sweep.Plan
+---@param trial blis.sweep.Trial
+---@param outcome any
+---@param facts { wall_us: integer, notes: string }
+---@return string
+function record.of_outcome(self, trial, outcome, facts)
+  check_outcome(outcome)
+  local writer = begin(self, trial, "done")
+  local known, words = write_values(writer, outcome)
+  check_report(self.report, known, words)
+  if self.metric then check_report({ self.metric }, known, words) end
+  local hash = type(outcome) == "table" and rawget(outcome, "hash")
+  if type(hash) == "string" then writer:field("hash", hash) end
+  if facts.notes ~= "" then writer:field("notes", facts.notes) end
+  return writer:field("wall_us", facts.wall_us):done():take()
+end
+
+--- The line of a trial that is done, from what a journal says of it.
+---@param self blis.sweep.Plan
+---@param trial blis.sweep.Trial
+---@param one blis.sweep.Record
+---@return string
+function record.of_record(self, trial, one)
+  local writer = begin(self, trial, "done")
+  write_values(writer, one.values)
+  for _, key in ipairs { "hash", "notes", "wall_us" } do
+    if one[key] ~= nil then writer:field(key, one[key]) end
+  end
+  return writer:done():take()
+end
+
+--- The line of a trial that failed.
+---@param self blis.sweep.Plan
+---@param trial blis.sweep.Trial
+---@param status string
+---@param reason string
+---@return string
+function record.of_failure(self, trial, status, reason)
+  return begin(self, trial, status):field("reason", reason):done():take()
+end
+
+--- The line that asks for another try.
+---@param key string
+---@return string
+function record.of_retry(key)
+  return core.json_writer():object():field("key", key):field("status", "retry"):done():take()
+end
+
+--- What a line says. Figures that are no numbers in JSON are not there.
+---@param line string
+---@param place string for messages, "file:line"
+---@return blis.sweep.Record
+function record.read(line, place)
+  local given = core.json_read(line, place)
+  if type(given) ~= "table" or type(given.key) ~= "string" or type(given.status) ~= "string" then
+    errors.invalid("%s: this is no record of a trial", place)
+  end
+  for name, value in pairs(given.values or {}) do
+    if type(value) ~= "number" then given.values[name] = nil end
+  end
+  return given
+end
+
+local signals = {
+  [4] = "SIGILL", [6] = "SIGABRT", [7] = "SIGBUS", [8] = "SIGFPE", [9] = "SIGKILL",
+  [11] = "SIGSEGV", [13] = "SIGPIPE", [15] = "SIGTERM", [24] = "SIGXCPU", [25] = "SIGXFSZ",
+}
+
+--- Why a worker did not answer, in words.
+---@param status string
+---@param text string
+---@param detail integer
+---@param options table of the run
+---@return string
+function record.reason(status, text, detail, options)
+  if status == "exit" then return ("it ended its process with exit status %d"):format(detail) end
+  if status == "signal" then
+    return ("its process was killed by signal %d%s"):format(detail,
+      signals[detail] and " (" .. signals[detail] .. ")" or "")
+  end
+  if status == "time" then
+    return ("it took longer than the time limit of %g s"):format(options.time_limit_us / 1e6)
+  end
+  if status == "memory" then
+    local limit = options.memory_limit_mb
+    return ("out of memory%s"):format(limit and (" (limit %d MB)"):format(limit) or "")
+  end
+  return text
+end
+
+--- The names of all figures that trials have, sorted, and the same as a set.
+---@param self blis.sweep.Plan
+---@param known table<string, blis.sweep.Record>
+---@return string[] names
+---@return table<string, boolean> seen
+function record.metric_names(self, known)
+  local names, seen = {}, {}
+  for _, trial in ipairs(self.trials) do
+    local one = known[trial.key]
+    for name in pairs(one and one.values or {}) do
+      if not seen[name] then names[#names + 1] = name end
+      seen[name] = true
+    end
+  end
+  table.sort(names)
+  return names, seen
+end
+
+return record

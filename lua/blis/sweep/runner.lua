@@ -1,0 +1,193 @@
+--- Runs the trials of a plan that are not known yet, in worker processes.
+local core = require "blis.core"
+local notices = require "blis.notices"
+local plan = require "blis.sweep.plan"
+local progress = require "blis.sweep.progress"
+local record = require "blis.sweep.record"
+local shard = require "blis.sweep.shard"
+local space = require "blis.sweep.space"
+local stopping = require "blis.statistics.stopping"
+local store = require "blis.sweep.store"
+
+local runner = {}
+
+--- What an error says, without the address of a table.
+local function error_text(problem)
+  if type(problem) == "table" and type(rawget(problem, "message")) == "string" then
+    return rawget(problem, "message")
+  end
+  if type(problem) == "string" or type(problem) == "number" then return tostring(problem) end
+  return ("(error object is a %s value)"):format(type(problem))
+end
+
+local function is_lack_of_memory(problem)
+  return problem == "not enough memory"
+    or type(problem) == "table" and rawget(problem, "code") == "nomem"
+end
+
+--- What a worker does with the index of a trial: returns the line of the journal.
+local function new_work(self, values, trial_function)
+  return function(index)
+    local trial, notes = self.trials[index], {}
+    notices.collect(function(line) notes[#notes + 1] = line end)
+    -- Else a trial would see how many others its worker did before.
+    math.randomseed(trial.seed)
+    local start = core.clock_us()
+    local p = space.argument(values[trial.point], self.names, trial.seed, trial.replication)
+    local ok, outcome = pcall(trial_function, p)
+    if not ok then
+      error(is_lack_of_memory(outcome) and outcome or error_text(outcome), 0)
+    end
+    return record.of_outcome(self, trial, outcome,
+      { wall_us = core.clock_us() - start, notes = table.concat(notes, "\n") })
+  end
+end
+
+--- The figures of the rule's metric for the first n replications of a point; nil while one is
+--- missing. Failed ones are left out.
+local function values_of(self, known, point, n)
+  local list = {}
+  for r = 1, n do
+    local one = known[self.trials[plan.index(self, point, r)].key]
+    if not one then return nil end
+    list[#list + 1] = one.values and one.values[self.metric]
+  end
+  return list
+end
+
+--- How many replications a point needs, as far as is known.
+---@param self blis.sweep.Plan
+---@param known table<string, blis.sweep.Record>
+---@param point integer
+---@return integer
+function runner.wanted(self, known, point)
+  if not self.rule then return self.replications end
+  for _, n in ipairs(stopping.looks(self.rule)) do
+    local values = values_of(self, known, point, n)
+    if not values or stopping.is_mean_known(self.rule, values) then return n end
+  end
+  return self.replications
+end
+
+--- What one run knows and does.
+local function new_state(self, known, writer, options)
+  return {
+    plan = self, known = known, writer = writer, options = options, done = 0, total = 0,
+    failed = 0, wanted = {}, told = {},
+  }
+end
+
+local function is_mine(state, trial)
+  local part = state.options.shard
+  return not part or shard.has(part, trial.key)
+end
+
+--- Adds the trials that a point needs beyond those it was given; submit is called with each.
+local function extend(state, point, submit)
+  local self = state.plan
+  local wanted = runner.wanted(self, state.known, point)
+  for r = (state.wanted[point] or 0) + 1, wanted do
+    local index = plan.index(self, point, r)
+    local trial = self.trials[index]
+    if is_mine(state, trial) then
+      state.total = state.total + 1
+      local one = state.known[trial.key]
+      if one then
+        state.done = state.done + 1
+        if one.status ~= "done" then state.failed = state.failed + 1 end
+      else
+        submit(index)
+      end
+    end
+  end
+  local is_more = wanted > (state.wanted[point] or 0)
+  state.wanted[point] = wanted
+  -- Where all that was added is known, the next look can be taken at once.
+  if is_more and self.rule then return extend(state, point, submit) end
+end
+
+local function tell_notes(notes)
+  if notes then notices.tell(notes) end
+end
+
+--- Keeps what became of a trial.
+local function accept(state, index, status, text, detail)
+  local self, trial = state.plan, state.plan.trials[index]
+  local line = text
+  if status ~= "done" then
+    line = record.of_failure(self, trial, status,
+      record.reason(status, text, detail, state.options))
+  end
+  if state.writer then state.writer.append(line) end
+  local one = record.read(line, "a worker")
+  state.known[trial.key] = one
+  state.done = state.done + 1
+  if status ~= "done" then
+    state.failed = state.failed + 1
+    state.progress.say("%s: %s: %s", self.name, plan.trial_name(self, trial), one.reason)
+  end
+  tell_notes(one.notes)
+end
+
+local function start_workers(state, work)
+  collectgarbage() -- garbage would be copied along
+  local options = state.options
+  return core.workers {
+    jobs = options.jobs, work = work, time_limit_us = options.time_limit_us,
+    memory_limit_bytes = options.memory_limit_mb and options.memory_limit_mb * 1000000,
+  }
+end
+
+-- How often a run looks up when nothing ends.
+local wait_us = 200000
+
+local function drive(state, work)
+  local workers <close> = start_workers(state, work)
+  local function submit(index) workers:submit(index) end
+  for point = 1, #state.plan.points do extend(state, point, submit) end
+  state.progress = progress.new(state.plan.name, state.done, state.total, state.options.quiet)
+  if not state.options.quiet and not core.terminal_columns() and workers:pending() > 0 then
+    state.progress.say("%s: %d trials, %d of them known; %d workers", state.plan.name, state.total,
+      state.done, state.options.jobs)
+  end
+  while workers:pending() > 0 do
+    local index, status, text, detail = workers:wait(wait_us)
+    if index then
+      accept(state, index, status, text, detail)
+      if state.plan.rule then extend(state, state.plan.trials[index].point, submit) end
+    end
+    state.progress.update(state.done, state.total, state.failed)
+  end
+end
+
+--- Says what is kept when a run is interrupted.
+local function tell_kept(state)
+  local folder = state.options.store
+  if folder then
+    state.progress.say("%s: %d of %d trials are kept in %s; the same command does the rest",
+      state.plan.name, state.done, state.total, folder)
+  end
+end
+
+--- Runs what is missing.
+---@param self blis.sweep.Plan
+---@param values table<string, any>[] of the points
+---@param trial_function fun(p: table): any
+---@param options table what the section of runs has read; shard is one of blis.sweep.shard
+---@return table<string, blis.sweep.Record> known
+function runner.run(self, values, trial_function, options)
+  local opened = options.store and store.open(options.store, self)
+  local writer = options.store and store.writer(options.store)
+  local state = new_state(self, opened and opened.known or {}, writer, options)
+  state.progress = progress.new(self.name, 0, 0, true)
+  local ok, problem = pcall(drive, state, new_work(self, values, trial_function))
+  state.progress.finish()
+  if writer then writer.close() end
+  if not ok then
+    tell_kept(state)
+    error(problem, 0)
+  end
+  return state.known
+end
+
+return runner

@@ -1,0 +1,75 @@
+--- Which part of a sweep this process does: a part of the keys, so that nobody has to agree on
+--- anything but the number of parts.
+local errors = require "blis.errors"
+
+local shard = {}
+
+---@class blis.sweep.Shard
+---@field index integer from 0
+---@field count integer
+---@field source string who said so
+
+local function new(index, count, source, path)
+  index, count = math.tointeger(tonumber(index)), math.tointeger(tonumber(count))
+  if not index or not count or count < 1 or index < 0 or index >= count then
+    errors.invalid("%s is not allowed, expected I/N with I from 0 to N-1", path)
+  end
+  return { index = index, count = count, source = source }
+end
+
+--- "2/8"
+---@param text string
+---@param name string what gave it, for messages
+---@return blis.sweep.Shard
+function shard.read(text, name)
+  local index, count = text:match("^(%d+)/(%d+)$")
+  return new(index, count, name, ("%s: '%s'"):format(name, text))
+end
+
+-- Variables that tell a process which of several it is. { index, count, first, step }
+local engines = {
+  { "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN",
+    "SLURM_ARRAY_TASK_STEP" },
+  { "JOB_COMPLETION_INDEX" }, -- Kubernetes indexed jobs
+  { "HQ_TASK_ID" },
+  { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+  { "PMI_RANK", "PMI_SIZE" },
+}
+
+local function count_of(engine, getenv)
+  local count = engine[2] and getenv(engine[2]) or getenv("BLIS_SHARDS")
+  if not count then
+    errors.invalid("%s is set, but not of how many parts this is one: set BLIS_SHARDS, or use "
+      .. "--shard %s/N (0/1 for all trials)", engine[1], getenv(engine[1]))
+  end
+  return count
+end
+
+--- The shard that the environment tells of, or nil.
+---@param getenv? fun(name: string): string? os.getenv
+---@return blis.sweep.Shard?
+function shard.from_environment(getenv)
+  getenv = getenv or os.getenv
+  local text = getenv("BLIS_SHARD")
+  if text then return shard.read(text, "BLIS_SHARD") end
+  for _, engine in ipairs(engines) do
+    local index = math.tointeger(tonumber(getenv(engine[1])))
+    if index then
+      local first = engine[3] and math.tointeger(tonumber(getenv(engine[3]))) or 0
+      local step = engine[4] and math.tointeger(tonumber(getenv(engine[4]))) or 1
+      local count = count_of(engine, getenv)
+      return new((index - first) // math.max(step, 1), count, engine[1],
+        ("%s: %s of %s"):format(engine[1], getenv(engine[1]), count))
+    end
+  end
+end
+
+--- True when a trial is this shard's.
+---@param self blis.sweep.Shard
+---@param key string
+---@return boolean
+function shard.has(self, key)
+  return tonumber(key:sub(1, 12), 16) % self.count == self.index
+end
+
+return shard

@@ -1,0 +1,185 @@
+--- The outcome of a sweep: for every point the mean of every figure and its interval.
+local errors = require "blis.errors"
+local plan = require "blis.sweep.plan"
+local record = require "blis.sweep.record"
+local runner = require "blis.sweep.runner"
+local statistics = require "blis.statistics"
+local write = require "blis.sweep.write"
+
+local table_of = {}
+
+---@class blis.sweep.PointResult
+---@field parameters table<string, any>
+---@field name string "prefix_weight=2 rate=40"
+---@field n integer replications that are done
+---@field wanted integer replications that there are to be
+---@field metrics table<string, blis.Estimate>
+---@field values table<string, number[]> a figure of each replication that is done
+
+---@class blis.sweep.Failure
+---@field name string "prefix_weight=2 rate=40 seed=43"
+---@field status string
+---@field reason string
+
+---@class blis.SweepTable
+---@field name string
+---@field parameters string[] names
+---@field report string[] figures that are shown
+---@field metrics string[] all figures there are
+---@field points blis.sweep.PointResult[]
+---@field failures blis.sweep.Failure[]
+---@field missing integer trials that were not run
+---@field level number
+local Table = {}
+Table.__index = Table
+Table.__name = "blis.sweep_table"
+
+-- What is shown of results of blis.run unless the script says.
+local usual_report = { "ttft_ms.mean", "ttft_ms.p99", "itl_ms.mean", "e2e_ms.mean", "e2e_ms.p99",
+  "tokens_per_sec", "cache_hit_rate" }
+
+local function report_of(self, names, seen)
+  if self.report then return self.report end
+  local list = {}
+  for _, name in ipairs(usual_report) do
+    if seen[name] then list[#list + 1] = name end
+  end
+  return #list > 0 and list or names
+end
+
+local function collect_values(values, one, metrics)
+  for _, name in ipairs(metrics) do
+    local value = one.values[name]
+    if value then
+      values[name] = values[name] or {}
+      table.insert(values[name], value)
+    end
+  end
+end
+
+local function copy(given)
+  local result = {}
+  for key, value in pairs(given) do result[key] = value end
+  return result
+end
+
+--- Estimates are worked out when somebody asks for them: there may be many figures nobody reads.
+local function new_metrics(values, options)
+  return setmetatable({}, { __index = function(metrics, name)
+    if not values[name] then return nil end
+    local estimate = statistics.estimate(values[name], options)
+    metrics[name] = estimate
+    return estimate
+  end })
+end
+
+local function point_result(self, known, i, result)
+  local values, n, wanted = {}, 0, runner.wanted(self, known, i)
+  for r = 1, wanted do
+    local trial = self.trials[plan.index(self, i, r)]
+    local one = known[trial.key]
+    if not one then
+      result.missing = result.missing + 1
+    elseif one.status == "done" then
+      n = n + 1
+      collect_values(values, one, result.metrics)
+    else
+      table.insert(result.failures, { name = plan.trial_name(self, trial), status = one.status,
+        reason = one.reason, key = trial.key })
+    end
+  end
+  return {
+    parameters = copy(self.points[i].labels), name = plan.point_name(self, i), n = n,
+    wanted = wanted, values = values,
+    metrics = new_metrics(values, { level = self.level, method = self.interval }),
+  }
+end
+
+--- The table of a plan and what is known of its trials.
+---@param self blis.sweep.Plan
+---@param known table<string, blis.sweep.Record>
+---@return blis.SweepTable
+function table_of.new(self, known)
+  local names, seen = record.metric_names(self, known)
+  local result = {
+    name = self.name, parameters = self.names, metrics = names, failures = {}, missing = 0,
+    points = {}, level = self.level, interval = self.interval, first_seed = self.seed,
+    report = report_of(self, names, seen),
+  }
+  for i = 1, #self.points do result.points[i] = point_result(self, known, i, result) end
+  return setmetatable(result, Table)
+end
+
+--- Raises unless somebody measured it.
+local function check_metric(self, name)
+  for _, known in ipairs(self.metrics) do
+    if known == name then return end
+  end
+  errors.invalid("%s: there is no figure '%s'%s", self.name, tostring(name),
+    errors.suggestion(tostring(name), self.metrics))
+end
+
+local function matches(point, wanted)
+  for name, value in pairs(wanted) do
+    if point.parameters[name] ~= value then return false end
+  end
+  return true
+end
+
+--- The first point with these parameters: table_:point { rate = 40, prefix_weight = 2 }.
+---@param wanted table<string, any>
+---@return blis.sweep.PointResult?
+function Table:point(wanted)
+  for _, point in ipairs(self.points) do
+    if matches(point, wanted) then return point end
+  end
+end
+
+--- The point with the smallest (or "max": the largest) mean of a figure.
+---@param metric string
+---@param direction? "min"|"max"
+---@return blis.sweep.PointResult?
+function Table:best(metric, direction)
+  check_metric(self, metric)
+  local best
+  for _, point in ipairs(self.points) do
+    local estimate = point.metrics[metric]
+    local mean = estimate and estimate.mean
+    local known = best and best.metrics[metric].mean
+    local is_better = mean and (not known or direction == "max" and mean > known
+      or direction ~= "max" and mean < known)
+    if is_better then best = point end
+  end
+  return best
+end
+
+--- Point b against point a with the same seeds.
+---@param a table<string, any> parameters
+---@param b table<string, any> parameters
+---@param metric string
+---@return blis.PairedEstimate
+function Table:paired(a, b, metric)
+  check_metric(self, metric)
+  local lists = {}
+  for i, wanted in ipairs { a, b } do
+    local point = self:point(wanted)
+    if not point then errors.invalid("%s: there is no such point", self.name) end
+    if point.n < point.wanted then
+      errors.invalid("%s: %s has %d of %d replications, which leaves pairs incomplete", self.name,
+        point.name, point.n, point.wanted)
+    end
+    lists[i] = point.values[metric] or {}
+  end
+  return statistics.paired(lists[1], lists[2], { level = self.level })
+end
+
+Table.__tostring = write.text
+Table.csv = write.csv
+Table.markdown = write.markdown
+Table.plot = write.plot
+Table.write_csv = write.write_csv
+Table.write_markdown = write.write_markdown
+Table.write_gnuplot = write.write_gnuplot
+Table.check_metric = check_metric
+
+return table_of

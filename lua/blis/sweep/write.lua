@@ -1,0 +1,219 @@
+--- Tables of sweeps as text, CSV, Markdown, plots.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local format = require "blis.format"
+local listing = require "blis.cli.listing"
+local plan = require "blis.sweep.plan"
+local plot = require "blis.sweep.plot"
+
+local write = {}
+
+--- Decimals that show two digits of an uncertainty, or four of a value without one.
+local function decimals_for(mean, half_width)
+  local scale, digits = half_width, 2
+  if not half_width or half_width == 0 then scale, digits = math.abs(mean), 4 end
+  if scale == 0 then return 0 end
+  return math.max(0, math.min(9, digits - 1 - math.floor(math.log(scale, 10))))
+end
+
+--- Decimals that suit all points: those of the widest interval.
+local function column_decimals(self, name)
+  local widest, largest = 0, 0
+  for _, point in ipairs(self.points) do
+    local estimate = point.metrics[name]
+    if estimate then
+      widest = math.max(widest, estimate.half_width or 0)
+      largest = math.max(largest, math.abs(estimate.mean))
+    end
+  end
+  return decimals_for(largest, widest)
+end
+
+--- "123.4 ± 5.6"
+local function estimate_text(estimate, decimals)
+  if not estimate or not estimate.mean then return "-" end
+  local half = estimate.half_width
+  local text = format.number(estimate.mean, decimals)
+  if not half then return text end
+  return ("%s ± %s"):format(text, format.number(half, decimals))
+end
+
+local function count_text(n, word)
+  return ("%s %s%s"):format(format.count(n), word, n == 1 and "" or "s")
+end
+
+--- "3 replications", "5 to 12 replications"
+local function replications_text(self)
+  local least, most = math.maxinteger, 0
+  for _, point in ipairs(self.points) do
+    least, most = math.min(least, point.wanted), math.max(most, point.wanted)
+  end
+  if least == most then return count_text(most, "replication") end
+  return ("%d to %d replications"):format(least, most), true
+end
+
+--- What the table is, in one line.
+local function title(self)
+  local replications, is_varied = replications_text(self)
+  local parts = { ("%s: %s, %s"):format(self.name, count_text(#self.points, "point"),
+    replications) }
+  if is_varied or self.points[1].wanted > 1 then
+    parts[2] = ("mean ± half of the %g %% confidence interval (%s)"):format(self.level * 100,
+      self.interval == "bootstrap" and "bootstrap" or "Student's t")
+  end
+  return table.concat(parts, "; ")
+end
+
+--- Whether the points differ in how many replications are done.
+local function shows_count(self)
+  for _, point in ipairs(self.points) do
+    if point.n ~= self.points[1].n or point.n ~= point.wanted then return true end
+  end
+  return false
+end
+
+--- Header and rows of texts.
+local function grid(self)
+  local header = table.move(self.parameters, 1, #self.parameters, 1, {})
+  local with_count = shows_count(self)
+  if with_count then header[#header + 1] = "runs" end
+  table.move(self.report, 1, #self.report, #header + 1, header)
+  local rows, decimals = {}, {}
+  for k, name in ipairs(self.report) do decimals[k] = column_decimals(self, name) end
+  for i, point in ipairs(self.points) do
+    local row = {}
+    for _, name in ipairs(self.parameters) do
+      row[#row + 1] = plan.label_text(point.parameters[name])
+    end
+    if with_count then
+      row[#row + 1] = point.n == point.wanted and ("%d"):format(point.n)
+        or ("%d of %d"):format(point.n, point.wanted)
+    end
+    for k, name in ipairs(self.report) do
+      row[#row + 1] = estimate_text(point.metrics[name], decimals[k])
+    end
+    rows[i] = row
+  end
+  return header, rows
+end
+
+-- More failures than this are counted, not listed.
+local listed_failures = 10
+
+--- What is missing and why.
+local function footer(self)
+  local lines = {}
+  if self.missing > 0 then
+    lines[1] = ("%s not run yet"):format(count_text(self.missing, "trial"))
+  end
+  if #self.failures > 0 then
+    lines[#lines + 1] = ("%s failed:"):format(count_text(#self.failures, "trial"))
+  end
+  for i, failure in ipairs(self.failures) do
+    if i > listed_failures then
+      lines[#lines + 1] = ("  and %d more"):format(#self.failures - listed_failures)
+      break
+    end
+    lines[#lines + 1] = ("  %s: %s"):format(failure.name, failure.reason:match("^[^\n]*"))
+  end
+  return lines
+end
+
+--- What print(table) shows.
+---@param self blis.SweepTable
+---@return string
+function write.text(self)
+  local lines = { title(self), "", format.table(grid(self)) }
+  local rest = footer(self)
+  if #rest > 0 then lines[#lines + 1] = "" end
+  table.move(rest, 1, #rest, #lines + 1, lines)
+  return table.concat(lines, "\n")
+end
+
+--- The table in Markdown.
+---@param self blis.SweepTable
+---@return string
+function write.markdown(self)
+  local header, rows = grid(self)
+  local marks = {}
+  for i = 1, #header do marks[i] = "---:" end
+  local lines = {}
+  for _, row in ipairs { header, marks, table.unpack(rows) } do
+    local cells = {}
+    for i, text in ipairs(row) do cells[i] = text:gsub("|", "\\|") end
+    lines[#lines + 1] = "| " .. table.concat(cells, " | ") .. " |"
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = title(self)
+  local rest = footer(self)
+  table.move(rest, 1, #rest, #lines + 1, lines)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- The table as CSV: parameters, runs that are done, and for every figure its mean and the ends of
+--- its interval.
+---@param self blis.SweepTable
+---@return string
+function write.csv(self)
+  local header = table.move(self.parameters, 1, #self.parameters, 1, {})
+  header[#header + 1] = "runs"
+  for _, name in ipairs(self.report) do
+    for _, ending in ipairs { "", ".low", ".high" } do header[#header + 1] = name .. ending end
+  end
+  local lines = { table.concat(header, ",") }
+  for i, point in ipairs(self.points) do
+    local cells = {}
+    for _, name in ipairs(self.parameters) do
+      cells[#cells + 1] = listing.csv_field(point.parameters[name])
+    end
+    cells[#cells + 1] = ("%d"):format(point.n)
+    for _, name in ipairs(self.report) do
+      local estimate = point.metrics[name] or {}
+      for _, key in ipairs { "mean", "low", "high" } do
+        cells[#cells + 1] = listing.csv_field(estimate[key])
+      end
+    end
+    lines[i + 1] = table.concat(cells, ",")
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- Writes a file whole or not at all.
+---@param path string
+---@param text string
+function write.file(path, text)
+  local output <close> = errors.located(core.output, path)
+  errors.located(output.write, output, text)
+  errors.located(output.commit, output)
+end
+
+function write.write_csv(self, path) write.file(path, write.csv(self)) end
+
+function write.write_markdown(self, path) write.file(path, write.markdown(self)) end
+
+---@class blis.sweep.PlotOptions
+---@field x? string parameter; default the last one that is a number in all points
+---@field y? string figure; default the first of the report
+---@field width? integer default 72
+---@field height? integer default 18
+
+--- A quick look: the mean of a figure over a parameter, a letter for each combination of the others.
+---@param self blis.SweepTable
+---@param options? blis.sweep.PlotOptions
+---@return string
+function write.plot(self, options)
+  return plot.text(plot.series(self, options or {}), options or {})
+end
+
+--- Writes stem.dat, with a block per line of the plot, and stem.gp, which plots it: `gnuplot -p
+--- stem.gp`.
+---@param self blis.SweepTable
+---@param stem string
+---@param options? blis.sweep.PlotOptions
+function write.write_gnuplot(self, stem, options)
+  local data, script = plot.gnuplot(plot.series(self, options or {}), stem, self.level)
+  write.file(stem .. ".dat", data)
+  write.file(stem .. ".gp", script)
+end
+
+return write

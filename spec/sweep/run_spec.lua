@@ -1,0 +1,340 @@
+local blis = require "blis"
+local core = require "blis.core"
+local files = require "spec.support.files"
+local folders = require "spec.support.folders"
+local small = require "spec.support.small"
+
+local function square(p)
+  return { square = p.x * p.x + p.seed / 1000, cube = p.x ^ 3 }
+end
+
+local function new_sweep(changes)
+  local spec = {
+    name = "squares", parameters = { { "x", { 1, 2, 3, 4, 5 } } }, replications = 3, trial = square,
+    identity = "squares 1",
+  }
+  for key, value in pairs(changes or {}) do spec[key] = value end
+  return blis.sweep(spec)
+end
+
+local function run(sweep, options)
+  local given = { quiet = true, jobs = 2, shard = "0/1" }
+  for key, value in pairs(options or {}) do given[key] = value end
+  return sweep:run(given)
+end
+
+local function journals(folder)
+  local list = {}
+  for _, name in ipairs(core.folder(folder)) do
+    if name:match("%.jsonl$") then list[#list + 1] = folder .. "/" .. name end
+  end
+  return list
+end
+
+local function append_to(path, text)
+  local file = assert(io.open(path, "ab"))
+  file:write(text)
+  file:close()
+end
+
+describe("blis.sweep", function()
+  it("gives the same bytes for every number of workers", function()
+    local one = run(new_sweep(), { jobs = 1 })
+    for _, jobs in ipairs { 2, 7 } do
+      local other = run(new_sweep(), { jobs = jobs })
+      assert.equal(tostring(one), tostring(other))
+      assert.equal(one:csv(), other:csv())
+      assert.equal(one:markdown(), other:markdown())
+    end
+    assert.equal([[
+squares: 5 points, 3 replications; mean ± half of the 95 % confidence interval (Student's t)
+
+x            square
+1   1.0430 ± 0.0025
+2   4.0430 ± 0.0025
+3   9.0430 ± 0.0025
+4  16.0430 ± 0.0025
+5  25.0430 ± 0.0025]], tostring(run(new_sweep { report = { "square" } }, { jobs = 1 })))
+  end)
+
+  it("runs simulations and shows the figures that matter", function()
+    local result = blis.sweep {
+      parameters = { { "rate", { 20, 40 } } }, replications = 2,
+      trial = function(p)
+        local spec = small.experiment { seed = p.seed }
+        spec.workload.rate = p.rate
+        return blis.run(spec)
+      end,
+    }:run { quiet = true, jobs = 2 }
+    assert.same({ "ttft_ms.mean", "ttft_ms.p99", "itl_ms.mean", "e2e_ms.mean", "e2e_ms.p99",
+      "tokens_per_sec", "cache_hit_rate" }, result.report)
+    local direct = blis.run(small.experiment { seed = 43 })
+    assert.equal(direct.ttft_ms.p99, result:point({ rate = 40 }).values["ttft_ms.p99"][2])
+  end)
+
+  it("tells what became of trials that fail, and goes on", function()
+    local kinds = { "good", "error", "object", "exit", "abort", "loop", "memory", "nothing" }
+    local result = blis.sweep {
+      name = "faults", parameters = { { "kind", kinds } },
+      trial = function(p)
+        if p.kind == "error" then error("so it is") end
+        if p.kind == "object" then error { message = "an object" } end
+        if p.kind == "exit" then os.exit(3) end
+        if p.kind == "abort" then os.execute("kill -ABRT $PPID") end
+        while p.kind == "loop" do end -- luacheck: ignore
+        if p.kind == "memory" then
+          local kept = {}
+          while true do kept[#kept + 1] = ("x"):rep(1000):rep(1000) .. #kept end
+        end
+        if p.kind ~= "nothing" then return { value = 1 } end
+      end,
+    }:run { quiet = true, jobs = 2, time_limit_us = 3000000,
+      -- The shadow memory of sanitizers is beyond any limit.
+      memory_limit_mb = os.getenv("ASAN_OPTIONS") and 20000 or 100 }
+    local reasons = {}
+    for _, failure in ipairs(result.failures) do
+      reasons[failure.name:match("kind=(%a+) seed=42")] = failure.reason
+    end
+    assert.matches("run_spec.lua:%d+: so it is$", reasons.error)
+    assert.equal("an object", reasons.object)
+    assert.equal("it ended its process with exit status 3", reasons.exit)
+    assert.equal("its process was killed by signal 6 (SIGABRT)", reasons.abort)
+    assert.equal("it took longer than the time limit of 3 s", reasons.loop)
+    assert.matches("^out of memory %(limit %d+ MB%)$", reasons.memory)
+    assert.equal("the trial returned nil, expected a result, a table of numbers or a number",
+      reasons.nothing)
+    assert.equal(7, #result.failures)
+    assert.equal(1, result:point({ kind = "good" }).n)
+    small.says(tostring(result), "7 trials failed:\n  kind=error seed=42: ")
+  end)
+
+  it("calls a figure that nobody returned by its nearest name", function()
+    local result = run(new_sweep { report = { "squared" } })
+    small.says(result.failures[1].reason,
+      "report: the trial returned no number 'squared', did you mean 'square'?")
+  end)
+
+  it("gives every trial the same random numbers, whoever runs it", function()
+    local function draws(jobs)
+      local sweep = new_sweep { trial = function() return { draw = math.random() } end }
+      return run(sweep, { jobs = jobs }):csv()
+    end
+    assert.equal(draws(1), draws(3))
+  end)
+
+  it("keeps order where there are no workers to spare", function()
+    local sweep = blis.sweep { parameters = { { "x", { 1 } } }, trial = function(p) return p.x end }
+    assert.equal("sweep: 1 point, 1 replication\n\nx  value\n1  1.000", tostring(run(sweep)))
+  end)
+end)
+
+describe("the store of a sweep", function()
+  it("makes a second run do what is missing only", function()
+    folders.with(function(folder)
+      local whole = tostring(run(new_sweep()))
+      run(new_sweep { parameters = { { "x", { 1, 3 } } } }, { store = folder })
+      assert.equal(1, #journals(folder))
+      local refuse = new_sweep { trial = function(p)
+        if p.x == 1 or p.x == 3 then error("known") end
+        return square(p)
+      end }
+      assert.equal(whole, tostring(run(refuse, { store = folder })))
+      local nothing_left = new_sweep { trial = function() error("known") end }
+      assert.equal(whole, tostring(run(nothing_left, { store = folder })))
+      assert.equal(2, #journals(folder)) -- none for a run without trials
+    end)
+  end)
+
+  it("does not mind a torn last line", function()
+    folders.with(function(folder)
+      local whole = tostring(run(new_sweep(), { store = folder }))
+      local path = journals(folder)[1]
+      local text = files.read(path)
+      for _, cut in ipairs { 1, 2, 100, 1000, #text - 40 } do
+        os.remove(path)
+        append_to(path, text:sub(1, -1 - cut))
+        assert.equal(whole, tostring(run(new_sweep(), { store = folder })))
+        for _, name in ipairs(journals(folder)) do
+          if name ~= path then os.remove(name) end
+        end
+      end
+      append_to(path, "\n{\"rubbish\n")
+      small.says(small.message_of(run, new_sweep(), { store = folder }), path .. ":")
+    end)
+  end)
+
+  it("refuses results of another version politely", function()
+    folders.with(function(folder)
+      run(new_sweep(), { store = folder })
+      local path = journals(folder)[1]
+      local text = files.read(path)
+      os.remove(path)
+      append_to(path, (text:gsub('"program":"[^"]*"', '"program":"0.0.9"', 1)))
+      small.says(small.message_of(run, new_sweep(), { store = folder }),
+        folder .. ": its results are those of blis 0.0.9, and this is blis " .. blis._VERSION
+          .. ", whose figures may differ; use another folder, or export and remove this one")
+      os.remove(path)
+      append_to(path, "hello\n")
+      small.says(small.message_of(run, new_sweep(), { store = folder }),
+        path .. ":1: this is no journal of a sweep")
+      os.remove(path)
+      local plan = folder .. "/sweep.json"
+      text = files.read(plan)
+      os.remove(plan)
+      append_to(plan, (text:gsub('"program": "[^"]*"', '"program": "7.0.0"', 1)))
+      small.says(small.message_of(run, new_sweep(), { store = folder }), "those of blis 7.0.0")
+    end)
+  end)
+
+  it("runs trials again when the script or an input changes", function()
+    folders.with(function(folder)
+      local function trial_count(changes)
+        local sweep = new_sweep(changes)
+        run(sweep, { store = folder })
+        return #journals(folder)
+      end
+      assert.equal(1, trial_count())
+      assert.equal(1, trial_count())
+      assert.equal(2, trial_count { identity = "squares 2" })
+      files.with("a", function(path)
+        assert.equal(3, trial_count { inputs = path })
+        assert.equal(3, trial_count { inputs = path })
+        append_to(path, "b")
+        assert.equal(4, trial_count { inputs = path })
+      end)
+    end)
+  end)
+
+  it("gives the table of one run when shards have done all", function()
+    folders.with(function(folder)
+      local whole = tostring(run(new_sweep()))
+      for i = 0, 3 do
+        local part = run(new_sweep(), { store = folder, shard = i .. "/4" })
+        if i == 0 then small.says(tostring(part), " trials not run yet") end
+      end
+      assert.equal(whole, tostring(run(new_sweep { trial = error }, { store = folder })))
+    end)
+  end)
+
+  it("is needed for shards", function()
+    small.says(small.message_of(run, new_sweep(), { shard = "1/2" }),
+      "shard: without a store nobody can put the parts together")
+    for _, text in ipairs { "2/2", "1", "a/b", "-1/2" } do
+      small.says(small.message_of(run, new_sweep(), { shard = text, store = "x" }),
+        ("shard: '%s' is not allowed, expected I/N with I from 0 to N-1"):format(text))
+    end
+  end)
+end)
+
+describe("a shard", function()
+  local shard = require "blis.sweep.shard"
+
+  local function from(variables)
+    local part = shard.from_environment(function(name) return variables[name] end)
+    return part and ("%d/%d %s"):format(part.index, part.count, part.source)
+  end
+
+  it("is found in the environment of array jobs", function()
+    assert.is_nil(from {})
+    assert.equal("2/4 SLURM_ARRAY_TASK_ID", from { SLURM_ARRAY_TASK_ID = "5",
+      SLURM_ARRAY_TASK_COUNT = "4", SLURM_ARRAY_TASK_MIN = "1", SLURM_ARRAY_TASK_STEP = "2" })
+    assert.equal("3/8 JOB_COMPLETION_INDEX",
+      from { JOB_COMPLETION_INDEX = "3", BLIS_SHARDS = "8" })
+    assert.equal("0/2 HQ_TASK_ID", from { HQ_TASK_ID = "0", BLIS_SHARDS = "2" })
+    assert.equal("1/3 OMPI_COMM_WORLD_RANK",
+      from { OMPI_COMM_WORLD_RANK = "1", OMPI_COMM_WORLD_SIZE = "3" })
+    assert.equal("1/3 PMI_RANK", from { PMI_RANK = "1", PMI_SIZE = "3" })
+    assert.equal("4/5 BLIS_SHARD", from { BLIS_SHARD = "4/5", PMI_RANK = "1", PMI_SIZE = "3" })
+    small.says(small.message_of(from, { HQ_TASK_ID = "3" }), "HQ_TASK_ID is set, but not of how "
+      .. "many parts this is one: set BLIS_SHARDS, or use --shard 3/N (0/1 for all trials)")
+    small.says(small.message_of(from, { PMI_RANK = "3", PMI_SIZE = "3" }),
+      "PMI_RANK: 3 of 3 is not allowed, expected I/N with I from 0 to N-1")
+  end)
+end)
+
+describe("replications until an interval is narrow enough", function()
+  local function noisy(p)
+    return { y = 10 + p.noise * blis.rng(p.seed, "noise"):normal() }
+  end
+
+  local function new(changes)
+    local spec = { parameters = { { "noise", { 0.01, 1, 20 } } }, trial = noisy, identity = "noisy",
+      replications = { min = 5, max = 40, metric = "y", precision = 0.1 } }
+    for key, value in pairs(changes or {}) do spec[key] = value end
+    return blis.sweep(spec)
+  end
+
+  it("are as many as each point needs, whatever the number of workers", function()
+    local result = run(new(), { jobs = 1 })
+    assert.equal(5, result.points[1].n)
+    assert.is_true(result.points[2].n >= 5 and result.points[2].n < 40)
+    assert.equal(40, result.points[3].n)
+    assert.is_true(result.points[2].metrics.y.half_width <= 0.1 * result.points[2].metrics.y.mean)
+    assert.equal(tostring(result), tostring(run(new(), { jobs = 7 })))
+  end)
+
+  it("are resumed", function()
+    folders.with(function(folder)
+      local whole = tostring(run(new()))
+      run(new { parameters = { { "noise", { 1 } } } }, { store = folder })
+      assert.equal(whole, tostring(run(new(), { store = folder })))
+      assert.equal(whole, tostring(run(new { trial = error }, { store = folder })))
+    end)
+  end)
+
+  it("cannot be sharded", function()
+    small.says(small.message_of(run, new(), { shard = "0/2", store = "x" }),
+      "give replications as a number")
+  end)
+end)
+
+describe("the table of a sweep", function()
+  local result
+
+  setup(function() result = run(new_sweep { report = { "square" } }) end)
+
+  it("finds points", function()
+    assert.equal(4, result:best("square", "max").parameters.x - 1)
+    assert.equal("x=1", result:best("square").name)
+    assert.near(9.043, result:point({ x = 3 }).metrics.square.mean, 1e-9)
+    assert.is_nil(result:point { x = 9 })
+    small.says(small.message_of(result.best, result, "sqare"),
+      "squares: there is no figure 'sqare', did you mean 'square'?")
+  end)
+
+  it("compares points by common seeds", function()
+    local paired = result:paired({ x = 1 }, { x = 2 }, "cube")
+    assert.equal("ratio", paired.kind)
+    assert.near(7, paired.change, 1e-12)
+    assert.equal(3, paired.higher)
+  end)
+
+  it("is written as CSV, Markdown and files for gnuplot", function()
+    assert.matches("^x,runs,square,square.low,square.high\n1,3,1.043,1.0405", result:csv())
+    assert.matches("^| x | square |\n| %-%-%-: | %-%-%-: |\n| 1 | 1.0430 ± 0.0025 |\n",
+      result:markdown())
+    folders.with(function(folder)
+      core.make_folder(folder)
+      result:write_csv(folder .. "/a.csv")
+      assert.equal(result:csv(), files.read(folder .. "/a.csv"))
+      result:write_gnuplot(folder .. "/plot")
+      assert.matches('plot \\\n  "plot.dat" index 0 using 1:2:3:4 with yerrorlines title "square"',
+        files.read(folder .. "/plot.gp"), 1, true)
+      assert.matches("\n1 1.04", files.read(folder .. "/plot.dat"), 1, true)
+    end)
+  end)
+
+  it("is plotted with characters", function()
+    assert.equal([[
+square
+25.04 |                             a
+      |                      a
+      |
+      |       a       a
+1.043 |a
+      +------------------------------
+       1             x              5]], result:plot { width = 30, height = 5 })
+    small.says(small.message_of(result.plot, result, { x = "z" }),
+      "plot: x: 'z' is no parameter that is a number everywhere")
+  end)
+end)
