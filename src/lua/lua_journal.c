@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "base/journal.h"
 #include "lua/bind.h"
+#include "lua/journal.h"
 
 #define JOURNAL_TYPE "blis.journal"
 

@@ -1,4 +1,4 @@
-#include "base/journal.h"
+#include "lua/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>

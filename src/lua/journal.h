@@ -6,8 +6,8 @@
  * last line torn; a file has one writer for as long as it lives, so no locks
  * are needed, on shared file systems either.
  */
-#ifndef BLIS_BASE_JOURNAL_H
-#define BLIS_BASE_JOURNAL_H
+#ifndef BLIS_LUA_JOURNAL_H
+#define BLIS_LUA_JOURNAL_H
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -1,0 +1,117 @@
+local blis = require "blis"
+local commands = require "spec.support.commands"
+local core = require "blis.core"
+local files = require "spec.support.files"
+local folders = require "spec.support.folders"
+
+local function trial(p)
+  if p.x == 3 and p.seed == 43 then error("three is bad") end
+  return { y = p.x * p.seed, z = "text" }
+end
+
+local function run(folder, changes)
+  local spec = { name = "small", parameters = { { "x", { 1, 2, 3 } }, { "w", { "a,b" } } },
+    replications = 2, trial = trial, identity = "small" }
+  for key, value in pairs(changes or {}) do spec[key] = value end
+  return blis.sweep(spec):run { store = folder, quiet = true, jobs = 2, shard = "0/1" }
+end
+
+local function with_store(body)
+  folders.with(function(folder)
+    local result = run(folder)
+    body(folder, result)
+  end)
+end
+
+describe("blis sweep", function()
+  it("counts", function()
+    with_store(function(folder)
+      local text = commands.output_of("sweep", "status", folder)
+      assert.matches("^small: 3 points, 6 trials by blis .-\ndone     5, 0%.%d+ s each\n"
+        .. "failed   1, 1 by error\nmissing  0\njournals 1\n$", text)
+      local got = core.json_read(commands.output_of("sweep", "status", folder, "--format", "json"))
+      assert.same({ 6, 5, 1, 0, { error = 1 } },
+        { got.trials, got.done, got.failed, got.missing, got.failures })
+    end)
+  end)
+
+  it("prints the table without the script", function()
+    with_store(function(folder, result)
+      assert.equal(tostring(result) .. "\n", commands.output_of("sweep", "table", folder))
+      assert.equal(result:csv(), commands.output_of("sweep", "table", folder, "--format", "csv"))
+      assert.equal(result:markdown(),
+        commands.output_of("sweep", "table", folder, "--format", "markdown"))
+      assert.equal(result:plot() .. "\n",
+        commands.output_of("sweep", "table", folder, "--format", "plot", "--report", "y"))
+      local code, message = commands.error_of("sweep", "table", folder, "--report", "yy")
+      assert.equal("usage", code)
+      assert.matches("small: there is no figure 'yy'", message)
+    end)
+  end)
+
+  it("exports trials", function()
+    with_store(function(folder)
+      local text = commands.output_of("sweep", "export", folder)
+      assert.matches('^x,w,replication,seed,status,reason,hash,y\n1,"a,b",1,42,done,,,42\n', text)
+      local list = core.json_read(commands.output_of("sweep", "export", folder, "--format", "json"))
+      assert.equal(6, #list)
+      assert.equal(86, list[4].y)
+      assert.matches("three is bad", list[6].reason)
+      local path = folder .. "/export.db"
+      commands.output_of("sweep", "export", folder, "--format", "sqlite", "--output", path)
+      assert.equal("SQLite format 3\0", files.read(path):sub(1, 16))
+      assert.is_nil(files.read(path .. ".part"))
+      assert.matches("--format sqlite needs --output FILE",
+        select(2, commands.error_of("sweep", "export", folder, "--format", "sqlite")), 1, true)
+      assert.matches("/no/such/file.db.part: cannot be written: unable to open database file",
+        select(2, commands.error_of("sweep", "export", folder, "--format", "sqlite", "--output",
+          "/no/such/file.db")), 1, true)
+    end)
+  end)
+
+  it("merges folders", function()
+    with_store(function(folder, result)
+      folders.with(function(into)
+        folders.with(function(part)
+          run(part, { parameters = { { "x", { 1 } }, { "w", { "a,b" } } } })
+          commands.call("sweep", "merge", into, folder, part)
+          assert.equal(tostring(result) .. "\n", commands.output_of("sweep", "table", into))
+          run(part, { identity = "other" })
+          assert.matches("are sweeps of different scripts",
+            select(2, commands.error_of("sweep", "merge", into, folder, part)))
+        end)
+      end)
+    end)
+  end)
+
+  it("lets failed trials be run again", function()
+    with_store(function(folder)
+      local mended = { trial = function(p) return { y = p.x * p.seed } end }
+      assert.equal(1, #run(folder, mended).failures)
+      assert.same({ "0 trials will be run again" },
+        commands.call("sweep", "retry", folder, "--only", "time").said)
+      assert.same({ "1 trials will be run again" }, commands.call("sweep", "retry", folder).said)
+      assert.matches("missing  1", commands.output_of("sweep", "status", folder))
+      assert.equal(0, #run(folder, mended).failures)
+    end)
+  end)
+
+  it("tells what is wrong", function()
+    local hint = "; 'blis sweep --help' lists the flags"
+    local code, message = commands.error_of("sweep")
+    assert.equal("usage", code)
+    assert.equal("sweep: a command is missing: run, status, table, export, merge, retry" .. hint,
+      message)
+    assert.equal("sweep: 'tabel' is not allowed, expected one of run, status, table, export, "
+      .. "merge, retry" .. hint, select(2, commands.error_of("sweep", "tabel")))
+    assert.equal("sweep table: there is no DIR; 'blis sweep table --help' lists the flags",
+      select(2, commands.error_of("sweep", "table")))
+    assert.equal("/no/such: there is no sweep in it (no file sweep.json)",
+      select(2, commands.error_of("sweep", "table", "/no/such")):gsub("^sweep table: ", ""))
+    assert.matches("cannot open", select(2, commands.error_of("sweep", "run", "/no/such.lua")))
+    for _, name in ipairs { "run", "status", "table", "export", "merge", "retry" } do
+      assert.matches("^usage: blis sweep " .. name, commands.output_of("sweep", name, "--help"))
+    end
+    assert.matches("^usage: blis sweep COMMAND", commands.output_of("sweep", "--help"))
+  end)
+end)

@@ -1,0 +1,108 @@
+-- Sweeps as processes of their own: killed, interrupted, sharded.
+local files = require "spec.support.files"
+local folders = require "spec.support.folders"
+local program = require "spec.support.program"
+
+local script = [[
+local blis = require "blis"
+print(blis.sweep {
+  name = "slow", parameters = { { "x", { 1, 2, 3, 4, 5, 6 } } }, replications = 3,
+  trial = function(p)
+    local until_us = require("blis.core").clock_us() + 15000
+    while require("blis.core").clock_us() < until_us do end
+    return { y = p.x * p.seed }
+  end,
+}:run { jobs = 2, store = arg[1] })
+]]
+
+--- Calls body with the path of the script, a folder for its store and what it prints undisturbed.
+local function with_script(body)
+  files.with(script, function(path)
+    folders.with(function(folder)
+      folders.with(function(store)
+        local whole = program.run(path, store)
+        assert.equal(0, whole.status)
+        body(path, folder, whole.out)
+      end)
+    end)
+  end)
+end
+
+describe("a sweep as a process #host", function()
+  it("prints the same after having been killed again and again", function()
+    with_script(function(path, folder, whole)
+      local kills = 0
+      for delay = 1, 30 do
+        local line = ("\"$BLIS\" %s %s & sleep 0.0%d; kill -9 $! 2>/dev/null; wait $!"):format(
+          program.quote(path), program.quote(folder), 1 + delay % 9)
+        local outcome = program.shell(line)
+        if outcome.status == 137 then kills = kills + 1 else break end
+      end
+      assert.is_true(kills > 0)
+      local outcome = program.run(path, folder)
+      assert.equal(0, outcome.status)
+      assert.equal(whole, outcome.out)
+    end)
+  end)
+
+  it("keeps what is done when it is interrupted", function()
+    with_script(function(path, folder, whole)
+      local outcome = program.shell(("\"$BLIS\" %s %s & p=$!; while [ $(cat %s/*.jsonl 2>/dev/null "
+        .. "| wc -l) -lt 4 ]; do sleep 0.01; done; kill -INT $p; wait $p"):format(
+        program.quote(path), program.quote(folder), folder))
+      assert.equal(130, outcome.status)
+      assert.equal("", outcome.out)
+      assert.matches("slow: %d+ of 18 trials are kept in .-; the same command does the rest",
+        outcome.err)
+      outcome = program.run(path, folder)
+      assert.equal(whole, outcome.out)
+      assert.matches("18 trials, [1-9]%d* of them known", outcome.err)
+    end)
+  end)
+
+  it("may be done in shards, one of which is killed and started again", function()
+    with_script(function(path, folder, whole)
+      local function command(i)
+        return ("\"$BLIS\" sweep run %s --shard %d/4 -- %s"):format(program.quote(path), i,
+          program.quote(folder))
+      end
+      program.shell(("%s & %s & %s & wait"):format(command(0), command(1), command(2)))
+      program.shell(("%s & sleep 0.05; kill -9 $!; wait $!"):format(command(3)))
+      program.shell(command(3))
+      local outcome = program.run("sweep", "table", folder)
+      assert.equal(whole, outcome.out)
+    end)
+  end)
+
+  it("takes its part from the environment", function()
+    with_script(function(path, folder)
+      for i = 1, 2 do
+        program.shell(("SLURM_ARRAY_TASK_ID=%d SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_COUNT=2 "
+          .. "\"$BLIS\" %s %s"):format(i, program.quote(path), program.quote(folder)))
+      end
+      local outcome = program.run("sweep", "status", folder)
+      assert.matches("done     18,", outcome.out)
+      assert.matches("missing  0\njournals 2\n", outcome.out)
+    end)
+  end)
+
+  it("leaves no workers behind", function()
+    files.with([[
+      local core = require "blis.core"
+      local workers = core.workers { jobs = 2, work = function(i)
+        os.execute("echo $PPID >>" .. arg[1]) while true do end
+      end }
+      workers:submit(1):submit(2)
+      while true do workers:wait(1000) end
+    ]], function(path)
+      files.with("", function(pids)
+        program.shell(("\"$BLIS\" %s %s & p=$!; while [ $(wc -l <%s) -lt 2 ]; do sleep 0.01; done; "
+          .. "kill -9 $p; wait $p; sleep 0.1"):format(path, pids, pids))
+        for pid in files.read(pids):gmatch("%d+") do
+          local state = files.read("/proc/" .. pid .. "/stat")
+          assert.is_true(state == nil or state:match("%) Z ") ~= nil)
+        end
+      end)
+    end)
+  end)
+end)
