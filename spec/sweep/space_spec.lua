@@ -87,7 +87,8 @@ describe("the points of a sweep", function()
   end)
 
   it("of Sobol lie one in each cell of every even division of a plane", function()
-    local points = points_of { parameters = { { "a", from = 0, to = 1 }, { "b", from = 0, to = 1 } },
+    local parameters = { { "a", from = 0, to = 1 }, { "b", from = 0, to = 1 } }
+    local points = points_of { parameters = parameters,
       sampling = "sobol", samples = 64 }
     for bits = 0, 6 do
       local across, up, hit = 1 << bits, 1 << (6 - bits), {}

@@ -39,8 +39,8 @@ local function run_script(parsed)
   local chunk, problem = loadfile(path)
   if not chunk then flags.fail(run_definition, "%s", problem) end
   for name, value in pairs(parsed.values.run) do sweep.overrides[name] = value end
-  arg = table.move(parsed.positionals, 1, #parsed.positionals, 0, {})
-  chunk(table.unpack(arg))
+  _G.arg = table.move(parsed.positionals, 1, #parsed.positionals, 0, {})
+  chunk(table.unpack(_G.arg))
 end
 
 --- blis sweep status ----------------------------------------------------------------------------
@@ -211,8 +211,8 @@ local merge_definition = {
   name = "sweep merge",
   summary = "copy the results of other folders into one",
   usage = "blis sweep merge DIR FROM...",
-  description = "Copies what other folders know of the trials of DIR into a new journal in DIR; they "
-    .. "must hold the same sweep. When DIR does not exist, it gets the sweep of the first of them.",
+  description = "Copies what other folders know of the trials of DIR into a new journal in DIR; "
+    .. "they must hold the same sweep. When DIR does not exist, it gets the sweep of the first of them.",
   positional = { name = "DIR FROM...", doc = "Where to, and where from.", count = math.huge },
   groups = {},
 }
@@ -263,8 +263,8 @@ local retry_definition = {
   name = "sweep retry",
   summary = "let failed trials be run again",
   usage = "blis sweep retry DIR [FLAGS]",
-  description = "Marks failed trials, so that the next run of the script does them again. Those that "
-    .. "failed stay failed otherwise: what is deterministic fails again.",
+  description = "Marks failed trials, so that the next run of the script does them again. Those "
+    .. "that failed stay failed otherwise: what is deterministic fails again.",
   positional = folder,
   groups = {
     {
@@ -330,9 +330,9 @@ local function run(args)
     words[i] = part[1]
     if part[1] == name then return part[2].run(table.move(args, 2, #args, 1, {})) end
   end
-  if not name then flags.fail(own_definition, "a command is missing: %s", table.concat(words, ", ")) end
-  flags.fail(own_definition, "'%s' is not allowed, expected one of %s", name,
-    table.concat(words, ", "))
+  local known = table.concat(words, ", ")
+  if not name then flags.fail(own_definition, "a command is missing: %s", known) end
+  flags.fail(own_definition, "'%s' is not allowed, expected one of %s", name, known)
 end
 
 return { summary = own_definition.summary, definition = own_definition, run = run }

@@ -213,8 +213,8 @@ function statistics.paired(a, b, options)
   }
 end
 
---- How many pairs show a difference: the pairs of which the test at the two-sided significance finds
---- a mean difference with the given power.
+--- How many pairs show a difference: so many that the test at the two-sided significance finds a
+--- mean difference with the given power.
 ---@param std_dev number of the differences
 ---@param difference number the smallest of interest
 ---@param options? { significance?: number, power?: number } default 0.05 and 0.8

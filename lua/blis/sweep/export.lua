@@ -1,6 +1,6 @@
 --- The single trials of a sweep, a row each, for other programs.
 local core = require "blis.core"
-local listing = require "blis.cli.listing"
+local csv = require "blis.csv"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
 local runner = require "blis.sweep.runner"
@@ -55,10 +55,10 @@ end
 ---@return string
 function export.csv(list)
   local lines, cells = {}, {}
-  for i, name in ipairs(list.columns) do cells[i] = listing.csv_field(name) end
+  for i, name in ipairs(list.columns) do cells[i] = csv.field(name) end
   lines[1] = table.concat(cells, ",")
   for r, row in ipairs(list.rows) do
-    for i = 1, #list.columns do cells[i] = listing.csv_field(row[i]) end
+    for i = 1, #list.columns do cells[i] = csv.field(row[i]) end
     lines[r + 1] = table.concat(cells, ",")
   end
   return table.concat(lines, "\n") .. "\n"

@@ -46,7 +46,8 @@ local function script_text(fn)
   return string.dump(fn, true)
 end
 
---- What the trials do, besides parameters and seed: script and input files, or what stands for them.
+--- What the trials do, besides parameters and seed: script and input files, or what stands for
+--- them.
 local function script_hash(options)
   local parts = { options.identity or script_text(options.trial) }
   for _, path in ipairs(options.inputs or {}) do

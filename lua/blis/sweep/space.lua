@@ -122,7 +122,9 @@ local function at(parameter, u)
   if parameter.items then return parameter.items[1 + math.floor(u * #parameter.items)] end
   local from, to = parameter.from, parameter.to
   local value
-  if parameter.is_log then
+  if u == 1 then
+    value = to
+  elseif parameter.is_log then
     value = from * (to / from) ^ u
   else
     value = from + u * (to - from)
@@ -139,10 +141,7 @@ local function grid_items(parameter)
   end
   local list = {}
   for k = 0, parameter.steps - 1 do
-    local is_end = k == parameter.steps - 1
-    local item = at(parameter, k / (parameter.steps - 1))
-    if is_end and not parameter.integer then item = { label = parameter.to, value = parameter.to } end
-    list[k + 1] = item
+    list[k + 1] = at(parameter, k / (parameter.steps - 1))
   end
   return list
 end

@@ -57,7 +57,8 @@ local function read_journal(folder, name, visit)
   end
 end
 
---- What is known of each key: done beats failed; failed counts unless as many retries were asked for.
+--- What is known of each key: done beats failed; failed counts unless as many retries were asked
+--- for.
 local function settle(folder, names)
   local known, failures, retries = {}, {}, {}
   for _, name in ipairs(names) do

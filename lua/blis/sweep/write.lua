@@ -2,7 +2,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local format = require "blis.format"
-local listing = require "blis.cli.listing"
+local csv = require "blis.csv"
 local plan = require "blis.sweep.plan"
 local plot = require "blis.sweep.plot"
 
@@ -164,13 +164,13 @@ function write.csv(self)
   for i, point in ipairs(self.points) do
     local cells = {}
     for _, name in ipairs(self.parameters) do
-      cells[#cells + 1] = listing.csv_field(point.parameters[name])
+      cells[#cells + 1] = csv.field(point.parameters[name])
     end
     cells[#cells + 1] = ("%d"):format(point.n)
     for _, name in ipairs(self.report) do
       local estimate = point.metrics[name] or {}
       for _, key in ipairs { "mean", "low", "high" } do
-        cells[#cells + 1] = listing.csv_field(estimate[key])
+        cells[#cells + 1] = csv.field(estimate[key])
       end
     end
     lines[i + 1] = table.concat(cells, ",")
@@ -197,7 +197,8 @@ function write.write_markdown(self, path) write.file(path, write.markdown(self))
 ---@field width? integer default 72
 ---@field height? integer default 18
 
---- A quick look: the mean of a figure over a parameter, a letter for each combination of the others.
+--- A quick look: the mean of a figure over a parameter, a letter for each combination of the
+--- others.
 ---@param self blis.SweepTable
 ---@param options? blis.sweep.PlotOptions
 ---@return string
