@@ -212,7 +212,8 @@ local merge_definition = {
   summary = "copy the results of other folders into one",
   usage = "blis sweep merge DIR FROM...",
   description = "Copies what other folders know of the trials of DIR into a new journal in DIR; "
-    .. "they must hold the same sweep. When DIR does not exist, it gets the sweep of the first of them.",
+    .. "they must hold the same sweep. When DIR does not exist, it gets the sweep of the first of "
+    .. "them.",
   positional = { name = "DIR FROM...", doc = "Where to, and where from.", count = math.huge },
   groups = {},
 }
