@@ -6,6 +6,7 @@ local errors = require "blis.errors"
 local fitness = require "blis.fitness"
 local format = require "blis.format"
 local report = require "blis.report"
+local saturation = require "blis.saturation"
 local slo = require "blis.slo"
 
 local result = {}
@@ -112,6 +113,7 @@ local result = {}
 ---@field requests userdata a list of all requests and what became of them
 ---@field window fun(self: blis.Result, from_us: integer, to_us?: integer): blis.Window
 ---@field measure_goodput fun(self: blis.Result, targets: table): blis.Goodput
+---@field saturation fun(self: blis.Result, options?: blis.SaturationOptions): blis.Saturation
 ---@field save fun(self: blis.Result, path: string)
 ---@field export_requests fun(self: blis.Result, path: string)
 ---@field save_decisions fun(self: blis.Result, path: string)
@@ -213,6 +215,13 @@ end
 ---@return number
 function methods:fitness(weights)
   return fitness.score(self, weights)
+end
+
+--- Whether the cluster was overloaded: verdicts of detectors that look at arrivals and completions.
+---@param options? blis.SaturationOptions
+---@return blis.Saturation
+function methods:saturation(options)
+  return saturation.examine(self.requests, options)
 end
 
 --- Writes the trace of decisions to a file, see blis.decisions.

@@ -11,6 +11,7 @@ local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local go_blis = require "blis.cli.go_blis"
 local metrics = require "blis.cli.metrics"
+local result_file = require "blis.result_file"
 local result_text = require "blis.cli.result_text"
 local targets = require "blis.cli.targets"
 
@@ -157,7 +158,7 @@ local function write_files(output, result)
   if output.metrics_path then metrics.write_file(output.metrics_path, result) end
   if output.results_path then metrics.write_results(output.results_path, result) end
   if output.decisions_path then result:save_decisions(output.decisions_path) end
-  if output.save then result:save(output.save) end
+  if output.save then result_file.save(result, output.save) end
 end
 
 --- Where what is printed goes by the form that is asked for.
