@@ -258,6 +258,11 @@ static const wrong_value wrong_values[] = {
      "key \"closed_loop\": \"7\" is not a bool"},
     {"rate", "    lifecycle: {}\n", "must have at least one member"},
     {"rate", "    lifecycle: {windows: []}\n", "must have at least one member"},
+    {"rate",
+     "    lifecycle: {windows: [{start_us: 900000000000000, end_us: "
+     "900000000000001}]}\n",
+     "client 1 (\"a\"): about 9e+08 of its arrivals are outside of its "
+     "lifecycle windows"},
     {"rate", "    lifecycle: {windows: [{start_us: -1, end_us: 5}]}\n",
      "spec.yaml:9: client 1 (\"a\"): lifecycle window 1: start_us is -1"},
     {"rate", "    lifecycle: {windows: [{start_us: 5, end_us: 5}]}\n",

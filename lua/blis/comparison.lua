@@ -41,7 +41,7 @@ function comparison.compare(spec)
     local given, horizon_us = workload.read(spec.workload, "workload",
       { seed = spec.seed or 42, horizon_us = spec.horizon_us, profile = spec.profile })
     shared.horizon_us = spec.horizon_us or horizon_us
-    if core.is_workload(given) then
+    if type(given) == "userdata" then
       shared.workload = given
     elseif not workload.has_follow_ups(given) then
       shared.workload = errors.located(core.workload, given)

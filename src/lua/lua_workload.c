@@ -41,6 +41,7 @@ int bind_workload_new(lua_State *L) {
       blis_workload_collect(&alloc, &source->source, SIZE_MAX, self, &error);
   bind_source_close(source);
   check_status(L, status, &error);
+  check_status(L, blis_workload_describe(*self, "generated requests"), NULL);
   return 1;
 }
 

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/invariant.h"
 #include "base/time.h"
@@ -14,6 +15,9 @@ enum { HOURS_PER_DAY = 24, DRAIN_STEPS = 10, MAX_DAYS = 3660 };
 
 #define HOUR_US INT64_C(3600000000)
 #define MAX_WINDOW_REQUESTS 1e9
+
+/* Arrivals outside all windows are drawn and dropped; so many take a second. */
+#define MAX_DROPPED_REQUESTS 1e8
 
 static const double two_pi = 6.283185307179586;
 
@@ -180,8 +184,54 @@ static double total_fraction(const blis__plan *plan, const blis__kind *with) {
   return total;
 }
 
-static void set_constant_rates(blis__plan *plan,
-                               const blis_workload_spec *spec) {
+/* Between the windows, which most often are in order. */
+static double silent_us(const blis__plan *plan, const blis__kind *kind) {
+  double silent = 0;
+  int64_t end_us = 0;
+  for (size_t i = 0; i < kind->window_count; i++) {
+    const blis__window *window = &kind->windows[i];
+    int64_t start_us = window->start_us < plan->horizon_us ? window->start_us
+                                                           : plan->horizon_us;
+    silent += start_us > end_us ? (double)start_us - (double)end_us : 0;
+    end_us = window->end_us > end_us ? window->end_us : end_us;
+  }
+  return silent;
+}
+
+static double mean_gap_us(const blis_arrival_spec *arrival,
+                          double rate_per_us) {
+  if (!arrival->has_shape || !arrival->has_scale) {
+    return fmax(1 / rate_per_us, 1);
+  }
+  bool is_weibull = strcmp(arrival->process, "weibull") == 0;
+  double factor = is_weibull ? tgamma(1 + 1 / arrival->shape) : arrival->shape;
+  return fmax(arrival->scale * factor, 1);
+}
+
+static blis_status check_dropped(const blis__plan *plan,
+                                 const blis_workload_spec *spec, uint32_t index,
+                                 blis_error *error) {
+  const blis__kind *kind = &plan->kinds[index];
+  const blis_client_spec *from = blis_workload_spec_client(spec, index);
+  if (kind->window_count == 0 || !(kind->rate_per_us > 0)) {
+    return BLIS_OK;
+  }
+  double dropped =
+      silent_us(plan, kind) / mean_gap_us(&from->arrival, kind->rate_per_us);
+  if (dropped <= MAX_DROPPED_REQUESTS) {
+    return BLIS_OK;
+  }
+  char label[BLIS_CLIENT_LABEL_SIZE];
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "%s: about %.3g of its arrivals are outside of its "
+                   "lifecycle windows; at most %.3g can be drawn and dropped",
+                   blis_client_label(spec, index, label), dropped,
+                   MAX_DROPPED_REQUESTS);
+}
+
+static blis_status set_constant_rates(blis__plan *plan,
+                                      const blis_workload_spec *spec,
+                                      blis_error *error) {
   bool has_windows = false;
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     has_windows = has_windows || plan->kinds[i].window_count > 0;
@@ -200,7 +250,9 @@ static void set_constant_rates(blis__plan *plan,
     }
     kind->rate_per_us = rate / 1e6;
     blis_arrival_init(&kind->arrival, &from->arrival, kind->rate_per_us);
+    BLIS_TRY(check_dropped(plan, spec, i, error));
   }
+  return BLIS_OK;
 }
 
 /* What a kind weighs while a window is open: its first window that overlaps. */
@@ -316,6 +368,5 @@ blis_status blis__plan_rates(blis__plan *plan, const blis_workload_spec *spec,
   if (plan->is_varying) {
     return set_varying_rates(plan, spec, error);
   }
-  set_constant_rates(plan, spec);
-  return BLIS_OK;
+  return set_constant_rates(plan, spec, error);
 }

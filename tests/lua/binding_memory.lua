@@ -53,6 +53,28 @@ local exercises = {
     assert(#list:filter(function(r) return r.id ~= '' end) == 2)
   end,
   function()
+    local length = { 'constant', value = 5 }
+    local list = blis.workload { rate = 9, requests = 2, clients = {
+      { id = 'a', prompt = length, output = 3, arrival = 'poisson' },
+      { id = 'b', prompt = 8, output = length } } }
+    assert(#list == 2)
+    local changed = list:map(function() return { output_tokens = 7 } end)
+    assert(changed[1].output_tokens == 7)
+  end,
+  function()
+    local n = 0
+    local list = blis.workload(function(rng)
+      n = n + 1
+      if n == 3 then return nil end
+      return { arrival_us = n, output_tokens = 2, session = 's', round_index = n - 1,
+        content = { { 'x', 16 }, rng:integer(9) } }
+    end)
+    assert(#list == 2)
+    local result = blis.run { cluster = { kv_blocks = 64 },
+      workload = { trace = list, session_mode = 'closed-loop', think_time = 5 } }
+    assert(result.completed == 2)
+  end,
+  function()
     local cache = blis.kv_cache { blocks = 8 }
     local holder = cache:allocate { { 'x', 32 }, 20 }
     assert(cache:append(holder) and cache:match { { 'x', 32 } } == 32)
