@@ -7,6 +7,8 @@
 #include <lauxlib.h>
 #include <lualib.h>
 #include <string.h>
+#include <time.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "check.h"
@@ -45,7 +47,7 @@ static void test_exercise(lua_State *L, blis_alloc_probe *probe, lua_Integer i,
     CHECK(call_exercise(L, probe, i, 0, 0, &total) == LUA_OK);
   }
   long failures = 0;
-  for (long n = 1; n <= total + 16; n += 1 + n / 10) {
+  for (long n = 1; n <= total + 16; n += 1 + n / 5) {
     long requests = 0;
     int status = call_exercise(L, probe, i, n, fail_forever, &requests);
     failures += status != LUA_OK;
@@ -69,7 +71,7 @@ static void test_memory_runs_out(void) {
   CHECK(lua_type(L, 1) == LUA_TTABLE);
   lua_Integer count = luaL_len(L, 1);
   for (lua_Integer i = 1; i <= count; i++) {
-    test_exercise(L, &probe, i, 0);
+    fprintf(stderr,"%d %ld %.2f\n",(int)i,probe.requests,(double)clock()/CLOCKS_PER_SEC);test_exercise(L, &probe, i, 0);
     test_exercise(L, &probe, i, 1);
   }
   lua_close(L);
