@@ -7,8 +7,6 @@
 #include <lauxlib.h>
 #include <lualib.h>
 #include <string.h>
-#include <time.h>
-#include <stdio.h>
 
 #include "base/alloc.h"
 #include "check.h"
@@ -71,7 +69,7 @@ static void test_memory_runs_out(void) {
   CHECK(lua_type(L, 1) == LUA_TTABLE);
   lua_Integer count = luaL_len(L, 1);
   for (lua_Integer i = 1; i <= count; i++) {
-    fprintf(stderr,"%d %ld %.2f\n",(int)i,probe.requests,(double)clock()/CLOCKS_PER_SEC);test_exercise(L, &probe, i, 0);
+    test_exercise(L, &probe, i, 0);
     test_exercise(L, &probe, i, 1);
   }
   lua_close(L);
