@@ -14,24 +14,19 @@ complain() {
   failed=1
 }
 
-position() {
-  local i
-  for i in "${!order[@]}"; do
-    if [ "${order[i]}" = "$1" ]; then
-      echo "$i"
-      return
-    fi
-  done
-  echo -1
-}
+# Folder -> its place in the order, from 1.
+declare -A place
+for i in "${!order[@]}"; do
+  place[${order[i]}]=$((i + 1))
+done
 
 is_stranger() { [[ " ${strangers[*]} " == *" $1 "* ]]; }
 
 check_project_include() { # file, folder of the file, included path
   local folder=${3%%/*}
-  if [ "$folder" = "$3" ] || [ "$(position "$folder")" -lt 0 ]; then
+  if [ "$folder" = "$3" ] || [ -z "${place[$folder]-}" ]; then
     complain "$1 includes \"$3\": write \"folder/file.h\", relative to src/"
-  elif [ "$(position "$folder")" -gt "$(position "$2")" ]; then
+  elif [ "${place[$folder]}" -gt "${place[$2]}" ]; then
     complain "$1 includes \"$3\": $folder stands after $2"
   elif [ "$folder" != "$2" ] && is_stranger "$folder" && is_stranger "$2"; then
     complain "$1 includes \"$3\": $2 and $folder do not know each other"
@@ -62,7 +57,7 @@ check_system_include() { # file, folder of the file, header
 while IFS= read -r file; do
   folder=${file#src/}
   folder=${folder%%/*}
-  if [ "$(position "$folder")" -lt 0 ]; then
+  if [ -z "${place[$folder]-}" ]; then
     complain "$file: $folder is not one of: ${order[*]}"
     continue
   fi
