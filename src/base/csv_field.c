@@ -72,8 +72,10 @@ blis_status blis_csv_int64(const blis_csv *csv, size_t column, int64_t min,
                            int64_t max, int64_t *value, blis_error *error) {
   blis_slice text;
   BLIS_TRY(blis_csv_text(csv, column, &text, error));
-  int64_t parsed;
-  blis_number_fault fault = blis_parse_int64(text, &parsed);
+  int64_t parsed = text.length == 1 ? text.data[0] - '0' : -1;
+  bool is_digit = parsed >= 0 && parsed <= 9; /* half of all fields are "0" */
+  blis_number_fault fault =
+      is_digit ? BLIS_NUMBER_OK : blis_parse_int64(text, &parsed);
   if (fault != BLIS_NUMBER_OK) {
     return blis_csv_fail(csv, column, blis_number_fault_text(fault), error);
   }

@@ -113,6 +113,9 @@ static blis_number_fault integer_fault(blis_slice text) {
   return has_only_digits ? BLIS_NUMBER_TOO_LARGE : BLIS_NUMBER_NOT_WHOLE;
 }
 
+/* So many digits always fit. */
+enum { SAFE_DIGITS = 18 };
+
 blis_number_fault blis_parse_int64(blis_slice text, int64_t *value) {
   size_t i = 0;
   bool is_negative = text.length > 0 && text.data[0] == '-';
@@ -122,7 +125,8 @@ blis_number_fault blis_parse_int64(blis_slice text, int64_t *value) {
   uint64_t size = 0;
   for (; i < text.length && is_digit(text.data[i]); i++) {
     uint64_t digit = (uint64_t)(text.data[i] - '0');
-    if (size > (limit - digit) / 10) {
+    bool may_be_large = i - first >= SAFE_DIGITS;
+    if (may_be_large && size > (limit - digit) / 10) {
       return integer_fault(text);
     }
     size = size * 10 + digit;

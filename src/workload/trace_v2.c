@@ -202,10 +202,21 @@ static blis_status find_columns(reading *r, blis_error *error) {
   return BLIS_OK;
 }
 
+/* Most texts are those of the row before. */
+static bool is_as_before(const reading *r, size_t i, blis_slice text) {
+  const blis_intern *strings = blis_workload_strings(r->job->workload);
+  uint32_t before = (uint32_t)r->values[i];
+  return blis_intern_length(strings, before) == text.length &&
+         memcmp(blis_intern_text(strings, before), text.data, text.length) == 0;
+}
+
 static blis_status read_text(reading *r, size_t i, blis_error *error) {
   blis_slice text;
   uint32_t id = 0;
   BLIS_TRY(blis_csv_text(r->csv, r->places[i], &text, error));
+  if (text.length > 0 && is_as_before(r, i, text)) {
+    return BLIS_OK;
+  }
   if (text.length > 0 && blis_workload_text(r->job->workload, text.data,
                                             text.length, &id) != BLIS_OK) {
     return blis_fail_nomem(error);
