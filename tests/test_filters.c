@@ -251,6 +251,108 @@ static void utilization_keeps_those_within_the_limits(void) {
   }
 }
 
+static blis_filter filter_of(const blis_alloc *alloc, const char *name,
+                             const blis_param *params, size_t param_count) {
+  blis_policy_context context = fixture_context();
+  blis_error error;
+  blis_filter filter = {0};
+  const blis_params given = {params, param_count};
+  CHECK_OK(blis_filter_create(alloc, name, &given, &context, &filter, &error),
+           &error);
+  return filter;
+}
+
+/* "101": which of the candidates are kept. */
+static const char *kept_by(const blis_filter *filter, const fixture *f,
+                           const blis_routing_request *request) {
+  static char text[FIXTURE_MAX + 1];
+  bool keep[FIXTURE_MAX];
+  for (size_t i = 0; i < f->view.count; i++) {
+    keep[i] = true;
+  }
+  blis_error error;
+  CHECK_OK(filter->ops->filter(filter->state, request, &f->view, keep, &error),
+           &error);
+  for (size_t i = 0; i < f->view.count; i++) {
+    text[i] = keep[i] ? '1' : '0';
+  }
+  text[f->view.count] = '\0';
+  return text;
+}
+
+static void detectors_keep_those_with_room(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_routing_request request = any_request();
+  fixture f;
+  fixture_init(&f, 3);
+  fixture_set(&f, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){2, 6, 5});
+  fixture_set(&f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.5, 0.1, 0.1});
+  blis_filter filter = filter_of(&alloc, "llm-d.utilization-detector", NULL, 0);
+  CHECK_STR(kept_by(&filter, &f, &request), "100");
+  fixture_set(&f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.8, 0.1, 0.1});
+  CHECK_STR(kept_by(&filter, &f, &request), "111");
+  blis_filter_free(&filter);
+  const blis_param headroom = {.name = "headroom", .number = 0.1};
+  filter = filter_of(&alloc, "llm-d.utilization-detector", &headroom, 1);
+  CHECK_STR(kept_by(&filter, &f, &request), "101");
+  blis_filter_free(&filter);
+  filter = filter_of(&alloc, "llm-d.concurrency-detector", NULL, 0);
+  fixture_set(&f, BLIS_SIGNAL_IN_FLIGHT, (double[]){99, 100, 120});
+  CHECK_STR(kept_by(&filter, &f, &request), "100");
+  fixture_set(&f, BLIS_SIGNAL_IN_FLIGHT, (double[]){100, 100, 120});
+  CHECK_STR(kept_by(&filter, &f, &request), "000");
+  blis_filter_free(&filter);
+}
+
+static void a_session_keeps_its_instance(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_routing_request request = any_request();
+  request.session = 4;
+  fixture f;
+  fixture_init(&f, 3);
+  blis_error error;
+  blis_filter filter =
+      filter_of(&alloc, "llm-d.session-affinity-filter", NULL, 0);
+  CHECK_STR(kept_by(&filter, &f, &request), "111");
+  CHECK_OK(filter.ops->observe(filter.state, &request, &f.view, 1, &error),
+           &error);
+  CHECK_STR(kept_by(&filter, &f, &request), "010");
+  f.view.count = 1; /* it is away */
+  CHECK_STR(kept_by(&filter, &f, &request), "1");
+  f.view.count = 3;
+  f.view.now_us = 300000001;
+  CHECK_STR(kept_by(&filter, &f, &request), "111");
+  request.session = 0;
+  f.view.now_us = 0;
+  CHECK_STR(kept_by(&filter, &f, &request), "111");
+  blis_filter_free(&filter);
+}
+
+/* 400,000 tokens ahead are 25,113 ms, 50,000 are 3,139 ms. */
+static void a_known_prefix_is_worth_some_waiting(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_block_id ids[] = {1, 2, 3, 4};
+  blis_block_chain chain = {ids, 4, 5, BLIS_BLOCK_PRIVATE};
+  blis_ticket ticket;
+  blis_routing_request request = fixture_request(1, 320, &chain, &ticket);
+  fixture f;
+  fixture_init(&f, 2);
+  blis_error error;
+  blis_filter filter =
+      filter_of(&alloc, "llm-d.prefix-cache-affinity-filter", NULL, 0);
+  CHECK_STR(kept_by(&filter, &f, &request), "11");
+  CHECK_OK(filter.ops->observe(filter.state, &request, &f.view, 0, &error),
+           &error);
+  chain.private_base += 100;
+  fixture_set(&f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){4e5, 5e4});
+  CHECK_STR(kept_by(&filter, &f, &request), "11"); /* 21,974 ms more */
+  fixture_set(&f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){3e5, 5e4});
+  CHECK_STR(kept_by(&filter, &f, &request), "10"); /* 15,696 ms more */
+  chain.shared_count = 3; /* 60 % of the prompt are too little */
+  CHECK_STR(kept_by(&filter, &f, &request), "11");
+  blis_filter_free(&filter);
+}
+
 int main(void) {
   RUN(narrowing_keeps_order_and_columns);
   RUN(columns_can_be_had_late);
@@ -258,5 +360,8 @@ int main(void) {
   RUN(nobody_left_is_a_rejection);
   RUN(memory_that_runs_out_leaves_nothing);
   RUN(utilization_keeps_those_within_the_limits);
+  RUN(detectors_keep_those_with_room);
+  RUN(a_session_keeps_its_instance);
+  RUN(a_known_prefix_is_worth_some_waiting);
   return check_done();
 }

@@ -76,6 +76,16 @@ local result = {}
 ---@field usd number?
 ---@field usd_per_million_output_tokens number?
 
+---@class blis.CacheBelief what the routing policy took to be in the caches, and what was there
+---@field decisions integer by policies that look at caches; 0 = the policy looks at none
+---@field prompt_tokens integer of these requests
+---@field believed_tokens integer leading prompt tokens believed to be cached at the chosen instance
+---@field true_tokens integer leading prompt tokens that were cached there at the decision
+---@field missing_tokens integer believed and not there
+---@field unknown_tokens integer there and not believed
+---@field believed_hit_rate number believed_tokens / prompt_tokens
+---@field true_hit_rate number true_tokens / prompt_tokens
+
 ---@class blis.Result : blis.Counts
 ---@field routing string what the policy is called
 ---@field hash string 16 hexadecimal digits over all request records; equal runs have equal hashes
@@ -90,6 +100,7 @@ local result = {}
 ---@field output_tokens integer
 ---@field cache_hit_rate number 0 to 1, mean over the instances
 ---@field cache_hit_rate_overall number blocks found / blocks looked for
+---@field cache_belief blis.CacheBelief what the router knew of the caches, against the caches
 ---@field preemptions integer
 ---@field balance number Jain's index of requests per instance, 1 = even
 ---@field balance_cv number coefficient of variation of requests per instance, 0 = even

@@ -282,6 +282,11 @@ bool blis_cluster_has_requests(const blis_cluster *cluster) {
          blis_pool_count(&cluster->follow_ups) > 0;
 }
 
+void blis_cluster_get_cache_belief(const blis_cluster *cluster,
+                                   blis_cache_belief *belief) {
+  *belief = cluster->belief;
+}
+
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster) {
   return cluster->config.instance_count;
 }

@@ -130,6 +130,21 @@ typedef struct blis_cluster_counts {
   int64_t unfinished; /* in flight at finish */
 } blis_cluster_counts;
 
+/*
+ * What routing policies believed about the caches, and what was there: over
+ * the decisions of policies that look at caches, the leading prompt tokens
+ * that the policy took to be cached at the instance it chose, and those that
+ * were cached there at that moment.
+ */
+typedef struct blis_cache_belief {
+  int64_t decisions;
+  int64_t prompt_tokens;
+  int64_t believed_tokens;
+  int64_t true_tokens;
+  int64_t missing_tokens; /* believed and not there */
+  int64_t unknown_tokens; /* there and not believed */
+} blis_cache_belief;
+
 /* Whether an instance serves. */
 typedef enum blis_service {
   BLIS_SERVICE_ACTIVE,
@@ -274,6 +289,8 @@ uint64_t blis_cluster_fingerprint(const blis_cluster *cluster);
 /* Are there requests that have not ended, or more to arrive? */
 bool blis_cluster_has_requests(const blis_cluster *cluster);
 
+void blis_cluster_get_cache_belief(const blis_cluster *cluster,
+                                   blis_cache_belief *belief);
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster);
 
 /* Borrowed; index < instance count. Its state is as of now. */

@@ -281,6 +281,31 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
   return BLIS_OK;
 }
 
+/* Compares what the policy thought of a cache with the cache. */
+static blis_status check_belief(blis_cluster *cluster,
+                                const blis__cluster_request *request,
+                                uint32_t number, int64_t believed_tokens,
+                                blis_error *error) {
+  const blis_instance *instance = cluster->instances[number];
+  int64_t block_size = blis_instance_get_config(instance)->block_size_tokens;
+  const blis_block_chain *chain =
+      blis__chain_cache_get(&cluster->chains, (uint32_t)block_size);
+  if (chain == NULL) {
+    return blis_fail_nomem(error);
+  }
+  int64_t true_tokens =
+      (int64_t)blis_instance_cached_blocks(instance, chain) * block_size;
+  int64_t excess = believed_tokens - true_tokens;
+  blis_cache_belief *belief = &cluster->belief;
+  belief->decisions++;
+  belief->prompt_tokens += request->live.prompt_tokens;
+  belief->believed_tokens += believed_tokens;
+  belief->true_tokens += true_tokens;
+  belief->missing_tokens += excess > 0 ? excess : 0;
+  belief->unknown_tokens += excess < 0 ? -excess : 0;
+  return BLIS_OK;
+}
+
 static blis_status route_and_inject(blis_cluster *cluster,
                                     blis__cluster_request *request,
                                     blis_decision *decision,
@@ -312,6 +337,10 @@ static blis_status route_and_inject(blis_cluster *cluster,
   }
   BLIS_TRY(tell_routing(cluster, &shown, view, decision, error));
   uint32_t number = view->instances[decision->chosen];
+  if (decision->has_belief) {
+    BLIS_TRY(check_belief(cluster, request, number, decision->believed_tokens,
+                          error));
+  }
   BLIS_TRY(blis__cluster_tell_routed(cluster, request, number, error));
   return inject(cluster, request, number, error);
 }

@@ -76,6 +76,7 @@ struct blis_cluster {
   int64_t fruitless;    /* calls and delays since a request last moved on */
   uint32_t until_interrupt_check;
   blis_cluster_counts counts;
+  blis_cache_belief belief;
 };
 
 /* notify.c: what the observer is told. */

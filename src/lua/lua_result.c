@@ -142,6 +142,24 @@ static void set_from_records(lua_State *L, int index,
   lua_setfield(L, -2, "has_sessions");
 }
 
+/* What the router believed of the caches and what was there. */
+static void set_cache_belief(lua_State *L, const blis_cluster *cluster) {
+  blis_cache_belief belief;
+  blis_cluster_get_cache_belief(cluster, &belief);
+  double prompt = belief.prompt_tokens > 0 ? (double)belief.prompt_tokens : 1;
+  lua_createtable(L, 0, 8);
+  set_field_integer(L, "decisions", belief.decisions);
+  set_field_integer(L, "prompt_tokens", belief.prompt_tokens);
+  set_field_integer(L, "believed_tokens", belief.believed_tokens);
+  set_field_integer(L, "true_tokens", belief.true_tokens);
+  set_field_integer(L, "missing_tokens", belief.missing_tokens);
+  set_field_integer(L, "unknown_tokens", belief.unknown_tokens);
+  set_field_number(L, "believed_hit_rate",
+                   (double)belief.believed_tokens / prompt);
+  set_field_number(L, "true_hit_rate", (double)belief.true_tokens / prompt);
+  lua_setfield(L, -2, "cache_belief");
+}
+
 void push_summary(lua_State *L, int index, bind_simulation *sim) {
   blis_error error = {0};
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
@@ -157,6 +175,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
                &error);
   lua_createtable(L, 0, 40);
   set_figures(L, w);
+  set_cache_belief(L, sim->cluster);
   set_setup(L, sim);
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);

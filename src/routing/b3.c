@@ -68,10 +68,14 @@ blis_status blis__b3_take(blis__b3 *self, const blis_routing_request *request,
   BLIS_TRY(blis_prefix_index_observe(self->index, chain, instance));
   blis__load_counters_add(&self->counters, request->ticket, instance,
                           request->prompt_tokens -
-                              blis__b3_cached_tokens(self, request, instance));
-  *decision = (blis_decision){.chosen = chosen,
-                              .score = self->scores.items[chosen],
-                              .scores = self->scores.items};
+                              blis__b3_cached_tokens(self, request, instance),
+                          request->prompt_tokens);
+  *decision = (blis_decision){
+      .chosen = chosen,
+      .score = self->scores.items[chosen],
+      .scores = self->scores.items,
+      .has_belief = true,
+      .believed_tokens = blis__b3_cached_tokens(self, request, instance)};
   return BLIS_OK;
 }
 

@@ -71,7 +71,7 @@ static blis_status route(void *state, const blis_routing_request *request,
     return blis_fail_nomem(error);
   }
   blis__load_counters_add(&self->counters, request->ticket,
-                          view->instances[chosen], 0);
+                          view->instances[chosen], 0, request->prompt_tokens);
   *decision = (blis_decision){.chosen = chosen};
   return BLIS_OK;
 }

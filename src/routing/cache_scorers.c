@@ -15,7 +15,14 @@ static blis_status score_precise(void *state,
   return BLIS_OK;
 }
 
-static const blis_scorer_ops precise_ops = {.score = score_precise};
+static int64_t cached_tokens(const void *state, const blis_routing_view *view,
+                             size_t candidate) {
+  (void)state;
+  return (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][candidate];
+}
+
+static const blis_scorer_ops precise_ops = {.score = score_precise,
+                                            .believed_tokens = cached_tokens};
 
 static blis_status create_precise(const blis_alloc *alloc,
                                   const blis_params *params,

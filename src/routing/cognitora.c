@@ -149,9 +149,13 @@ static blis_status route(void *state, const blis_routing_request *request,
   if (choose(self, request, view, &chosen) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  *decision = (blis_decision){.chosen = chosen,
-                              .score = self->scores.items[chosen],
-                              .scores = self->scores.items};
+  *decision = (blis_decision){
+      .chosen = chosen,
+      .score = self->scores.items[chosen],
+      .scores = self->scores.items,
+      .has_belief = true,
+      .believed_tokens =
+          (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][chosen]};
   return BLIS_OK;
 }
 

@@ -19,6 +19,8 @@ typedef struct blis__load {
   int64_t requests; /* in flight */
   int64_t decoding; /* of these, first token is out; preempted ones, too */
   int64_t pending_prefill_tokens; /* of these, first token is not out */
+  int64_t ongoing_tokens;         /* prompts of those in flight */
+  int64_t decode_tokens;          /* prompts of those that decode */
 } blis__load;
 
 /* items by instance number; all zero is ready for use. */
@@ -29,9 +31,12 @@ BLIS_MUSTUSE blis_status blis__load_counters_reserve(
     blis__load_counters *counters, const blis_alloc *alloc,
     const blis_routing_view *view);
 
-/* A request with this much prefill to do goes to the instance. */
+/*
+ * A request with this much prefill to do, of a prompt, goes to the instance.
+ */
 void blis__load_counters_add(blis__load_counters *counters, blis_ticket *ticket,
-                             uint32_t instance, int64_t prefill_tokens);
+                             uint32_t instance, int64_t prefill_tokens,
+                             int64_t prompt_tokens);
 
 /* Any number of times per request: a preempted one gets another. */
 void blis__load_counters_first_token(blis__load_counters *counters,

@@ -93,7 +93,7 @@ static blis_status create_kv_utilization(const blis_alloc *alloc,
 
 const blis_scorer_entry blis__scorer_kv_utilization = {
     .name = "kv-utilization",
-    .aliases = "",
+    .aliases = "llm-d.kv-cache-utilization-scorer",
     .summary = "1 - share of the KV blocks in use",
     .source = DESIGN_SOURCE,
     .create = create_kv_utilization,

@@ -114,7 +114,12 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
                                blis_error *error);
 
 /* XX(file-local name): the entry is blis__filter_<name>. */
-#define BLIS__FILTER_MAP(XX) XX(utilization)
+#define BLIS__FILTER_MAP(XX)                                                   \
+  XX(utilization)                                                              \
+  XX(utilization_detector)                                                     \
+  XX(concurrency_detector)                                                     \
+  XX(session_affinity)                                                         \
+  XX(prefix_cache_affinity)
 
 /* The entry is blis__scorer_<name>. */
 #define BLIS__SCORER_MAP(XX)                                                   \
@@ -128,7 +133,12 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(active_requests)                                                          \
   XX(running_requests)                                                         \
   XX(load_aware)                                                               \
-  XX(vllm_dp)
+  XX(vllm_dp)                                                                  \
+  XX(llmd_queue)                                                               \
+  XX(llmd_active_request)                                                      \
+  XX(llmd_token_load)                                                          \
+  XX(llmd_prefix_cache)                                                        \
+  XX(llmd_session_affinity)
 
 /* The entry is blis__picker_<name>. */
 #define BLIS__PICKER_MAP(XX)                                                   \
@@ -165,7 +175,36 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(weighted_v04)                                                             \
   XX(random)                                                                   \
   XX(power_of_two)                                                             \
-  XX(consistent_hash)
+  XX(consistent_hash)                                                          \
+  XX(smg_consistent_hashing)                                                   \
+  XX(smg_prefix_hash)                                                          \
+  XX(sglang_bounded_consistent_hashing)                                        \
+  XX(b3_linear)                                                                \
+  XX(b3_lpwl)                                                                  \
+  XX(b3_leastwork_kappa)                                                       \
+  XX(blitz_join_shortest_weight)                                               \
+  XX(blitz_least_bs)                                                           \
+  XX(blitz_least_waiting)                                                      \
+  XX(blitz_least_wait_token)                                                   \
+  XX(blitz_bounded_most_hit)                                                   \
+  XX(smg_cache_aware)                                                          \
+  XX(smg_power_of_two)                                                         \
+  XX(smg_manual)                                                               \
+  XX(sglang_lmetric)                                                           \
+  XX(sglang_workload_aware)                                                    \
+  XX(dynamo_kv)                                                                \
+  XX(dynamo_lmetric)                                                           \
+  XX(aibrix_prefix_cache)                                                      \
+  XX(aibrix_least_request)                                                     \
+  XX(aibrix_least_kv_cache)                                                    \
+  XX(aibrix_least_gpu_cache)                                                   \
+  XX(aibrix_power_of_two)                                                      \
+  XX(ray_prefix_cache_affinity)                                                \
+  XX(vllm_stack_prefixaware)                                                   \
+  XX(vllm_router_kv_aware)                                                     \
+  XX(vllm_router_least_conn_sticky)                                            \
+  XX(vllm_router_rendezvous_hash)                                              \
+  XX(infera_kv)
 
 #define XX(name) extern const blis_filter_entry blis__filter_##name;
 BLIS__FILTER_MAP(XX)

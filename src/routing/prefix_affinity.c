@@ -3,33 +3,18 @@
  * that the router's own index believes an instance to have cached.
  */
 
-#include "base/array.h"
 #include "routing/policy.h"
-#include "routing/prefix_index.h"
-
-typedef struct prefix_affinity {
-  blis_prefix_index *index;
-  uint32_t block_size_tokens;
-  BLIS_ARRAY(uint32_t) blocks; /* matched, by instance number */
-  blis_alloc alloc;
-} prefix_affinity;
+#include "routing/prefix_memory.h"
 
 static blis_status score(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, double *scores,
                          blis_error *error) {
-  prefix_affinity *self = state;
-  const blis_block_chain *chain =
-      request->chain(request->chain_ud, self->block_size_tokens);
-  uint32_t instances = view->instances[view->count - 1] + 1;
-  if (chain == NULL ||
-      blis_array_reserve(&self->alloc, &self->blocks, instances) != BLIS_OK) {
+  blis__prefix_memory *memory = state;
+  if (blis__prefix_memory_look_up(memory, request, view) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  uint32_t *blocks = self->blocks.items;
-  blis_prefix_index_match(self->index, chain, blocks, instances);
-  double total = chain->prompt_blocks > 0 ? (double)chain->prompt_blocks : 1;
   for (size_t i = 0; i < view->count; i++) {
-    scores[i] = (double)blocks[view->instances[i]] / total;
+    scores[i] = blis__prefix_memory_share(memory, view, i);
   }
   return BLIS_OK;
 }
@@ -37,26 +22,26 @@ static blis_status score(void *state, const blis_routing_request *request,
 static blis_status observe(void *state, const blis_routing_request *request,
                            const blis_routing_view *view, size_t chosen,
                            blis_error *error) {
-  prefix_affinity *self = state;
-  const blis_block_chain *chain =
-      request->chain(request->chain_ud, self->block_size_tokens);
-  if (chain == NULL ||
-      blis_prefix_index_observe(self->index, chain, view->instances[chosen]) !=
-          BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  return BLIS_OK;
+  return blis__prefix_memory_observe(state, request, view->instances[chosen]) ==
+                 BLIS_OK
+             ? BLIS_OK
+             : blis_fail_nomem(error);
+}
+
+static int64_t believed_tokens(const void *state, const blis_routing_view *view,
+                               size_t candidate) {
+  return blis__prefix_memory_tokens(state, view, candidate);
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
-  prefix_affinity *self = state;
-  blis_prefix_index_free(self->index);
-  blis_array_deinit(alloc, &self->blocks);
-  blis_alloc_free(alloc, self, sizeof *self);
+  blis__prefix_memory_deinit(state);
+  blis_alloc_free(alloc, state, sizeof(blis__prefix_memory));
 }
 
-static const blis_scorer_ops ops = {
-    .score = score, .observe = observe, .free = free_state};
+static const blis_scorer_ops ops = {.score = score,
+                                    .observe = observe,
+                                    .believed_tokens = believed_tokens,
+                                    .free = free_state};
 
 enum { GO_BLIS_CAPACITY = 10000, PARAM_COUNT = 2 };
 
@@ -93,16 +78,13 @@ static blis_status create(const blis_alloc *alloc, const blis_params *params,
                               context->kv_block_size_tokens);
   int64_t capacity =
       choose(params, "capacity", context->go_blis, GO_BLIS_CAPACITY);
-  prefix_affinity *self = blis_alloc_new(alloc, sizeof *self);
-  blis_prefix_index *index = blis_prefix_index_new(alloc, (uint64_t)capacity);
-  if (self == NULL || index == NULL) {
+  blis__prefix_memory *self = blis_alloc_new(alloc, sizeof *self);
+  if (self == NULL ||
+      blis__prefix_memory_init(self, alloc, (uint32_t)block_size,
+                               (uint64_t)capacity) != BLIS_OK) {
     blis_alloc_free(alloc, self, sizeof *self);
-    blis_prefix_index_free(index);
     return blis_fail_nomem(error);
   }
-  *self = (prefix_affinity){.index = index,
-                            .block_size_tokens = (uint32_t)block_size,
-                            .alloc = *alloc};
   *scorer = (blis_scorer){
       .ops = &ops, .state = self, .alloc = *alloc, .name = "prefix-affinity"};
   return BLIS_OK;

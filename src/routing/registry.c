@@ -73,7 +73,7 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   const blis_##kind##_entry *blis_##kind##_entry_find(const char *name,        \
                                                       blis_error *error) {     \
     blis_nearest nearest = {.wanted = name};                                   \
-    char names[384] = "";                                                      \
+    char names[1536] = "";                                                     \
     for (size_t i = 0; i < COUNT_OF(kind##s); i++) {                           \
       if (blis__policy_is_named(name, kind##s[i]->name,                        \
                                 kind##s[i]->aliases)) {                        \

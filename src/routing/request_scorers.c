@@ -71,7 +71,7 @@ static blis_status create_running(const blis_alloc *alloc,
 
 const blis_scorer_entry blis__scorer_running_requests = {
     .name = "running-requests",
-    .aliases = "",
+    .aliases = "llm-d.running-requests-size-scorer",
     .summary = "(max - running) / (max - min); 1 when equal",
     .source = "llm-d running-requests-size-scorer; BLIS (Go) v0.7.3",
     .create = create_running,
@@ -165,7 +165,7 @@ static blis_status create_load_aware(const blis_alloc *alloc,
 
 const blis_scorer_entry blis__scorer_load_aware = {
     .name = "load-aware",
-    .aliases = "",
+    .aliases = "llm-d.load-aware-scorer",
     .summary = "0.5 x (1 - min(waiting, threshold) / threshold): 0 to 0.5",
     .source = "llm-d load-aware-scorer; BLIS (Go) v0.7.3",
     .params = load_aware_params,

@@ -40,6 +40,12 @@ typedef struct blis_decision {
    */
   const blis_score_part *parts;
   size_t part_count;
+  /*
+   * Leading prompt tokens that the policy took to be cached at the chosen one,
+   * by what it knows of the caches, when it has looked at that.
+   */
+  bool has_belief;
+  int64_t believed_tokens;
 } blis_decision;
 
 typedef struct blis_router_ops {

@@ -77,7 +77,7 @@ blis_status blis__routesim_route(void *state,
     return blis_fail_nomem(error);
   }
   blis__load_counters_add(&self->counters, request->ticket,
-                          view->instances[chosen], 0);
+                          view->instances[chosen], 0, request->prompt_tokens);
   *decision = (blis_decision){.chosen = chosen};
   if (self->has_scores) {
     decision->score = self->scores.items[chosen];

@@ -21,6 +21,12 @@ typedef struct blis_scorer_ops {
   blis_status (*observe)(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, size_t chosen,
                          blis_error *error);
+  /*
+   * Leading prompt tokens that it took to be cached at a candidate scored last;
+   * NULL when its scores do not say.
+   */
+  int64_t (*believed_tokens)(const void *state, const blis_routing_view *view,
+                             size_t candidate);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_scorer_ops;
 

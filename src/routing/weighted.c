@@ -171,6 +171,19 @@ static const double *spread_scores(weighted *self,
   return spread;
 }
 
+/* What the first scorer that looks at caches takes to be at the chosen one. */
+static void note_belief(const weighted *self, const blis_routing_view *view,
+                        size_t chosen, blis_decision *decision) {
+  for (size_t i = 0; i < self->count && !decision->has_belief; i++) {
+    const blis_scorer *scorer = &self->items[i].scorer;
+    if (scorer->ops->believed_tokens != NULL) {
+      decision->has_belief = true;
+      decision->believed_tokens =
+          scorer->ops->believed_tokens(scorer->state, view, chosen);
+    }
+  }
+}
+
 static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
@@ -198,6 +211,7 @@ static blis_status route(void *state, const blis_routing_request *request,
                       .scores = spread_scores(self, left, view->count),
                       .parts = self->parts.items,
                       .part_count = wants_parts ? self->count : 0};
+  note_belief(self, left, chosen, decision);
   return observe_all(self, request, left, chosen, error);
 }
 

@@ -1,0 +1,199 @@
+/*
+ * vllm_routers.c - routing policies of the vLLM production stack and the vLLM
+ * router: vllm-stack.prefixaware, vllm-router.kv_aware,
+ * vllm-router.least_conn_sticky, vllm-router.rendezvous_hash.
+ */
+#include "base/hash.h"
+#include "routing/gateway.h"
+#include "routing/pick_rules.h"
+#include "routing/stable_hash.h"
+
+static const blis_param_spec prefixaware_params[] = {
+    BLIS__GATEWAY_MEMORY_PARAMS(32, 1 << 24),
+};
+
+/* Any of those with the longest match. */
+static blis_status choose_prefixaware(blis__gateway *self,
+                                      const blis_routing_request *request,
+                                      const blis_routing_view *view,
+                                      size_t *chosen) {
+  (void)request;
+  const uint32_t *blocks = self->memory.blocks.items;
+  size_t longest = 0;
+  size_t tied = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    uint32_t matched = blocks[view->instances[i]];
+    if (matched > longest) {
+      longest = matched;
+      tied = 0;
+    }
+    if (matched == longest) {
+      self->order.items[tied++] = i;
+    }
+  }
+  *chosen = self->order.items[blis_pick_random(&self->random, tied)];
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule prefixaware_rule = {
+    .choose = choose_prefixaware,
+    .has_memory = true,
+};
+
+BLIS__GATEWAY_CREATE(vllm_stack_prefixaware, prefixaware_rule)
+
+const blis_router_entry blis__router_vllm_stack_prefixaware = {
+    .name = "vllm-stack.prefixaware",
+    .aliases = "",
+    .summary = "any one of those with the longest match",
+    .source = "vLLM production-stack a6c01db0; 32 tokens in place of 128 "
+              "characters",
+    .params = prefixaware_params,
+    .param_count = 2,
+    .create = create_vllm_stack_prefixaware,
+};
+
+/* Most cached tokens, the last of them; nobody has any: first least load. */
+static blis_status choose_kv_aware(blis__gateway *self,
+                                   const blis_routing_request *request,
+                                   const blis_routing_view *view,
+                                   size_t *chosen) {
+  (void)self, (void)request;
+  const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
+  size_t best = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    best = cached[i] >= cached[best] ? i : best;
+  }
+  *chosen = cached[best] > 0
+                ? best
+                : blis__first_least(view->columns[BLIS_SIGNAL_IN_FLIGHT],
+                                    view->count);
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule kv_aware_rule = {
+    .choose = choose_kv_aware,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+};
+
+BLIS__GATEWAY_CREATE(vllm_router_kv_aware, kv_aware_rule)
+
+const blis_router_entry blis__router_vllm_router_kv_aware = {
+    .name = "vllm-router.kv_aware",
+    .aliases = "",
+    .summary = "most cached tokens, else fewest requests in flight; without "
+               "its speculative entries",
+    .source = "vLLM router 71af9941",
+    .create = create_vllm_router_kv_aware,
+};
+
+/* Least requests in flight + sessions bound there so far. */
+static blis_status choose_sticky(blis__gateway *self,
+                                 const blis_routing_request *request,
+                                 const blis_routing_view *view,
+                                 size_t *chosen) {
+  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  bool has_session = request->session != 0;
+  *chosen = has_session ? blis__gateway_bound(self, request->session, view)
+                        : view->count;
+  if (*chosen < view->count) {
+    return BLIS_OK;
+  }
+  *chosen = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    double here = load[i] + (double)self->bound.items[view->instances[i]];
+    double best =
+        load[*chosen] + (double)self->bound.items[view->instances[*chosen]];
+    *chosen = here < best ? i : *chosen;
+  }
+  if (!has_session) {
+    return BLIS_OK;
+  }
+  uint32_t instance = view->instances[*chosen];
+  self->bound.items[instance]++;
+  return blis__bindings_put(&self->sessions, request->session, instance,
+                            view->now_us);
+}
+
+static const blis__gateway_rule sticky_rule = {
+    .choose = choose_sticky,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+};
+
+BLIS__GATEWAY_CREATE(vllm_router_least_conn_sticky, sticky_rule)
+
+const blis_router_entry blis__router_vllm_router_least_conn_sticky = {
+    .name = "vllm-router.least_conn_sticky",
+    .aliases = "",
+    .summary = "the session's instance; a new session goes to the least "
+               "requests in flight + sessions",
+    .source = "vLLM router 240c709b",
+    .create = create_vllm_router_least_conn_sticky,
+};
+
+enum { RENDEZVOUS_WINDOW, RENDEZVOUS_BLOCK, RENDEZVOUS_PARAM_COUNT };
+
+static const blis_param_spec rendezvous_params[RENDEZVOUS_PARAM_COUNT] = {
+    {.name = "prefix_tokens",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 0,
+     .maximum = 1 << 30,
+     .fallback = 0,
+     .unit = "tokens",
+     .summary = "of the prompt that are the key without session and tenant; "
+                "0 = all"},
+    {.name = "block_size",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 1,
+     .maximum = 1 << 20,
+     .fallback = 16,
+     .unit = "tokens",
+     .summary = "of the blocks of these tokens of which the full ones count"},
+};
+
+static blis_status key_of(const blis__gateway *self,
+                          const blis_routing_request *request, uint64_t *key) {
+  uint32_t text = request->session != 0 ? request->session : request->tenant;
+  if (text != 0 && request->strings != NULL) {
+    const blis_hash_part part = {blis_intern_text(request->strings, text),
+                                 blis_intern_length(request->strings, text)};
+    *key = blis_xxh64(&part, 1);
+    return BLIS_OK;
+  }
+  return blis_stable_hash_of(request, (uint32_t)self->values[RENDEZVOUS_BLOCK],
+                             (int64_t)self->values[RENDEZVOUS_WINDOW], key);
+}
+
+/* The highest hash of key and instance, the last of equal ones. */
+static blis_status choose_rendezvous(blis__gateway *self,
+                                     const blis_routing_request *request,
+                                     const blis_routing_view *view,
+                                     size_t *chosen) {
+  uint64_t key;
+  BLIS_TRY(key_of(self, request, &key));
+  uint64_t highest = 0;
+  *chosen = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    uint64_t weight = blis_stable_hash_weight(view->ids[i], key);
+    if (weight >= highest) {
+      highest = weight;
+      *chosen = i;
+    }
+  }
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule rendezvous_rule = {.choose = choose_rendezvous};
+
+BLIS__GATEWAY_CREATE(vllm_router_rendezvous_hash, rendezvous_rule)
+
+const blis_router_entry blis__router_vllm_router_rendezvous_hash = {
+    .name = "vllm-router.rendezvous_hash",
+    .aliases = "",
+    .summary = "highest hash of instance and session, tenant or prompt",
+    .source = "vLLM router 292889eb; XXH64 in place of its hash",
+    .params = rendezvous_params,
+    .param_count = RENDEZVOUS_PARAM_COUNT,
+    .create = create_vllm_router_rendezvous_hash,
+};
