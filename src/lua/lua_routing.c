@@ -1,5 +1,8 @@
 #include "lua/lua_routing.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "lua/bind.h"
 #include "lua/lua_admission.h"
 #include "lua/lua_filter.h"
@@ -221,4 +224,33 @@ void check_admission(lua_State *L, int index, bind_view *view,
       blis_admission_create(&alloc, name, &params, context, admission, &error),
       &error);
   lua_settop(L, top);
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(((const blis_param *)a)->name, ((const blis_param *)b)->name);
+}
+
+blis_params check_changes(lua_State *L, int index) {
+  enum { CHANGES_MAX = 32 };
+  luaL_checktype(L, index, LUA_TTABLE);
+  blis_param *items = push_buffer(L, CHANGES_MAX, sizeof *items);
+  blis_params params = {items, 0};
+  lua_pushnil(L);
+  while (lua_next(L, index) != 0) {
+    luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING, index,
+                  "expected { parameter = value, ... }");
+    luaL_argcheck(L, params.count < CHANGES_MAX, index, "too many parameters");
+    blis_param *item = &items[params.count++];
+    *item = (blis_param){.name = lua_tostring(L, -2)};
+    if (lua_type(L, -1) == LUA_TSTRING) {
+      item->text = lua_tostring(L, -1); /* the table keeps it */
+    } else if (lua_isboolean(L, -1)) {
+      item->number = lua_toboolean(L, -1);
+    } else {
+      item->number = luaL_checknumber(L, -1);
+    }
+    lua_pop(L, 1);
+  }
+  qsort(items, params.count, sizeof *items, compare_names);
+  return params;
 }

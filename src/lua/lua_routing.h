@@ -30,4 +30,10 @@ void check_admission(lua_State *L, int index, bind_view *view,
                      const blis_policy_context *context,
                      blis_admission *admission);
 
+/*
+ * { parameter = value, ... } at index, in order of their names; the buffer is
+ * left on the stack, and texts are those of the table. Raises.
+ */
+blis_params check_changes(lua_State *L, int index);
+
 #endif

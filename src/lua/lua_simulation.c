@@ -7,6 +7,7 @@
 #include "lua/bind.h"
 #include "lua/lua_clone.h"
 #include "lua/lua_result.h"
+#include "lua/lua_routing.h"
 
 static bind_simulation *to_simulation(lua_State *L, int index) {
   return luaL_checkudata(L, index, SIMULATION_TYPE);
@@ -219,6 +220,36 @@ static int simulation_at(lua_State *L) {
   return 1;
 }
 
+/* Replaces the table at index by a copy, which its owner cannot change. */
+static void copy_table(lua_State *L, int index) {
+  luaL_checktype(L, index, LUA_TTABLE);
+  lua_newtable(L);
+  int copy = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_next(L, index) != 0) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, copy);
+  }
+  lua_replace(L, index);
+}
+
+/* sim:change_routing { parameter = value, ... } */
+static int simulation_change_routing(lua_State *L) {
+  bind_simulation *sim = check_simulation(L, 1);
+  lua_settop(L, 2);
+  luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");
+  copy_table(L, 2);
+  blis_params params = check_changes(L, 2);
+  blis_error error = {0};
+  check_status(L, blis_cluster_change_routing(sim->cluster, &params, &error),
+               &error);
+  lua_settop(L, 2);
+  log_drive(L, "change_routing");
+  lua_settop(L, 1);
+  return 1;
+}
+
 static int simulation_close(lua_State *L) {
   bind_simulation *sim = to_simulation(L, 1);
   luaL_argcheck(L, sim->hooks.L == NULL, 1,
@@ -300,10 +331,15 @@ static const luaL_Reg simulation_meta[] = {
 };
 
 static const luaL_Reg simulation_methods[] = {
-    {"at", simulation_at},       {"clone", bind_simulation_clone},
-    {"close", simulation_close}, {"pin", bind_simulation_pin},
-    {"run", simulation_run},     {"run_until", simulation_run_until},
-    {"step", simulation_step},   {NULL, NULL},
+    {"at", simulation_at},
+    {"change_routing", simulation_change_routing},
+    {"clone", bind_simulation_clone},
+    {"close", simulation_close},
+    {"pin", bind_simulation_pin},
+    {"run", simulation_run},
+    {"run_until", simulation_run_until},
+    {"step", simulation_step},
+    {NULL, NULL},
 };
 
 void bind_open_simulations(lua_State *L) {

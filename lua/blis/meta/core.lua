@@ -203,6 +203,12 @@ function simulation:run() end
 ---@return blis.Simulation self
 function simulation:at(t_us, fn) end
 
+--- New values of some parameters of a built-in routing policy, for the decisions from now on:
+--- `sim:change_routing { kv = 0.1, load = 0.7 }`. An error names one that is fixed for the run.
+---@param parameters table<string, number|string|boolean>
+---@return blis.Simulation
+function simulation:change_routing(parameters) end
+
 --- Decides beforehand where the next routing decision sends a request: the policy is shown that
 --- instance alone, as if the others were not there. Stops the run when it is no candidate then.
 ---@param request string "request_17"
