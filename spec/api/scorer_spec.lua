@@ -259,3 +259,70 @@ describe("a routing policy in Lua", function()
     assert.equal(60, run_router(function() return 2.0 end).completed)
   end)
 end)
+
+describe("decisions in Lua", function()
+  local function formula(_, x)
+    return 1 / (1 + x.effective_load) + x.prefix_hit + x.kv_utilization
+  end
+  local forms = {
+    candidate = { score = formula },
+    columns = { columns = true, score = formula },
+    all = { score_all = function(request, instances, scores)
+      for i = 1, #instances do scores[i] = formula(request, instances[i]) end
+    end },
+    base = { base = "queue-depth", columns = true, score = function(_, c, b) return b + c.pending end },
+  }
+  for name, form in pairs(forms) do
+    it("leave no garbage: " .. name, function()
+      form.name = name
+      local sim <close> = blis.simulation {
+        cluster = { instances = 4 },
+        workload = { rate = 100, requests = 1000, prompt_tokens = 100, output_tokens = 5,
+          prefixes = { groups = 9, tokens = 64 } },
+        routing = { "weighted", scorers = { { blis.scorer(form), 1 } },
+          filters = { function(_, instance) return instance.queue_depth < 1e9 end } },
+      }
+      sim:run_until(blis.seconds(2))
+      collectgarbage()
+      collectgarbage "stop"
+      local before = collectgarbage "count"
+      local routed = sim.routed
+      sim:run_until(blis.seconds(8))
+      local after = collectgarbage "count"
+      collectgarbage "restart"
+      assert.is_true(sim.routed - routed > 300)
+      assert.is_true(after - before < 0.5, ("%g KiB in %d decisions"):format(after - before,
+        sim.routed - routed))
+    end)
+  end
+
+  it("use the random numbers of the simulation", function()
+    local function run(seed)
+      local spec = small.experiment { seed = seed,
+        routing = function(_, instances) return math.random(#instances) end }
+      return blis.run(spec).hash
+    end
+    math.randomseed(1)
+    local first = run(7)
+    local outside = math.random()
+    math.randomseed(1)
+    assert.equal(outside, math.random())
+    math.randomseed(2)
+    assert.equal(first, run(7))
+    assert.not_equal(first, run(8))
+  end)
+
+  it("draw all kinds of random numbers within bounds", function()
+    local seen = {}
+    blis.run(small.experiment { on_arrival = function()
+      seen[#seen + 1] = math.random()
+      assert(math.random(5) <= 5 and math.type(math.random(0)) == "integer")
+      local drawn = math.random(-3, 3)
+      assert(drawn >= -3 and drawn <= 3)
+      assert(math.random(math.mininteger, math.maxinteger))
+      assert(not pcall(math.random, 2, 1))
+    end })
+    assert.equal(60, #seen)
+    for _, number in ipairs(seen) do assert.is_true(number >= 0 and number < 1) end
+  end)
+end)

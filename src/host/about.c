@@ -28,6 +28,10 @@ static const option_text option_texts[] = {
     {"-W", "turn warnings on"},
     {"--", "end of the options"},
     {"--scripts DIR", "take the Lua half of blis from DIR (DIR/blis/init.lua)"},
+    {"--sandbox", "run a script from others: no files, limits on what it uses"},
+    {"--sandbox-memory MIB", "most memory of it (256)"},
+    {"--sandbox-instructions N", "most Lua instructions per call (20000000)"},
+    {"--sandbox-seconds S", "most time (60)"},
     {"--version", "print the versions of blis and its libraries"},
     {"--help", "print this"},
 };
@@ -56,7 +60,7 @@ void host_print_help(lua_State *L, const char *folder) {
       "Options:\n",
       stdout);
   for (int i = 0; i < OPTION_COUNT; i++) {
-    printf("  %-13s  %s\n", option_texts[i].option, option_texts[i].text);
+    printf("  %-24s  %s\n", option_texts[i].option, option_texts[i].text);
   }
   fputs("\nCommands ('blis COMMAND --help' tells more):\n", stdout);
   host_command_print_list(L, folder);

@@ -19,6 +19,7 @@
 #include "host/options.h"
 #include "host/repl.h"
 #include "host/report.h"
+#include "host/sandbox.h"
 #include "host/signals.h"
 
 typedef struct host {
@@ -204,6 +205,9 @@ int main(int argc, char **argv) {
   if (h.options.show_version) {
     host_print_version();
     return flush_output(EXIT_SUCCESS);
+  }
+  if (h.options.is_sandboxed) {
+    return host_sandbox_run(argc, argv, &h.options);
   }
   lua_State *L = luaL_newstate();
   if (L == NULL) {

@@ -1,6 +1,8 @@
 #include "host/options.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool fail(host_options *options, const char *what,
@@ -10,10 +12,54 @@ static bool fail(host_options *options, const char *what,
   return false;
 }
 
-/* -e, -l and --scripts take a value that may be the next argument. */
+/* Options with a number. */
+static const struct {
+  const char *name;
+  int64_t usual;
+  int64_t most;
+} numbers[] = {
+    {"--sandbox-memory", 256, 1 << 20},
+    {"--sandbox-instructions", 20000000, INT64_C(1) << 50},
+    {"--sandbox-seconds", 60, 1000000},
+};
+
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+static int64_t *number_at(host_options *options, int i) {
+  int64_t *places[NUMBERS] = {&options->sandbox_mib,
+                              &options->sandbox_instructions,
+                              &options->sandbox_seconds};
+  return places[i];
+}
+
+/* NUMBERS when it is none of them. */
+static int find_number(const char *argument) {
+  int i = 0;
+  while (i < NUMBERS && strcmp(argument, numbers[i].name) != 0) {
+    i++;
+  }
+  return i;
+}
+
+static bool read_number(host_options *options, int i, const char *text) {
+  char *end = NULL;
+  errno = 0;
+  long long value = strtoll(text, &end, 10);
+  if (*text == '\0' || *end != '\0' || errno != 0 || value < 1 ||
+      value > numbers[i].most) {
+    snprintf(options->problem, sizeof options->problem,
+             "%s is '%.40s', expected a whole number from 1 to %lld",
+             numbers[i].name, text, (long long)numbers[i].most);
+    return false;
+  }
+  *number_at(options, i) = value;
+  return true;
+}
+
+/* Options whose value may be the next argument. */
 static bool takes_next(const char *argument) {
   return strcmp(argument, "-e") == 0 || strcmp(argument, "-l") == 0 ||
-         strcmp(argument, "--scripts") == 0;
+         strcmp(argument, "--scripts") == 0 || find_number(argument) < NUMBERS;
 }
 
 static bool read_long(host_options *options, const char *argument,
@@ -23,6 +69,10 @@ static bool read_long(host_options *options, const char *argument,
     options->show_help = true;
   } else if (strcmp(argument, "--version") == 0) {
     options->show_version = true;
+  } else if (strcmp(argument, "--sandbox") == 0) {
+    options->is_sandboxed = true;
+  } else if (find_number(argument) < NUMBERS) {
+    return read_number(options, find_number(argument), next);
   } else if (strcmp(argument, "--scripts") == 0) {
     options->scripts_folder = next;
   } else if (strncmp(argument, scripts, sizeof scripts - 1) == 0) {
@@ -64,6 +114,9 @@ static bool read_short(host_options *options, const char *argument) {
 
 bool host_options_read(int argc, char **argv, host_options *options) {
   *options = (host_options){0};
+  for (int k = 0; k < NUMBERS; k++) {
+    *number_at(options, k) = numbers[k].usual;
+  }
   int i = 1;
   for (; i < argc && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
     const char *argument = argv[i];

@@ -8,6 +8,7 @@
 #define BLIS_HOST_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct host_options {
   bool show_help;
@@ -16,6 +17,10 @@ typedef struct host_options {
   bool interactive;
   bool ignore_environment;
   bool warnings;
+  bool is_sandboxed;
+  int64_t sandbox_mib;          /* limits of a sandboxed script: memory, */
+  int64_t sandbox_instructions; /* per call, */
+  int64_t sandbox_seconds;      /* and of wall-clock time */
   bool has_statements;        /* there is at least one -e or -l */
   const char *scripts_folder; /* NULL: the embedded Lua files */
   int script;                 /* index of script or command; argc: none */

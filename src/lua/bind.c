@@ -107,8 +107,9 @@ void check_status(lua_State *L, blis_status status, const blis_error *error) {
 }
 
 void push_signal(lua_State *L, double value) {
-  lua_Integer integer = 0;
-  if (lua_numbertointeger(floor(value), &integer) && (double)integer == value) {
+  bool is_small = value >= -0x1p62 && value <= 0x1p62;
+  lua_Integer integer = is_small ? (lua_Integer)value : 0;
+  if (is_small && (double)integer == value) {
     lua_pushinteger(L, integer);
   } else {
     lua_pushnumber(L, value);

@@ -19,6 +19,7 @@
 #include "lua/lua_records.h"
 #include "lua/lua_request_table.h"
 #include "lua/lua_rng.h"
+#include "lua/lua_random.h"
 #include "lua/lua_scorer.h"
 #include "lua/lua_simulation.h"
 #include "lua/lua_sqlite.h"
@@ -178,6 +179,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_records(L);
   bind_open_rng(L);
   bind_open_scorers(L);
+  bind_open_script_random(L);
   bind_open_simulations(L);
   bind_open_workers(L);
   bind_open_workloads(L);

@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "lua/bind.h"
+#include "lua/lua_sandbox.h"
 
 void push_hooks_anchor(lua_State *L, bind_hooks *hooks) {
-  *hooks = (bind_hooks){0};
+  *hooks = (bind_hooks){.sandbox = bind_sandbox_of(L)};
   lua_createtable(L, ANCHOR_FUNCTIONS + 4, 0);
   lua_pushboolean(L, 0); /* so that storing an error needs no memory */
   lua_rawseti(L, -2, ANCHOR_ERROR);
@@ -166,6 +167,19 @@ static void store_error(lua_State *L, bind_hooks *hooks,
   }
 }
 
+/* lua_pcall of one argument; a sandboxed call has a budget of its own. */
+static int call_within_budget(const bind_hooks *hooks, int handler) {
+  bind_sandbox *sandbox = hooks->sandbox;
+  if (sandbox == NULL) {
+    return lua_pcall(hooks->L, 1, 0, handler);
+  }
+  int64_t left = sandbox->left;
+  sandbox->left = sandbox->call_instructions;
+  int status = lua_pcall(hooks->L, 1, 0, handler);
+  sandbox->left = left;
+  return status;
+}
+
 blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
                        lua_CFunction body, void *argument, blis_error *error) {
   lua_State *L = hooks->L;
@@ -177,7 +191,7 @@ blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
   lua_pushcfunction(L, body);
   lua_pushlightuserdata(L, argument);
   blis_status status = BLIS_OK;
-  if (lua_pcall(L, 1, 0, base + 1) != LUA_OK) {
+  if (call_within_budget(hooks, base + 1) != LUA_OK) {
     store_error(L, hooks, place);
     status = blis_fail(error, BLIS_ERR_POLICY, "%s %s failed", place->kind,
                        place->name);

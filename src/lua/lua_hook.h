@@ -29,6 +29,8 @@ enum {
   ANCHOR_COLUMNS,
   ANCHOR_VECTORS, /* the columns, by signal + 1 */
   ANCHOR_SCORES,
+  ANCHOR_CALL_EACH, /* functions that call a scorer for every candidate */
+  ANCHOR_CALL_EACH_WITH_BASE,
   ANCHOR_SCORERS, /* at work in this run, by definition */
   ANCHOR_BUFFER,
   ANCHOR_SELF,      /* the simulation */
@@ -41,7 +43,8 @@ enum {
 typedef struct bind_hooks {
   lua_State *L; /* the thread that drives the run; NULL while nobody does */
   bool has_error;
-  int functions; /* places used from ANCHOR_FUNCTIONS on */
+  struct bind_sandbox *sandbox; /* NULL = none; gives each call a budget */
+  int functions;                /* places used from ANCHOR_FUNCTIONS on */
 } bind_hooks;
 
 /* Who is called about what, for error texts. */

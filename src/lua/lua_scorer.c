@@ -57,28 +57,6 @@ static double check_score(lua_State *L, const bind_view *view,
   return score;
 }
 
-static void score_each(lua_State *L, bind_scorer *self, int anchor,
-                       const double *base) {
-  enum { FUNCTION = 1, REQUEST, INSTANCES };
-  bind_view *view = self->decider.view;
-  int top = lua_gettop(L);
-  lua_rawgeti(L, anchor, self->score);
-  push_view_request(L, view, anchor);
-  push_view_instances(L, view, anchor);
-  int arguments = base == NULL ? 2 : 3;
-  for (size_t i = 0; i < view->view->count; i++) {
-    lua_pushvalue(L, top + FUNCTION);
-    lua_pushvalue(L, top + REQUEST);
-    lua_rawgeti(L, top + INSTANCES, (lua_Integer)view->view->instances[i] + 1);
-    if (base != NULL) {
-      lua_pushnumber(L, base[i]);
-    }
-    lua_call(L, arguments, 1);
-    self->scores[i] = check_score(L, view, i);
-    lua_pop(L, 1);
-  }
-}
-
 /* The result of a column expression: a vector, or one number for all. */
 static void check_column_result(lua_State *L, bind_scorer *self) {
   const bind_view *view = self->decider.view;
@@ -137,26 +115,75 @@ static void push_scores_table(lua_State *L, const bind_view *view, int anchor) {
   }
 }
 
-static void score_all(lua_State *L, bind_scorer *self, int anchor,
-                      const double *base) {
-  bind_view *view = self->decider.view;
-  size_t count = view->view->count;
-  push_scores_table(L, view, anchor);
-  int scores = lua_gettop(L);
-  set_scores(L, scores, base, count);
-  lua_rawgeti(L, anchor, self->score);
-  push_view_request(L, view, anchor);
-  push_view_candidates(L, view, anchor);
-  lua_pushvalue(L, scores);
-  lua_call(L, 3, 0);
-  for (size_t i = 0; i < count; i++) {
-    if (lua_rawgeti(L, scores, (lua_Integer)i + 1) == LUA_TBOOLEAN) {
+/* The scores that are in the table at index scores. */
+static void check_scores_in(lua_State *L, int scores, bind_scorer *self) {
+  const bind_view *view = self->decider.view;
+  for (size_t i = 0; i < view->view->count; i++) {
+    if (lua_rawgeti(L, scores, (lua_Integer)i + 1) == LUA_TBOOLEAN &&
+        self->form == SCORER_ALL) {
       luaL_error(L, "score_all set no score for %s (scores[%I])",
                  view->view->ids[i], (LUAI_UACINT)i + 1);
     }
     self->scores[i] = check_score(L, view, i);
     lua_pop(L, 1);
   }
+}
+
+/*
+ * One call per candidate, made by a function in Lua: calls between Lua
+ * functions cost less than calls from C.
+ */
+static void score_each(lua_State *L, bind_scorer *self, int anchor,
+                       const double *base) {
+  bind_view *view = self->decider.view;
+  size_t count = view->view->count;
+  push_scores_table(L, view, anchor);
+  int scores = lua_gettop(L);
+  if (base != NULL) {
+    set_scores(L, scores, base, count);
+  }
+  lua_rawgeti(L, anchor,
+              base == NULL ? ANCHOR_CALL_EACH : ANCHOR_CALL_EACH_WITH_BASE);
+  lua_rawgeti(L, anchor, self->score);
+  push_view_request(L, view, anchor);
+  push_view_candidates(L, view, anchor);
+  lua_pushvalue(L, scores);
+  lua_pushinteger(L, (lua_Integer)count);
+  lua_call(L, 5, 0);
+  check_scores_in(L, scores, self);
+}
+
+static void score_all(lua_State *L, bind_scorer *self, int anchor,
+                      const double *base) {
+  bind_view *view = self->decider.view;
+  push_scores_table(L, view, anchor);
+  int scores = lua_gettop(L);
+  set_scores(L, scores, base, view->view->count);
+  lua_rawgeti(L, anchor, self->score);
+  push_view_request(L, view, anchor);
+  push_view_candidates(L, view, anchor);
+  lua_pushvalue(L, scores);
+  lua_call(L, 3, 0);
+  check_scores_in(L, scores, self);
+}
+
+void push_scorer_loops(lua_State *L, int anchor) {
+  static const char text[] =
+      "return function(score, request, instances, scores, count)\n"
+      "  for i = 1, count do scores[i] = score(request, instances[i]) end\n"
+      "end, function(score, request, instances, scores, count)\n"
+      "  for i = 1, count do\n"
+      "    scores[i] = score(request, instances[i], scores[i])\n"
+      "  end\n"
+      "end\n";
+  int status =
+      luaL_loadbufferx(L, text, sizeof text - 1, "=(blis scorer)", "t");
+  if (status != LUA_OK) {
+    lua_error(L); /* memory */
+  }
+  lua_call(L, 0, 2);
+  lua_rawseti(L, anchor, ANCHOR_CALL_EACH_WITH_BASE);
+  lua_rawseti(L, anchor, ANCHOR_CALL_EACH);
 }
 
 static void score_builtin(lua_State *L, bind_scorer *self) {

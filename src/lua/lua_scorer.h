@@ -28,6 +28,9 @@ typedef struct bind_scorer bind_scorer;
 
 void bind_open_scorers(lua_State *L);
 
+/* Sets the loops of the per-candidate form in a new anchor. */
+void push_scorer_loops(lua_State *L, int anchor);
+
 /*
  * Makes *scorer from the definition at index: a table with name, form, score
  * and perhaps observe and base. The caller frees *scorer, which borrows view.

@@ -80,6 +80,7 @@ static bind_simulation *check_drivable(lua_State *L, const char *method) {
   lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
   check_hooks_open(L, &sim->hooks);
   sim->hooks.L = L;
+  sim->random_before = bind_script_random_enter(L, &sim->script_random);
   return sim;
 }
 
@@ -87,6 +88,7 @@ static bind_simulation *check_drivable(lua_State *L, const char *method) {
 static void check_driven(lua_State *L, bind_simulation *sim, blis_status status,
                          const blis_error *error) {
   sim->hooks.L = NULL;
+  bind_script_random_leave(L, sim->random_before);
   bind_hooks_shut(L, &sim->hooks);
   if (sim->hooks.has_error) { /* even of a hook that the core cannot fail for */
     status = BLIS_ERR_POLICY;

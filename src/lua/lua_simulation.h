@@ -12,6 +12,7 @@
 #include "lua/lua_hook.h"
 #include "lua/lua_latency.h"
 #include "lua/lua_observer.h"
+#include "lua/lua_random.h"
 #include "lua/lua_records.h"
 #include "lua/lua_scheduler.h"
 #include "lua/lua_view.h"
@@ -47,8 +48,10 @@ typedef struct bind_simulation {
   blis_cluster *cluster;              /* NULL once closed */
   uint32_t instance_count;
   int64_t seed;
-  bool has_failed;  /* the error is in the anchor */
-  bool is_finished; /* the books are closed */
+  bind_script_random script_random;  /* math.random in hooks */
+  bind_script_random *random_before; /* while it is driven */
+  bool has_failed;                   /* the error is in the anchor */
+  bool is_finished;                  /* the books are closed */
 } bind_simulation;
 
 void bind_open_simulations(lua_State *L);

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "lua/bind.h"
 #include "lua/lua_request.h"
+#include "lua/lua_scorer.h"
 
 #define BITS_OF(set, bit)                                                      \
   for (int bit = 0; bit < BLIS_SIGNAL_COUNT; bit++)                            \
@@ -54,20 +55,21 @@ const double *check_view_column(lua_State *L, const bind_view *view,
 static void refresh_field(lua_State *L, bind_view *view, int tables,
                           blis_signal signal) {
   const double *column = check_view_column(L, view, signal);
-  const char *name = blis_signal_name(signal);
+  double *held = &view->instance_values[(size_t)signal * view->instance_count];
+  lua_pushstring(L, blis_signal_name(signal));
+  int name = lua_gettop(L);
   for (size_t i = 0; i < view->view->count; i++) {
     uint32_t instance = view->view->instances[i];
-    double *held =
-        &view->instance_values[(size_t)signal * view->instance_count +
-                               instance];
-    if (*held != column[i]) {
+    if (held[instance] != column[i]) {
       lua_rawgeti(L, tables, (lua_Integer)instance + 1);
+      lua_pushvalue(L, name);
       push_signal(L, column[i]);
-      lua_setfield(L, -2, name);
+      lua_rawset(L, -3);
       lua_pop(L, 1);
-      *held = column[i];
+      held[instance] = column[i];
     }
   }
+  lua_pop(L, 1);
 }
 
 /* Makes the next refresh write the field into every table. */
@@ -231,6 +233,7 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
   lua_rawseti(L, anchor, ANCHOR_VECTORS);
   lua_newtable(L);
   lua_rawseti(L, anchor, ANCHOR_SCORERS);
+  push_scorer_loops(L, anchor);
   push_view_arrays(L, view);
   lua_rawseti(L, anchor, ANCHOR_BUFFER);
   lua_pop(L, 1);

@@ -1,0 +1,364 @@
+--- What scripts from others may use: `blis --sandbox FILE`.
+---
+--- An environment of its own, of functions that are listed here and cannot hang, reach files, or
+--- see addresses; work that is done in C is charged to the instruction budget by its size. The
+--- script runs in a state that only it uses, so nothing of this can be undone by it.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local limits = require "blis.sandbox_core"
+
+local sandbox = {}
+
+local charge = limits.charge
+local max_source, max_line, max_text, max_results, max_output = 65536, 1000, 65536, 10000, 1 << 20
+
+local function fail(format, ...)
+  error(("sandbox: " .. format):format(...), 3)
+end
+
+local function check_text(value, position, name)
+  if type(value) == "number" then value = tostring(value) end
+  if type(value) ~= "string" then
+    error(("bad argument #%d to '%s' (string expected, got %s)"):format(position, name,
+      type(value)), 3)
+  end
+  return value
+end
+
+local function check_integer(value, position, name, default)
+  if value == nil and default then return default end
+  local integer = math.tointeger(value)
+  if not integer then
+    error(("bad argument #%d to '%s' (integer expected, got %s)"):format(position, name,
+      type(value)), 3)
+  end
+  return integer
+end
+
+local function check_table(value, position, name)
+  if type(value) ~= "table" then
+    error(("bad argument #%d to '%s' (table expected, got %s)"):format(position, name,
+      type(value)), 3)
+  end
+  return value
+end
+
+--- A list whose length and items are what they seem.
+local function check_plain(value, position, name)
+  check_table(value, position, name)
+  if getmetatable(value) ~= nil then fail("table.%s works on tables without a metatable", name) end
+  return value
+end
+
+-- Texts. ----------------------------------------------------------------------------------------
+
+local text = {}
+
+--- A function of the string library that takes as long as its text.
+local function charged(name)
+  local original = string[name]
+  text[name] = function(s, ...)
+    s = check_text(s, 1, name)
+    charge(#s // 8)
+    return original(s, ...)
+  end
+end
+
+for _, name in ipairs { "len", "lower", "upper", "sub", "reverse" } do charged(name) end
+
+function text.byte(s, i, j)
+  s = check_text(s, 1, "byte")
+  i = check_integer(i, 2, "byte", 1)
+  j = check_integer(j, 3, "byte", i)
+  if j - i >= max_results then fail("string.byte returns at most %d numbers", max_results) end
+  return string.byte(s, i, j)
+end
+
+function text.char(...)
+  if select("#", ...) > max_results then fail("string.char takes at most %d", max_results) end
+  return string.char(...)
+end
+
+function text.rep(s, n, separator)
+  s = check_text(s, 1, "rep")
+  n = check_integer(n, 2, "rep")
+  separator = separator == nil and "" or check_text(separator, 3, "rep")
+  local size = #s + #separator
+  if size == 0 or n <= 0 then return "" end
+  if n > max_text // size then fail("string.rep makes texts of at most %d bytes", max_text) end
+  charge(n * size // 8)
+  return string.rep(s, n, separator)
+end
+
+--- Plain search: patterns can take for ever.
+function text.find(s, wanted, init)
+  s, wanted = check_text(s, 1, "find"), check_text(wanted, 2, "find")
+  charge(#s * math.max(1, #wanted // 64))
+  return string.find(s, wanted, check_integer(init, 3, "find", 1), true)
+end
+
+local directives = {
+  d = function(value) return ("%d"):format(check_integer(value, 2, "format")) end,
+  s = function(value) return sandbox.tostring(value) end,
+}
+
+--- %d, %s, %.Nf and %%, with a width of at most 20.
+function text.format(format, ...)
+  format = check_text(format, 1, "format")
+  charge(#format)
+  local arguments, used, parts, from = table.pack(...), 0, {}, 1
+  while true do
+    local first, last, width, digits, kind = format:find("%%(%-?%d?%d?)%.?(%d?%d?)([%a%%])", from)
+    local percent = format:find("%", from, true)
+    if not percent then break end
+    if percent ~= first then fail("string.format knows %%d, %%s, %%.Nf and %%%%") end
+    parts[#parts + 1] = format:sub(from, first - 1)
+    local value = "%"
+    if kind ~= "%" then
+      used = used + 1
+      local argument = arguments[used]
+      if kind == "f" and math.type(argument) and math.abs(argument) < 1e18 then
+        value = ("%." .. math.min(tonumber(digits) or 6, 17) .. "f"):format(argument)
+      elseif kind == "f" then
+        value = sandbox.tostring(argument)
+      elseif directives[kind] then
+        value = directives[kind](argument)
+      else
+        fail("string.format knows %%d, %%s, %%.Nf and %%%%")
+      end
+      if math.abs(tonumber(width) or 0) > 20 then fail("a width is at most 20") end
+      if #value < 20 then value = ("%" .. width .. "s"):format(value) end
+    end
+    parts[#parts + 1] = value
+    from = last + 1
+  end
+  parts[#parts + 1] = format:sub(from)
+  return table.concat(parts)
+end
+
+-- Tables. ---------------------------------------------------------------------------------------
+
+local lists = { pack = table.pack }
+
+function lists.concat(t, separator, i, j)
+  check_plain(t, 1, "concat")
+  local size = separator == nil and 0 or #check_text(separator, 2, "concat")
+  i, j = check_integer(i, 3, "concat", 1), check_integer(j, 4, "concat", rawlen(t))
+  for k = i, j do
+    local item = t[k]
+    size = size + (type(item) == "string" and #item or 16)
+    charge(size // 8)
+    if size > 1 << 24 then fail("table.concat makes texts of at most %d bytes", 1 << 24) end
+    size = separator == nil and 0 or #separator
+  end
+  return table.concat(t, separator, i, j)
+end
+
+function lists.insert(t, ...)
+  check_plain(t, 1, "insert")
+  local count = rawlen(t)
+  if select("#", ...) > 1 then
+    local position = check_integer((...), 2, "insert")
+    charge(math.max(0, count - math.max(position, 1) + 1))
+  end
+  return table.insert(t, ...)
+end
+
+function lists.remove(t, position)
+  check_plain(t, 1, "remove")
+  local count = rawlen(t)
+  position = check_integer(position, 2, "remove", count)
+  charge(math.max(0, count - math.max(position, 1)))
+  return table.remove(t, position)
+end
+
+function lists.sort(t, less)
+  check_plain(t, 1, "sort")
+  local count = rawlen(t)
+  charge(count * 24)
+  return table.sort(t, less)
+end
+
+function lists.unpack(t, i, j)
+  check_table(t, 1, "unpack")
+  i, j = check_integer(i, 2, "unpack", 1), check_integer(j, 3, "unpack", rawlen(t))
+  if i <= j and j - i >= max_results then
+    fail("table.unpack returns at most %d values", max_results)
+  end
+  charge(math.max(0, j - i))
+  return table.unpack(t, i, j)
+end
+
+-- The base library. -----------------------------------------------------------------------------
+
+local base = {
+  assert = assert, error = error, ipairs = ipairs, next = next, rawequal = rawequal,
+  rawget = rawget, rawlen = rawlen, rawset = rawset, select = select, tonumber = tonumber,
+  type = type, _VERSION = _VERSION,
+}
+
+local refused_fields = { "__gc", "__close", "__mode", "__metatable" }
+
+--- Gives t a private copy of the metatable: what is added to the given one later has no effect.
+function base.setmetatable(t, metatable)
+  check_table(t, 1, "setmetatable")
+  if getmetatable(t) ~= nil then fail("this metatable is protected") end
+  if metatable == nil then return t end
+  check_table(metatable, 2, "setmetatable")
+  for _, name in ipairs(refused_fields) do
+    if rawget(metatable, name) ~= nil then fail("a metatable may not have %s", name) end
+  end
+  local copy = {}
+  for key, value in next, metatable do copy[key] = value end
+  copy.__metatable = false
+  return setmetatable(t, copy)
+end
+
+--- Whether there is a metatable, never the metatable.
+function base.getmetatable(value)
+  if getmetatable(value) ~= nil then return false end
+  return nil
+end
+
+--- No addresses.
+function sandbox.tostring(value)
+  local kind = type(value)
+  local is_shown = kind == "number" or kind == "string" or kind == "boolean" or kind == "nil"
+  if is_shown then return tostring(value) end
+  local shown = tostring(value)
+  if string.find(shown, "0x", 1, true) or string.find(shown, "builtin: ", 1, true) then
+    return kind
+  end
+  return shown
+end
+
+base.tostring = sandbox.tostring
+
+function base.pcall(...)
+  local results = table.pack(pcall(...))
+  charge(0) -- a limit that was reached is not to be caught
+  return table.unpack(results, 1, results.n)
+end
+
+--- Numbers before texts, each in order; other keys have no order that is the same in every run.
+local function sorted_keys(t)
+  local keys = {}
+  for key in next, t do
+    local kind = type(key)
+    if kind ~= "number" and kind ~= "string" then
+      fail("pairs: a %s as a key has no fixed place", kind)
+    end
+    keys[#keys + 1] = key
+  end
+  charge(#keys * 24)
+  table.sort(keys, function(a, b)
+    if type(a) ~= type(b) then return type(a) == "number" end
+    return a < b
+  end)
+  return keys
+end
+
+function base.pairs(t)
+  if type(t) == "userdata" then return pairs(t) end
+  check_table(t, 1, "pairs")
+  local keys, position = sorted_keys(t), 0
+  return function()
+    local key, value
+    repeat
+      position = position + 1
+      key = keys[position]
+      value = key ~= nil and rawget(t, key) or nil
+    until key == nil or rawget(t, key) ~= nil
+    return key, value
+  end, t, nil
+end
+
+local printed = 0
+
+function base.print(...)
+  local parts = table.pack(...)
+  for i = 1, parts.n do parts[i] = sandbox.tostring(parts[i]) end
+  local line = table.concat(parts, "\t", 1, parts.n)
+  printed = printed + #line + 1
+  if printed > max_output then fail("a script prints at most %d bytes", max_output) end
+  io.write(line, "\n")
+end
+
+-- blis. -----------------------------------------------------------------------------------------
+
+-- Everything of blis that touches no file and starts no process.
+local offered = { "_VERSION", "admission", "admit", "autoscaler", "compare", "delay",
+  "disaggregation", "event_queue", "filter", "kv_cache", "kv_capacity", "milliseconds", "minutes",
+  "picker", "preemption", "prefix_index", "reject", "rng", "router", "run", "scheduler", "scorer",
+  "seconds", "simulation" }
+
+local function facade()
+  local blis = require "blis"
+  local shown = { vec = {} }
+  for _, name in ipairs(offered) do shown[name] = rawget(blis, name) end
+  for name, fn in pairs(core.vec) do shown.vec[name] = fn end
+  return setmetatable(shown, {
+    __metatable = false,
+    __index = function(_, name)
+      fail("blis has no '%s' here%s", sandbox.tostring(name),
+        type(name) == "string" and rawget(blis, name) ~= nil and ": it is not offered" or "")
+    end,
+  })
+end
+
+--- The environment of a script.
+---@return table
+function sandbox.environment()
+  local shown = facade()
+  local environment = {}
+  for name, value in pairs(base) do environment[name] = value end
+  environment.string, environment.table = {}, {}
+  for name, fn in pairs(text) do environment.string[name] = fn end
+  for name, fn in pairs(lists) do environment.table[name] = fn end
+  environment.math = {}
+  for _, name in ipairs { "abs", "ceil", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger",
+    "min", "mininteger", "modf", "pi", "random", "sqrt", "tointeger", "type", "ult", "cos", "sin",
+    "tan", "acos", "asin", "atan", "deg", "rad" } do
+    environment.math[name] = math[name]
+  end
+  function environment.require(name)
+    if name ~= "blis" then fail("require '%s': only 'blis' is offered", sandbox.tostring(name)) end
+    return shown
+  end
+  environment._G = environment
+  return environment
+end
+
+local function check_source(source)
+  if #source > max_source then
+    errors.raise("sandbox", ("sandbox: the script has %d bytes, at most %d are allowed"):format(
+      #source, max_source))
+  end
+  local number = 0
+  for line in source:gmatch "[^\n]*" do
+    number = number + 1
+    if #line > max_line then
+      errors.raise("sandbox", ("sandbox: line %d has more than %d letters"):format(number,
+        max_line))
+    end
+  end
+end
+
+--- Loads a script; raises when there is something wrong with its text.
+---@param source string
+---@param name string for messages
+---@return function
+function sandbox.load(source, name)
+  source = source:gsub("^#[^\n]*", "")
+  check_source(source)
+  local environment = sandbox.environment()
+  io.open = function(path)
+    return nil, path .. ": the sandbox has no files"
+  end
+  limits.seal(environment.string)
+  local chunk, problem = load(source, "=" .. name, "t", environment)
+  if not chunk then errors.raise("load", problem) end
+  return chunk
+end
+
+return sandbox

@@ -1,0 +1,2 @@
+-- expect: /etc/passwd
+require('blis').run { cluster = { catalogue = '/etc/passwd' } }

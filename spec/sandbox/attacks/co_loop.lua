@@ -1,0 +1,2 @@
+-- expect: global 'coroutine'
+local co=coroutine.wrap(function() while true do end end) co()

@@ -1,0 +1,2 @@
+-- expect: index a boolean value
+getmetatable(require('blis')).__index = 1

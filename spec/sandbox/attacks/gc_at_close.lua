@@ -1,0 +1,2 @@
+-- expect: may not have __gc
+setmetatable({}, {__gc=function() while true do end end})

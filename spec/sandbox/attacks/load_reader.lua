@@ -1,0 +1,2 @@
+-- expect: global 'load'
+load(function() return 'x=1 ' end)

@@ -1,0 +1,2 @@
+-- expect: instructions per call
+while true do end

@@ -1,0 +1,2 @@
+-- expect: global 'os'
+os.exit(0)

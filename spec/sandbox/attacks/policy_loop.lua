@@ -1,0 +1,2 @@
+-- expect: instructions per call
+require('blis').run { routing = function() while true do end end }

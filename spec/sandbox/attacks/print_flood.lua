@@ -1,0 +1,2 @@
+-- expect: prints at most
+while true do print(('x'):rep(60000)) end

@@ -1,0 +1,2 @@
+-- expect: only 'blis' is offered
+require('io')

@@ -1,0 +1,2 @@
+-- expect: field 'dump'
+string.dump(print)

@@ -1,0 +1,2 @@
+-- expect: index a boolean value
+local m = getmetatable('') m.__index = nil

@@ -1,0 +1,2 @@
+-- expect: a nil value (method 'gsub')
+('x'):gsub('x', 'y')

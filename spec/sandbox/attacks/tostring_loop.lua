@@ -1,0 +1,2 @@
+-- expect: instructions per call
+tostring(setmetatable({}, { __tostring = function() while true do end end }))

@@ -1,0 +1,2 @@
+-- expect: it is not offered
+require('blis').trace.read('/etc/passwd')

@@ -1,0 +1,2 @@
+-- expect: global 'utf8'
+local a=utf8.char(table.unpack({},1,10))

@@ -1,0 +1,2 @@
+-- expect: table.unpack returns at most
+print(#table.pack(table.unpack({},1,999000)))

@@ -1,0 +1,196 @@
+#include "host/sandbox.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/modules.h"
+#include "host/report.h"
+#include "lua/lua_sandbox.h"
+
+enum { MEBIBYTE = 1 << 20, SOURCE_MAX = 1 << 17, MESSAGE_MAX = 500 };
+
+/* One sandboxed script. */
+typedef struct boxed {
+  int argc;
+  char **argv;
+  const host_options *options;
+  bind_sandbox sandbox;
+  struct rlimit files; /* as they were */
+} boxed;
+
+/* Pushes the text of the script. */
+static void push_source(lua_State *L, const char *path) {
+  FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+  if (file == NULL) {
+    host_raise(L, "load", "cannot open %s: %s", path, strerror(errno));
+    return;
+  }
+  static char buffer[SOURCE_MAX]; /* longer scripts are refused anyway */
+  size_t size = fread(buffer, 1, sizeof buffer, file);
+  if (file != stdin) {
+    fclose(file);
+  }
+  lua_pushlstring(L, buffer, size);
+}
+
+/* Pushes the loaded script. */
+static void push_script(lua_State *L, boxed *b) {
+  const char *path = b->argv[b->options->script];
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "blis.sandbox");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "load");
+  push_source(L, path);
+  lua_pushstring(L, path);
+  lua_call(L, 2, 1);
+}
+
+/* From now on no file can be opened, whatever the script finds. */
+static void close_the_door(boxed *b) {
+  getrlimit(RLIMIT_NOFILE, &b->files);
+  const struct rlimit none = {.rlim_cur = 3, .rlim_max = b->files.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+}
+
+static int run_script(lua_State *L) {
+  boxed *b = lua_touserdata(L, 1);
+  luaL_openlibs(L);
+  lua_pushboolean(L, 1);
+  lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  host_modules_open(L, b->options->scripts_folder);
+  bind_sandbox_open(L, &b->sandbox);
+  push_script(L, b);
+  int count = b->argc - b->options->script - 1;
+  luaL_checkstack(L, count, "too many arguments to the script");
+  for (int i = 1; i <= count; i++) {
+    lua_pushstring(L, b->argv[b->options->script + i]);
+  }
+  close_the_door(b);
+  b->sandbox.left = b->sandbox.call_instructions;
+  lua_call(L, count, 0);
+  return 0;
+}
+
+/* The traceback of an error that is a text; nothing of the script is run. */
+static int add_traceback(lua_State *L) {
+  if (lua_type(L, 1) == LUA_TSTRING) {
+    luaL_traceback(L, L, lua_tostring(L, 1), 1);
+  }
+  return 1;
+}
+
+static void tell_limit(const boxed *b) {
+  const bind_sandbox *sandbox = &b->sandbox;
+  if (strcmp(sandbox->fatal, "memory") == 0) {
+    fprintf(stderr, "blis: sandbox: the memory limit of %zu MiB is used up\n",
+            sandbox->memory_bytes / MEBIBYTE);
+  } else {
+    fprintf(stderr,
+            "blis: sandbox: the budget of %lld instructions per call is used "
+            "up\n",
+            (long long)sandbox->call_instructions);
+  }
+}
+
+/* What is on top of the stack, without calling anything of it. */
+static void tell_error(lua_State *L) {
+  const char *type = luaL_typename(L, -1);
+  if (lua_type(L, -1) == LUA_TTABLE) {
+    lua_pushliteral(L, "message");
+    lua_rawget(L, -2);
+  }
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    fprintf(stderr, "blis: %.*s\n", MESSAGE_MAX, lua_tostring(L, -1));
+  } else {
+    fprintf(stderr, "blis: sandbox: error object is a %s value\n", type);
+  }
+}
+
+static int run_in_state(int argc, char **argv, const host_options *options) {
+  boxed b = {.argc = argc, .argv = argv, .options = options};
+  b.sandbox.memory_bytes = (size_t)options->sandbox_mib * MEBIBYTE;
+  b.sandbox.call_instructions = options->sandbox_instructions;
+  lua_State *L = lua_newstate(bind_sandbox_allocate, &b.sandbox);
+  if (L == NULL) {
+    fputs("blis: out of memory\n", stderr);
+    return EXIT_FAILURE;
+  }
+  getrlimit(RLIMIT_NOFILE, &b.files);
+  lua_pushcfunction(L, add_traceback);
+  lua_pushcfunction(L, run_script);
+  lua_pushlightuserdata(L, &b);
+  int status = lua_pcall(L, 1, 0, 1);
+  bind_sandbox_close(L);
+  fflush(stdout);
+  if (b.sandbox.fatal != NULL) {
+    tell_limit(&b);
+    status = LUA_ERRRUN;
+  } else if (status != LUA_OK) {
+    tell_error(L);
+  }
+  lua_close(L);
+  setrlimit(RLIMIT_NOFILE, &b.files);
+  return status == LUA_OK && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static void wake_up(int number) {
+  (void)number; /* waitpid returns */
+}
+
+/* Waits for the child, and stops it when its time is up. */
+static int supervise(pid_t child, const host_options *options) {
+  const struct sigaction on_alarm = {.sa_handler = wake_up};
+  sigaction(SIGALRM, &on_alarm, NULL);
+  signal(SIGINT, SIG_IGN); /* the child is told, too */
+  alarm((unsigned)options->sandbox_seconds);
+  int status = 0;
+  bool is_late = false;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    is_late = true;
+    kill(child, SIGKILL);
+  }
+  if (WIFEXITED(status)) {
+    return WEXITSTATUS(status);
+  }
+  int number = WTERMSIG(status);
+  if (is_late || number == SIGXCPU) {
+    fprintf(stderr, "blis: sandbox: the time limit of %lld s is used up\n",
+            (long long)options->sandbox_seconds);
+  } else if (number == SIGINT) {
+    return HOST_EXIT_INTERRUPTED;
+  } else {
+    fprintf(stderr, "blis: sandbox: the script has crashed its process (%s)\n",
+            strsignal(number));
+  }
+  return EXIT_FAILURE;
+}
+
+int host_sandbox_run(int argc, char **argv, const host_options *options) {
+  if (options->script >= argc || options->has_statements ||
+      options->interactive) {
+    fputs("blis: --sandbox goes with a script, and with no -e, -l or -i\n",
+          stderr);
+    return HOST_EXIT_USAGE;
+  }
+  fflush(stdout);
+  pid_t child = fork();
+  if (child < 0) {
+    fprintf(stderr, "blis: cannot start a process: %s\n", strerror(errno));
+    return EXIT_FAILURE;
+  }
+  if (child > 0) {
+    return supervise(child, options);
+  }
+  rlim_t seconds = (rlim_t)options->sandbox_seconds + 1;
+  const struct rlimit cpu = {.rlim_cur = seconds, .rlim_max = seconds + 1};
+  setrlimit(RLIMIT_CPU, &cpu);
+  return run_in_state(argc, argv, options);
+}
