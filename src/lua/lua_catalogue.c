@@ -56,7 +56,7 @@ static blis_catalogue *push_embedded_catalogue(lua_State *L) {
 const blis_catalogue *check_catalogue(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
   blis_catalogue **self = lua_touserdata(L, -1);
-  if (self != NULL) {
+  if (self != NULL && *self != NULL) { /* a closing state has emptied it */
     lua_pop(L, 1);
     return *self;
   }
@@ -72,6 +72,7 @@ static const blis_catalogue *opt_catalogue(lua_State *L, int index) {
     return check_catalogue(L);
   }
   blis_catalogue **self = luaL_checkudata(L, index, CATALOGUE_TYPE);
+  luaL_argcheck(L, *self != NULL, index, "the catalogue is gone");
   return *self;
 }
 

@@ -7,12 +7,16 @@
 #include "lua/bind.h"
 #include "lua/lua_figures.h"
 
+/* A finalizer of a script may come after that of the list. */
 bind_records *check_records(lua_State *L, int index) {
-  return luaL_checkudata(L, index, RECORDS_TYPE);
+  bind_records *self = luaL_checkudata(L, index, RECORDS_TYPE);
+  luaL_argcheck(L, self->recorder != NULL, index,
+                "the list of requests is gone");
+  return self;
 }
 
 static int records_gc(lua_State *L) {
-  bind_records *self = check_records(L, 1);
+  bind_records *self = luaL_checkudata(L, 1, RECORDS_TYPE);
   blis_recorder_free(self->recorder);
   self->recorder = NULL;
   blis_decisions_free(self->decisions);
@@ -278,7 +282,5 @@ void bind_open_records(lua_State *L) {
   luaL_newlib(L, records_methods);
   lua_pushcclosure(L, records_index, 1);
   lua_setfield(L, -2, "__index");
-  lua_pushboolean(L, 0); /* a record list is never empty of its recorder */
-  lua_setfield(L, -2, "__metatable");
   lua_pop(L, 1);
 }

@@ -70,17 +70,23 @@ function simulate.groups(traffic)
   return groups
 end
 
---- Adds parameters that are written "name=value" to a policy.
+local function parameter_value(text)
+  if text == "true" or text == "false" then return text == "true" end
+  return math.tointeger(tonumber(text)) or tonumber(text) or text
+end
+
+--- Adds parameters that are written "name=value" to a policy; "name.key=value" is one of a table.
 local function add_parameters(definition, policy, flag, texts)
   for _, text in ipairs(texts or {}) do
-    local key, value = text:match("^([%l_][%w_]*)=(.+)$")
-    if not key or key == "scorers" then
+    local name, key, value = text:match("^([%l_][%w_]*)%.?([^=]*)=(.+)$")
+    if not name or name == "scorers" then
       flags.fail(definition, "%s: '%s' is not allowed, expected NAME=VALUE", flag, text)
     end
-    if value == "true" or value == "false" then
-      policy[key] = value == "true"
+    if key == "" then
+      policy[name] = parameter_value(value)
     else
-      policy[key] = math.tointeger(tonumber(value)) or tonumber(value) or value
+      if type(policy[name]) ~= "table" then policy[name] = {} end
+      policy[name][key] = parameter_value(value)
     end
   end
 end
