@@ -45,9 +45,10 @@ describe("the annotations", function()
   it("name only methods that there are", function()
     local objects = {
       rng = blis.rng(1), queue = blis.event_queue(), cache = blis.kv_cache { blocks = 1 },
-      simulation = blis.simulation {}, list = blis.workload { requests = 1 },
+      simulation = blis.simulation {}, instance = blis.simulation({}).instances[1],
+      list = blis.workload { requests = 1 }, latency_model = blis.latency_model "roofline",
     }
-    for object, method in core:gmatch "\nfunction (%w+):([%w_]+)%(" do
+    for object, method in core:gmatch "\nfunction ([%w_]+):([%w_]+)%(" do
       assert.equal("function", type(objects[object][method]), object .. ":" .. method)
     end
   end)

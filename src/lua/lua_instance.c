@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lua/bind.h"
+#include "lua/lua_clone.h"
 #include "lua/lua_simulation.h"
 
 #define INSTANCE_TYPE "blis.instance"
@@ -10,6 +11,135 @@
 typedef struct instance {
   uint32_t index;
 } instance;
+
+/* Simulated faults. */
+
+typedef struct fault {
+  uint32_t index;
+  bool re_route;
+  double factor;
+} fault;
+
+static blis_status make_fail(void *ud, blis_cluster *cluster,
+                             blis_error *error) {
+  const fault *f = ud;
+  return blis_cluster_instance_fail(cluster, f->index, f->re_route, error);
+}
+
+static blis_status make_drain(void *ud, blis_cluster *cluster,
+                              blis_error *error) {
+  const fault *f = ud;
+  return blis_cluster_instance_drain(cluster, f->index, f->re_route, error);
+}
+
+static blis_status make_restart(void *ud, blis_cluster *cluster,
+                                blis_error *error) {
+  const fault *f = ud;
+  return blis_cluster_instance_restore(cluster, f->index, error);
+}
+
+static blis_status make_slow(void *ud, blis_cluster *cluster,
+                             blis_error *error) {
+  const fault *f = ud;
+  return blis_cluster_instance_slow(cluster, f->index, f->factor, error);
+}
+
+/* The options of a fault, { reroute = true }; reroute is all there is. */
+static bool check_re_route(lua_State *L) {
+  if (lua_isnoneornil(L, 2)) {
+    return false;
+  }
+  luaL_checktype(L, 2, LUA_TTABLE);
+  bool re_route = false;
+  lua_pushnil(L);
+  while (lua_next(L, 2) != 0) {
+    bool is_known = lua_type(L, -2) == LUA_TSTRING &&
+                    strcmp(lua_tostring(L, -2), "reroute") == 0;
+    luaL_argcheck(L, is_known, 2, "reroute is the only option");
+    luaL_argcheck(L, lua_isboolean(L, -1), 2, "reroute is true or false");
+    re_route = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  return re_route;
+}
+
+static const struct {
+  const char *method;
+  blis_status (*change)(void *ud, blis_cluster *cluster, blis_error *error);
+} changes[] = {{"drain", make_drain},
+               {"fail", make_fail},
+               {"restart", make_restart},
+               {"slow", make_slow}};
+
+int bind_simulation_change_instance(lua_State *L) {
+  fault f = {.index = (uint32_t)luaL_checkinteger(L, 2),
+             .re_route = lua_toboolean(L, 4),
+             .factor = lua_tonumber(L, 4)};
+  const char *method = luaL_checkstring(L, 3);
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    if (strcmp(method, changes[i].method) == 0) {
+      check_change(L, 1, changes[i].change, &f);
+    }
+  }
+  lua_settop(L, 4);
+  log_drive(L, "change_instance");
+  return 0;
+}
+
+/*
+ * Does it to the instance at index 1, which is the result; what is on top of
+ * the stack goes with it.
+ */
+static int suffer(lua_State *L, const char *method) {
+  const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);
+  lua_pushcfunction(L, bind_simulation_change_instance);
+  lua_getiuservalue(L, 1, 1);
+  lua_pushinteger(L, self->index);
+  lua_pushstring(L, method);
+  lua_pushvalue(L, -5);
+  lua_call(L, 4, 0);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* instance:fail([{ reroute = boolean }]) */
+static int instance_fail(lua_State *L) {
+  lua_pushboolean(L, check_re_route(L));
+  return suffer(L, "fail");
+}
+
+/* instance:drain([{ reroute = boolean }]) */
+static int instance_drain(lua_State *L) {
+  lua_pushboolean(L, check_re_route(L));
+  return suffer(L, "drain");
+}
+
+/* instance:restart() */
+static int instance_restart(lua_State *L) {
+  return suffer(L, "restart");
+}
+
+/* instance:slow(factor) */
+static int instance_slow(lua_State *L) {
+  lua_pushnumber(L, luaL_checknumber(L, 2));
+  return suffer(L, "slow");
+}
+
+/* Figures. */
+
+static const char *service_name(blis_service service) {
+  switch (service) {
+  case BLIS_SERVICE_ACTIVE:
+    return "active";
+  case BLIS_SERVICE_DRAINING:
+    return "draining";
+  case BLIS_SERVICE_DRAINED:
+    return "drained";
+  case BLIS_SERVICE_FAILED:
+    return "failed";
+  }
+  return "unknown";
+}
 
 /* The simulation of the instance at index 1, which is left on the stack. */
 static const bind_simulation *check_owner(lua_State *L) {
@@ -42,16 +172,38 @@ static bool push_stat(lua_State *L, const bind_simulation *sim, uint32_t index,
   return false;
 }
 
+/* Who it is and whether it serves; false for another name. */
+static bool push_identity(lua_State *L, const bind_simulation *sim,
+                          uint32_t index, const char *name) {
+  const blis_cluster *cluster = sim->cluster;
+  const blis_instance_facts *facts =
+      blis_cluster_instance_facts(cluster, index);
+  if (strcmp(name, "id") == 0) {
+    lua_pushstring(L, blis_cluster_instance_id(cluster, index));
+  } else if (strcmp(name, "index") == 0) {
+    lua_pushinteger(L, (lua_Integer)index + 1);
+  } else if (strcmp(name, "state") == 0) {
+    lua_pushstring(L,
+                   service_name(blis_cluster_instance_service(cluster, index)));
+  } else if (strcmp(name, "model") == 0) {
+    lua_pushstring(L, facts->model);
+  } else if (strcmp(name, "gpu") == 0) {
+    lua_pushstring(L, facts->gpu);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 static int instance_index(lua_State *L) {
   const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);
   const char *name = luaL_checkstring(L, 2);
-  const bind_simulation *sim = check_owner(L);
-  if (strcmp(name, "id") == 0) {
-    lua_pushstring(L, blis_cluster_instance_id(sim->cluster, self->index));
-    return 1;
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+    return 1; /* a method */
   }
-  if (strcmp(name, "index") == 0) {
-    lua_pushinteger(L, (lua_Integer)self->index + 1);
+  const bind_simulation *sim = check_owner(L);
+  if (push_identity(L, sim, self->index, name)) {
     return 1;
   }
   blis_signal signal = blis_signal_find(name);
@@ -76,13 +228,23 @@ static int instance_tostring(lua_State *L) {
 }
 
 static const luaL_Reg instance_meta[] = {
-    {"__index", instance_index},
     {"__tostring", instance_tostring},
+    {NULL, NULL},
+};
+
+static const luaL_Reg instance_methods[] = {
+    {"drain", instance_drain},
+    {"fail", instance_fail},
+    {"restart", instance_restart},
+    {"slow", instance_slow},
     {NULL, NULL},
 };
 
 void bind_open_instances(lua_State *L) {
   push_new_type(L, INSTANCE_TYPE, instance_meta, NULL);
+  luaL_newlib(L, instance_methods);
+  lua_pushcclosure(L, instance_index, 1);
+  lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
 }
 

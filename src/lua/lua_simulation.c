@@ -65,28 +65,20 @@ int bind_simulation_raise_failure(lua_State *L, int self) {
   return lua_error(L);
 }
 
-/* A simulation that may be driven now, with its hooks open. */
-static bind_simulation *check_drivable(lua_State *L, const char *method) {
-  bind_simulation *sim = check_simulation(L, 1);
-  if (sim->hooks.L != NULL) {
-    luaL_error(L,
-               "sim:%s() is not re-entrant: it was called inside a hook of the "
-               "same simulation",
-               method);
-  }
+/* Opens the hooks of the simulation at index, which has not failed. */
+static void check_open(lua_State *L, int index, bind_simulation *sim) {
   if (sim->has_failed) {
-    bind_simulation_raise_failure(L, 1);
+    bind_simulation_raise_failure(L, index);
   }
-  lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
+  lua_getiuservalue(L, index, SIMULATION_ANCHOR);
   check_hooks_open(L, &sim->hooks);
   sim->hooks.L = L;
   sim->random_before = bind_script_random_enter(L, &sim->script_random);
-  return sim;
 }
 
 /* After driving: an interrupt may be followed by more, a failure not. */
-static void check_driven(lua_State *L, bind_simulation *sim, blis_status status,
-                         const blis_error *error) {
+static void check_shut(lua_State *L, int index, bind_simulation *sim,
+                       blis_status status, const blis_error *error) {
   sim->hooks.L = NULL;
   bind_script_random_leave(L, sim->random_before);
   bind_hooks_shut(L, &sim->hooks);
@@ -99,12 +91,51 @@ static void check_driven(lua_State *L, bind_simulation *sim, blis_status status,
   }
   sim->has_failed = true;
   if (!sim->hooks.has_error) {
-    lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
+    lua_getiuservalue(L, index, SIMULATION_ANCHOR);
     push_core_error(L, error);
     lua_rawseti(L, -2, ANCHOR_ERROR);
     lua_pop(L, 1);
   }
-  bind_simulation_raise_failure(L, 1);
+  bind_simulation_raise_failure(L, index);
+}
+
+/* A simulation that may be driven now, with its hooks open. */
+static bind_simulation *check_drivable(lua_State *L, const char *method) {
+  bind_simulation *sim = check_simulation(L, 1);
+  if (sim->hooks.L != NULL) {
+    luaL_error(L,
+               "sim:%s() is not re-entrant: it was called inside a hook of the "
+               "same simulation",
+               method);
+  }
+  check_open(L, 1, sim);
+  return sim;
+}
+
+static void check_driven(lua_State *L, bind_simulation *sim, blis_status status,
+                         const blis_error *error) {
+  check_shut(L, 1, sim, status, error);
+}
+
+void check_change(lua_State *L, int index,
+                  blis_status (*change)(void *ud, blis_cluster *cluster,
+                                        blis_error *error),
+                  void *ud) {
+  bind_simulation *sim = check_simulation(L, index);
+  luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");
+  bool is_inside = sim->hooks.L != NULL;
+  if (!is_inside) {
+    check_open(L, index, sim);
+  }
+  blis_error error = {0};
+  blis_status status = change(ud, sim->cluster, &error);
+  bool is_refused = status == BLIS_ERR_INVALID;
+  if (!is_inside) {
+    check_shut(L, index, sim, is_refused ? BLIS_OK : status, &error);
+  } else if (sim->hooks.has_error) {
+    bind_simulation_raise_failure(L, index);
+  }
+  check_status(L, status, &error);
 }
 
 /* sim:step(): true unless there was nothing left to happen. */
@@ -277,6 +308,8 @@ static bool push_count(lua_State *L, const bind_simulation *sim,
       {"completed", counts.completed},
       {"timed_out", counts.timed_out},
       {"unservable", counts.unservable},
+      {"failed", counts.failed},
+      {"rerouted", counts.rerouted},
       {"in_flight", counts.in_flight},
   };
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -303,7 +336,8 @@ static int simulation_index(lua_State *L) {
     return luaL_error(L,
                       "a simulation has no field '%s'; it has now_us, "
                       "instances, injected, routed, rejected, completed, "
-                      "timed_out, unservable, in_flight and seed",
+                      "timed_out, unservable, failed, rerouted, in_flight "
+                      "and seed",
                       name);
   }
   return 1;
@@ -334,6 +368,7 @@ static const luaL_Reg simulation_meta[] = {
 
 static const luaL_Reg simulation_methods[] = {
     {"at", simulation_at},
+    {"change_instance", bind_simulation_change_instance},
     {"change_routing", simulation_change_routing},
     {"clone", bind_simulation_clone},
     {"close", simulation_close},

@@ -73,6 +73,22 @@ bind_simulation *check_simulation(lua_State *L, int index);
 /* Raises the stored error object of the simulation at index, which failed. */
 int bind_simulation_raise_failure(lua_State *L, int index);
 
+/*
+ * Calls change between two events of the simulation at index, or inside one of
+ * its functions, and raises what fails; the simulation goes on after
+ * BLIS_ERR_INVALID.
+ */
+void check_change(lua_State *L, int index,
+                  blis_status (*change)(void *ud, blis_cluster *cluster,
+                                        blis_error *error),
+                  void *ud);
+
+/*
+ * sim:change_instance(number from 0, method, argument): what the methods of
+ * instances do, so that clones can repeat it.
+ */
+int bind_simulation_change_instance(lua_State *L);
+
 /* Pushes the list of the instances of the simulation at index. */
 void push_instances(lua_State *L, int index, const bind_simulation *sim);
 

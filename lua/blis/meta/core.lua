@@ -181,6 +181,8 @@ function vec.eq(a, b) end
 ---@field completed integer
 ---@field timed_out integer
 ---@field unservable integer
+---@field failed integer lost with their instance
+---@field rerouted integer taken from an instance and routed once more
 ---@field in_flight integer arrived and not ended
 local simulation = {}
 
@@ -237,6 +239,32 @@ function simulation:close() end
 ---@field cache_hits integer blocks
 ---@field cache_misses integer blocks
 ---@field used_kv_blocks integer
+---@field state "active"|"draining"|"drained"|"failed"
+---@field model string "" = it serves any
+---@field gpu string
+local instance = {}
+
+--- The instance fails: its requests are lost (state "failed"), or go back to routing. Faults are for
+--- functions of sim:at and for between steps, not for policies.
+---@param options? { reroute?: boolean }
+---@return blis.Instance self
+function instance:fail(options) end
+
+--- It gets nothing new, and is gone when it has finished what it has; what only waits there can go
+--- back to routing.
+---@param options? { reroute?: boolean }
+---@return blis.Instance self
+function instance:drain(options) end
+
+--- It serves again; after a failure or a completed drain, with an empty cache.
+---@return blis.Instance self
+function instance:restart() end
+
+--- From its next step on, steps take this many times as long as its latency model says; 1 = as at
+--- first.
+---@param factor number from 0.001 to 1000000
+---@return blis.Instance self
+function instance:slow(factor) end
 
 --- Requests in memory, in order of arrival: a trace, or generated ones.
 ---@class blis.Workload
