@@ -90,6 +90,21 @@ cohorts:
     end)
   end)
 
+  it("in every recorded specification and its table", function()
+    for _, name in ipairs { "prefix", "long_tails", "weibull", "windows", "inference_perf" } do
+      local path = ("tests/data/workload/%s.yaml"):format(name)
+      local table_of_file = core.yaml_read(path)
+      assert.equal(text_of(blis.workload { file = path }),
+        text_of(blis.workload(table_of_file)), name)
+    end
+    for _, name in ipairs { "sessions", "users" } do
+      local path = ("tests/data/workload/%s.yaml"):format(name)
+      local from_file = blis.run { workload = { file = path } }
+      assert.equal(from_file.hash, blis.run { workload = core.yaml_read(path) }.hash, name)
+      assert.is_true(from_file.completed > 5)
+    end
+  end)
+
   it("in the short form, with clients, and from flags", function()
     local distribution = { "gaussian", mean = 100, std_dev = 50, min = 2, max = 700 }
     local short = { rate = 20, requests = 40, prompt = distribution, output = distribution,
