@@ -152,6 +152,16 @@ static void faults_name_the_file(void) {
   CHECK_STATUS(blis_output_open(&heap, "tests", &output, &error), BLIS_ERR_IO);
 }
 
+static void a_probe_leaves_nothing(void) {
+  const char *path = temp_file("target", "old");
+  CHECK_OK(blis_output_probe(&heap, path, &error), &error);
+  check_content(path, "old");
+  CHECK(!exists(part_of(path, "")));
+  CHECK_OK(blis_output_probe(&heap, "-", &error), &error);
+  CHECK_OK(blis_output_probe(&heap, "/dev/full", &error), &error);
+  CHECK_STATUS(blis_output_probe(&heap, "/nosuch/file", &error), BLIS_ERR_IO);
+}
+
 static void a_full_disk_is_an_error(void) {
   if (!exists("/dev/full")) {
     return;
@@ -194,6 +204,7 @@ int main(void) {
   RUN(the_end_of_a_path_asks_for_packing);
   RUN(an_empty_packed_file_is_one);
   RUN(faults_name_the_file);
+  RUN(a_probe_leaves_nothing);
   RUN(a_full_disk_is_an_error);
   RUN(out_of_memory_is_an_error);
   return check_done();

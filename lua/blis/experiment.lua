@@ -81,6 +81,7 @@ function experiment.read(spec)
     counterfactual_k = values.counterfactual_k,
     series_interval_us = values.series_interval_us,
     oracle = values.oracle,
+    progress_interval_ms = values.progress_interval_ms,
   }
   hooks.copy_functions(values, config)
   return config

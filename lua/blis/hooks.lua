@@ -67,7 +67,7 @@ end
 
 -- The functions of an experiment that have no other form.
 hooks.functions = { "priority", "think_time", "on_arrival", "on_routed", "on_first_token",
-  "on_completion", "on_rejection", "on_failure" }
+  "on_completion", "on_rejection", "on_failure", "progress" }
 
 --- An admission policy: `blis.admission "token-bucket"`, or `blis.admission { name =, decide =
 --- function(request, cluster) ... end }`, which returns blis.admit(), blis.reject(reason) or

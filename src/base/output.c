@@ -113,6 +113,17 @@ blis_status blis_output_open(const blis_alloc *alloc, const char *path,
   return BLIS_OK;
 }
 
+blis_status blis_output_probe(const blis_alloc *alloc, const char *path,
+                              blis_error *error) {
+  if (strcmp(path, "-") == 0 || !is_replaceable(path)) {
+    return BLIS_OK;
+  }
+  blis_output *output;
+  BLIS_TRY(blis_output_open(alloc, path, &output, error));
+  blis_output_discard(output);
+  return BLIS_OK;
+}
+
 blis_status blis_output_write(blis_output *output, blis_slice bytes,
                               blis_error *error) {
   bool is_written =

@@ -27,6 +27,13 @@ BLIS_MUSTUSE blis_status blis_output_open(const blis_alloc *alloc,
                                           blis_output **output,
                                           blis_error *error);
 
+/*
+ * Whether a file could be started there, as far as that can be told without
+ * leaving a trace: pipes and devices are not opened. Fails as open does.
+ */
+BLIS_MUSTUSE blis_status blis_output_probe(const blis_alloc *alloc,
+                                           const char *path, blis_error *error);
+
 BLIS_MUSTUSE blis_status blis_output_write(blis_output *output,
                                            blis_slice bytes, blis_error *error);
 

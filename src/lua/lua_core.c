@@ -16,6 +16,7 @@
 #include "lua/lua_latency_object.h"
 #include "lua/lua_output.h"
 #include "lua/lua_policy.h"
+#include "lua/lua_progress.h"
 #include "lua/lua_records.h"
 #include "lua/lua_request_table.h"
 #include "lua/lua_rng.h"
@@ -132,6 +133,8 @@ static const luaL_Reg core_functions[] = {
     {"models", bind_catalogue_models},
     {"nearest", core_nearest},
     {"output", bind_output_new},
+    {"output_probe", bind_output_probe},
+    {"is_terminal", bind_is_terminal},
     {"policies", bind_policy_catalogue},
     {"policy", bind_policy_new},
     {"policy_definition", bind_policy_definition},

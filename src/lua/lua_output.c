@@ -58,6 +58,14 @@ int bind_output_new(lua_State *L) {
   return 1;
 }
 
+int bind_output_probe(lua_State *L) {
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_output_probe(&alloc, luaL_checkstring(L, 1), &error),
+               &error);
+  return 0;
+}
+
 void bind_open_outputs(lua_State *L) {
   static const luaL_Reg meta[] = {{"__gc", output_discard},
                                   {"__close", output_discard},

@@ -14,4 +14,7 @@ void bind_open_outputs(lua_State *L);
  */
 int bind_output_new(lua_State *L);
 
+/* output_probe(path): raises if a file of that name cannot be started. */
+int bind_output_probe(lua_State *L);
+
 #endif

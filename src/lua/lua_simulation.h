@@ -12,6 +12,7 @@
 #include "lua/lua_hook.h"
 #include "lua/lua_latency.h"
 #include "lua/lua_observer.h"
+#include "lua/lua_progress.h"
 #include "lua/lua_random.h"
 #include "lua/lua_records.h"
 #include "lua/lua_scheduler.h"
@@ -36,6 +37,7 @@ typedef struct bind_simulation {
   bind_view view;
   bind_scheduler scheduler;
   bind_observer observer;
+  bind_progress progress;
   bind_engine engine;
   bind_latency latency;             /* for a model in Lua */
   bind_instance_latency *latencies; /* by instance; the anchor owns them */

@@ -6,8 +6,9 @@
 #include "lua/lua_simulation.h"
 
 static bool is_interrupted(void *ud) {
-  (void)ud;
-  return blis_interrupt_requested();
+  bind_simulation *sim = ud;
+  bind_progress_tell(&sim->progress);
+  return blis_interrupt_requested() || sim->hooks.has_error;
 }
 
 /* A latency model in Lua, which every instance asks in its own name. */
@@ -63,6 +64,7 @@ static void check_hooks_parts(lua_State *L, int self, int config,
   push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
   check_observer(L, config, &sim->view, &sim->observer);
   check_scheduler_parts(L, config, sim);
+  check_lua_progress(L, config, &sim->hooks, &sim->progress);
 }
 
 static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
@@ -139,6 +141,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
       .max_requests_in_memory =
           check_field_integer(L, options, "max_requests_in_memory"),
       .interrupted = is_interrupted,
+      .interrupted_ud = sim,
       .itl_of_instance_us = sim->itl_of_instance_us,
       .decisions = sim->records->decisions == NULL
                        ? NULL
@@ -169,6 +172,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   }
   sim->scheduler.cluster = sim->cluster;
   sim->latency.cluster = sim->cluster;
+  sim->progress.cluster = sim->cluster;
   if (sim->admission.ops != NULL) {
     blis_cluster_set_admission(sim->cluster, &sim->admission);
     sim->admission = (blis_admission){0};

@@ -150,17 +150,20 @@ end
 local function store(command, parsed, entry, flag, text)
   if entry.refused then return check_refused(command, entry.refused, flag, text) end
   local option = entry.option
-  if option == help_option then
-    parsed.wants_help = true
+  if text == "" then -- an empty text is no value
+    parsed.given[option.flag] = true
     return
   end
-  parsed.given[option.flag] = true
-  if text == "" then return end -- an empty text is no value
   local ok, value = pcall(read_value, option, text, flag)
   if not ok then
     if type(value) ~= "table" or not value.message then error(value, 0) end
     flags.fail(command, "%s", flags.without_place(value.message))
   end
+  if option == help_option then
+    parsed.wants_help = value
+    return
+  end
+  parsed.given[option.flag] = true
   local values = parsed.values[entry.section]
   if option.is_list then
     values[option.name] = values[option.name] or {}

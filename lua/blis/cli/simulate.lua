@@ -11,6 +11,8 @@ local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local go_blis = require "blis.cli.go_blis"
 local metrics = require "blis.cli.metrics"
+local outputs = require "blis.cli.outputs"
+local progress = require "blis.cli.progress"
 local result_file = require "blis.result_file"
 local result_text = require "blis.cli.result_text"
 local targets = require "blis.cli.targets"
@@ -173,6 +175,13 @@ local function text_of(run, format, profile)
   return result_text[format or "table"](run)
 end
 
+local function run_to_the_end(sim, line)
+  local _ <close> = line -- which goes away at the end, come what may
+  local result = sim:run()
+  sim:close()
+  return result
+end
+
 ---@class blis.cli.Setting
 ---@field workload any
 ---@field horizon_us? integer
@@ -185,17 +194,19 @@ function simulate.run(definition, parsed, make_setting)
   local output = parsed.values.output
   local profile = parsed.values.experiment.profile
   local setting, weights, sim
+  local line = progress.line(parsed, (parsed.values.workload or {}).requests)
   command.checked(definition, function()
     if output.fitness_weights then weights = fitness.parse(output.fitness_weights) end
     check_trace(definition, parsed)
+    outputs.check(definition, parsed)
     catalogue.add(parsed)
     add_bundle(parsed)
     setting = make_setting()
     local spec = experiment_of(definition, parsed, setting.workload, setting.horizon_us)
+    spec.progress = line.tell
     sim = experiment.simulation(spec)
   end)
-  local result = sim:run()
-  sim:close()
+  local result = run_to_the_end(sim, line)
   local run = {
     result = result, fitness = weights and fitness.of(result, weights),
     scheduler = parsed.values.cluster.scheduler,
@@ -206,7 +217,9 @@ function simulate.run(definition, parsed, make_setting)
   for note in (is_summary and "" or result.setup.notes):gmatch("[^\n]+") do
     command.talk(parsed, "%s", note)
   end
-  command.print(text_of(run, output.format, profile))
+  if not outputs.take_standard_output(definition, parsed) then
+    command.print(text_of(run, output.format, profile))
+  end
 end
 
 return simulate

@@ -5,6 +5,7 @@ local core = require "blis.core"
 local descriptions = require "blis.descriptions"
 local errors = require "blis.errors"
 local flags = require "blis.cli.flags"
+local outputs = require "blis.cli.outputs"
 local report = require "blis.cli.calibration_report"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.calibration"
@@ -195,6 +196,7 @@ local function compare_adapters(parsed)
 end
 
 return command.define(definition, function(parsed)
+  command.checked(definition, outputs.check, definition, parsed)
   local lines = command.checked(definition,
     parsed.values.files.adapters and compare_adapters or compare, parsed)
   if not parsed.values.output.quiet then

@@ -17,7 +17,10 @@ local files = {
   path("header", "--trace-header", "Header of the observed trace (YAML)."),
   path("data", "--trace-data", "Rows of the observed trace (CSV)."),
   path("results", "--sim-results", "What blis replay --results-path wrote (JSON)."),
-  path("report", "--report", "The report to write (JSON)."),
+  {
+    name = "report", type = "path", is_output = true, flag = "--report",
+    doc = "The report to write (JSON).",
+  },
   path("itl", "--itl-data", "Times of chunks (CSV: request_id,chunk_index,timestamp_us), for "
     .. "inter-token latencies."),
   path("metrics", "--sim-metrics", "What blis replay --metrics-path wrote (JSON), for hit rates."),

@@ -120,6 +120,15 @@ return {
         .. "order of the instances.",
     },
     {
+      name = "progress", type = "any",
+      doc = "A function(ended, arrived, now_us) that is called while a run takes long, to tell "
+        .. "somebody who waits.",
+    },
+    {
+      name = "progress_interval_ms", type = "integer", min = 0, max = 1000000000, default = 1000,
+      unit = "ms", doc = "Time by the clock on the wall between two calls of progress.",
+    },
+    {
       name = "oracle", type = "boolean", default = false,
       doc = "Policies may read request.output_tokens, the future.",
     },

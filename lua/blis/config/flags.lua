@@ -139,11 +139,11 @@ local results = {
       doc = "Form of what is printed; left out, a summary (go-blis: text and JSON as BLIS in Go).",
     },
     {
-      name = "metrics_path", type = "path", flag = "--metrics-path",
+      name = "metrics_path", type = "path", is_output = true, flag = "--metrics-path",
       doc = "JSON file with the metrics and a row per request.",
     },
     {
-      name = "results_path", type = "path", flag = "--results-path",
+      name = "results_path", type = "path", is_output = true, flag = "--results-path",
       doc = "JSON file with the latencies of completed requests in microseconds.",
     },
     {
@@ -153,11 +153,11 @@ local results = {
         .. "p99_ttft, p50_ttft, mean_ttft, p99_e2e, p50_e2e, mean_e2e, each scaled to 0..1.",
     },
     {
-      name = "save", type = "path", flag = "--save",
+      name = "save", type = "path", is_output = true, flag = "--save",
       doc = "File with the whole result, for blis diff and for blis.load_result in a script.",
     },
     {
-      name = "decisions_path", type = "path", flag = "--decisions-path",
+      name = "decisions_path", type = "path", is_output = true, flag = "--decisions-path",
       doc = "File with a JSON line for every decision; with --trace-level decisions.",
     },
     {

@@ -27,6 +27,8 @@
 ---@field series_interval_us? integer Results have series: figures of cluster and instances in intervals of that length. (us)
 ---@field trace_level? "none"|"decisions" decisions: every decision is kept, with its candidates, their scores and what was chosen, at 90 bytes and 56 for each candidate. (default none)
 ---@field counterfactual_k? integer Candidates kept per traced decision, best ones first; left out, all of them, in the order of the instances.
+---@field progress? any A function(ended, arrived, now_us) that is called while a run takes long, to tell somebody who waits.
+---@field progress_interval_ms? integer Time by the clock on the wall between two calls of progress. (ms, default 1000)
 ---@field oracle? boolean Policies may read request.output_tokens, the future. (default false)
 
 --- The simulated cluster: model, hardware, serving engines and the network between them.

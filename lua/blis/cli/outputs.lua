@@ -1,0 +1,59 @@
+--- The files that a command writes: they are looked at before anything is simulated.
+local core = require "blis.core"
+local flags = require "blis.cli.flags"
+
+local outputs = {}
+
+--- The paths that were given, in the order of the flags: { { flag =, path =, is_output = }, ... }.
+local function paths_of(definition, parsed)
+  local list = {}
+  for _, group in ipairs(definition.groups) do
+    for _, option in ipairs(group.options) do
+      local value = option.type == "path" and parsed.values[group.section][option.name]
+      for _, path in ipairs(type(value) == "table" and value or { value or nil }) do
+        list[#list + 1] = { flag = option.flag, path = path, is_output = option.is_output }
+      end
+    end
+  end
+  if parsed.positional then
+    list[#list + 1] = { flag = definition.positional.name, path = parsed.positional }
+  end
+  return list
+end
+
+--- What a path leads to, as far as it tells.
+local function place_of(one)
+  if one.path == "-" then return one.is_output and "standard output" or "standard input" end
+  return (one.path:gsub("/+", "/"):gsub("^%./", ""):gsub("/%./", "/"))
+end
+
+--- Fails for outputs that meet each other or an input, and for those that cannot be written.
+---@param definition blis.cli.Command
+---@param parsed blis.cli.Parsed
+function outputs.check(definition, parsed)
+  local list, first = paths_of(definition, parsed), {}
+  for _, one in ipairs(list) do
+    local path = place_of(one)
+    local other = first[path]
+    if other and (other.is_output or one.is_output) and path ~= "/dev/null" then
+      flags.fail(definition, "%s and %s are both '%s'", other.flag, one.flag, one.path)
+    end
+    first[path] = other or one
+  end
+  for _, one in ipairs(list) do
+    if one.is_output then core.output_probe(one.path) end
+  end
+end
+
+--- Does one of the files go to standard output? Then nothing else does.
+---@param definition blis.cli.Command
+---@param parsed blis.cli.Parsed
+---@return boolean
+function outputs.take_standard_output(definition, parsed)
+  for _, one in ipairs(paths_of(definition, parsed)) do
+    if one.is_output and one.path == "-" then return true end
+  end
+  return false
+end
+
+return outputs

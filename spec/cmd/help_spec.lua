@@ -1,0 +1,45 @@
+-- What every command says about itself, and about a command line that is wrong. Those of run,
+-- replay and trace are in their own specs.
+local commands = require "spec.support.commands"
+local files = require "spec.support.files"
+local program = require "spec.support.program"
+
+local names = { "calibrate", "completion", "diff", "hardware", "man", "models", "policies" }
+
+describe("every command", function()
+  it("has its flags in its help", function()
+    for _, name in ipairs(names) do
+      local expected = files.read(("spec/cmd/golden/help/%s.txt"):format(name))
+      assert.equal(expected, commands.output_of(name, "--help"), name)
+      assert.equal(expected, commands.output_of(name, "-h"), name)
+    end
+  end)
+
+  it("names what is wrong with its command line", function()
+    local hint = "; 'blis %s --help' lists the flags"
+    for _, name in ipairs { "run", "replay", table.unpack(names) } do
+      local tail = hint:format(name)
+      local code, message = commands.error_of(name, "--no-such-flag")
+      assert.equal("usage", code)
+      local start = name .. ": unknown flag '--no-such-flag'"
+      assert.equal(start, message:sub(1, #start))
+      assert.equal(tail, message:sub(-#tail))
+      code, message = commands.error_of(name, "a", "b", "c")
+      assert.equal("usage", code)
+      assert.matches(": unexpected argument '[abc]'; ", message)
+      assert.equal(tail, message:sub(-#tail))
+      code, message = commands.error_of(name, "--help=perhaps")
+      assert.equal("usage", code)
+      assert.equal(name .. ": --help: 'perhaps' is not allowed, expected true or false" .. tail,
+        message)
+    end
+  end)
+
+  it("is in the list of commands #host", function()
+    local text = program.run("--help").out
+    for _, name in ipairs { "run", "replay", "trace", table.unpack(names) } do
+      local summary = require("blis.cmd." .. name).summary
+      assert.is_truthy(text:find(("\n  %-12s %s\n"):format(name, summary), 1, true), name)
+    end
+  end)
+end)
