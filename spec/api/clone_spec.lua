@@ -74,7 +74,7 @@ describe("sim:clone()", function()
     assert.is_true(#known >= 12, #known)
   end)
 
-  it("goes on as the original does, under every policy", function()
+  it("goes on as the original does, under every policy #slow", function()
     for _, routing in ipairs(known) do
       for _ = 1, 4 do
         local spec = random_experiment(routing)
@@ -166,7 +166,7 @@ describe("sim:pin()", function()
     return list, result
   end
 
-  it("sends a request to an instance, and leaves the rest to the policy", function()
+  it("sends a request to an instance, and leaves the rest to the policy #slow", function()
     for _, routing in ipairs(known) do
       local spec = random_experiment(routing)
       local decisions = routings_of(spec)
@@ -179,7 +179,7 @@ describe("sim:pin()", function()
     end
   end)
 
-  it("changes nothing when the policy would have done the same", function()
+  it("changes nothing when the policy would have done the same #slow", function()
     for _, routing in ipairs { "round-robin", "least-loaded", "weighted", "lmetric",
       least_waiting } do
       local spec = random_experiment(routing)
@@ -193,7 +193,7 @@ describe("sim:pin()", function()
     end
   end)
 
-  it("of a clone gives what a fresh run gives that is told the same", function()
+  it("of a clone gives what a fresh run gives that is told the same #slow", function()
     for _, routing in ipairs(known) do
       for _ = 1, 2 do
         local spec = random_experiment(routing)
@@ -242,7 +242,7 @@ describe("blis.regret", function()
         output = { "exponential", mean = 200 } } }
   end
 
-  it("is what fresh runs give that are told the other choice", function()
+  it("is what fresh runs give that are told the other choice #slow", function()
     local spec = uneven "random"
     local found = blis.regret { experiment = spec, decisions = 4 }
     assert.equal(4, #found.decisions)

@@ -20,7 +20,7 @@ local function routings(result)
 end
 
 describe("a trace of decisions", function()
-  it("changes nothing", function()
+  it("changes nothing #slow", function()
     for _, routing in ipairs { "weighted", "round-robin", "least-loaded", "lmetric" } do
       local spec = small.experiment { routing = routing }
       assert.equal(blis.run(spec).hash, traced({ routing = routing }).hash)
@@ -45,7 +45,7 @@ describe("a trace of decisions", function()
     says(small.message_of(function() return result.decisions.x end), "has no field 'x'")
   end)
 
-  it("has what each scorer contributes", function()
+  it("has what each scorer contributes #slow", function()
     local result = traced { routing = { "weighted",
       scorers = { { "queue-depth", 3 }, { "prefix-affinity", 1 } } } }
     local scorers = result.decisions:scorers()
@@ -69,7 +69,7 @@ describe("a trace of decisions", function()
     end
   end)
 
-  it("shows candidates as the policy saw them, in Lua too", function()
+  it("shows candidates as the policy saw them, in Lua too #slow", function()
     local seen = {}
     local result = traced { routing = function(request, instances)
       seen[request.id] = {}
@@ -88,7 +88,7 @@ describe("a trace of decisions", function()
     end
   end)
 
-  it("has the regret of policies without scores by effective load", function()
+  it("has the regret of policies without scores by effective load #slow", function()
     local result = traced { routing = "always-busiest" }
     local sum, most = 0, 0
     for _, decision in ipairs(routings(result)) do
@@ -107,7 +107,7 @@ describe("a trace of decisions", function()
     assert.equal(0, traced({ routing = "least-loaded" }).decisions:summary().max_regret)
   end)
 
-  it("keeps the best k candidates", function()
+  it("keeps the best k candidates #slow", function()
     local all = routings(traced { routing = "round-robin" })
     for _, k in ipairs { 0, 1, 2, 5 } do
       local result = traced { routing = "round-robin", counterfactual_k = k }

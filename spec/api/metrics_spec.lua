@@ -44,7 +44,7 @@ end
 describe("goodput", function()
   local targets = { critical = { ttft_ms = 900, e2e_ms = 6000 }, batch = { itl_ms = 14 } }
 
-  it("counts the requests that kept what their class promises", function()
+  it("counts the requests that kept what their class promises #slow", function()
     local result = blis.run(busy { slo_targets = targets })
     local good = { critical = 0, batch = 0 }
     for _, record in ipairs(result.requests) do
@@ -97,7 +97,7 @@ describe("goodput", function()
 end)
 
 describe("a window of a run", function()
-  it("has the figures of the requests that arrived in it", function()
+  it("has the figures of the requests that arrived in it #slow", function()
     local result = blis.run(busy())
     local window = result:window(1000000, 5000000)
     local inside = records_of(result, function(record)
@@ -137,7 +137,7 @@ describe("a window of a run", function()
 end)
 
 describe("figures over time", function()
-  it("are taken in intervals and change nothing", function()
+  it("are taken in intervals and change nothing #slow", function()
     local plain = blis.run(busy())
     local result = blis.run(busy { series_interval_us = 250000 })
     assert.equal(plain.hash, result.hash)
@@ -193,7 +193,7 @@ describe("evenness, anomalies and energy", function()
     assert.is_nil(blis.run(small.experiment()).energy.kwh)
   end)
 
-  it("find inversions and blocked instances", function()
+  it("find inversions and blocked instances #slow", function()
     local result = blis.run(busy { routing = function(request)
       return request.prompt_tokens % 8 == 0 and 2 or 1
     end })
