@@ -3,6 +3,7 @@ local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
 local policy = require "blis.policy"
+local replicated = require "blis.replicated"
 local report = require "blis.report"
 local workload = require "blis.workload"
 
@@ -28,13 +29,16 @@ end
 
 --- Runs the same experiment under every policy of the list in routing, all with the same requests.
 --- The result is a list of results, and prints as a table with a row per policy.
----@param spec blis.Experiment routing is a list of policies
----@return blis.Comparison
+--- With replications = 5 or "auto" every policy is run with several seeds, the same for all, and
+--- the differences get intervals: see blis.CompareOptions and blis.ReplicatedComparison.
+---@param spec blis.Experiment|blis.CompareOptions routing is a list of policies
+---@return blis.Comparison|blis.ReplicatedComparison
 function comparison.compare(spec)
   if type(spec) ~= "table" then
     errors.invalid("blis.compare: %s is not allowed, expected a table", errors.show(spec))
   end
   check_policies(spec.routing)
+  if spec.replications ~= nil then return replicated.compare(spec) end
   local shared = {}
   for key, value in pairs(spec) do shared[key] = value end
   if not core.is_workload(spec.workload) then

@@ -1,5 +1,6 @@
 --- A deterministic, scriptable simulator of LLM inference clusters.
 local core = require "blis.core"
+local capacity = require "blis.capacity"
 local catalogue = require "blis.catalogue"
 local comparison = require "blis.comparison"
 local errors = require "blis.errors"
@@ -29,6 +30,7 @@ local blis = {
   diff = diff.compare,
   regret = regret.examine,
   sweep = sweep,
+  capacity = capacity.search,
   statistics = statistics,
 
   workload = workload.new,

@@ -15,6 +15,7 @@
 
 #include "host/about.h"
 #include "host/command.h"
+#include "host/memory.h"
 #include "host/modules.h"
 #include "host/options.h"
 #include "host/repl.h"
@@ -214,6 +215,7 @@ int main(int argc, char **argv) {
     fputs("blis: out of memory\n", stderr);
     return EXIT_FAILURE;
   }
+  lua_setallocf(L, host_memory_alloc, NULL);
   host_signals_watch(L);
   lua_pushcfunction(L, host_handle_error);
   lua_pushcfunction(L, protected_main);

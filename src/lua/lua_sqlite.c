@@ -32,8 +32,8 @@ static int database_gc(lua_State *L) {
 static int raise_io(lua_State *L, const char *path, const char *reason) {
   blis_error error;
   check_status(
-      L, blis_fail(&error, BLIS_ERR_IO, "%s: cannot be written: %s", path,
-                   reason),
+      L,
+      blis_fail(&error, BLIS_ERR_IO, "%s: cannot be written: %s", path, reason),
       &error);
   return 0;
 }
@@ -45,8 +45,7 @@ static void check_sqlite(lua_State *L, const database *self, int code) {
 }
 
 static void execute(lua_State *L, database *self, const char *text) {
-  check_sqlite(L, self,
-               sqlite3_exec(self->connection, text, NULL, NULL, NULL));
+  check_sqlite(L, self, sqlite3_exec(self->connection, text, NULL, NULL, NULL));
 }
 
 /* Adds a name in double quotes, those inside it doubled. */
@@ -136,11 +135,11 @@ static void write_table(lua_State *L, database *self) {
   luaL_checktype(L, table + 2, LUA_TTABLE);
   execute(L, self,
           push_statement(L, "CREATE TABLE ", name, table + 1, NULL, ""));
-  const char *insert = push_statement(L, "INSERT INTO ", name, table + 1, "?",
-                                      " VALUES ");
-  check_sqlite(L, self,
-               sqlite3_prepare_v2(self->connection, insert, -1,
-                                  &self->statement, NULL));
+  const char *insert =
+      push_statement(L, "INSERT INTO ", name, table + 1, "?", " VALUES ");
+  check_sqlite(
+      L, self,
+      sqlite3_prepare_v2(self->connection, insert, -1, &self->statement, NULL));
   insert_rows(L, self, table + 2, luaL_len(L, table + 1));
   sqlite3_finalize(self->statement);
   self->statement = NULL;
@@ -156,7 +155,8 @@ int bind_sqlite_write(lua_State *L) {
   snprintf(self->part, sizeof self->part, "%s.part", path);
   unlink(self->part); /* what a killed process has left */
   check_sqlite(L, self, sqlite3_open(self->part, &self->connection));
-  execute(L, self, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
+  execute(L, self,
+          "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
   lua_Integer count = luaL_len(L, 2);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, 2, i);

@@ -23,6 +23,9 @@ local sections = {
   { "blis.TraceWriteOptions", require("blis.config.trace").write },
   { "blis.SweepOptions", require("blis.config.sweep").space },
   { "blis.PrecisionOptions", require("blis.config.sweep").precision },
+  { "blis.CompareOptions", require("blis.config.sweep").compare },
+  { "blis.StoppingOptions", require("blis.config.sweep").stopping },
+  { "blis.CapacityOptions", require("blis.config.sweep").capacity },
   { "blis.SweepRunOptions", require("blis.config.sweep").run },
 }
 
@@ -31,6 +34,7 @@ local type_names = {
   string = "string", path = "string", numbers = "number[]", any = "any", table = "table",
   section = "table", callback = "function", strings = "string[]", jobs = 'integer|"auto"',
   replications = "integer|blis.PrecisionOptions",
+  comparisons = 'integer|"auto"|blis.StoppingOptions',
   described = "string|table", paths = "string|string[]",
   numbers_by_name = "table<string, number>",
   distribution = "number|table", arrival = "string|table", prefixes = "blis.PrefixOptions",
@@ -53,6 +57,7 @@ local special = {
   ["blis.LatencyOptions.output_token_time"] = "number",
   ["blis.LatencyOptions.fixed_overhead"] = "number",
   ["blis.SweepOptions.trial"] = "fun(p: table): any",
+  ["blis.CapacityOptions.trial"] = "fun(p: table): any",
   ["blis.SweepOptions.where"] = "fun(p: table): boolean",
   ["blis.TraceOptions.format"] = "string", -- the formats are listed by blis.trace.formats()
 }

@@ -166,4 +166,107 @@ sweep.run = {
   },
 }
 
+local function run_option(name)
+  for _, option in ipairs(sweep.run.options) do
+    if option.name == name then return option end
+  end
+end
+
+---@type blis.Section
+sweep.compare = {
+  name = "compare",
+  summary = "How often policies are compared, and what is said of them.",
+  options = {
+    {
+      name = "replications", type = "comparisons",
+      doc = "Runs of each policy, with common seeds; 'auto': until the first figure is known to "
+        .. "2 %, 5 to 40 runs; or a table of a stopping rule.",
+    },
+    {
+      name = "baseline", type = "integer", min = 1, default = 1,
+      doc = "Which policy of the list the others are compared with.",
+    },
+    {
+      name = "report", type = "strings", default = { "ttft_ms.p99", "e2e_ms.mean",
+        "tokens_per_sec", "cache_hit_rate" },
+      doc = "Figures to be compared; the first one decides how many runs are enough.",
+    },
+    {
+      name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,
+      doc = "Confidence of the intervals.",
+    },
+    run_option "jobs", run_option "quiet",
+  },
+}
+
+types.comparisons = {
+  expected = function()
+    return "an integer of at least 2, 'auto', or { rule =, min =, max =, precision = }"
+  end,
+  check = function(value)
+    if value == "auto" or type(value) == "table" then return value end
+    return types.integer.check(value, { min = 2, max = 1000000 })
+  end,
+}
+
+---@type blis.Section
+sweep.stopping = {
+  name = "replications",
+  summary = "When a comparison has seen enough.",
+  options = {
+    {
+      name = "rule", type = "choice", choices = { "precision", "obrien-fleming", "pocock" },
+      default = "precision",
+      doc = "Until intervals are narrow, or a group-sequential test at 5 % with up to 5 looks.",
+    },
+    {
+      name = "precision", type = "number", above = 0, max = 1, default = 0.02,
+      doc = "Half-width to reach, as a share of the baseline.",
+    },
+    {
+      name = "min", type = "integer", min = 2, max = 1000, default = 5, unit = "runs",
+      doc = "Runs before the first look.",
+    },
+    {
+      name = "max", type = "integer", min = 2, max = 100000, default = 40, unit = "runs",
+      doc = "Runs after which the comparison ends as it stands.",
+    },
+  },
+}
+
+---@type blis.Section
+sweep.capacity = {
+  name = "capacity",
+  summary = "The highest load at which a figure keeps its limit.",
+  options = {
+    {
+      name = "trial", type = "callback", required = true, arguments = "(p)",
+      doc = "function(p) that runs p.rate with p.seed and returns a result.",
+    },
+    {
+      name = "metric", type = "string", default = "ttft_ms.p99",
+      doc = "The figure with the limit.",
+    },
+    { name = "limit", type = "number", required = true, doc = "What it must not exceed." },
+    {
+      name = "from", type = "number", above = 0, default = 1, unit = "requests/s",
+      doc = "Where the search starts.",
+    },
+    {
+      name = "to", type = "number", above = 0, default = 1000000, unit = "requests/s",
+      doc = "Where it ends at the latest.",
+    },
+    {
+      name = "tolerance", type = "number", above = 0, max = 1, default = 0.02,
+      doc = "How close the answer is to the truth, as a share of it.",
+    },
+    {
+      name = "replications", type = "integer", min = 1, max = 1000, default = 3,
+      doc = "Runs at each rate; their mean is what counts.",
+    },
+    { name = "seed", type = "integer", default = 42, doc = "Seed of the first of them." },
+    run_option "jobs", run_option "quiet",
+  },
+}
+
 return sweep

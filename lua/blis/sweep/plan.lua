@@ -67,7 +67,7 @@ end
 local function add_trials(self, first_seed)
   self.trials = {}
   for i, point in ipairs(self.points) do
-    local text = canonical.text(point.labels, "parameters")
+    local text = point.text or canonical.text(point.labels, "parameters")
     for r = 1, self.replications do
       local seed = first_seed + r - 1
       self.trials[#self.trials + 1] =

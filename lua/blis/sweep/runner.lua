@@ -26,9 +26,10 @@ local function is_lack_of_memory(problem)
 end
 
 --- What a worker does with the index of a trial: returns the line of the journal.
-local function new_work(self, values, trial_function)
+local function new_work(self, values, trial_function, pause)
   return function(index)
     local trial, notes = self.trials[index], {}
+    collectgarbage("setpause", pause)
     notices.collect(function(line) notes[#notes + 1] = line end)
     -- Else a trial would see how many others its worker did before.
     math.randomseed(trial.seed)
@@ -173,14 +174,18 @@ end
 ---@param self blis.sweep.Plan
 ---@param values table<string, any>[] of the points
 ---@param trial_function fun(p: table): any
----@param options table what the section of runs has read; shard is one of blis.sweep.shard
+---@param options table what the section of runs has read; shard is one of blis.sweep.shard, known
+--- what an earlier call returned
 ---@return table<string, blis.sweep.Record> known
 function runner.run(self, values, trial_function, options)
   local opened = options.store and store.open(options.store, self)
   local writer = options.store and store.writer(options.store)
-  local state = new_state(self, opened and opened.known or {}, writer, options)
+  local state = new_state(self, opened and opened.known or options.known or {}, writer, options)
   state.progress = progress.new(self.name, 0, 0, true)
-  local ok, problem = pcall(drive, state, new_work(self, values, trial_function))
+  -- Nearly all that is made here stays; looking for garbage would take longer than the work.
+  local pause = collectgarbage("setpause", 1000)
+  local ok, problem = pcall(drive, state, new_work(self, values, trial_function, pause))
+  collectgarbage("setpause", pause)
   state.progress.finish()
   if writer then writer.close() end
   if not ok then

@@ -7,6 +7,7 @@ local schema = require "blis.config.schema"
 local space = {}
 
 ---@class blis.sweep.Point
+---@field text string the labels as JSON
 ---@field labels table<string, any> what is shown and kept: numbers, texts, booleans
 ---@field values table<string, any> what the trial gets
 
@@ -181,7 +182,7 @@ local function new_collector(names, where)
     local text = canonical.text(labels, "parameters")
     if seen[text] then return end
     seen[text] = true
-    points[#points + 1] = { labels = copy(labels), values = copy(values) }
+    points[#points + 1] = { labels = copy(labels), values = copy(values), text = text }
   end
 end
 

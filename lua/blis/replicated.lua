@@ -1,0 +1,212 @@
+--- Policies compared over several seeds: blis.compare with replications.
+---
+--- Every policy meets the same seeds, so the difference of two policies is taken seed by seed,
+--- where it is much clearer than between their means.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local experiment = require "blis.experiment"
+local options = require "blis.config.sweep"
+local policy = require "blis.policy"
+local runner = require "blis.sweep.runner"
+local schema = require "blis.config.schema"
+local statistics = require "blis.statistics"
+local stopping = require "blis.statistics.stopping"
+local sweep = require "blis.sweep"
+local table_of = require "blis.sweep.table"
+
+local replicated = {}
+
+---@class blis.ReplicatedComparison
+---@field policies string[]
+---@field baseline integer
+---@field replications integer that were run
+---@field looks integer times the stopping rule was asked
+---@field rule string
+---@field table blis.SweepTable means and intervals of each policy
+---@field against table<integer, table<string, blis.PairedEstimate>> policy and figure, against the
+--- baseline; adjusted_p is the p-value for as many comparisons as there are (Holm)
+local Comparison = {}
+Comparison.__index = Comparison
+Comparison.__name = "blis.replicated_comparison"
+
+local fixed_names = {}
+for _, option in ipairs(options.compare.options) do fixed_names[option.name] = true end
+
+--- Parts the options of comparing from those of the experiment.
+local function split(spec)
+  local ours, shared = {}, {}
+  for key, value in pairs(spec) do
+    if fixed_names[key] then ours[key] = value else shared[key] = value end
+  end
+  return schema.read(options.compare, ours, "compare"), shared
+end
+
+local function read_rule(given, level)
+  if type(given) == "number" then
+    return { rule = "fixed", min = given, max = given, level = level }
+  end
+  local rule = schema.read(options.stopping, given == "auto" and {} or given, "replications")
+  if rule.max < rule.min then
+    errors.invalid("replications: max = %d is below min = %d", rule.max, rule.min)
+  end
+  rule.level = level
+  return rule
+end
+
+--- The names of the policies; those that are there twice get their number.
+local function labels_of(routing)
+  local labels, seen = {}, {}
+  for i, one in ipairs(routing) do
+    local label = policy.read_router(one, ("routing[%d]"):format(i)).label
+    labels[i] = seen[label] and ("%s #%d"):format(label, i) or label
+    seen[label] = true
+  end
+  return labels
+end
+
+--- Runs what is missing for n replications.
+local function run_stage(values, shared, routing, labels, n, known)
+  local items = {}
+  for i, label in ipairs(labels) do items[i] = { label = label, value = i } end
+  local stage = sweep.new {
+    name = "compare", parameters = { { "routing", items } }, replications = n,
+    seed = shared.seed or 42, report = values.report, level = values.level, identity = "compare",
+    trial = function(p)
+      local one = {}
+      for key, value in pairs(shared) do one[key] = value end
+      one.routing, one.seed = routing[p.routing], p.seed
+      return experiment.run(one)
+    end,
+  }
+  runner.run(stage.plan, stage.values, stage.trial,
+    { jobs = values.jobs == "auto" and core.processors() or values.jobs, quiet = values.quiet,
+      known = known })
+  local result = table_of.new(stage.plan, known)
+  local failure = result.failures[1]
+  if failure then errors.invalid("%s: %s", failure.name, failure.reason) end
+  return result
+end
+
+local function paired(result, baseline, i, metric, level)
+  return statistics.paired(result.points[baseline].values[metric] or {},
+    result.points[i].values[metric] or {}, { level = level })
+end
+
+--- True when the first figure of every policy is decided.
+local function is_enough(rule, look, result, baseline, metric)
+  for i = 1, #result.points do
+    if i ~= baseline then
+      local pair = paired(result, baseline, i, metric, rule.level)
+      if not stopping.is_decided(rule, look, pair) then return false end
+    end
+  end
+  return true
+end
+
+--- All pairs with the baseline, p-values raised for their number.
+local function all_pairs(result, baseline, level)
+  local against = {}
+  for i = 1, #result.points do
+    if i ~= baseline then against[i] = {} end
+  end
+  for _, metric in ipairs(result.report) do
+    local order, p_values = {}, {}
+    for i = 1, #result.points do
+      if i ~= baseline then
+        against[i][metric] = paired(result, baseline, i, metric, level)
+        order[#order + 1] = i
+        p_values[#p_values + 1] = against[i][metric].p_value or 1
+      end
+    end
+    for k, p in ipairs(statistics.holm(p_values)) do against[order[k]][metric].adjusted_p = p end
+  end
+  return against
+end
+
+--- Compares the policies of spec.routing over common seeds.
+---@param spec table
+---@return blis.ReplicatedComparison
+function replicated.compare(spec)
+  local values, shared = split(spec)
+  local routing = shared.routing
+  local labels = labels_of(routing)
+  if values.baseline > #labels then
+    errors.invalid("compare.baseline: there are %d policies, not %d", #labels, values.baseline)
+  end
+  local rule = read_rule(values.replications, values.level)
+  local known, result, looks = {}, nil, 0
+  for look, n in ipairs(stopping.looks(rule)) do
+    result, looks = run_stage(values, shared, routing, labels, n, known), look
+    if rule.rule ~= "fixed"
+      and is_enough(rule, look, result, values.baseline, values.report[1]) then
+      break
+    end
+  end
+  return setmetatable({
+    policies = labels, baseline = values.baseline, replications = result.points[1].wanted,
+    looks = looks, rule = rule.rule, table = result, level = values.level,
+    against = all_pairs(result, values.baseline, values.level),
+  }, Comparison)
+end
+
+--- 1 when more is better, -1 when less is, 0 when nobody can say.
+local function direction_of(metric)
+  if metric:find("_ms", 1, true) or metric:find("preempt", 1, true)
+    or metric:find("reject", 1, true) then
+    return -1
+  end
+  local is_good = metric:find("per_sec", 1, true) or metric:find("hit_rate", 1, true)
+    or metric:find("balance", 1, true) or metric:find("completed", 1, true)
+  return is_good and 1 or 0
+end
+
+local function change_text(pair, x)
+  if pair.kind == "ratio" then
+    local percent = x * 100
+    return (math.abs(percent) < 0.1 and "%.2g %%" or "%.1f %%"):format(percent)
+  end
+  return ("%.4g"):format(x)
+end
+
+local function p_text(p)
+  return p < 0.0001 and "p < 0.0001" or ("p = %.2g"):format(p)
+end
+
+--- "B beats A on ttft_ms.p99 by 12.0 % (95 % CI 9.2 % to 14.8 %, 8 pairs, p < 0.0001, effect 3.4)".
+local function sentence(self, i, metric)
+  local pair = self.against[i][metric]
+  local name, base = self.policies[i], self.policies[self.baseline]
+  if not pair.low then return ("%s: too few pairs"):format(metric) end
+  local direction = direction_of(metric)
+  if pair.low <= 0 and pair.high >= 0 then
+    return ("%s: no difference from %s is shown; one beyond %s to %s is excluded"):format(metric,
+      base, change_text(pair, pair.low), change_text(pair, pair.high))
+  end
+  local verb = pair.change > 0 and "is higher than" or "is lower than"
+  if direction ~= 0 then
+    verb = (pair.change > 0) == (direction > 0) and "beats" or "loses to"
+  end
+  local sign = pair.change > 0 and 1 or -1
+  local low, high = sign * pair.low, sign * pair.high
+  if low > high then low, high = high, low end
+  return ("%s: %s %s %s by %s (%g %% CI %s to %s, %d pairs, %s%s)"):format(metric, name, verb,
+    base, change_text(pair, sign * pair.change), self.level * 100, change_text(pair, low),
+    change_text(pair, high), pair.n, p_text(pair.adjusted_p or pair.p_value),
+    pair.effect and (", effect %.2g"):format(math.abs(pair.effect)) or "")
+end
+
+--- What print(comparison) shows: the table, and what it says of every policy.
+function Comparison:__tostring()
+  local lines = { tostring(self.table) }
+  for i = 1, #self.policies do
+    if i ~= self.baseline then
+      lines[#lines + 1] = ""
+      for _, metric in ipairs(self.table.report) do
+        lines[#lines + 1] = sentence(self, i, metric)
+      end
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+return replicated
