@@ -32,13 +32,17 @@ Comparison.__name = "blis.replicated_comparison"
 local fixed_names = {}
 for _, option in ipairs(options.compare.options) do fixed_names[option.name] = true end
 
+local usual_report = { "ttft_ms.p99", "e2e_ms.mean", "tokens_per_sec", "cache_hit_rate" }
+
 --- Parts the options of comparing from those of the experiment.
 local function split(spec)
   local ours, shared = {}, {}
   for key, value in pairs(spec) do
     if fixed_names[key] then ours[key] = value else shared[key] = value end
   end
-  return schema.read(options.compare, ours, "compare"), shared
+  local values = schema.read(options.compare, ours, "compare")
+  values.report = values.report or usual_report
+  return values, shared
 end
 
 local function read_rule(given, level)

@@ -57,8 +57,8 @@ describe("blis.capacity", function()
   it("finds the highest rate that keeps a limit", function()
     local got = search()
     assert.is_true(got.rate <= 10 and got.rate > 9.8 and got.fails_at > 10)
-    assert.matches("^y <= 100 holds up to [%d.]+ requests/s, and not at [%d.]+ %(%d+ rates tried%)$",
-      tostring(got))
+    assert.matches("^y <= 100 holds up to [%d.]+ requests/s, and not at [%d.]+ %(%d+ rates "
+      .. "tried%)$", tostring(got))
     assert.matches("does not hold at 11.000", tostring(search { from = 11 }), 1, true)
     assert.matches("holds up to 7.000 requests/s, where the search ended",
       tostring(search { to = 7 }), 1, true)

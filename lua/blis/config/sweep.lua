@@ -187,9 +187,9 @@ sweep.compare = {
       doc = "Which policy of the list the others are compared with.",
     },
     {
-      name = "report", type = "strings", default = { "ttft_ms.p99", "e2e_ms.mean",
-        "tokens_per_sec", "cache_hit_rate" },
-      doc = "Figures to be compared; the first one decides how many runs are enough.",
+      name = "report", type = "strings",
+      doc = "Figures to be compared, the first one decides how many runs are enough; left out, "
+        .. "ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate.",
     },
     {
       name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,

@@ -258,6 +258,35 @@
 ---@field min? integer Runs of every point. (replications, default 5)
 ---@field max? integer Runs after which a point is left as it is. (replications, default 50)
 
+--- How often policies are compared, and what is said of them.
+---@class blis.CompareOptions
+---@field replications? integer|"auto"|blis.StoppingOptions Runs of each policy, with common seeds; 'auto': until the first figure is known to 2 %, 5 to 40 runs; or a table of a stopping rule.
+---@field baseline? integer Which policy of the list the others are compared with. (default 1)
+---@field report? string[] Figures to be compared, the first one decides how many runs are enough; left out, ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate.
+---@field level? number Confidence of the intervals. (default 0.95)
+---@field jobs? integer|"auto" Worker processes; 'auto' = as many as there are processors. (default auto)
+---@field quiet? boolean No progress on standard error. (default false)
+
+--- When a comparison has seen enough.
+---@class blis.StoppingOptions
+---@field rule? "precision"|"obrien-fleming"|"pocock" Until intervals are narrow, or a group-sequential test at 5 % with up to 5 looks. (default precision)
+---@field precision? number Half-width to reach, as a share of the baseline. (default 0.02)
+---@field min? integer Runs before the first look. (runs, default 5)
+---@field max? integer Runs after which the comparison ends as it stands. (runs, default 40)
+
+--- The highest load at which a figure keeps its limit.
+---@class blis.CapacityOptions
+---@field trial fun(p: table): any function(p) that runs p.rate with p.seed and returns a result.
+---@field metric? string The figure with the limit. (default ttft_ms.p99)
+---@field limit number What it must not exceed.
+---@field from? number Where the search starts. (requests/s, default 1)
+---@field to? number Where it ends at the latest. (requests/s, default 1000000)
+---@field tolerance? number How close the answer is to the truth, as a share of it. (default 0.02)
+---@field replications? integer Runs at each rate; their mean is what counts. (default 3)
+---@field seed? integer Seed of the first of them. (default 42)
+---@field jobs? integer|"auto" Worker processes; 'auto' = as many as there are processors. (default auto)
+---@field quiet? boolean No progress on standard error. (default false)
+
 --- How the trials of a sweep are run.
 ---@class blis.SweepRunOptions
 ---@field jobs? integer|"auto" Worker processes; 'auto' = as many as there are processors. (default auto)
