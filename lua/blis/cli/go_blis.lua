@@ -7,10 +7,10 @@ local metrics = require "blis.cli.metrics"
 
 local go_blis = {}
 
-local function object_text(scope)
+local function object_text(scope, run)
   local writer = core.json_writer(2):object()
   metrics.write(writer, metrics.list(scope))
-  metrics.write_goodput(writer, scope)
+  if run then metrics.write_judgement(writer, run) end
   return "=== Simulation Metrics ===\n" .. writer:done():take() .. "\n"
 end
 
@@ -264,6 +264,7 @@ local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "te
 ---@class blis.cli.Run
 ---@field result blis.Result made with instance_times
 ---@field fitness? blis.Fitness
+---@field saturation? blis.Saturation
 ---@field scheduler? string
 ---@field decisions? blis.Decisions to be summed up
 
@@ -308,7 +309,7 @@ function go_blis.text(run)
   if #result.instances > 1 then
     for i in ipairs(result.instances) do parts[i] = object_text(metrics.instance(result, i)) end
   end
-  parts[#parts + 1] = object_text(result)
+  parts[#parts + 1] = object_text(result, run)
   for _, lines in ipairs(go_blis.sections(run)) do
     parts[#parts + 1] = table.concat(lines, "\n") .. "\n"
   end

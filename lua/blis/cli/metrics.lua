@@ -1,5 +1,6 @@
 --- The figures of a run under the names that BLIS in Go gives them, for JSON and CSV.
 local core = require "blis.core"
+local saturation = require "blis.saturation"
 
 local metrics = {}
 
@@ -107,10 +108,13 @@ local function write_class(writer, class, group, itl_ms)
   writer:done()
 end
 
---- Writes how often targets were kept, if there are some, as fields of the object that is open.
+--- Writes the verdicts of detectors and how often targets were kept, where they were asked for, as
+--- fields of the object that is open.
 ---@param writer userdata
----@param result blis.Result
-function metrics.write_goodput(writer, result)
+---@param run blis.cli.Run
+function metrics.write_judgement(writer, run)
+  local result = run.result
+  if run.saturation then saturation.write_final(writer, "saturation", run.saturation) end
   local goodput = rawget(result, "goodput")
   if not goodput then return end
   writer:field("goodput_rps", goodput.requests_per_sec)
@@ -165,8 +169,9 @@ end
 
 --- The file of --metrics-path: the figures of the cluster, and a row per request.
 ---@param path string
----@param result blis.Result
-function metrics.write_file(path, result)
+---@param run blis.cli.Run
+function metrics.write_file(path, run)
+  local result = run.result
   local output <close> = core.output(path)
   local writer = core.json_writer(2):object()
   metrics.write(writer, metrics.list(result, { has_hit_rate = true }))
@@ -177,7 +182,7 @@ function metrics.write_file(path, result)
     if #writer > flush_bytes then output:write(writer:take()) end
   end
   writer:done()
-  metrics.write_goodput(writer, result)
+  metrics.write_judgement(writer, run)
   output:write(writer:done():take()):write("\n")
   output:commit()
 end

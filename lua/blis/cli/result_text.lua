@@ -1,5 +1,6 @@
 --- The result of a run as a summary, as JSON and as CSV.
 local core = require "blis.core"
+local detectors = require "blis.cli.detectors"
 local decisions = require "blis.decisions"
 local listing = require "blis.cli.listing"
 local metrics = require "blis.cli.metrics"
@@ -71,7 +72,7 @@ function result_text.json(run)
   metrics.write(writer, metrics.list(result, { has_hit_rate = true }))
   writer:field("rejected_requests", result.rejected)
   writer:field("result_hash", result.hash)
-  metrics.write_goodput(writer, result)
+  metrics.write_judgement(writer, run)
   if run.fitness then write_fitness(writer, run.fitness) end
   write_all_times(writer, result)
   write_times(writer, "scheduling_delay_ms", result.scheduling_delay_ms)
@@ -122,7 +123,11 @@ function result_text.table(run)
     for i, one in ipairs(run.fitness.components) do
       components[i] = ("%s %.6f"):format(one[1], one[2])
     end
-    parts[2] = ("fitness %.6f (%s)\n"):format(run.fitness.score, table.concat(components, ", "))
+    parts[#parts + 1] = ("fitness %.6f (%s)\n"):format(run.fitness.score,
+      table.concat(components, ", "))
+  end
+  if run.saturation then
+    parts[#parts + 1] = ("saturation %s\n"):format(detectors.text(run.saturation))
   end
   if run.decisions then parts[#parts + 1] = "\n" .. decisions.text(run.decisions) .. "\n" end
   return table.concat(parts)

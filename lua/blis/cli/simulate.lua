@@ -4,6 +4,7 @@ local bundle = require "blis.cli.bundle"
 local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
 local command = require "blis.cli.command"
+local detectors = require "blis.cli.detectors"
 local experiment = require "blis.experiment"
 local experiment_section = require "blis.config.experiment"
 local fitness = require "blis.fitness"
@@ -15,6 +16,7 @@ local outputs = require "blis.cli.outputs"
 local progress = require "blis.cli.progress"
 local result_file = require "blis.result_file"
 local result_text = require "blis.cli.result_text"
+local saturation = require "blis.saturation"
 local targets = require "blis.cli.targets"
 
 local simulate = {}
@@ -61,6 +63,9 @@ function simulate.groups(traffic)
   }
   groups[#groups + 1] = {
     title = "Service level objectives", section = "targets", options = targets.section.options,
+  }
+  groups[#groups + 1] = {
+    title = "Overload", section = "detectors", options = detectors.section.options,
   }
   groups[#groups + 1] = {
     title = "Results", section = "output", has_defaults = true,
@@ -162,8 +167,11 @@ local function check_trace(definition, parsed)
   end
 end
 
-local function write_files(output, result)
-  if output.metrics_path then metrics.write_file(output.metrics_path, result) end
+local function write_files(parsed, run)
+  local output, result = parsed.values.output, run.result
+  local report = parsed.values.detectors.report
+  if report then saturation.save(run.saturation, report) end
+  if output.metrics_path then metrics.write_file(output.metrics_path, run) end
   if output.results_path then metrics.write_results(output.results_path, result) end
   if output.decisions_path then result:save_decisions(output.decisions_path) end
   if output.save then result_file.save(result, output.save) end
@@ -182,6 +190,17 @@ local function run_to_the_end(sim, line)
   return result
 end
 
+--- The weights of a run's fitness; nil without.
+local function weights_of(definition, parsed)
+  local text = parsed.values.output.fitness_weights
+  local weights = text and fitness.parse(text)
+  if weights and definition.name == "replay" and parsed.values.experiment.profile == "go-blis" then
+    command.talk(parsed, "--fitness-weights has no effect in a replay of profile go-blis")
+    return nil
+  end
+  return weights
+end
+
 ---@class blis.cli.Setting
 ---@field workload any
 ---@field horizon_us? integer
@@ -193,10 +212,12 @@ end
 function simulate.run(definition, parsed, make_setting)
   local output = parsed.values.output
   local profile = parsed.values.experiment.profile
-  local setting, weights, sim
+  local setting, weights, looks, sim
   local line = progress.line(parsed, (parsed.values.workload or {}).requests)
   command.checked(definition, function()
-    if output.fitness_weights then weights = fitness.parse(output.fitness_weights) end
+    weights = weights_of(definition, parsed)
+    looks = detectors.of_flags(definition, parsed.values.detectors,
+      function(...) command.talk(parsed, ...) end)
     check_trace(definition, parsed)
     outputs.check(definition, parsed)
     catalogue.add(parsed)
@@ -210,9 +231,10 @@ function simulate.run(definition, parsed, make_setting)
   local run = {
     result = result, fitness = weights and fitness.of(result, weights),
     scheduler = parsed.values.cluster.scheduler,
+    saturation = looks and result:saturation(looks),
     decisions = output.summarize_trace and rawget(result, "decisions"),
   }
-  write_files(output, result)
+  write_files(parsed, run)
   local is_summary = output.format == "table" or not output.format and profile ~= "go-blis"
   for note in (is_summary and "" or result.setup.notes):gmatch("[^\n]+") do
     command.talk(parsed, "%s", note)

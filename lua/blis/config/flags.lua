@@ -219,10 +219,6 @@ end
 
 local refused_groups = {
   refuse("traces are not written", { { "--trace-output", "string" } }),
-  refuse("there are no saturation detectors", {
-    { "--detectors", "string" }, { "--saturation-config", "string" },
-    { "--saturation-report", "string" }, { "--saturation-final-window", "string" },
-  }),
   refuse("the catalogue takes its place; --catalogue FILE adds to it", {
     { "--defaults-filepath", "string", "defaults.yaml" }, { "--hardware-config", "string" },
   }),
