@@ -158,6 +158,7 @@ static const luaL_Reg core_functions[] = {
     {"trace_write_formats", bind_trace_write_formats},
     {"workers", bind_workers_new},
     {"workload", bind_workload_new},
+    {"workload_compose", bind_workload_compose},
     {"workload_keys", bind_workload_keys},
     {"workload_methods", bind_workload_methods},
     {"workload_of_function", bind_workload_of_function},

@@ -2,6 +2,8 @@
 
 #include "lua/bind.h"
 #include "lua/lua_tree.h"
+#include "workload/spec_compose.h"
+#include "workload/spec_write.h"
 
 static blis_written_spec **to_written(lua_State *L, int index) {
   return luaL_checkudata(L, index, WRITTEN_SPEC_TYPE);
@@ -41,7 +43,9 @@ static void check_settings(lua_State *L, blis_spec_settings *s) {
       .replaces_horizon = opt_field_boolean(L, 3, "replaces_horizon", false),
       .lazy_tokens = opt_field_boolean(L, 3, "lazy_tokens", false),
       .reproduce_go_blis_defects = opt_field_boolean(L, 3, "go_blis", false),
-      .refuses_adapters = true,
+      .refuses_adapters = !opt_field_boolean(L, 3, "is_only_read", false),
+      .may_be_endless = opt_field_boolean(L, 3, "is_only_read", false),
+      .cohort_prefix = opt_field_string(L, 3, "cohort_prefix"),
   };
   s->replaces_num_requests = opt_setting(L, "num_requests", &s->num_requests);
   s->replaces_timeout = opt_setting(L, "timeout_us", &s->timeout_us);
@@ -117,6 +121,96 @@ static int written_goodput_targets(lua_State *L) {
   return 1;
 }
 
+static int text_gc(lua_State *L) {
+  blis_buffer_deinit(lua_touserdata(L, 1));
+  return 0;
+}
+
+/* Pushes a specification as YAML. */
+static void push_yaml(lua_State *L, const blis_workload_spec *spec) {
+  blis_buffer *text = push_guarded(L, 1, sizeof *text, text_gc);
+  blis_alloc alloc = bind_alloc(L);
+  blis_buffer_init(text, &alloc);
+  blis_workload_spec_write(spec, text);
+  check_status(L, blis_buffer_status(text), NULL);
+  lua_pushstring(L, blis_buffer_text(text));
+}
+
+/* spec:yaml() */
+static int written_yaml(lua_State *L) {
+  push_yaml(L, check_written_spec(L, 1));
+  return 1;
+}
+
+/* Whether requests are spread over a time, which cannot be written. */
+static int written_is_spread(lua_State *L) {
+  const blis_workload_spec *spec = check_written_spec(L, 1);
+  bool is_spread = false;
+  for (size_t i = 0; i < spec->client_count; i++) {
+    is_spread = is_spread || spec->clients[i].spread_count > 0;
+  }
+  lua_pushboolean(L, is_spread);
+  return 1;
+}
+
+static int arena_gc(lua_State *L) {
+  blis_arena_deinit(lua_touserdata(L, 1));
+  return 0;
+}
+
+/* Notes of a composition; static texts. */
+typedef struct note_list {
+  const char *texts[32];
+  size_t count;
+} note_list;
+
+static blis_status add_note(void *ud, const char *text) {
+  note_list *list = ud;
+  if (list->count < sizeof list->texts / sizeof *list->texts) {
+    list->texts[list->count++] = text;
+  }
+  return BLIS_OK;
+}
+
+/* {{name, spec}, ...} at index 1. */
+static blis_spec_part *push_parts(lua_State *L, size_t *count) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  *count = lua_rawlen(L, 1);
+  luaL_argcheck(L, *count > 0, 1, "there is nothing to compose");
+  blis_spec_part *parts = push_buffer(L, *count, sizeof *parts);
+  for (size_t i = 0; i < *count; i++) {
+    lua_rawgeti(L, 1, (lua_Integer)i + 1);
+    lua_rawgeti(L, -1, 1);
+    lua_rawgeti(L, -2, 2); /* the list keeps both */
+    parts[i] = (blis_spec_part){.name = luaL_checkstring(L, -2),
+                                .spec = check_written_spec(L, lua_gettop(L))};
+    lua_pop(L, 3);
+  }
+  return parts;
+}
+
+int bind_workload_compose(lua_State *L) {
+  size_t count;
+  const blis_spec_part *parts = push_parts(L, &count);
+  blis_arena *arena = push_guarded(L, 1, sizeof *arena, arena_gc);
+  blis_alloc alloc = bind_alloc(L);
+  blis_arena_init(arena, &alloc);
+  note_list notes = {.count = 0};
+  blis_workload_spec whole;
+  blis_error error = {0};
+  check_status(L,
+               blis_workload_spec_compose(parts, count, arena, &whole, add_note,
+                                          &notes, &error),
+               &error);
+  push_yaml(L, &whole);
+  lua_newtable(L);
+  for (size_t i = 0; i < notes.count; i++) {
+    lua_pushstring(L, notes.texts[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 2;
+}
+
 int bind_workload_keys(lua_State *L) {
   lua_newtable(L);
   for (size_t i = 0; i < blis_spec_section_count(); i++) {
@@ -141,8 +235,10 @@ static const luaL_Reg written_meta[] = {
 static const luaL_Reg written_methods[] = {
     {"goodput_targets", written_goodput_targets},
     {"has_follow_ups", written_has_follow_ups},
+    {"is_spread", written_is_spread},
     {"notes", written_notes},
     {"totals", written_totals},
+    {"yaml", written_yaml},
     {NULL, NULL},
 };
 

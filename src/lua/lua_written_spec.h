@@ -16,7 +16,9 @@ void bind_open_written_specs(lua_State *L);
 /*
  * workload_spec(given, place, settings): given is the path of a file, or a
  * table, which messages call place. settings: seed, replaces_seed,
- * num_requests, horizon_us, replaces_horizon, timeout_us, lazy_tokens, go_blis.
+ * num_requests, horizon_us, replaces_horizon, timeout_us, lazy_tokens, go_blis,
+ * is_only_read (unknown adapters and no end will do), cohort_prefix (only such
+ * cohorts).
  */
 int bind_written_spec_new(lua_State *L);
 
@@ -25,6 +27,12 @@ int bind_written_spec_new(lua_State *L);
  * specifications may have.
  */
 int bind_workload_keys(lua_State *L);
+
+/*
+ * workload_compose({{name, spec}, ...}): all of them as one, in YAML; and a
+ * list of what was left out.
+ */
+int bind_workload_compose(lua_State *L);
 
 /* Raises for anything else. Valid as long as the userdata. */
 const blis_workload_spec *check_written_spec(lua_State *L, int index);

@@ -276,6 +276,29 @@ static blis_status expand(reading *r, blis_error *error) {
   return r->written->top.servegen != NULL ? expand_servegen(r, error) : BLIS_OK;
 }
 
+static blis_status keep_cohorts(const reading *r, blis_error *error) {
+  const char *prefix = r->settings->cohort_prefix;
+  if (prefix == NULL) {
+    return BLIS_OK;
+  }
+  blis_workload_spec *spec = &r->written->top.spec;
+  blis_cohort_spec *cohorts = (blis_cohort_spec *)spec->cohorts;
+  size_t kept = 0;
+  for (size_t i = 0; i < spec->cohort_count; i++) {
+    const char *id = cohorts[i].client.id;
+    if (id != NULL && strncmp(id, prefix, strlen(prefix)) == 0) {
+      cohorts[kept++] = cohorts[i];
+    }
+  }
+  spec->client_count = 0;
+  spec->cohort_count = kept;
+  return kept > 0 ? BLIS_OK
+                  : blis_fail(error, BLIS_ERR_INVALID,
+                              "there is no cohort whose id begins with "
+                              "\"%.100s\"",
+                              prefix);
+}
+
 static blis_status read_all(reading *r, blis_error *error) {
   blis_written_spec *written = r->written;
   BLIS_TRY(blis__spec_read(&r->reader, r->root, &blis__spec_top_section,
@@ -287,6 +310,7 @@ static blis_status read_all(reading *r, blis_error *error) {
   }
   apply_totals(r);
   BLIS_TRY(expand(r, error));
+  BLIS_TRY(keep_cohorts(r, error));
   BLIS_TRY(check_adapters(r, error));
   apply_timeout(r);
   if ((is_old && upgrade_classes(r) != BLIS_OK) ||
@@ -296,8 +320,12 @@ static blis_status read_all(reading *r, blis_error *error) {
   const void *fault = NULL;
   blis_error own_error;
   error = error != NULL ? error : &own_error;
+  int64_t *num_requests = &written->top.spec.num_requests;
+  bool lets_end = r->settings->may_be_endless && *num_requests == 0;
+  *num_requests = lets_end ? 1 : *num_requests;
   blis_status status =
       blis_workload_spec_check(&written->top.spec, &fault, error);
+  *num_requests = lets_end ? 0 : *num_requests;
   return locate(r, fault, status, error);
 }
 

@@ -31,6 +31,7 @@ typedef struct blis_spec_settings {
   bool keep_tokens;
   bool reproduce_go_blis_defects;
   bool refuses_adapters; /* no client may ask for one */
+  bool may_be_endless;   /* without a number of requests or a horizon */
   /*
    * Scripts may leave out rate_fraction (1) and arrival (poisson), use other
    * names of some keys (prompt, output, ...) and shorter values: a number or
@@ -38,6 +39,8 @@ typedef struct blis_spec_settings {
    */
   bool is_script;
   const char *folder; /* where relative paths start; NULL = here */
+  /* Only cohorts whose id begins so, and no clients; NULL = everything. */
+  const char *cohort_prefix;
 } blis_spec_settings;
 
 typedef struct blis_written_spec blis_written_spec;

@@ -62,6 +62,13 @@ local exercises = {
     assert(changed[1].output_tokens == 7)
   end,
   function()
+    local core = require 'blis.core'
+    local one = core.workload_spec({ rate = 9, requests = 2, clients = {
+      { id = 'a', prompt = 5, output = 3 } } }, 'x', { seed = 1 })
+    local text = core.workload_compose { { 'x', one }, { 'y', one } }
+    assert(text:find('rate_fraction: 0.5', 1, true) and one:yaml() ~= text)
+  end,
+  function()
     local n = 0
     local list = blis.workload(function(rng)
       n = n + 1

@@ -1,0 +1,96 @@
+--- blis convert: presets, ServeGen data and inference-perf loads as workload specifications.
+local command = require "blis.cli.command"
+local core = require "blis.core"
+local flags = require "blis.cli.flags"
+local presets = require "blis.presets"
+local sections = require "blis.config.conversion"
+
+local summary = "write presets and other loads as workload specifications"
+
+--- A command whose flags are those of a section.
+local function define(name, what, section, convert)
+  local definition = {
+    name = "convert " .. name,
+    summary = what,
+    usage = ("blis convert %s [FLAGS]"):format(name),
+    description = "Prints a workload specification (YAML, version 2) for --workload-spec.",
+    groups = {
+      { title = "Input", section = "input", has_defaults = true, options = section.options },
+    },
+  }
+  return command.define(definition, function(parsed)
+    local values = parsed.values.input
+    local required = section.options[1]
+    if not values[required.name] then flags.fail(definition, "%s is missing", required.flag) end
+    local spec, notes = command.checked(definition, convert, values)
+    for _, note in ipairs(notes or spec:notes()) do command.talk(parsed, "%s", note) end
+    command.print(spec:yaml())
+  end)
+end
+
+local function of_preset(values)
+  local lengths = presets.lengths[values.name]
+  local clients = lengths and { { id = "preset-" .. values.name, arrival = "constant",
+    prompt = lengths.prompt, output = lengths.output } } or presets.scenarios[values.name]
+  return core.workload_spec({ category = "language", aggregate_rate = values.rate,
+    num_requests = values.requests, clients = clients }, "preset", { seed = 0 })
+end
+
+local function of_servegen(values)
+  return core.workload_spec({ servegen_data = { path = values.path,
+    window_duration_secs = values.window_s, drain_timeout_secs = values.drain_s } }, "servegen",
+    { seed = 42, cohort_prefix = values.time and values.time .. "-" })
+end
+
+local function of_inference_perf(values)
+  local spec = core.workload_spec(values.spec, "spec", { seed = 0, is_only_read = true })
+  local notes = spec:notes()
+  if spec:is_spread() then
+    notes[#notes + 1] = "each user's number of requests is lost: arrivals are poisson, without an "
+      .. "end; give --num-requests or --horizon to blis run"
+  end
+  return spec, notes
+end
+
+local commands = {
+  preset = define("preset", "a preset or scenario of blis run --workload", sections.preset,
+    of_preset),
+  servegen = define("servegen", "a folder of ServeGen data", sections.servegen, of_servegen),
+  ["inference-perf"] = define("inference-perf", "a specification with an inference_perf block",
+    sections.inference_perf, of_inference_perf),
+}
+
+local names = { "preset", "servegen", "inference-perf" }
+
+local function help_text()
+  local lines = { "usage: blis convert COMMAND [FLAGS]", "" }
+  for _, name in ipairs(names) do
+    lines[#lines + 1] = ("  %-16s%s"):format(name, commands[name].summary)
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "'blis convert COMMAND --help' lists the flags of a command."
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- The first argument says what is converted.
+local function run(args)
+  local name = args[1]
+  if name == "--help" or name == "-h" then
+    command.print(help_text())
+    return 0
+  end
+  if commands[name] then return commands[name].run(table.move(args, 2, #args, 1, {})) end
+  local expected = "expected one of " .. table.concat(names, ", ")
+  local definition = { name = "convert" }
+  if not name then flags.fail(definition, "there is no COMMAND, %s", expected) end
+  flags.fail(definition, "'%s' is not allowed, %s", name, expected)
+end
+
+return {
+  summary = summary, run = run,
+  subcommands = {
+    { name = "preset", definition = commands.preset.definition },
+    { name = "servegen", definition = commands.servegen.definition },
+    { name = "inference-perf", definition = commands["inference-perf"].definition },
+  },
+}

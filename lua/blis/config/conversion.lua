@@ -1,0 +1,74 @@
+--- Options of blis convert and blis compose.
+local presets = require "blis.presets"
+
+---@type blis.Section
+local preset = {
+  name = "preset",
+  summary = "A preset as a specification.",
+  options = {
+    {
+      name = "name", type = "choice", choices = presets.names, flag = "--name",
+      doc = "Which preset.",
+    },
+    {
+      name = "rate", type = "number", above = 0, max = 1e9, default = 1, unit = "requests/s",
+      flag = "--rate", doc = "Requests per second.",
+    },
+    {
+      name = "requests", type = "integer", min = 0, default = 100, unit = "requests",
+      flag = "--num-requests", doc = "How many requests there will be.",
+    },
+  },
+}
+
+---@type blis.Section
+local servegen = {
+  name = "servegen",
+  summary = "ServeGen data as a specification.",
+  options = {
+    {
+      name = "path", type = "path", flag = "--path",
+      doc = "Folder with chunk-<id>-trace.csv and chunk-<id>-dataset.json.",
+    },
+    {
+      name = "window_s", type = "integer", min = 1, max = 1000000000, default = 600, unit = "s",
+      flag = "--window-duration-seconds", doc = "Length of each of the windows that are kept.",
+    },
+    {
+      name = "drain_s", type = "integer", min = 1, max = 1000000000, default = 180, unit = "s",
+      flag = "--drain-timeout-seconds", doc = "From the end of a window to the next.",
+    },
+    {
+      name = "time", type = "choice", choices = { "midnight", "morning", "afternoon" },
+      flag = "--time", doc = "Only this part of the day, of language data.",
+    },
+  },
+}
+
+---@type blis.Section
+local inference_perf = {
+  name = "inference_perf",
+  summary = "An inference_perf block as clients.",
+  options = {
+    {
+      name = "spec", type = "path", flag = "--spec",
+      doc = "Specification with an inference_perf block.",
+    },
+  },
+}
+
+---@type blis.Section
+local compose = {
+  name = "compose",
+  summary = "Several specifications as one.",
+  options = {
+    {
+      name = "from", type = "path", is_list = true, flag = "--from",
+      doc = "A specification; clients and cohorts of all of them keep their rates.",
+    },
+  },
+}
+
+return {
+  preset = preset, servegen = servegen, inference_perf = inference_perf, compose = compose,
+}
