@@ -34,8 +34,8 @@ local function along(middle, worst, t)
   return { middle[1] + t * (worst[1] - middle[1]), middle[2] + t * (worst[2] - middle[2]) }
 end
 
-local simplex = measure { { 0, 0 }, { 1, 0 }, { 0, 1 } }
-for step = 1, 12 do
+local simplex = measure { { -3, 0 }, { -2, 0 }, { -3, 1 } }
+for step = 1, 10 do
   table.sort(simplex, function(a, b) return a.value < b.value end)
   local best, second, worst = simplex[1], simplex[2], simplex[3]
   print(("step %2d  prefix %6.3f  queue %6.3f  mean E2E %.2f ms"):format(step, math.exp(best[1]),

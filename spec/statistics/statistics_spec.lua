@@ -31,7 +31,7 @@ describe("a mean", function()
     assert.equal(0, statistics.estimate({ 3, 3, 3 }).half_width)
   end)
 
-  it("has a bootstrap interval that is always the same", function()
+  it("has a bootstrap interval that is always the same #slow", function()
     local one = statistics.estimate(a, { method = "bootstrap" })
     assert.same(one, statistics.estimate(a, { method = "bootstrap" }))
     assert.is_true(one.low < one.mean and one.mean < one.high)
@@ -81,7 +81,7 @@ describe("a quantile", function()
     assert.is_nil(statistics.quantile_interval({ 1, 2, 3 }, 0.99).high)
   end)
 
-  it("is covered as often as is said", function()
+  it("is covered as often as is said #slow", function()
     local stream, hits, n = blis.rng(7), 0, 1000
     for _ = 1, n do
       local values = {}
@@ -127,7 +127,7 @@ describe("intervals of simulations #host", function()
     return sum / customers
   end
 
-  it("cover the truth as often as they say", function()
+  it("cover the truth as often as they say #slow", function()
     local mean_hits, bootstrap_hits, pair_hits, bootstrap_cases = 0, 0, 0, 40
     for case = 1, cases do
       local slow, fast = {}, {}
@@ -153,7 +153,7 @@ end)
 describe("group-sequential tests #host", function()
   local stopping = require "blis.statistics.stopping"
 
-  it("find a difference that is not there in 5 % of the cases", function()
+  it("find a difference that is not there in 5 % of the cases #slow", function()
     for _, name in ipairs { "obrien-fleming", "pocock" } do
       local rule = { rule = name, min = 5, max = 20, level = 0.95 }
       assert.same({ 5, 10, 15, 20 }, stopping.looks(rule))

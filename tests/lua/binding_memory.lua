@@ -164,5 +164,19 @@ local exercises = {
     local c = blis.kv_capacity { hardware = gpu, tp = 1 }
     assert(c.blocks == 15909 and #tostring(blis.hardware()) > 50)
   end,
+  function()
+    local core = require 'blis.core'
+    assert(#core.hash128('x') == 32 and core.processors() > 0)
+    local workers <close> = core.workers { jobs = 2, work = tostring }
+    workers:submit(1):submit(2)
+    assert(workers:pending() == 2 and tostring(workers) == 'workers')
+  end,
+  function()
+    local path = os.tmpname()
+    local ok, problem = pcall(require('blis.core').sqlite_write, path,
+      { { name = 't', columns = { 'a', 'b' }, rows = { { 1, 'x' }, { 2.5, nil } } } })
+    os.remove(path)
+    if not ok then error(problem, 0) end
+  end,
 }
 return exercises
