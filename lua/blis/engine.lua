@@ -5,6 +5,7 @@ local catalogue = require "blis.catalogue"
 local cluster_section = require "blis.config.cluster"
 local descriptions = require "blis.descriptions"
 local errors = require "blis.errors"
+local group_config = require "blis.config.group"
 local latency_section = require "blis.config.latency"
 local schema = require "blis.config.schema"
 local types = require "blis.config.types"
@@ -139,12 +140,8 @@ local function read_hardware(values, sources)
   end
 end
 
---- The options of a cluster as the core takes them.
----@param given? table
----@param path string
----@param profile? string
----@return table
-function engine.read(given, path, profile)
+--- The options of a cluster of equal instances.
+local function read_equal(given, path, profile)
   local definition = type(given) == "table" and core.latency_definition(given.latency_model)
   if definition and definition.given then given = merged(given, definition, path) end
   local values = schema.read(cluster_section, given, path, profile)
@@ -162,6 +159,77 @@ function engine.read(given, path, profile)
     values.catalogue = catalogue.with(sources)
   end
   return values
+end
+
+--- The options of a cluster, with those of a group in place of its own.
+local function overlay(given, group)
+  local all = {}
+  for key, value in pairs(given) do all[key] = value end
+  for i, option in ipairs(group_config.section.options) do
+    for _, name in ipairs { option.name, table.unpack(option.aliases or {}) } do
+      if group[name] ~= nil then
+        for _, alias in ipairs(option.aliases or {}) do all[alias] = nil end
+        if i > group_config.own then all[option.name] = group[name] end
+      end
+    end
+  end
+  all.groups, all.instances = nil, nil
+  if group.model ~= nil and group.model_config == nil then all.model_config = nil end
+  return all
+end
+
+local function read_group(given, group, path, profile)
+  local own = schema.read(group_config.section, group, path, profile)
+  local values = read_equal(overlay(given, group), "cluster", profile)
+  if values.latency_definition and group.latency_model ~= nil then
+    errors.invalid("%s.latency_model: a latency model in Lua is for the whole cluster", path)
+  end
+  for i = 1, group_config.own do
+    local name = group_config.section.options[i].name
+    values[name] = own[name]
+  end
+  values.horizon_us = math.maxinteger -- that of the cluster holds
+  return values
+end
+
+--- Where models differ, instances serve requests for theirs only.
+local function set_models(groups)
+  for i = 2, #groups do
+    if groups[i].model ~= groups[1].model then
+      for _, group in ipairs(groups) do group.serves = group.model end
+    end
+  end
+end
+
+local function read_groups(given, path, profile)
+  local list = given.groups
+  if type(list) ~= "table" or #list == 0 then
+    schema.raise_value(path .. ".groups", list, "a list of groups of instances")
+  end
+  if given.instances ~= nil then
+    errors.invalid("%s: instances and groups both say how many instances there are", path)
+  end
+  local groups, count = {}, 0
+  for i, group in ipairs(list) do
+    groups[i] = read_group(given, group, ("%s.groups[%d]"):format(path, i), profile)
+    count = count + groups[i].instances
+  end
+  set_models(groups)
+  local whole = read_equal(overlay(given, list[1]), path, profile)
+  whole.groups, whole.instances = groups, count
+  return whole
+end
+
+--- The options of a cluster as the core takes them.
+---@param given? table
+---@param path string
+---@param profile? string
+---@return table
+function engine.read(given, path, profile)
+  if type(given) == "table" and given.groups ~= nil then
+    return read_groups(given, path, profile)
+  end
+  return read_equal(given, path, profile)
 end
 
 return engine

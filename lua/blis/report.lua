@@ -35,14 +35,16 @@ local function step_line(s)
 end
 
 local function setup_lines(r)
-  local s = r.setup
-  local hardware = s.hardware == "" and "" or (" on %s, tp %d"):format(s.hardware, s.tp)
-  local lines = {
-    ("%s of %s%s"):format(plural(s.instances, "instance"), s.model, hardware),
-    cache_line(s),
-    step_line(s),
-    ("routing %s; seed %d"):format(r.routing, s.seed),
-  }
+  local s, lines = r.setup, {}
+  for _, group in ipairs(rawget(s, "groups") or { s }) do
+    local hardware = group.hardware == "" and ""
+      or (" on %s, tp %d"):format(group.hardware, group.tp)
+    lines[#lines + 1] = ("%s of %s%s"):format(plural(group.instances, "instance"), group.model,
+      hardware)
+    lines[#lines + 1] = cache_line(group)
+    lines[#lines + 1] = step_line(group)
+  end
+  lines[#lines + 1] = ("routing %s; seed %d"):format(r.routing, s.seed)
   for note in s.notes:gmatch("[^\n]+") do lines[#lines + 1] = "note: " .. note end
   return lines
 end

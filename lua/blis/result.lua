@@ -241,16 +241,27 @@ function methods:save_decisions(path)
   decisions.save(self.decisions, path)
 end
 
+--- GPUs and their price per hour, over all groups of instances; no price when one has none.
+local function gpus_of(setup)
+  local gpus, usd_per_hour = 0, 0
+  for _, group in ipairs(setup.groups or { setup }) do
+    local n = group.instances * group.tp * group.dp
+    local price = group.gpu_price_per_hour
+    gpus = gpus + n
+    usd_per_hour = usd_per_hour and price > 0 and usd_per_hour + n * price or nil
+  end
+  return gpus, usd_per_hour
+end
+
 --- What the GPUs of a run cost; prices are nil when the catalogue has none.
 local function cost_of(summary)
-  local setup = summary.setup
-  local price = setup.gpu_price_per_hour > 0 and setup.gpu_price_per_hour or nil
-  local gpus = setup.instances * setup.tp * setup.dp
-  local gpu_hours = gpus * summary.duration_us / 3.6e9
-  local usd = price and gpu_hours * price
+  local gpus, usd_per_hour = gpus_of(summary.setup)
+  local hours = summary.duration_us / 3.6e9
+  local gpu_hours, usd = gpus * hours, usd_per_hour and usd_per_hour * hours
   local tokens = summary.output_tokens
   return {
-    gpus = gpus, gpu_hours = gpu_hours, usd_per_gpu_hour = price, usd = usd,
+    gpus = gpus, gpu_hours = gpu_hours, usd_per_gpu_hour = usd_per_hour and usd_per_hour / gpus,
+    usd = usd,
     usd_per_million_output_tokens = usd and tokens > 0 and usd / tokens * 1e6 or nil,
   }
 end

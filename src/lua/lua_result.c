@@ -100,8 +100,13 @@ static bool has_sessions(const blis_recorder *recorder) {
 }
 
 /* What the run was made of, as far as the program has worked it out. */
-static void set_setup(lua_State *L, const bind_simulation *sim) {
+static void set_setup(lua_State *L, int index, const bind_simulation *sim) {
   push_engine_facts(L, &sim->engine);
+  lua_getiuservalue(L, index, SIMULATION_CONFIG);
+  lua_getfield(L, -1, "cluster");
+  push_group_facts(L, lua_gettop(L), &sim->engine, &sim->groups);
+  lua_setfield(L, -4, "groups");
+  lua_pop(L, 2);
   set_field_integer(L, "instances", sim->instance_count);
   set_field_integer(L, "seed", sim->seed);
   lua_setfield(L, -2, "setup");
@@ -176,7 +181,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   lua_createtable(L, 0, 40);
   set_figures(L, w);
   set_cache_belief(L, sim->cluster);
-  set_setup(L, sim);
+  set_setup(L, index, sim);
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);
     lua_setfield(L, -2, "series");

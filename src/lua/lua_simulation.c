@@ -31,6 +31,7 @@ static void close_parts(bind_simulation *sim) {
     blis_histogram_deinit(&sim->itl_us);
   }
   bind_engine_close(&sim->engine);
+  bind_groups_close(&sim->groups);
 }
 
 static int simulation_gc(lua_State *L) {

@@ -9,6 +9,7 @@
 
 #include "cluster/cluster.h"
 #include "lua/lua_engine.h"
+#include "lua/lua_groups.h"
 #include "lua/lua_hook.h"
 #include "lua/lua_latency.h"
 #include "lua/lua_observer.h"
@@ -28,7 +29,8 @@ enum {
   SIMULATION_RECORDS,
   SIMULATION_INSTANCES,
   SIMULATION_RESULT,
-  SIMULATION_VALUES = SIMULATION_RESULT
+  SIMULATION_GROUPS,
+  SIMULATION_VALUES = SIMULATION_GROUPS
 };
 
 /* Zeroed before anything is acquired, so that it can be closed at any time. */
@@ -38,7 +40,8 @@ typedef struct bind_simulation {
   bind_scheduler scheduler;
   bind_observer observer;
   bind_progress progress;
-  bind_engine engine;
+  bind_engine engine;               /* of the first group of instances */
+  bind_groups groups;               /* and those of the others */
   bind_latency latency;             /* for a model in Lua */
   bind_instance_latency *latencies; /* by instance; the anchor owns them */
   blis_histogram itl_us;

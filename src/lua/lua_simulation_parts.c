@@ -118,14 +118,16 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   int options = lua_gettop(L);
   blis_instance_config *instances =
       push_buffer(L, sim->instance_count, sizeof *instances);
-  for (uint32_t i = 0; i < sim->instance_count; i++) {
-    instances[i] = sim->engine.config;
-    if (sim->latencies != NULL) {
-      instances[i].latency = &sim->latencies[i].model;
-    }
+  blis_instance_facts *facts =
+      push_buffer(L, sim->instance_count, sizeof *facts);
+  check_instances(L, options, &sim->engine, &sim->groups, instances, facts,
+                  sim->instance_count);
+  for (uint32_t i = 0; i < sim->instance_count && sim->latencies != NULL; i++) {
+    instances[i].latency = &sim->latencies[i].model;
   }
   blis_cluster_config made = {
       .instances = instances,
+      .facts = facts,
       .instance_count = sim->instance_count,
       .admission_latency_us =
           check_field_integer(L, options, "admission_latency_us"),
@@ -203,6 +205,8 @@ void check_simulation_parts(lua_State *L, int self, int config,
   luaL_checktype(L, -1, LUA_TTABLE);
   sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "instances");
   check_engine(L, top + 1, &sim->engine);
+  push_groups_of(L, top + 1, &sim->groups);
+  lua_setiuservalue(L, self, SIMULATION_GROUPS);
   check_hooks_parts(L, self, config, sim);
   check_latency_part(L, config, sim);
   check_policy_parts(L, config, sim);

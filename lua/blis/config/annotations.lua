@@ -6,6 +6,7 @@ local annotations = {}
 local sections = {
   { "blis.Experiment", require "blis.config.experiment" },
   { "blis.ClusterOptions", require "blis.config.cluster" },
+  { "blis.GroupOptions", require("blis.config.group").section },
   { "blis.WorkloadOptions", require("blis.config.workload").short },
   { "blis.PrefixOptions", require("blis.config.workload").prefixes },
   { "blis.SessionOptions", require("blis.config.workload").sessions },
@@ -50,6 +51,8 @@ local special = {
   ["blis.GeneratorOptions.generator"] = "fun(rng: blis.Rng): table?",
   ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",
   ["blis.ClientsOptions.cohorts"] = "blis.CohortOptions[]",
+  ["blis.ClusterOptions.groups"] = "blis.GroupOptions[]",
+  ["blis.GroupOptions.latency_model"] = "string|blis.LatencyModel",
   ["blis.ClusterOptions.latency_model"] = "string|blis.LatencyModel|blis.LatencyOptions|"
     .. "fun(batch: blis.Batch): number",
   ["blis.LatencyOptions.step_time"] = "fun(batch: blis.Batch): number",

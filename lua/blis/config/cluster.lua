@@ -59,6 +59,12 @@ return {
       doc = "Number of serving engines behind the router.",
     },
     {
+      name = "groups", type = "table",
+      doc = "Instances that differ, in place of their number: a list such as { { instances = 4 }, "
+        .. "{ instances = 2, hardware = \"L40S\" } }; what a group leaves out is as in the cluster. "
+        .. "Where models differ, requests go to instances of their model.",
+    },
+    {
       name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",
       choices = { "trained-physics", "roofline", "blackbox", "piecewise" },
       default = "trained-physics",

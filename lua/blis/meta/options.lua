@@ -42,6 +42,7 @@
 ---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
 ---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach the experts on other GPUs; left out, allgather_reducescatter.
 ---@field instances? integer Number of serving engines behind the router. (default 1)
+---@field groups? blis.GroupOptions[] Instances that differ, in place of their number: a list such as { { instances = 4 }, { instances = 2, hardware = "L40S" } }; what a group leaves out is as in the cluster. Where models differ, requests go to instances of their model.
 ---@field latency_model? string|blis.LatencyModel|blis.LatencyOptions|fun(batch: blis.Batch): number How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
 ---@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
@@ -69,6 +70,37 @@
 ---@field slo_priorities? table<string, number> Values of SLO classes, higher is more important and below 0 may be shed, such as { batch = 1 }; usually critical 4, standard 3, batch -1, sheddable -2, background -3, and 3 for any other.
 ---@field tenant_budgets? table<string, number> Largest shares of tenants in what all instances can run at once, such as { guest = 0.25 }; sheddable requests above that are rejected before the admission policy is asked.
 ---@field max_requests_in_memory? integer Most requests that may wait or run at once before the run is given up, 0 = unlimited. (requests, default 0)
+
+--- Some of the instances of a cluster. What is left out is as in the cluster.
+---@class blis.GroupOptions
+---@field instances? integer Number of serving engines in the group. (default 1)
+---@field watts? number Mean power draw of an instance, for policies; left out, gpu_watts times its GPUs. (W)
+---@field capacity? number How strong an instance is among its kind, for policies. (default 1)
+---@field cost_per_hour? number Of an instance, for policies; left out, the price of its GPUs. (USD)
+---@field model? string|table Model id of the catalogue, with or without its owner; or the path of a config.json or of the folder it is in; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and models/NAME/config.json beside the script go before the catalogue. (default qwen/qwen3-14b)
+---@field model_config? string The model's own config.json, or the folder it is in; left out, what the catalogue says.
+---@field hardware? string|table GPU of every instance; left out, the usual one of the model; in Lua also a table { name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script goes before the catalogue.
+---@field tp? integer Tensor parallel degree; left out, the usual one of the model. (GPUs)
+---@field dp? integer Data parallel degree inside an instance; above 1 for mixture-of-experts models only. (replicas, default 1)
+---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
+---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach the experts on other GPUs; left out, allgather_reducescatter.
+---@field latency_model? string|blis.LatencyModel How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
+---@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
+---@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
+---@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; left out, the latest.
+---@field kv_blocks? integer KV cache of an instance; left out, what fits beside the model on its GPUs. (blocks)
+---@field block_size? integer Tokens of a KV block. (tokens, default 16)
+---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
+---@field kv_capacity_per_gpu? boolean Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is room for. (default false)
+---@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; left out, what the catalogue says. (USD/h)
+---@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; there is none without it. (W)
+---@field max_model_len? integer Longest sequence, 0 = unlimited; left out, what the model allows. Never more than the KV cache holds. (tokens)
+---@field max_num_seqs? integer Most requests in a batch. (requests, default 256)
+---@field max_num_batched_tokens? integer Token budget of an engine step; longer prefills are chunked. (tokens, default 2048)
+---@field long_prefill_token_threshold? integer Most tokens of one prefill in a step, 0 = no limit but the budget. (tokens, default 0)
+---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
+---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
+---@field kv_transfer_base_latency_us? integer Fixed time of a reload from CPU memory. (us, default 0)
 
 --- Traffic in a few numbers.
 ---@class blis.WorkloadOptions

@@ -1,0 +1,43 @@
+--- The options of a group of instances: those of the cluster that are about an instance, and what
+--- policies are told of it.
+local cluster = require "blis.config.cluster"
+
+-- These are for the cluster as a whole.
+local whole = {}
+for _, name in ipairs { "groups", "instances", "catalogue", "scheduler", "preemption_policy",
+  "engine", "snapshot_refresh_us", "cache_signal_delay_us", "admission_latency_us",
+  "routing_latency_us", "slo_priorities", "tenant_budgets", "max_requests_in_memory" } do
+  whole[name] = true
+end
+
+local options = {
+  {
+    name = "instances", type = "integer", min = 1, max = 1000000, default = 1,
+    doc = "Number of serving engines in the group.",
+  },
+  {
+    name = "watts", type = "number", min = 0, max = 1e9, unit = "W",
+    doc = "Mean power draw of an instance, for policies; left out, gpu_watts times its GPUs.",
+  },
+  {
+    name = "capacity", type = "number", min = 0, max = 1, default = 1,
+    doc = "How strong an instance is among its kind, for policies.",
+  },
+  {
+    name = "cost_per_hour", type = "number", min = 0, max = 1e9, unit = "USD",
+    doc = "Of an instance, for policies; left out, the price of its GPUs.",
+  },
+}
+local own = #options
+for _, option in ipairs(cluster.options) do
+  if not whole[option.name] then options[#options + 1] = option end
+end
+
+---@type blis.Section
+local section = {
+  name = "group",
+  summary = "Some of the instances of a cluster. What is left out is as in the cluster.",
+  options = options,
+}
+
+return { section = section, own = own }

@@ -1,0 +1,125 @@
+local blis = require "blis"
+local small = require "spec.support.small"
+
+local says = small.says
+
+local llama = "meta-llama/llama-3.1-8b-instruct"
+local qwen = "qwen/qwen3-14b"
+
+local function run(groups, changes)
+  local cluster = { model = llama, hardware = "H100", tp = 1, groups = groups }
+  local spec = small.experiment { cluster = cluster, routing = "least-loaded" }
+  for key, value in pairs(changes or {}) do spec[key] = value end
+  return blis.run(spec)
+end
+
+describe("a cluster in groups", function()
+  it("is the same as one of equal instances when they are alike", function()
+    local equal = blis.run(small.experiment { routing = "least-loaded",
+      cluster = { model = llama, hardware = "H100", tp = 1, instances = 3 } })
+    local grouped = run { { instances = 2 }, {} }
+    assert.equal(equal.hash, grouped.hash)
+    assert.same(equal.cost, grouped.cost)
+    assert.equal(3, #grouped.instances)
+    assert.equal(2, #grouped.setup.groups)
+    assert.is_nil(rawget(equal.setup, "groups"))
+  end)
+
+  it("has instances with GPUs and limits of their own", function()
+    local seen = {}
+    local result = run({
+      { instances = 2, watts = 700 },
+      { hardware = "L40S", kv_blocks = 500, max_num_seqs = 7, capacity = 0.25, gpu_watts = 300 },
+      { model = qwen, tp = 2, cost_per_hour = 9, latency_model = "roofline", block_size = 32 },
+    }, { routing = function(request, instances)
+      for i = 1, #instances do
+        local one = instances[i]
+        seen[one.id] = { one.tp, one.cost_per_hour, one.watts, one.capacity, one.kv_blocks,
+          one.max_num_seqs }
+      end
+      return request.prompt_tokens % #instances + 1
+    end })
+    assert.equal(60, result.completed)
+    assert.same({ 1, 3.5, 700, 1, 26312, 256 }, seen.instance_1)
+    assert.same({ 1, 1, 300, 0.25, 500, 7 }, seen.instance_2)
+    assert.same({ 2, 9, 0, 1 }, { table.unpack(seen.instance_3, 1, 4) })
+    local groups = result.setup.groups
+    assert.same({ 2, 1, 1 }, { groups[1].instances, groups[2].instances, groups[3].instances })
+    assert.equal("L40S", groups[2].hardware)
+    assert.equal("roofline", groups[3].latency_model)
+    assert.equal(2 + 1 + 2, result.cost.gpus)
+    assert.near(result.duration_us / 3.6e9 * (2 * 3.5 + 1 + 2 * 3.5), result.cost.usd, 1e-9)
+    says(tostring(result), "2 instances of " .. llama .. " on H100, tp 1\nKV cache of 26,312 ")
+    says(tostring(result), "1 instance of " .. llama .. " on L40S, tp 1\nKV cache of 500 blocks")
+    says(tostring(result), "1 instance of " .. qwen .. " on H100, tp 2\n")
+  end)
+
+  it("serves several models, each where it is", function()
+    local function client(id, model)
+      return { id = id, model = model, rate_fraction = 1, arrival = { process = "poisson" },
+        input_distribution = { "constant", value = 100 },
+        output_distribution = { "constant", value = 10 } }
+    end
+    local result = run({ { instances = 2 }, { model = qwen } }, { workload = { num_requests = 90,
+      aggregate_rate = 30, clients = { client("a", llama), client("b", qwen),
+        client("c", "another/model") } } })
+    local where, rejected = { [llama] = {}, [qwen] = {} }, 0
+    for i = 1, #result.requests do
+      local request = result.requests[i]
+      if request.model == "another/model" then
+        rejected = rejected + 1
+        assert.equal("no-candidate", request.reason)
+      else
+        where[request.model][request.instance] = true
+      end
+    end
+    assert.same({ instance_0 = true, instance_1 = true }, where[llama])
+    assert.same({ instance_2 = true }, where[qwen])
+    assert.equal(rejected, result.rejected)
+    assert.equal(90 - rejected, result.completed)
+  end)
+
+  it("is the same by either engine, with a latency model and an order in Lua", function()
+    local function hash(engine)
+      local cluster = { model = llama, hardware = "H100", tp = 1, engine = engine,
+        latency_model = function(batch) return 5000 + 10 * batch.prefill_tokens end,
+        groups = { { kv_blocks = 60 }, { instances = 2, max_num_seqs = 3 } } }
+      return blis.run(small.experiment { cluster = cluster, scheduler = function(a, b)
+        return a.prompt_tokens < b.prompt_tokens
+      end }).hash
+    end
+    assert.equal(hash "stepwise", hash "fast")
+  end)
+
+  it("can be driven, broken and cloned", function()
+    local sim = blis.simulation(small.experiment { cluster = { model = llama, hardware = "H100",
+      tp = 1, groups = { {}, { hardware = "L40S" } } } })
+    assert.equal("L40S", sim.instances[2].gpu)
+    assert.equal(11567, sim.instances[2].kv_blocks)
+    sim:run_until(500000)
+    sim.instances[1]:fail { reroute = true }
+    local clone = sim:clone()
+    assert.equal(sim:run().hash, clone:run().hash)
+  end)
+
+  it("says what is wrong with a group", function()
+    local function message(groups, more)
+      local cluster = { model = llama, hardware = "H100", tp = 1, groups = groups }
+      for key, value in pairs(more or {}) do cluster[key] = value end
+      return small.message_of(blis.run, small.experiment { cluster = cluster })
+    end
+    says(message({ {} }, { instances = 2 }), "cluster: instances and groups both say how many")
+    says(message {}, "cluster.groups: a table is not allowed, expected a list of groups")
+    says(message(5), "cluster.groups")
+    says(message { 5 }, "cluster.groups[1]: 5 is not allowed, expected a table of options")
+    says(message { {}, { hardwar = "L40S" } }, "cluster.groups[2]: unknown option 'hardwar', did "
+      .. "you mean 'hardware'?")
+    says(message { { snapshot_refresh_us = 5 } }, "cluster.groups[1]: unknown option")
+    says(message { {}, { instances = 0 } }, "cluster.groups[2].instances: 0 is not allowed")
+    says(message { {}, { hardware = "B999" } }, 'unknown hardware "B999"')
+    says(message { {}, { capacity = 2 } }, "cluster.groups[2].capacity: 2 is not allowed")
+    says(message { {}, { latency_model = function() return 1 end } }, "cluster.groups[2]."
+      .. "latency_model: a latency model in Lua is for the whole cluster")
+    says(message { {}, { model = "meta-llama/llama-3.1-70b-instruct" } }, "does not fit")
+  end)
+end)
