@@ -34,6 +34,20 @@ function format.percent(share)
   return ("%.1f %%"):format(share * 100)
 end
 
+local bars = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
+
+--- Counts as bars of different heights, one character each; a space for none.
+---@param counts integer[]
+---@return string
+function format.bars(counts)
+  local most, cells = 0, {}
+  for _, n in ipairs(counts) do most = math.max(most, n) end
+  for i, n in ipairs(counts) do
+    cells[i] = n == 0 and " " or bars[math.max(1, (2 * n * #bars + most) // (2 * most))]
+  end
+  return table.concat(cells)
+end
+
 local function width_of(text)
   return utf8.len(text) or #text
 end

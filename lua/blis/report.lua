@@ -9,6 +9,16 @@ local function latency_row(name, d)
   return { name, number(d.mean), number(d.p50), number(d.p90), number(d.p99), number(d.max) }
 end
 
+local sketch_width = 16
+
+--- The shape of the times of requests between the shortest one and p99, to the right of their row.
+local function add_sketch(row, r, name, d)
+  local from_us, to_us = math.floor(d.min * 1000), math.ceil(d.p99 * 1000)
+  if not r.keeps_records or d.count < 2 or to_us <= from_us then return row end
+  row[7] = format.bars(r.requests:spread(name, from_us, to_us, sketch_width))
+  return row
+end
+
 local function plural(n, word)
   return ("%s %s%s"):format(count(n), word, n == 1 and "" or "s")
 end
@@ -148,12 +158,16 @@ end
 ---@return string
 function report.summary(r)
   local rows = {
-    latency_row("TTFT", r.ttft_ms), latency_row("ITL", r.itl_ms), latency_row("E2E", r.e2e_ms),
-    latency_row("scheduling delay", r.scheduling_delay_ms),
+    add_sketch(latency_row("TTFT", r.ttft_ms), r, "ttft_us", r.ttft_ms),
+    latency_row("ITL", r.itl_ms),
+    add_sketch(latency_row("E2E", r.e2e_ms), r, "e2e_us", r.e2e_ms),
+    add_sketch(latency_row("scheduling delay", r.scheduling_delay_ms), r, "scheduling_delay_us",
+      r.scheduling_delay_ms),
   }
   local steady = steady_rows(r)
   table.move(steady, 1, #steady, #rows + 1, rows)
-  local latencies = format.table({ "latency (ms)", "mean", "p50", "p90", "p99", "max" }, rows, "  ")
+  local header = { "latency (ms)", "mean", "p50", "p90", "p99", "max", "min to p99" }
+  local latencies = format.table(header, rows, "  ", { [7] = true })
   local lines = setup_lines(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end

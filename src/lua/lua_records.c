@@ -6,6 +6,7 @@
 
 #include "lua/bind.h"
 #include "lua/lua_figures.h"
+#include "lua/lua_spread.h"
 
 /* A finalizer of a script may come after that of the list. */
 bind_records *check_records(lua_State *L, int index) {
@@ -273,6 +274,7 @@ static const luaL_Reg records_methods[] = {
     {"goodput", bind_records_goodput},
     {"groups", bind_records_groups},
     {"hash", records_hash},
+    {"spread", bind_records_spread},
     {"window", bind_records_window},
     {NULL, NULL},
 };
