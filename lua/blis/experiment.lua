@@ -29,7 +29,7 @@ local function is_scripted(routing, admission)
   return false
 end
 
-local needs_records = { "instance_times", "slo_targets", "warm_up_us" }
+local needs_records = { "instance_times", "keep_requests", "slo_targets", "warm_up_us" }
 
 local function check_records_are_kept(values)
   for _, name in ipairs(values.keep_records and {} or needs_records) do
@@ -75,6 +75,7 @@ function experiment.read(spec)
     go_blis = is_go_blis,
     instance_times = values.instance_times,
     keep_records = values.keep_records,
+    keep_requests = values.keep_requests,
     slo_targets = targets_of(values, traffic),
     warm_up_us = values.warm_up_us,
     decisions = values.trace_level == "decisions",

@@ -7,7 +7,9 @@ local fitness = require "blis.fitness"
 local format = require "blis.format"
 local report = require "blis.report"
 local saturation = require "blis.saturation"
+local schema = require "blis.config.schema"
 local slo = require "blis.slo"
+local trace_sections = require "blis.config.trace"
 
 local result = {}
 
@@ -241,6 +243,52 @@ function methods:save_decisions(path)
   decisions.save(self.decisions, path)
 end
 
+-- What the trace of a run says of the whole run, by result.
+local trace_headers = setmetatable({}, { __mode = "k" })
+
+local function header_of(config)
+  local traffic = config.workload
+  local is_replay = core.is_workload(traffic) or type(traffic) == "table" and traffic.trace ~= nil
+  local seed = type(traffic) == "table" and traffic.seed
+    or core.is_workload_spec(traffic) and traffic:totals().seed
+  return {
+    is_replay = is_replay, seed = not is_replay and math.tointeger(seed) or nil,
+    targets = config.slo_targets or {},
+  }
+end
+
+local function check_requests_are_kept(self)
+  if not trace_headers[self] then
+    errors.invalid("the trace of a run is there when the experiment says keep_requests = true")
+  end
+end
+
+--- The requests of the run as they arrived, follow-ups included, to be looked at and run again.
+---@return blis.Workload
+function methods:trace()
+  check_requests_are_kept(self)
+  return core.run_requests(self.requests)
+end
+
+--- Writes these requests, and how they ended, as a trace: NAME.csv and NAME.yaml in format
+--- tracev2. Replaying it under the same cluster gives a result with the same hash, unless a
+--- follow-up arrived at the very microsecond at which its instance ended a step.
+---@param path string
+---@param options? { format?: string }
+function methods:write_trace(path, options)
+  if type(path) ~= "string" then
+    errors.invalid("write_trace: %s is not allowed, expected the path of a file",
+      errors.show(path))
+  end
+  check_requests_are_kept(self)
+  local values, header = schema.read(trace_sections.run, options, "write_trace"),
+    trace_headers[self]
+  errors.located(core.run_trace_write, self.requests, path, {
+    format = values.format, is_replay = header.is_replay, seed = header.seed,
+    targets = header.targets,
+  })
+end
+
 --- GPUs and their price per hour, over all groups of instances; no price when one has none.
 local function gpus_of(setup)
   local gpus, usd_per_hour = 0, 0
@@ -326,6 +374,7 @@ function result.new(summary, config)
   summary.energy = energy_of(summary, config.cluster.gpu_watts)
   add_asked_for(summary, config)
   add_traffic_notes(summary.setup, config.workload)
+  if config.keep_requests then trace_headers[summary] = header_of(config) end
   return result.of_figures(summary)
 end
 

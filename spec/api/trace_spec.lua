@@ -163,3 +163,104 @@ describe("blis.Workload:write", function()
     says(problem, "/nowhere/x.jsonl: cannot be written")
   end)
 end)
+
+describe("the trace of a run", function()
+  local lengths = { "gaussian", mean = 60, std_dev = 20, min = 2, max = 200 }
+
+  local function turns(closed_loop, context_growth, think_time_us)
+    return {
+      seed = 3, aggregate_rate = 5, num_requests = 80,
+      clients = {
+        {
+          id = "chat", tenant_id = "t", rate_fraction = 1, arrival = { process = "poisson" },
+          input_distribution = lengths, output_distribution = lengths, prefix_group = "sys",
+          prefix_length = 70, closed_loop = closed_loop,
+          reasoning = {
+            multi_turn = {
+              max_rounds = 4, think_time_us = think_time_us, context_growth = context_growth,
+            },
+          },
+        },
+      },
+    }
+  end
+
+  local function spec_of(workload)
+    return {
+      cluster = { instances = 3, kv_blocks = 600 }, workload = workload, routing = "weighted",
+      keep_requests = true,
+    }
+  end
+
+  --- Runs a workload, then its trace from a file.
+  local function check_equal(workload)
+    files.with(nil, function(stem)
+      local first = blis.run(spec_of(workload))
+      first:write_trace(stem)
+      local read = blis.trace.read(stem)
+      local second = blis.run(spec_of(read))
+      assert.equal(first.hash, second.hash)
+      assert.equal(first.hash, blis.run(spec_of(first:trace())).hash)
+      assert.matches("\nmode: generated\n", files.read(stem .. ".yaml"))
+      local data = files.read(stem .. ".csv")
+      second:write_trace(stem)
+      assert.equal(data, files.read(stem .. ".csv"))
+      assert.matches("\nmode: replayed\n", files.read(stem .. ".yaml"))
+      os.remove(stem .. ".csv")
+      os.remove(stem .. ".yaml")
+    end)
+  end
+
+  it("gives the same result once more", function()
+    check_equal { rate = 30, requests = 100, prompt = lengths, output = lengths, timeout_us = 900000,
+      prefixes = { groups = 4, tokens = 100, zipf = 1 } }
+    for _, growth in ipairs { "", "accumulate" } do
+      for _, think_time_us in ipairs { 0, 400000 } do
+        check_equal(turns(true, growth, think_time_us))
+        check_equal(turns(false, growth, think_time_us))
+      end
+    end
+    check_equal { seed = 3, num_requests = 80, clients = { { id = "u", concurrency = 7,
+      think_time_us = 0, input_distribution = lengths, output_distribution = lengths } } }
+  end)
+
+  it("tells how every request ended", function()
+    files.with(nil, function(path)
+      local result = blis.run(spec_of { rate = 100, requests = 60, prompt = lengths,
+        output = lengths, timeout_us = 600000 })
+      assert.is_true(result.completed > 0 and result.timed_out > 0)
+      result:write_trace(path .. ".csv")
+      local ok, late = 0, 0
+      for line in io.lines(path .. ".csv") do
+        ok = ok + (line:find(",ok,", 1, true) and 1 or 0)
+        late = late + (line:find(",timeout,", 1, true) and 1 or 0)
+      end
+      assert.equal(result.completed, ok)
+      assert.equal(result.timed_out, late)
+      os.remove(path .. ".csv")
+      os.remove(path .. ".yaml")
+    end)
+  end)
+
+  it("has targets in its header", function()
+    files.with(nil, function(path)
+      local spec = spec_of { rate = 5, requests = 3, seed = 9 }
+      spec.slo_targets = { batch = { e2e_ms = 5000 } }
+      blis.run(spec):write_trace(path, { format = "tracev2" })
+      assert.equal("trace_version: 3\ntime_unit: microseconds\nmode: generated\n"
+        .. "warm_up_requests: 0\nworkload_seed: 9\ngoodput_slo_targets:\n    batch:\n"
+        .. "        e2e_ms: 5000\n", files.read(path .. ".yaml"))
+      os.remove(path .. ".csv")
+      os.remove(path .. ".yaml")
+    end)
+  end)
+
+  it("is there when it was asked for", function()
+    local result = blis.run { workload = { requests = 2 } }
+    says(small.message_of(result.trace, result), "keep_requests = true")
+    says(small.message_of(result.write_trace, result, "x"), "keep_requests = true")
+    says(small.message_of(result.write_trace, result), "write_trace: nil is not allowed")
+    says(small.message_of(blis.run, { keep_requests = true, keep_records = false }),
+      "keep_requests needs records")
+  end)
+end)

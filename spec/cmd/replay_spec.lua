@@ -88,6 +88,23 @@ describe("blis replay", function()
       { outcome.said[#outcome.said] })
   end)
 
+  it("gives the result of the run that a trace is of", function()
+    files.with(nil, function(name)
+      local flags = { "--num-instances", "3", "--routing-policy", "weighted", "--format", "json",
+        "--quiet" }
+      local function hash_of(...)
+        local arguments = { ... }
+        table.move(flags, 1, #flags, #arguments + 1, arguments)
+        return core.json_read(commands.output_of(table.unpack(arguments))).result_hash
+      end
+      local run = hash_of("run", "--rate", "20", "--num-requests", "50", "--trace-output", name)
+      assert.equal(run, hash_of("replay", name .. ".csv", "--trace-output", name))
+      assert.equal(run, hash_of("replay", name))
+      os.remove(name .. ".csv")
+      os.remove(name .. ".yaml")
+    end)
+  end)
+
   it("has all its flags in the help", function()
     assert.equal(files.read "spec/cmd/golden/replay_help.txt",
       commands.output_of("replay", "--help"))

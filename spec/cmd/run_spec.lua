@@ -289,6 +289,22 @@ describe("wrong specifications", function()
   end)
 end)
 
+describe("blis run --trace-output", function()
+  it("writes the trace of BLIS in Go", function()
+    files.with(nil, function(name)
+      commands.output_of("run", "--profile", "go-blis", "--model", "qwen/qwen3-14b", "--rate", "2",
+        "--num-requests", "4", "--prefix-tokens", "32", "--prompt-tokens", "20",
+        "--prompt-tokens-stdev", "5", "--prompt-tokens-min", "2", "--prompt-tokens-max", "40",
+        "--output-tokens", "4", "--output-tokens-stdev", "2", "--output-tokens-min", "1",
+        "--output-tokens-max", "8", "--trace-output", name, "--quiet")
+      for _, ending in ipairs { ".csv", ".yaml" } do
+        assert.equal(files.read("tests/data/tracev2/t1" .. ending), files.read(name .. ending))
+        os.remove(name .. ending)
+      end
+    end)
+  end)
+end)
+
 describe("the program #host", function()
   it("ends with status 2 for wrong flags and 1 for a failed run", function()
     local run = program.run("run", "--nosuch")

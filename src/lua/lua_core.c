@@ -141,6 +141,8 @@ static const luaL_Reg core_functions[] = {
     {"processors", bind_processors},
     {"records", bind_records_new},
     {"rng", bind_rng_new},
+    {"run_requests", bind_run_requests},
+    {"run_trace_write", bind_run_trace_write},
     {"set_tostring", core_set_tostring},
     {"signals", core_signals},
     {"simulation", bind_simulation_new},

@@ -212,6 +212,9 @@ void check_simulation_parts(lua_State *L, int self, int config,
   check_policy_parts(L, config, sim);
   lua_getfield(L, config, "workload");
   check_source(L, lua_gettop(L), &sim->records->source);
+  if (opt_field_boolean(L, config, "keep_requests", false)) {
+    check_source_copy(L, &sim->records->source);
+  }
   blis_histogram_init(&sim->itl_us, &alloc);
   check_instance_times(L, config, sim);
   sim->records->recorder = opt_field_boolean(L, config, "keep_records", true)

@@ -6,6 +6,7 @@
 #include "workload/generator.h"
 #include "workload/replay.h"
 #include "workload/short_form.h"
+#include "workload/source_copy.h"
 
 static void check_sessions(lua_State *L, int index, blis_short_form *form) {
   form->max_rounds = check_field_integer(L, index, "max_rounds");
@@ -130,7 +131,17 @@ void check_source(lua_State *L, int index, bind_source *source) {
   source->source = blis_workload_source(workload, &source->cursor);
 }
 
+void check_source_copy(lua_State *L, bind_source *source) {
+  blis_alloc alloc = bind_alloc(L);
+  source->copy = blis_source_copy_new(&alloc, &source->source);
+  if (source->copy == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  source->source = blis_source_copy_source(source->copy);
+}
+
 void bind_source_close(bind_source *source) {
+  blis_source_copy_free(source->copy);
   blis_generator_free(source->generator);
   blis_replay_free(source->replay);
   *source = (bind_source){0};

@@ -40,6 +40,7 @@ const blis_workload *check_workload(lua_State *L, int index);
 typedef struct bind_source {
   struct blis_generator *generator;
   struct blis_replay *replay;
+  struct blis_source_copy *copy; /* NULL unless requests are kept */
   blis_workload_cursor cursor;
   blis_request_source source; /* valid while the bind_source does not move */
 } bind_source;
@@ -50,6 +51,9 @@ typedef struct bind_source {
  * bind_source_close can be called in any case.
  */
 void check_source(lua_State *L, int index, bind_source *source);
+
+/* From here on the requests are kept. */
+void check_source_copy(lua_State *L, bind_source *source);
 
 /* Idempotent. Never raises. */
 void bind_source_close(bind_source *source);

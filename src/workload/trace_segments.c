@@ -67,6 +67,9 @@ blis_status blis__trace_parse_segments(const blis_alloc *alloc, blis_slice text,
   int64_t tokens;
   bool goes_on = text.length > 0 && text.data[text.length - 1] == '+';
   text.length -= goes_on;
+  bool has_last =
+      goes_on && text.length > 0 && text.data[text.length - 1] == '+';
+  text.length -= has_last;
   blis_status status = parse_list(alloc, text, list, &tokens);
   size_t count = list->count - first;
   if (status == BLIS_ERR_NOMEM) {
@@ -89,6 +92,7 @@ blis_status blis__trace_parse_segments(const blis_alloc *alloc, blis_slice text,
   request->segment_count = (uint32_t)count;
   request->shared_tokens = (uint32_t)tokens;
   request->shares_output = goes_on;
+  request->shares_last_output = has_last;
   return BLIS_OK;
 }
 
@@ -111,7 +115,7 @@ blis_status blis__trace_write_segments(blis_buffer *buffer, blis_map *numbers,
     }
   }
   if (request->shares_output) {
-    blis_buffer_char(buffer, '+');
+    blis_buffer_string(buffer, request->shares_last_output ? "++" : "+");
   }
   return BLIS_OK;
 }

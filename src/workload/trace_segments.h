@@ -6,7 +6,8 @@
  *
  * is 512 tokens of stream 7 from its start, 512 of stream 8, then 64 of stream
  * 9 from its token 128 on. A "+" at the end says that the output goes on in the
- * last stream (shares_output of a request).
+ * last stream (shares_output of a request), "++" that its last token does, too
+ * (shares_last_output).
  */
 #ifndef BLIS_WORKLOAD_TRACE_SEGMENTS_H
 #define BLIS_WORKLOAD_TRACE_SEGMENTS_H
@@ -24,10 +25,10 @@ enum { BLIS__SEGMENTS_FAULT_SIZE = 120 };
 
 /*
  * Appends the segments of a text to the list and sets segment_count,
- * shared_tokens and shares_output of the request, whose prompt_tokens are
- * known; its segments are left to the caller, for the list may still move.
- * BLIS_ERR_NOMEM, or BLIS_ERR_PARSE with what is wrong in fault, to be put
- * behind the text.
+ * shared_tokens, shares_output and shares_last_output of the request, whose
+ * prompt_tokens are known; its segments are left to the caller, for the list
+ * may still move. BLIS_ERR_NOMEM, or BLIS_ERR_PARSE with what is wrong in
+ * fault, to be put behind the text.
  */
 BLIS_MUSTUSE blis_status blis__trace_parse_segments(
     const blis_alloc *alloc, blis_slice text, blis__segment_list *list,

@@ -6,9 +6,11 @@
  * and tokens of its own; the first row of a group with a prefix_length fixes it
  * for all rows of the group, those before it as well.
  *
- * Files that are written here may have two columns more: max_output_tokens, and
- * segments (trace_segments.h), which tells what prompts share in place of the
- * group; a prefix is then as long as its own row says.
+ * Files that are written here may have three columns more: max_output_tokens;
+ * request_number, what the request was called in the run that the trace is of,
+ * in place of request_id; and segments (trace_segments.h), which tells what
+ * prompts share in place of the group; a prefix is then as long as its own row
+ * says.
  *
  * An observed trace has send times in microseconds since 1970, and arrivals and
  * deadlines on the clock of the load generator. Requests are put on that clock:
@@ -61,6 +63,7 @@ enum column {
   VIDEO_TOKENS,
   SLO_TARGET,
   THINK_TIME,
+  REQUEST_NUMBER,
   STREAMING,
   REASON_RATIO,
   FIRST_OF_THE_REST /* these are only checked */
@@ -93,6 +96,8 @@ static const column_rule columns[] = {
     [VIDEO_TOKENS] = {"video_tokens", WHOLE, false, false, 0, TOKENS},
     [SLO_TARGET] = {"slo_target_us", WHOLE, false, false, 0, INT64_MAX},
     [THINK_TIME] = {"think_time_us", WHOLE, false, true, 0, INT64_MAX},
+    [REQUEST_NUMBER] = {"request_number", WHOLE, false, false, INT64_MIN,
+                        INT64_MAX},
     [STREAMING] = {.name = "streaming", .kind = BOOLEAN},
     [REASON_RATIO] = {.name = "reason_ratio", .kind = SHARE},
     [FIRST_OF_THE_REST] = {"vllm_priority", WHOLE, false, false, 0, INT64_MAX},
@@ -274,9 +279,15 @@ static blis_status read_fields(reading *r, blis_error *error) {
   return BLIS_OK;
 }
 
+static enum column id_column(const reading *r) {
+  return r->places[REQUEST_NUMBER] != BLIS_CSV_NONE ? REQUEST_NUMBER
+                                                    : REQUEST_ID;
+}
+
 /* A map is only needed when the ids do not count up. */
 static blis_status check_id(reading *r, blis_error *error) {
-  int64_t id = r->values[REQUEST_ID];
+  enum column column = id_column(r);
+  int64_t id = r->values[column];
   size_t count = r->rows.count;
   if (!r->has_ids && (count == 0 || id > r->rows.items[count - 1].number)) {
     return BLIS_OK;
@@ -295,7 +306,7 @@ static blis_status check_id(reading *r, blis_error *error) {
   }
   return is_new
              ? BLIS_OK
-             : blis_csv_fail(r->csv, r->places[REQUEST_ID],
+             : blis_csv_fail(r->csv, r->places[column],
                              "is there twice; every row needs its own", error);
 }
 
@@ -347,7 +358,7 @@ static blis_status keep_row(reading *r, blis_error *error) {
       values[SERVER_INPUT_TOKENS] > 0 && values[PREFIX_GROUP] == 0;
   bool has_limit = r->places[MAX_OUTPUT_TOKENS] != BLIS_CSV_NONE;
   blis_request request = {
-      .number = values[REQUEST_ID],
+      .number = values[id_column(r)],
       .arrival_us = send_us > 0 ? send_us : arrival_us,
       .deadline_us = values[DEADLINE],
       .prompt_tokens = (uint32_t)(is_measured ? values[SERVER_INPUT_TOKENS]

@@ -228,6 +228,8 @@ static void note_features(blis__trace_writing *w) {
     w->has_slo_targets = w->has_slo_targets || request->slo_target_us != 0;
     w->has_adapters = w->has_adapters || request->adapter != 0;
     w->has_think_times = w->has_think_times || request->has_think_time;
+    w->has_numbers = w->has_numbers || (w->options->outcomes != NULL &&
+                                        request->number != (int64_t)i);
   }
 }
 

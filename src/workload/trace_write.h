@@ -55,7 +55,10 @@ typedef struct blis_trace_write_options {
    */
   const char *format;
   bool renumber; /* ids are places in the file, as BLIS writes them */
-  /* The rest is for tracev2. One outcome per request, or NULL. */
+  /*
+   * The rest is for tracev2. One outcome per request, or NULL. With outcomes
+   * the numbers of a run are kept, in a column of our own if need be.
+   */
   const blis_trace_outcome *outcomes;
   bool is_replay; /* mode "replayed" instead of "generated" */
   bool has_seed;

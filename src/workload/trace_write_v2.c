@@ -73,6 +73,9 @@ static blis_status add_optional(blis__trace_writing *w,
   if (w->has_limits) {
     add_whole(buffer, request->max_output_tokens);
   }
+  if (w->has_numbers) {
+    add_whole(buffer, request->number);
+  }
   if (!w->is_by_group) {
     blis_buffer_char(buffer, ',');
     return blis__trace_write_segments(buffer, &w->streams, request);
@@ -130,6 +133,7 @@ static void add_column_names(const blis__trace_writing *w,
   blis_buffer_string(buffer, w->has_adapters ? ",adapter" : "");
   blis_buffer_string(buffer, w->has_think_times ? ",think_time_us" : "");
   blis_buffer_string(buffer, w->has_limits ? ",max_output_tokens" : "");
+  blis_buffer_string(buffer, w->has_numbers ? ",request_number" : "");
   blis_buffer_string(buffer, w->is_by_group ? "" : ",segments");
   blis_buffer_char(buffer, '\n');
 }

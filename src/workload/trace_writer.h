@@ -29,6 +29,7 @@ typedef struct blis__trace_writing {
   bool has_slo_targets;
   bool has_adapters;
   bool has_think_times;
+  bool has_numbers; /* that the ids in the file do not tell */
 } blis__trace_writing;
 
 typedef struct blis__trace_writer {

@@ -45,6 +45,13 @@ local exercises = {
     sim:close()
   end,
   function()
+    spec.keep_requests = true
+    local ok, made = pcall(function() return #blis.run(spec):trace() end)
+    spec.keep_requests = nil
+    if not ok then error(made, 0) end
+    assert(made == 2)
+  end,
+  function()
     local list = blis.workload(spec.workload)
     assert(#tostring(list) > 50 and list[1].prompt_tokens == 56)
     assert(#list:slice(1, 1) == 1)

@@ -153,6 +153,7 @@ local function experiment_of(definition, parsed, workload, horizon_us)
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = true,
     slo_targets = targets.of_flags(definition, parsed.values.targets),
+    keep_requests = parsed.values.output.trace_output ~= nil,
   }
 end
 
@@ -175,6 +176,7 @@ local function write_files(parsed, run)
   if output.results_path then metrics.write_results(output.results_path, result) end
   if output.decisions_path then result:save_decisions(output.decisions_path) end
   if output.save then result_file.save(result, output.save) end
+  if output.trace_output then result:write_trace(output.trace_output, { format = "tracev2" }) end
 end
 
 --- Where what is printed goes by the form that is asked for.

@@ -88,6 +88,11 @@ return {
       doc = "Results tell how requests fared on every instance, percentiles included.",
     },
     {
+      name = "keep_requests", type = "boolean", default = false,
+      doc = "Keep the requests as they arrived (150 bytes and more each), for result:trace() and "
+        .. "result:write_trace(path).",
+    },
+    {
       name = "keep_records", type = "boolean", default = true,
       doc = "Keep a record of every request (96 bytes). false is for very long runs: memory does "
         .. "not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to "

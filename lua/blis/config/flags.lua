@@ -143,6 +143,11 @@ local results = {
       doc = "JSON file with the metrics and a row per request.",
     },
     {
+      name = "trace_output", type = "path", is_output = true, flag = "--trace-output",
+      metavar = "NAME",
+      doc = "The requests and how they ended as a trace (tracev2): NAME.csv and NAME.yaml.",
+    },
+    {
       name = "results_path", type = "path", is_output = true, flag = "--results-path",
       doc = "JSON file with the latencies of completed requests in microseconds.",
     },
@@ -218,7 +223,6 @@ local function refuse(feature, list, command)
 end
 
 local refused_groups = {
-  refuse("traces are not written", { { "--trace-output", "string" } }),
   refuse("the catalogue takes its place; --catalogue FILE adds to it", {
     { "--defaults-filepath", "string", "defaults.yaml" }, { "--hardware-config", "string" },
   }),

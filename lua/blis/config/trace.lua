@@ -92,4 +92,8 @@ local write = {
   },
 }
 
-return { read = read, cut = cut, merge = merge, write = write }
+---@type blis.Section
+local run = { name = "write_trace", summary = "How the requests of a run are written.",
+  options = { write.options[1] } }
+
+return { read = read, cut = cut, merge = merge, write = write, run = run }

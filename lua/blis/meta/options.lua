@@ -21,6 +21,7 @@
 ---@field horizon_us? integer When the simulation ends; left out, with the last request. (us)
 ---@field profile? "design"|"go-blis" Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go. (default design)
 ---@field instance_times? boolean Results tell how requests fared on every instance, percentiles included. (default false)
+---@field keep_requests? boolean Keep the requests as they arrived (150 bytes and more each), for result:trace() and result:write_trace(path). (default false)
 ---@field keep_records? boolean Keep a record of every request (96 bytes). false is for very long runs: memory does not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low (all else is exact), and there is nothing by request, class, tenant or model. (default true)
 ---@field slo_targets? any What is good enough, by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.
 ---@field warm_up_us? integer Results have steady: figures without the requests that arrived before that time. (us)

@@ -1,0 +1,91 @@
+#include "results/run_trace.h"
+
+#include "workload/trace_tools.h"
+
+typedef struct joining {
+  const blis_alloc *alloc;
+  const blis_record *records; /* by arrival, then number */
+  size_t record_count;
+  size_t next; /* records before it arrived earlier */
+} joining;
+
+/* The record of a request; requests are asked for in order of arrival. */
+static const blis_record *find_record(joining *j, const blis_request *request) {
+  while (j->next < j->record_count &&
+         j->records[j->next].arrival_us < request->arrival_us) {
+    j->next++;
+  }
+  size_t low = j->next;
+  size_t high = j->record_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const blis_record *record = &j->records[middle];
+    if (record->arrival_us == request->arrival_us &&
+        record->number < request->number) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const blis_record *found = &j->records[low];
+  return low < j->record_count && found->arrival_us == request->arrival_us &&
+                 found->number == request->number
+             ? found
+             : NULL;
+}
+
+static bool has_record(void *state, const blis_workload *workload,
+                       size_t index) {
+  return find_record(state, blis_workload_request(workload, index)) != NULL;
+}
+
+static blis_trace_outcome outcome_of(const blis_record *record) {
+  blis_trace_outcome outcome = {.status = BLIS_TRACE_INCOMPLETE};
+  if (blis_record_is_completed(record)) {
+    outcome.status = BLIS_TRACE_OK;
+  } else if (record->state == BLIS_REQUEST_TIMED_OUT) {
+    outcome.status = BLIS_TRACE_TIMEOUT;
+  }
+  if (record->ttft_us >= 0) {
+    outcome.first_chunk_us = record->arrival_us + record->ttft_us;
+    outcome.last_chunk_us = outcome.first_chunk_us + record->itl_sum_us;
+  }
+  return outcome;
+}
+
+static blis_status write_kept(joining *j, const char *path,
+                              const blis_workload *kept,
+                              const blis_trace_write_options *options,
+                              blis_error *error) {
+  size_t count = blis_workload_count(kept);
+  blis_trace_outcome *outcomes =
+      blis_alloc_zeroed(j->alloc, count + 1, sizeof *outcomes);
+  if (outcomes == NULL) {
+    return blis_fail_nomem(error);
+  }
+  j->next = 0;
+  for (size_t i = 0; i < count; i++) {
+    outcomes[i] = outcome_of(find_record(j, blis_workload_request(kept, i)));
+  }
+  blis_trace_write_options all = *options;
+  all.outcomes = outcomes;
+  all.renumber = true;
+  blis_status status = blis_trace_write(j->alloc, path, kept, &all, error);
+  blis_alloc_free(j->alloc, outcomes, (count + 1) * sizeof *outcomes);
+  return status;
+}
+
+blis_status blis_run_trace_write(const blis_alloc *alloc, const char *path,
+                                 const blis_workload *requests,
+                                 const blis_recorder *recorder,
+                                 const blis_trace_write_options *options,
+                                 blis_error *error) {
+  joining j = {.alloc = alloc,
+               .records = blis_recorder_records(recorder),
+               .record_count = blis_recorder_count(recorder)};
+  blis_workload *kept;
+  BLIS_TRY(blis_trace_filter(alloc, requests, has_record, &j, &kept, error));
+  blis_status status = write_kept(&j, path, kept, options, error);
+  blis_workload_free(kept);
+  return status;
+}
