@@ -5,7 +5,15 @@
 -- refuses at once when there is none.
 local blis = require "blis"
 
-local cluster = { model = "qwen/qwen3-14b", hardware = "H100", tp = 1, instances = 6 }
+-- A mixed fleet: two new nodes, two older ones that draw less, two small ones.
+local cluster = {
+  model = "qwen/qwen3-14b", tp = 1,
+  groups = {
+    { instances = 2, hardware = "H100", watts = 600, capacity = 1 },
+    { instances = 2, hardware = "A100-80", watts = 400, capacity = 0.6 },
+    { instances = 2, hardware = "L40S", watts = 300, capacity = 0.3 },
+  },
+}
 
 -- Agents with system prompts of some hundred tokens, of which the score looks at the first 64.
 local workload = blis.workload {
@@ -27,6 +35,8 @@ local rows = {
   { "live figures, not of every 5 s", score(0.55, 0.25, 0.10, 0.10, { heartbeat_us = 0 }) },
   { "cached prefix alone", score(1, 0, 0, 0) },
   { "idleness alone", score(0, 1, 0, 0, { heartbeat_us = 0 }) },
+  { "low power alone", score(0, 0, 1, 0) },
+  { "capacity alone", score(0, 0, 0, 1) },
   { "ties to the lowest id", score(0.55, 0.25, 0.10, 0.10, { tie = "lowest-id" }) },
   { "the code's formula", { "cognitora.score", profile = "cognitora" } },
   { "round robin, to compare", "round-robin" },
@@ -45,7 +55,7 @@ for i, row in ipairs(rows) do
     ("%.3f"):format(r.balance)))
 end
 -- A prefix that sticks to a node is found there more often than one that goes around.
-assert(results[1].cache_hit_rate_overall > results[7].cache_hit_rate_overall)
+assert(results[1].cache_hit_rate_overall > results[#rows].cache_hit_rate_overall)
 
 -- Weights are read live: turning to load in the middle of a run.
 local sim = blis.simulation {
