@@ -292,10 +292,20 @@ local offered = { "_VERSION", "admission", "admit", "autoscaler", "compare", "de
   "picker", "preemption", "prefix_index", "reject", "rng", "router", "run", "scheduler", "scorer",
   "seconds", "simulation" }
 
+--- blis.compare without replications, which are done by processes of their own.
+local function compare_once(spec)
+  if type(spec) ~= "table" then return require("blis").compare(spec) end
+  local copy = {}
+  for key, value in next, spec do copy[key] = value end
+  if copy.replications ~= nil then fail("blis.compare: replications are not offered") end
+  return require("blis").compare(copy)
+end
+
 local function facade()
   local blis = require "blis"
   local shown = { vec = {} }
   for _, name in ipairs(offered) do shown[name] = rawget(blis, name) end
+  shown.compare = compare_once
   for name, fn in pairs(core.vec) do shown.vec[name] = fn end
   return setmetatable(shown, {
     __metatable = false,

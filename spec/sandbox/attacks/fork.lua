@@ -1,0 +1,5 @@
+-- expect: blis.compare: replications are not offered
+local blis = require "blis"
+local spec = { routing = { "round-robin", "least-loaded" }, replications = 5, jobs = 1000 }
+blis.compare(spec)
+print "went on"
