@@ -43,6 +43,7 @@ static inline void same_numbers(const blis_request *x, const blis_request *y) {
   CHECK_EQ_I64(x->video_tokens, y->video_tokens);
   CHECK_EQ_I64(x->is_streaming, y->is_streaming);
   CHECK_EQ_I64(x->shares_output, y->shares_output);
+  CHECK_EQ_I64(x->shares_last_output, y->shares_last_output);
   CHECK_EQ_I64(x->segment_count, y->segment_count);
 }
 

@@ -217,6 +217,7 @@ static void draw_content(blis_random *random, blis_workload *workload,
   request->segments = segments;
   request->shares_output =
       kind == 3 && request->segment_count > 0 && draw(random, 3) == 0;
+  request->shares_last_output = request->shares_output && draw(random, 2) == 0;
   request->prompt_tokens = request->shared_tokens;
   if (!request->shares_output) {
     request->prompt_tokens += request->prefix_tokens + draw(random, 99);
@@ -274,6 +275,26 @@ static void any_workload_reads_back(void) {
     check_round_trip(workload, data);
     blis_workload_free(workload);
   }
+}
+
+/* With outcomes, ids are places in the file and numbers have a column. */
+static void numbers_of_a_run_read_back(void) {
+  blis_workload *workload = blis_workload_new(&heap);
+  static const int64_t numbers[] = {4, -1, 7, -2};
+  for (size_t i = 0; i < COUNT(numbers); i++) {
+    blis_request request = {.number = numbers[i], .prompt_tokens = 5};
+    CHECK(blis_workload_add(workload, &request) == BLIS_OK);
+  }
+  CHECK(blis_workload_seal(workload) == BLIS_OK);
+  blis_trace_outcome outcomes[COUNT(numbers)] = {{.status = BLIS_TRACE_OK}};
+  blis_trace_write_options options = {.outcomes = outcomes, .renumber = true};
+  const char *path = temp_file("out.csv", "");
+  temp_file("out.yaml", "");
+  write_trace(path, workload, &options);
+  blis_workload *again = read_trace(path);
+  check_same(again, workload);
+  blis_workload_free(again);
+  blis_workload_free(workload);
 }
 
 static void packed_traces_read_back(void) {
@@ -380,6 +401,7 @@ int main(void) {
   RUN(compact_rows_are_compact);
   RUN(traces_of_every_format_read_back);
   RUN(any_workload_reads_back);
+  RUN(numbers_of_a_run_read_back);
   RUN(packed_traces_read_back);
   RUN(paths_must_tell_the_format);
   RUN(ids_must_differ);
