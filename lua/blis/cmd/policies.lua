@@ -13,7 +13,10 @@ local definition = {
   description = "The built-in policies, with their parameters and defaults, and where they come "
     .. "from. They are used by --routing-policy, --routing-scorers and --admission-policy, and by "
     .. "blis.router, blis.scorer and the options of blis.run.",
-  positional = { name = "NAME", doc = "Only the policies of this name or alias, in detail." },
+  positional = {
+    name = "NAME",
+    doc = "Only the policies of this name or alias, in detail, with their parameters.",
+  },
   groups = {
     {
       title = "Output", section = "output", has_defaults = true,
@@ -58,8 +61,7 @@ end
 local columns = {
   { key = "kind", title = "kind" },
   { key = "name", title = "name", is_text = true },
-  { key = "parameters", title = "parameters", is_text = true, show = show_parameters,
-    write = write_parameters },
+  { key = "parameters", title = "parameters", is_hidden = true, write = write_parameters },
   { key = "summary", title = "what it does", is_text = true },
   { key = "aliases", title = "aliases", is_hidden = true },
   { key = "source", title = "source", is_hidden = true },
