@@ -2,22 +2,22 @@
 
 #include "lua/bind.h"
 
-void push_groups_of(lua_State *L, int index, bind_groups *groups) {
+void check_groups(lua_State *L, int index, int owner, int value,
+                  bind_groups *groups) {
   int top = lua_gettop(L);
-  if (lua_getfield(L, index, "groups") == LUA_TNIL) {
-    return;
+  if (lua_getfield(L, index, "groups") != LUA_TNIL) {
+    luaL_checktype(L, top + 1, LUA_TTABLE);
+    uint32_t count = (uint32_t)lua_rawlen(L, top + 1);
+    groups->others = push_buffer(L, count, sizeof *groups->others);
+    lua_setiuservalue(L, owner, value); /* before anything is acquired */
+    for (uint32_t i = 1; i < count; i++) {
+      lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
+      groups->other_count = i;
+      check_engine(L, top + 2, &groups->others[i - 1]);
+      lua_pop(L, 1);
+    }
   }
-  luaL_checktype(L, top + 1, LUA_TTABLE);
-  uint32_t count = (uint32_t)lua_rawlen(L, top + 1);
-  bind_engine *others = push_buffer(L, count, sizeof *others);
-  groups->others = others;
-  for (uint32_t i = 1; i < count; i++) {
-    lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
-    groups->other_count = i;
-    check_engine(L, top + 3, &others[i - 1]);
-    lua_pop(L, 1);
-  }
-  lua_replace(L, top + 1);
+  lua_settop(L, top);
 }
 
 void bind_groups_close(bind_groups *groups) {

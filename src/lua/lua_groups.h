@@ -12,16 +12,18 @@
 
 /* The engines of the groups after the first. Zero it first. */
 typedef struct bind_groups {
-  bind_engine *others; /* Lua owns the memory */
+  bind_engine *others; /* a user value owns the memory */
   uint32_t other_count;
 } bind_groups;
 
 /*
  * Makes the engines that cluster.groups describes; cluster is at index, and its
- * own options are those of the first group. Pushes what must live as long as
- * *groups. May raise; bind_groups_close can be called in any case.
+ * own options are those of the first group. The user value of the userdata at
+ * owner keeps their memory. May raise; bind_groups_close can be called in any
+ * case.
  */
-void push_groups_of(lua_State *L, int index, bind_groups *groups);
+void check_groups(lua_State *L, int index, int owner, int value,
+                  bind_groups *groups);
 
 /* Idempotent. Never raises. */
 void bind_groups_close(bind_groups *groups);

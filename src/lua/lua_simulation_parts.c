@@ -205,8 +205,7 @@ void check_simulation_parts(lua_State *L, int self, int config,
   luaL_checktype(L, -1, LUA_TTABLE);
   sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "instances");
   check_engine(L, top + 1, &sim->engine);
-  push_groups_of(L, top + 1, &sim->groups);
-  lua_setiuservalue(L, self, SIMULATION_GROUPS);
+  check_groups(L, top + 1, self, SIMULATION_GROUPS, &sim->groups);
   check_hooks_parts(L, self, config, sim);
   check_latency_part(L, config, sim);
   check_policy_parts(L, config, sim);
