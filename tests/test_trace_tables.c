@@ -120,6 +120,17 @@ static void out_of_memory_is_an_error(void) {
   check_out_of_memory(FOLDER "splitwise.csv");
 }
 
+static void azure_traces_may_count_images(void) {
+  blis_workload *workload = read_trace(
+      temp_file("lmm.csv", "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n"
+                           "2024-10-15 00:00:00.009930+00:00,2,300,5\n"
+                           "2024-10-15 00:00:01+00:00,0,20,7\n"));
+  static const expected_request expected[] = {
+      {0, 0, 300, 5, NULL, 0, NULL}, {1, 990070, 20, 7, NULL, 0, NULL}};
+  check_requests(workload, expected, COUNT(expected));
+  blis_workload_free(workload);
+}
+
 int main(void) {
   RUN(burstgpt_arrives_from_its_first_row);
   RUN(burstgpt_sessions_have_rounds);
@@ -129,5 +140,6 @@ int main(void) {
   RUN(packed_files_are_unpacked);
   RUN(limits_count_rows_from_the_start);
   RUN(out_of_memory_is_an_error);
+  RUN(azure_traces_may_count_images);
   return check_done();
 }

@@ -2,7 +2,8 @@
  * The traces of Azure's LLM inference services: TIMESTAMP, ContextTokens,
  * GeneratedTokens. Published 2023 (Patel et al., Splitwise) with times such as
  * "2023-11-16 18:15:46.6805900", 2024 (Stojkovic et al., DynamoLLM) with
- * "2024-05-10 00:00:00.009930+00:00".
+ * "2024-05-10 00:00:00.009930+00:00". That of multimodal models of
+ * 2025 (ModServe) has a column NumImages, too, which is passed over.
  *
  * A request arrives at its time minus that of the earliest row, both known to a
  * nanosecond, in whole microseconds.
@@ -22,8 +23,8 @@ typedef struct azure_row {
 typedef BLIS_ARRAY(azure_row) row_list;
 
 static bool recognise(blis_slice head) {
-  return blis__trace_first_line_has(head, "TIMESTAMP,ContextTokens,"
-                                          "GeneratedTokens");
+  return blis__trace_first_line_has(head, "TIMESTAMP,") &&
+         blis__trace_first_line_has(head, "ContextTokens,GeneratedTokens");
 }
 
 /* A text of which the front is read bit by bit; bad once something is wrong. */
