@@ -55,8 +55,13 @@ local blis = {
   minutes = units.minutes,
 
   vec = core.vec,
-  event_queue = core.event_queue,
 }
+
+--- An empty queue of events, which come out in the order of time, class, pushing.
+---@return blis.EventQueue
+function blis.event_queue()
+  return core.event_queue()
+end
 
 --- A random stream: the one called name under a master seed, or, without a name, the one of the
 --- seed.

@@ -92,6 +92,34 @@ static void extend_path(lua_State *L) {
   lua_pop(L, 2);
 }
 
+/* source(path): the text of a file of the Lua half, or nil. */
+static int push_source(lua_State *L) {
+  const char *folder = lua_tostring(L, lua_upvalueindex(1));
+  const char *path = luaL_checkstring(L, 1);
+  if (folder != NULL) {
+    lua_getglobal(L, "io");
+    lua_getfield(L, -1, "open");
+    lua_pushfstring(L, "%s/%s", folder, path);
+    lua_call(L, 1, 1);
+    if (lua_isnil(L, -1)) {
+      return 1;
+    }
+    lua_getfield(L, -1, "read");
+    lua_insert(L, -2);
+    lua_pushliteral(L, "a");
+    lua_call(L, 2, 1); /* the collector closes it */
+    return 1;
+  }
+  const blis_embedded_file *file =
+      blis_embedded_lookup(&blis_embedded_lua, path);
+  if (file == NULL) {
+    lua_pushnil(L);
+  } else {
+    lua_pushlstring(L, file->bytes, file->size);
+  }
+  return 1;
+}
+
 /* The module blis.program. Upvalue: the folder or nil. */
 static int open_program(lua_State *L) {
   lua_createtable(L, 0, 2);
@@ -99,6 +127,9 @@ static int open_program(lua_State *L) {
   lua_setfield(L, -2, "options");
   host_modules_push_commands(L, lua_tostring(L, lua_upvalueindex(1)));
   lua_setfield(L, -2, "commands");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, push_source, 1);
+  lua_setfield(L, -2, "source");
   return 1;
 }
 

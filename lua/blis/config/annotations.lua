@@ -81,6 +81,12 @@ local function default_text(option)
   return #parts > 0 and " (" .. table.concat(parts, ", ") .. ")" or ""
 end
 
+--- The option tables, as { class, section } in the order of the file.
+annotations.sections = sections
+
+--- What an option takes, as editors know it.
+annotations.type_of = type_of
+
 --- The text of the file.
 ---@return string
 function annotations.generate()
