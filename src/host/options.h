@@ -21,10 +21,10 @@ typedef struct host_options {
   int64_t sandbox_mib;          /* limits of a sandboxed script: memory, */
   int64_t sandbox_instructions; /* per call, */
   int64_t sandbox_seconds;      /* and of wall-clock time */
-  bool has_statements;        /* there is at least one -e or -l */
-  const char *scripts_folder; /* NULL: the embedded Lua files */
-  int script;                 /* index of script or command; argc: none */
-  char problem[160];          /* why reading failed */
+  bool has_statements;          /* there is at least one -e or -l */
+  const char *scripts_folder;   /* NULL: the embedded Lua files */
+  int script;                   /* index of script or command; argc: none */
+  char problem[160];            /* why reading failed */
 } host_options;
 
 /* False, with problem filled, for a command line that makes no sense. */

@@ -46,8 +46,8 @@ blis_status blis__check_step_time(const blis_latency_model *latency,
                    latency->ops->name, *step_us, BLIS__DURATION_MAX_US);
 }
 
-blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us,
-                            size_t n, int64_t count, blis_error *error) {
+blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us, size_t n,
+                            int64_t count, blis_error *error) {
   if (itl_us == NULL) {
     return BLIS_OK;
   }

@@ -47,8 +47,8 @@ typedef struct bind_source {
 
 /*
  * Starts *source from the value at index: a workload userdata, which must then
- * outlive it (the table of a replay, too), or a specification. May raise, and leaves *source so that
- * bind_source_close can be called in any case.
+ * outlive it (the table of a replay, too), or a specification. May raise, and
+ * leaves *source so that bind_source_close can be called in any case.
  */
 void check_source(lua_State *L, int index, bind_source *source);
 
