@@ -170,6 +170,35 @@ function vec.eq(a, b) end
 ---@field now_us integer
 ---@field [string] number
 
+--- How a request ended, as on_completion and on_rejection hear of it. One table serves all calls
+--- of a run: copy what is to be kept. Times that there are not are nil.
+---@class blis.Outcome
+---@field state "completed"|"length_capped"|"timed_out"|"unservable"|"failed"|"rejected"
+---@field ttft_us? integer
+---@field e2e_us? integer
+---@field end_us? integer
+---@field scheduling_delay_us? integer
+---@field mean_itl_us number 0 without inter-token latencies
+---@field output_tokens integer
+
+--- What `blis.scorer "name"` and `blis.scorer {...}` return; other kinds of policies have kind and
+--- name alone.
+---@class blis.Scorer : blis.Policy
+local Scorer = {}
+
+--- What the scorer says, in the middle of a decision: of one instance, or of all as a vector.
+---@param request blis.Request
+---@param candidates blis.Candidate|blis.Columns
+---@return number|blis.Vector
+function Scorer:score(request, candidates) end
+
+--- The scores of all candidates, in their order.
+---@param request blis.Request
+---@param instances blis.Candidate[]
+---@param scores? number[] filled and returned; left out, a new table
+---@return number[]
+function Scorer:score_all(request, instances, scores) end
+
 --- A simulation that is driven by hand.
 ---@class blis.Simulation
 ---@field now_us integer
