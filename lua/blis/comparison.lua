@@ -15,8 +15,10 @@ local comparison_meta = { __name = "blis.comparison", __tostring = report.compar
 
 --- Raises unless it is a list; a single { "weighted", scorers = ... } is taken for a slip.
 local function check_policies(given)
-  if type(given) ~= "table" or #given == 0 then
+  if type(given) ~= "table" then
     errors.invalid("routing: expected a list of policies to compare, got %s", errors.show(given))
+  elseif next(given) == nil then
+    errors.invalid("routing: the list is empty, expected policies to compare")
   end
   for key in pairs(given) do
     if math.type(key) ~= "integer" then

@@ -93,6 +93,17 @@ describe("an option that is wrong", function()
     assert.is_truthy(message:find("^my_script.lua:2: cluster.instances"), message)
   end)
 
+  it("has no empty place when it is about the whole table", function()
+    for _, case in ipairs {
+      { { clustr = {} }, ":%d+: unknown option 'clustr'" },
+      { { 5 }, ":%d+: expected named options" },
+      { 5, ":%d+: 5 is not allowed" },
+    } do
+      local message = small.error_of(blis.simulation, case[1]).message
+      assert.is_truthy(message:find(case[2]), message)
+    end
+  end)
+
   it("is the same error every time, whatever the order of keys", function()
     local first
     for _ = 1, 5 do

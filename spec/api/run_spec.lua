@@ -120,6 +120,8 @@ describe("blis.compare", function()
     says(message, "expected a list of policies")
     local one = { "weighted", scorers = "queue-depth:1" }
     says(small.message_of(blis.compare, small.experiment { routing = one }), "got one with 'scorers'")
+    local none = small.experiment { routing = {} }
+    says(small.message_of(blis.compare, none), "routing: the list is empty")
   end)
 end)
 

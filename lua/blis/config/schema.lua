@@ -37,6 +37,11 @@ local schema = {}
 ---@field summary string
 ---@field options blis.Option[]
 
+--- In front of a message: where it is about; nothing for a whole table of options.
+local function in_front(path)
+  return path == "" and "" or path .. ": "
+end
+
 --- The option that a key of a table names, or nil.
 local function find_option(section, key)
   for _, option in ipairs(section.options) do
@@ -63,13 +68,13 @@ end
 
 local function raise_unknown(section, path, key)
   if type(key) ~= "string" then
-    errors.invalid("%s: expected named options like %s = ..., got %s at [%s]", path,
+    errors.invalid("%sexpected named options like %s = ..., got %s at [%s]", in_front(path),
       section.options[1].name, "a value", tostring(key))
   end
   local owner = flag_owner(section, key)
   local hint = owner and (", did you mean '%s'?"):format(owner)
     or errors.suggestion(key, known_names(section))
-  errors.invalid("%s: unknown option '%s'%s", path, key, hint)
+  errors.invalid("%sunknown option '%s'%s", in_front(path), key, hint)
 end
 
 --- The first unknown key in a fixed order, so that the same script gives the same error.
@@ -88,7 +93,7 @@ local function given_value(option, given, path)
   for _, alias in ipairs(option.aliases or {}) do
     if given[alias] ~= nil then
       if value ~= nil then
-        errors.invalid("%s: '%s' and '%s' are the same option", path, name, alias)
+        errors.invalid("%s'%s' and '%s' are the same option", in_front(path), name, alias)
       end
       value, name = given[alias], alias
     end
@@ -101,7 +106,7 @@ end
 ---@param value any
 ---@param expected string
 function schema.raise_value(path, value, expected)
-  errors.invalid("%s: %s is not allowed, expected %s", path, errors.show(value), expected)
+  errors.invalid("%s%s is not allowed, expected %s", in_front(path), errors.show(value), expected)
 end
 
 --- Checks one value; returns the one to use.
