@@ -47,6 +47,7 @@ describe("the annotations", function()
       rng = blis.rng(1), queue = blis.event_queue(), cache = blis.kv_cache { blocks = 1 },
       simulation = blis.simulation {}, instance = blis.simulation({}).instances[1],
       list = blis.workload { requests = 1 }, latency_model = blis.latency_model "roofline",
+      scorer = blis.scorer "queue-depth",
     }
     for object, method in core:gmatch "\nfunction ([%w_]+):([%w_]+)%(" do
       assert.equal("function", type(objects[object][method]), object .. ":" .. method)

@@ -184,20 +184,20 @@ function vec.eq(a, b) end
 --- What `blis.scorer "name"` and `blis.scorer {...}` return; other kinds of policies have kind and
 --- name alone.
 ---@class blis.Scorer : blis.Policy
-local Scorer = {}
+local scorer = {}
 
 --- What the scorer says, in the middle of a decision: of one instance, or of all as a vector.
 ---@param request blis.Request
 ---@param candidates blis.Candidate|blis.Columns
 ---@return number|blis.Vector
-function Scorer:score(request, candidates) end
+function scorer:score(request, candidates) end
 
 --- The scores of all candidates, in their order.
 ---@param request blis.Request
 ---@param instances blis.Candidate[]
 ---@param scores? number[] filled and returned; left out, a new table
 ---@return number[]
-function Scorer:score_all(request, instances, scores) end
+function scorer:score_all(request, instances, scores) end
 
 --- A simulation that is driven by hand.
 ---@class blis.Simulation
