@@ -165,7 +165,8 @@ static work plain_work(const trained_physics *m, const load *l) {
   return w;
 }
 
-static double merged_communication_us(const trained_physics *m, double tokens) {
+static inline double merged_communication_us(const trained_physics *m,
+                                             double tokens) {
   if (!m->has_all_reduce) {
     return 0.0;
   }
@@ -178,8 +179,8 @@ static double merged_communication_us(const trained_physics *m, double tokens) {
 }
 
 /* The same bits with fewer operations; false when that is not certain. */
-static bool merged_work(const trained_physics *m, const load *l,
-                        double prefill_attention, work *w) {
+static inline bool merged_work(const trained_physics *m, const load *l,
+                               double prefill_attention, work *w) {
   const merged *c = &m->merged;
   w->prefill_flops = c->flops_per_token * l->prefill_tokens +
                      c->flops_per_prefill * prefill_attention;
@@ -194,8 +195,8 @@ static bool merged_work(const trained_physics *m, const load *l,
   return true;
 }
 
-static double prefill_us(const trained_physics *m, const load *l,
-                         double flops) {
+static inline double prefill_us(const trained_physics *m, const load *l,
+                                double flops) {
   if (l->prefill_tokens <= 0.0) {
     return 0.0;
   }
@@ -220,7 +221,7 @@ static inline double decode_us(const trained_physics *m, double decodes,
   return m->beta[DECODE_COMPUTE] * (compute > kv ? compute : kv);
 }
 
-static double dispatch_us(const trained_physics *m, double tokens) {
+static inline double dispatch_us(const trained_physics *m, double tokens) {
   if (!m->has_dispatch) {
     return 0.0;
   }
@@ -241,7 +242,8 @@ typedef struct extra {
   double requests_us;
 } extra;
 
-static extra extra_of(const trained_physics *m, const load *l, const work *w) {
+static inline extra extra_of(const trained_physics *m, const load *l,
+                             const work *w) {
   double tokens = l->prefill_tokens + l->decodes;
   return (extra){.communication_us =
                      m->beta[COMMUNICATION] * w->communication_us,
@@ -255,8 +257,8 @@ static inline double total_us(const trained_physics *m, double work_us,
          m->layer_us + e->requests_us + m->beta[STEP] + m->interleaved_us;
 }
 
-static int64_t evaluate(const trained_physics *m, const load *l,
-                        const work *w) {
+static inline int64_t evaluate(const trained_physics *m, const load *l,
+                               const work *w) {
   if (l->requests == 0.0) {
     return 1;
   }
