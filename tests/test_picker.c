@@ -194,21 +194,12 @@ static void weighted_random_follows_the_scores(void) {
   check_shares(uniform, (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
 }
 
-static blis_params params_of(blis_param *items, const char *picker,
-                             double exploration, const char *tie) {
-  items[0] = (blis_param){.name = "picker", .text = picker};
-  items[1] = (blis_param){.name = "exploration", .number = exploration};
-  items[2] = (blis_param){.name = "tie", .text = tie};
-  return (blis_params){items, 3};
-}
-
 /* weighted-stateless with a picker: how often each of three is taken. */
-static void count_picks(const char *picker, double exploration, const char *tie,
+static void count_picks(const blis_param *items, size_t count,
                         const double *loads, size_t *picked) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
-  blis_param items[3];
-  blis_params params = params_of(items, picker, exploration, tie);
+  const blis_params params = {items, count};
   blis_router router =
       fixture_router(&alloc, "weighted-stateless", &params, &context);
   CHECK_STR(router.name, "weighted-stateless");
@@ -224,21 +215,64 @@ static void count_picks(const char *picker, double exploration, const char *tie,
   blis_router_free(&router);
 }
 
+static blis_param picker_param(const char *name) {
+  return (blis_param){.name = "picker", .text = name};
+}
+
 static void weighted_routing_takes_any_picker(void) {
   const double loads[] = {9, 1, 5};
-  size_t picked[5][3] = {{0}};
-  count_picks("best", 0.5, "first", loads, picked[0]);
-  check_shares(picked[0], (double[]){0, 1, 0}, 3);
-  count_picks("random", 0.5, "first", loads, picked[1]);
-  check_shares(picked[1], (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
-  count_picks("power-of-two", 0.5, "first", loads, picked[2]);
-  check_shares(picked[2], (double[]){0, 2.0 / 3, 1.0 / 3}, 3);
-  count_picks("epsilon-greedy", 0.3, "first", loads, picked[3]);
-  check_shares(picked[3], (double[]){0.1, 0.8, 0.1}, 3);
   const double equal[] = {1, 1, 1};
-  count_picks("best", 0, "stable-hash", equal, picked[4]);
+  size_t picked[6][3] = {{0}};
+  const blis_param first = {.name = "tie", .text = "first"};
+  count_picks((blis_param[]){picker_param("best"), first}, 2, loads, picked[0]);
+  check_shares(picked[0], (double[]){0, 1, 0}, 3);
+  count_picks((blis_param[]){picker_param("llm-d.random-picker")}, 1, loads,
+              picked[1]);
+  check_shares(picked[1], (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
+  count_picks((blis_param[]){picker_param("power-of-two")}, 1, loads,
+              picked[2]);
+  check_shares(picked[2], (double[]){0, 2.0 / 3, 1.0 / 3}, 3);
+  const blis_param exploration = {.name = "exploration", .number = 0.3};
+  count_picks((blis_param[]){exploration, picker_param("epsilon-greedy")}, 2,
+              loads, picked[3]);
+  check_shares(picked[3], (double[]){0.1, 0.8, 0.1}, 3);
+  const blis_param stable = {.name = "tie", .text = "stable-hash"};
+  count_picks(&stable, 1, equal, picked[4]);
   CHECK(picked[4][0] == DRAWS || picked[4][1] == DRAWS ||
         picked[4][2] == DRAWS);
+  count_picks((blis_param[]){picker_param("llm-d.max-score-picker")}, 1, equal,
+              picked[5]); /* its ties are random */
+  check_shares(picked[5], (double[]){1.0 / 3, 1.0 / 3, 1.0 / 3}, 3);
+}
+
+/* Every picker of the registry can be a choice of the parameter. */
+static void every_picker_has_a_name_for_weighted(void) {
+  blis_policy_context context = fixture_context();
+  blis_alloc alloc = blis_alloc_heap();
+  for (size_t i = 0; i < blis_picker_entry_count(); i++) {
+    const blis_picker_entry *entry = blis_picker_entry_at(i);
+    const char *names[] = {entry->name, entry->aliases};
+    for (size_t k = 0; k < 2 && names[k][0] != '\0'; k++) {
+      const blis_param item = picker_param(names[k]);
+      const blis_params params = {&item, 1};
+      blis_router router =
+          fixture_router(&alloc, "weighted", &params, &context);
+      blis_router_free(&router);
+    }
+  }
+}
+
+static void a_parameter_of_another_picker_is_an_error(void) {
+  blis_policy_context context = fixture_context();
+  blis_alloc alloc = blis_alloc_heap();
+  const blis_param hot = {.name = "temperature", .number = 2};
+  const blis_params params = {&hot, 1};
+  blis_router router = {0};
+  blis_error error = {0};
+  CHECK(blis_router_create(&alloc, "weighted", &params, &context, &router,
+                           &error) == BLIS_ERR_INVALID);
+  CHECK_STR(error.message, "picker best: unknown parameter 'temperature'; it "
+                           "has tie");
 }
 
 int main(void) {
@@ -251,5 +285,7 @@ int main(void) {
   RUN(softmax_follows_its_formula);
   RUN(weighted_random_follows_the_scores);
   RUN(weighted_routing_takes_any_picker);
+  RUN(every_picker_has_a_name_for_weighted);
+  RUN(a_parameter_of_another_picker_is_an_error);
   return check_done();
 }

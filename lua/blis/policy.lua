@@ -226,35 +226,65 @@ local function scripted_router(route, name)
   return { kind = "router", name = name, route = route }
 end
 
---- "weighted(prefix-affinity:3,queue-depth:2)"; filters and a picker of its own stand around it.
-local function label_of(router)
+--- "weighted(prefix-affinity:3,queue-depth:2)"
+local function label_of_scorers(router)
   if not router.scorers then return router.name end
   local parts = {}
   for i, item in ipairs(router.scorers) do
     parts[i] = ("%s:%.14g"):format(item.scorer.name, item.weight)
   end
-  local text = ("%s(%s)"):format(router.name, table.concat(parts, ","))
+  return ("%s(%s)"):format(router.name, table.concat(parts, ","))
+end
+
+--- The picker that was named, if any; "picker" for a function.
+local function label_of_picker(router)
+  if router.picker then return router.picker.name == "" and "picker" or router.picker.name end
+  for _, parameter in ipairs(router.parameters or {}) do
+    if parameter.name == "picker" then return parameter.value end
+  end
+end
+
+--- Its scorers, with filters before and a picker behind them.
+local function label_of(router)
+  local text = label_of_scorers(router)
   for i = #(router.filters or {}), 1, -1 do
     local name = router.filters[i].name
     text = (name == "" and "filter" or name) .. " > " .. text
   end
-  if not router.picker then return text end
-  return text .. " > " .. (router.picker.name == "" and "picker" or router.picker.name)
+  local picker = label_of_picker(router)
+  return picker and text .. " > " .. picker or text
+end
+
+--- A built-in picker is parameters of the router, so that it needs no more than its name there; one
+--- in Lua is a stage of its own, which is returned.
+---@param parameters table gets those of a built-in picker
+local function take_picker(parameters, path)
+  if parameters.picker == nil then return end
+  local picker = definition.read(picker_kind, parameters.picker, path .. ".picker")
+  if picker.pick then
+    parameters.picker = nil
+    return picker
+  end
+  parameters.picker = picker.name
+  for _, own in ipairs(picker.parameters) do
+    if parameters[own.name] ~= nil then
+      errors.invalid("%s: '%s' is there twice, in picker and beside it", path, own.name)
+    end
+    parameters[own.name] = own.value
+  end
 end
 
 --- The stages of the weighted policy that are more than parameters.
-local function add_stages(router, given, path)
+local function add_stages(router, given, picker, path)
   if given.scorers ~= nil then
     router.scorers = policy.read_scorers(given.scorers, path .. ".scorers")
-  elseif given.filters ~= nil or type(given.picker) ~= "string" and given.picker ~= nil then
-    errors.invalid("%s: filters and a picker go with scorers; say which", path)
+  elseif given.filters ~= nil or picker then
+    errors.invalid("%s: filters and pickers in Lua go with scorers; say which", path)
   end
   if given.filters ~= nil then
     router.filters = read_filters(given.filters, path .. ".filters")
   end
-  if given.picker ~= nil and type(given.picker) ~= "string" then
-    router.picker = definition.read(picker_kind, given.picker, path .. ".picker")
-  end
+  router.picker = picker
 end
 
 local function builtin_router(given, path)
@@ -263,11 +293,16 @@ local function builtin_router(given, path)
   local entry = definition.entry("routing policy", catalogue.routers, name, path)
   local has_stages = entry.name == "weighted"
   local except = has_stages and { scorers = true, filters = true } or {}
-  except.picker = has_stages and type(given.picker) ~= "string"
   local parameters = named_fields(given, except)
+  local has_picker = has_stages or entry.name == "weighted-stateless"
+  local picker = has_picker and take_picker(parameters, path)
   local router = builtin("routing policy", catalogue.routers, name, parameters, path)
   router.kind = "router"
-  if has_stages then add_stages(router, given, path) end
+  if has_stages then
+    add_stages(router, given, picker, path)
+  elseif picker then
+    errors.invalid("%s: a picker in Lua goes with 'weighted' and its scorers", path)
+  end
   return router
 end
 

@@ -74,9 +74,10 @@ describe("a filter in Lua", function()
     says(small.message_of(run, { filters = {} }), "the list is empty")
     says(small.message_of(run, { filters = { f = not_the_second } }), "filters are applied in order")
     says(small.message_of(run, { filters = { { name = "f" } } }), "filters[1].keep: nil")
-    says(small.message_of(run, { filters = { "llm-d.utilization-filte" } }), "did you mean")
-    says(small.message_of(blis.run, { routing = { "weighted", filters = { not_the_second } } }),
-      "filters and a picker go with scorers")
+    says(small.message_of(run, { filters = { "llm-d.utilization-filte" } }), "did you")
+    local routing = { "weighted", filters = { not_the_second } }
+    says(small.message_of(blis.run, { routing = routing }),
+      "filters and pickers in Lua go with scorers")
     says(small.message_of(run, { filters = { blis.scorer "queue-depth" } }),
       "this is a scorer, expected a filter")
   end)
@@ -100,6 +101,41 @@ describe("a picker in Lua", function()
   it("can be built in", function()
     local by_name = run { picker = "softmax" }
     assert.equal(by_name.hash, run { picker = blis.picker "softmax" }.hash)
+  end)
+
+  local function run_with(routing)
+    return small.message_of(blis.run, small.experiment { routing = routing })
+  end
+
+  it("is any built-in one however it is written", function()
+    local function hash_of(routing)
+      return blis.run(small.experiment { routing = routing }).hash
+    end
+    for _, picker in ipairs(require "blis.core".policies().pickers) do
+      local by_name = hash_of { "weighted", scorers = "load-balance:1", picker = picker.name }
+      assert.equal(by_name,
+        hash_of { "weighted", scorers = "load-balance:1", picker = { picker.name } })
+      hash_of { "weighted", picker = blis.picker(picker.name) }
+      hash_of { "weighted-stateless", picker = { picker.name } }
+    end
+    assert.equal(hash_of { "weighted", picker = "softmax", temperature = 3 },
+      hash_of { "weighted", picker = { "softmax", temperature = 3 } })
+    assert.equal("weighted(load-balance:1) > softmax", run { scorers = "load-balance:1",
+      picker = { "softmax", temperature = 3 } }.routing)
+  end)
+
+  it("says what is wrong with it", function()
+    says(run_with { "weighted", picker = "sofmax" },
+      "routing.picker: unknown picker 'sofmax', did you mean 'softmax'?")
+    says(run_with { "weighted", picker = { "softmax", temprature = 3 } }, "temperature")
+    says(run_with { "weighted", picker = "softmax", exploration = 0.1 },
+      "picker softmax: unknown parameter 'exploration'; it has temperature")
+    says(run_with { "weighted", picker = { "softmax", temperature = 3 }, temperature = 2 },
+      "'temperature' is there twice, in picker and beside it")
+    says(run_with { "weighted", scorers = "load-balance:1", tie = "first",
+      picker = function() return 1 end }, "tie is a parameter of pickers by name")
+    says(run_with { "weighted-stateless", picker = function() return 1 end },
+      "a picker in Lua goes with 'weighted'")
   end)
 
   it("must return an index that exists", function()

@@ -98,13 +98,24 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_alloc_free(alloc, state, sizeof(picker));
 }
 
+/* A rule, or BLIS_TIE_RULE_COUNT for stable-hash. */
+static int tie_of(const blis_picker_entry *entry, const blis_params *params,
+                  const blis_policy_context *context) {
+  static const blis_tie_rule random_first[] = {
+      BLIS_TIE_RANDOM, BLIS_TIE_LOWEST_ID, BLIS_TIE_FIRST, BLIS_TIE_LAST,
+      BLIS_TIE_ROTATE};
+  if (context->go_blis && blis_params_find(params, "tie") == NULL) {
+    return BLIS_TIE_RANDOM;
+  }
+  int choice =
+      blis_params_choice(params, entry->params, entry->param_count, "tie");
+  return entry == &blis__picker_max_score ? (int)random_first[choice] : choice;
+}
+
 static void read_tie(picker *self, const blis_picker_entry *entry,
                      const blis_params *params,
                      const blis_policy_context *context) {
-  bool is_random = context->go_blis && blis_params_find(params, "tie") == NULL;
-  int tie = is_random ? BLIS_TIE_RANDOM
-                      : blis_params_choice(params, entry->params,
-                                           entry->param_count, "tie");
+  int tie = tie_of(entry, params, context);
   self->has_stable_ties = tie == BLIS_TIE_RULE_COUNT;
   self->stable = BLIS_STABLE_HASH_DEFAULT;
   blis_tie_rule rule =
@@ -202,7 +213,7 @@ static const blis_param_spec epsilon_greedy_params[] = {
 static const blis_param_spec max_score_params[] = {
     {.name = "tie",
      .kind = BLIS_PARAM_CHOICE,
-     .choices = "random|lowest-id|first|last|rotate",
+     .choices = BLIS_TIE_CHOICES_RANDOM,
      .unit = "",
      .summary = "which of equally good ones"},
 };

@@ -28,6 +28,9 @@ typedef enum blis_tie_rule {
 /* The same with another default; blis__tie_first_param reads it. */
 #define BLIS_TIE_CHOICES_FIRST "first|lowest-id|random|last|rotate"
 
+/* The same for llm-d.max-score-picker; routing/pickers.c reads it. */
+#define BLIS_TIE_CHOICES_RANDOM "random|lowest-id|first|last|rotate"
+
 /* In the policy's storage; 5 KB for the random stream. */
 typedef struct blis_tie {
   blis_tie_rule rule;

@@ -300,7 +300,8 @@ const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
     {.name = "picker",
      .kind = BLIS_PARAM_CHOICE,
      .choices = "best|random|power-of-two|softmax|epsilon-greedy|"
-                "weighted-random",
+                "weighted-random|llm-d.max-score-picker|llm-d.random-picker|"
+                "llm-d.weighted-random-picker",
      .unit = "",
      .summary = "how one candidate is taken by the sums"},
     {.name = "temperature",
@@ -319,23 +320,35 @@ const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
      .summary = "of picker epsilon-greedy: share of decisions at random"},
 };
 
-/* The picker that the parameters name, with those of them that it has. */
+/* The picker that the parameters name; the other ones are its own. */
 static blis_status make_picker(weighted *self, const blis_params *params,
                                const blis_policy_context *context,
                                blis_error *error) {
-  const blis_param *given = blis_params_find(params, "picker");
-  const blis_picker_entry *entry =
-      blis_picker_entry_find(given == NULL ? "best" : given->text, error);
-  BLIS_ASSERT(entry != NULL); /* a choice of the parameter */
   blis_param items[BLIS__WEIGHTED_PARAM_COUNT];
   blis_params own = {items, 0};
-  for (size_t i = 0; i < entry->param_count; i++) {
-    const blis_param *item = blis_params_find(params, entry->params[i].name);
-    if (item != NULL) {
-      items[own.count++] = *item;
+  const char *name = "best";
+  for (size_t i = 0; params != NULL && i < params->count; i++) {
+    if (strcmp(params->items[i].name, "picker") == 0) {
+      name = params->items[i].text;
+    } else {
+      items[own.count++] = params->items[i];
     }
   }
-  return entry->create(&self->alloc, &own, context, &self->picker, error);
+  return blis_picker_create(&self->alloc, name, &own, context, &self->picker,
+                            error);
+}
+
+/* Parameters are those of a picker by name; another one brings its own. */
+static blis_status check_no_params(const blis_picker *picker,
+                                   const blis_params *params,
+                                   blis_error *error) {
+  if (params == NULL || params->count == 0) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "routing policy weighted: %s is a parameter of pickers by "
+                   "name, and there is picker '%s'",
+                   params->items[0].name, picker->name);
 }
 
 /* Moves the parts into self; what is left behind is empty. */
@@ -376,8 +389,9 @@ static blis_status make(weighted *self, const blis_weighted_parts *parts,
     return blis_fail_nomem(error);
   }
   normalise(self->items, self->count);
-  return self->picker.ops != NULL ? BLIS_OK
-                                  : make_picker(self, params, context, error);
+  return self->picker.ops != NULL
+             ? check_no_params(&self->picker, params, error)
+             : make_picker(self, params, context, error);
 }
 
 blis_status blis_weighted_new(const blis_alloc *alloc,

@@ -7,8 +7,8 @@
  * every filter and scorer with a memory observes the decision, in list order.
  * One pass over the candidates per scorer and one for the choice.
  *
- * Parameters: picker, tie, temperature, exploration (routing/pickers.c); the
- * last three are those of the picker, as far as it has them.
+ * Parameters: picker, any of routing/pickers.c by name or alias, and tie,
+ * temperature, exploration: those of the picker that it has.
  */
 #ifndef BLIS_ROUTING_WEIGHTED_H
 #define BLIS_ROUTING_WEIGHTED_H
