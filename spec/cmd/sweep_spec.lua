@@ -3,6 +3,7 @@ local commands = require "spec.support.commands"
 local core = require "blis.core"
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
+local program = require "blis.sweep.program"
 
 local function trial(p)
   if p.x == 3 and p.seed == 43 then error("three is bad") end
@@ -81,6 +82,41 @@ describe("blis sweep", function()
             select(2, commands.error_of("sweep", "merge", into, folder, part)))
         end)
       end)
+    end)
+  end)
+
+  it("merges into the sweep that is there, not over it", function()
+    with_store(function(folder)
+      folders.with(function(other)
+        run(other, { identity = "other" })
+        assert.matches("are sweeps of different scripts",
+          select(2, commands.error_of("sweep", "merge", folder, other)))
+        run(other, { parameters = { { "x", { 7 } }, { "w", { "a,b" } } } })
+        assert.matches("small: 3 points", commands.output_of("sweep", "status", folder), 1, true)
+        commands.call("sweep", "merge", folder, other, "--other-versions", "keep")
+        assert.matches("small: 3 points", commands.output_of("sweep", "status", folder), 1, true)
+      end)
+    end)
+  end)
+
+  it("tells of results of other versions, whichever it is itself", function()
+    folders.with(function(folder)
+      local id = program.id
+      program.id = function() return "0.0.9+old" end
+      local old = run(folder)
+      local table_of = { "sweep", "table", folder }
+      program.id = id
+      assert.equal(tostring(old) .. "\n", commands.output_of(table.unpack(table_of)))
+      assert.matches("by blis 0.0.9+old\n", commands.output_of("sweep", "status", folder), 1, true)
+      blis.sweep { name = "small", parameters = { { "x", { 4 } } }, trial = trial,
+        identity = "small" }:run { store = folder, quiet = true, jobs = 1, shard = "0/1",
+        other_versions = "keep" }
+      assert.matches("\nresults of blis 0.0.9+old are counted too\n",
+        commands.output_of("sweep", "status", folder), 1, true)
+      local got = core.json_read(commands.output_of("sweep", "status", folder, "--format", "json"))
+      assert.same({ ["0.0.9+old"] = "keep" }, got.other_versions)
+      assert.matches("left out", commands.output_of("sweep", "status", folder, "--other-versions",
+        "ignore"), 1, true)
     end)
   end)
 

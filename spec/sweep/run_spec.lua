@@ -2,7 +2,9 @@ local blis = require "blis"
 local core = require "blis.core"
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
+local program = require "blis.sweep.program"
 local small = require "spec.support.small"
+local store = require "blis.sweep.store"
 
 local function square(p)
   return { square = p.x * p.x + p.seed / 1000, cube = p.x ^ 3 }
@@ -180,26 +182,88 @@ describe("the store of a sweep", function()
     end)
   end)
 
+  it("is of the version whose sources computed it", function()
+    local version = program.id()
+    assert.matches("^%d+%.%d+%.%d+%+%x+%.%x+$", version)
+    assert.equal(24, #version:match("%+(.*)"):gsub("%.", ""))
+    folders.with(function(folder)
+      run(new_sweep(), { store = folder })
+      assert.equal(version, store.plan(folder).program)
+      assert.equal(version, core.json_read(files.read(journals(folder)[1]):match("[^\n]+")).program)
+    end)
+  end)
+
+  -- A store that another version has left behind, with its figures a thousand times larger.
+  local function with_old_store(body)
+    folders.with(function(folder)
+      local id = program.id
+      program.id = function() return "0.0.9+old" end
+      run(new_sweep { trial = function(p) return { square = p.x * 1000, cube = 0 } end },
+        { store = folder })
+      program.id = id
+      body(folder)
+    end)
+  end
+
   it("refuses results of another version politely", function()
+    with_old_store(function(folder)
+      small.says(small.message_of(run, new_sweep(), { store = folder }),
+        ("%s: it has results of blis 0.0.9+old, and figures of blis %s may differ; to run their "
+          .. "trials again say --other-versions ignore (in a script: other_versions = \"ignore\"), "
+          .. "to count them as they are --other-versions keep, or use another folder"):format(
+          folder, program.id()))
+      assert.equal("0.0.9+old", store.plan(folder).program)
+      assert.equal(1, #journals(folder))
+    end)
     folders.with(function(folder)
       run(new_sweep(), { store = folder })
       local path = journals(folder)[1]
-      local text = files.read(path)
-      os.remove(path)
-      append_to(path, (text:gsub('"program":"[^"]*"', '"program":"0.0.9"', 1)))
-      small.says(small.message_of(run, new_sweep(), { store = folder }),
-        folder .. ": its results are those of blis 0.0.9, and this is blis " .. blis._VERSION
-          .. ", whose figures may differ; use another folder, or export and remove this one")
       os.remove(path)
       append_to(path, "hello\n")
       small.says(small.message_of(run, new_sweep(), { store = folder }),
         path .. ":1: this is no journal of a sweep")
-      os.remove(path)
-      local plan = folder .. "/sweep.json"
-      text = files.read(plan)
-      os.remove(plan)
-      append_to(plan, (text:gsub('"program": "[^"]*"', '"program": "7.0.0"', 1)))
-      small.says(small.message_of(run, new_sweep(), { store = folder }), "those of blis 7.0.0")
+    end)
+  end)
+
+  it("runs the trials of another version again when asked to, and remembers that", function()
+    with_old_store(function(folder)
+      local whole = tostring(run(new_sweep()))
+      assert.equal(whole,
+        tostring(run(new_sweep(), { store = folder, other_versions = "ignore" })))
+      assert.equal(whole, tostring(run(new_sweep { trial = error }, { store = folder })))
+      assert.equal(2, #journals(folder))
+    end)
+  end)
+
+  it("counts results of another version when asked to, and does what is missing", function()
+    with_old_store(function(folder)
+      local more = { parameters = { { "x", { 1, 6 } } } }
+      local result = run(new_sweep(more), { store = folder, other_versions = "keep" })
+      assert.equal(1000, result:point({ x = 1 }).metrics.square.mean)
+      assert.near(36.043, result:point({ x = 6 }).metrics.square.mean, 1e-9)
+      more.trial = error
+      assert.equal(tostring(result), tostring(run(new_sweep(more), { store = folder })))
+    end)
+  end)
+
+  it("refuses what is no plan of a sweep", function()
+    folders.with(function(folder)
+      run(new_sweep(), { store = folder })
+      local path = folder .. "/sweep.json"
+      local text = files.read(path)
+      for _, change in ipairs {
+        { '"sweep": 1', '"sweep": 2' }, { '"name": "squares"', '"name": 7' },
+        { '"names": %[.-%]', '"names": "x"' }, { '"points": %[', '"points": [7,' },
+        { '"replications": 3', '"replications": -3' }, { '"level": 0.95', '"level": 95' },
+        { '"interval": "student%-t"', '"interval": "t"' }, { '"seed": 42', '"metric": "y"' },
+        { '"names"', '"versions": {"1": "eat"}, "names"' }, { "^{", "[" }, { "..$", "" },
+      } do
+        local changed, n = text:gsub(change[1], change[2], 1)
+        assert.equal(1, n)
+        os.remove(path)
+        append_to(path, changed)
+        small.says(small.message_of(run, new_sweep(), { store = folder }), path .. ":")
+      end
     end)
   end)
 

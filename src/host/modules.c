@@ -120,9 +120,22 @@ static int push_source(lua_State *L) {
   return 1;
 }
 
+/* Pushes the names of the files of the Lua half inside the program. */
+static void push_files(lua_State *L) {
+  lua_createtable(L, (int)blis_embedded_lua.count, 0);
+  for (size_t i = 0; i < blis_embedded_lua.count; i++) {
+    lua_pushstring(L, blis_embedded_lua.files[i].name);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 /* The module blis.program. Upvalue: the folder or nil. */
 static int open_program(lua_State *L) {
-  lua_createtable(L, 0, 2);
+  lua_createtable(L, 0, 4);
+  if (lua_isnil(L, lua_upvalueindex(1))) {
+    push_files(L);
+    lua_setfield(L, -2, "files");
+  }
   host_push_options(L);
   lua_setfield(L, -2, "options");
   host_modules_push_commands(L, lua_tostring(L, lua_upvalueindex(1)));

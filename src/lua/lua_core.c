@@ -31,6 +31,7 @@
 #include "lua/lua_workload.h"
 #include "lua/lua_written_spec.h"
 #include "lua/lua_yaml.h"
+#include "lua/source_id.h"
 #include "routing/signals.h"
 
 /* embedded(name): the text of a file below data/, or nil. */
@@ -197,5 +198,7 @@ int luaopen_blis_core(lua_State *L) {
   lua_setfield(L, -2, "json_null");
   lua_pushliteral(L, BLIS_VERSION);
   lua_setfield(L, -2, "_VERSION");
+  lua_pushstring(L, blis_source_id);
+  lua_setfield(L, -2, "source_id");
   return 1;
 }

@@ -14,11 +14,22 @@ local table_of = require "blis.sweep.table"
 
 local folder = { name = "DIR", doc = "The folder that the sweep's store = ... names." }
 
+-- For folders in which results of several versions lie, and nobody has said yet what to do.
+local versions = {
+  title = "Versions", section = "versions", has_defaults = true, options = {
+    {
+      name = "other", type = "choice", choices = { "refuse", "keep", "ignore" },
+      default = "refuse", flag = "--other-versions",
+      doc = "What to do with results of versions of blis other than the last one.",
+    },
+  },
+}
+
 local function open(definition, parsed)
   local path = parsed.positional
   if not path then flags.fail(definition, "there is no DIR") end
   local self = command.checked(definition, store.plan, path)
-  return self, command.checked(definition, store.read, path)
+  return self, command.checked(definition, store.read, path, self, parsed.values.versions.other)
 end
 
 --- blis sweep run -------------------------------------------------------------------------------
@@ -59,7 +70,7 @@ local status_definition = {
   summary = "count what is done, failed and missing",
   usage = "blis sweep status DIR [FLAGS]",
   positional = folder,
-  groups = { output },
+  groups = { output, versions },
 }
 
 --- Counts of trials, by what became of them.
@@ -83,6 +94,16 @@ end
 
 local failure_kinds = { "error", "memory", "exit", "signal", "time" }
 
+--- The versions other than the plan's that have left results.
+local function sorted_versions(self)
+  local list = {}
+  for version in pairs(self.versions) do
+    if version ~= self.program then list[#list + 1] = version end
+  end
+  table.sort(list)
+  return list
+end
+
 local function status_text(self, opened, counts)
   local lines = {
     ("%s: %s points, %s trials by blis %s"):format(self.name, format.count(#self.points),
@@ -96,6 +117,10 @@ local function status_text(self, opened, counts)
     if counts.by_reason[kind] then
       lines[3] = lines[3] .. (", %d by %s"):format(counts.by_reason[kind], kind)
     end
+  end
+  for _, version in ipairs(sorted_versions(self)) do
+    lines[#lines + 1] = ("results of blis %s are %s"):format(version,
+      self.versions[version] == "keep" and "counted too" or "left out")
   end
   if counts.done > 0 then
     lines[2] = lines[2] .. (", %s s each"):format(format.number(
@@ -113,6 +138,10 @@ local function status_json(self, opened, counts)
   writer:field("journals", opened.journals):object("failures")
   for _, kind in ipairs(failure_kinds) do
     if counts.by_reason[kind] then writer:field(kind, counts.by_reason[kind]) end
+  end
+  writer:done():object("other_versions")
+  for _, version in ipairs(sorted_versions(self)) do
+    writer:field(version, self.versions[version])
   end
   return writer:done():done():take() .. "\n"
 end
@@ -148,6 +177,7 @@ local table_definition = {
         },
       },
     },
+    versions,
   },
 }
 
@@ -188,6 +218,7 @@ local export_definition = {
         },
       },
     },
+    versions,
   },
 }
 
@@ -215,7 +246,7 @@ local merge_definition = {
     .. "they must hold the same sweep. When DIR does not exist, it gets the sweep of the first of "
     .. "them.",
   positional = { name = "DIR FROM...", doc = "Where to, and where from.", count = math.huge },
-  groups = {},
+  groups = { versions },
 }
 
 --- The record of a journal as a line again.
@@ -239,20 +270,29 @@ local function copy_missing(self, from, into, writer)
   return copied
 end
 
-local function merge(parsed)
-  local paths = parsed.positionals
-  if #paths < 2 then flags.fail(merge_definition, "there is no FROM") end
-  local self = command.checked(merge_definition, store.plan, paths[2])
-  for i = 3, #paths do
+--- The plan of the folder to merge into, or that of the first one to merge from; raises unless all
+--- are of the same sweep.
+local function common_plan(paths)
+  local first = store.has_plan(paths[1]) and 1 or 2
+  local self = command.checked(merge_definition, store.plan, paths[first])
+  for i = first + 1, #paths do
     local other = command.checked(merge_definition, store.plan, paths[i])
     if other.script ~= self.script then
-      flags.fail(merge_definition, "%s and %s are sweeps of different scripts", paths[2], paths[i])
+      flags.fail(merge_definition, "%s and %s are sweeps of different scripts", paths[first],
+        paths[i])
     end
   end
-  local into = command.checked(merge_definition, store.open, paths[1], self)
-  local writer = store.writer(paths[1])
+  return self
+end
+
+local function merge(parsed)
+  local paths, other_versions = parsed.positionals, parsed.values.versions.other
+  if #paths < 2 then flags.fail(merge_definition, "there is no FROM") end
+  local self = common_plan(paths)
+  local into = command.checked(merge_definition, store.open, paths[1], self, other_versions)
+  local writer = store.writer(paths[1], self)
   for i = 2, #paths do
-    local from = command.checked(merge_definition, store.read, paths[i])
+    local from = command.checked(merge_definition, store.read, paths[i], self, other_versions)
     command.say(("%s: %d results copied"):format(paths[i], copy_missing(self, from, into, writer)))
   end
   writer.close()
@@ -276,12 +316,13 @@ local retry_definition = {
         },
       },
     },
+    versions,
   },
 }
 
 local function retry(parsed)
   local self, opened = open(retry_definition, parsed)
-  local writer = store.writer(parsed.positional)
+  local writer = store.writer(parsed.positional, self)
   local marked = 0
   for _, trial in ipairs(self.trials) do
     local one = opened.known[trial.key]

@@ -151,6 +151,13 @@ sweep.run = {
         .. "Kubernetes, HyperQueue or PMI say.",
     },
     {
+      name = "other_versions", type = "choice", choices = { "refuse", "keep", "ignore" },
+      default = "refuse", flag = "--other-versions",
+      doc = "What to do with results in the folder that another version of blis has computed: "
+        .. "refuse the folder, count them as they are, or leave them there and run their trials "
+        .. "again.",
+    },
+    {
       name = "time_limit_us", type = "time_us", min = 1000, unit = "us", flag = "--time-limit",
       doc = "Time after which a trial is ended and counts as failed.",
     },

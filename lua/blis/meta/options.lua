@@ -325,6 +325,7 @@
 ---@field jobs? integer|"auto" Worker processes; 'auto' = as many as there are processors. (default auto)
 ---@field store? string Folder that keeps results; a second run does what is missing.
 ---@field shard? string Run part I of N (0/N to N-1/N) only; left out, what the variables of Slurm, Kubernetes, HyperQueue or PMI say.
+---@field other_versions? "refuse"|"keep"|"ignore" What to do with results in the folder that another version of blis has computed: refuse the folder, count them as they are, or leave them there and run their trials again. (default refuse)
 ---@field time_limit_us? integer Time after which a trial is ended and counts as failed. (us)
 ---@field memory_limit_mb? integer Memory that a worker may take on top of what the script had loaded. (MB)
 ---@field quiet? boolean No progress on standard error. (default false)

@@ -3,6 +3,7 @@
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
 local errors = require "blis.errors"
+local program = require "blis.sweep.program"
 
 local plan = {}
 
@@ -14,7 +15,8 @@ local plan = {}
 
 ---@class blis.sweep.Plan
 ---@field name string
----@field program string version of blis
+---@field program string version of blis and of its sources
+---@field versions table<string, "keep"|"ignore"> what is done with results of other versions
 ---@field script string hash of what the trials do
 ---@field names string[] of the parameters
 ---@field points { labels: table<string, any> }[]
@@ -59,21 +61,41 @@ local function script_hash(options)
 end
 
 --- The key of a trial: nobody has the same one for something else.
-local function key_of(self, labels_text, seed)
-  return core.hash128(table.concat({ self.program, self.script, labels_text, ("%d"):format(seed) },
+local function key_of(self, version, labels_text, seed)
+  return core.hash128(table.concat({ version, self.script, labels_text, ("%d"):format(seed) },
     "\0"))
 end
 
-local function add_trials(self, first_seed)
-  self.trials = {}
+--- Calls visit(key, point, replication, seed) for every trial in their order.
+local function each_trial(self, version, visit)
   for i, point in ipairs(self.points) do
     local text = point.text or canonical.text(point.labels, "parameters")
     for r = 1, self.replications do
-      local seed = first_seed + r - 1
-      self.trials[#self.trials + 1] =
-        { key = key_of(self, text, seed), point = i, replication = r, seed = seed }
+      local seed = self.seed + r - 1
+      visit(key_of(self, version, text, seed), i, r, seed)
     end
   end
+end
+
+local function add_trials(self)
+  local trials = {}
+  each_trial(self, self.program, function(key, point, replication, seed)
+    trials[#trials + 1] = { key = key, point = point, replication = replication, seed = seed }
+  end)
+  self.trials = trials
+end
+
+--- The keys that the trials have here, by the keys that another version gives them.
+---@param self blis.sweep.Plan
+---@param version string
+---@return table<string, string>
+function plan.keys_of_version(self, version)
+  local keys, i = {}, 0
+  each_trial(self, version, function(key)
+    i = i + 1
+    keys[key] = self.trials[i].key
+  end)
+  return keys
 end
 
 --- The plan of a sweep.
@@ -84,12 +106,12 @@ end
 function plan.new(options, names, points)
   local rule = options.rule
   local self = {
-    name = options.name, program = core._VERSION, script = script_hash(options), names = names,
-    points = points, replications = rule and rule.max or options.replications, rule = rule,
-    metric = options.metric, report = options.report, level = options.level,
+    name = options.name, program = program.id(), versions = {}, script = script_hash(options),
+    names = names, points = points, replications = rule and rule.max or options.replications,
+    rule = rule, metric = options.metric, report = options.report, level = options.level,
     interval = options.interval, seed = options.seed,
   }
-  add_trials(self, options.seed)
+  add_trials(self)
   return self
 end
 
@@ -160,10 +182,52 @@ function plan.to_json(self)
     end
     writer:done()
   end
+  if next(self.versions) then canonical.write(writer, self.versions, "versions", "versions") end
   write_list(writer, "names", self.names)
   if self.report then write_list(writer, "report", self.report) end
   write_points(writer, self)
   return writer:done():take() .. "\n"
+end
+
+local function is_list_of(given, kind)
+  if type(given) ~= "table" then return false end
+  for key, item in pairs(given) do
+    if math.type(key) ~= "integer" or type(item) ~= kind then return false end
+  end
+  return true
+end
+
+local function is_level(given)
+  return type(given) == "number" and given > 0.5 and given < 1
+end
+
+--- A rule comes with the metric it looks at.
+local function is_rule(given, metric)
+  if given == nil then return metric == nil end
+  return type(given) == "table" and given.rule == "precision" and type(metric) == "string"
+    and math.type(given.min) == "integer" and given.min >= 2
+    and math.type(given.max) == "integer" and given.max >= given.min
+    and type(given.precision) == "number" and is_level(given.level)
+end
+
+local function is_versions(given)
+  for _, treatment in pairs(given) do
+    if treatment ~= "keep" and treatment ~= "ignore" then return false end
+  end
+  return true
+end
+
+--- True when a file says all that a plan is made of.
+local function is_plan(self)
+  return type(self) == "table" and self.sweep == 1 and type(self.name) == "string"
+    and type(self.program) == "string" and type(self.script) == "string"
+    and is_list_of(self.names, "string") and is_list_of(self.points, "table")
+    and math.type(self.replications) == "integer" and self.replications >= 1
+    and math.type(self.seed) == "integer" and is_level(self.level)
+    and (self.interval == "student-t" or self.interval == "bootstrap")
+    and (self.report == nil or is_list_of(self.report, "string"))
+    and is_rule(self.rule, self.metric)
+    and (self.versions == nil or type(self.versions) == "table" and is_versions(self.versions))
 end
 
 --- The plan that to_json has written.
@@ -172,11 +236,12 @@ end
 ---@return blis.sweep.Plan
 function plan.from_json(text, path)
   local self = core.json_read(text, path)
-  local is_plan = type(self) == "table" and self.sweep == 1 and type(self.points) == "table"
-    and math.type(self.replications) == "integer" and math.type(self.seed) == "integer"
-  if not is_plan then errors.invalid("%s: this is no sweep of this version of blis", path) end
+  if not is_plan(self) then
+    errors.invalid("%s: this is no sweep of this version of blis", path)
+  end
   for i, labels in ipairs(self.points) do self.points[i] = { labels = labels } end
-  add_trials(self, self.seed)
+  self.versions = self.versions or {}
+  add_trials(self)
   return self
 end
 

@@ -178,8 +178,8 @@ end
 --- what an earlier call returned
 ---@return table<string, blis.sweep.Record> known
 function runner.run(self, values, trial_function, options)
-  local opened = options.store and store.open(options.store, self)
-  local writer = options.store and store.writer(options.store)
+  local opened = options.store and store.open(options.store, self, options.other_versions)
+  local writer = options.store and store.writer(options.store, self)
   local state = new_state(self, opened and opened.known or options.known or {}, writer, options)
   state.progress = progress.new(self.name, 0, 0, true)
   -- Nearly all that is made here stays; looking for garbage would take longer than the work.

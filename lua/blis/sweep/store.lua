@@ -18,51 +18,66 @@ local plan_name = "sweep.json"
 ---@field known table<string, blis.sweep.Record> by key: done, or failed and not to be tried again
 ---@field journals integer
 
-local function header_line()
+local function header_line(program)
   return core.json_writer():object():field("journal", "blis-sweep"):field("format", 1)
-    :field("program", core._VERSION):done():take()
+    :field("program", program):done():take()
 end
 
---- Raises for results of another program: figures of two versions are not to be mixed.
-local function check_program(folder, program)
-  if program ~= core._VERSION then
-    errors.invalid("%s: its results are those of blis %s, and this is blis %s, whose figures may "
-      .. "differ; use another folder, or export and remove this one", folder, tostring(program),
-      core._VERSION)
+--- What is done with results of another version; figures of two of them are not mixed unless
+--- somebody says so. What was said once stands in the plan.
+local function treatment_of(self, folder, version, other_versions)
+  if other_versions ~= "refuse" then self.versions[version] = other_versions end
+  if not self.versions[version] then
+    errors.invalid("%s: it has results of blis %s, and figures of blis %s may differ; to run their "
+      .. "trials again say --other-versions ignore (in a script: other_versions = \"ignore\"), to "
+      .. "count them as they are --other-versions keep, or use another folder", folder, version,
+      self.program)
   end
+  return self.versions[version]
 end
 
-local function check_header(folder, path, line)
+--- The version that has written a journal.
+local function version_of(path, line)
   local ok, header = pcall(core.json_read, line, path .. ":1")
-  if not ok or type(header) ~= "table" or header.journal ~= "blis-sweep" then
+  if not ok or type(header) ~= "table" or header.journal ~= "blis-sweep" or header.format ~= 1
+    or type(header.program) ~= "string" then
     errors.invalid("%s:1: this is no journal of a sweep", path)
   end
-  check_program(folder, header.program)
+  return header.program
 end
 
 --- Calls visit(record) for every whole line of a journal.
-local function read_journal(folder, name, visit)
-  local path = folder .. "/" .. name
+---@param settings { self: blis.sweep.Plan, folder: string, other_versions: string }
+local function read_journal(settings, name, visit)
+  local path = settings.folder .. "/" .. name
   local file <close>, problem = io.open(path, "rb")
   if not file then errors.invalid("%s", problem) end
-  local number = 0
+  local number, keys = 0, nil
   for line in file:lines("L") do
     number = number + 1
     if line:sub(-1) ~= "\n" then return end
     if number == 1 then
-      check_header(folder, path, line)
+      local version = version_of(path, line)
+      if version ~= settings.self.program then
+        local treatment = treatment_of(settings.self, settings.folder, version,
+          settings.other_versions)
+        if treatment == "ignore" then return end
+        keys = plan.keys_of_version(settings.self, version)
+      end
     else
-      visit(record.read(line, ("%s:%d"):format(path, number)))
+      local one = record.read(line, ("%s:%d"):format(path, number))
+      if keys then one.key = keys[one.key] or one.key end
+      visit(one)
     end
   end
 end
 
 --- What is known of each key: done beats failed; failed counts unless as many retries were asked
 --- for.
-local function settle(folder, names)
+local function settle(settings, names)
   local known, failures, retries = {}, {}, {}
   for _, name in ipairs(names) do
-    read_journal(folder, name, function(one)
+    read_journal(settings, name, function(one)
       local key = one.key
       if one.status == "done" then
         known[key] = known[key] or one
@@ -95,7 +110,14 @@ local function read_plan_text(folder)
   return file and file:read("a")
 end
 
---- The plan in a folder; raises when there is none or it is another version's.
+--- True when a folder holds a sweep.
+---@param folder string
+---@return boolean
+function store.has_plan(folder)
+  return read_plan_text(folder) ~= nil
+end
+
+--- The plan in a folder, whichever version of blis has made it; raises when there is none.
 ---@param folder string
 ---@return blis.sweep.Plan
 function store.plan(folder)
@@ -103,29 +125,36 @@ function store.plan(folder)
   if not text then
     errors.invalid("%s: there is no sweep in it (no file %s)", folder, plan_name)
   end
-  local path = folder .. "/" .. plan_name
-  local ok, raw = pcall(core.json_read, text, path)
-  if ok and type(raw) == "table" and raw.program then check_program(folder, raw.program) end
-  return plan.from_json(text, path)
+  return plan.from_json(text, folder .. "/" .. plan_name)
 end
 
---- What the journals of a folder say.
+--- What the journals of a folder say of a plan. Results of versions other than the plan's are
+--- counted ("keep") or not ("ignore") or, by default, an error unless the plan says what to do.
 ---@param folder string
+---@param self blis.sweep.Plan its versions are added to
+---@param other_versions? "keep"|"ignore"|"refuse"
 ---@return blis.sweep.Store
-function store.read(folder)
+function store.read(folder, self, other_versions)
   local names = journal_names(folder)
-  return { folder = folder, known = settle(folder, names), journals = #names }
+  local settings = { self = self, folder = folder, other_versions = other_versions or "refuse" }
+  return { folder = folder, known = settle(settings, names), journals = #names }
 end
 
 --- Opens the folder of a plan, made if need be, and reads what is there.
 ---@param folder string
 ---@param self blis.sweep.Plan
+---@param other_versions? "keep"|"ignore"|"refuse"
 ---@return blis.sweep.Store
-function store.open(folder, self)
+function store.open(folder, self, other_versions)
   errors.located(core.make_folder, folder)
-  local text, before = plan.to_json(self), read_plan_text(folder)
-  if before then store.plan(folder) end
-  local result = store.read(folder)
+  local before = read_plan_text(folder)
+  if before then
+    for version, treatment in pairs(store.plan(folder).versions) do
+      self.versions[version] = treatment
+    end
+  end
+  local result = store.read(folder, self, other_versions)
+  local text = plan.to_json(self)
   if before ~= text then
     local output <close> = errors.located(core.output, folder .. "/" .. plan_name)
     output:write(text)
@@ -136,14 +165,15 @@ end
 
 --- Writes of one process; the file is made with the first line.
 ---@param folder string
+---@param self blis.sweep.Plan
 ---@return { append: fun(line: string), close: fun() }
-function store.writer(folder)
+function store.writer(folder, self)
   local journal
   return {
     append = function(line)
       if not journal then
         journal = errors.located(core.journal, folder, core.writer_name())
-        journal:append(header_line())
+        journal:append(header_line(self.program))
       end
       errors.located(journal.append, journal, line)
     end,
