@@ -297,6 +297,45 @@ describe("the store of a sweep", function()
     end)
   end)
 
+  --- The values of x in the order of a journal of one worker.
+  local function order_of(path)
+    local list = {}
+    for x in files.read(path):gmatch('"parameters":{"x":(%d+)}') do
+      if list[#list] ~= tonumber(x) then list[#list + 1] = tonumber(x) end
+    end
+    return list
+  end
+
+  it("has long trials done first, when they are known to be long", function()
+    folders.with(function(folder)
+      local whole = tostring(run(new_sweep()))
+      local cost = function(p) return -math.abs(p.x - 3) end
+      assert.equal(whole, tostring(run(new_sweep { cost = cost }, { store = folder, jobs = 1 })))
+      assert.same({ 3, 2, 4, 1, 5 }, order_of(journals(folder)[1]))
+    end)
+    folders.with(function(folder)
+      local slow = { trial = function(p)
+        local until_us = core.clock_us() + (p.x == 2 and 8000 or p.x == 4 and 16000 or 0)
+        while core.clock_us() < until_us do end -- luacheck: ignore
+        return square(p)
+      end, parameters = { { "x", { 1, 2, 4 } } }, replications = 1 }
+      run(new_sweep(slow), { store = folder, jobs = 1 })
+      slow.parameters, slow.replications = nil, nil
+      assert.equal(tostring(run(new_sweep())),
+        tostring(run(new_sweep(slow), { store = folder, jobs = 1 })))
+      local second, first = table.unpack(journals(folder)) -- "x-2.jsonl", "x.jsonl"
+      assert.same({ 1, 2, 4 }, order_of(first))
+      assert.same({ 3, 5, 4, 2, 1 }, order_of(second)) -- what nobody knows of comes first
+    end)
+  end)
+
+  it("says what is wrong with costs", function()
+    small.says(small.message_of(run, new_sweep { cost = function() return "long" end }),
+      "cost: the function returned 'long', expected a number")
+    small.says(small.message_of(run, new_sweep { cost = function(p) return p.y end }),
+      "p: there is no parameter 'y'")
+  end)
+
   it("is needed for shards", function()
     small.says(small.message_of(run, new_sweep(), { shard = "1/2" }),
       "shard: without a store nobody can put the parts together")

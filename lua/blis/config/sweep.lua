@@ -43,6 +43,12 @@ sweep.space = {
         .. "or a number; p has the parameters, seed and replication.",
     },
     {
+      name = "cost", type = "callback", arguments = "(p)",
+      doc = "function(p) that tells how long a trial of a point takes beside others, in any unit: "
+        .. "long ones are begun first. Left out, what the store knows of the point's other trials. "
+        .. "The table is the same.",
+    },
+    {
       name = "parameters", type = "table",
       doc = "A list of { name, { value, ... } } or { name, from =, to =, steps =, scale = \"log\", "
         .. "integer = true }; each may have when = function(p), without which it is absent.",

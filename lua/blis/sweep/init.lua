@@ -15,6 +15,7 @@ local sweep = {}
 ---@field plan blis.sweep.Plan
 ---@field values table<string, any>[] of the points
 ---@field trial fun(p: table): any
+---@field cost? fun(p: table): number
 local Sweep = {}
 Sweep.__index = Sweep
 Sweep.__name = "blis.sweep"
@@ -46,6 +47,7 @@ function sweep.new(spec)
   for i, point in ipairs(points) do point_values[i] = point.values end
   return setmetatable({
     plan = plan.new(values, names, points), values = point_values, trial = values.trial,
+    cost = values.cost,
   }, Sweep)
 end
 
@@ -90,6 +92,7 @@ end
 ---@return blis.SweepTable
 function Sweep:run(given)
   local values = read_run_options(self, given)
+  values.cost = self.cost
   local known = runner.run(self.plan, self.values, self.trial, values)
   return table_of.new(self.plan, known)
 end

@@ -1,6 +1,7 @@
 --- Runs the trials of a plan that are not known yet, in worker processes.
 local core = require "blis.core"
 local notices = require "blis.notices"
+local order = require "blis.sweep.order"
 local plan = require "blis.sweep.plan"
 local progress = require "blis.sweep.progress"
 local record = require "blis.sweep.record"
@@ -142,10 +143,19 @@ end
 -- How often a run looks up when nothing ends.
 local wait_us = 200000
 
-local function drive(state, work)
+--- Hands out all that is known to be needed from the start.
+local function submit_first(state, values, workers)
+  local indices = {}
+  local function keep(index) indices[#indices + 1] = index end
+  for point = 1, #state.plan.points do extend(state, point, keep) end
+  order.longest_first(state.plan, indices, values, state.known, state.options.cost)
+  for _, index in ipairs(indices) do workers:submit(index) end
+end
+
+local function drive(state, values, work)
   local workers <close> = start_workers(state, work)
   local function submit(index) workers:submit(index) end
-  for point = 1, #state.plan.points do extend(state, point, submit) end
+  submit_first(state, values, workers)
   state.progress = progress.new(state.plan.name, state.done, state.total, state.options.quiet)
   if not state.options.quiet and not core.terminal_columns() and workers:pending() > 0 then
     state.progress.say("%s: %d trials, %d of them known; %d workers", state.plan.name, state.total,
@@ -175,7 +185,7 @@ end
 ---@param values table<string, any>[] of the points
 ---@param trial_function fun(p: table): any
 ---@param options table what the section of runs has read; shard is one of blis.sweep.shard, known
---- what an earlier call returned
+--- what an earlier call returned, cost the script's function
 ---@return table<string, blis.sweep.Record> known
 function runner.run(self, values, trial_function, options)
   local opened = options.store and store.open(options.store, self, options.other_versions)
@@ -184,7 +194,7 @@ function runner.run(self, values, trial_function, options)
   state.progress = progress.new(self.name, 0, 0, true)
   -- Nearly all that is made here stays; looking for garbage would take longer than the work.
   local pause = collectgarbage("setpause", 1000)
-  local ok, problem = pcall(drive, state, new_work(self, values, trial_function, pause))
+  local ok, problem = pcall(drive, state, values, new_work(self, values, trial_function, pause))
   collectgarbage("setpause", pause)
   state.progress.finish()
   if writer then writer.close() end

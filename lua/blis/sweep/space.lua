@@ -280,6 +280,14 @@ function space.points(options)
   return names, points
 end
 
+--- The argument of functions that look at a point and not at one of its trials.
+---@param values table<string, any>
+---@param names string[]
+---@return table p
+function space.point_argument(values, names)
+  return view_of(copy(values), name_set(names))
+end
+
 --- The argument of a trial.
 ---@param values table<string, any>
 ---@param names string[]
