@@ -2,6 +2,7 @@
 local core = require "blis.core"
 local capacity = require "blis.capacity"
 local catalogue = require "blis.catalogue"
+local cma_es = require "blis.cma_es"
 local comparison = require "blis.comparison"
 local errors = require "blis.errors"
 local engine = require "blis.engine"
@@ -31,6 +32,7 @@ local blis = {
   regret = regret.examine,
   sweep = sweep,
   capacity = capacity.search,
+  cma_es = cma_es.new,
   statistics = statistics,
 
   workload = workload.new,

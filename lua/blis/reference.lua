@@ -9,14 +9,15 @@ local reference = {}
 -- Files with comments of public functions and types, in the order of the reference.
 local files = { "init", "experiment", "comparison", "policy", "hooks", "workload", "trace", "latency",
   "catalogue", "units", "result", "result_file", "diff", "regret", "capacity",
-  "meta/core" }
+  "cma_es", "sweep/init", "sweep/table", "replicated", "statistics/init", "meta/core" }
 
 -- What a name in those files is called by scripts.
 local public_names = {
   experiment = "blis", comparison = "blis", policy = "blis", hooks = "blis", blis = "blis",
   units = "blis", vec = "blis.vec", trace = "blis.trace", simulation = "Simulation",
   list = "Workload", rng = "Rng", queue = "EventQueue", cache = "KvCache",
-  latency_model = "LatencyModel", latency = "blis", catalogue = "blis",
+  latency_model = "LatencyModel", latency = "blis", catalogue = "blis", Search = "CmaEs",
+  Sweep = "Sweep", Table = "SweepTable", statistics = "blis.statistics",
 }
 
 -- Functions that scripts reach under another name than the modules give them.
@@ -24,6 +25,7 @@ local renamed = {
   ["latency.model"] = "blis.latency_model", ["workload.new"] = "blis.workload",
   ["result_file.load"] = "blis.load_result", ["diff.compare"] = "blis.diff",
   ["regret.examine"] = "blis.regret", ["capacity.search"] = "blis.capacity",
+  ["sweep.new"] = "blis.sweep", ["cma_es.new"] = "blis.cma_es",
 }
 
 ---@class blis.Topic
@@ -119,6 +121,17 @@ function reference.topics()
   return topics
 end
 
+--- Name, type and words of a field; types have spaces within brackets and after a colon.
+local function match_field(text)
+  local name, rest = text:match "^(%S+)%s+(.*)$"
+  if not name then return nil end
+  for _, pattern in ipairs { "^(fun%b():%s*%S+)%s*(.*)$", "^(fun%b())%s*(.*)$",
+    "^(table%b<>%S*)%s*(.*)$", "^(%b{}%S*)%s*(.*)$", "^(%S+)%s*(.*)$" } do
+    local kind, doc = rest:match(pattern)
+    if kind then return name, kind, doc end
+  end
+end
+
 --- A topic as text: names in one column, what they are in another.
 ---@param topic blis.Topic
 ---@return string
@@ -128,8 +141,9 @@ function reference.text(topic)
     local tag, rest = line:match "^@(%w+)%s*(.*)$"
     if tag == "field" then
       local name, kind, doc = rest:match "^(%S+)%s+(%b\"\"[^%s]*)%s*(.*)$"
-      if not name then name, kind, doc = rest:match "^(%S+)%s+(%S+)%s*(.*)$" end
-      out[#out + 1] = ("  %-28s %s: %s"):format(name or rest, kind or "", doc or "")
+      if not name then name, kind, doc = match_field(rest) end
+      out[#out + 1] = ("  %-28s %s"):format(name or rest, kind or "")
+        .. (doc and doc ~= "" and ": " .. doc or "")
     elseif tag == "param" then
       out[#out + 1] = "  " .. rest
     elseif tag == "return" then

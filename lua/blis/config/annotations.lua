@@ -28,11 +28,12 @@ local sections = {
   { "blis.StoppingOptions", require("blis.config.sweep").stopping },
   { "blis.CapacityOptions", require("blis.config.sweep").capacity },
   { "blis.SweepRunOptions", require("blis.config.sweep").run },
+  { "blis.CmaEsOptions", require("blis.config.sweep").cma_es },
 }
 
 local type_names = {
   integer = "integer", time_us = "integer", number = "number", boolean = "boolean",
-  string = "string", path = "string", numbers = "number[]", any = "any", table = "table",
+  string = "string", path = "string", numbers = "number[]", reals = "number[]", any = "any", table = "table",
   section = "table", callback = "function", strings = "string[]", jobs = 'integer|"auto"',
   replications = "integer|blis.PrecisionOptions",
   comparisons = 'integer|"auto"|blis.StoppingOptions',
@@ -59,6 +60,7 @@ local special = {
   ["blis.LatencyOptions.queueing_time"] = "number|fun(prompt_tokens: integer): number",
   ["blis.LatencyOptions.output_token_time"] = "number",
   ["blis.LatencyOptions.fixed_overhead"] = "number",
+  ["blis.SweepOptions.cost"] = "fun(p: table): number",
   ["blis.SweepOptions.trial"] = "fun(p: table): any",
   ["blis.CapacityOptions.trial"] = "fun(p: table): any",
   ["blis.SweepOptions.where"] = "fun(p: table): boolean",

@@ -17,6 +17,19 @@ types.strings = {
   end,
 }
 
+types.reals = {
+  expected = function() return "a list of numbers" end,
+  check = function(value)
+    if type(value) ~= "table" or #value == 0 then return nil end
+    for key, number in pairs(value) do
+      local is_valid = math.type(key) == "integer" and type(number) == "number"
+        and number - number == 0
+      if not is_valid then return nil end
+    end
+    return table.move(value, 1, #value, 1, {})
+  end,
+}
+
 types.jobs = {
   expected = function() return "a number of processes from 1 to 1024, or 'auto'" end,
   check = function(value)
@@ -279,6 +292,28 @@ sweep.capacity = {
     },
     { name = "seed", type = "integer", default = 42, doc = "Seed of the first of them." },
     run_option "jobs", run_option "quiet",
+  },
+}
+
+---@type blis.Section
+sweep.cma_es = {
+  name = "cma_es",
+  summary = "A search for the smallest value of a function of several numbers.",
+  options = {
+    { name = "start", type = "reals", required = true, doc = "Where the search begins." },
+    {
+      name = "step", type = "number", above = 0, default = 1,
+      doc = "How far it looks around at first: about a third of the way to where the best place "
+        .. "may be, the same in all coordinates.",
+    },
+    {
+      name = "population", type = "integer", min = 4, max = 10000, unit = "places",
+      doc = "Places in a generation; left out, 4 + 3 ln n for n coordinates. More of them see "
+        .. "through noise and find their way around local minima.",
+    },
+    { name = "low", type = "reals", doc = "Limits of the coordinates; left out, there are none." },
+    { name = "high", type = "reals", doc = "The same at the other end." },
+    { name = "seed", type = "integer", default = 42, doc = "Seed of the places." },
   },
 }
 

@@ -270,6 +270,7 @@
 ---@class blis.SweepOptions
 ---@field name? string What messages and tables call the sweep. (default sweep)
 ---@field trial fun(p: table): any What is done with each point: function(p) that returns a result, a table of numbers or a number; p has the parameters, seed and replication.
+---@field cost? fun(p: table): number function(p) that tells how long a trial of a point takes beside others, in any unit: long ones are begun first. Left out, what the store knows of the point's other trials. The table is the same.
 ---@field parameters? table A list of { name, { value, ... } } or { name, from =, to =, steps =, scale = "log", integer = true }; each may have when = function(p), without which it is absent.
 ---@field points? table A list of points { name = value, ... } in place of parameters.
 ---@field where? fun(p: table): boolean function(p) that tells whether a point is tried at all.
@@ -329,3 +330,12 @@
 ---@field time_limit_us? integer Time after which a trial is ended and counts as failed. (us)
 ---@field memory_limit_mb? integer Memory that a worker may take on top of what the script had loaded. (MB)
 ---@field quiet? boolean No progress on standard error. (default false)
+
+--- A search for the smallest value of a function of several numbers.
+---@class blis.CmaEsOptions
+---@field start number[] Where the search begins.
+---@field step? number How far it looks around at first: about a third of the way to where the best place may be, the same in all coordinates. (default 1)
+---@field population? integer Places in a generation; left out, 4 + 3 ln n for n coordinates. More of them see through noise and find their way around local minima. (places)
+---@field low? number[] Limits of the coordinates; left out, there are none.
+---@field high? number[] The same at the other end.
+---@field seed? integer Seed of the places. (default 42)

@@ -30,6 +30,12 @@ local table_of = {}
 ---@field failures blis.sweep.Failure[]
 ---@field missing integer trials that were not run
 ---@field level number
+---@field csv fun(self: blis.SweepTable): string parameters, runs, mean and ends of the interval
+---@field markdown fun(self: blis.SweepTable): string
+---@field plot fun(self: blis.SweepTable, options?: blis.sweep.PlotOptions): string of characters
+---@field write_csv fun(self: blis.SweepTable, path: string)
+---@field write_markdown fun(self: blis.SweepTable, path: string)
+---@field write_gnuplot fun(self: blis.SweepTable, stem: string, options?: blis.sweep.PlotOptions)
 local Table = {}
 Table.__index = Table
 Table.__name = "blis.sweep_table"
