@@ -248,12 +248,21 @@ static void ranges_have_a_text(void) {
   CHECK_STR(blis_range_of_int64(1, INT64_MAX).text, "1 or more");
   CHECK_STR(blis_range_of_int64(INT64_MIN, -3).text, "-3 or less");
   CHECK_STR(blis_range_of_int64(INT64_MIN, INT64_MAX).text,
-            "-9223372036854775808 or more");
+            "a whole number below 2^63 in size");
   CHECK_STR(blis_range_of_double(0, 0.5).text, "0 to 0.5");
   CHECK_STR(blis_range_of_double(1e-9, DBL_MAX).text, "1e-9 or more");
   CHECK_STR(blis_range_of_double(-(double)INFINITY, 2).text, "2 or less");
   CHECK_STR(blis_range_of_double(-1.5e300, 1.25e300).text,
             "-1.5e+300 to 1.25e+300");
+  CHECK_STR(blis_range_of_double(-DBL_MAX, DBL_MAX).text, "a finite number");
+  CHECK_STR(blis_range_of_double(-DBL_MAX, 1).text, "1 or less");
+}
+
+static void numbers_are_shown_in_short(void) {
+  CHECK_STR(blis_show_double(0.1).text, "0.1");
+  CHECK_STR(blis_show_double(1e15).text, "1000000000000000");
+  CHECK_STR(blis_show_double(-DBL_MAX).text, "-1.7976931348623157e+308");
+  CHECK_STR(blis_show_double((double)NAN).text, "NaN");
 }
 
 static void faults_have_a_text(void) {
@@ -270,6 +279,7 @@ int main(void) {
   RUN(written_doubles_are_the_shortest);
   RUN(integers_are_written);
   RUN(ranges_have_a_text);
+  RUN(numbers_are_shown_in_short);
   RUN(faults_have_a_text);
   return check_done();
 }

@@ -72,13 +72,32 @@ function errors.suggestion(word, words)
   return "; known are " .. table.concat(words, ", ")
 end
 
+local longest_text = 200
+
+--- A text on one line, of a length that leaves room for the rest.
+local function show_text(text)
+  local shown = text:sub(1, longest_text):gsub("%c", function(c)
+    return ("\\x%02x"):format(c:byte())
+  end)
+  return ("'%s%s'"):format(shown, #text > longest_text and "..." or "")
+end
+
+--- The shortest decimal number that is this one.
+local function show_number(number)
+  for digits = 14, 16 do
+    local text = ("%%.%dg"):format(digits):format(number)
+    if tonumber(text) == number then return text end
+  end
+  return ("%.17g"):format(number)
+end
+
 --- A value as error texts show it.
 ---@return string
 function errors.show(value)
   local kind = type(value)
-  if kind == "string" then return "'" .. value .. "'" end
+  if kind == "string" then return show_text(value) end
   if math.type(value) == "integer" then return ("%d"):format(value) end
-  if kind == "number" then return ("%.17g"):format(value) end
+  if kind == "number" then return show_number(value) end
   if kind == "nil" or kind == "boolean" then return tostring(value) end
   return "a " .. kind
 end

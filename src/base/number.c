@@ -329,20 +329,40 @@ static blis_range_text range_of(const char *min, const char *max) {
   return range;
 }
 
+/* A range that only the type limits: its ends would be noise. */
+static blis_range_text range_of_all(const char *what) {
+  blis_range_text range;
+  snprintf(range.text, sizeof range.text, "%s", what);
+  return range;
+}
+
 blis_range_text blis_range_of_int64(int64_t min, int64_t max) {
+  if (min == INT64_MIN && max == INT64_MAX) {
+    return range_of_all("a whole number below 2^63 in size");
+  }
   char first[BLIS_INT64_TEXT_SIZE];
   char last[BLIS_INT64_TEXT_SIZE];
   blis_format_int64(min, first);
   blis_format_int64(max, last);
-  bool has_min = min > INT64_MIN || max == INT64_MAX;
-  return range_of(has_min ? first : NULL, max < INT64_MAX ? last : NULL);
+  return range_of(min > INT64_MIN ? first : NULL,
+                  max < INT64_MAX ? last : NULL);
 }
 
 blis_range_text blis_range_of_double(double min, double max) {
+  if (min <= -DBL_MAX && max >= DBL_MAX) {
+    return range_of_all("a finite number");
+  }
   char first[BLIS_DOUBLE_TEXT_SIZE];
   char last[BLIS_DOUBLE_TEXT_SIZE];
   blis_format_double(min, BLIS_DOUBLE_JSON, first);
   blis_format_double(max, BLIS_DOUBLE_JSON, last);
-  bool has_min = min > -DBL_MAX || max >= DBL_MAX;
-  return range_of(has_min ? first : NULL, max < DBL_MAX ? last : NULL);
+  return range_of(min > -DBL_MAX ? first : NULL, max < DBL_MAX ? last : NULL);
+}
+
+blis_shown_double blis_show_double(double value) {
+  char text[BLIS_DOUBLE_TEXT_SIZE];
+  blis_shown_double shown;
+  blis_format_double(value, BLIS_DOUBLE_JSON, text);
+  snprintf(shown.text, sizeof shown.text, "%.31s", text);
+  return shown;
 }

@@ -35,7 +35,8 @@ blis_number_fault blis_parse_double(blis_slice text, double *value);
 
 /*
  * The numbers from min to max as a message names them: "0 to 100", "0 or more"
- * when max is the largest there is (INT64_MAX; DBL_MAX or more), "100 or less".
+ * when max is the largest there is (INT64_MAX; DBL_MAX or more), "100 or less";
+ * "a finite number" for all of them.
  */
 typedef struct blis_range_text {
   char text[64];
@@ -64,5 +65,12 @@ size_t blis_format_int64(int64_t value, char text[BLIS_INT64_TEXT_SIZE]);
  */
 size_t blis_format_double(double value, blis_double_style style,
                           char text[BLIS_DOUBLE_TEXT_SIZE]);
+
+/* A number as a message shows it, for "%s": 0.1, not 0.10000000000000001. */
+typedef struct blis_shown_double {
+  char text[32];
+} blis_shown_double;
+
+blis_shown_double blis_show_double(double value);
 
 #endif

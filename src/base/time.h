@@ -9,6 +9,12 @@
 /* Later than everything; the horizon of a run without one. */
 #define BLIS_TIME_NEVER_US INT64_MAX
 
+/*
+ * The longest time between two things that somebody can ask for, 285 years: a
+ * thousand of them fit, and none ends at NEVER, where nothing happens any more.
+ */
+#define BLIS_TIME_SPAN_MAX_US INT64_C(9000000000000000)
+
 /* start_us + delay_us, delay_us >= 0; NEVER instead of an overflow. */
 static inline int64_t blis_time_after_us(int64_t start_us, int64_t delay_us) {
   return start_us > BLIS_TIME_NEVER_US - delay_us ? BLIS_TIME_NEVER_US

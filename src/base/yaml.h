@@ -83,7 +83,9 @@ bool blis_yaml_is_plain(const blis_yaml_node *node);
 
 /*
  * Conversions. BLIS_ERR_PARSE, and nothing stored, for a value of another type
- * or out of range: "spec.yaml:3: key "rate": "fast" is not a number".
+ * or out of range: "spec.yaml:3: key "rate": "fast" is not a number". A whole
+ * number may be written as 1e3 or 5.0; 1.5 is an error, while BLIS (Go) takes
+ * it for 1.
  */
 BLIS_MUSTUSE blis_status blis_yaml_int64(const blis_yaml_node *node,
                                          int64_t min, int64_t max,

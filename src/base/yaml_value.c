@@ -252,7 +252,7 @@ blis_status blis_yaml_int64(const blis_yaml_node *node, int64_t min,
     return fail_range(node, blis_range_of_int64(min, max), error);
   }
   int64_t whole = is_real ? (int64_t)found.real : found.integer;
-  if (node->place != NULL && is_real && (double)whole != found.real) {
+  if (is_real && (double)whole != found.real) {
     return fail_type(node, "a whole number", error);
   }
   if (whole < min || whole > max) {

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* Every whole number up to here has a double of its own. */
 #define WHOLE_MAX 9007199254740992.0
 
@@ -32,8 +34,8 @@ static blis_status set_integer(int64_t *member, const blis_spec_field *field,
                                double value, blis_error *error) {
   if (!(fabs(value) <= WHOLE_MAX) || value != trunc(value)) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s must be a whole number, got %.17g", field->name,
-                     value);
+                     "%s must be a whole number, got %s", field->name,
+                     blis_show_double(value).text);
   }
   *member = (int64_t)value;
   return BLIS_OK;
@@ -43,7 +45,8 @@ static blis_status set_flag(bool *member, const blis_spec_field *field,
                             double value, blis_error *error) {
   if (value != 0.0 && value != 1.0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s must be true or false, got %.17g", field->name, value);
+                     "%s must be true or false, got %s", field->name,
+                     blis_show_double(value).text);
   }
   *member = value != 0.0;
   return BLIS_OK;
@@ -68,8 +71,8 @@ blis_status blis_spec_set_number(void *spec, const blis_spec_field *field,
     break;
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s must be a text, got the number %.17g", field->name,
-                   value);
+                   "%s must be a text, got the number %s", field->name,
+                   blis_show_double(value).text);
 }
 
 blis_status blis_spec_set_text(void *spec, const blis_spec_field *field,

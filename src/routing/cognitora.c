@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/array.h"
+#include "base/number.h"
 #include "routing/policy.h"
 #include "routing/stable_hash.h"
 
@@ -304,8 +305,8 @@ static blis_status check_sum(const cognitora *self, blis_error *error) {
   if (fabs(sum - 1) > 0.01) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "routing policy cognitora.score: kv + load + power + "
-                     "capacity is %.17g, expected 1",
-                     sum);
+                     "capacity is %s, expected 1",
+                     blis_show_double(sum).text);
   }
   return BLIS_OK;
 }

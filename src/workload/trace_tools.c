@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/invariant.h"
+#include "base/number.h"
 
 /* Arrivals up to here are exact in a double: 285 years. */
 #define MAX_TIME_US INT64_C(9000000000000000)
@@ -114,9 +115,10 @@ static blis_status move_checked(blis_request *request, double arrival_us,
   if (!(arrival_us >= 0 && arrival_us <= (double)MAX_TIME_US)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "request %lld, which arrives at %lld us, would arrive at "
-                     "%.17g us; allowed are 0 to %lld",
+                     "%s us; allowed are 0 to %lld",
                      (long long)request->number, (long long)request->arrival_us,
-                     arrival_us, (long long)MAX_TIME_US);
+                     blis_show_double(arrival_us).text,
+                     (long long)MAX_TIME_US);
   }
   move_to(request, llround(arrival_us));
   return BLIS_OK;
@@ -199,8 +201,8 @@ blis_status blis_trace_scale(const blis_alloc *alloc,
                              blis_workload **scaled, blis_error *error) {
   if (!isfinite(factor) || factor <= 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "the rate factor is %.17g; it must be greater than 0",
-                     factor);
+                     "the rate factor is %s; it must be greater than 0",
+                     blis_show_double(factor).text);
   }
   return make_edited(alloc, workload, scale_request, &factor, "scaled", scaled,
                      error);
