@@ -129,9 +129,38 @@ static void wrong_numbers_are_named(void) {
   }
 }
 
+static void too_uneven_gaps_have_a_note(void) {
+  static const struct {
+    blis_arrival_spec spec;
+    const char *note; /* NULL = none */
+  } cases[] = {
+      {{.process = "gamma", .cv = 20, .has_cv = true},
+       "here: gamma with cv 20 is too uneven to be drawn; poisson is used"},
+      {{.process = "gamma",
+        .shape = 0.001,
+        .scale = 1,
+        .has_shape = true,
+        .has_scale = true},
+       "here: gamma with shape 0.001 is too uneven"},
+      {{.process = "gamma", .cv = 10, .has_cv = true}, NULL},
+      {{.process = "gamma"}, NULL},
+      {{.process = "weibull", .cv = 10.4, .has_cv = true}, NULL},
+      {{.process = NULL}, NULL},
+  };
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    blis_arrival_note note;
+    bool has_note = blis_arrival_get_note(&cases[i].spec, "here", &note);
+    CHECK_EQ_I64(has_note, cases[i].note != NULL);
+    if (has_note) {
+      CHECK_CONTAINS(note.text, cases[i].note);
+    }
+  }
+}
+
 int main(void) {
   RUN(gaps_have_the_mean_and_unevenness_asked_for);
   RUN(gaps_are_never_below_one_nor_undefined);
   RUN(wrong_numbers_are_named);
+  RUN(too_uneven_gaps_have_a_note);
   return check_done();
 }

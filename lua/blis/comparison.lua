@@ -50,7 +50,7 @@ function comparison.compare(spec)
     if type(given) == "userdata" then
       shared.workload = given
     elseif not workload.has_follow_ups(given) then
-      shared.workload = errors.located(core.workload, given)
+      shared.workload = workload.collect(given)
     end
   end
   local results = {}

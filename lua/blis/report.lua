@@ -23,10 +23,10 @@ local function plural(n, word)
   return ("%s %s%s"):format(count(n), word, n == 1 and "" or "s")
 end
 
---- "26,312 blocks of 16 tokens (420,992 tokens) in 72.0 GiB usable - 14.96 weights - ..."
+--- "KV cache of 26,312 blocks of 16 tokens (420,992 tokens) in 72.0 GiB usable - 14.96 weights - ..."
 local function cache_line(s)
-  local size = ("KV cache of %s blocks of %s tokens (%s tokens)"):format(count(s.kv_blocks),
-    count(s.block_size), count(s.kv_blocks * s.block_size))
+  local size = ("KV cache of %s of %s (%s)"):format(plural(s.kv_blocks, "block"),
+    plural(s.block_size, "token"), plural(s.kv_blocks * s.block_size, "token"))
   local c = rawget(s, "capacity")
   if not c then return size .. (s.kv_blocks_computed and ", as measured" or ", as given") end
   return ("%s: %.1f GiB usable - %.2f weights - %.2f activations - %.2f other"):format(size,

@@ -10,6 +10,7 @@ local saturation = require "blis.saturation"
 local schema = require "blis.config.schema"
 local slo = require "blis.slo"
 local trace_sections = require "blis.config.trace"
+local workload = require "blis.workload"
 
 local result = {}
 
@@ -355,10 +356,9 @@ function result.of_figures(figures)
   return setmetatable(figures, result_meta)
 end
 
---- What a specification of the traffic has to say is told with the rest.
+--- What there is to say of the traffic is told with the rest.
 local function add_traffic_notes(setup, traffic)
-  if not core.is_workload_spec(traffic) then return end
-  for _, note in ipairs(traffic:notes()) do setup.notes = setup.notes .. note .. "\n" end
+  for _, note in ipairs(workload.notes(traffic)) do setup.notes = setup.notes .. note .. "\n" end
 end
 
 --- Makes a result of the summary that the core returns.

@@ -138,9 +138,25 @@ local function read_scenario(given, values, path, settings)
     path, settings)
 end
 
+--- What a user should hear of traffic, though it is no error.
+---@param traffic userdata|table what workload.read returned
+---@return string[]
+function workload.notes(traffic)
+  if type(traffic) ~= "table" then return traffic:notes() end
+  if traffic.trace then return traffic.trace:notes() end
+  return { traffic.arrival and core.check_arrival(traffic.arrival, "arrival") }
+end
+
+--- Generates everything that a specification without follow-ups asks for.
+---@param spec userdata|table what workload.read returned
+---@return blis.Workload
+function workload.collect(spec)
+  return errors.located(core.workload, spec, workload.notes(spec))
+end
+
 --- Draws with the functions of a script what they are for; the rest is as it is without them.
 local function sampled(spec, functions, seed, horizon_us)
-  local list = errors.located(core.workload, spec)
+  local list = workload.collect(spec)
   local time_us = 0
   local rngs = {}
   for name in pairs(functions) do rngs[name] = core.rng(seed, "workload-" .. name) end
@@ -276,6 +292,16 @@ function workload.has_follow_ups(spec)
   return spec:has_follow_ups()
 end
 
+--- Raises for a text, which could be the name of several things.
+local function raise_text(text, path)
+  local shown = errors.show(text)
+  local is_preset = presets.lengths[text] or presets.scenarios[text]
+  errors.invalid("%s: %s is not allowed; %s", path, shown, is_preset
+    and ("the preset is { preset = %s }"):format(shown)
+    or ("a specification in a file is { file = %s }, a trace is blis.trace.read(%s)"):format(shown,
+      shown))
+end
+
 --- The workload of an experiment: a list of requests as it is, a specification, or a checked short
 --- form; and the horizon that comes with it, if there is one.
 ---@param given any
@@ -286,6 +312,7 @@ end
 function workload.read(given, path, defaults)
   if core.is_workload(given) or core.is_workload_spec(given) then return given end
   if type(given) == "function" then given = { generator = given } end
+  if type(given) == "string" then raise_text(given, path) end
   if given ~= nil and type(given) ~= "table" then
     schema.raise_value(path, given, "a table of options, a function that returns requests, or "
       .. "what blis.workload or blis.trace.read returned")
@@ -312,7 +339,7 @@ function workload.new(spec)
     errors.invalid("workload: requests that wait for answers cannot be listed beforehand; give "
       .. "these options to blis.run itself")
   end
-  return errors.located(core.workload, given)
+  return workload.collect(given)
 end
 
 local function length_row(name, lengths)

@@ -188,6 +188,17 @@ describe("a specification in a file", function()
     end)
   end)
 
+  it("that is not quite what was asked for is noted", function()
+    local note = "gamma with cv 20 is too uneven to be drawn; poisson is used"
+    local short = { requests = 3, arrival = { "gamma", cv = 20 } }
+    local long = { num_requests = 3, aggregate_rate = 1, clients = { lengths {
+      arrival = { "gamma", cv = 20 } } } }
+    for _, traffic in ipairs { short, long } do
+      says(blis.simulation { workload = traffic }:run().setup.notes, note)
+      says(blis.workload(traffic):notes()[1], note)
+    end
+  end)
+
   it("that is missing is an error", function()
     local problem = small.error_of(blis.workload, { file = "/nosuch.yaml" })
     assert.equal("io", problem.code)
@@ -225,6 +236,10 @@ describe("a wrong specification", function()
     { with_client { adapter = "a" }, "workload.clients[2].adapter: client 2: adapter \"a\"" },
     { with_client { id = print }, "workload.clients[2].id: a function is not allowed here" },
     { with_client { id = circle }, "nested too deep, or within themselves" },
+    { "chat.yaml", "workload: 'chat.yaml' is not allowed; a specification in a file is { file = "
+      .. "'chat.yaml' }, a trace is blis.trace.read('chat.yaml')" },
+    { "chatbot", "workload: 'chatbot' is not allowed; the preset is { preset = 'chatbot' }" },
+    { { sessions = { max_rounds = 2, think_time_us = 1 << 62 } }, "think_time_us" },
     { { clients = {} }, "the workload has no clients" },
     { { clients = { {} }, aggregate_rate = 1 }, "input_distribution is missing" },
     { { clients = 5 }, "workload.clients: \"5\" is not a list" },

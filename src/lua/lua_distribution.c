@@ -66,7 +66,12 @@ int bind_check_arrival(lua_State *L) {
   check_arrival(L, 1, &spec);
   blis_error error = {0};
   check_status(L, blis_arrival_check(&spec, where, &error), &error);
-  return 0;
+  blis_arrival_note note;
+  if (!blis_arrival_get_note(&spec, where, &note)) {
+    return 0;
+  }
+  lua_pushstring(L, note.text);
+  return 1;
 }
 
 bool opt_part(lua_State *L, int index, const char *name) {

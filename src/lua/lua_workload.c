@@ -30,8 +30,20 @@ static int source_close(lua_State *L) {
   return 0;
 }
 
+/* Adds a list of texts to the notes. */
+static void add_notes(lua_State *L, int list, blis_workload *workload) {
+  for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
+    check_status(L,
+                 blis_workload_note(workload, "%s", luaL_checkstring(L, -1)),
+                 NULL);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
 int bind_workload_new(lua_State *L) {
-  lua_settop(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
   bind_source *source = push_guarded(L, 1, sizeof *source, source_close);
   blis_workload **self = push_workload(L);
   check_source(L, 1, source);
@@ -42,6 +54,7 @@ int bind_workload_new(lua_State *L) {
   bind_source_close(source);
   check_status(L, status, &error);
   check_status(L, blis_workload_describe(*self, "generated requests"), NULL);
+  add_notes(L, 2, *self);
   return 1;
 }
 

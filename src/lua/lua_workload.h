@@ -13,7 +13,10 @@
 
 void bind_open_workloads(lua_State *L);
 
-/* workload(spec): a list of everything that a specification generates. */
+/*
+ * workload(spec, notes): a list of everything that a specification generates,
+ * with notes, a list of texts.
+ */
 int bind_workload_new(lua_State *L);
 
 /* workload_methods(): the table of the methods, for the Lua half to add to. */
@@ -21,7 +24,8 @@ int bind_workload_methods(lua_State *L);
 
 /*
  * check_distribution(spec, where), check_arrival(spec, where): raise what is
- * wrong with a part of a specification.
+ * wrong with a part of a specification. The latter returns what a user should
+ * hear of it, if there is something.
  */
 int bind_check_distribution(lua_State *L);
 int bind_check_arrival(lua_State *L);

@@ -2,9 +2,11 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/number.h"
 
 static const char *const process_names[] = {"poisson", "constant", "gamma",
                                             "weibull"};
@@ -55,6 +57,32 @@ blis_status blis_arrival_check(const blis_arrival_spec *spec, const char *where,
   return BLIS_OK;
 }
 
+/* Of a gamma process; shape and scale go before cv. */
+static double gamma_shape(const blis_arrival_spec *spec) {
+  double cv = spec->has_cv ? spec->cv : 1;
+  return spec->has_shape && spec->has_scale ? spec->shape : 1 / (cv * cv);
+}
+
+/* Too uneven to be drawn; poisson takes its place. */
+static bool is_degenerate(const blis_arrival_spec *spec,
+                          blis_arrival_process process) {
+  return process == BLIS_ARRIVAL_GAMMA && gamma_shape(spec) < 0.01;
+}
+
+bool blis_arrival_get_note(const blis_arrival_spec *spec, const char *where,
+                           blis_arrival_note *note) {
+  blis_arrival_process process;
+  if (!find_process(spec->process, &process) || !is_degenerate(spec, process)) {
+    return false;
+  }
+  bool is_explicit = spec->has_shape && spec->has_scale;
+  snprintf(note->text, sizeof note->text,
+           "%.100s: gamma with %s %s is too uneven to be drawn; poisson is used",
+           where, is_explicit ? "shape" : "cv",
+           blis_show_double(is_explicit ? spec->shape : spec->cv).text);
+  return true;
+}
+
 /* Coefficient of variation of a Weibull variable of a shape. */
 static double weibull_cv(double shape) {
   double first = tgamma(1 + 1 / shape);
@@ -93,13 +121,13 @@ void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec,
     a.shape = spec->shape;
     a.scale = spec->scale;
   } else if (a.process == BLIS_ARRIVAL_GAMMA) {
-    a.shape = 1 / (cv * cv);
+    a.shape = gamma_shape(spec);
     a.scale = cv * cv / a.rate_per_us;
   } else if (a.process == BLIS_ARRIVAL_WEIBULL) {
     a.shape = weibull_shape(cv);
     a.scale = (1 / a.rate_per_us) / tgamma(1 + 1 / a.shape);
   }
-  if (a.process == BLIS_ARRIVAL_GAMMA && a.shape < 0.01) {
+  if (is_degenerate(spec, a.process)) {
     a.process = BLIS_ARRIVAL_POISSON;
   }
   *arrival = a;

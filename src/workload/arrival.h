@@ -56,9 +56,20 @@ BLIS_MUSTUSE blis_status blis_arrival_check(const blis_arrival_spec *spec,
                                             blis_error *error);
 
 /*
+ * What a user should hear of a specification that passed the check: a gamma
+ * process with a cv above 10 has gaps too uneven to be drawn and becomes
+ * poisson. Writes the text, which begins with where; false = there is nothing.
+ */
+typedef struct blis_arrival_note {
+  char text[208];
+} blis_arrival_note;
+
+bool blis_arrival_get_note(const blis_arrival_spec *spec, const char *where,
+                           blis_arrival_note *note);
+
+/*
  * Makes a specification that passed the check ready for a rate, in requests
- * per microsecond; less than 1e-15 counts as that. A gamma process with a cv
- * above 10 has gaps too uneven to be drawn and becomes poisson.
+ * per microsecond; less than 1e-15 counts as that.
  */
 void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec,
                        double rate_per_us);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "workload/workload.h"
 
 enum { MAX_USERS = 1000000, MAX_STAGES = 10000 };
@@ -161,7 +162,9 @@ static blis_status set_session(const expansion *e,
   double think_us = trunc((double)e->users / stage->rate * 1e6);
   *turns = (blis_multi_turn_spec){
       .single_session = true,
-      .think_time_us = think_us < 0x1p62 ? (int64_t)think_us : INT64_MAX / 2};
+      .think_time_us = think_us < (double)BLIS_TIME_SPAN_MAX_US
+                           ? (int64_t)think_us
+                           : BLIS_TIME_SPAN_MAX_US};
   client->multi_turn = turns;
   client->reason_ratio = e->zero;
   return share_of(e, stage, index, &turns->max_rounds, error);

@@ -11,6 +11,7 @@
  */
 #include <stdio.h>
 
+#include "base/time.h"
 #include "workload/trace_jsonl.h"
 #include "workload/trace_rows.h"
 #include "workload/trace_segments.h"
@@ -94,8 +95,8 @@ static blis_status read_rest(reading *r, blis_json_value row,
                       error));
   BLIS_TRY(read_whole(row, "slo_target_us", 0, INT64_MAX,
                       &request->slo_target_us, error));
-  BLIS_TRY(
-      read_whole(row, "think_us", 0, INT64_MAX, &request->think_us, error));
+  BLIS_TRY(read_whole(row, "think_us", 0, BLIS_TIME_SPAN_MAX_US,
+                      &request->think_us, error));
   BLIS_TRY(read_whole(row, "priority", 0, 255, &priority, error));
   blis_json_value ratio = blis_json_member(row, "reason_ratio");
   if (blis_json_has(ratio)) {

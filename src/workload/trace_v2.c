@@ -24,6 +24,7 @@
 #include "base/csv.h"
 #include "base/input.h"
 #include "base/map.h"
+#include "base/time.h"
 #include "workload/trace_format.h"
 #include "workload/trace_segments.h"
 #include "workload/trace_v2_header.h"
@@ -95,7 +96,8 @@ static const column_rule columns[] = {
     [AUDIO_TOKENS] = {"audio_tokens", WHOLE, false, false, 0, TOKENS},
     [VIDEO_TOKENS] = {"video_tokens", WHOLE, false, false, 0, TOKENS},
     [SLO_TARGET] = {"slo_target_us", WHOLE, false, false, 0, INT64_MAX},
-    [THINK_TIME] = {"think_time_us", WHOLE, false, true, 0, INT64_MAX},
+    [THINK_TIME] = {"think_time_us", WHOLE, false, true, 0,
+                    BLIS_TIME_SPAN_MAX_US},
     [REQUEST_NUMBER] = {"request_number", WHOLE, false, false, INT64_MIN,
                         INT64_MAX},
     [STREAMING] = {.name = "streaming", .kind = BOOLEAN},

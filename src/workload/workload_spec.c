@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/time.h"
 #include "base/winner_tree.h"
 #include "workload/workload.h"
 
@@ -166,8 +167,8 @@ static blis_status check_rate(const check *c, blis_error *error) {
   const blis_client_spec *client = c->client;
   BLIS_TRY(
       check_range(c, "concurrency", &client->concurrency, 0, MAX_USERS, error));
-  BLIS_TRY(check_range(c, "think_time_us", &client->think_time_us, 0, INT64_MAX,
-                       error));
+  BLIS_TRY(check_range(c, "think_time_us", &client->think_time_us, 0,
+                       BLIS_TIME_SPAN_MAX_US, error));
   if (client->concurrency == 0) {
     BLIS_TRY(check_positive(c, "rate_fraction", &client->rate_fraction, error));
     return check_arrival(c, &client->arrival, error);
@@ -217,7 +218,7 @@ static blis_status check_turns(const check *c, blis_error *error) {
   BLIS_TRY(check_range(&in_turns, "max_rounds", &turns->max_rounds, 1,
                        MAX_ROUNDS, error));
   BLIS_TRY(check_range(&in_turns, "think_time_us", &turns->think_time_us, 0,
-                       INT64_MAX, error));
+                       BLIS_TIME_SPAN_MAX_US, error));
   if (!c->spec->reproduce_go_blis_defects) {
     BLIS_TRY(check_word(&in_turns, "context_growth", &turns->context_growth,
                         growths, COUNT(growths), error));

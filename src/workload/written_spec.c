@@ -144,6 +144,43 @@ static blis_status note_without_effect(reading *r) {
   return BLIS_OK;
 }
 
+/* How many arrivals of a client have a note; the first one of all is kept. */
+static size_t find_arrival_notes(const blis_workload_spec *spec, size_t index,
+                                 blis_arrival_note *first) {
+  const blis_client_spec *client = blis_workload_spec_client(spec, index);
+  char label[BLIS_CLIENT_LABEL_SIZE];
+  const char *where = blis_client_label(spec, index, label);
+  bool has_rate = client->concurrency == 0;
+  size_t count =
+      has_rate && blis_arrival_get_note(&client->arrival, where, first);
+  blis_arrival_note other;
+  for (size_t i = 0; i < client->window_count; i++) {
+    const blis_window_spec *window = &client->windows[i];
+    count += window->has_arrival &&
+             blis_arrival_get_note(&window->arrival, where,
+                                   count == 0 ? first : &other);
+  }
+  return count;
+}
+
+/* Arrivals of clients and of their windows that others take the place of. */
+static blis_status note_arrivals(reading *r) {
+  const blis_workload_spec *spec = &r->written->top.spec;
+  blis_arrival_note first;
+  blis_arrival_note other;
+  size_t count = 0;
+  for (size_t i = 0; i < client_count(spec); i++) {
+    count += find_arrival_notes(spec, i, count == 0 ? &first : &other);
+  }
+  if (count < 2) {
+    return count == 0 ? BLIS_OK : add_note(r->written, first.text);
+  }
+  char text[sizeof first.text + 48];
+  snprintf(text, sizeof text, "%s (and %zu more like this)", first.text,
+           count - 1);
+  return add_note(r->written, text);
+}
+
 static void fill_defaults(reading *r) {
   blis_workload_spec *spec = &r->written->top.spec;
   for (size_t i = 0; i < client_count(spec); i++) {
@@ -314,7 +351,7 @@ static blis_status read_all(reading *r, blis_error *error) {
   BLIS_TRY(check_adapters(r, error));
   apply_timeout(r);
   if ((is_old && upgrade_classes(r) != BLIS_OK) ||
-      note_without_effect(r) != BLIS_OK) {
+      note_without_effect(r) != BLIS_OK || note_arrivals(r) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   const void *fault = NULL;
