@@ -13,6 +13,8 @@ local section = {
     { name = "kind", type = "choice", choices = { "plain", "fancy" }, flag = "--kind",
       doc = "Which.", profiles = { ["go-blis"] = "fancy" } },
     { name = "paths", type = "path", is_list = true, flag = "--path", doc = "Where." },
+    { name = "mood", type = "choice", choices = { "good", "bad" }, flag = "--mood",
+      may_be_empty = true, doc = "Which." },
     { name = "silent", type = "string", doc = "No flag." },
   },
 }
@@ -23,6 +25,7 @@ local definition = {
   groups = { { title = "Part", section = "part", options = flags.all(section) } },
   refused = {
     { flag = "--moon", type = "integer", harmless = { 0 }, feature = "there is no moon" },
+    { flag = "--sun", type = "string", harmless = {}, feature = "there is no sun" },
   },
 }
 
@@ -74,9 +77,10 @@ describe("flags", function()
     assert.same({ 1, 2.5, 0 }, values_of("--coeffs", "1, 2.5,0").coeffs)
   end)
 
-  it("without text are not given", function()
-    assert.same({}, values_of("--kind", ""))
-    assert.same({}, values_of("--moon="))
+  it("of texts and paths that are empty are not given", function()
+    assert.same({}, values_of("--path", ""))
+    assert.same({}, values_of("--mood="))
+    assert.same({}, values_of("--sun="))
   end)
 
   it("end behind --", function()
@@ -88,7 +92,7 @@ describe("flags", function()
     for _, case in ipairs {
       { { "--cout", "1" }, "try: unknown flag '--cout', did you mean '--count'?" },
       { { "-c", "1" }, "try: unknown flag '-c'; known are --help, --count, --share, --wait, "
-        .. "--coeffs, --on, --kind, --path, --moon" },
+        .. "--coeffs, --on, --kind, --path, --mood, --moon, --sun" },
       { { "--count" }, "try: a value is missing after '--count'" },
       { { "--count", "x" }, "try: --count: 'x' is not allowed, expected an integer from 1 to 9" },
       { { "--count", "10" }, "try: --count: 10 is not allowed, expected an integer from 1 to 9" },
@@ -98,8 +102,15 @@ describe("flags", function()
         "try: --share: 'inf' is not allowed, expected a number of at least 0" },
       { { "--share", "nan" },
         "try: --share: 'nan' is not allowed, expected a number of at least 0" },
-      { { "--wait", "3 days" }, "try: --wait: '3 days' is not allowed, expected a whole number of "
-        .. "microseconds of at least 0 (blis.seconds(n) gives one)" },
+      { { "--count=" }, "try: --count: '' is not allowed, expected an integer from 1 to 9" },
+      { { "--share", "" }, "try: --share: '' is not allowed, expected a number of at least 0" },
+      { { "--kind", "" }, "try: --kind: '' is not allowed, expected one of plain, fancy" },
+      { { "--on=" }, "try: --on: '' is not allowed, expected true or false" },
+      { { "--coeffs=" }, "try: --coeffs: '' is not allowed, expected a list of numbers of at "
+        .. "least 0" },
+      { { "--moon=" }, "try: --moon is not available: there is no moon" },
+      { { "--wait", "3 days" }, "try: --wait: '3 days' is not allowed, expected a time of at "
+        .. "least 0 in microseconds, or with a unit such as 50ms or 30s" },
       { { "--coeffs", "1,,2" }, "try: --coeffs: '1,,2' is not allowed, expected a list of numbers "
         .. "of at least 0" },
       { { "--on=maybe" }, "try: --on: 'maybe' is not allowed, expected true or false" },
@@ -132,12 +143,15 @@ Part:
   --on                            Whether.
   --kind WORD                     Which. One of plain, fancy. (go-blis: fancy)
   --path PATH                     Where. (may be repeated)
+  --mood WORD                     Which. One of good, bad.
 
   --help                          Print this text.
 
 Known and refused:
   there is no moon:
     --moon
+  there is no sun:
+    --sun
 ]], help.text(definition))
   end)
 end)

@@ -28,6 +28,15 @@ describe("blis replay", function()
       text:match("^[^,]*,\n"))
   end)
 
+  it("tells when it ends by itself", function()
+    local function said(...)
+      return commands.call("replay", folder .. "tracev2/t1.csv", "--profile", "go-blis", ...).said
+    end
+    assert.same({ "blis: the replay ends at 4.000 s, as in BLIS (Go): twice the time of the last "
+      .. "arrival; --horizon sets another end" }, said())
+    assert.same({}, said("--horizon", "9s"))
+  end)
+
   it("writes sessions and rounds", function()
     files.with(nil, function(path)
       commands.output_of("replay", folder .. "tracev2/mt.csv", "--metrics-path", path)

@@ -108,6 +108,26 @@ clients:
     end)
   end)
 
+  it("tells which flags of traffic have no effect", function()
+    for _, case in ipairs {
+      { "--workload chatbot --prompt-tokens 5", "--prompt-tokens has no effect beside --workload "
+        .. "chatbot" },
+      { "--workload chatbot --prompt-tokens 5 --concurrency 2", "--prompt-tokens has no effect "
+        .. "beside --workload chatbot" },
+      { "--workload bursty --output-tokens-min 5", "--output-tokens-min has no effect beside "
+        .. "--workload bursty" },
+      { "--workload distribution --prompt-tokens 5" },
+      { "--think-time-ms 5", "--think-time-ms has no effect without --concurrency" },
+      { "--arrival gamma:20 --format csv", "arrival: gamma with cv 20 is too uneven to be drawn; "
+        .. "poisson is used" },
+    } do
+      local given = { "--num-requests", "3" }
+      for word in case[1]:gmatch("%S+") do given[#given + 1] = word end
+      local said = commands.call("run", table.unpack(given)).said
+      assert.same({ case[2] and "blis: " .. case[2] }, said)
+    end
+  end)
+
   it("lets users wait for answers", function()
     local flags = { "--concurrency", "3", "--num-requests", "12", "--think-time-ms", "10",
       "--prefix-tokens", "32" }

@@ -113,7 +113,15 @@ local function read_value(option, text, flag)
   local value = text
   if reader then value = reader(text) end
   if value == nil then value = text end
+  if option.type == "time_us" then option = setmetatable({ type = "time" }, { __index = option }) end
   return schema.check_value(option, value, flag)
+end
+
+-- Where no text means nothing: the flag is as good as not there.
+local may_be_empty = { string = true, path = true, described = true }
+
+local function is_nothing(option, text)
+  return text == "" and (may_be_empty[option.type] or option.may_be_empty)
 end
 
 --- The entries of a command by every spelling of their flags, and these in order.
@@ -143,14 +151,14 @@ local function check_refused(command, refused, flag, text)
   for _, harmless in ipairs(refused.harmless) do
     if value == harmless then return end
   end
-  if text == "" then return end
+  if is_nothing(refused, text) then return end
   flags.fail(command, "%s is not available: %s", flag, refused.feature)
 end
 
 local function store(command, parsed, entry, flag, text)
   if entry.refused then return check_refused(command, entry.refused, flag, text) end
   local option = entry.option
-  if text == "" then -- an empty text is no value
+  if is_nothing(option, text) then
     parsed.given[option.flag] = true
     return
   end

@@ -65,7 +65,6 @@ local function with_rate(definition, parsed, talk)
   for name, value in pairs(parsed.values.workload) do short[name] = value end
   if presets.scenarios[values.preset] then
     local beside = "--workload " .. values.preset
-    say_without_effect(parsed, length_flags, beside, talk)
     say_without_effect(parsed, { "--arrival", "--tenant", "--slo-class", "--prefix-tokens",
       "--prefix-groups", "--prefix-zipf" }, beside, talk)
     return { preset = values.preset, rate = short.rate, requests = short.requests,
@@ -139,6 +138,12 @@ function traffic.of_flags(definition, parsed, talk)
   end
   if values.timeout_s == 0 then
     flags.fail(definition, "--timeout: 0 is not allowed; below 0 means no deadline")
+  end
+  if values.preset ~= "distribution" then
+    say_without_effect(parsed, length_flags, "--workload " .. values.preset, talk)
+  end
+  if parsed.given["--think-time-ms"] and values.concurrency == 0 then
+    talk("--think-time-ms has no effect without --concurrency")
   end
   local horizon_us = parsed.values.experiment.horizon_us
   local requests = parsed.values.workload.requests

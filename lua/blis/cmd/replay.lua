@@ -1,6 +1,7 @@
 --- blis replay: simulate a cluster under the requests of a trace.
 local command = require "blis.cli.command"
 local flag_sections = require "blis.config.flags"
+local format = require "blis.format"
 local flags = require "blis.cli.flags"
 local simulate = require "blis.cli.simulate"
 local think_time = require "blis.cli.think_time"
@@ -110,12 +111,13 @@ return command.define(definition, function(parsed)
   simulate.run(definition, parsed, function()
     check_think_time(parsed.values.sessions)
     local list = read_trace(parsed)
-    for _, note in ipairs(list:notes()) do command.talk(parsed, "%s", note) end
     local workload, is_closed_loop = workload_of(parsed, list)
     local given = parsed.values.experiment
     local horizon_us = given.horizon_us
-    if given.profile == "go-blis" then
-      horizon_us = horizon_us or go_blis_horizon_us(list, is_closed_loop)
+    if given.profile == "go-blis" and not horizon_us then
+      horizon_us = go_blis_horizon_us(list, is_closed_loop)
+      command.talk(parsed, "the replay ends at %s s, as in BLIS (Go): twice the time of the last "
+        .. "arrival; --horizon sets another end", format.number(horizon_us / 1e6, 3))
     end
     return { workload = workload, horizon_us = horizon_us }
   end)

@@ -48,7 +48,7 @@ return {
       doc = "Spread experts over the GPUs of an instance (mixture-of-experts models only).",
     },
     {
-      name = "moe_comm_backend", type = "choice", flag = "--moe-comm-backend",
+      name = "moe_comm_backend", type = "choice", flag = "--moe-comm-backend", may_be_empty = true,
       choices = { "naive", "allgather_reducescatter", "pplx", "deepep_high_throughput",
         "deepep_low_latency", "mori", "flashinfer_all2allv" },
       doc = "How tokens reach the experts on other GPUs; left out, allgather_reducescatter.",

@@ -21,6 +21,7 @@ local schema = {}
 ---@field path? string what messages of other modules call it, if not section and name
 ---@field metavar? string what stands for the value in the help of command lines
 ---@field is_list? boolean the flag may be repeated
+---@field may_be_empty? boolean a flag without text is not given; always so for texts and paths
 ---@field is_output? boolean a path that is written to
 ---@field flag_aliases? string[] older spellings of the flag
 ---@field aliases? string[] other accepted names

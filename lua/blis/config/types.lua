@@ -50,6 +50,14 @@ types.time_us = {
   check = types.integer.check,
 }
 
+-- The same on command lines, which have units.
+types.time = {
+  expected = function(option)
+    return "a time" .. range_text(option) .. " in microseconds, or with a unit such as 50ms or 30s"
+  end,
+  check = types.integer.check,
+}
+
 types.boolean = {
   expected = function() return "true or false" end,
   check = function(value) return type(value) == "boolean" and value or nil end,
