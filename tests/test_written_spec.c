@@ -291,8 +291,7 @@ static const wrong_value wrong_values[] = {
      "9000000000000001}}\n",
      "think_time_us is 9000000000000001; it must be from 0 to "
      "9000000000000000"},
-    {"rate",
-     "    reasoning: {multi_turn: {max_rounds: 1.5}}\n",
+    {"rate", "    reasoning: {multi_turn: {max_rounds: 1.5}}\n",
      "key \"max_rounds\": \"1.5\" is not a whole number"},
     {"rate",
      "    reasoning: {multi_turn: {max_rounds: 1, context_growth: grow}}\n",
@@ -524,22 +523,23 @@ static void settings_replace_what_is_written(void) {
 static void harmless_things_are_noted(void) {
   blis_alloc alloc = blis_alloc_heap();
   char yaml[YAML_SIZE];
-  const wrong_value text = {"rate",
-                            "    slo_class: realtime\n"
-                            "    network: {rtt_ms: 1}\n"
-                            "    reasoning: {reason_ratio_distribution: " FIVE
-                            "}\n"
-                            "    lifecycle: {windows: [{start_us: 0, end_us: 9, "
-                            "arrival: {process: gamma, cv: 11}}, {start_us: 9, "
-                            "end_us: 10, arrival: {process: gamma, cv: 12}}]}\n",
-                            ""};
+  const wrong_value text = {
+      "rate",
+      "    slo_class: realtime\n"
+      "    network: {rtt_ms: 1}\n"
+      "    reasoning: {reason_ratio_distribution: " FIVE "}\n"
+      "    lifecycle: {windows: [{start_us: 0, end_us: 9, "
+      "arrival: {process: gamma, cv: 11}}, {start_us: 9, "
+      "end_us: 10, arrival: {process: gamma, cv: 12}}]}\n",
+      ""};
   write_yaml(&text, yaml);
   blis_written_spec *written;
   CHECK_OK(parse(&alloc, yaml, NULL, &written), &error);
   CHECK_EQ_I64(blis_written_spec_note_count(written), 4);
-  CHECK_CONTAINS(blis_written_spec_note(written, 3),
-                 "client 1 (\"a\"): gamma with cv 11 is too uneven to be drawn; "
-                 "poisson is used (and 1 more like this)");
+  CHECK_CONTAINS(
+      blis_written_spec_note(written, 3),
+      "client 1 (\"a\"): gamma with cv 11 is too uneven to be drawn; "
+      "poisson is used (and 1 more like this)");
   CHECK_CONTAINS(blis_written_spec_note(written, 0), "critical");
   CHECK_CONTAINS(blis_written_spec_note(written, 1), "network");
   CHECK_CONTAINS(blis_written_spec_note(written, 2), "multi_turn");

@@ -23,7 +23,7 @@ local function plural(n, word)
   return ("%s %s%s"):format(count(n), word, n == 1 and "" or "s")
 end
 
---- "KV cache of 26,312 blocks of 16 tokens (420,992 tokens) in 72.0 GiB usable - 14.96 weights - ..."
+--- "KV cache of 26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable - 14.96 weights - ..."
 local function cache_line(s)
   local size = ("KV cache of %s of %s (%s)"):format(plural(s.kv_blocks, "block"),
     plural(s.block_size, "token"), plural(s.kv_blocks * s.block_size, "token"))

@@ -83,14 +83,13 @@ static blis_status check_number(const blis_param *param,
   }
   bool is_integer = spec->kind == BLIS_PARAM_INTEGER;
   if (!is_in_range || (is_integer && value != floor(value))) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: %s%s%s is %s, expected %s from %s to %s", owner,
-                     param->name, param->key == NULL ? "" : " of ",
-                     param->key == NULL ? "" : param->key,
-                     blis_show_double(value).text,
-                     is_integer ? "an integer" : "a number",
-                     blis_show_double(spec->minimum).text,
-                     blis_show_double(spec->maximum).text);
+    return blis_fail(
+        error, BLIS_ERR_INVALID, "%s: %s%s%s is %s, expected %s from %s to %s",
+        owner, param->name, param->key == NULL ? "" : " of ",
+        param->key == NULL ? "" : param->key, blis_show_double(value).text,
+        is_integer ? "an integer" : "a number",
+        blis_show_double(spec->minimum).text,
+        blis_show_double(spec->maximum).text);
   }
   return BLIS_OK;
 }

@@ -76,10 +76,11 @@ bool blis_arrival_get_note(const blis_arrival_spec *spec, const char *where,
     return false;
   }
   bool is_explicit = spec->has_shape && spec->has_scale;
-  snprintf(note->text, sizeof note->text,
-           "%.100s: gamma with %s %s is too uneven to be drawn; poisson is used",
-           where, is_explicit ? "shape" : "cv",
-           blis_show_double(is_explicit ? spec->shape : spec->cv).text);
+  snprintf(
+      note->text, sizeof note->text,
+      "%.100s: gamma with %s %s is too uneven to be drawn; poisson is used",
+      where, is_explicit ? "shape" : "cv",
+      blis_show_double(is_explicit ? spec->shape : spec->cv).text);
   return true;
 }
 

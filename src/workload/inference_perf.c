@@ -160,11 +160,11 @@ static blis_status set_session(const expansion *e,
     return blis_fail_nomem(error);
   }
   double think_us = trunc((double)e->users / stage->rate * 1e6);
-  *turns = (blis_multi_turn_spec){
-      .single_session = true,
-      .think_time_us = think_us < (double)BLIS_TIME_SPAN_MAX_US
-                           ? (int64_t)think_us
-                           : BLIS_TIME_SPAN_MAX_US};
+  *turns = (blis_multi_turn_spec){.single_session = true,
+                                  .think_time_us =
+                                      think_us < (double)BLIS_TIME_SPAN_MAX_US
+                                          ? (int64_t)think_us
+                                          : BLIS_TIME_SPAN_MAX_US};
   client->multi_turn = turns;
   client->reason_ratio = e->zero;
   return share_of(e, stage, index, &turns->max_rounds, error);

@@ -117,8 +117,7 @@ static blis_status move_checked(blis_request *request, double arrival_us,
                      "request %lld, which arrives at %lld us, would arrive at "
                      "%s us; allowed are 0 to %lld",
                      (long long)request->number, (long long)request->arrival_us,
-                     blis_show_double(arrival_us).text,
-                     (long long)MAX_TIME_US);
+                     blis_show_double(arrival_us).text, (long long)MAX_TIME_US);
   }
   move_to(request, llround(arrival_us));
   return BLIS_OK;

@@ -113,7 +113,9 @@ local function read_value(option, text, flag)
   local value = text
   if reader then value = reader(text) end
   if value == nil then value = text end
-  if option.type == "time_us" then option = setmetatable({ type = "time" }, { __index = option }) end
+  if option.type == "time_us" then
+    option = setmetatable({ type = "time" }, { __index = option })
+  end
   return schema.check_value(option, value, flag)
 end
 
