@@ -48,5 +48,6 @@ if(BLIS_SANITIZE)
   set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   target_compile_options(blis_options INTERFACE ${sanitizers})
+  target_compile_definitions(blis_options INTERFACE BLIS_SANITIZE)
   target_link_options(blis_options INTERFACE ${sanitizers})
 endif()

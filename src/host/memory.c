@@ -1,11 +1,18 @@
-#define _DEFAULT_SOURCE /* madvise */
+#define _GNU_SOURCE /* madvise, mremap */
 #include "host/memory.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
-enum { HUGE_PAGE = 2 << 20, LARGE = 8 << 20 };
+/*
+ * Blocks of MAPPED bytes and more, which malloc would map as well, are mappings
+ * of their own that begin at a huge page: when they grow, whole huge pages are
+ * moved. realloc moves such blocks to anywhere, which splits them.
+ */
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20, LARGE = 8 << 20, MAPPED = 32 << 20 };
 
 /* Asks for huge pages where they lie wholly inside the block. */
 static void advise(void *block, size_t size) {
@@ -23,10 +30,7 @@ static void advise(void *block, size_t size) {
 #endif
 }
 
-void *host_memory_alloc(void *ud, void *block, size_t old_size,
-                        size_t new_size) {
-  (void)ud;
-  (void)old_size;
+static void *heap_alloc(void *block, size_t new_size) {
   if (new_size == 0) {
     free(block);
     return NULL;
@@ -37,3 +41,107 @@ void *host_memory_alloc(void *ud, void *block, size_t old_size,
   }
   return result;
 }
+
+/* Sanitizers look after what malloc gives, and at nothing else. */
+#if defined(__linux__) && !defined(BLIS_SANITIZE)
+
+/* Bytes of the mapping for a block; 0 when there is no such number. */
+static size_t mapping_size(size_t size) {
+  return size > SIZE_MAX - 2 * (size_t)HUGE_PAGE
+             ? 0
+             : (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+/* A mapping that begins at a huge page, or NULL. */
+static void *map(size_t size) {
+  size_t length = mapping_size(size);
+  if (length == 0) {
+    return NULL;
+  }
+  char *start = mmap(NULL, length + HUGE_PAGE, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) {
+    return NULL;
+  }
+  size_t before = -(uintptr_t)start & (HUGE_PAGE - 1);
+  if (before > 0) {
+    (void)munmap(start, before);
+  }
+  if (before < HUGE_PAGE) {
+    (void)munmap(start + before + length, HUGE_PAGE - before);
+  }
+#ifdef MADV_HUGEPAGE
+  /* To the last page: a mapping of two kinds could not be moved as one. */
+  (void)madvise(start + before, length, MADV_HUGEPAGE);
+#endif
+  return start + before;
+}
+
+/* Changes the size of a mapping; NULL leaves it alone. */
+static void *remap(void *block, size_t old_size, size_t new_size) {
+  size_t old_length = mapping_size(old_size);
+  size_t new_length = mapping_size(new_size);
+  if (new_length == 0) {
+    return NULL;
+  }
+  void *result = mremap(block, old_length, new_length, 0);
+  if (result != MAP_FAILED) {
+    return result;
+  }
+  void *target = map(new_size);
+  if (target != NULL) {
+    result = mremap(block, old_length, new_length,
+                    MREMAP_MAYMOVE | MREMAP_FIXED, target);
+    if (result == MAP_FAILED) {
+      (void)munmap(target, new_length);
+    }
+    return result == MAP_FAILED ? NULL : result;
+  }
+  /* A limit of the address space may have no room for both. */
+  result = mremap(block, old_length, new_length, MREMAP_MAYMOVE);
+  return result == MAP_FAILED ? NULL : result;
+}
+
+/* From the heap to a mapping or back. */
+static void *change_kind(void *block, size_t old_size, size_t new_size) {
+  void *result = new_size >= MAPPED ? map(new_size) : malloc(new_size);
+  if (result == NULL || block == NULL) {
+    return result;
+  }
+  memcpy(result, block, old_size < new_size ? old_size : new_size);
+  if (old_size >= MAPPED) {
+    (void)munmap(block, mapping_size(old_size));
+  } else {
+    free(block);
+  }
+  return result;
+}
+
+void *host_memory_alloc(void *ud, void *block, size_t old_size,
+                        size_t new_size) {
+  (void)ud;
+  bool was_mapped = block != NULL && old_size >= MAPPED;
+  bool is_mapped = new_size >= MAPPED;
+  if (!was_mapped && !is_mapped) {
+    return heap_alloc(block, new_size);
+  }
+  if (was_mapped && is_mapped) {
+    return remap(block, old_size, new_size);
+  }
+  if (new_size == 0) {
+    (void)munmap(block, mapping_size(old_size));
+    return NULL;
+  }
+  return change_kind(block, old_size, new_size);
+}
+
+#else
+
+void *host_memory_alloc(void *ud, void *block, size_t old_size,
+                        size_t new_size) {
+  (void)ud;
+  (void)old_size;
+  return heap_alloc(block, new_size);
+}
+
+#endif

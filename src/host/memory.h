@@ -10,7 +10,10 @@
 
 #include <stddef.h>
 
-/* A lua_Alloc whose blocks are malloc's. */
+/*
+ * A lua_Alloc: blocks are malloc's, and from 32 MB on, on Linux, mappings of
+ * their own. old_size must be true, as lua_Alloc says.
+ */
 void *host_memory_alloc(void *ud, void *block, size_t old_size,
                         size_t new_size);
 
