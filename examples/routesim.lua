@@ -10,7 +10,7 @@ local blis = require "blis"
 
 local seconds = tonumber(arg[1]) or 20
 
--- [cluster.compute_model]: prompts at 50,000 tokens/s; a batch of one decodes 80 tokens/s, one of 64
+-- [cluster.compute_model]: prompts at 50,000 tokens/s; a batch of 1 decodes 80 tokens/s, one of 64
 -- or more 3,200 tokens/s in all, and between them it is a straight line.
 local function compute_model(prefill_per_sec, batch1_per_sec, saturation, saturated_per_sec)
   return blis.latency_model {

@@ -1,5 +1,5 @@
 #!/usr/bin/env blis
--- Energy-aware: requests are packed onto as few instances as can take them, so that others are idle.
+-- Energy-aware: requests are packed onto as few instances as can take them, others are idle.
 -- Use it when load is low most of the day, and idle instances can sleep.
 local blis = require "blis"
 

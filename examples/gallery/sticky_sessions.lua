@@ -1,5 +1,5 @@
 #!/usr/bin/env blis
--- Session stickiness with an overload break: a session stays where it is, unless it is crowded there.
+-- Session stickiness with an overload break: a session stays where it is, unless that is crowded.
 -- Use it for conversations: their context is in one cache, but one instance can have too many.
 local blis = require "blis"
 

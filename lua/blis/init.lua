@@ -98,6 +98,34 @@ function blis.kv_cache(options)
   return core.kv_cache(schema.read(kv_cache_section, options, "kv_cache"))
 end
 
+---@type blis.Section
+local prefix_index_section = {
+  name = "prefix_index",
+  summary = "A router's own memory of the prompts it has sent where.",
+  options = {
+    {
+      name = "capacity", type = "integer", min = 1, max = 1 << 30, default = 31250, unit = "blocks",
+      doc = "Size per instance; the blocks not used for the longest time make room.",
+    },
+    {
+      name = "block_size", type = "integer", min = 1, max = 1048576, default = 16, unit = "tokens",
+      doc = "Tokens of a block. Only full blocks are remembered.",
+    },
+  },
+}
+
+--- A prefix index for policies in Lua, as the built-in prefix-affinity has one: `blis.prefix_index
+--- { capacity = 31250, block_size = 16 }`. A policy records where it has sent a request, in
+--- observe, and asks later how much of another prompt an instance has seen. It believes what it
+--- was told; the caches may have dropped it meanwhile. Every simulation in which it is used fills
+--- it anew, so runs and clones do not disturb each other; outside of runs it is as the last one
+--- left it.
+---@param options? { capacity?: integer, block_size?: integer }
+---@return blis.PrefixIndex
+function blis.prefix_index(options)
+  return core.prefix_index(schema.read(prefix_index_section, options or {}, "prefix_index"))
+end
+
 --- The KV capacity of an engine with every term of it: `blis.kv_capacity { model =
 --- "qwen/qwen3-14b", hardware = "H100", tp = 2 }`.
 ---@param options? blis.ClusterOptions

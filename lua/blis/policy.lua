@@ -1,4 +1,5 @@
---- Routing policies: built-in ones by name, scripted ones as functions, and how an experiment names them.
+--- Routing policies: built-in ones by name, scripted ones as functions, and how an experiment
+--- names them.
 local core = require "blis.core"
 local definition = require "blis.definition"
 local errors = require "blis.errors"

@@ -1,5 +1,6 @@
 --- The reference of everything that scripts may use, from the same sources as the annotations for
---- editors: the descriptions of options, and the comments that stand at functions and types.
+--- editors: the descriptions of options and policies, and the comments that stand at functions and
+--- types. How it is written: blis.reference_text.
 local annotations = require "blis.config.annotations"
 local core = require "blis.core"
 local errors = require "blis.errors"
@@ -7,17 +8,20 @@ local errors = require "blis.errors"
 local reference = {}
 
 -- Files with comments of public functions and types, in the order of the reference.
-local files = { "init", "experiment", "comparison", "policy", "hooks", "workload", "trace", "latency",
-  "catalogue", "units", "result", "result_file", "diff", "regret", "capacity",
-  "cma_es", "sweep/init", "sweep/table", "replicated", "statistics/init", "meta/core" }
+local files = { "experiment", "comparison", "replicated", "policy", "hooks", "init", "latency",
+  "catalogue", "units", "workload", "trace", "result", "result_file", "slo", "fitness",
+  "saturation", "decisions", "diff", "regret", "capacity", "cma_es", "sweep/init",
+  "sweep/table", "statistics/init", "statistics/distribution", "meta/core" }
 
 -- What a name in those files is called by scripts.
 local public_names = {
   experiment = "blis", comparison = "blis", policy = "blis", hooks = "blis", blis = "blis",
-  units = "blis", vec = "blis.vec", trace = "blis.trace", simulation = "Simulation",
-  list = "Workload", rng = "Rng", queue = "EventQueue", cache = "KvCache",
-  latency_model = "LatencyModel", latency = "blis", catalogue = "blis", Search = "CmaEs",
-  Sweep = "Sweep", Table = "SweepTable", statistics = "blis.statistics",
+  units = "blis", vec = "blis.vec", trace = "blis.trace", statistics = "blis.statistics",
+  distribution = "blis.statistics", simulation = "Simulation", instance = "Instance",
+  scorer = "Scorer", list = "Workload", rng = "Rng", queue = "EventQueue", cache = "KvCache",
+  prefix_index = "PrefixIndex", latency_model = "LatencyModel", latency = "blis",
+  catalogue = "blis", methods = "Result", Sweep = "Sweep", Table = "SweepTable",
+  requests = "Requests", Search = "CmaEs",
 }
 
 -- Functions that scripts reach under another name than the modules give them.
@@ -28,10 +32,15 @@ local renamed = {
   ["sweep.new"] = "blis.sweep", ["cma_es.new"] = "blis.cma_es",
 }
 
+-- Types that scripts never see.
+local internal = { blis = true, vec = true, WorkloadDefaults = true, CatalogueSources = true,
+  ["sweep.Plan"] = true, ["sweep.Record"] = true }
+
 ---@class blis.Topic
----@field name string "blis.run", "Candidate", "cluster"
----@field kind string "function", "type", "options"
+---@field name string "blis.run", "Candidate", "ClusterOptions"
+---@field kind string "options", "function", "type", "policy"
 ---@field title string
+---@field alias? string another name: "cluster"
 ---@field lines string[]
 
 local function new_topic(kind, name, title, lines)
@@ -44,7 +53,9 @@ local function function_topic(line, comment)
   if not owner then return nil end
   local public = renamed[owner .. "." .. name]
   if not public then
-    if not public_names[owner] then return nil end
+    local is_hidden = not public_names[owner] or owner == "methods" and mark == "."
+      or name:find "^__"
+    if is_hidden then return nil end
     public = public_names[owner] .. mark .. name
   end
   return new_topic("function", public, public .. arguments, comment)
@@ -53,7 +64,7 @@ end
 local function class_topic(comment)
   for i, line in ipairs(comment) do
     local name, rest = line:match "^@class ([%w_.]+)%s*(.*)$"
-    if name then
+    if name and not internal[name:gsub("^blis%.", "")] then
       local lines = table.move(comment, 1, i - 1, 1, {})
       if rest ~= "" then lines[#lines + 1] = rest end
       table.move(comment, i + 1, #comment, #lines + 1, lines)
@@ -77,29 +88,60 @@ local function read_file(topics, text, is_exported)
   end
 end
 
+--- "tokens, default 16"
+local function notes_of(option, usual)
+  local notes = {}
+  if option.unit and option.unit ~= "" then notes[#notes + 1] = option.unit end
+  if usual ~= nil then notes[#notes + 1] = "default " .. tostring(usual) end
+  if option.required then notes[#notes + 1] = "required" end
+  return #notes > 0 and " (" .. table.concat(notes, ", ") .. ")" or ""
+end
+
 local function add_options(topics)
   for _, item in ipairs(annotations.sections) do
     local class, section = item[1], item[2]
     local lines = { section.summary, "" }
     for _, option in ipairs(section.options) do
-      local notes = {}
-      if option.unit and option.unit ~= "" then notes[#notes + 1] = option.unit end
-      if option.default ~= nil then notes[#notes + 1] = "default " .. tostring(option.default) end
-      if option.required then notes[#notes + 1] = "required" end
       lines[#lines + 1] = ("@field %s %s %s%s"):format(option.name,
-        annotations.type_of(class, option), option.doc,
-        #notes > 0 and " (" .. table.concat(notes, ", ") .. ")" or "")
+        annotations.type_of(class, option), option.doc, notes_of(option, option.default))
     end
-    topics[#topics + 1] = new_topic("options", section.name, class, lines)
+    local topic = new_topic("options", class:gsub("^blis%.", ""), class, lines)
+    topic.alias = section.name
+    topics[#topics + 1] = topic
   end
 end
 
 local function add_signals(topics)
   local lines = { "What policies may know of an instance, as a field and as a column.", "" }
   for _, signal in ipairs(core.signals()) do
-    lines[#lines + 1] = ("@field %s %s %s"):format(signal.name, signal.unit, signal.summary)
+    lines[#lines + 1] = ("@field %s %s %s"):format(signal.name,
+      signal.unit == "" and "number" or '"' .. signal.unit .. '"', signal.summary)
   end
   topics[#topics + 1] = new_topic("options", "signals", "signals of instances", lines)
+end
+
+local policy_kinds = { { "routers", "routing policy" }, { "filters", "filter" },
+  { "scorers", "scorer" }, { "pickers", "picker" }, { "admissions", "admission policy" } }
+
+--- Built-in policies. One name may be a filter and a scorer, too.
+local function add_policies(topics)
+  local catalogue = core.policies()
+  for _, kind in ipairs(policy_kinds) do
+    for _, entry in ipairs(catalogue[kind[1]]) do
+      local lines = { entry.summary .. ".", "", "From " .. entry.source .. "." }
+      if #entry.aliases > 0 then
+        lines[#lines + 1] = "Also called " .. table.concat(entry.aliases, ", ") .. "."
+      end
+      lines[#lines + 1] = ""
+      for _, option in ipairs(entry.options) do
+        lines[#lines + 1] = ("@field %s %s %s%s"):format(option.name,
+          option.type == "choice" and table.concat(option.choices, "|")
+            or option.type == "named_numbers" and "table<string,number>" or option.type,
+          option.doc, notes_of(option, option.usual))
+      end
+      topics[#topics + 1] = new_topic("policy", entry.name, kind[2] .. " " .. entry.name, lines)
+    end
+  end
 end
 
 --- Everything there is to read about, in a fixed order.
@@ -111,48 +153,16 @@ function reference.topics()
   add_options(topics)
   add_signals(topics)
   local function is_exported(topic)
-    local name = topic.name:match "^blis%.([%w_]+)$"
-    return not name or rawget(blis, name) ~= nil
+    local name, inner = topic.name:match "^blis%.([%w_]+)%.?([%w_]*)$"
+    local value = name and rawget(blis, name)
+    return not name or value ~= nil and (inner == "" or value[inner] ~= nil)
   end
   for _, name in ipairs(files) do
     local text = source("blis/" .. name .. ".lua")
     if text then read_file(topics, text, is_exported) end
   end
+  add_policies(topics)
   return topics
-end
-
---- Name, type and words of a field; types have spaces within brackets and after a colon.
-local function match_field(text)
-  local name, rest = text:match "^(%S+)%s+(.*)$"
-  if not name then return nil end
-  for _, pattern in ipairs { "^(fun%b():%s*%S+)%s*(.*)$", "^(fun%b())%s*(.*)$",
-    "^(table%b<>%S*)%s*(.*)$", "^(%b{}%S*)%s*(.*)$", "^(%S+)%s*(.*)$" } do
-    local kind, doc = rest:match(pattern)
-    if kind then return name, kind, doc end
-  end
-end
-
---- A topic as text: names in one column, what they are in another.
----@param topic blis.Topic
----@return string
-function reference.text(topic)
-  local out = { topic.title, "" }
-  for _, line in ipairs(topic.lines) do
-    local tag, rest = line:match "^@(%w+)%s*(.*)$"
-    if tag == "field" then
-      local name, kind, doc = rest:match "^(%S+)%s+(%b\"\"[^%s]*)%s*(.*)$"
-      if not name then name, kind, doc = match_field(rest) end
-      out[#out + 1] = ("  %-28s %s"):format(name or rest, kind or "")
-        .. (doc and doc ~= "" and ": " .. doc or "")
-    elseif tag == "param" then
-      out[#out + 1] = "  " .. rest
-    elseif tag == "return" then
-      out[#out + 1] = "  returns " .. rest
-    elseif not tag then
-      out[#out + 1] = line
-    end
-  end
-  return (table.concat(out, "\n"):gsub("\n\n+", "\n\n"):gsub("%s+$", "")) .. "\n"
 end
 
 --- The topics that a word means: by name, with or without what stands before a dot.
@@ -164,10 +174,9 @@ function reference.find(word)
     local name = topic.name:lower()
     local last = name:match "[.:]([%w_]+)$"
     local is_end = name:sub(-#wanted - 1) == "." .. wanted
-    if name == wanted or topic.title:lower() == wanted or last == wanted or is_end then
-      found[#found + 1] = topic
-    end
-    names[#names + 1] = last or name
+    local is_meant = name == wanted or topic.title:lower() == wanted or last == wanted or is_end
+    if is_meant or topic.alias == wanted then found[#found + 1] = topic end
+    names[#names + 1] = topic.alias or last or name
   end
   if #found == 0 then
     local nearest = core.nearest(wanted, names)

@@ -124,7 +124,7 @@ local result = {}
 ---@field by_slo_class table<string|integer, blis.Group>
 ---@field by_tenant table<string|integer, blis.Group>
 ---@field by_model table<string|integer, blis.Group>
----@field requests userdata a list of all requests and what became of them
+---@field requests blis.Requests all requests and what became of them
 ---@field window fun(self: blis.Result, from_us: integer, to_us?: integer): blis.Window
 ---@field measure_goodput fun(self: blis.Result, targets: table): blis.Goodput
 ---@field saturation fun(self: blis.Result, options?: blis.SaturationOptions): blis.Saturation
@@ -142,7 +142,7 @@ local list_meta = {
   end,
 }
 
-local result_meta = { __name = "blis.result", __tostring = report.summary }
+local result_meta = { __name = "blis.result", __metatable = false, __tostring = report.summary }
 
 -- What only the records of the requests tell.
 local of_records = { by_slo_class = true, by_tenant = true, by_model = true, requests = true,
@@ -201,6 +201,22 @@ function result_meta.__index(self, key)
     errors.invalid("result.%s is there when the experiment says %s", key, on_request[key])
   end
   error(("a result has no field '%s'"):format(key), 2)
+end
+
+--- pairs(result): every figure there is, by name.
+function result_meta.__pairs(self)
+  local names = {}
+  for name in next, self do names[#names + 1] = name end
+  for name in pairs(rawget(self, "requests") and lazy or {}) do
+    if rawget(self, name) == nil then names[#names + 1] = name end
+  end
+  table.sort(names)
+  local position = 0
+  return function()
+    position = position + 1
+    local name = names[position]
+    if name then return name, self[name] end
+  end
 end
 
 --- Figures of the requests that arrived from from_us on and before to_us, which is the end of the

@@ -27,7 +27,7 @@ local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model 
 
 local function sorted_names(values)
   local names = {}
-  for name in pairs(values) do
+  for name in next, values do
     if type(name) == "string" then names[#names + 1] = name end
   end
   table.sort(names)

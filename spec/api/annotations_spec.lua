@@ -42,15 +42,143 @@ describe("the annotations", function()
     assert.same({}, missing)
   end)
 
-  it("name only methods that there are", function()
-    local objects = {
-      rng = blis.rng(1), queue = blis.event_queue(), cache = blis.kv_cache { blocks = 1 },
-      simulation = blis.simulation {}, instance = blis.simulation({}).instances[1],
-      list = blis.workload { requests = 1 }, latency_model = blis.latency_model "roofline",
-      scorer = blis.scorer "queue-depth",
+  -- One object of every type: its class, and the variable that stands for it in core.lua.
+  local function objects()
+    local result = blis.run { workload = { requests = 2 }, trace_level = "decisions" }
+    local cache = blis.kv_cache { blocks = 4 }
+    local simulation = blis.simulation {}
+    return {
+      { "Simulation", "simulation", simulation },
+      { "Instance", "instance", simulation.instances[1] },
+      { "Workload", "list", blis.workload { requests = 1 } },
+      { "Scorer", "scorer", blis.scorer "queue-depth" },
+      { "Rng", "rng", blis.rng(1) },
+      { "EventQueue", "queue", blis.event_queue() },
+      { "KvCache", "cache", cache },
+      { "KvHolder", "holder", cache:allocate(5) },
+      { "PrefixIndex", "prefix_index", blis.prefix_index() },
+      { "LatencyModel", "latency_model", blis.latency_model "roofline" },
+      { "Requests", "requests", result.requests },
+      { "Decisions", "decisions", result.decisions },
     }
+  end
+
+  -- Methods for the Lua half alone.
+  local internal = {
+    ["Simulation.change_instance"] = true, -- of clones; scripts call those of instances
+    ["Requests.add"] = true, -- of results that are read from files
+  }
+
+  --- The methods of an object, by name, wherever its __index has them.
+  local function methods_of(object, variable)
+    local index = debug.getmetatable(object).__index
+    if type(index) == "table" then return index end
+    local methods = {}
+    for i = 1, 8 do
+      local _, upvalue = debug.getupvalue(index, i)
+      for name, value in pairs(type(upvalue) == "table" and upvalue or {}) do
+        if type(name) == "string" and type(value) == "function" then methods[name] = value end
+      end
+    end
+    if variable == "scorer" then methods.score, methods.score_all = true, true end
+    return methods
+  end
+
+  it("name only methods that there are", function()
+    local known = {}
+    for _, item in ipairs(objects()) do known[item[2]] = item[3] end
     for object, method in core:gmatch "\nfunction ([%w_]+):([%w_]+)%(" do
-      assert.equal("function", type(objects[object][method]), object .. ":" .. method)
+      assert.is_truthy(known[object], object .. " is no object of this spec")
+      assert.equal("function", type(known[object][method]), object .. ":" .. method)
+    end
+  end)
+
+  --- What is said of a class, up to the next one.
+  local function class_text(class)
+    local all = core .. read "lua/blis/decisions.lua" .. read "lua/blis/policy.lua"
+    return assert(all:match("@class blis%." .. class .. "[ \n].-\n\n"), class)
+  end
+
+  it("know every method", function()
+    local missing, count = {}, 0
+    for _, item in ipairs(objects()) do
+      local class, variable, object = table.unpack(item)
+      for name in pairs(methods_of(object, variable)) do
+        count = count + 1
+        local is_known = core:find(("\nfunction %s:%s("):format(variable, name), 1, true)
+          or class_text(class):find(("@field %s fun("):format(name), 1, true)
+        if not is_known and not internal[class .. "." .. name] then
+          missing[#missing + 1] = class .. ":" .. name
+        end
+      end
+    end
+    table.sort(missing)
+    assert.same({}, missing)
+    assert.is_true(count > 50)
+  end)
+
+  it("know every field and every length", function()
+    local missing = {}
+    for _, item in ipairs(objects()) do
+      local class, _, object = table.unpack(item)
+      local text = class_text(class)
+      local parents = { Instance = "Candidate", Scorer = "Policy" }
+      if parents[class] then text = text .. class_text(parents[class]) end
+      local meta = debug.getmetatable(object)
+      local has_names = meta.__pairs and not text:find("@field [integer]", 1, true)
+        and class ~= "PrefixIndex"
+      for name in has_names and pairs(object) or next, {} do
+        if not text:find(("@field %s "):format(name), 1, true) then
+          missing[#missing + 1] = class .. "." .. name
+        end
+      end
+      if meta.__len and not text:find("@operator len", 1, true) then
+        missing[#missing + 1] = "#" .. class
+      end
+    end
+    assert.same({}, missing)
+  end)
+
+  it("know every field of a finished request", function()
+    local record = blis.run({ workload = { requests = 1, sessions = { max_rounds = 2,
+      think_time_us = 5 } } }).requests[1]
+    for name in pairs(record) do
+      assert.is_truthy(class_text("RequestRecord"):find("@field " .. name .. "%??[ ]"), name)
+    end
+  end)
+end)
+
+describe("the reference", function()
+  local reference = require "blis.reference"
+
+  it("is up to date: blis help all --format markdown >lua/reference.md #host", function()
+    local page = require("blis.reference_text").markdown(reference.topics())
+    assert.is_true(page == read "lua/reference.md")
+  end)
+
+  it("knows every public name, each topic once by name and kind #host", function()
+    local missing, seen = {}, {}
+    for name, value in pairs(blis) do
+      if type(value) == "function" and not pcall(reference.find, "blis." .. name) then
+        missing[#missing + 1] = name
+      end
+      for inner, fn in pairs(type(value) == "table" and value or {}) do
+        local full = ("blis.%s.%s"):format(name, inner)
+        local is_public = type(fn) == "function" and full ~= "blis.sweep.new"
+        if is_public and not pcall(reference.find, full) then missing[#missing + 1] = full end
+      end
+    end
+    table.sort(missing)
+    assert.same({}, missing)
+    for _, topic in ipairs(reference.topics()) do
+      local key = topic.kind .. " " .. topic.title
+      assert.is_nil(seen[key], key)
+      seen[key] = true
+      local has_words = topic.kind == "type"
+      for _, line in ipairs(topic.lines) do
+        has_words = has_words or line ~= "" and not line:find "^@"
+      end
+      assert.is_true(has_words, key .. " is not explained")
     end
   end)
 end)

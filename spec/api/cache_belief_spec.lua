@@ -13,7 +13,8 @@ local affinity = { "weighted", scorers = "prefix-affinity:1" }
 
 describe("what the router believes of the caches", function()
   it("is true as long as nothing is evicted and requests come one by one", function()
-    local belief = run({ "weighted", scorers = "prefix-affinity:1,queue-depth:1" }, 20000).cache_belief
+    local routing = { "weighted", scorers = "prefix-affinity:1,queue-depth:1" }
+    local belief = run(routing, 20000).cache_belief
     assert.equal(300, belief.decisions)
     assert.equal(300 * 576, belief.prompt_tokens)
     -- A prefix is believed to be there from the decision on, and is when it is computed.

@@ -72,7 +72,8 @@ describe("a filter in Lua", function()
     says(small.message_of(run, { filters = { { name = "f", columns = true,
       keep = function() return 1 end } } }), "filter 'f', request_0, at")
     says(small.message_of(run, { filters = {} }), "the list is empty")
-    says(small.message_of(run, { filters = { f = not_the_second } }), "filters are applied in order")
+    says(small.message_of(run, { filters = { f = not_the_second } }),
+      "filters are applied in order")
     says(small.message_of(run, { filters = { { name = "f" } } }), "filters[1].keep: nil")
     says(small.message_of(run, { filters = { "llm-d.utilization-filte" } }), "did you")
     local routing = { "weighted", filters = { not_the_second } }

@@ -119,7 +119,8 @@ describe("blis.compare", function()
     local message = small.message_of(blis.compare, small.experiment { routing = "round-robin" })
     says(message, "expected a list of policies")
     local one = { "weighted", scorers = "queue-depth:1" }
-    says(small.message_of(blis.compare, small.experiment { routing = one }), "got one with 'scorers'")
+    says(small.message_of(blis.compare, small.experiment { routing = one }),
+      "got one with 'scorers'")
     local none = small.experiment { routing = {} }
     says(small.message_of(blis.compare, none), "routing: the list is empty")
   end)

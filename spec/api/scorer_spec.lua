@@ -270,7 +270,8 @@ describe("decisions in Lua", function()
     all = { score_all = function(request, instances, scores)
       for i = 1, #instances do scores[i] = formula(request, instances[i]) end
     end },
-    base = { base = "queue-depth", columns = true, score = function(_, c, b) return b + c.pending end },
+    base = { base = "queue-depth", columns = true,
+      score = function(_, c, b) return b + c.pending end },
   }
   for name, form in pairs(forms) do
     it("leave no garbage: " .. name, function()
@@ -297,19 +298,19 @@ describe("decisions in Lua", function()
   end
 
   it("use the random numbers of the simulation", function()
-    local function run(seed)
+    local function hash_of(seed)
       local spec = small.experiment { seed = seed,
         routing = function(_, instances) return math.random(#instances) end }
       return blis.run(spec).hash
     end
     math.randomseed(1)
-    local first = run(7)
+    local first = hash_of(7)
     local outside = math.random()
     math.randomseed(1)
     assert.equal(outside, math.random())
     math.randomseed(2)
-    assert.equal(first, run(7))
-    assert.not_equal(first, run(8))
+    assert.equal(first, hash_of(7))
+    assert.not_equal(first, hash_of(8))
   end)
 
   it("draw all kinds of random numbers within bounds", function()

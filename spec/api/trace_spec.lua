@@ -212,7 +212,8 @@ describe("the trace of a run", function()
   end
 
   it("gives the same result once more", function()
-    check_equal { rate = 30, requests = 100, prompt = lengths, output = lengths, timeout_us = 900000,
+    check_equal { rate = 30, requests = 100, prompt = lengths, output = lengths,
+      timeout_us = 900000,
       prefixes = { groups = 4, tokens = 100, zipf = 1 } }
     for _, growth in ipairs { "", "accumulate" } do
       for _, think_time_us in ipairs { 0, 400000 } do

@@ -271,7 +271,8 @@ describe("wrong specifications", function()
     return result
   end
 
-  local client = "{rate_fraction: 1, arrival: {process: poisson}, input_distribution: {type: constant, params: {value: 9}}, "
+  local client = "{rate_fraction: 1, arrival: {process: poisson}, "
+    .. "input_distribution: {type: constant, params: {value: 9}}, "
     .. "output_distribution: {type: constant, params: {value: 9}}}"
 
   it("are named with file and line", function()

@@ -17,6 +17,8 @@ void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta,
                    const luaL_Reg *methods) {
   luaL_newmetatable(L, name); // [meta]
   luaL_setfuncs(L, meta, 0);
+  lua_pushboolean(L, 0); /* its functions trust that it is theirs */
+  lua_setfield(L, -2, "__metatable");
   if (methods != NULL) {
     lua_newtable(L);
     luaL_setfuncs(L, methods, 0);
@@ -72,6 +74,8 @@ void bind_open_errors(lua_State *L) {
   luaL_newmetatable(L, ERROR_TYPE);
   lua_pushcfunction(L, error_tostring);
   lua_setfield(L, -2, "__tostring");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
   lua_pop(L, 1);
 }
 

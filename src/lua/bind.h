@@ -21,7 +21,10 @@
 /* The allocator of the state, so that a memory cap covers the core as well. */
 blis_alloc bind_alloc(lua_State *L);
 
-/* Registers a metatable called name; __index may be a function in meta. */
+/*
+ * Registers a metatable called name, which scripts cannot get at; __index may
+ * be a function in meta. Pushed.
+ */
 void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta,
                    const luaL_Reg *methods);
 

@@ -25,8 +25,7 @@ static bind_scorer *check_question(lua_State *L) {
     return NULL;
   }
   bind_hooks_anchor(L, view->hooks);
-  int anchor = lua_gettop(L);
-  luaL_argcheck(L, is_anchored(L, 2, anchor, ANCHOR_REQUEST), 2,
+  luaL_argcheck(L, lua_topointer(L, 2) == view->request_table, 2,
                 "expected the request that the policy was called with");
   bind_scorer *scorer = check_view_scorer(L, definition, view);
   lua_replace(L, definition); /* the anchor is on top */
@@ -57,7 +56,7 @@ int bind_ask_score(lua_State *L) {
   bind_scorer *scorer = check_question(L);
   int anchor = lua_gettop(L);
   const bind_view *view = bind_vector_pool_of(L)->view;
-  bool is_columns = is_anchored(L, 3, anchor, ANCHOR_COLUMNS);
+  bool is_columns = lua_topointer(L, 3) == view->columns_table;
   size_t candidate = is_columns ? 0 : check_candidate(L, 3, view);
   const double *scores = check_scores(L, scorer, anchor);
   if (!is_columns) {

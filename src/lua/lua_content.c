@@ -37,6 +37,15 @@ static void check_segment(lua_State *L, const bind_content_names *names,
   lua_settop(L, table);
 }
 
+/* Of a table without items: named fields would be lost. */
+static void check_is_empty(lua_State *L, int index) {
+  lua_pushnil(L);
+  if (lua_next(L, index) != 0) {
+    luaL_error(L, "a prompt is a number of tokens or a list { { name, tokens "
+                  "}, ..., tokens }, got a table with names as keys");
+  }
+}
+
 blis_request push_content(lua_State *L, int index,
                           const bind_content_names *names) {
   blis_request request = {0};
@@ -47,6 +56,9 @@ blis_request push_content(lua_State *L, int index,
   }
   luaL_checktype(L, index, LUA_TTABLE);
   size_t count = lua_rawlen(L, index);
+  if (count == 0) {
+    check_is_empty(L, index);
+  }
   luaL_argcheck(L, count <= UINT32_MAX, index, "too many parts");
   blis_segment *segments = push_buffer(L, count, sizeof *segments);
   request.segments = segments;

@@ -16,6 +16,7 @@
 #include "lua/lua_latency_object.h"
 #include "lua/lua_output.h"
 #include "lua/lua_policy.h"
+#include "lua/lua_prefix_index.h"
 #include "lua/lua_progress.h"
 #include "lua/lua_random.h"
 #include "lua/lua_records.h"
@@ -139,6 +140,7 @@ static const luaL_Reg core_functions[] = {
     {"policies", bind_policy_catalogue},
     {"policy", bind_policy_new},
     {"policy_definition", bind_policy_definition},
+    {"prefix_index", bind_prefix_index_new},
     {"processors", bind_processors},
     {"records", bind_records_new},
     {"rng", bind_rng_new},
@@ -183,6 +185,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_latency_models(L);
   bind_open_outputs(L);
   bind_open_policies(L);
+  bind_open_prefix_indexes(L);
   bind_open_records(L);
   bind_open_rng(L);
   bind_open_scorers(L);

@@ -1,6 +1,7 @@
 #include "lua/lua_decisions.h"
 
 #include "lua/bind.h"
+#include "lua/lua_fields.h"
 #include "results/decisions.h"
 
 #define DECISIONS_TYPE "blis.decisions"
@@ -174,5 +175,6 @@ void bind_open_decisions(lua_State *L) {
   luaL_newlib(L, methods);
   lua_pushcclosure(L, decisions_index, 1);
   lua_setfield(L, -2, "__index");
+  set_list_pairs(L);
   lua_pop(L, 1);
 }

@@ -31,7 +31,8 @@ enum {
   ANCHOR_SCORES,
   ANCHOR_CALL_EACH, /* functions that call a scorer for every candidate */
   ANCHOR_CALL_EACH_WITH_BASE,
-  ANCHOR_SCORERS, /* at work in this run, by definition */
+  ANCHOR_SCORERS,  /* at work in this run, by definition */
+  ANCHOR_PREFIXES, /* what prefix indexes remember of it, by index */
   ANCHOR_BUFFER,
   ANCHOR_SELF,      /* the simulation */
   ANCHOR_CALLBACKS, /* of sim:at, by address */

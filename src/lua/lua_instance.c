@@ -3,9 +3,8 @@
 
 #include "lua/bind.h"
 #include "lua/lua_clone.h"
+#include "lua/lua_fields.h"
 #include "lua/lua_simulation.h"
-
-#define INSTANCE_TYPE "blis.instance"
 
 /* The user value is the simulation. */
 typedef struct instance {
@@ -195,30 +194,27 @@ static bool push_identity(lua_State *L, const bind_simulation *sim,
   return true;
 }
 
-static int instance_index(lua_State *L) {
-  const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);
-  const char *name = luaL_checkstring(L, 2);
-  lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
-    return 1; /* a method */
+/* A signal about a request has no value without one. */
+static void check_is_lasting(lua_State *L, blis_signal signal) {
+  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
+    luaL_error(L, "'%s' is about a request; policies can read it",
+               blis_signal_name(signal));
   }
+}
+
+static bool push_instance_field(lua_State *L, const char *name) {
+  const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);
   const bind_simulation *sim = check_owner(L);
   if (push_identity(L, sim, self->index, name)) {
-    return 1;
+    return true;
   }
   blis_signal signal = blis_signal_find(name);
-  if (signal != BLIS_SIGNAL_COUNT &&
-      (BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
-    return luaL_error(L, "'%s' is about a request; policies can read it", name);
+  if (signal == BLIS_SIGNAL_COUNT) {
+    return push_stat(L, sim, self->index, name);
   }
-  if (signal != BLIS_SIGNAL_COUNT) {
-    push_signal(L, blis_cluster_signal(sim->cluster, self->index, signal));
-    return 1;
-  }
-  if (!push_stat(L, sim, self->index, name)) {
-    return luaL_error(L, "an instance has no field '%s'", name);
-  }
-  return 1;
+  check_is_lasting(L, signal);
+  push_signal(L, blis_cluster_signal(sim->cluster, self->index, signal));
+  return true;
 }
 
 static int instance_tostring(lua_State *L) {
@@ -240,11 +236,46 @@ static const luaL_Reg instance_methods[] = {
     {NULL, NULL},
 };
 
+/* Signals that are not about a request, and what there is beside them. */
+static const char *const instance_fields[] = {"id",
+                                              "index",
+                                              "state",
+                                              "model",
+                                              "gpu",
+                                              "queue_depth",
+                                              "batch_size",
+                                              "pending",
+                                              "in_flight",
+                                              "requests",
+                                              "effective_load",
+                                              "kv_utilization",
+                                              "free_kv_blocks",
+                                              "kv_blocks",
+                                              "pending_prefill_tokens",
+                                              "preemptions",
+                                              "cache_hit_rate",
+                                              "max_num_seqs",
+                                              "tp",
+                                              "watts",
+                                              "capacity",
+                                              "cost_per_hour",
+                                              "completed",
+                                              "timed_out",
+                                              "unservable",
+                                              "steps",
+                                              "cache_hits",
+                                              "cache_misses",
+                                              "used_kv_blocks",
+                                              NULL};
+
+static const bind_fields instance_members = {.owner = "an instance",
+                                             .names = instance_fields,
+                                             .methods = instance_methods,
+                                             .push = push_instance_field};
+
 void bind_open_instances(lua_State *L) {
   push_new_type(L, INSTANCE_TYPE, instance_meta, NULL);
-  luaL_newlib(L, instance_methods);
-  lua_pushcclosure(L, instance_index, 1);
-  lua_setfield(L, -2, "__index");
+  set_fields(L, &instance_members);
   lua_pop(L, 1);
 }
 

@@ -5,6 +5,7 @@
 #include "kv/kv_cache.h"
 #include "lua/bind.h"
 #include "lua/lua_content.h"
+#include "lua/lua_fields.h"
 #include "workload/block_namer.h"
 #include "workload/workload.h"
 
@@ -208,40 +209,38 @@ static int cache_release(lua_State *L) {
   return 0;
 }
 
-static int cache_index(lua_State *L) {
-  const char *name = luaL_checkstring(L, 2);
-  lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
-    return 1; /* a method */
-  }
+static const char *const cache_fields[] = {
+    "blocks", "block_size", "free_blocks", "used_blocks",
+    "hits",   "misses",     NULL};
+
+static bool push_cache_field(lua_State *L, const char *name) {
   const kv_cache *self = check_cache(L, 1);
   blis_kv_cache_stats stats;
   blis_kv_cache_get_stats(self->cache, &stats);
-  const struct {
-    const char *name;
-    int64_t value;
-  } fields[] = {
-      {"blocks", stats.blocks},
-      {"block_size", self->block_size_tokens},
-      {"free_blocks", stats.free_blocks},
-      {"used_blocks", stats.blocks - stats.free_blocks},
-      {"hits", stats.hits},
-      {"misses", stats.misses},
-  };
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    if (strcmp(name, fields[i].name) == 0) {
-      lua_pushinteger(L, fields[i].value);
-      return 1;
+  const int64_t values[] = {stats.blocks,      self->block_size_tokens,
+                            stats.free_blocks, stats.blocks - stats.free_blocks,
+                            stats.hits,        stats.misses};
+  for (size_t i = 0; cache_fields[i] != NULL; i++) {
+    if (strcmp(name, cache_fields[i]) == 0) {
+      lua_pushinteger(L, values[i]);
+      return true;
     }
   }
-  return luaL_error(L,
-                    "a KV cache has no field '%s'; it has blocks, block_size, "
-                    "free_blocks, used_blocks, hits, misses",
-                    name);
+  return false;
+}
+
+/* Blocks that are held. */
+static int cache_len(lua_State *L) {
+  push_cache_field(L, "used_blocks");
+  return 1;
 }
 
 static int cache_tostring(lua_State *L) {
-  const kv_cache *self = check_cache(L, 1);
+  const kv_cache *self = luaL_checkudata(L, 1, KV_CACHE_TYPE);
+  if (self->cache == NULL) {
+    lua_pushliteral(L, "KV cache (closed)");
+    return 1;
+  }
   blis_kv_cache_stats stats;
   blis_kv_cache_get_stats(self->cache, &stats);
   lua_pushfstring(L, "KV cache (%I of %I blocks of %I tokens free)",
@@ -255,21 +254,24 @@ static int holder_gc(lua_State *L) {
   return 0;
 }
 
-static int holder_index(lua_State *L) {
+static const char *const holder_fields[] = {"blocks", "tokens", "cached_tokens",
+                                            NULL};
+
+static bool push_holder_field(lua_State *L, const char *name) {
   const kv_holder *holder = luaL_checkudata(L, 1, KV_HOLDER_TYPE);
-  const char *name = luaL_checkstring(L, 2);
-  if (strcmp(name, "tokens") == 0) {
-    lua_pushinteger(L, holder->tokens);
-  } else if (strcmp(name, "cached_tokens") == 0) {
-    lua_pushinteger(L, holder->cached_tokens);
-  } else if (strcmp(name, "blocks") == 0) {
-    lua_pushinteger(L, (lua_Integer)holder->blocks.count);
-  } else {
-    return luaL_error(L,
-                      "a holder of KV blocks has no field '%s'; it has blocks, "
-                      "tokens and cached_tokens",
-                      name);
+  const int64_t values[] = {(int64_t)holder->blocks.count, holder->tokens,
+                            holder->cached_tokens};
+  for (size_t i = 0; holder_fields[i] != NULL; i++) {
+    if (strcmp(name, holder_fields[i]) == 0) {
+      lua_pushinteger(L, values[i]);
+      return true;
+    }
   }
+  return false;
+}
+
+static int holder_len(lua_State *L) {
+  push_holder_field(L, "blocks");
   return 1;
 }
 
@@ -281,26 +283,37 @@ static int holder_tostring(lua_State *L) {
 }
 
 static const luaL_Reg cache_meta[] = {
-    {"__gc", cache_gc}, {"__tostring", cache_tostring}, {NULL, NULL}};
-
-static const luaL_Reg cache_methods[] = {
-    {"match", cache_match},
-    {"allocate", cache_allocate},
-    {"append", cache_append},
-    {"release", cache_release},
+    {"__gc", cache_gc},   {"__close", cache_gc},
+    {"__len", cache_len}, {"__tostring", cache_tostring},
     {NULL, NULL},
 };
 
-static const luaL_Reg holder_meta[] = {{"__gc", holder_gc},
-                                       {"__index", holder_index},
-                                       {"__tostring", holder_tostring},
-                                       {NULL, NULL}};
+static const luaL_Reg cache_methods[] = {
+    {"match", cache_match},     {"allocate", cache_allocate},
+    {"append", cache_append},   {"close", cache_gc},
+    {"release", cache_release}, {NULL, NULL},
+};
+
+static const bind_fields cache_members = {.owner = "a KV cache",
+                                          .names = cache_fields,
+                                          .methods = cache_methods,
+                                          .push = push_cache_field};
+
+static const luaL_Reg holder_meta[] = {
+    {"__gc", holder_gc},
+    {"__len", holder_len},
+    {"__tostring", holder_tostring},
+    {NULL, NULL},
+};
+
+static const bind_fields holder_members = {.owner = "a holder of KV blocks",
+                                           .names = holder_fields,
+                                           .push = push_holder_field};
 
 void bind_open_kv_caches(lua_State *L) {
   push_new_type(L, KV_HOLDER_TYPE, holder_meta, NULL);
+  set_fields(L, &holder_members);
   push_new_type(L, KV_CACHE_TYPE, cache_meta, NULL);
-  luaL_newlib(L, cache_methods);
-  lua_pushcclosure(L, cache_index, 1);
-  lua_setfield(L, -2, "__index");
+  set_fields(L, &cache_members);
   lua_pop(L, 2);
 }

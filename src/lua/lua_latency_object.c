@@ -4,6 +4,7 @@
 
 #include "lua/bind.h"
 #include "lua/lua_engine.h"
+#include "lua/lua_fields.h"
 #include "lua/lua_latency.h"
 
 #define LATENCY_TYPE "blis.latency_model"
@@ -170,25 +171,18 @@ static const char *name_of(const latency_object *self) {
   return is_scripted(self) ? self->latency.name : self->engine.latency_name;
 }
 
-static int object_index(lua_State *L) {
-  const char *key = luaL_checkstring(L, 2);
-  lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
-    return 1; /* a method */
-  }
+static const char *const object_fields[] = {"name", "from_sums", NULL};
+
+static bool push_object_field(lua_State *L, const char *key) {
   const latency_object *self = check_object(L);
   if (strcmp(key, "name") == 0) {
     lua_pushstring(L, name_of(self));
   } else if (strcmp(key, "from_sums") == 0) {
     lua_pushboolean(L, blis_latency_uses_sums(self->model));
   } else {
-    return luaL_error(L,
-                      "a latency model has no field '%s'; it has name, "
-                      "from_sums, step_time, step_time_from_sums, "
-                      "queueing_time, output_token_time and fixed_overhead",
-                      key);
+    return false;
   }
-  return 1;
+  return true;
 }
 
 static int object_tostring(lua_State *L) {
@@ -216,10 +210,13 @@ static const luaL_Reg object_methods[] = {
     {"step_time_from_sums", object_step_time_from_sums},
     {NULL, NULL}};
 
+static const bind_fields object_members = {.owner = "a latency model",
+                                           .names = object_fields,
+                                           .methods = object_methods,
+                                           .push = push_object_field};
+
 void bind_open_latency_models(lua_State *L) {
   push_new_type(L, LATENCY_TYPE, object_meta, NULL);
-  luaL_newlib(L, object_methods);
-  lua_pushcclosure(L, object_index, 1);
-  lua_setfield(L, -2, "__index");
+  set_fields(L, &object_members);
   lua_pop(L, 1);
 }

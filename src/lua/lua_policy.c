@@ -5,6 +5,7 @@
 #include "cluster/admission.h"
 #include "lua/bind.h"
 #include "lua/lua_ask.h"
+#include "lua/lua_fields.h"
 #include "routing/registry.h"
 
 #define POLICY_TYPE "blis.policy"
@@ -60,24 +61,26 @@ static lua_CFunction find_method(const char *kind, const char *name) {
 }
 
 /* policy.kind, policy.name and the methods of its kind. */
-static int policy_index(lua_State *L) {
+static const char *const policy_fields[] = {"kind", "name", NULL};
+
+/* policy.kind, policy.name and the methods of its kind. */
+static bool push_policy_field(lua_State *L, const char *key) {
   luaL_checkudata(L, 1, POLICY_TYPE);
-  const char *key = luaL_checkstring(L, 2);
   lua_getiuservalue(L, 1, 1);
   if (strcmp(key, "kind") == 0 || strcmp(key, "name") == 0) {
     lua_getfield(L, -1, key);
-    return 1;
+    return true;
   }
   const char *kind = check_field_string(L, -1, "kind");
   lua_CFunction method = find_method(kind, key);
   if (method == NULL) {
-    return luaL_error(
-        L, "a policy has no field '%s'; it has kind and name%s", key,
-        strcmp(kind, "scorer") == 0 ? ", and the methods score and score_all"
-                                    : "");
+    luaL_error(L, "a %s has no field '%s'; it has kind and name%s", kind, key,
+               strcmp(kind, "scorer") == 0
+                   ? ", and the methods score and score_all"
+                   : "");
   }
   lua_pushcfunction(L, method);
-  return 1;
+  return true;
 }
 
 static int policy_tostring(lua_State *L) {
@@ -88,11 +91,15 @@ static int policy_tostring(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg policy_meta[] = {
-    {"__index", policy_index}, {"__tostring", policy_tostring}, {NULL, NULL}};
+static const luaL_Reg policy_meta[] = {{"__tostring", policy_tostring},
+                                       {NULL, NULL}};
+
+static const bind_fields policy_members = {
+    .owner = "a policy", .names = policy_fields, .push = push_policy_field};
 
 void bind_open_policies(lua_State *L) {
   push_new_type(L, POLICY_TYPE, policy_meta, NULL);
+  set_fields(L, &policy_members);
   lua_pop(L, 1);
 }
 

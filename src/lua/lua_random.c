@@ -7,11 +7,16 @@
 /* The place in the registry of the stream in use; its address is the key. */
 static const char stream_key;
 
+static bind_script_random *in_use(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &stream_key);
+  bind_script_random *used = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return used;
+}
+
 bind_script_random *bind_script_random_enter(lua_State *L,
                                              bind_script_random *random) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &stream_key);
-  bind_script_random *before = lua_touserdata(L, -1);
-  lua_pop(L, 1);
+  bind_script_random *before = in_use(L);
   bind_script_random_leave(L, random);
   return before;
 }
@@ -21,11 +26,14 @@ void bind_script_random_leave(lua_State *L, bind_script_random *before) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &stream_key);
 }
 
+struct bind_hooks *bind_hooks_driven(lua_State *L) {
+  const bind_script_random *used = in_use(L);
+  return used == NULL ? NULL : used->hooks;
+}
+
 /* The stream of the run, or NULL outside of one. */
 static blis_random *stream_in_use(lua_State *L) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &stream_key);
-  bind_script_random *used = lua_touserdata(L, -1);
-  lua_pop(L, 1);
+  bind_script_random *used = in_use(L);
   if (used == NULL) {
     return NULL;
   }

@@ -13,8 +13,11 @@
 
 #include "base/random.h"
 
+struct bind_hooks;
+
 /* A simulation's stream, "scripts" under its seed; made when it is used. */
 typedef struct bind_script_random {
+  struct bind_hooks *hooks; /* of the simulation */
   int64_t seed;
   bool is_ready;
   blis_random random;
@@ -30,5 +33,8 @@ void bind_open_script_random(lua_State *L);
 bind_script_random *bind_script_random_enter(lua_State *L,
                                              bind_script_random *random);
 void bind_script_random_leave(lua_State *L, bind_script_random *before);
+
+/* Hooks of the simulation that is being driven; NULL outside of runs. */
+struct bind_hooks *bind_hooks_driven(lua_State *L);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lua/bind.h"
+#include "lua/lua_fields.h"
 #include "lua/lua_figures.h"
 #include "lua/lua_spread.h"
 
@@ -284,5 +285,6 @@ void bind_open_records(lua_State *L) {
   luaL_newlib(L, records_methods);
   lua_pushcclosure(L, records_index, 1);
   lua_setfield(L, -2, "__index");
+  set_list_pairs(L);
   lua_pop(L, 1);
 }

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "base/nearest.h"
 #include "base/time.h"
 #include "lua/bind.h"
 #include "lua/lua_clone.h"
+#include "lua/lua_fields.h"
 #include "lua/lua_result.h"
 #include "lua/lua_routing.h"
 
@@ -292,9 +292,17 @@ static int simulation_close(lua_State *L) {
   return 0;
 }
 
-/* Pushes the counter of that name; false when there is none. */
-static bool push_count(lua_State *L, const bind_simulation *sim,
-                       const char *name) {
+static const char *const simulation_fields[] = {
+    "now_us",   "seed",      "instances", "injected",   "routed",
+    "rejected", "completed", "timed_out", "unservable", "failed",
+    "rerouted", "in_flight", NULL};
+
+static bool push_simulation_field(lua_State *L, const char *name) {
+  bind_simulation *sim = check_simulation(L, 1);
+  if (strcmp(name, "instances") == 0) {
+    push_instances(L, 1, sim);
+    return true;
+  }
   blis_cluster_counts counts;
   blis_cluster_get_counts(sim->cluster, &counts);
   const struct {
@@ -322,25 +330,9 @@ static bool push_count(lua_State *L, const bind_simulation *sim,
   return false;
 }
 
-static int simulation_index(lua_State *L) {
-  const char *name = luaL_checkstring(L, 2);
-  lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
-    return 1; /* a method */
-  }
-  bind_simulation *sim = check_simulation(L, 1);
-  if (strcmp(name, "instances") == 0) {
-    push_instances(L, 1, sim);
-    return 1;
-  }
-  if (!push_count(L, sim, name)) {
-    return luaL_error(L,
-                      "a simulation has no field '%s'; it has now_us, "
-                      "instances, injected, routed, rejected, completed, "
-                      "timed_out, unservable, failed, rerouted, in_flight "
-                      "and seed",
-                      name);
-  }
+/* Instances. */
+static int simulation_len(lua_State *L) {
+  lua_pushinteger(L, check_simulation(L, 1)->instance_count);
   return 1;
 }
 
@@ -363,6 +355,7 @@ static int simulation_tostring(lua_State *L) {
 static const luaL_Reg simulation_meta[] = {
     {"__gc", simulation_gc},
     {"__close", simulation_close},
+    {"__len", simulation_len},
     {"__tostring", simulation_tostring},
     {NULL, NULL},
 };
@@ -380,10 +373,13 @@ static const luaL_Reg simulation_methods[] = {
     {NULL, NULL},
 };
 
+static const bind_fields simulation_members = {.owner = "a simulation",
+                                               .names = simulation_fields,
+                                               .methods = simulation_methods,
+                                               .push = push_simulation_field};
+
 void bind_open_simulations(lua_State *L) {
   push_new_type(L, SIMULATION_TYPE, simulation_meta, NULL);
-  luaL_newlib(L, simulation_methods);
-  lua_pushcclosure(L, simulation_index, 1);
-  lua_setfield(L, -2, "__index");
+  set_fields(L, &simulation_members);
   lua_pop(L, 1);
 }

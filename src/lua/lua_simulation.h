@@ -21,6 +21,7 @@
 #include "results/series.h"
 
 #define SIMULATION_TYPE "blis.simulation"
+#define INSTANCE_TYPE "blis.instance"
 
 /* User values of the userdata. */
 enum {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lua/bind.h"
+#include "lua/lua_fields.h"
 #include "lua/vector_math.h"
 
 #define VECTOR_TYPE "blis.vector"
@@ -340,6 +341,7 @@ void push_vector_library(lua_State *L) {
   lua_pushvalue(L, metatable);
   push_upvalues(L, metatable);
   luaL_setfuncs(L, vector_meta, UPVALUES);
+  set_list_pairs(L);
   lua_pushboolean(L, 0); /* its functions trust their upvalues */
   lua_setfield(L, -2, "__metatable");
   lua_pop(L, 1);

@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "lua/bind.h"
+#include "lua/lua_prefix_store.h"
 #include "lua/lua_request.h"
 #include "lua/lua_scorer.h"
 
@@ -218,6 +219,7 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
   bind_hooks_anchor(L, hooks);
   int anchor = lua_gettop(L);
   push_request_table(L, view);
+  view->request_table = lua_topointer(L, -1);
   lua_rawseti(L, anchor, ANCHOR_REQUEST);
   push_instance_tables(L, view);
   lua_rawseti(L, anchor, ANCHOR_INSTANCES);
@@ -226,6 +228,7 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
   lua_createtable(L, 0, BLIS_SIGNAL_COUNT);
   push_view_metatable(L, columns_meta, view);
   lua_setmetatable(L, -2);
+  view->columns_table = lua_topointer(L, -1);
   lua_rawseti(L, anchor, ANCHOR_COLUMNS);
   lua_createtable(L, (int)instance_count, 0);
   lua_rawseti(L, anchor, ANCHOR_SCORES);
@@ -233,6 +236,8 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
   lua_rawseti(L, anchor, ANCHOR_VECTORS);
   lua_newtable(L);
   lua_rawseti(L, anchor, ANCHOR_SCORERS);
+  push_prefix_stores(L);
+  lua_rawseti(L, anchor, ANCHOR_PREFIXES);
   push_scorer_loops(L, anchor);
   push_view_arrays(L, view);
   lua_rawseti(L, anchor, ANCHOR_BUFFER);

@@ -33,6 +33,8 @@ typedef struct bind_view {
   const blis_routing_request *request;
   const blis_routing_view *view;
 
+  const void *request_table; /* as lua_topointer gives them */
+  const void *columns_table;
   uint32_t request_fields;         /* used so far, a bit each */
   blis_signal_set instance_fields; /* used so far */
   blis_signal_set column_fields;   /* used so far */

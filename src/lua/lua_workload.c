@@ -1,6 +1,7 @@
 #include "lua/lua_workload.h"
 
 #include "lua/bind.h"
+#include "lua/lua_fields.h"
 #include "lua/lua_request_table.h"
 #include "workload/statistics.h"
 
@@ -248,5 +249,6 @@ void bind_open_workloads(lua_State *L) {
   lua_setfield(L, -3, "methods");
   lua_pushcclosure(L, workload_index, 1);
   lua_setfield(L, -2, "__index");
+  set_list_pairs(L);
   lua_pop(L, 1);
 }

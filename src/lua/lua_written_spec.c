@@ -121,6 +121,13 @@ static int written_goodput_targets(lua_State *L) {
   return 1;
 }
 
+static int written_tostring(lua_State *L) {
+  const blis_workload_spec *spec = check_written_spec(L, 1);
+  lua_pushfstring(L, "workload specification (%I requests, seed %I)",
+                  (LUAI_UACINT)spec->num_requests, (LUAI_UACINT)spec->seed);
+  return 1;
+}
+
 static int text_gc(lua_State *L) {
   blis_buffer_deinit(lua_touserdata(L, 1));
   return 0;
@@ -229,6 +236,7 @@ int bind_workload_keys(lua_State *L) {
 
 static const luaL_Reg written_meta[] = {
     {"__gc", written_gc},
+    {"__tostring", written_tostring},
     {NULL, NULL},
 };
 

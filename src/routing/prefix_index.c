@@ -403,14 +403,15 @@ static void touch(blis_prefix_index *index, uint32_t which, uint32_t instance) {
   link_entry(index, order, e, NONE);
 }
 
-/* Drops the least recent blocks beyond the capacity. */
-static void trim(blis_prefix_index *index, uint32_t instance) {
+/* Drops the least recent blocks of an instance, all but so many. */
+static void trim(blis_prefix_index *index, uint32_t instance,
+                 uint64_t kept_blocks) {
   lru *order = &index->lrus.items[instance];
-  while (order->blocks > index->capacity) {
+  while (order->blocks > kept_blocks) {
     uint32_t oldest = order->oldest;
     entry *e = &index->entries.items[oldest];
     node *n = &index->nodes.items[e->node];
-    uint64_t excess = order->blocks - index->capacity;
+    uint64_t excess = order->blocks - kept_blocks;
     if (e->blocks > excess) {
       e->blocks -= (uint32_t)excess;
       order->blocks -= excess;
@@ -448,9 +449,16 @@ blis_status blis_prefix_index_observe(blis_prefix_index *index,
     }
     touch(index, which, instance);
   }
-  trim(index, instance);
+  trim(index, instance, index->capacity);
   BLIS_INVARIANT(blis_prefix_index_check(index));
   return BLIS_OK;
+}
+
+void blis_prefix_index_forget(blis_prefix_index *index, uint32_t instance) {
+  if (instance < index->lrus.count) {
+    trim(index, instance, 0);
+  }
+  BLIS_INVARIANT(blis_prefix_index_check(index));
 }
 
 /* Checking. */

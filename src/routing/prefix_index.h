@@ -55,6 +55,9 @@ void blis_prefix_index_match(const blis_prefix_index *index,
 BLIS_MUSTUSE blis_status blis_prefix_index_observe(
     blis_prefix_index *index, const blis_block_chain *chain, uint32_t instance);
 
+/* The instance holds nothing any more: it has failed, or starts anew. */
+void blis_prefix_index_forget(blis_prefix_index *index, uint32_t instance);
+
 /* How many blocks an instance holds, <= capacity. */
 uint64_t blis_prefix_index_size(const blis_prefix_index *index,
                                 uint32_t instance);

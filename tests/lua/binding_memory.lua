@@ -19,14 +19,14 @@ local exercises = {
     score = function(r, i) return 1 / (r.prompt_tokens + i.in_flight) end,
     observe = function(r, i) assert(r.tenant == '' and i.id) end })) end,
   function() run(weighted(blis.scorer { name = 'b', columns = true,
-    score = function(r, c)
+    score = function(_, c)
       return 1 / (1 + c.in_flight + blis.vec.norm(c.queue_depth)) end })) end,
   function() run(weighted(blis.scorer { name = 'c',
-    score_all = function(r, list, scores)
+    score_all = function(_, list, scores)
       for i = 1, #list do scores[i] = list[i].prefix_hit end end })) end,
-  function() run(function(r, list) return #list end) end,
+  function() run(function(_, list) return #list end) end,
   function()
-    spec.admission = function(r, c) return c.mean_in_flight < 9 end
+    spec.admission = function(_, c) return c.mean_in_flight < 9 end
     spec.scheduler = function(a, b) return a.prompt_tokens < b.prompt_tokens end
     local ok, problem = pcall(run, 'least-loaded')
     spec.admission, spec.scheduler = nil, nil
@@ -95,6 +95,19 @@ local exercises = {
     cache:release(holder)
   end,
   function()
+    local index = blis.prefix_index { block_size = 8 }
+    index:record({ { 'x', 32 }, 20 }, 2)
+    assert(index:match({ { 'x', 20 } }, 2) == 16 and #index == 6)
+    local prefix <close> = blis.prefix_index()
+    run(weighted { name = 'f', columns = true,
+      score = function(r, c) return prefix:match(r, c) / r.prompt_tokens end,
+      observe = function(r, i) prefix:record(r, i) end })
+    assert(#tostring(prefix) > 50 and prefix:size(1) > 0)
+    prefix:clear()
+    prefix:forget(1)
+    assert(#prefix:match_all(5) == 0)
+  end,
+  function()
     local queue = blis.event_queue()
     local handle = queue:push(1, {})
     queue:push(2, 'x')
@@ -113,8 +126,8 @@ local exercises = {
   end,
   function()
     local base = blis.scorer 'prefix-affinity'
-    run { 'weighted', picker = function(r, l, s) return #l end,
-      filters = { function(r, i) return i.in_flight < 9 end },
+    run { 'weighted', picker = function(_, l) return #l end,
+      filters = { function(_, i) return i.in_flight < 9 end },
       scorers = { { { name = 'd', base = 'queue-depth', columns = true,
         score = function(r, c, b) return b + base:score(r, c) end }, 1 },
         { { name = 'e', base = base, score_all = function(r, l, s)
@@ -127,7 +140,7 @@ local exercises = {
       workload = { rate = 500, requests = 3, prompt_tokens = 20,
         output_tokens = 30 },
       on_arrival = hear, on_routed = hear, on_first_token = hear,
-      on_completion = function(r, i, o) hear(r) return o.e2e_us end,
+      on_completion = function(r, _, o) hear(r) return o.e2e_us end,
       priority = function(r) return r.prompt_tokens end,
       preemption = function(running)
         return running[1].progress_tokens and #running end }

@@ -129,7 +129,8 @@ end)
 define("convert", {
   summary = "write a trace in another format",
   description = "What a format cannot say goes into columns or keys of our own behind its own, "
-    .. "which other readers of the format pass over; reading the new trace gives the same requests.",
+    .. "which other readers of the format pass over; reading the new trace gives the same "
+    .. "requests.",
 }, function(parsed) return read(parsed, parsed.positional) end)
 
 define("cut", {

@@ -1,36 +1,50 @@
 --- blis help: what scripts can use, from the terminal.
 local command = require "blis.cli.command"
 local reference = require "blis.reference"
+local reference_text = require "blis.reference_text"
 
 local definition = {
   name = "help",
-  summary = "explain an option, function or type of the Lua interface",
-  usage = "blis help [TOPIC]",
+  summary = "explain an option, function, type or policy of the Lua interface",
+  usage = "blis help [TOPIC] [FLAGS]",
   description = "Without a topic, the list of topics; 'blis help all' prints every one. The text "
     .. "is that of the annotations for editors.",
-  positional = { name = "TOPIC", doc = "For example cluster, signals, scorer, Candidate, vec.norm." },
-  groups = {},
+  positional = {
+    name = "TOPIC", doc = "For example cluster, signals, scorer, Candidate, vec.norm.",
+  },
+  groups = {
+    {
+      title = "Output", section = "output", has_defaults = true,
+      options = {
+        {
+          name = "format", flag = "--format", type = "choice", choices = { "text", "markdown" },
+          default = "text", doc = "For a terminal, or as a page.",
+        },
+      },
+    },
+  },
 }
 
 local titles = {
   { "options", "Options" }, { "function", "Functions" }, { "type", "Types" },
+  { "policy", "Built-in policies" },
 }
 
 local function list()
   local topics, lines = reference.topics(), {}
   for _, item in ipairs(titles) do
-    local names = {}
-    for _, topic in ipairs(topics) do
-      if topic.kind == item[1] then names[#names + 1] = topic.name end
-    end
     lines[#lines + 1] = item[2] .. ":"
-    local line = " "
-    for _, name in ipairs(names) do
-      if #line + #name > 90 then
-        lines[#lines + 1] = line
-        line = " "
+    local line, seen = " ", {}
+    for _, topic in ipairs(topics) do
+      local name = seen[topic.alias] and topic.name or topic.alias or topic.name
+      if topic.kind == item[1] and not seen[name] then
+        seen[name] = true
+        if #line + #name > 90 then
+          lines[#lines + 1] = line
+          line = " "
+        end
+        line = line .. " " .. name
       end
-      line = line .. " " .. name
     end
     lines[#lines + 1] = line
   end
@@ -40,9 +54,11 @@ end
 return command.define(definition, function(parsed)
   local word = parsed.positional
   if not word then return command.print(list()) end
-  local parts = {}
-  for i, topic in ipairs(word == "all" and reference.topics() or reference.find(word)) do
-    parts[i] = reference.text(topic)
+  local topics = word == "all" and reference.topics() or reference.find(word)
+  if parsed.values.output.format == "markdown" then
+    return command.print(reference_text.markdown(topics))
   end
+  local parts = {}
+  for i, topic in ipairs(topics) do parts[i] = reference_text.plain(topic) end
   command.print(table.concat(parts, "\n"))
 end)

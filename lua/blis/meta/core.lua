@@ -181,6 +181,63 @@ function vec.eq(a, b) end
 ---@field mean_itl_us number 0 without inter-token latencies
 ---@field output_tokens integer
 
+--- One request and what became of it. Times that there are not are nil.
+---@class blis.RequestRecord
+---@field id string "request_17"
+---@field number integer
+---@field state string "completed", or as in blis.Outcome; "still_running" and its like at the end
+---@field arrival_us integer
+---@field ttft_us? integer
+---@field e2e_us? integer
+---@field scheduling_delay_us? integer from the arrival to the first step
+---@field itl_sum_us integer sum of the times between its tokens
+---@field itl_count integer how many these are
+---@field end_us integer
+---@field prompt_tokens integer
+---@field output_tokens integer
+---@field instance? string
+---@field tenant string
+---@field slo_class string
+---@field model string
+---@field session string
+---@field round_index? integer of requests with a session
+---@field was_counted boolean it is part of the percentiles
+---@field reason? string of a rejection
+
+--- The requests of a run in the order of their arrival: `result.requests`.
+---@class blis.Requests
+---@field [integer] blis.RequestRecord
+---@operator len: integer
+local requests = {}
+
+--- Figures by a label, as a list that knows its items by name, too.
+---@param key "slo_class"|"tenant"|"model"
+---@return table<string|integer, blis.Group>
+function requests:groups(key) end
+
+--- Figures of those that arrived from from_us on and before to_us.
+---@param from_us integer
+---@param to_us integer
+---@return blis.Window
+function requests:window(from_us, to_us) end
+
+--- How often targets were kept, in the order of the targets.
+---@param targets { slo_class: string, ttft_ms?: number, itl_ms?: number, e2e_ms?: number }[]
+---@return blis.ClassGoodput[]
+function requests:goodput(targets) end
+
+--- How many times lie in each of count equal intervals; what is outside counts at the ends.
+---@param time "ttft_us"|"e2e_us"|"scheduling_delay_us"
+---@param from_us integer
+---@param to_us integer
+---@param count integer
+---@return integer[]
+function requests:spread(time, from_us, to_us, count) end
+
+--- The hash of the records, 16 hexadecimal digits.
+---@return string
+function requests:hash() end
+
 --- What `blis.scorer "name"` and `blis.scorer {...}` return; other kinds of policies have kind and
 --- name alone.
 ---@class blis.Scorer : blis.Policy
@@ -213,6 +270,7 @@ function scorer:score_all(request, instances, scores) end
 ---@field failed integer lost with their instance
 ---@field rerouted integer taken from an instance and routed once more
 ---@field in_flight integer arrived and not ended
+---@operator len: integer instances
 local simulation = {}
 
 --- Executes the next event; false when there was none.
@@ -379,10 +437,12 @@ function rng:integer(m, n) end
 ---@return number
 function rng:number() end
 
+--- Exponentially distributed.
 ---@param mean? number 1 by default
 ---@return number
 function rng:exponential(mean) end
 
+--- Normally distributed.
 ---@param mean? number 0 by default
 ---@param std_dev? number 1 by default
 ---@return number
@@ -398,6 +458,7 @@ function rng:shuffle(items) end
 ---@operator len: integer
 local queue = {}
 
+--- Adds an event.
 ---@param time_us integer
 ---@param value any
 ---@param class? integer lower ones first among equal times; 0 by default
@@ -410,18 +471,22 @@ function queue:push(time_us, value, class) end
 ---@return integer class
 function queue:pop() end
 
+--- When the next event is; nil when there is none.
 ---@return integer? time_us
 function queue:next_us() end
 
+--- Takes an event out, wherever it is.
 ---@param handle integer
 ---@return boolean is_cancelled false when it is pending no longer
 function queue:cancel(handle) end
 
+--- Gives an event another time.
 ---@param handle integer
 ---@param time_us integer
 ---@return boolean is_moved false when it is pending no longer
 function queue:reschedule(handle, time_us) end
 
+--- Drops all events; it cannot be used any more.
 function queue:close() end
 
 --- A prompt by content: a number of tokens of its own, or a list of { name, tokens } parts whose
@@ -435,6 +500,7 @@ function queue:close() end
 ---@field used_blocks integer
 ---@field hits integer found blocks that were claimed
 ---@field misses integer blocks taken for new content
+---@operator len: integer used_blocks
 local cache = {}
 
 --- Leading tokens of a prompt whose blocks are in the cache.
@@ -456,10 +522,59 @@ function cache:append(holder) end
 ---@param holder blis.KvHolder
 function cache:release(holder) end
 
+--- Gives its memory back; holders of its blocks hold nothing then.
+function cache:close() end
+
 ---@class blis.KvHolder
 ---@field blocks integer
 ---@field tokens integer
 ---@field cached_tokens integer found in the cache when it was allocated
+---@operator len: integer blocks
+
+--- A router's own memory of the prompts it has sent where: what blis.prefix_index returns. Prompts are
+--- the request that the policy was called with, while it is being admitted or routed, or contents
+--- (blis.Prompt); one index holds one of the two sorts. Instances are what policies and observers
+--- get, or their index. `#index` is the number of blocks over all instances, and `pairs(index)` goes
+--- over instances and their blocks in order.
+---@class blis.PrefixIndex
+---@field capacity integer blocks per instance
+---@field block_size integer
+---@operator len: integer
+local prefix_index = {}
+
+--- The prompt goes to that instance. Its blocks become the most recent ones there.
+---@param prompt blis.Request|blis.Prompt
+---@param instance blis.Candidate|blis.Instance|integer
+function prefix_index:record(prompt, instance) end
+
+--- Leading tokens of the prompt, in full blocks, that the instance was sent before; of all
+--- candidates as a vector when asked with columns. It changes nothing.
+---@param prompt blis.Request|blis.Prompt
+---@param instance blis.Candidate|blis.Instance|integer|blis.Columns
+---@return integer|blis.Vector tokens
+function prefix_index:match(prompt, instance) end
+
+--- The same of several instances, in their order; left out, of all.
+---@param prompt blis.Request|blis.Prompt
+---@param instances? (blis.Candidate|blis.Instance|integer)[]
+---@param tokens? integer[] filled and returned; left out, a new table
+---@return integer[] tokens
+function prefix_index:match_all(prompt, instances, tokens) end
+
+--- Blocks that it believes at an instance, at most the capacity.
+---@param instance blis.Candidate|blis.Instance|integer
+---@return integer blocks
+function prefix_index:size(instance) end
+
+--- The instance has nothing any more: it has failed or was restarted.
+---@param instance blis.Candidate|blis.Instance|integer
+function prefix_index:forget(instance) end
+
+--- Nobody has anything any more.
+function prefix_index:clear() end
+
+--- Gives its memory back; it cannot be used any more.
+function prefix_index:close() end
 
 --- What a latency model in Lua sees of an engine step. The table is the same for every step; keep
 --- numbers, not the table. Requests whose prompt is not all computed are prefills, the others

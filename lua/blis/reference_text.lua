@@ -1,0 +1,127 @@
+--- The reference as text for a terminal and as a page in Markdown.
+local reference_text = {}
+
+--- The parts of "name type doc"; a type may have spaces inside brackets and quotes, and around "|".
+local function split_field(rest)
+  local name, after = rest:match "^(%S+)%s*(.*)$"
+  local position, depth = 1, 0
+  while position <= #after do
+    local letter = after:sub(position, position)
+    if letter:find "[%(%[{<]" then
+      depth = depth + 1
+    elseif letter:find "[%)%]}>]" then
+      depth = depth - 1
+    elseif letter == '"' then
+      position = after:find('"', position + 1, true) or #after
+    elseif letter == " " and depth <= 0 then
+      local before = after:sub(position - 1, position - 1)
+      if before ~= "," and before ~= ":" and before ~= "|" then break end
+    end
+    position = position + 1
+  end
+  return name, after:sub(1, position - 1), after:sub(position + 1)
+end
+
+--- Calls on[tag] with what the line says, on.text without a tag.
+local function visit(topic, on)
+  for _, line in ipairs(topic.lines) do
+    local tag, rest = line:match "^@(%w+)%s*(.*)$"
+    if not tag then
+      on.text(line)
+    elseif tag == "field" or tag == "param" then
+      on[tag](split_field(rest))
+    elseif on[tag] then
+      on[tag](rest)
+    end
+  end
+end
+
+--- A topic as text: names in one column, what they are in another.
+---@param topic blis.Topic
+---@return string
+function reference_text.plain(topic)
+  local out = { topic.title, "" }
+  local function field(name, kind, doc)
+    out[#out + 1] = ("  %-28s %s%s"):format(name, kind, doc == "" and "" or ": " .. doc)
+  end
+  visit(topic, {
+    text = function(line) out[#out + 1] = line end,
+    field = field,
+    param = function(name, kind, doc)
+      out[#out + 1] = ("  %s %s %s"):format(name, kind, doc):gsub("%s+$", "")
+    end,
+    ["return"] = function(rest) out[#out + 1] = "  returns " .. rest end,
+    operator = function(rest) out[#out + 1] = "  operator " .. rest end,
+  })
+  return (table.concat(out, "\n"):gsub("\n\n+", "\n\n"):gsub("%s+$", "")) .. "\n"
+end
+
+--- What Markdown would take for something else inside a table.
+local function cell(text)
+  return (text:gsub("|", "\\|"):gsub("<", "&lt;"))
+end
+
+local function code(text)
+  return text == "" and "" or "`" .. text .. "`"
+end
+
+local function markdown_topic(topic)
+  local text, rows, results = {}, {}, {}
+  local function row(name, kind, doc)
+    rows[#rows + 1] = ("| %s | %s | %s |"):format(code(name), code((kind:gsub("|", "\\|"))),
+      cell(doc))
+  end
+  visit(topic, {
+    -- Comments go on over lines: behind a field they belong to it.
+    text = function(line)
+      if #rows > 0 and #results == 0 and line ~= "" then
+        rows[#rows] = rows[#rows]:sub(1, -3) .. " " .. cell(line) .. " |"
+      elseif #results > 0 then
+        results[#results] = results[#results] .. " " .. line
+      else
+        text[#text + 1] = line
+      end
+    end,
+    field = row, param = row,
+    ["return"] = function(rest)
+      local _, kind, doc = split_field("result " .. rest)
+      results[#results + 1] = "Returns " .. code(kind) .. (doc == "" and "." or " " .. doc .. ".")
+    end,
+    operator = function(rest) row("operator", rest, "") end,
+  })
+  local heading = topic.kind == "function" and code(topic.title) or topic.title
+  local out = { "### " .. heading, "", table.concat(text, "\n"), "" }
+  if #rows > 0 then
+    out[#out + 1] = "| name | type | |\n|---|---|---|\n" .. table.concat(rows, "\n") .. "\n"
+  end
+  if #results > 0 then out[#out + 1] = table.concat(results, "\\\n") .. "\n" end
+  return table.concat(out, "\n")
+end
+
+local parts = {
+  { "function", "Functions and methods" }, { "options", "Options" }, { "type", "Types" },
+  { "policy", "Built-in policies" },
+}
+
+--- Topics as a page, one part per kind.
+---@param topics blis.Topic[]
+---@return string
+function reference_text.markdown(topics)
+  local out = {
+    "# Reference of the Lua interface",
+    "Written by `blis help all --format markdown`; do not edit.",
+  }
+  for _, part in ipairs(parts) do
+    local is_first = true
+    for _, topic in ipairs(topics) do
+      if topic.kind == part[1] then
+        if is_first then out[#out + 1] = "## " .. part[2] end
+        is_first = false
+        out[#out + 1] = markdown_topic(topic)
+      end
+    end
+  end
+  return (table.concat(out, "\n\n"):gsub("\n\n\n+", "\n\n"):gsub("%s+$", "")) .. "\n"
+end
+
+return reference_text
