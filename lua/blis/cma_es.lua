@@ -1,8 +1,8 @@
 --- CMA-ES: searches the place with the smallest value of a function that is known by trying only.
 ---
---- Places are drawn from a normal distribution whose mean, width and shape follow the better half of
---- each generation. After Hansen, The CMA Evolution Strategy: A Tutorial (arXiv:1604.00772), with
---- its default parameters and positive weights.
+--- Places are drawn from a normal distribution whose mean, width and shape follow the better half
+--- of each generation. After Hansen, The CMA Evolution Strategy: A Tutorial (arXiv:1604.00772),
+--- with its default parameters and positive weights.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local matrix = require "blis.statistics.matrix"
@@ -72,7 +72,7 @@ local function check_limits(values)
   for i, x in ipairs(values.start) do
     local low = values.low and values.low[i] or -math.huge
     local high = values.high and values.high[i] or math.huge
-    if not (low < high) then
+    if low >= high then
       errors.invalid("cma_es: low[%d] = %g is not below high[%d] = %g", i, low, i, high)
     end
     if x < low or x > high then
@@ -98,7 +98,8 @@ function cma_es.new(spec)
   local n = #values.start
   local population = values.population or 4 + math.floor(3 * math.log(n))
   return setmetatable({
-    generation = 0, is_settled = false, bests = {}, mean = values.start, step = values.step, size = n, population = population,
+    generation = 0, is_settled = false, bests = {}, mean = values.start, step = values.step,
+    size = n, population = population,
     low = values.low, high = values.high, stream = core.rng(values.seed, "cma-es"),
     parameters = parameters_of(n, population), covariance = matrix.identity(n),
     axes = matrix.identity(n), widths = zeros(n), step_path = zeros(n), path = zeros(n),
@@ -127,7 +128,7 @@ local function fold(x, low, high)
   return x
 end
 
-function Search:folded(place)
+local function folded(self, place)
   local result = {}
   for i, x in ipairs(place) do
     result[i] = fold(x, self.low and self.low[i], self.high and self.high[i])
@@ -150,7 +151,7 @@ function Search:ask()
     for k = 1, self.population do
       local vector, place = draw(self), {}
       for i = 1, self.size do place[i] = self.mean[i] + self.step * vector[i] end
-      self.drawn[k], self.places[k] = vector, self:folded(place)
+      self.drawn[k], self.places[k] = vector, folded(self, place)
     end
   end
   return self.places
@@ -278,7 +279,7 @@ function Search:tell(values)
   local p = self.parameters
   local growth = math.sqrt(squared_length(self.step_path)) / p.length - 1
   self.step = math.min(largest_step, self.step * math.exp(p.step_rate / p.damping * growth))
-  self.mean = self:folded(mean)
+  self.mean = folded(self, mean)
   self.generation, self.places, self.drawn = self.generation + 1, nil, nil
   self:decompose()
 end

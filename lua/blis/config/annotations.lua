@@ -33,7 +33,8 @@ local sections = {
 
 local type_names = {
   integer = "integer", time_us = "integer", number = "number", boolean = "boolean",
-  string = "string", path = "string", numbers = "number[]", reals = "number[]", any = "any", table = "table",
+  string = "string", path = "string", numbers = "number[]", reals = "number[]", any = "any",
+  table = "table",
   section = "table", callback = "function", strings = "string[]", jobs = 'integer|"auto"',
   replications = "integer|blis.PrecisionOptions",
   comparisons = 'integer|"auto"|blis.StoppingOptions',
