@@ -2,9 +2,11 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
+local options = require "blis.config.sweep"
 local policy = require "blis.policy"
 local replicated = require "blis.replicated"
 local report = require "blis.report"
+local warm_up = require "blis.warm_up"
 local workload = require "blis.workload"
 
 local comparison = {}
@@ -29,10 +31,21 @@ local function check_policies(given)
   for i, one in ipairs(given) do policy.read_router(one, ("routing[%d]"):format(i)) end
 end
 
+--- Raises for options that mean nothing when every policy runs once.
+local function check_single(spec)
+  for _, option in ipairs(options.compare.options) do
+    if spec[option.name] ~= nil then
+      errors.invalid("%s: it says how replications are compared, and there is no "
+        .. "replications = ...", option.name)
+    end
+  end
+end
+
 --- Runs the same experiment under every policy of the list in routing, all with the same requests.
 --- The result is a list of results, and prints as a table with a row per policy.
 --- With replications = 5 or "auto" every policy is run with several seeds, the same for all, and
 --- the differences get intervals: see blis.CompareOptions and blis.ReplicatedComparison.
+--- With warm_up_us the figures are those without the warm-up; "auto" finds one time for all policies.
 ---@param spec blis.Experiment|blis.CompareOptions routing is a list of policies
 ---@return blis.Comparison|blis.ReplicatedComparison
 function comparison.compare(spec)
@@ -41,6 +54,7 @@ function comparison.compare(spec)
   end
   check_policies(spec.routing)
   if spec.replications ~= nil then return replicated.compare(spec) end
+  check_single(spec)
   local shared = {}
   for key, value in pairs(spec) do shared[key] = value end
   if not core.is_workload(spec.workload) then
@@ -58,6 +72,7 @@ function comparison.compare(spec)
     shared.routing = one
     results[i] = experiment.run(shared)
   end
+  if spec.warm_up_us == "auto" then warm_up.align(results) end
   return setmetatable(results, comparison_meta)
 end
 

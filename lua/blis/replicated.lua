@@ -5,6 +5,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
+local format = require "blis.format"
 local options = require "blis.config.sweep"
 local policy = require "blis.policy"
 local runner = require "blis.sweep.runner"
@@ -13,6 +14,7 @@ local statistics = require "blis.statistics"
 local stopping = require "blis.statistics.stopping"
 local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
+local warm_up = require "blis.warm_up"
 
 local replicated = {}
 
@@ -22,6 +24,7 @@ local replicated = {}
 ---@field replications integer that were run
 ---@field looks integer times the stopping rule was asked
 ---@field rule string
+---@field warm_up_us integer? what was left out of steady
 ---@field table blis.SweepTable means and intervals of each policy
 ---@field against table<integer, table<string, blis.PairedEstimate>> policy and figure, against the
 --- baseline; adjusted_p is the p-value for as many comparisons as there are (Holm)
@@ -32,7 +35,9 @@ Comparison.__name = "blis.replicated_comparison"
 local fixed_names = {}
 for _, option in ipairs(options.compare.options) do fixed_names[option.name] = true end
 
+-- What is compared unless somebody says more.
 local usual_report = { "ttft_ms.p99", "e2e_ms.mean", "tokens_per_sec", "cache_hit_rate" }
+local usual_steady_report = { "steady.ttft_ms.p99", "steady.e2e_ms.mean", "steady.tokens_per_sec" }
 
 --- Parts the options of comparing from those of the experiment.
 local function split(spec)
@@ -41,7 +46,7 @@ local function split(spec)
     if fixed_names[key] then ours[key] = value else shared[key] = value end
   end
   local values = schema.read(options.compare, ours, "compare")
-  values.report = values.report or usual_report
+  values.report = values.report or shared.warm_up_us and usual_steady_report or usual_report
   return values, shared
 end
 
@@ -68,20 +73,25 @@ local function labels_of(routing)
   return labels
 end
 
---- Runs what is missing for n replications.
-local function run_stage(values, shared, routing, labels, n, known)
+--- A sweep over the policies with n seeds; measure, left out, makes figures of the results.
+local function new_stage(values, shared, routing, labels, n, report, measure)
   local items = {}
   for i, label in ipairs(labels) do items[i] = { label = label, value = i } end
-  local stage = sweep.new {
+  return sweep.new {
     name = "compare", parameters = { { "routing", items } }, replications = n,
-    seed = shared.seed or 42, report = values.report, level = values.level, identity = "compare",
+    seed = shared.seed or 42, report = report, level = values.level, identity = "compare",
     trial = function(p)
       local one = {}
       for key, value in pairs(shared) do one[key] = value end
       one.routing, one.seed = routing[p.routing], p.seed
-      return experiment.run(one)
+      local result = experiment.run(one)
+      return measure and measure(result) or result
     end,
   }
+end
+
+--- Runs what of a stage is not known yet.
+local function run_stage(values, stage, known)
   runner.run(stage.plan, stage.values, stage.trial,
     { jobs = values.jobs == "auto" and core.processors() or values.jobs, quiet = values.quiet,
       known = known })
@@ -89,6 +99,18 @@ local function run_stage(values, shared, routing, labels, n, known)
   local failure = result.failures[1]
   if failure then errors.invalid("%s: %s", failure.name, failure.reason) end
   return result
+end
+
+--- The time that all runs leave out: the longest warm-up that a policy needs with the first seed.
+local function find_warm_up(values, shared, routing, labels)
+  local stage = new_stage(values, shared, routing, labels, 1, { "from_us" }, function(result)
+    return { from_us = result.steady.from_us }
+  end)
+  local from_us = 1
+  for _, point in ipairs(run_stage(values, stage, {}).points) do
+    from_us = math.max(from_us, point.values.from_us[1])
+  end
+  return math.tointeger(from_us)
 end
 
 local function paired(result, baseline, i, metric, level)
@@ -138,9 +160,13 @@ function replicated.compare(spec)
     errors.invalid("compare.baseline: there are %d policies, not %d", #labels, values.baseline)
   end
   local rule = read_rule(values.replications, values.level)
+  if shared.warm_up_us == "auto" then
+    shared.warm_up_us = find_warm_up(values, shared, routing, labels)
+  end
   local known, result, looks = {}, nil, 0
   for look, n in ipairs(stopping.looks(rule)) do
-    result, looks = run_stage(values, shared, routing, labels, n, known), look
+    local stage = new_stage(values, shared, routing, labels, n, values.report)
+    result, looks = run_stage(values, stage, known), look
     if rule.rule ~= "fixed"
       and is_enough(rule, look, result, values.baseline, values.report[1]) then
       break
@@ -148,7 +174,8 @@ function replicated.compare(spec)
   end
   return setmetatable({
     policies = labels, baseline = values.baseline, replications = result.points[1].wanted,
-    looks = looks, rule = rule.rule, table = result, level = values.level,
+    looks = looks, rule = rule.rule, warm_up_us = shared.warm_up_us, table = result,
+    level = values.level,
     against = all_pairs(result, values.baseline, values.level),
   }, Comparison)
 end
@@ -202,6 +229,10 @@ end
 --- What print(comparison) shows: the table, and what it says of every policy.
 function Comparison:__tostring()
   local lines = { tostring(self.table) }
+  if self.warm_up_us then
+    lines[2] = ("steady: without the requests of the first %s s"):format(
+      format.number(self.warm_up_us / 1e6, 1))
+  end
   for i = 1, #self.policies do
     if i ~= self.baseline then
       lines[#lines + 1] = ""

@@ -185,11 +185,19 @@ function report.summary(r)
   return table.concat(lines, "\n")
 end
 
+--- Latencies and throughput are those without the warm-up where there is one.
 local function comparison_row(r)
-  local name = r.routing:match("^[^(]+")
-  return { name, number(r.ttft_ms.mean), number(r.ttft_ms.p99), number(r.itl_ms.mean, 2),
-    number(r.e2e_ms.mean), number(r.e2e_ms.p99), number(r.tokens_per_sec),
+  local name, part = r.routing:match("^[^(]+"), rawget(r, "steady") or r
+  return { name, number(part.ttft_ms.mean), number(part.ttft_ms.p99), number(part.itl_ms.mean, 2),
+    number(part.e2e_ms.mean), number(part.e2e_ms.p99), number(part.tokens_per_sec),
     percent(r.cache_hit_rate), number(r.balance, 3), count(r.completed) }
+end
+
+local function add_warm_up_line(lines, results)
+  local steady = results[1] and rawget(results[1], "steady")
+  if not steady then return end
+  lines[#lines + 1] = ("latencies and tokens/s are without the first %s s"):format(
+    number(steady.from_us / 1e6, 1))
 end
 
 --- What print(comparison) shows: one row per policy, and its scorers below.
@@ -207,6 +215,7 @@ function report.comparison(results)
     if scorers then lines[#lines + 1] = "  " .. scorers:gsub(",", ", ") end
     i = i + 1
   end
+  add_warm_up_line(lines, results)
   return table.concat(lines, "\n")
 end
 

@@ -10,6 +10,7 @@ local saturation = require "blis.saturation"
 local schema = require "blis.config.schema"
 local slo = require "blis.slo"
 local trace_sections = require "blis.config.trace"
+local warm_up = require "blis.warm_up"
 local workload = require "blis.workload"
 
 local result = {}
@@ -51,6 +52,7 @@ local result = {}
 ---@field to_us integer this and later is outside
 ---@field requests_per_sec number completed in it, whenever they arrived
 ---@field tokens_per_sec number output tokens of these
+---@field is_settled boolean? of steady with warm_up_us = "auto": false when the run is too short
 
 ---@class blis.Series columns with a row per interval; counts are since the start
 ---@field interval_us integer
@@ -353,14 +355,23 @@ local function add_rates(series)
   series.tokens_per_sec = rates(series.output_tokens)
 end
 
+--- The figures without the warm-up.
+local function steady_of(summary, warm_up_us)
+  local from_us, is_settled = warm_up_us, nil
+  if warm_up_us == "auto" then from_us, is_settled = warm_up.detect(summary.requests) end
+  local steady = summary.requests:window(from_us, math.max(summary.duration_us, from_us) + 1)
+  steady.is_settled = is_settled
+  if is_settled == false then
+    summary.setup.notes = summary.setup.notes .. warm_up.unsettled_note .. "\n"
+  end
+  return steady
+end
+
 local function add_asked_for(summary, config)
   if config.slo_targets then
     summary.goodput = slo.goodput(summary.requests, config.slo_targets, summary.duration_us)
   end
-  if config.warm_up_us then
-    local to_us = math.max(summary.duration_us, config.warm_up_us) + 1
-    summary.steady = summary.requests:window(config.warm_up_us, to_us)
-  end
+  if config.warm_up_us then summary.steady = steady_of(summary, config.warm_up_us) end
   if summary.series then add_rates(summary.series) end
 end
 

@@ -129,6 +129,37 @@ describe("a window of a run", function()
     assert.equal(result.hash, blis.run(busy()).hash)
   end)
 
+  --- Prefixes that are in no cache at first.
+  local function cold(changes)
+    local spec = { cluster = { instances = 2 }, warm_up_us = "auto",
+      workload = { rate = 20, requests = 1000, prompt_tokens = 200, output_tokens = 10,
+        prefixes = { groups = 30, tokens = 6000 } } }
+    for key, value in pairs(changes or {}) do spec[key] = value end
+    return spec
+  end
+
+  it("finds out how long the warm-up takes", function()
+    local result = blis.run(cold())
+    local from_us = result.steady.from_us
+    assert.is_true(result.steady.is_settled)
+    assert.is_true(from_us > 1e6 and from_us < 25e6, from_us)
+    assert.is_true(result.steady.ttft_ms.p99 < 0.6 * result.ttft_ms.p99)
+    assert.same(result:window(from_us).e2e_ms, result.steady.e2e_ms)
+    assert.same(result.steady, blis.run(cold()).steady)
+    local overload = blis.run(cold { workload = { rate = 1000, requests = 400,
+      prompt_tokens = 2000, output_tokens = 10 } })
+    assert.is_false(overload.steady.is_settled)
+    assert.near(200, overload.steady.arrived, 5)
+    says(overload.setup.notes, "TTFT does not settle, so the second half of the run is what is left")
+    assert.same({ 0, false }, (function(steady) return { steady.from_us, steady.is_settled } end)(
+      blis.run(cold { workload = { rate = 1, requests = 3 } }).steady))
+    says(small.message_of(blis.run, cold { warm_up_us = "soon" }), "warm_up_us: 'soon' is not "
+      .. "allowed, expected a whole number of microseconds of at least 1 (blis.seconds(n) gives "
+      .. "one), or 'auto'")
+    says(small.message_of(blis.run, cold { keep_records = false }),
+      "warm_up_us needs records, and keep_records is false")
+  end)
+
   it("may be empty, but not end before it begins", function()
     local result = blis.run(busy { warm_up_us = blis.seconds(1000) })
     assert.equal(0, result.steady.arrived)

@@ -31,10 +31,47 @@ describe("blis.compare with replications", function()
     assert.is_true(test.replications == 4 or test.replications == 8)
   end)
 
+  --- Prefixes that are in no cache at first.
+  local function cold(changes)
+    local given = { cluster = { instances = 2 }, warm_up_us = "auto",
+      routing = { "round-robin", "weighted" },
+      workload = { rate = 20, requests = 500, prompt_tokens = 200, output_tokens = 10,
+        prefixes = { groups = 10, tokens = 6000 } } }
+    for key, value in pairs(changes or {}) do given[key] = value end
+    return given
+  end
+
+  it("leaves out the same warm-up for all policies", function()
+    local alone = {}
+    for i, routing in ipairs { "round-robin", "weighted" } do
+      alone[i] = blis.run(cold { routing = routing }).steady.from_us
+    end
+    assert.is_true(alone[1] ~= alone[2])
+    local longest = math.max(alone[1], alone[2])
+    local once = blis.compare(cold())
+    for i = 1, 2 do
+      assert.equal(longest, once[i].steady.from_us)
+      assert.same(once[i]:window(longest).ttft_ms, once[i].steady.ttft_ms)
+    end
+    local seconds = ("%.1f s"):format(longest / 1e6)
+    small.says(tostring(once), "latencies and tokens/s are without the first " .. seconds)
+    local got = blis.compare(cold { replications = 2, quiet = true })
+    assert.equal(longest, got.warm_up_us)
+    assert.equal(once[2].steady.ttft_ms.p99,
+      got.table.points[2].values["steady.ttft_ms.p99"][1])
+    small.says(tostring(got), "steady: without the requests of the first " .. seconds)
+    local given = blis.compare(cold { replications = 2, quiet = true, warm_up_us = 3000000,
+      report = { "ttft_ms.mean", "steady.ttft_ms.mean" } })
+    assert.equal(3000000, given.warm_up_us)
+    assert.equal(3000000, given.table.points[1].values["steady.from_us"][2])
+  end)
+
   it("tells what is wrong", function()
     small.says(small.message_of(blis.compare, spec { replications = 1 }), "compare.replications: 1 "
       .. "is not allowed, expected an integer of at least 2, 'auto', or { rule =, min =, max =, "
       .. "precision = }")
+    small.says(small.message_of(blis.compare, cold { level = 0.9 }),
+      "level: it says how replications are compared, and there is no replications = ...")
     small.says(small.message_of(blis.compare, spec { replications = 2, baseline = 4 }),
       "compare.baseline: there are 3 policies, not 4")
     small.says(small.message_of(blis.compare, spec { replications = 2, report = { "ttft" } }),

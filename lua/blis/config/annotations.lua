@@ -33,6 +33,7 @@ local sections = {
 
 local type_names = {
   integer = "integer", time_us = "integer", number = "number", boolean = "boolean",
+  warm_up_us = 'integer|"auto"',
   string = "string", path = "string", numbers = "number[]", reals = "number[]", any = "any",
   table = "table",
   section = "table", callback = "function", strings = "string[]", jobs = 'integer|"auto"',

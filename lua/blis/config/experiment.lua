@@ -105,8 +105,9 @@ return {
         .. "{ ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.",
     },
     {
-      name = "warm_up_us", type = "time_us", min = 1, unit = "us",
-      doc = "Results have steady: figures without the requests that arrived before that time.",
+      name = "warm_up_us", type = "warm_up_us", min = 1, unit = "us",
+      doc = "Results have steady: figures without the requests that arrived before that time. "
+        .. "'auto': before TTFT had settled (MSER-5); steady.from_us tells when.",
     },
     {
       name = "series_interval_us", type = "time_us", min = 1, unit = "us",

@@ -58,6 +58,14 @@ types.time = {
   check = types.integer.check,
 }
 
+-- A time after the start of a run, or what finds one.
+types.warm_up_us = {
+  expected = function(option) return types.time_us.expected(option) .. ", or 'auto'" end,
+  check = function(value, option)
+    return value == "auto" and value or types.time_us.check(value, option)
+  end,
+}
+
 types.boolean = {
   expected = function() return "true or false" end,
   check = function(value) return type(value) == "boolean" and value or nil end,

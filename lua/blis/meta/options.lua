@@ -24,7 +24,7 @@
 ---@field keep_requests? boolean Keep the requests as they arrived (150 bytes and more each), for result:trace() and result:write_trace(path). (default false)
 ---@field keep_records? boolean Keep a record of every request (96 bytes). false is for very long runs: memory does not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low (all else is exact), and there is nothing by request, class, tenant or model. (default true)
 ---@field slo_targets? any What is good enough, by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.
----@field warm_up_us? integer Results have steady: figures without the requests that arrived before that time. (us)
+---@field warm_up_us? integer|"auto" Results have steady: figures without the requests that arrived before that time. 'auto': before TTFT had settled (MSER-5); steady.from_us tells when. (us)
 ---@field series_interval_us? integer Results have series: figures of cluster and instances in intervals of that length. (us)
 ---@field trace_level? "none"|"decisions" decisions: every decision is kept, with its candidates, their scores and what was chosen, at 90 bytes and 56 for each candidate. (default none)
 ---@field counterfactual_k? integer Candidates kept per traced decision, best ones first; left out, all of them, in the order of the instances.
