@@ -89,6 +89,7 @@ static void test_reload_covers_the_span(void) {
   CHECK_EQ_I64(stats.hits, 3);
   CHECK_EQ_I64(stats.misses, 10);
   CHECK_EQ_I64(stats.cpu_saved, 10);
+  CHECK_EQ_I64(stats.cpu_reloads, 4);
   CHECK_EQ_I64(stats.cpu_misses, 0);
   blis_array_deinit(&alloc, &old.holder);
   blis_array_deinit(&alloc, &other.holder);

@@ -62,6 +62,15 @@ function anomalies.priority_inversions(records)
   return sum
 end
 
+--- The same of a result, where it means something: with a scheduler that goes by priority.
+---@param result blis.Result
+---@param scheduler? string
+---@return integer
+function anomalies.inversions_of(result, scheduler)
+  if scheduler ~= "priority-fcfs" then return 0 end
+  return result.priority_inversions
+end
+
 --- Head-of-line blocking: instances whose wait queue, looked at in every step, is on average more
 --- than twice as long as usual.
 ---@param instances table[] as in a result

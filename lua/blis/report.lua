@@ -85,26 +85,45 @@ local function cost_text(cost)
   return table.concat(parts, ", ")
 end
 
-local function load_lines(r)
-  local lines = {
-    ("requests    %s"):format(report.conservation(r)),
-    ("throughput  %s requests/s, %s tokens/s over %s s"):format(number(r.requests_per_sec, 2),
-      number(r.tokens_per_sec), number(r.duration_us / 1e6, 2)),
-    ("KV cache    %s of the prompt blocks found, %s"):format(percent(r.cache_hit_rate_overall),
-      plural(r.preemptions, "preemption")),
-    ("cost        %s"):format(cost_text(r.cost)),
-  }
-  if r.energy.kwh then
-    lines[#lines + 1] = ("energy      %s kWh, %s J per output token"):format(
-      number(r.energy.kwh, 3), number(r.energy.joules_per_output_token, 3))
+--- Of the KV caches: the CPU tier, if it was used, and what the router got wrong about them.
+local function cache_lines(r)
+  local lines, belief, saved = {}, r.cache_belief, 0
+  lines[1] = ("KV cache    %s of the prompt blocks found, %s"):format(
+    percent(r.cache_hit_rate_overall), plural(r.preemptions, "preemption"))
+  for _, instance in ipairs(r.instances) do saved = saved + instance.cpu_saved end
+  if saved > 0 then
+    lines[#lines + 1] = ("CPU tier    %s of the blocks reloaded, %s dropped per block saved"):format(
+      percent(r.cpu_reload_rate), number(r.kv_thrashing_rate, 3))
   end
+  if belief.missing_tokens + belief.unknown_tokens > 0 then
+    lines[#lines + 1] = ("router      took %s of the prompt tokens for cached, %s were"):format(
+      percent(belief.believed_hit_rate), percent(belief.true_hit_rate))
+  end
+  return lines
+end
+
+local function load_lines(r)
+  local lines = { ("requests    %s"):format(report.conservation(r)) }
+  local function add(format_, ...) lines[#lines + 1] = format_:format(...) end
   if r.length_capped > 0 then
-    lines[#lines + 1] = ("            %s stopped at the longest sequence of the model"):format(
+    add("            %s stopped at the longest sequence of the model",
       plural(r.length_capped, "request"))
   end
+  add("throughput  %s requests/s, %s tokens/s over %s s", number(r.requests_per_sec, 2),
+    number(r.tokens_per_sec), number(r.duration_us / 1e6, 2))
+  for _, line in ipairs(cache_lines(r)) do add("%s", line) end
+  add("cost        %s", cost_text(r.cost))
+  if r.energy.kwh then
+    add("energy      %s kWh, %s J per output token", number(r.energy.kwh, 3),
+      number(r.energy.joules_per_output_token, 3))
+  end
   if #r.instances > 1 then
-    lines[#lines + 1] = ("instances   %s requests (balance %s)"):format(
-      report.instance_counts(r.requests_per_instance), number(r.balance, 3))
+    add("instances   %s requests (balance %s)", report.instance_counts(r.requests_per_instance),
+      number(r.balance, 3))
+  end
+  if r.blocked_instances > 0 then
+    add("blocking    %s of %s with a queue more than twice as long as the mean",
+      count(r.blocked_instances), plural(#r.instances, "instance"))
   end
   return lines
 end
@@ -140,17 +159,26 @@ function report.instance_counts(counts)
   return ("%s to %s"):format(count(least), count(most))
 end
 
-local function group_table(groups)
+local most_groups = 20
+
+--- A table with a row per class, tenant or model; nothing when there is only one.
+local function group_lines(title, groups)
+  if #groups < 2 then return {} end
   local rows = {}
-  for i, group in ipairs(groups) do
+  for i = 1, math.min(#groups, most_groups) do
+    local group = groups[i]
     rows[i] = { group.name == "" and "(none)" or group.name, count(group.arrived),
       count(group.completed), count(group.rejected), number(group.ttft_ms.mean),
       number(group.ttft_ms.p99), number(group.itl_ms.mean), number(group.e2e_ms.mean),
       number(group.e2e_ms.p99) }
   end
-  local header = { "SLO class", "arrived", "completed", "rejected", "TTFT mean", "p99", "ITL mean",
+  local header = { title, "arrived", "completed", "rejected", "TTFT mean", "p99", "ITL mean",
     "E2E mean", "p99 (ms)" }
-  return format.table(header, rows, "  ")
+  local lines = { "", format.table(header, rows, "  ") }
+  if #groups > most_groups then
+    lines[3] = ("  ... and %s more"):format(count(#groups - most_groups))
+  end
+  return lines
 end
 
 --- What print(result) shows.
@@ -176,9 +204,11 @@ function report.summary(r)
   lines[#lines + 1] = latencies
   if not r.keeps_records then
     lines[#lines + 1] = "  no records kept: percentiles but those of ITL are up to 0.4 % too low"
-  elseif #r.by_slo_class > 1 then
-    lines[#lines + 1] = ""
-    lines[#lines + 1] = group_table(r.by_slo_class)
+  else
+    for _, part in ipairs { group_lines("SLO class", r.by_slo_class),
+      group_lines("tenant", r.by_tenant), group_lines("model", r.by_model) } do
+      table.move(part, 1, #part, #lines + 1, lines)
+    end
   end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "result hash " .. r.hash

@@ -8,6 +8,7 @@ local format = require "blis.format"
 local report = require "blis.report"
 local saturation = require "blis.saturation"
 local schema = require "blis.config.schema"
+local series = require "blis.series"
 local slo = require "blis.slo"
 local trace_sections = require "blis.config.trace"
 local warm_up = require "blis.warm_up"
@@ -111,6 +112,7 @@ local result = {}
 ---@field balance_cv number coefficient of variation of requests per instance, 0 = even
 ---@field tenant_fairness number Jain's index of output tokens per tenant; 0 without tenants
 ---@field tenant_cv number their coefficient of variation
+---@field cpu_reload_rate number blocks brought back from CPU memory per block looked for
 ---@field kv_thrashing_rate number blocks dropped from the CPU tier per block saved to it
 ---@field priority_inversions integer see blis.anomalies
 ---@field blocked_instances integer with head-of-line blocking, see blis.anomalies
@@ -132,6 +134,7 @@ local result = {}
 ---@field saturation fun(self: blis.Result, options?: blis.SaturationOptions): blis.Saturation
 ---@field save fun(self: blis.Result, path: string)
 ---@field export_requests fun(self: blis.Result, path: string)
+---@field export_series fun(self: blis.Result, path: string) with series_interval_us
 ---@field save_decisions fun(self: blis.Result, path: string)
 ---@field fitness fun(self: blis.Result, weights: string|table|function): number
 ---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out
@@ -184,6 +187,14 @@ local lazy = {
   balance_cv = function(self) return (evenness(self.requests_per_instance)) end,
   tenant_cv = function(self) return (evenness(tenant_tokens(self))) end,
   tenant_fairness = function(self) return (select(2, evenness(tenant_tokens(self)))) end,
+  cpu_reload_rate = function(self)
+    local reloads, lookups = 0, 0
+    for _, one in ipairs(self.instances) do
+      reloads = reloads + (one.cpu_reloads or 0)
+      lookups = lookups + one.cache_hits + one.cache_misses + one.cpu_misses
+    end
+    return lookups > 0 and reloads / lookups or 0.0
+  end,
   kv_thrashing_rate = function(self) return anomalies.kv_thrashing_rate(self.instances) end,
   priority_inversions = function(self) return anomalies.priority_inversions(self.requests) end,
   blocked_instances = function(self) return anomalies.blocked_instances(self.instances) end,
@@ -254,6 +265,13 @@ end
 ---@return blis.Saturation
 function methods:saturation(options)
   return saturation.examine(self.requests, options)
+end
+
+--- Writes the figures over time to a file, a row per interval: CSV, or JSON lines when the name ends
+--- in .jsonl.
+---@param path string
+function methods:export_series(path)
+  series.export(self.series, path)
 end
 
 --- Writes the trace of decisions to a file, see blis.decisions.
@@ -343,18 +361,6 @@ local function energy_of(summary, gpu_watts)
   }
 end
 
---- Adds what happened per second in every interval.
-local function add_rates(series)
-  local seconds = series.interval_us / 1e6
-  local function rates(counts)
-    local list = {}
-    for row, count in ipairs(counts) do list[row] = (count - (counts[row - 1] or 0)) / seconds end
-    return list
-  end
-  series.requests_per_sec = rates(series.completed)
-  series.tokens_per_sec = rates(series.output_tokens)
-end
-
 --- The figures without the warm-up.
 local function steady_of(summary, warm_up_us)
   local from_us, is_settled = warm_up_us, nil
@@ -372,7 +378,7 @@ local function add_asked_for(summary, config)
     summary.goodput = slo.goodput(summary.requests, config.slo_targets, summary.duration_us)
   end
   if config.warm_up_us then summary.steady = steady_of(summary, config.warm_up_us) end
-  if summary.series then add_rates(summary.series) end
+  if summary.series then series.add_rates(summary.series) end
 end
 
 --- Makes a result of a table with all its figures.

@@ -10,9 +10,9 @@
 --- never came are null. Numbers are written as short as they read back equal. A result that kept no
 --- records ends with its first line.
 local core = require "blis.core"
-local csv = require "blis.csv"
 local errors = require "blis.errors"
 local result = require "blis.result"
+local row_file = require "blis.row_file"
 
 local result_file = {}
 
@@ -103,7 +103,7 @@ local function read_line(path, number, line, kind)
 end
 
 local function check_header(path, line)
-  local header = read_line(path, 1, line or "", "an object")
+  local header = read_line(path, 1, line, "an object")
   if type(header.figures) ~= "table" or type(header.columns) ~= "table" then
     errors.invalid("%s:1: this is no result of blis", path)
   end
@@ -163,7 +163,11 @@ function result_file.load(path)
   end
   local file <close>, problem = io.open(path, "r")
   if not file then errors.invalid("cannot read %s", problem) end
-  local header = check_header(path, file:read("l"))
+  local first, why = file:read("l")
+  if not first then
+    errors.invalid("cannot read %s: %s", path, why or "it is empty, no result of blis")
+  end
+  local header = check_header(path, first)
   local figures = without_nulls(header.figures)
   if figures.keeps_records then
     figures.requests = read_records(file, header, path)
@@ -173,31 +177,15 @@ function result_file.load(path)
   return result.of_figures(figures)
 end
 
-local function json_line(record, names)
-  local writer = core.json_writer():object()
-  for _, name in ipairs(names) do
-    if record[name] ~= nil then writer:field(name, record[name]) end
-  end
-  return writer:done():take()
-end
-
-local function csv_line(record, names)
-  local cells = {}
-  for i, name in ipairs(names) do cells[i] = csv.field(record[name]) end
-  return table.concat(cells, ",")
-end
-
 --- Writes the records of all requests for other programs: as CSV, or as JSON lines when the name
 --- ends in .jsonl.
 ---@param r blis.Result
 ---@param path string
 function result_file.export_requests(r, path)
-  local line_of = path:match("%.jsonl$") and json_line or csv_line
-  local names = { "id", table.unpack(columns) }
-  local output <close> = core.output(path)
-  if line_of == csv_line then output:write(table.concat(names, ",")):write("\n") end
-  for i = 1, #r.requests do output:write(line_of(r.requests[i], names)):write("\n") end
-  output:commit()
+  local records = r.requests
+  row_file.write(path, { "id", table.unpack(columns) }, #records, function(index)
+    return records[index]
+  end)
 end
 
 result.methods.save = result_file.save

@@ -68,6 +68,88 @@ describe("blis run", function()
     assert.matches("^instance_1,20,", lines[4])
   end)
 
+  it("prints JSON with everything that was asked for", function()
+    local got = core.json_read(output_of("--format", "json", "--warm-up", "500ms", "--gpu-watts",
+      "700", "--gpu-price-per-hour", "2", "--series-interval", "1s", "--trace-level", "decisions",
+      "--summarize-trace", "--tenant", "t", "--routing-policy", "weighted", "--kv-cpu-blocks",
+      "100", "--prefix-tokens", "64"))
+    local result = blis.run {
+      cluster = { instances = 2, gpu_watts = 700, gpu_price_per_hour = 2, kv_cpu_blocks = 100 },
+      routing = "weighted", warm_up_us = 500000, series_interval_us = 1000000,
+      workload = { rate = 20, requests = 40, tenant = "t", prefixes = { tokens = 64 },
+        prompt = { "gaussian", mean = 512, std_dev = 256, min = 2, max = 7000 },
+        output = { "gaussian", mean = 20, std_dev = 0, min = 1, max = 7000 } },
+    }
+    assert.equal(result.hash, got.result_hash)
+    assert.equal(40, got.counts.completed)
+    for _, name in ipairs { "ttft_ms", "itl_ms", "e2e_ms", "scheduling_delay_ms" } do
+      for _, one in ipairs { "mean", "min", "p50", "p99.9", "max" } do
+        assert.equal(result[name][one], got[name][one])
+        assert.equal(result.steady[name][one], got.steady[name][one])
+        assert.equal(result.by_tenant.t[name][one], got.by_tenant[1][name][one])
+        assert.is_number(got.instances[2][name][one])
+      end
+    end
+    assert.equal(result.kv_thrashing_rate, got.kv_cache.kv_thrashing_rate)
+    assert.equal(result.cpu_reload_rate, got.kv_cache.cpu_reload_rate)
+    assert.equal(result.cache_belief.true_tokens, got.cache_belief.true_tokens)
+    assert.equal(result.balance, got.balance.instances_jain)
+    assert.equal(1, got.balance.tenants_jain)
+    assert.equal(result.energy.kwh, got.energy.kwh)
+    assert.equal(result.cost.usd, got.cost.usd)
+    assert.equal(40, got.decisions.routed)
+    assert.equal(result.series.rows, #got.series)
+    assert.equal(result.series.output_tokens[2], got.series[2].output_tokens)
+    assert.equal(result.series.instances[2].batch_size[2], got.series[2]["instance_1.batch_size"])
+    assert.equal(0, got.anomalies.priority_inversions)
+    assert.same({}, got.setup.notes)
+  end)
+
+  it("counts priority inversions where priorities are", function()
+    local function inversions(scheduler)
+      return core.json_read(output_of("--format", "json", "--scheduler", scheduler,
+        "--output-tokens-stdev", "100", "--output-tokens", "150")).anomalies.priority_inversions
+    end
+    assert.equal(0, inversions "fcfs")
+    assert.is_true(inversions "priority-fcfs" > 0)
+  end)
+
+  it("writes requests and figures over time for other programs", function()
+    files.with(nil, function(requests)
+      files.with(nil, function(over_time)
+        local json = over_time .. ".jsonl"
+        output_of("--requests-path", requests, "--series-path", over_time, "--series-interval",
+          "1s")
+        output_of("--series-path", json, "--series-interval", "1s")
+        local lines = {}
+        for line in files.read(requests):gmatch("[^\n]+") do lines[#lines + 1] = line end
+        assert.equal(41, #lines)
+        assert.matches("^id,number,state,instance,arrival_us,ttft_us,", lines[1])
+        assert.matches("^request_0,0,completed,instance_0,", lines[2])
+        lines = {}
+        for line in files.read(over_time):gmatch("[^\n]+") do lines[#lines + 1] = line end
+        assert.matches("^t_us,requests_per_sec,.*,instance_1.kv_utilization$", lines[1])
+        local row, row_number = nil, 0
+        for line in files.read(json):gmatch("[^\n]+") do
+          row_number = row_number + 1
+          row = core.json_read(line)
+        end
+        assert.equal(row_number, #lines - 1)
+        assert.equal(40, row.completed)
+        assert.matches(("^%d,"):format(row.t_us), lines[#lines])
+        os.remove(json)
+      end)
+    end)
+    assert.matches("%-%-series%-path needs %-%-series%-interval", message_of("--series-path", "x"))
+  end)
+
+  it("tells of every tenant and model", function()
+    local text = commands.output_of("run", "--workload", "unfair-tenants", "--num-requests", "40")
+    assert.matches("\n  tenant +arrived", text)
+    assert.matches("\n  heavy +%d+ +%d+", text)
+    assert.not_matches("\n  model +arrived", text)
+  end)
+
   it("prints as BLIS in Go does under that profile", function()
     assert.equal(files.read "spec/cmd/golden/run_go_blis.txt", output_of("--profile", "go-blis",
       "--scheduler", "priority-fcfs", "--tenant", "t", "--prefix-tokens", "64",

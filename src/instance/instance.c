@@ -237,6 +237,7 @@ static void add_past(blis_instance_stats *stats,
 #define ADD(counter) stats->counter += past->counter
   ADD(cache_hits);
   ADD(cache_misses);
+  ADD(cpu_reloads);
   ADD(cpu_misses);
   ADD(cpu_saved);
   ADD(cpu_evictions);

@@ -123,6 +123,7 @@ typedef struct blis_instance_stats {
   int64_t used_kv_blocks; /* referenced by a live request */
   int64_t cache_hits;     /* blocks */
   int64_t cache_misses;   /* blocks, decode blocks included */
+  int64_t cpu_reloads;    /* blocks, from the CPU tier */
   int64_t cpu_misses;
   int64_t cpu_saved;
   int64_t cpu_evictions;

@@ -185,6 +185,7 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
   stats->used_kv_blocks = cache.blocks - cache.free_blocks;
   stats->cache_hits = cache.hits;
   stats->cache_misses = cache.misses;
+  stats->cpu_reloads = cache.cpu_reloads;
   stats->cpu_misses = cache.cpu_misses;
   stats->cpu_saved = cache.cpu_saved;
   stats->cpu_evictions = cache.cpu_evictions;

@@ -13,6 +13,7 @@ struct blis_kv_cache {
   bool keeps_failed_claims;
   int64_t transfer_us; /* of one block */
   int64_t pending_transfer_us;
+  int64_t cpu_reloads;
   int64_t cpu_misses;
   blis_block_list found; /* scratch: what a match after a reload gives */
 };
@@ -153,6 +154,7 @@ static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
     BLIS_TRY(blis__block_pool_restore(cache->pool, id));
     blis_cpu_tier_touch(cache->tier, id);
     cache->pending_transfer_us += cache->transfer_us;
+    cache->cpu_reloads++;
     ++*reloaded;
   }
   return BLIS_OK;
@@ -272,6 +274,7 @@ void blis_kv_cache_get_stats(const blis_kv_cache *cache,
       .hits = pool.hits,
       .misses = pool.misses,
       .cpu_blocks = tier.blocks,
+      .cpu_reloads = cache->cpu_reloads,
       .cpu_misses = cache->cpu_misses,
       .cpu_saved = tier.saved,
       .cpu_evictions = tier.evictions,

@@ -42,6 +42,7 @@ typedef struct blis_kv_cache_stats {
   int64_t hits;        /* found blocks that were claimed */
   int64_t misses;      /* blocks taken for new content, output included */
   int64_t cpu_blocks;  /* stored in the CPU tier now */
+  int64_t cpu_reloads; /* blocks brought back from the CPU tier */
   int64_t cpu_misses;  /* allocations that failed with nothing to reload */
   int64_t cpu_saved;
   int64_t cpu_evictions;

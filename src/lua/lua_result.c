@@ -52,6 +52,7 @@ static void push_instance_summary(lua_State *L, uint32_t index,
   set_field_integer(L, "output_tokens", one->stats.output_tokens);
   set_field_integer(L, "cache_hits", one->stats.cache_hits);
   set_field_integer(L, "cache_misses", one->stats.cache_misses);
+  set_field_integer(L, "cpu_reloads", one->stats.cpu_reloads);
   set_field_integer(L, "cpu_misses", one->stats.cpu_misses);
   set_field_integer(L, "cpu_saved", one->stats.cpu_saved);
   set_field_integer(L, "cpu_evictions", one->stats.cpu_evictions);

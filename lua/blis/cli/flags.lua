@@ -95,6 +95,7 @@ local readers = {
   number = read_number,
   time_us = flags.read_time,
   numbers = read_numbers,
+  warm_up_us = function(text) return text == "auto" and text or flags.read_time(text) end,
   boolean = function(text)
     local words = { ["true"] = true, ["false"] = false, ["1"] = true, ["0"] = false }
     return words[text:lower()]
@@ -108,14 +109,16 @@ function readers.arrival(text)
   return { process, cv = read_number(cv) or cv }
 end
 
+-- Whose error texts speak of units.
+local types_with_units = { time_us = "time", warm_up_us = "warm_up" }
+
 local function read_value(option, text, flag)
   local reader = readers[option.type]
   local value = text
   if reader then value = reader(text) end
   if value == nil then value = text end
-  if option.type == "time_us" then
-    option = setmetatable({ type = "time" }, { __index = option })
-  end
+  local own_type = types_with_units[option.type]
+  if own_type then option = setmetatable({ type = own_type }, { __index = option }) end
   return schema.check_value(option, value, flag)
 end
 

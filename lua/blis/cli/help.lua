@@ -72,7 +72,7 @@ local function describe(option, by_name)
     text = text .. " " .. types.choice.expected(option):gsub("^o", "O") .. "."
   end
   local notes = {}
-  if option.unit and option.unit ~= "" and option.type ~= "time_us" then
+  if option.unit and option.unit ~= "" and not option.type:match("_us$") then
     notes[1] = option.unit
   end
   local default = default_text(option)

@@ -33,8 +33,10 @@ local function cluster_groups()
       "expert_parallel", "moe_comm_backend", "latency_model", "alpha_coeffs", "beta_coeffs",
       "engine_version" }),
     { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },
-    pick("KV cache", { "kv_blocks", "block_size", "gpu_memory_utilization", "kv_cpu_blocks",
-      "kv_transfer_bandwidth", "kv_transfer_base_latency_us" }),
+    pick("KV cache", { "kv_blocks", "block_size", "gpu_memory_utilization",
+      "kv_capacity_per_gpu", "kv_cpu_blocks", "kv_transfer_bandwidth",
+      "kv_transfer_base_latency_us" }),
+    pick("Cost and energy", { "gpu_price_per_hour", "gpu_watts" }),
     pick("Serving engine", { "instances", "max_model_len", "max_num_seqs",
       "max_num_batched_tokens", "long_prefill_token_threshold", "scheduler", "preemption_policy",
       "engine" }),
@@ -59,7 +61,8 @@ function simulate.groups(traffic)
   groups[#groups + 1] = {
     title = "Run", section = "experiment",
     options = flags.pick(experiment_section,
-      { "seed", "horizon_us", "profile", "trace_level", "counterfactual_k" }),
+      { "seed", "horizon_us", "warm_up_us", "series_interval_us", "profile", "trace_level",
+        "counterfactual_k" }),
   }
   groups[#groups + 1] = {
     title = "Service level objectives", section = "targets", options = targets.section.options,
@@ -152,13 +155,17 @@ local function experiment_of(definition, parsed, workload, horizon_us)
     admission = admission_of(definition, parsed), seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = true,
+    warm_up_us = given.warm_up_us, series_interval_us = given.series_interval_us,
     slo_targets = targets.of_flags(definition, parsed.values.targets),
     keep_requests = parsed.values.output.trace_output ~= nil,
   }
 end
 
---- Says so when a trace of decisions is asked for and there will be none.
-local function check_trace(definition, parsed)
+--- Fails when something is to be written that nobody asks for, or says so.
+local function check_results(definition, parsed)
+  if parsed.values.output.series_path and not parsed.values.experiment.series_interval_us then
+    flags.fail(definition, "--series-path needs --series-interval")
+  end
   if parsed.values.experiment.trace_level == "decisions" then return end
   local output = parsed.values.output
   if output.decisions_path then
@@ -174,6 +181,8 @@ local function write_files(parsed, run)
   if report then saturation.save(run.saturation, report) end
   if output.metrics_path then metrics.write_file(output.metrics_path, run) end
   if output.results_path then metrics.write_results(output.results_path, result) end
+  if output.requests_path then result:export_requests(output.requests_path) end
+  if output.series_path then result:export_series(output.series_path) end
   if output.decisions_path then result:save_decisions(output.decisions_path) end
   if output.save then result_file.save(result, output.save) end
   if output.trace_output then result:write_trace(output.trace_output, { format = "tracev2" }) end
@@ -220,7 +229,7 @@ function simulate.run(definition, parsed, make_setting)
     weights = weights_of(definition, parsed)
     looks = detectors.of_flags(definition, parsed.values.detectors,
       function(...) command.talk(parsed, ...) end)
-    check_trace(definition, parsed)
+    check_results(definition, parsed)
     outputs.check(definition, parsed)
     catalogue.add(parsed)
     add_bundle(parsed)

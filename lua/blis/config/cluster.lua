@@ -104,16 +104,18 @@ return {
     },
     {
       name = "kv_capacity_per_gpu", type = "boolean", default = false,
+      flag = "--kv-capacity-per-gpu",
       doc = "Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory "
         .. "of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is "
         .. "room for.",
     },
     {
       name = "gpu_price_per_hour", type = "number", min = 0, max = 1e9, unit = "USD/h",
+      flag = "--gpu-price-per-hour",
       doc = "Price of one GPU, for the cost of a run; left out, what the catalogue says.",
     },
     {
-      name = "gpu_watts", type = "number", min = 0, max = 1e6, unit = "W",
+      name = "gpu_watts", type = "number", min = 0, max = 1e6, unit = "W", flag = "--gpu-watts",
       doc = "Mean power draw of one GPU, for the energy of a run; there is none without it.",
     },
     {
@@ -165,8 +167,8 @@ return {
       doc = "Speed of reloads from CPU memory.",
     },
     {
-      name = "kv_transfer_base_latency_us", type = "time_us", min = 0, default = 0, unit = "us",
-      flag = "--kv-transfer-base-latency",
+      name = "kv_transfer_base_latency_us", type = "time_us", min = 0, max = 3600000000,
+      default = 0, unit = "us", flag = "--kv-transfer-base-latency",
       doc = "Fixed time of a reload from CPU memory.",
     },
     {

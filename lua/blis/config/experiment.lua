@@ -105,12 +105,17 @@ return {
         .. "{ ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.",
     },
     {
-      name = "warm_up_us", type = "warm_up_us", min = 1, unit = "us",
+      name = "warm_up_us", type = "warm_up_us", min = 1, unit = "us", flag = "--warm-up",
+      metavar = "TIME",
+      flag_doc = "Tell the figures without requests that arrived before that time, too; 'auto': "
+        .. "before TTFT had settled (MSER-5).",
       doc = "Results have steady: figures without the requests that arrived before that time. "
         .. "'auto': before TTFT had settled (MSER-5); steady.from_us tells when.",
     },
     {
       name = "series_interval_us", type = "time_us", min = 1, unit = "us",
+      flag = "--series-interval",
+      flag_doc = "Keep figures over time, one row per interval: for --series-path and --format json.",
       doc = "Results have series: figures of cluster and instances in intervals of that length.",
     },
     {

@@ -152,6 +152,15 @@ local results = {
       doc = "JSON file with the latencies of completed requests in microseconds.",
     },
     {
+      name = "requests_path", type = "path", is_output = true, flag = "--requests-path",
+      doc = "The record of every request, as CSV, or as JSON lines when the name ends in .jsonl.",
+    },
+    {
+      name = "series_path", type = "path", is_output = true, flag = "--series-path",
+      doc = "Figures over time, as CSV, or as JSON lines when the name ends in .jsonl; with "
+        .. "--series-interval.",
+    },
+    {
       name = "fitness_weights", type = "string", flag = "--fitness-weights",
       metavar = "KEY:WEIGHT,...",
       doc = "One number for the whole run: the weighted sum of throughput, tokens_per_sec, "

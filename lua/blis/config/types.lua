@@ -66,6 +66,12 @@ types.warm_up_us = {
   end,
 }
 
+-- The same on command lines.
+types.warm_up = {
+  expected = function(option) return types.time.expected(option) .. ", or 'auto'" end,
+  check = types.warm_up_us.check,
+}
+
 types.boolean = {
   expected = function() return "true or false" end,
   check = function(value) return type(value) == "boolean" and value or nil end,
