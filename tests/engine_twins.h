@@ -140,6 +140,7 @@ static inline void twins_check_stats(const twins *t) {
   SAME(unservable);
   SAME(prompt_tokens);
   SAME(output_tokens);
+  SAME(decoded_tokens);
   SAME(steps);
   SAME(queue_depth_sum);
 #undef SAME

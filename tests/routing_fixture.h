@@ -109,4 +109,17 @@ static inline blis_decision fixture_route(const blis_router *router,
   return decision;
 }
 
+/* What a router hears, where it does not matter when. */
+static inline void fixture_first_token(const blis_router *router,
+                                       blis_ticket *ticket, uint32_t instance) {
+  const blis_request_times times = {.ttft_us = 1000};
+  router->ops->first_token(router->state, ticket, instance, &times);
+}
+
+static inline void fixture_ended(const blis_router *router, blis_ticket *ticket,
+                                 uint32_t instance) {
+  const blis_request_times times = {.ttft_us = -1};
+  router->ops->ended(router->state, ticket, instance, &times);
+}
+
 #endif

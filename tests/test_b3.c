@@ -54,7 +54,7 @@ static void load(bench *b, size_t instance, int requests) {
 }
 
 static void end(bench *b, size_t k) {
-  b->router.ops->ended(b->router.state, &b->tickets[k], b->instances[k]);
+  fixture_ended(&b->router, &b->tickets[k], b->instances[k]);
   b->instances[k] = UINT32_MAX;
 }
 
@@ -123,7 +123,7 @@ static void unified_init(bench *b, const blis_params *params, uint32_t hit,
   bench_init(b, "unified", params, 4);
   blis_routing_view home = fixture_only(&b->f, 0);
   send(b, &home, 77, 0, INT64_C(512) * hit, hit);
-  b->router.ops->first_token(b->router.state, &b->tickets[0], 0);
+  fixture_first_token(&b->router, &b->tickets[0], 0);
   load(b, 0, first - 1);
   load(b, 1, 1);
   load(b, 2, second);
@@ -160,7 +160,7 @@ static blis_decision unified_falls_back(bool after_a_tie) {
   size_t bound = b.count;
   blis_routing_view home = fixture_only(&b.f, 0);
   send(&b, &home, 77, 0, INT64_C(12) * 512, 12);
-  b.router.ops->first_token(b.router.state, &b.tickets[bound], 0);
+  fixture_first_token(&b.router, &b.tickets[bound], 0);
   send(&b, &home, 0, 0, 2048, 0);
   load(&b, 0, 3);
   load(&b, 1, 1);
@@ -206,7 +206,7 @@ static size_t third_turn(const char *bind) {
   unified_init(&b, &params, 12, 5, 1);
   CHECK_EQ_I64(next_turn(&b).chosen, 1);
   size_t second = b.count - 1;
-  b.router.ops->first_token(b.router.state, &b.tickets[second], 1);
+  fixture_first_token(&b.router, &b.tickets[second], 1);
   for (size_t k = 0; k < 5; k++) {
     end(&b, k); /* instance 0 is idle again */
   }
@@ -258,8 +258,7 @@ static void counters_come_back_to_zero(void) {
       }
       for (size_t k = b.count; k-- > 0;) {
         if (k % 2 == 0 && b.router.ops->first_token != NULL) {
-          b.router.ops->first_token(b.router.state, &b.tickets[k],
-                                    b.instances[k]);
+          fixture_first_token(&b.router, &b.tickets[k], b.instances[k]);
         }
         end(&b, k);
       }

@@ -1,109 +1,7 @@
 /* Routing policies of deployed gateways: the worked examples of each. */
 #include <math.h>
 
-#include "routing_fixture.h"
-
-enum { BLOCKS_MAX = 2100 };
-
-/* A site of instances, one policy, and the requests it gets. */
-typedef struct gateway {
-  blis_alloc_probe memory;
-  blis_alloc alloc;
-  fixture f;
-  blis_router router;
-  blis_ticket tickets[16];
-  size_t sent;
-  blis_intern *strings; /* text k is "s<k>" */
-} gateway;
-
-enum { SESSIONS = 10 };
-
-static blis_block_id shared_ids[BLOCKS_MAX];
-
-static void open_with(gateway *g, const char *policy, size_t instances,
-                      const blis_param *params, size_t param_count) {
-  *g = (gateway){0};
-  g->alloc = blis_alloc_probed(&g->memory);
-  fixture_init(&g->f, instances);
-  for (size_t i = 0; i < BLOCKS_MAX; i++) {
-    shared_ids[i] = i + 1;
-  }
-  g->strings = blis_intern_new(&g->alloc);
-  for (int k = 1; k <= SESSIONS; k++) {
-    char text[8];
-    int length = snprintf(text, sizeof text, "s%d", k);
-    uint32_t number;
-    CHECK(blis_intern_add(g->strings, text, (size_t)length, &number) ==
-          BLIS_OK);
-    CHECK_EQ_I64(number, k);
-  }
-  blis_policy_context context = fixture_context();
-  const blis_params given = {params, param_count};
-  g->router = fixture_router(&g->alloc, policy, &given, &context);
-}
-
-static void open_policy(gateway *g, const char *policy, size_t instances) {
-  open_with(g, policy, instances, NULL, 0);
-}
-
-static void close_policy(gateway *g) {
-  blis_router_free(&g->router);
-  blis_intern_free(g->strings);
-  CHECK_EQ_I64(g->memory.live_bytes, 0);
-}
-
-/* What a request is like; the rest of its blocks are its own. */
-typedef struct given_request {
-  int64_t prompt_tokens;
-  uint32_t blocks;
-  uint32_t shared_blocks;
-  uint32_t session;
-} given_request;
-
-#define TURN(tokens, blocks, shared, session)                                  \
-  ((given_request){(tokens), (blocks), (shared), (session)})
-#define PROMPT(tokens, blocks, shared) TURN(tokens, blocks, shared, 0)
-
-static blis_decision send_to(gateway *g, const blis_routing_view *view,
-                             given_request given) {
-  static uint64_t next_private = 1;
-  static blis_block_chain chain;
-  chain =
-      (blis_block_chain){shared_ids, given.shared_blocks, given.blocks,
-                         BLIS_BLOCK_PRIVATE | (next_private++ * BLOCKS_MAX)};
-  blis_ticket *ticket = &g->tickets[g->sent++ % 16];
-  blis_routing_request request =
-      fixture_request((int64_t)g->sent, given.prompt_tokens, &chain, ticket);
-  request.session = given.session;
-  request.strings = g->strings;
-  blis_decision decision = {0};
-  blis_error error;
-  CHECK_OK(
-      g->router.ops->route(g->router.state, &request, view, &decision, &error),
-      &error);
-  return decision;
-}
-
-static size_t route_one(gateway *g, given_request given) {
-  blis_decision decision = send_to(g, &g->f.view, given);
-  CHECK(decision.rejected == NULL);
-  return decision.chosen;
-}
-
-/* Sends it to one instance, which then knows the shared blocks. */
-static void teach(gateway *g, size_t instance, given_request given) {
-  blis_routing_view only = fixture_only(&g->f, instance);
-  send_to(g, &only, given);
-}
-
-static void first_token_of_last(gateway *g, uint32_t instance) {
-  g->router.ops->first_token(g->router.state, &g->tickets[(g->sent - 1) % 16],
-                             instance);
-}
-
-static void loads(gateway *g, const double *values) {
-  fixture_set(&g->f, BLIS_SIGNAL_IN_FLIGHT, values);
-}
+#include "gateway_fixture.h"
 
 static void smg_cache_aware(void) {
   gateway g;
@@ -121,6 +19,20 @@ static void smg_cache_aware(void) {
   CHECK_EQ_I64(d.believed_tokens, 400);
   CHECK_EQ_I64(route_one(&g, PROMPT(1000, 62, 18)), 1); /* 288 of 1000 */
   close_policy(&g);
+}
+
+/* The second one is less loaded, and the third knows nothing. */
+static void smg_cache_aware_miss(void) {
+  gateway g;
+  const blis_param miss = {.name = "miss", .text = "smallest-tree"};
+  for (size_t given = 0; given < 2; given++) {
+    open_with(&g, "smg.cache_aware", 3, &miss, given);
+    teach(&g, 0, PROMPT(400, 25, 25));
+    teach(&g, 1, PROMPT(160, 10, 0));
+    loads(&g, (double[]){3, 1, 2});
+    CHECK_EQ_I64(route_one(&g, PROMPT(1000, 62, 18)), given == 1 ? 2 : 1);
+    close_policy(&g);
+  }
 }
 
 static void smg_cache_aware_by_events(void) {
@@ -303,7 +215,7 @@ static void dynamo_forgets_what_has_ended(void) {
   open_policy(&g, "dynamo.kv", 2);
   const given_request given = PROMPT(1024, 64, 0);
   size_t first = route_one(&g, given);
-  g.router.ops->ended(g.router.state, &g.tickets[0], (uint32_t)first);
+  fixture_ended(&g.router, &g.tickets[0], (uint32_t)first);
   blis_decision d = send_to(&g, &g.f.view, given);
   CHECK_EQ_DOUBLE(d.scores[0], -64.0);
   CHECK_EQ_DOUBLE(d.scores[1], -64.0);
@@ -443,7 +355,7 @@ static void b3_least_work(void) {
   for (size_t i = 0; i < 4; i++) { /* equal ones each in turn */
     blis_decision d = send_to(&g, &g.f.view, PROMPT(160, 10, 0));
     CHECK_EQ_I64(d.chosen, i % 3);
-    g.router.ops->ended(g.router.state, &g.tickets[i], (uint32_t)d.chosen);
+    fixture_ended(&g.router, &g.tickets[i], (uint32_t)d.chosen);
   }
   teach(&g, 2, PROMPT(160, 10, 10));
   first_token_of_last(&g, 2);
@@ -573,6 +485,7 @@ static void llmd_session_affinity_scorer(void) {
 
 int main(void) {
   RUN(smg_cache_aware);
+  RUN(smg_cache_aware_miss);
   RUN(smg_cache_aware_by_events);
   RUN(smg_min_load_ties_by_requests);
   RUN(smg_power_of_two);

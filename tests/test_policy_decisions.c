@@ -10,8 +10,8 @@
  * requests; every half second three requests arrive together.
  *   - Of any six requests in a row, the first four are turns of sessions s1 to
  *     s4: 512 tokens that all sessions of a group begin with (s1 and s4 are in
- *     group g1, s2 in g2, s3 in g3), 128 tokens for every turn before, and 40
- *     of their own.
+ *     group g1 and of tenant t1, s2 in g2, s3 in g3), 128 tokens for every turn
+ *     before, and 40 of their own.
  *   - The fifth has only 300 tokens of its own.
  *   - The sixth is the same 256 tokens, "same", every time.
  */
@@ -58,6 +58,7 @@ static void make_turn(site *s, content *c, int i) {
   r->shared_tokens = (uint32_t)(GROUP_TOKENS + TURN_TOKENS * turn);
   r->prompt_tokens = r->shared_tokens + 40;
   r->session = text_number(s, 's', session + 1);
+  r->tenant = text_number(s, 't', group + 1);
   r->round_index = turn;
   r->prefix_group = text_number(s, 'g', group + 1);
   r->prefix_tokens = GROUP_TOKENS;

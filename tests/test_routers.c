@@ -121,10 +121,10 @@ static void end(subject *s, size_t k, bool is_prefilled) {
   flight *f = &s->flights[k];
   const blis_router_ops *ops = s->router.ops;
   if (is_prefilled && ops->first_token != NULL) {
-    ops->first_token(s->router.state, &f->ticket, f->instance);
+    fixture_first_token(&s->router, &f->ticket, f->instance);
   }
   if (ops->ended != NULL) {
-    ops->ended(s->router.state, &f->ticket, f->instance);
+    fixture_ended(&s->router, &f->ticket, f->instance);
   }
   s->flights[k] = s->flights[--s->count];
 }

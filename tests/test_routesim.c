@@ -97,13 +97,13 @@ static void decoding_requests_are_load(void) {
   CHECK_EQ_I64(decide(&b).chosen, 0);
   b.request.ticket = &second;
   CHECK_EQ_I64(decide(&b).chosen, 0); /* the first is being prefilled */
-  b.router.ops->first_token(b.router.state, &first, 0);
+  fixture_first_token(&b.router, &first, 0);
   CHECK_EQ_I64(decide(&b).chosen, 1);
-  b.router.ops->first_token(b.router.state, &first, 0);
+  fixture_first_token(&b.router, &first, 0);
   set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){0, 1});
   CHECK_EQ_I64(decide(&b).chosen, 0); /* 1 and 1, not 2 and 1 */
   set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){0, 0});
-  b.router.ops->ended(b.router.state, &first, 0);
+  fixture_ended(&b.router, &first, 0);
   CHECK_EQ_I64(decide(&b).chosen, 0);
   blis_router_free(&b.router);
 }
@@ -174,7 +174,7 @@ static void prefix_overlap_example(void) {
       blis_ticket ticket;
       b.request.ticket = &ticket;
       fixture_route(&b.router, &b.request, &view);
-      b.router.ops->first_token(b.router.state, &ticket, i < 300 ? 3 : 4);
+      fixture_first_token(&b.router, &ticket, i < 300 ? 3 : 4);
     }
     b.request.ticket = &b.ticket;
     blis_decision d = decide(&b);

@@ -89,7 +89,7 @@ static void load(const blis_router *router, const fixture *f, size_t instance,
   blis_routing_view view = fixture_only(f, instance);
   fixture_route(router, &request, &view);
   if (is_prefilled) {
-    router->ops->first_token(router->state, ticket, (uint32_t)instance);
+    fixture_first_token(router, ticket, (uint32_t)instance);
   }
 }
 
@@ -128,9 +128,9 @@ static void check_lmetric_example(double bs_offset, size_t expected,
     CHECK_EQ_DOUBLE(d.scores[i], -scores[i]);
   }
   /* Once everything has ended, all instances are idle again: index 0. */
-  router.ops->ended(router.state, &ticket, (uint32_t)expected);
+  fixture_ended(&router, &ticket, (uint32_t)expected);
   for (int i = 0; i < 6; i++) {
-    router.ops->ended(router.state, &tickets[i], i < 3 ? 0 : i < 5 ? 1 : 2);
+    fixture_ended(&router, &tickets[i], i < 3 ? 0 : i < 5 ? 1 : 2);
   }
   blis_block_chain other = {0};
   request = fixture_request(10, 0, &other, &ticket);
@@ -158,7 +158,7 @@ static void lmetric_sees_a_warm_idle_instance_only_with_an_offset(void) {
     blis_ticket ticket;
     blis_block_chain prefix = {ids, 12, 12, BLIS_BLOCK_PRIVATE};
     load(&router, &f, 1, 6144, &prefix, true, &ticket);
-    router.ops->ended(router.state, &ticket, 1);
+    fixture_ended(&router, &ticket, 1);
     blis_block_chain chain = {ids, 12, 16, BLIS_BLOCK_PRIVATE | 100};
     blis_routing_request request = fixture_request(9, 8192, &chain, &ticket);
     CHECK_EQ_I64(fixture_route(&router, &request, &f.view).chosen, offset);
@@ -176,7 +176,7 @@ static void lmetric_counts_a_first_token_once(void) {
   blis_ticket first, second;
   blis_block_chain none = {0};
   load(&router, &f, 0, 100, &none, true, &first);
-  router.ops->first_token(router.state, &first, 0);
+  fixture_first_token(&router, &first, 0);
   load(&router, &f, 0, 30, &none, false, &second);
   blis_ticket ticket;
   blis_routing_request request = fixture_request(9, 70, &none, &ticket);

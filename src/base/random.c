@@ -11,12 +11,16 @@ enum { WORDS = BLIS_RANDOM_WORDS, LAG = BLIS_RANDOM_LAG };
 #define LEHMER_MODULUS UINT64_C(0x7fffffff)
 #define LEHMER_FACTOR UINT64_C(48271)
 
-uint64_t blis_fnv1a64(const char *name) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (; *name != '\0'; name++) {
-    hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+uint64_t blis_fnv1a64_add(uint64_t hash, const void *bytes, size_t size) {
+  const unsigned char *byte = bytes;
+  for (size_t i = 0; i < size; i++) {
+    hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
   }
   return hash;
+}
+
+uint64_t blis_fnv1a64(const char *name) {
+  return blis_fnv1a64_add(UINT64_C(0xcbf29ce484222325), name, strlen(name));
 }
 
 int64_t blis_random_stream_seed(int64_t master_seed, const char *name) {

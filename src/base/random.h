@@ -31,6 +31,9 @@ typedef struct blis_random {
 /* FNV-1a, 64 bits, of the bytes of name. */
 uint64_t blis_fnv1a64(const char *name);
 
+/* The same of more bytes behind those whose hash it is. */
+uint64_t blis_fnv1a64_add(uint64_t hash, const void *bytes, size_t size);
+
 /*
  * The seed of the stream called name: master_seed XOR fnv1a64(name), except
  * that the stream "workload" has master_seed itself.

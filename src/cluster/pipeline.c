@@ -391,6 +391,14 @@ static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
   forget_pending(cluster, blis__request_table_of(&cluster->requests, live));
 }
 
+static blis_request_times times_of(const blis_cluster *cluster,
+                                   const blis_live_request *live) {
+  return (blis_request_times){.now_us = cluster->now_us,
+                              .ttft_us = live->ttft_us,
+                              .itl_sum_us = live->itl_sum_us,
+                              .itl_count = live->itl_count};
+}
+
 static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
   (void)now_us;
   blis_cluster *cluster = ud;
@@ -398,9 +406,10 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
       blis__request_table_of(&cluster->requests, live);
   forget_prefill(cluster, request);
   if (cluster->router.ops->first_token != NULL) {
+    const blis_request_times times = times_of(cluster, live);
     cluster->router.ops->first_token(cluster->router.state,
                                      &request->router_ticket,
-                                     (uint32_t)request->instance);
+                                     (uint32_t)request->instance, &times);
   }
   blis__cluster_tell_first_token(cluster, request);
 }
@@ -413,8 +422,9 @@ void blis__cluster_leave_instance(blis_cluster *cluster,
   blis__snapshot_add_in_flight(&cluster->snapshot, number, -1);
   blis__tenant_budgets_remove(&cluster->budgets, request->request.tenant);
   if (cluster->router.ops->ended != NULL) {
+    const blis_request_times times = times_of(cluster, &request->live);
     cluster->router.ops->ended(cluster->router.state, &request->router_ticket,
-                               number);
+                               number, &times);
   }
   blis__cluster_check_drained(cluster, number);
 }

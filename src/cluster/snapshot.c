@@ -7,8 +7,8 @@
 
 #define ENGINE_SIGNALS                                                         \
   (BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) | BIT(EFFECTIVE_LOAD) |                  \
-   BIT(KV_UTILIZATION) | BIT(FREE_KV_BLOCKS) | BIT(PREEMPTIONS) |              \
-   BIT(CACHE_HIT_RATE))
+   BIT(KV_UTILIZATION) | BIT(FREE_KV_BLOCKS) | BIT(DECODED_TOKENS) |           \
+   BIT(OUTPUT_TOKENS) | BIT(PREEMPTIONS) | BIT(CACHE_HIT_RATE))
 #define CACHE_SIGNALS (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT))
 
 enum { ENGINE_CHANGED = 1, COUNTERS_CHANGED = 2 };
@@ -23,6 +23,8 @@ typedef struct engine_signals {
   double batch_size;
   double kv_utilization;
   double free_kv_blocks;
+  double decoded_tokens;
+  double output_tokens;
   double preemptions;
   double cache_hit_rate;
 } engine_signals;
@@ -36,6 +38,8 @@ static engine_signals read_engine(const blis_instance *instance) {
       .batch_size = (double)stats.batch_size,
       .kv_utilization = (double)stats.used_kv_blocks / (double)stats.kv_blocks,
       .free_kv_blocks = (double)(stats.kv_blocks - stats.used_kv_blocks),
+      .decoded_tokens = (double)stats.decoded_tokens,
+      .output_tokens = (double)(stats.decoded_tokens + stats.output_tokens),
       .preemptions = (double)stats.preemptions,
       .cache_hit_rate =
           looked_up > 0 ? (double)stats.cache_hits / (double)looked_up : 0,
@@ -48,6 +52,8 @@ static void write_engine(blis__snapshot *snapshot, uint32_t i,
   COLUMN(snapshot, BATCH_SIZE)[i] = s->batch_size;
   COLUMN(snapshot, KV_UTILIZATION)[i] = s->kv_utilization;
   COLUMN(snapshot, FREE_KV_BLOCKS)[i] = s->free_kv_blocks;
+  COLUMN(snapshot, DECODED_TOKENS)[i] = s->decoded_tokens;
+  COLUMN(snapshot, OUTPUT_TOKENS)[i] = s->output_tokens;
   COLUMN(snapshot, PREEMPTIONS)[i] = s->preemptions;
   COLUMN(snapshot, CACHE_HIT_RATE)[i] = s->cache_hit_rate;
 }
@@ -322,6 +328,10 @@ double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
     return s.kv_utilization;
   case BLIS_SIGNAL_FREE_KV_BLOCKS:
     return s.free_kv_blocks;
+  case BLIS_SIGNAL_DECODED_TOKENS:
+    return s.decoded_tokens;
+  case BLIS_SIGNAL_OUTPUT_TOKENS:
+    return s.output_tokens;
   case BLIS_SIGNAL_PREEMPTIONS:
     return s.preemptions;
   case BLIS_SIGNAL_CACHE_HIT_RATE:

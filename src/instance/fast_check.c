@@ -6,6 +6,7 @@ typedef struct census {
   int64_t prefills;
   int64_t decodes;
   int64_t decode_context;
+  int64_t decode_prompts;
   int64_t anonymous_blocks; /* held by the batch */
   bool is_sound;
 } census;
@@ -22,6 +23,7 @@ static census count_batch(const fast_engine *engine) {
     if (r->is_decoding) {
       found.decodes++;
       found.decode_context += blis__fast_progress(engine, r);
+      found.decode_prompts += r->live->prompt_tokens;
       found.is_sound &= r->finish.step > engine->step_index;
     } else {
       found.prefills++;
@@ -46,6 +48,7 @@ bool blis__fast_check(const fast_engine *engine) {
          found.prefills == engine->prefills.count &&
          found.decodes == engine->decodes &&
          found.decode_context == engine->decode_context &&
+         found.decode_prompts == engine->decode_prompts &&
          boundary_sum == engine->decodes &&
          engine->finishes.slots.count == (size_t)engine->decodes &&
          found.anonymous_blocks + blis_run_pool_held_named(engine->pool) ==

@@ -192,6 +192,7 @@ static void engine_get_stats(const void *state, blis_instance_stats *stats) {
   *stats = engine->stats;
   stats->queue_depth = engine->queue.count;
   stats->batch_size = engine->batch.count;
+  stats->decoded_tokens = engine->decode_context - engine->decode_prompts;
   stats->kv_blocks = engine->config->kv_blocks;
   stats->used_kv_blocks =
       stats->kv_blocks - blis_run_pool_free_blocks(engine->pool);

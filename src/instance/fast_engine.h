@@ -120,6 +120,7 @@ typedef struct fast_engine {
   /* The part of the batch that decodes. */
   int64_t decodes;
   int64_t decode_context; /* sum of progress before the next step */
+  int64_t decode_prompts; /* sum of their prompts */
   int64_t *boundaries;    /* decodes by (stored_base mod block size) */
   fast_list *naming;      /* decodes that name their output, by the same;
                              NULL until there is one */

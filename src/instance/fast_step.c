@@ -78,6 +78,7 @@ static blis_status start_decoding(fast_engine *engine, fast_request *request) {
   request->finish.step = next_step + steps;
   engine->decodes++;
   engine->decode_context += live->prompt_tokens;
+  engine->decode_prompts += live->prompt_tokens;
   ++*blis__fast_boundary(engine, request->stored_base);
   BLIS_TRY(blis__fast_naming_add(engine, request));
   return blis__finish_heap_add(&engine->alloc, &engine->finishes,
@@ -87,6 +88,7 @@ static blis_status start_decoding(fast_engine *engine, fast_request *request) {
 void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
   engine->decodes--;
   engine->decode_context -= blis__fast_progress(engine, request);
+  engine->decode_prompts -= request->live->prompt_tokens;
   --*blis__fast_boundary(engine, request->stored_base);
   blis__fast_naming_remove(engine, request);
   blis__finish_heap_remove(&engine->finishes, &request->finish);

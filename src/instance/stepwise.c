@@ -1,6 +1,7 @@
 #include "instance/stepwise.h"
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 #include "base/time.h"
 #include "instance/arrival.h"
 #include "instance/timing.h"
@@ -174,6 +175,15 @@ static int64_t next_us(const void *state) {
   return blis_event_queue_next_us(engine->queue);
 }
 
+static int64_t decoded_tokens(const blis__stepwise *engine) {
+  int64_t decoded = 0;
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    const blis_live_request *live = engine->batch.items[i]->place.request;
+    decoded += blis_max_i64(live->progress_tokens - live->prompt_tokens, 0);
+  }
+  return decoded;
+}
+
 static void get_stats(const void *state, blis_instance_stats *stats) {
   const blis__stepwise *engine = state;
   blis_kv_cache_stats cache;
@@ -181,6 +191,7 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
   *stats = engine->counts;
   stats->queue_depth = engine->waiting.count;
   stats->batch_size = (int64_t)engine->batch.count;
+  stats->decoded_tokens = decoded_tokens(engine);
   stats->kv_blocks = cache.blocks;
   stats->used_kv_blocks = cache.blocks - cache.free_blocks;
   stats->cache_hits = cache.hits;

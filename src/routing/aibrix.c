@@ -2,8 +2,6 @@
  * aibrix.c - routing policies of the AIBrix gateway: prefix-cache, and those
  * that take the least of one metric.
  */
-#include <math.h>
-
 #include "routing/gateway.h"
 #include "routing/pick_rules.h"
 
@@ -27,21 +25,6 @@ static const blis_param_spec prefix_params[PREFIX_PARAM_COUNT] = {
                 "standard deviations (README: 2)"},
     BLIS__GATEWAY_MEMORY_PARAMS(16, 200000),
 };
-
-/* Mean + deviations x sample standard deviation. */
-static double bound_of(const double *running, size_t count, double deviations) {
-  double sum = 0;
-  for (size_t i = 0; i < count; i++) {
-    sum += running[i];
-  }
-  double mean = sum / (double)count;
-  double squares = 0;
-  for (size_t i = 0; i < count; i++) {
-    squares += (running[i] - mean) * (running[i] - mean);
-  }
-  double variance = count > 1 ? squares / (double)(count - 1) : 0;
-  return mean + deviations * sqrt(variance);
-}
 
 /* Matched per cent of the blocks, rounded down. */
 static int64_t percent_at(const blis__gateway *self,
@@ -106,7 +89,8 @@ static blis_status choose_by_prefix(blis__gateway *self,
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   size_t matched = collect_matched(self, view);
   shuffle(&self->random, self->order.items, matched);
-  double bound = bound_of(running, view->count, self->values[DEVIATIONS]);
+  double bound =
+      blis__mean_bound(running, view->count, self->values[DEVIATIONS]);
   *chosen = best_match(self, view, matched, bound);
   if (*chosen == view->count) {
     *chosen = blis__any_least(&self->random, running, view->count);

@@ -79,12 +79,16 @@ blis_status blis__b3_take(blis__b3 *self, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-void blis__b3_first_token(void *state, blis_ticket *ticket, uint32_t instance) {
+void blis__b3_first_token(void *state, blis_ticket *ticket, uint32_t instance,
+                          const blis_request_times *times) {
+  (void)times;
   blis__b3 *self = state;
   blis__load_counters_first_token(&self->counters, ticket, instance);
 }
 
-void blis__b3_ended(void *state, blis_ticket *ticket, uint32_t instance) {
+void blis__b3_ended(void *state, blis_ticket *ticket, uint32_t instance,
+                    const blis_request_times *times) {
+  (void)times;
   blis__b3 *self = state;
   blis__load_counters_ended(&self->counters, ticket, instance);
 }

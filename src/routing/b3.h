@@ -75,7 +75,9 @@ BLIS_MUSTUSE blis_status blis__b3_take(blis__b3 *self,
                                        size_t chosen, blis_decision *decision);
 
 /* Operations of a router whose state begins with a blis__b3. */
-void blis__b3_first_token(void *state, blis_ticket *ticket, uint32_t instance);
-void blis__b3_ended(void *state, blis_ticket *ticket, uint32_t instance);
+void blis__b3_first_token(void *state, blis_ticket *ticket, uint32_t instance,
+                          const blis_request_times *times);
+void blis__b3_ended(void *state, blis_ticket *ticket, uint32_t instance,
+                    const blis_request_times *times);
 
 #endif

@@ -76,7 +76,9 @@ static blis_status route(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static void ended(void *state, blis_ticket *ticket, uint32_t instance) {
+static void ended(void *state, blis_ticket *ticket, uint32_t instance,
+                  const blis_request_times *times) {
+  (void)times;
   session_router *self = state;
   blis__load_counters_ended(&self->counters, ticket, instance);
 }

@@ -5,7 +5,6 @@
  */
 #include <math.h>
 
-#include "base/hash.h"
 #include "routing/hash_ring.h"
 #include "routing/pick_rules.h"
 #include "routing/policy.h"
@@ -27,10 +26,7 @@ static blis_status key_of(const consistent_hash *self,
                           const blis_routing_request *request, uint64_t *key) {
   if (self->goes_by_session && request->session != 0 &&
       request->strings != NULL) {
-    const blis_hash_part name = {
-        blis_intern_text(request->strings, request->session),
-        blis_intern_length(request->strings, request->session)};
-    *key = blis_xxh64(&name, 1);
+    *key = blis_stable_hash_of_text(request, request->session);
     return BLIS_OK;
   }
   return blis_stable_hash_of(request, self->block_size_tokens,

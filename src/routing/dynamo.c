@@ -147,16 +147,20 @@ static blis_status route(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static void first_token(void *state, blis_ticket *ticket, uint32_t instance) {
+static void first_token(void *state, blis_ticket *ticket, uint32_t instance,
+                        const blis_request_times *times) {
+  (void)times;
   dynamo *self = state;
   self->loads.items[instance].prefill_tokens -= ticket->values[PREFILL_TOKENS];
   ticket->values[PREFILL_TOKENS] = 0;
 }
 
-static void ended(void *state, blis_ticket *ticket, uint32_t instance) {
+static void ended(void *state, blis_ticket *ticket, uint32_t instance,
+                  const blis_request_times *times) {
+  (void)times;
   dynamo *self = state;
   active *load = &self->loads.items[instance];
-  first_token(state, ticket, instance);
+  first_token(state, ticket, instance, times);
   load->blocks -= ticket->values[BLOCKS];
   load->requests--;
 }

@@ -1,5 +1,6 @@
 #include "routing/gateway.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,6 +56,10 @@ static blis_status route(void *state, const blis_routing_request *request,
 
 static void free_state(const blis_alloc *alloc, void *state) {
   blis__gateway *self = state;
+  if (self->own != NULL && self->rule->deinit_own != NULL) {
+    self->rule->deinit_own(self);
+  }
+  blis_alloc_free(alloc, self->own, self->rule->own_size);
   blis__prefix_memory_deinit(&self->memory);
   blis__bindings_deinit(&self->sessions);
   blis_array_deinit(alloc, &self->sent);
@@ -63,7 +68,26 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_alloc_free(alloc, self, sizeof *self);
 }
 
-static const blis_router_ops ops = {.route = route, .free = free_state};
+static void first_token(void *state, blis_ticket *ticket, uint32_t instance,
+                        const blis_request_times *times) {
+  blis__gateway *self = state;
+  if (self->rule->first_token != NULL) {
+    self->rule->first_token(self, ticket, instance, times);
+  }
+}
+
+static void ended(void *state, blis_ticket *ticket, uint32_t instance,
+                  const blis_request_times *times) {
+  blis__gateway *self = state;
+  if (self->rule->ended != NULL) {
+    self->rule->ended(self, ticket, instance, times);
+  }
+}
+
+static const blis_router_ops ops = {.route = route,
+                                    .first_token = first_token,
+                                    .ended = ended,
+                                    .free = free_state};
 
 static void read_values(blis__gateway *self, const blis_router_entry *entry,
                         const blis_params *params) {
@@ -93,6 +117,21 @@ static blis_status init_memory(blis__gateway *self,
                                   capacity);
 }
 
+static blis_status init_own(blis__gateway *self,
+                            const blis_policy_context *context) {
+  if (self->rule->own_size == 0) {
+    return BLIS_OK;
+  }
+  self->own = blis_alloc_zeroed(&self->alloc, 1, self->rule->own_size);
+  if (self->own == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  if (self->rule->init_own != NULL) {
+    self->rule->init_own(self, context);
+  }
+  return BLIS_OK;
+}
+
 blis_status blis__gateway_new(const blis_alloc *alloc,
                               const blis__gateway_rule *rule,
                               const blis_router_entry *entry,
@@ -110,7 +149,8 @@ blis_status blis__gateway_new(const blis_alloc *alloc,
   char stream[64];
   snprintf(stream, sizeof stream, "policy/%s", entry->name);
   blis_random_init_named(&self->random, context->seed, stream);
-  if (init_memory(self, entry, params) != BLIS_OK) {
+  if (init_own(self, context) != BLIS_OK ||
+      init_memory(self, entry, params) != BLIS_OK) {
     free_state(alloc, self);
     return blis_fail_nomem(error);
   }
@@ -136,6 +176,20 @@ blis__range blis__range_of(const double *values, size_t count) {
     range.high = values[i] > range.high ? values[i] : range.high;
   }
   return range;
+}
+
+double blis__mean_bound(const double *values, size_t count, double deviations) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    sum += values[i];
+  }
+  double mean = sum / (double)count;
+  double squares = 0;
+  for (size_t i = 0; i < count; i++) {
+    squares += (values[i] - mean) * (values[i] - mean);
+  }
+  double variance = count > 1 ? squares / (double)(count - 1) : 0;
+  return mean + deviations * sqrt(variance);
 }
 
 size_t blis__first_least(const double *values, size_t count) {

@@ -28,6 +28,15 @@ typedef struct blis__gateway_rule {
                         const blis_routing_view *view, size_t *chosen);
   blis_signal_set needs;
   bool has_memory; /* of prompts; takes parameters block_size, capacity */
+  /* State of the rule's own, zeroed, behind gateway->own. */
+  size_t own_size;
+  void (*init_own)(blis__gateway *gateway, const blis_policy_context *context);
+  void (*deinit_own)(blis__gateway *gateway); /* of what init_own has begun */
+  /* What blis_router_ops has; NULL when not wanted. */
+  void (*first_token)(blis__gateway *gateway, blis_ticket *ticket,
+                      uint32_t instance, const blis_request_times *times);
+  void (*ended)(blis__gateway *gateway, blis_ticket *ticket, uint32_t instance,
+                const blis_request_times *times);
 } blis__gateway_rule;
 
 struct blis__gateway {
@@ -41,6 +50,7 @@ struct blis__gateway {
   BLIS_ARRAY(int64_t) sent;  /* requests so far, by instance number */
   BLIS_ARRAY(int64_t) bound; /* the same for what rules count themselves */
   BLIS_ARRAY(size_t) order;  /* room for one per candidate */
+  void *own;
 };
 
 /* The usual parameters of a memory, at the end of a list. */
@@ -73,6 +83,29 @@ BLIS_MUSTUSE blis_status blis__gateway_new(
                              context, router, error);                          \
   }
 
+/*
+ * A rule that takes the first candidate of the least VALUE, an expression of
+ * self, request, view and i.
+ */
+#define BLIS__LEAST_RULE(name, value, signals)                                 \
+  static blis_status choose_##name(                                            \
+      blis__gateway *self, const blis_routing_request *request,                \
+      const blis_routing_view *view, size_t *chosen) {                         \
+    (void)self, (void)request;                                                 \
+    double best = 0;                                                           \
+    for (size_t i = 0; i < view->count; i++) {                                 \
+      double figure = (value);                                                 \
+      if (i == 0 || figure < best) {                                           \
+        best = figure;                                                         \
+        *chosen = i;                                                           \
+      }                                                                        \
+    }                                                                          \
+    return BLIS_OK;                                                            \
+  }                                                                            \
+  static const blis__gateway_rule name##_rule = {.choose = choose_##name,      \
+                                                 .needs = (signals)};          \
+  BLIS__GATEWAY_CREATE(name, name##_rule)
+
 /* Requests that the policy has sent to a candidate so far. */
 static inline int64_t blis__gateway_sent(const blis__gateway *gateway,
                                          const blis_routing_view *view,
@@ -95,5 +128,16 @@ typedef struct blis__range {
   double high;
 } blis__range;
 blis__range blis__range_of(const double *values, size_t count);
+
+/*
+ * (value - low) / (high - low); 0 where all are equal.
+ */
+static inline double blis__range_share(blis__range range, double value) {
+  return range.high > range.low ? (value - range.low) / (range.high - range.low)
+                                : 0;
+}
+
+/* Mean + deviations x sample standard deviation, which is 0 for one value. */
+double blis__mean_bound(const double *values, size_t count, double deviations);
 
 #endif

@@ -181,13 +181,23 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(sglang_bounded_consistent_hashing)                                        \
   XX(b3_linear)                                                                \
   XX(b3_lpwl)                                                                  \
+  XX(b3_unified_ab)                                                            \
   XX(b3_leastwork_kappa)                                                       \
   XX(blitz_join_shortest_weight)                                               \
   XX(blitz_least_bs)                                                           \
   XX(blitz_least_waiting)                                                      \
   XX(blitz_least_wait_token)                                                   \
   XX(blitz_bounded_most_hit)                                                   \
+  XX(blitz_lmetric)                                                            \
+  XX(blitz_least_active)                                                       \
+  XX(blitz_least_token_load)                                                   \
+  XX(blitz_dynamo)                                                             \
+  XX(blitz_bailian)                                                            \
+  XX(blitz_aibrix)                                                             \
+  XX(blitz_llmd)                                                               \
   XX(smg_cache_aware)                                                          \
+  XX(smg_least_load)                                                           \
+  XX(smg_bucket)                                                               \
   XX(smg_power_of_two)                                                         \
   XX(smg_manual)                                                               \
   XX(sglang_lmetric)                                                           \
@@ -195,15 +205,23 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(dynamo_kv)                                                                \
   XX(dynamo_lmetric)                                                           \
   XX(aibrix_prefix_cache)                                                      \
+  XX(aibrix_prefix_cache_preble)                                               \
   XX(aibrix_least_request)                                                     \
   XX(aibrix_least_kv_cache)                                                    \
   XX(aibrix_least_gpu_cache)                                                   \
   XX(aibrix_power_of_two)                                                      \
+  XX(aibrix_session_affinity)                                                  \
+  XX(aibrix_vtc_basic)                                                         \
   XX(ray_prefix_cache_affinity)                                                \
+  XX(vllm_stack_session)                                                       \
+  XX(vllm_stack_kvaware)                                                       \
   XX(vllm_stack_prefixaware)                                                   \
   XX(vllm_router_kv_aware)                                                     \
+  XX(vllm_router_ttft_aware)                                                   \
+  XX(vllm_router_smetric)                                                      \
   XX(vllm_router_least_conn_sticky)                                            \
   XX(vllm_router_rendezvous_hash)                                              \
+  XX(preble_e2)                                                                \
   XX(infera_kv)
 
 #define XX(name) extern const blis_filter_entry blis__filter_##name;

@@ -47,7 +47,7 @@ static blis_status create_random(const blis_alloc *alloc,
 
 const blis_router_entry blis__router_random = {
     .name = "random",
-    .aliases = "",
+    .aliases = "smg.random|aibrix.random|dynamo.random",
     .summary = "any instance, each as likely",
     .source = "llm-d random-picker",
     .create = create_random,

@@ -57,8 +57,10 @@ typedef struct blis_router_ops {
    * A request that was routed to instance got a first token (again, after a
    * preemption), or has ended in whatever way. NULL when not wanted.
    */
-  void (*first_token)(void *state, blis_ticket *ticket, uint32_t instance);
-  void (*ended)(void *state, blis_ticket *ticket, uint32_t instance);
+  void (*first_token)(void *state, blis_ticket *ticket, uint32_t instance,
+                      const blis_request_times *times);
+  void (*ended)(void *state, blis_ticket *ticket, uint32_t instance,
+                const blis_request_times *times);
   /*
    * New values of some parameters, checked and marked as changeable; the
    * others keep theirs. NULL when no parameter can be changed during a run.

@@ -87,12 +87,16 @@ blis_status blis__routesim_route(void *state,
 }
 
 void blis__routesim_first_token(void *state, blis_ticket *ticket,
-                                uint32_t instance) {
+                                uint32_t instance,
+                                const blis_request_times *times) {
+  (void)times;
   blis__routesim *self = state;
   blis__load_counters_first_token(&self->counters, ticket, instance);
 }
 
-void blis__routesim_ended(void *state, blis_ticket *ticket, uint32_t instance) {
+void blis__routesim_ended(void *state, blis_ticket *ticket, uint32_t instance,
+                          const blis_request_times *times) {
+  (void)times;
   blis__routesim *self = state;
   blis__load_counters_ended(&self->counters, ticket, instance);
 }

@@ -87,8 +87,10 @@ blis_status blis__routesim_route(void *state,
                                  const blis_routing_view *view,
                                  blis_decision *decision, blis_error *error);
 void blis__routesim_first_token(void *state, blis_ticket *ticket,
-                                uint32_t instance);
-void blis__routesim_ended(void *state, blis_ticket *ticket, uint32_t instance);
+                                uint32_t instance,
+                                const blis_request_times *times);
+void blis__routesim_ended(void *state, blis_ticket *ticket, uint32_t instance,
+                          const blis_request_times *times);
 void blis__routesim_free(const blis_alloc *alloc, void *state);
 
 /* For choose functions. */

@@ -30,6 +30,10 @@
      "prefix_hit as of now, whatever the delay of cache signals")              \
   XX(PENDING_PREFILL_TOKENS, "pending_prefill_tokens", "tokens",               \
      "uncached prompt tokens routed here whose first token is not out")        \
+  XX(DECODED_TOKENS, "decoded_tokens", "tokens",                               \
+     "in the contexts of the running batch behind the prompts")                \
+  XX(OUTPUT_TOKENS, "output_tokens", "tokens",                                 \
+     "decoded_tokens + outputs of the requests that completed here")           \
   XX(PREEMPTIONS, "preemptions", "requests", "preempted so far")               \
   XX(CACHE_HIT_RATE, "cache_hit_rate", "0 to 1",                               \
      "blocks found / blocks looked for, so far")                               \

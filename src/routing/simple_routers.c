@@ -40,7 +40,7 @@ static blis_status create_round_robin(const blis_alloc *alloc,
 
 const blis_router_entry blis__router_round_robin = {
     .name = "round-robin",
-    .aliases = "",
+    .aliases = "smg.round_robin|dynamo.round-robin",
     .summary = "one instance after the other",
     .source = "BLIS (Go)",
     .create = create_round_robin,

@@ -12,10 +12,12 @@ enum {
   OVERLOAD_USAGE,
   BALANCE_USAGE,
   INDEX,
-  PARAM_COUNT = INDEX + 3
+  MISS,
+  PARAM_COUNT = MISS + 3
 };
 
 enum { INDEX_APPROXIMATE, INDEX_EVENTS };
+enum { MISS_MIN_LOAD, MISS_SMALLEST_TREE };
 
 static const blis_param_spec params_of[PARAM_COUNT] = {
     {.name = "cache_threshold",
@@ -60,6 +62,12 @@ static const blis_param_spec params_of[PARAM_COUNT] = {
      .choices = "approximate|events",
      .unit = "",
      .summary = "the gateway's own tree, or what the caches report"},
+    {.name = "miss",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = "min-load|smallest-tree",
+     .unit = "",
+     .summary = "where a prompt goes that the tree knows too little of; its "
+                "documentation says smallest-tree"},
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
@@ -91,6 +99,19 @@ static bool is_imbalanced(const blis__gateway *self,
           load.high > v[RELATIVE] * load.low);
 }
 
+/* The first of those with the fewest blocks in the tree. */
+static size_t smallest_tree(const blis__gateway *self,
+                            const blis_routing_view *view) {
+  const blis_prefix_index *index = self->memory.index;
+  size_t best = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    bool is_smaller = blis_prefix_index_size(index, view->instances[i]) <
+                      blis_prefix_index_size(index, view->instances[best]);
+    best = is_smaller ? i : best;
+  }
+  return best;
+}
+
 /* Most of the prompt in the tree; equal ones by load as above. */
 static size_t follow_tree(const blis__gateway *self,
                           const blis_routing_request *request,
@@ -105,9 +126,11 @@ static size_t follow_tree(const blis__gateway *self,
   }
   double matched = (double)blis__prefix_memory_tokens(memory, view, best);
   double length = (double)request->prompt_tokens;
-  return length > 0 && matched / length > self->values[CACHE_THRESHOLD]
-             ? best
-             : least_loaded(self, view);
+  if (length > 0 && matched / length > self->values[CACHE_THRESHOLD]) {
+    return best;
+  }
+  return self->values[MISS] == MISS_SMALLEST_TREE ? smallest_tree(self, view)
+                                                  : least_loaded(self, view);
 }
 
 /* Most cached tokens; equal ones by load, and then the last. */

@@ -59,6 +59,13 @@ blis_status blis_stable_hash_of(const blis_routing_request *request,
   return BLIS_OK;
 }
 
+uint64_t blis_stable_hash_of_text(const blis_routing_request *request,
+                                  uint32_t text) {
+  const blis_hash_part part = {blis_intern_text(request->strings, text),
+                               blis_intern_length(request->strings, text)};
+  return blis_xxh64(&part, 1);
+}
+
 static double best_of(const double *scores, size_t count) {
   double best = scores[0];
   for (size_t i = 1; i < count; i++) {

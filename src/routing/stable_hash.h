@@ -41,6 +41,10 @@ BLIS_MUSTUSE blis_status blis_stable_hash_of(
     const blis_routing_request *request, uint32_t block_size_tokens,
     int64_t window_tokens, uint64_t *prefix_hash);
 
+/* XXH64 of a text of the request, which has a number in request->strings. */
+uint64_t blis_stable_hash_of_text(const blis_routing_request *request,
+                                  uint32_t text);
+
 typedef struct blis_stable_hash {
   double epsilon; /* this much below the best is a tie, too */
   uint32_t block_size_tokens;

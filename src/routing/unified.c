@@ -11,6 +11,7 @@ typedef struct unified {
   blis__b3 b3;
   double affinity_ratio;
   double overload_factor;
+  double decode_weight;
   bind_rule bind;
   uint64_t ties; /* broken so far */
   blis__bindings sessions;
@@ -37,6 +38,16 @@ static bool is_worth_sticking(const unified *self,
   double requests = (double)self->b3.counters.items[instance].requests;
   return hit / prompt > self->affinity_ratio &&
          requests <= mean_requests(self, view) * self->overload_factor;
+}
+
+/* Prompts in decode count as that part of tokens to prefill. */
+static void add_decode(unified *self, const blis_routing_view *view) {
+  for (size_t i = 0; i < view->count && self->decode_weight > 0; i++) {
+    const blis__load *load = &self->b3.counters.items[view->instances[i]];
+    self->b3.scores.items[i] -= self->decode_weight *
+                                (double)load->decode_tokens *
+                                (double)load->requests;
+  }
 }
 
 /* Less than 0 when candidate a is better than b, 0 when they are equal. */
@@ -108,6 +119,7 @@ static blis_status choose(unified *self, const blis_routing_request *request,
                           const blis_routing_view *view,
                           blis_decision *decision) {
   BLIS_TRY(blis__b3_score(&self->b3, request, view, 0));
+  add_decode(self, view);
   const blis__binding *binding =
       blis__bindings_find(&self->sessions, request->session);
   size_t bound = binding == NULL
@@ -143,53 +155,74 @@ static const blis_router_ops ops = {.route = route,
                                     .ended = blis__b3_ended,
                                     .free = free_state};
 
-enum { PARAM_COUNT = 5 };
+enum { UNIFIED_PARAM_COUNT = 5, AB_PARAM_COUNT };
 
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    BLIS__B3_PARAMS,
-    {.name = "affinity_ratio",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0.5,
-     .unit = "0 to 1",
-     .summary = "a session stays if more than this share of the prompt is "
-                "cached at its instance"},
-    {.name = "overload_factor",
+#define UNIFIED_PARAMS(overload)                                               \
+  BLIS__B3_PARAMS,                                                             \
+      {.name = "affinity_ratio",                                               \
+       .kind = BLIS_PARAM_NUMBER,                                              \
+       .minimum = 0,                                                           \
+       .maximum = 1,                                                           \
+       .fallback = 0.5,                                                        \
+       .unit = "0 to 1",                                                       \
+       .summary = "a session stays if more than this share of the prompt is "  \
+                  "cached at its instance"},                                   \
+      {.name = "overload_factor",                                              \
+       .kind = BLIS_PARAM_NUMBER,                                              \
+       .minimum = 0,                                                           \
+       .maximum = 1e9,                                                         \
+       .fallback = (overload),                                                 \
+       .unit = "",                                                             \
+       .summary = "and if its instance has at most this many times the mean "  \
+                  "number of requests"},                                       \
+  {                                                                            \
+    .name = "bind", .kind = BLIS_PARAM_CHOICE,                                 \
+    .choices = "every-pick|first|never", .unit = "",                           \
+    .summary = "which decisions make an instance the session's own; the "      \
+               "pseudocode, literally: never"                                  \
+  }
+
+static const blis_param_spec unified_params[UNIFIED_PARAM_COUNT] = {
+    UNIFIED_PARAMS(2)};
+
+static const blis_param_spec ab_params[AB_PARAM_COUNT] = {
+    UNIFIED_PARAMS(1.3),
+    {.name = "decode_weight",
      .kind = BLIS_PARAM_NUMBER,
      .minimum = 0,
      .maximum = 1e9,
-     .fallback = 2,
+     .fallback = 0.01,
      .unit = "",
-     .summary = "and if its instance has at most this many times the mean "
-                "number of requests"},
-    {.name = "bind",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "every-pick|first|never",
-     .unit = "",
-     .summary = "which decisions make an instance the session's own; the "
-                "pseudocode, literally: never"},
+     .summary = "of a prompt token in decode, against one to prefill"},
 };
 
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_router *router, blis_error *error) {
+static blis_status make(const blis_alloc *alloc, const blis_router_entry *entry,
+                        const blis_params *params,
+                        const blis_policy_context *context, blis_router *router,
+                        blis_error *error) {
+  const blis_param_spec *specs = entry->params;
+  size_t count = entry->param_count;
   unified *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL || blis__b3_init(&self->b3, alloc, params, params_of,
-                                    PARAM_COUNT, context) != BLIS_OK) {
+  if (self == NULL || blis__b3_init(&self->b3, alloc, params, specs, count,
+                                    context) != BLIS_OK) {
     blis_alloc_free(alloc, self, sizeof *self);
     return blis_fail_nomem(error);
   }
   blis__bindings_init(&self->sessions, alloc);
   self->affinity_ratio =
-      blis_params_number(params, params_of, PARAM_COUNT, "affinity_ratio");
+      blis_params_number(params, specs, count, "affinity_ratio");
   self->overload_factor =
-      blis_params_number(params, params_of, PARAM_COUNT, "overload_factor");
-  self->bind =
-      (bind_rule)blis_params_choice(params, params_of, PARAM_COUNT, "bind");
+      blis_params_number(params, specs, count, "overload_factor");
+  self->bind = (bind_rule)blis_params_choice(params, specs, count, "bind");
   *router = (blis_router){
-      .ops = &ops, .state = self, .alloc = *alloc, .name = "unified"};
+      .ops = &ops, .state = self, .alloc = *alloc, .name = entry->name};
   return BLIS_OK;
+}
+
+static blis_status create(const blis_alloc *alloc, const blis_params *params,
+                          const blis_policy_context *context,
+                          blis_router *router, blis_error *error) {
+  return make(alloc, &blis__router_unified, params, context, router, error);
 }
 
 const blis_router_entry blis__router_unified = {
@@ -198,7 +231,30 @@ const blis_router_entry blis__router_unified = {
     .summary = "the session's instance while most of the prompt is cached "
                "there and it is not overloaded, else as lmetric",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
+    .params = unified_params,
+    .param_count = UNIFIED_PARAM_COUNT,
     .create = create,
+};
+
+static blis_status create_ab(const blis_alloc *alloc, const blis_params *params,
+                             const blis_policy_context *context,
+                             blis_router *router, blis_error *error) {
+  BLIS_TRY(
+      make(alloc, &blis__router_b3_unified_ab, params, context, router, error));
+  unified *self = router->state;
+  self->decode_weight =
+      blis_params_number(params, ab_params, AB_PARAM_COUNT, "decode_weight");
+  return BLIS_OK;
+}
+
+const blis_router_entry blis__router_b3_unified_ab = {
+    .name = "b3.unified_ab",
+    .aliases = "",
+    .summary = "unified with overload factor 1.3 and, beside the tokens to "
+               "prefill, 0.01 x the prompts in decode",
+    .source = "LMetric and B3: later variants of the project, which name the "
+              "two numbers; where the second one goes is our reading",
+    .params = ab_params,
+    .param_count = AB_PARAM_COUNT,
+    .create = create_ab,
 };

@@ -24,6 +24,14 @@ typedef struct blis_ticket {
   int64_t values[2];
 } blis_ticket;
 
+/* What a router is told of a request that it has sent to an instance. */
+typedef struct blis_request_times {
+  int64_t now_us;     /* of the simulation */
+  int64_t ttft_us;    /* since arrival, the last one; -1 = none so far */
+  int64_t itl_sum_us; /* between its tokens; told when it has completed */
+  int64_t itl_count;
+} blis_request_times;
+
 typedef struct blis_routing_request {
   int64_t number; /* id is "request_<number>" */
   int64_t arrival_us;

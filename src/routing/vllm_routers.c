@@ -1,57 +1,11 @@
 /*
- * vllm_routers.c - routing policies of the vLLM production stack and the vLLM
- * router: vllm-stack.prefixaware, vllm-router.kv_aware,
- * vllm-router.least_conn_sticky, vllm-router.rendezvous_hash.
+ * vllm_routers.c - routing policies of the vLLM router: vllm-router.kv_aware,
+ * vllm-router.ttft_aware, vllm-router.least_conn_sticky,
+ * vllm-router.rendezvous_hash. vllm-router.smetric has a file of its own.
  */
-#include "base/hash.h"
 #include "routing/gateway.h"
 #include "routing/pick_rules.h"
 #include "routing/stable_hash.h"
-
-static const blis_param_spec prefixaware_params[] = {
-    BLIS__GATEWAY_MEMORY_PARAMS(32, 1 << 24),
-};
-
-/* Any of those with the longest match. */
-static blis_status choose_prefixaware(blis__gateway *self,
-                                      const blis_routing_request *request,
-                                      const blis_routing_view *view,
-                                      size_t *chosen) {
-  (void)request;
-  const uint32_t *blocks = self->memory.blocks.items;
-  size_t longest = 0;
-  size_t tied = 0;
-  for (size_t i = 0; i < view->count; i++) {
-    uint32_t matched = blocks[view->instances[i]];
-    if (matched > longest) {
-      longest = matched;
-      tied = 0;
-    }
-    if (matched == longest) {
-      self->order.items[tied++] = i;
-    }
-  }
-  *chosen = self->order.items[blis_pick_random(&self->random, tied)];
-  return BLIS_OK;
-}
-
-static const blis__gateway_rule prefixaware_rule = {
-    .choose = choose_prefixaware,
-    .has_memory = true,
-};
-
-BLIS__GATEWAY_CREATE(vllm_stack_prefixaware, prefixaware_rule)
-
-const blis_router_entry blis__router_vllm_stack_prefixaware = {
-    .name = "vllm-stack.prefixaware",
-    .aliases = "",
-    .summary = "any one of those with the longest match",
-    .source = "vLLM production-stack a6c01db0; 32 tokens in place of 128 "
-              "characters",
-    .params = prefixaware_params,
-    .param_count = 2,
-    .create = create_vllm_stack_prefixaware,
-};
 
 /* Most cached tokens, the last of them; nobody has any: first least load. */
 static blis_status choose_kv_aware(blis__gateway *self,
@@ -86,6 +40,63 @@ const blis_router_entry blis__router_vllm_router_kv_aware = {
                "its speculative entries",
     .source = "vLLM router 71af9941",
     .create = create_vllm_router_kv_aware,
+};
+
+enum { PENDING_WEIGHT, PENDING_MS, TOKEN_WEIGHT, TOKEN_MS, TTFT_PARAM_COUNT };
+
+static const blis_param_spec ttft_params[TTFT_PARAM_COUNT] = {
+    {.name = "pending_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.6,
+     .unit = "",
+     .summary = "of the requests in flight"},
+    {.name = "pending_ms",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 100,
+     .unit = "ms",
+     .summary = "that each of them is taken to cost"},
+    {.name = "token_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.4,
+     .unit = "",
+     .summary = "of the prompt"},
+    {.name = "token_ms",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.5,
+     .unit = "ms",
+     .summary = "that each of its tokens is taken to cost, anywhere the same"},
+};
+
+static double expected_ttft_ms(const blis__gateway *self,
+                               const blis_routing_request *request,
+                               const blis_routing_view *view, size_t i) {
+  const double *v = self->values;
+  return v[PENDING_WEIGHT] * view->columns[BLIS_SIGNAL_IN_FLIGHT][i] *
+             v[PENDING_MS] +
+         v[TOKEN_WEIGHT] * (double)request->prompt_tokens * v[TOKEN_MS];
+}
+
+BLIS__LEAST_RULE(vllm_router_ttft_aware,
+                 expected_ttft_ms(self, request, view, i),
+                 BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT))
+
+const blis_router_entry blis__router_vllm_router_ttft_aware = {
+    .name = "vllm-router.ttft_aware",
+    .aliases = "",
+    .summary = "least expected TTFT, 0.6 x requests in flight x 100 ms + 0.4 x "
+               "prompt tokens x 0.5 ms",
+    .source = "vLLM router e0c942d4",
+    .params = ttft_params,
+    .param_count = TTFT_PARAM_COUNT,
+    .create = create_vllm_router_ttft_aware,
 };
 
 /* Least requests in flight + sessions bound there so far. */
@@ -156,9 +167,7 @@ static blis_status key_of(const blis__gateway *self,
                           const blis_routing_request *request, uint64_t *key) {
   uint32_t text = request->session != 0 ? request->session : request->tenant;
   if (text != 0 && request->strings != NULL) {
-    const blis_hash_part part = {blis_intern_text(request->strings, text),
-                                 blis_intern_length(request->strings, text)};
-    *key = blis_xxh64(&part, 1);
+    *key = blis_stable_hash_of_text(request, text);
     return BLIS_OK;
   }
   return blis_stable_hash_of(request, (uint32_t)self->values[RENDEZVOUS_BLOCK],

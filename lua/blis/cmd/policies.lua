@@ -12,7 +12,11 @@ local definition = {
   usage = "blis policies [NAME] [FLAGS]",
   description = "The built-in policies, with their parameters and defaults, and where they come "
     .. "from. They are used by --routing-policy, --routing-scorers and --admission-policy, and by "
-    .. "blis.router, blis.scorer and the options of blis.run.",
+    .. "blis.router, blis.scorer and the options of blis.run. Known, but not here, since they "
+    .. "decide about what is not simulated: aibrix.pd, vllm-stack.disaggregated_prefill and "
+    .. "mooncake.conductor (instances for prefill alone, copies between caches), "
+    .. "aibrix.least-busy-time and least-latency (engine metrics), llm-d.lora-affinity-scorer and "
+    .. "latency-scorer (adapters, predictors).",
   positional = {
     name = "NAME",
     doc = "Only the policies of this name or alias, in detail, with their parameters.",

@@ -38,6 +38,8 @@
 ---@field prefix_hit number 0 to 1, cached full blocks / full blocks of the prompt
 ---@field live_prefix_hit number prefix_hit as of now, whatever the delay of cache signals
 ---@field pending_prefill_tokens integer uncached prompt tokens routed here, no first token yet
+---@field decoded_tokens integer in the contexts of the running batch behind the prompts
+---@field output_tokens integer decoded_tokens + outputs of the requests that completed here
 ---@field preemptions integer so far
 ---@field cache_hit_rate number 0 to 1, so far
 ---@field max_num_seqs integer limit of the running batch
@@ -62,6 +64,8 @@
 ---@field prefix_hit blis.Vector
 ---@field live_prefix_hit blis.Vector
 ---@field pending_prefill_tokens blis.Vector
+---@field decoded_tokens blis.Vector
+---@field output_tokens blis.Vector
 ---@field preemptions blis.Vector
 ---@field cache_hit_rate blis.Vector
 ---@field max_num_seqs blis.Vector
