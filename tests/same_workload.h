@@ -21,6 +21,8 @@ static inline void same_texts(const blis_workload *a, const blis_request *x,
   same_text(a, x->client, b, y->client);
   same_text(a, x->prefix_group, b, y->prefix_group);
   same_text(a, x->adapter, b, y->adapter);
+  same_text(a, x->cascade, b, y->cascade);
+  same_text(a, x->mean_logprob, b, y->mean_logprob);
 }
 
 static inline void same_numbers(const blis_request *x, const blis_request *y) {

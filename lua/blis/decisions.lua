@@ -15,12 +15,17 @@ local decisions = {}
 ---@field scores? table<string, number> by scorer, for policies that add them up
 
 ---@class blis.Decision
----@field kind "admission"|"routing"
+---@field kind "admission"|"routing"|"cascade"
 ---@field request string
 ---@field number integer
 ---@field time_us integer
----@field verdict "admit"|"reject"|"delay"
+---@field verdict "admit"|"reject"|"delay"|"accept"|"escalate"|"accept_last"|"fail" the last four
+---are of a cascade, about an attempt that has ended
 ---@field reason string why it was rejected, else what the policy is called
+---@field model? string of a cascade: the model that was asked
+---@field step? integer of a cascade: which attempt, from 1
+---@field instance? string of a cascade: where the attempt was
+---@field mean_logprob? number of a cascade: of the answer
 ---@field chosen? string instance
 ---@field score? number of the chosen one
 ---@field regret? number best score minus score of the chosen one
@@ -31,6 +36,7 @@ local decisions = {}
 ---@field admitted integer
 ---@field rejected integer
 ---@field routed integer routing decisions
+---@field escalated integer times that a cascade asked another model
 ---@field unique_targets integer
 ---@field targets table<string, integer> requests by instance
 ---@field mean_regret number
@@ -42,7 +48,8 @@ local decisions = {}
 ---@field summary fun(self: blis.Decisions): blis.DecisionSummary
 ---@field scorers fun(self: blis.Decisions): { name: string, weight: number }[] weights sum to 1
 
-local fields = { "kind", "request", "time_us", "verdict", "reason", "chosen", "score", "regret" }
+local fields = { "kind", "request", "time_us", "verdict", "reason", "chosen", "score", "regret",
+  "model", "step", "instance", "mean_logprob" }
 local candidate_fields = { "instance", "score", "queue_depth", "batch_size", "in_flight",
   "kv_utilization", "free_kv_blocks" }
 

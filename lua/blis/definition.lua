@@ -44,17 +44,32 @@ function definition.named_fields(given, except)
   return named
 end
 
---- A parameter as the core takes it: a table is given as one per name.
-local function add_parameter(parameters, option, value)
-  if option.type ~= "named_numbers" then
-    parameters[#parameters + 1] = { name = option.name, value = value }
-    return
+local function add_texts(parameters, name, key, texts)
+  for _, text in ipairs(#texts > 0 and texts or { "" }) do
+    parameters[#parameters + 1] = { name = name, key = key, value = text }
   end
+end
+
+local function sorted_keys(values)
   local keys = {}
-  for key in pairs(value) do keys[#keys + 1] = key end
+  for key in pairs(values) do keys[#keys + 1] = key end
   table.sort(keys)
-  for _, key in ipairs(keys) do
-    parameters[#parameters + 1] = { name = option.name, key = key, value = value[key] }
+  return keys
+end
+
+--- A parameter as the core takes it: a table is given as one per name, a list as one per item.
+local function add_parameter(parameters, option, value)
+  local name = option.name
+  if option.type == "texts" then
+    add_texts(parameters, name, nil, value)
+  elseif option.type == "texts_by_name" then
+    for _, key in ipairs(sorted_keys(value)) do add_texts(parameters, name, key, value[key]) end
+  elseif option.type == "named_numbers" then
+    for _, key in ipairs(sorted_keys(value)) do
+      parameters[#parameters + 1] = { name = name, key = key, value = value[key] }
+    end
+  else
+    parameters[#parameters + 1] = { name = name, value = value }
   end
 end
 

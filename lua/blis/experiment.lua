@@ -29,6 +29,28 @@ local function is_scripted(routing, admission)
   return false
 end
 
+local function is_among(model, models)
+  for _, known in ipairs(models) do
+    if known:lower() == model:lower() then return true end
+  end
+  return false
+end
+
+--- A cluster of one model takes requests for any: a chain would be one model several times.
+local function check_cascade(cascade, cluster)
+  local models = {}
+  for _, group in ipairs(cluster.groups or { cluster }) do
+    if not is_among(group.model, models) then models[#models + 1] = group.model end
+  end
+  for _, parameter in ipairs(#models == 1 and cascade.parameters or {}) do
+    local is_model = parameter.name:match "^chain" and parameter.value ~= ""
+    if is_model and not is_among(parameter.value, models) then
+      errors.invalid("cascade: no instance serves the model '%s'; there is only %s. A cascade is "
+        .. "for clusters with groups of different models", parameter.value, models[1])
+    end
+  end
+end
+
 local needs_records = { "instance_times", "keep_requests", "slo_targets", "warm_up_us" }
 
 local function check_records_are_kept(values)
@@ -63,11 +85,14 @@ function experiment.read(spec)
   cluster.reproduce_go_blis_defects = is_go_blis
   local routing = policy.read_router(values.routing, "routing")
   local admission = hooks.read_admission(values.admission, "admission")
+  local cascade = hooks.read_cascade(values.cascade, "cascade")
+  if cascade then check_cascade(cascade, cluster) end
   local config = {
     cluster = cluster,
     workload = traffic,
     routing = routing,
     admission = admission,
+    cascade = cascade,
     is_scripted = is_scripted(routing, admission),
     scheduler = hooks.read_scheduler(values.scheduler, cluster),
     preemption = hooks.read_preemption(values.preemption, cluster),

@@ -55,6 +55,52 @@ function hooks.read_admission(given, path)
   return given ~= nil and definition.read(hooks.kinds.admission, given, path) or nil
 end
 
+---@type blis.Section
+local cascade_section = {
+  name = "cascade",
+  summary = "What scripts may say of a cascade beside its parameters.",
+  options = {
+    { name = "name", type = "any", doc = "a text" },
+    { name = "quality", type = "any",
+      doc = "a function(request, model, rng, output_tokens) that returns a mean log-probability" },
+    { name = "escalate", type = "any",
+      doc = "a function(request, attempt, usual) that returns true, false or a model" },
+  },
+}
+
+local usual_cascade = "cognitora.cascade"
+
+--- A built-in cascade, with the functions of a script around it.
+local function read_cascade_table(given, path)
+  local own, parameters = {}, definition.named_fields(given, {})
+  for _, option in ipairs(cascade_section.options) do
+    own[option.name], parameters[option.name] = parameters[option.name], nil
+  end
+  local name = given[1] == nil and usual_cascade or given[1]
+  if type(name) ~= "string" then
+    schema.raise_value(path .. "[1]", name, "the name of a cascade")
+  end
+  local read = definition.builtin("cascade", catalogue.cascades, name, parameters, path)
+  read.kind = "cascade"
+  read.label = own.name ~= nil and definition.check_name(own.name, path) or read.name
+  read.quality = definition.check_function(own, "quality", path)
+  read.escalate = definition.check_function(own, "escalate", path)
+  return read
+end
+
+--- The definition of a cascade of models, or nil.
+function hooks.read_cascade(given, path)
+  if given == nil then return nil end
+  local made = definition.made("cascade", "cascade", given, path)
+  if made then return made end
+  if type(given) == "string" then given = { given } end
+  if type(given) ~= "table" or next(given) == nil then
+    schema.raise_value(path, given, "the name of a cascade or { name, parameter = value, ... }, "
+      .. "such as { chain = { \"small\", \"large\" } }")
+  end
+  return read_cascade_table(given, path)
+end
+
 --- The definition of a scheduler; a name goes into the options of the cluster.
 function hooks.read_scheduler(given, cluster)
   return read_named(hooks.kinds.scheduler, "scheduler", given, cluster)
@@ -67,7 +113,7 @@ end
 
 -- The functions of an experiment that have no other form.
 hooks.functions = { "priority", "think_time", "on_arrival", "on_routed", "on_first_token",
-  "on_completion", "on_rejection", "on_failure", "progress" }
+  "on_escalation", "on_completion", "on_rejection", "on_failure", "progress" }
 
 --- An admission policy: `blis.admission "token-bucket"`, or `blis.admission { name =, decide =
 --- function(request, cluster) ... end }`, which returns blis.admit(), blis.reject(reason) or
@@ -76,6 +122,18 @@ hooks.functions = { "priority", "think_time", "on_arrival", "on_routed", "on_fir
 ---@return blis.Policy
 function hooks.admission(spec)
   return core.policy(definition.read(hooks.kinds.admission, spec, "admission"))
+end
+
+--- Models that are asked one after the other until an answer is good enough: `blis.cascade {
+--- chain = { "small", "large" }, confidence_threshold = -1 }`; 'blis policies cognitora.cascade'
+--- tells the parameters. `quality = function(request, model, rng, output_tokens) return mean_logprob, tokens
+--- end` says how good and how long the answer of a model is, `escalate = function(request, attempt,
+--- usual) return usual end` whether another model is asked: true, false, or a model further on in
+--- the chain; usual is what would be without the function.
+---@param spec any
+---@return blis.Policy
+function hooks.cascade(spec)
+  return core.policy(hooks.read_cascade(spec, "cascade"))
 end
 
 --- The order of wait queues: `blis.scheduler { name =, goes_before = function(a, b) ... end }`,

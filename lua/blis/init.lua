@@ -43,6 +43,7 @@ local blis = {
   picker = policy.picker,
   router = policy.router,
   admission = hooks.admission,
+  cascade = hooks.cascade,
   scheduler = hooks.scheduler,
   preemption = hooks.preemption,
   autoscaler = hooks.autoscaler,

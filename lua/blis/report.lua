@@ -128,6 +128,32 @@ local function load_lines(r)
   return lines
 end
 
+--- "small 1,000 asked, 700 accepted; large 300 asked, 300 accepted"
+local function models_text(models)
+  local parts = {}
+  for i, model in ipairs(models) do
+    parts[i] = ("%s %s asked, %s accepted"):format(model.model, count(model.attempts),
+      count(model.accepted + model.accepted_last))
+  end
+  return table.concat(parts, "; ")
+end
+
+local function cascade_lines(r)
+  local cascade = rawget(r, "cascade")
+  if not cascade then return {} end
+  local lines = {
+    ("cascade     %s asked %s models each, %s sent on, %s tokens dropped"):format(
+      plural(cascade.requests, "request"), number(cascade.mean_steps, 2), count(cascade.escalated),
+      count(cascade.dropped_output_tokens)),
+  }
+  if #cascade.models > 0 then lines[2] = "            " .. models_text(cascade.models) end
+  if cascade.escalated > 0 then
+    lines[3] = ("            %s ms mean, %s ms p99 until the last model was asked"):format(
+      number(cascade.earlier_ms.mean), number(cascade.earlier_ms.p99))
+  end
+  return lines
+end
+
 local function goodput_lines(r)
   local goodput = rawget(r, "goodput")
   if not goodput then return {} end
@@ -199,6 +225,7 @@ function report.summary(r)
   local lines = setup_lines(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
+  for _, line in ipairs(cascade_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(goodput_lines(r)) do lines[#lines + 1] = "  " .. line end
   lines[#lines + 1] = ""
   lines[#lines + 1] = latencies

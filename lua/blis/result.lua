@@ -64,7 +64,7 @@ local result = {}
 ---@field rejected integer[]
 ---@field timed_out integer[]
 ---@field prompt_tokens integer[] accepted by instances
----@field output_tokens integer[] of completed requests
+---@field output_tokens integer[] of completed requests, and of every attempt of a cascade
 ---@field preemptions integer[]
 ---@field requests_per_sec number[] completed since the row before
 ---@field tokens_per_sec number[] output tokens of these
@@ -81,6 +81,30 @@ local result = {}
 ---@field usd_per_gpu_hour number? nil = not known, as for the two below
 ---@field usd number?
 ---@field usd_per_million_output_tokens number?
+
+---@class blis.CascadeSums attempts with one model of a cascade, or with all of them
+---@field attempts integer
+---@field accepted integer answers that were good enough
+---@field escalated integer attempts after which another model was asked
+---@field accepted_last integer answers that were not, at the end of the chain
+---@field failed integer last attempts that were rejected, lost, timed out or could not be served
+---@field unfinished integer attempts at the end of the run
+---@field prompt_tokens integer that instances took
+---@field output_tokens integer that were sent
+---@field dropped_output_tokens integer of answers that nobody got
+---@field mean_logprob number mean over answers of their mean log-probabilities
+---@field mean_attempt_ms number from start to end, over answers
+
+---@class blis.CascadeModel : blis.CascadeSums
+---@field model string
+
+---@class blis.Cascade : blis.CascadeSums what a cascade did, over all models
+---@field policy string
+---@field requests integer that took part
+---@field mean_steps number models asked per request
+---@field steps integer[] requests by how many models were asked
+---@field earlier_ms blis.Percentiles arrival to the last attempt, of requests with more than one
+---@field models blis.CascadeModel[] in the order in which they were first done
 
 ---@class blis.CacheBelief what the routing policy took to be in the caches, and what was there
 ---@field decisions integer by policies that look at caches; 0 = the policy looks at none
@@ -118,6 +142,7 @@ local result = {}
 ---@field blocked_instances integer with head-of-line blocking, see blis.anomalies
 ---@field cost blis.Cost
 ---@field energy blis.Energy
+---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
 ---@field goodput blis.Goodput with slo_targets
 ---@field steady blis.Window with warm_up_us: from then on
 ---@field series blis.Series with series_interval_us
@@ -155,7 +180,7 @@ local of_records = { by_slo_class = true, by_tenant = true, by_model = true, req
 
 -- What has to be asked for.
 local on_request = { goodput = "slo_targets = ...", steady = "warm_up_us = ...",
-  series = "series_interval_us = ...", decisions = 'trace_level = "decisions"' }
+  series = "series_interval_us = ...", cascade = "cascade = ...", decisions = 'trace_level = "decisions"' }
 
 local methods = {}
 result.methods = methods -- others may add theirs
@@ -405,6 +430,7 @@ function result.new(summary, config)
   summary.routing = config.routing.label
   summary.cost = cost_of(summary)
   summary.energy = energy_of(summary, config.cluster.gpu_watts)
+  if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)
   add_traffic_notes(summary.setup, config.workload)
   if config.keep_requests then trace_headers[summary] = header_of(config) end

@@ -7,8 +7,8 @@
 --- figures has every field of the result, in the same units and under the same names, but requests
 --- and what is worked out of them again (by_slo_class, by_tenant, by_model). Each further line is
 --- an array, the record of one request in order of arrival, with a value per column; times that
---- never came are null. Numbers are written as short as they read back equal. A result that kept no
---- records ends with its first line.
+--- never came are null. After a cascade the last column is attempts, a list of objects. Numbers are
+--- written as short as they read back equal. A result that kept no records ends with its first line.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local result = require "blis.result"
@@ -69,12 +69,22 @@ local function figures_of(r)
   return figures
 end
 
-local function write_records(output, records)
+local function write_records(output, records, names)
   for i = 1, #records do
     local record, writer = records[i], core.json_writer():array()
-    for _, column in ipairs(columns) do writer:item(record[column]) end
+    for _, column in ipairs(names) do
+      local value = record[column]
+      if type(value) == "table" then write_list(writer, nil, value) else writer:item(value) end
+    end
     output:write(writer:done():take()):write("\n")
   end
+end
+
+--- Columns of the records of a run; those of a cascade have one more.
+local function columns_of(r)
+  local names = table.move(columns, 1, #columns, 1, {})
+  if rawget(r, "cascade") then names[#names + 1] = "attempts" end
+  return names
 end
 
 --- Writes a result to a file; whole or not at all.
@@ -83,10 +93,11 @@ end
 function result_file.save(r, path)
   local output <close> = core.output(path)
   local writer = core.json_writer():object():field("blis_result", version)
-  write_list(writer, "columns", columns)
+  local names = columns_of(r)
+  write_list(writer, "columns", names)
   write_object(writer, "figures", figures_of(r))
   output:write(writer:done():take()):write("\n")
-  if r.keeps_records then write_records(output, r.requests) end
+  if r.keeps_records then write_records(output, r.requests, names) end
   output:commit()
 end
 
@@ -128,7 +139,7 @@ local function add_record(records, header, path, number, line)
   local row = read_line(path, number, line, "an array")
   local record = {}
   for i, column in ipairs(header.columns) do
-    if row[i] ~= core.json_null then record[column] = row[i] end
+    if row[i] ~= core.json_null then record[column] = without_nulls(row[i]) end
   end
   local ok, problem = pcall(records.add, records, record)
   if not ok then
@@ -182,10 +193,11 @@ end
 ---@param r blis.Result
 ---@param path string
 function result_file.export_requests(r, path)
-  local records = r.requests
-  row_file.write(path, { "id", table.unpack(columns) }, #records, function(index)
-    return records[index]
-  end)
+  local records, names = r.requests, { "id", table.unpack(columns) }
+  if rawget(r, "cascade") then
+    table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)
+  end
+  row_file.write(path, names, #records, function(index) return records[index] end)
 end
 
 result.methods.save = result_file.save

@@ -287,7 +287,7 @@ end
 -- blis. -----------------------------------------------------------------------------------------
 
 -- Everything of blis that touches no file and starts no process.
-local offered = { "_VERSION", "admission", "admit", "autoscaler", "compare", "delay",
+local offered = { "_VERSION", "admission", "admit", "autoscaler", "cascade", "compare", "delay",
   "disaggregation", "event_queue", "filter", "kv_cache", "kv_capacity", "milliseconds", "minutes",
   "picker", "preemption", "prefix_index", "reject", "rng", "router", "run", "scheduler", "scorer",
   "seconds", "simulation" }

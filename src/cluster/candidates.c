@@ -36,7 +36,7 @@ static char lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool is_same_model(const char *a, const char *b) {
+bool blis__is_same_model(const char *a, const char *b) {
   while (*a != '\0' && lower(*a) == lower(*b)) {
     a++;
     b++;
@@ -47,7 +47,7 @@ static bool is_same_model(const char *a, const char *b) {
 /* names.count when nobody serves it. */
 static uint32_t find_name(const blis__candidates *c, const char *model) {
   uint32_t k = 0;
-  while (k < c->names.count && !is_same_model(c->names.items[k], model)) {
+  while (k < c->names.count && !blis__is_same_model(c->names.items[k], model)) {
     k++;
   }
   return k;
@@ -122,6 +122,17 @@ void blis__candidates_deinit(blis__candidates *candidates) {
   blis_array_deinit(&c->alloc, &c->names);
   blis_array_deinit(&c->alloc, &c->group_of_model);
   *c = (blis__candidates){0};
+}
+
+bool blis__candidates_serve(const blis__candidates *candidates,
+                            const char *model) {
+  const blis__candidates *c = candidates;
+  for (uint32_t i = 0; i < c->count; i++) {
+    if (c->models[i] == ANY_MODEL) {
+      return true;
+    }
+  }
+  return find_name(c, model) < c->names.count;
 }
 
 void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,

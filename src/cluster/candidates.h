@@ -50,6 +50,13 @@ BLIS_MUSTUSE blis_status blis__candidates_init(blis__candidates *candidates,
                                                uint32_t count);
 void blis__candidates_deinit(blis__candidates *candidates);
 
+/* Do two texts name the same model? They may differ in case. */
+bool blis__is_same_model(const char *a, const char *b);
+
+/* Does any instance serve the model, in service or not? */
+bool blis__candidates_serve(const blis__candidates *candidates,
+                            const char *model);
+
 /* At first everybody is in service. */
 void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
                                      bool is_in_service);

@@ -135,8 +135,9 @@ static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
 /*
  * Executes the next event if it is not later than last_us. An instance may run
  * ahead, but neither beyond last_us nor past the next cluster event, and not
- * when a request that ends may bring another one: it may arrive before whatever
- * the other instances do next. Nor when somebody watches all of them.
+ * when a request that ends may bring another one, or is to be asked of another
+ * model: that may be before whatever the other instances do next. Nor when
+ * somebody watches all of them.
  */
 static blis_status run_one(blis_cluster *cluster, int64_t last_us,
                            bool may_run_ahead, bool *done, blis_error *error) {
@@ -156,6 +157,7 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
     bool runs_ahead = may_run_ahead && cluster->source->ended == NULL &&
+                      cluster->cascades.policy.ops == NULL &&
                       cluster->observer.first_token == NULL &&
                       cluster->observer.ended == NULL;
     int64_t limit_us = blis_time_after_us(runs_ahead ? last_us : next_us, 1);
@@ -244,8 +246,11 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
     sum.timed_out += stats.timed_out;
     sum.unservable += stats.unservable;
   }
-  if (c->arrived != ended || sum.completed != c->completed ||
-      sum.timed_out != c->timed_out || sum.unservable != c->unservable) {
+  const blis__cascades *cascades = &cluster->cascades;
+  if (c->arrived != ended ||
+      sum.completed != c->completed + cascades->dropped_completed ||
+      sum.timed_out != c->timed_out ||
+      sum.unservable != c->unservable + cascades->dropped_unservable) {
     return blis_fail(error, BLIS_ERR_STUCK,
                      "requests were lost: %" PRId64 " arrived, %" PRId64
                      " ended or are still there",

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "cluster/admission.h"
+#include "cluster/cascade.h"
 #include "cluster/decision_sink.h"
 #include "cluster/facts.h"
 #include "instance/instance.h"
@@ -33,12 +34,22 @@ typedef struct blis_request_end {
   int64_t itl_sum_us;
   int64_t itl_count;
   int64_t end_us;
+  uint32_t steps; /* models asked for it by a cascade; 0 = there was none */
+  const blis_cascade_attempt *attempt; /* the last one; NULL = none */
+  blis_cascade_verdict verdict;        /* about that one */
 } blis_request_end;
 
 /* Where finished requests go. */
 typedef struct blis_request_sink {
   blis_status (*ended)(void *ud, const blis_request_end *end,
                        blis_error *error);
+  /*
+   * An attempt of a cascade is over; of a request's last one before ended().
+   * request->model is the one that the request wants. NULL = not wanted.
+   */
+  blis_status (*attempted)(void *ud, const blis_request *request,
+                           const blis_cascade_attempt *attempt,
+                           blis_cascade_verdict verdict, blis_error *error);
   void *ud;
 } blis_request_sink;
 
@@ -62,6 +73,10 @@ typedef struct blis_observer {
   blis_status (*first_token)(void *ud, const blis_routing_request *request,
                              uint32_t instance, int64_t ttft_us, int64_t now_us,
                              blis_error *error);
+  /* Another model is about to be asked; the request has the last one's. */
+  blis_status (*escalated)(void *ud, const blis_routing_request *request,
+                           const blis_cascade_attempt *attempt, int64_t now_us,
+                           blis_error *error);
   /* After the sink; not for what is unfinished at the end of the run. */
   blis_status (*ended)(void *ud, const blis_routing_request *request,
                        const blis_request_end *end, int64_t now_us,
@@ -125,6 +140,7 @@ typedef struct blis_cluster_counts {
   int64_t timed_out;
   int64_t unservable;
   int64_t failed;     /* lost with their instance */
+  int64_t escalated;  /* times that a cascade asked another model */
   int64_t rerouted;   /* taken from an instance and routed once more */
   int64_t in_flight;  /* arrived, not ended; 0 after finish */
   int64_t unfinished; /* in flight at finish */
@@ -174,6 +190,16 @@ void blis_cluster_free(blis_cluster *cluster);
  */
 void blis_cluster_set_admission(blis_cluster *cluster,
                                 blis_admission *admission);
+
+/*
+ * Takes *cascade (also on failure), before the first event. The models of its
+ * chains become texts of the source. BLIS_ERR_INVALID names a chain with a
+ * model that no instance serves or that is there twice; a request's own chain
+ * is looked at when it arrives, and such a one stops the run.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster,
+                                                  blis_cascade *cascade,
+                                                  blis_error *error);
 
 /*
  * Executes the next event (a fast engine: all events of one instance at one

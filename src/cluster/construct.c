@@ -189,6 +189,7 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   blis_pool_init(&c->calls, alloc, sizeof(blis__scheduled_call));
   blis_pool_init(&c->follow_ups, alloc, sizeof(blis_request));
   blis__request_table_init(&c->requests, alloc);
+  blis__cascades_init(&c->cascades, alloc);
   blis__pins_init(&c->pins, alloc);
   status = make_parts(c, itl_us, error);
   c->config.instances = NULL; /* the caller's, no longer needed */
@@ -221,6 +222,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis_router_free(&cluster->router);
   blis_admission_free(&cluster->admission);
   blis__request_table_deinit(&cluster->requests);
+  blis__cascades_deinit(&cluster->cascades);
   blis__pins_deinit(&cluster->pins);
   blis_pool_deinit(&cluster->calls);
   blis_pool_deinit(&cluster->follow_ups);

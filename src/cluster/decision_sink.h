@@ -6,6 +6,7 @@
 #define BLIS_CLUSTER_DECISION_SINK_H
 
 #include "cluster/admission.h"
+#include "cluster/cascade.h"
 #include "routing/router.h"
 
 /* All borrowed during the call. */
@@ -24,11 +25,21 @@ typedef struct blis_routing_event {
   const char *policy;
 } blis_routing_event;
 
+typedef struct blis_cascade_event {
+  const blis_routing_request *request;
+  int64_t now_us;
+  const blis_cascade_attempt *attempt;
+  blis_cascade_verdict verdict;
+} blis_cascade_event;
+
 /* A failure stops the run. */
 typedef struct blis_decision_sink {
   blis_status (*admission)(void *ud, const blis_admission_event *event,
                            blis_error *error);
   blis_status (*routing)(void *ud, const blis_routing_event *event,
+                         blis_error *error);
+  /* What was made of an attempt of a cascade. NULL = not wanted. */
+  blis_status (*cascade)(void *ud, const blis_cascade_event *event,
                          blis_error *error);
   void *ud;
   blis_signal_set needs; /* columns that it reads in the view of an event */

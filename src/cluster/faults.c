@@ -54,10 +54,9 @@ static blis_status route_again(blis_cluster *cluster,
 static blis_status lose(blis_cluster *cluster, blis__cluster_request *request,
                         blis_error *error) {
   request->live.state = BLIS_REQUEST_FAILED;
-  cluster->counts.failed++;
   blis__cluster_end_admission(cluster, request);
-  return blis__cluster_report(cluster, request, cluster->now_us,
-                              "instance-failed", error);
+  return blis__cluster_end(cluster, request, cluster->now_us, "instance-failed",
+                           error);
 }
 
 /* Which requests leave an instance, and what becomes of them. */

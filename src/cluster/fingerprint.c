@@ -20,8 +20,13 @@ static uint64_t add_request(uint64_t hash,
                             const blis__cluster_request *request) {
   const blis_live_request *live = &request->live;
   const int64_t values[] = {
-      live->number,      live->arrival_us, (int64_t)live->state,
-      request->instance, live->ttft_us,    live->scheduling_delay_us,
+      live->number,
+      live->arrival_us,
+      (int64_t)live->state,
+      request->instance,
+      live->ttft_us,
+      live->scheduling_delay_us,
+      request->cascade == NULL ? -1 : (int64_t)request->cascade->stage,
   };
   return add(hash, values, sizeof values / sizeof *values);
 }

@@ -67,6 +67,19 @@ void blis__cluster_tell_first_token(blis_cluster *cluster,
   }
 }
 
+blis_status blis__cluster_tell_escalation(blis_cluster *cluster,
+                                          const blis__cluster_request *request,
+                                          const blis_cascade_attempt *attempt,
+                                          blis_error *error) {
+  const blis_observer *observer = &cluster->observer;
+  if (observer->escalated == NULL) {
+    return BLIS_OK;
+  }
+  blis_routing_request shown = blis__cluster_show_request(cluster, request);
+  return observer->escalated(observer->ud, &shown, attempt, cluster->now_us,
+                             error);
+}
+
 blis_status blis__cluster_tell_end(blis_cluster *cluster,
                                    const blis__cluster_request *request,
                                    const blis_request_end *end,

@@ -95,6 +95,7 @@ blis_status blis__cluster_enter(blis_cluster *cluster,
   cluster->fruitless = 0;
   BLIS_TRY(prioritise(cluster, request, error));
   BLIS_TRY(blis__cluster_tell_arrival(cluster, request, error));
+  BLIS_TRY(blis__cascade_begin(cluster, request, error));
   return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
                                 cluster->config.admission_latency_us, error);
 }
@@ -148,9 +149,8 @@ static blis_status decide_admission(blis_cluster *cluster,
 
 static blis_status reject(blis_cluster *cluster, blis__cluster_request *request,
                           const char *reason, blis_error *error) {
-  cluster->counts.rejected++;
   request->live.state = BLIS_REQUEST_REJECTED;
-  return blis__cluster_report(cluster, request, cluster->now_us, reason, error);
+  return blis__cluster_end(cluster, request, cluster->now_us, reason, error);
 }
 
 /*
@@ -437,8 +437,44 @@ void blis__cluster_end_admission(blis_cluster *cluster,
   }
 }
 
+static blis_status on_completed(void *ud, const blis_live_request *live,
+                                int64_t end_us, bool *counts_itl,
+                                blis_error *error) {
+  blis_cluster *cluster = ud;
+  bool is_dropped;
+  BLIS_TRY(blis__cascade_look(cluster,
+                              blis__request_table_of(&cluster->requests, live),
+                              end_us, &is_dropped, error));
+  *counts_itl = !is_dropped;
+  return BLIS_OK;
+}
+
+static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
+                            int64_t end_us, blis_error *error) {
+  (void)now_us;
+  blis_cluster *cluster = ud;
+  blis__cluster_request *request =
+      blis__request_table_of(&cluster->requests, live);
+  blis__cluster_leave_instance(cluster, request);
+  blis__cluster_end_admission(cluster, request);
+  return blis__cluster_end(cluster, request, end_us, NULL, error);
+}
+
+const blis_instance_events blis__cluster_instance_events = {
+    .queued = on_queued,
+    .first_token = on_first_token,
+    .completed = on_completed,
+    .ended = on_ended,
+};
+
 static void count_end(blis_cluster_counts *counts, blis_request_state state) {
   switch (state) {
+  case BLIS_REQUEST_REJECTED:
+    counts->rejected++;
+    return;
+  case BLIS_REQUEST_FAILED:
+    counts->failed++;
+    return;
   case BLIS_REQUEST_TIMED_OUT:
     counts->timed_out++;
     return;
@@ -452,28 +488,29 @@ static void count_end(blis_cluster_counts *counts, blis_request_state state) {
   }
 }
 
-static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
-                            int64_t end_us, blis_error *error) {
-  (void)now_us;
-  blis_cluster *cluster = ud;
-  blis__cluster_request *request =
-      blis__request_table_of(&cluster->requests, live);
-  blis__cluster_leave_instance(cluster, request);
-  count_end(&cluster->counts, live->state);
-  blis__cluster_end_admission(cluster, request);
-  return blis__cluster_report(cluster, request, end_us, NULL, error);
+blis_status blis__cluster_end(blis_cluster *cluster,
+                              blis__cluster_request *request, int64_t end_us,
+                              const char *reason, blis_error *error) {
+  bool goes_on = false;
+  if (request->cascade != NULL) {
+    BLIS_TRY(
+        blis__cascade_ended(cluster, request, end_us, reason, &goes_on, error));
+  }
+  if (goes_on) {
+    return BLIS_OK;
+  }
+  count_end(&cluster->counts, request->live.state);
+  return blis__cluster_report(cluster, request, end_us, reason, error);
 }
-
-const blis_instance_events blis__cluster_instance_events = {
-    .queued = on_queued,
-    .first_token = on_first_token,
-    .ended = on_ended,
-};
 
 blis_status blis__cluster_report(blis_cluster *cluster,
                                  blis__cluster_request *request, int64_t end_us,
                                  const char *reason, blis_error *error) {
   blis_live_request *live = &request->live;
+  const blis__cascade_run *run = request->cascade;
+  if (run != NULL) {
+    BLIS_TRY(blis__cascade_close(cluster, request, error));
+  }
   const blis_request_end end = {
       .request = &request->request,
       .state = live->state,
@@ -486,6 +523,9 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .itl_sum_us = live->itl_sum_us,
       .itl_count = live->itl_count,
       .end_us = end_us,
+      .steps = run == NULL ? 0 : run->steps,
+      .attempt = run == NULL ? NULL : &run->attempt,
+      .verdict = run == NULL ? BLIS_CASCADE_ACCEPT : run->verdict,
   };
   blis_status status = cluster->sink->ended(cluster->sink->ud, &end, error);
   if (status == BLIS_OK) {
@@ -495,6 +535,9 @@ blis_status blis__cluster_report(blis_cluster *cluster,
     status = blis__cluster_tell_source(cluster, request, end_us, error);
   }
   blis_block_namer_release(cluster->namer, &live->chain);
+  if (run != NULL) {
+    blis_pool_give(&cluster->cascades.runs, run->slot);
+  }
   blis__request_table_remove(&cluster->requests, request);
   cluster->counts.in_flight--;
   return status;

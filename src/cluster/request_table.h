@@ -19,6 +19,7 @@ typedef struct blis__cluster_request {
   int64_t pending_prefill_tokens;
   blis_ticket router_ticket;
   blis_ticket admission_ticket;
+  struct blis__cascade_run *cascade; /* cascade_run.h; NULL = takes no part */
   struct blis__cluster_request *earlier;
   struct blis__cluster_request *later;
 } blis__cluster_request;

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "base/winner_tree.h"
 #include "cluster/admission.h"
+#include "cluster/cascade_run.h"
 #include "cluster/chain_cache.h"
 #include "cluster/cluster.h"
 #include "cluster/pins.h"
@@ -45,6 +46,7 @@ struct blis_cluster {
   blis_cluster_config config;
   blis_router router;
   blis_admission admission;
+  blis__cascades cascades;
   blis_observer observer;
   const blis_request_source *source;
   const blis_request_sink *sink;
@@ -95,6 +97,9 @@ BLIS_MUSTUSE blis_status blis__cluster_tell_routed(
 /* A failure is kept in observer_error. */
 void blis__cluster_tell_first_token(blis_cluster *cluster,
                                     const blis__cluster_request *request);
+BLIS_MUSTUSE blis_status blis__cluster_tell_escalation(
+    blis_cluster *cluster, const blis__cluster_request *request,
+    const blis_cascade_attempt *attempt, blis_error *error);
 BLIS_MUSTUSE blis_status blis__cluster_tell_end(
     blis_cluster *cluster, const blis__cluster_request *request,
     const blis_request_end *end, blis_error *error);
@@ -140,12 +145,48 @@ void blis__cluster_leave_instance(blis_cluster *cluster,
 void blis__cluster_end_admission(blis_cluster *cluster,
                                  blis__cluster_request *request);
 
+/*
+ * A request, or an attempt of a cascade at it, has ended in the state it says;
+ * nobody has it any more. Another model is asked, or blis__cluster_report.
+ */
+BLIS_MUSTUSE blis_status blis__cluster_end(blis_cluster *cluster,
+                                           blis__cluster_request *request,
+                                           int64_t end_us, const char *reason,
+                                           blis_error *error);
+
 /* Tells the sink how the request ended (or stands) and forgets it. */
 BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
                                               blis__cluster_request *request,
                                               int64_t end_us,
                                               const char *reason,
                                               blis_error *error);
+
+/* cascade_run.c: requests that are asked of several models. */
+
+/* A request has arrived: is it asked of a chain of models? */
+BLIS_MUSTUSE blis_status blis__cascade_begin(blis_cluster *cluster,
+                                             blis__cluster_request *request,
+                                             blis_error *error);
+
+/* Before anybody forgets a completed attempt: is its answer dropped? */
+BLIS_MUSTUSE blis_status blis__cascade_look(blis_cluster *cluster,
+                                            blis__cluster_request *request,
+                                            int64_t end_us, bool *is_dropped,
+                                            blis_error *error);
+
+/*
+ * An attempt of a request that takes part in a cascade has ended. *goes_on =
+ * true: another model is being asked.
+ */
+BLIS_MUSTUSE blis_status blis__cascade_ended(blis_cluster *cluster,
+                                             blis__cluster_request *request,
+                                             int64_t end_us, const char *reason,
+                                             bool *goes_on, blis_error *error);
+
+/* The request, which will be reported, wants the model that it came with. */
+BLIS_MUSTUSE blis_status blis__cascade_close(blis_cluster *cluster,
+                                             blis__cluster_request *request,
+                                             blis_error *error);
 
 /* faults.c: a draining instance without requests is gone. */
 void blis__cluster_check_drained(blis_cluster *cluster, uint32_t index);

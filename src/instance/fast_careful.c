@@ -19,7 +19,14 @@ static fast_request *next_in_batch(const fast_request *request) {
 }
 
 void blis__fast_uncount_itl(fast_engine *engine, const fast_request *request) {
-  if (engine->events.itl_us == NULL || !request->is_decoding) {
+  if (request->is_decoding) {
+    blis__fast_take_back_itl(engine, request);
+  }
+}
+
+void blis__fast_take_back_itl(fast_engine *engine,
+                              const fast_request *request) {
+  if (engine->events.itl_us == NULL) {
     return;
   }
   size_t skipped = 0; /* steps, of those in skipped_steps, which ascend */

@@ -223,6 +223,8 @@ blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan,
 blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us);
 /* Takes out the inter-token latencies of a request that did not complete. */
 void blis__fast_uncount_itl(fast_engine *engine, const fast_request *request);
+/* The same for one that has just completed its last step. */
+void blis__fast_take_back_itl(fast_engine *engine, const fast_request *request);
 /* Out of the batch and its sums, with all its blocks given back. */
 blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);

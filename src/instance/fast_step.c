@@ -306,6 +306,18 @@ static void record_completion(fast_engine *engine, fast_request *request,
       produced_tokens + (produced_tokens < live->output_tokens);
 }
 
+static blis_status tell_completed(fast_engine *engine,
+                                  const fast_request *request, int64_t end_us,
+                                  blis_error *error) {
+  bool counts_itl;
+  BLIS_TRY(blis__tell_completed(&engine->events, request->live, end_us,
+                                &counts_itl, error));
+  if (!counts_itl) {
+    blis__fast_take_back_itl(engine, request);
+  }
+  return BLIS_OK;
+}
+
 /* Completions in order of admission, the order of the batch. */
 static blis_status complete(fast_engine *engine, int64_t now_us, int64_t end_us,
                             blis_error *error) {
@@ -329,6 +341,7 @@ static blis_status complete(fast_engine *engine, int64_t now_us, int64_t end_us,
       return blis_fail_nomem(error);
     }
     record_completion(engine, r, produced);
+    BLIS_TRY(tell_completed(engine, r, end_us, error));
     if (end_us <= engine->config->horizon_us) {
       engine->left_us = blis_max_i64(engine->left_us, end_us);
     }

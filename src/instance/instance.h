@@ -102,6 +102,13 @@ typedef struct blis_instance_events {
   /* Each time a first token is recorded: again after a preemption. */
   void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
   /*
+   * request is completed, its state and times are set, and ended() follows
+   * with the same end_us. *counts_itl = false keeps its inter-token latencies
+   * out of itl_us, as if it had not been completed.
+   */
+  blis_status (*completed)(void *ud, const blis_live_request *request,
+                           int64_t end_us, bool *counts_itl, blis_error *error);
+  /*
    * request has reached its last state (completed, length-capped, timed out
    * or unservable) and belongs to the owner again. end_us is when it leaves:
    * the end of its last step, or now for the others.

@@ -97,8 +97,14 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
     request->e2e_us = blis_time_after_us(request->e2e_us,
                                          blis_latency_fixed_overhead(latency));
   }
-  BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items,
-                           sequence->itl_us.count, 1, error));
+  request->state = state;
+  bool counts_itl;
+  BLIS_TRY(blis__tell_completed(&engine->events, request, end_us, &counts_itl,
+                                error));
+  if (counts_itl) {
+    BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items,
+                             sequence->itl_us.count, 1, error));
+  }
   return blis__stepwise_end(engine, sequence, state, end_us, error);
 }
 

@@ -46,6 +46,17 @@ blis_status blis__check_step_time(const blis_latency_model *latency,
                    latency->ops->name, *step_us, BLIS__DURATION_MAX_US);
 }
 
+blis_status blis__tell_completed(const blis_instance_events *events,
+                                 const blis_live_request *request,
+                                 int64_t end_us, bool *counts_itl,
+                                 blis_error *error) {
+  *counts_itl = true;
+  return events->completed == NULL
+             ? BLIS_OK
+             : events->completed(events->ud, request, end_us, counts_itl,
+                                 error);
+}
+
 blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us, size_t n,
                             int64_t count, blis_error *error) {
   if (itl_us == NULL) {

@@ -35,6 +35,14 @@ BLIS_MUSTUSE blis_status blis__check_step_time(
     const blis_latency_model *latency, int64_t *step_us, blis_error *error);
 
 /*
+ * Tells events that request is completed; *counts_itl = whether its inter-token
+ * latencies are wanted.
+ */
+BLIS_MUSTUSE blis_status blis__tell_completed(
+    const blis_instance_events *events, const blis_live_request *request,
+    int64_t end_us, bool *counts_itl, blis_error *error);
+
+/*
  * Adds count inter-token latencies of each of the n values us; itl_us may be
  * NULL. BLIS_ERR_INVALID when all of them add up to more than a histogram can
  * hold.

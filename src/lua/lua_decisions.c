@@ -1,5 +1,7 @@
 #include "lua/lua_decisions.h"
 
+#include <math.h>
+
 #include "lua/bind.h"
 #include "lua/lua_fields.h"
 #include "results/decisions.h"
@@ -69,9 +71,27 @@ static void set_candidates(lua_State *L, const blis_decisions *decisions,
   lua_setfield(L, -2, "candidates");
 }
 
+/* What was made of an attempt of a cascade. */
+static void set_verdict(lua_State *L, const bind_records *records,
+                        const blis_decision_record *record) {
+  set_field_string(
+      L, "verdict",
+      blis_cascade_verdict_name((blis_cascade_verdict)record->verdict));
+  set_field_string(
+      L, "model",
+      blis_intern_text(records->source.source.strings, record->model));
+  set_field_integer(L, "step", record->step);
+  if (record->chosen >= 0) {
+    set_instance(L, "instance", record->chosen);
+  }
+  if (!isnan(record->score)) {
+    set_field_number(L, "mean_logprob", record->score);
+  }
+}
+
 static void push_decision(lua_State *L, const bind_records *records,
                           const blis_decision_record *record) {
-  static const char *const kinds[] = {"admission", "routing"};
+  static const char *const kinds[] = {"admission", "routing", "cascade"};
   static const char *const verdicts[] = {
       [BLIS_ADMIT] = "admit", [BLIS_REJECT] = "reject", [BLIS_DELAY] = "delay"};
   const blis_decisions *decisions = records->decisions;
@@ -85,8 +105,12 @@ static void push_decision(lua_State *L, const bind_records *records,
                    blis_request_id(&named, records->source.source.strings, id));
   set_field_integer(L, "number", record->number);
   set_field_integer(L, "time_us", record->time_us);
-  set_field_string(L, "verdict", verdicts[record->verdict]);
   set_field_string(L, "reason", blis_decisions_reason(decisions, record));
+  if (record->kind == BLIS_DECISION_CASCADE) {
+    set_verdict(L, records, record);
+    return;
+  }
+  set_field_string(L, "verdict", verdicts[record->verdict]);
   if (record->chosen >= 0) {
     set_instance(L, "chosen", record->chosen);
     set_field_number(L, "score", record->score);
@@ -134,6 +158,7 @@ static int decisions_summary(lua_State *L) {
   set_field_integer(L, "admitted", s.admitted);
   set_field_integer(L, "rejected", s.rejected);
   set_field_integer(L, "routed", s.routed);
+  set_field_integer(L, "escalated", s.escalated);
   set_field_integer(L, "unique_targets", s.unique_targets);
   set_field_number(L, "mean_regret", s.mean_regret);
   set_field_number(L, "max_regret", s.max_regret);

@@ -2,15 +2,17 @@
 
 #include "base/time.h"
 #include "lua/bind.h"
+#include "lua/lua_cascade.h"
 #include "lua/lua_records.h"
 #include "lua/lua_simulation.h"
 
 /* One call of a function. */
 typedef struct event_call {
   bind_observer *observer;
-  int function;                /* place in the anchor */
-  const blis_request_end *end; /* of ends */
-  int64_t instance;            /* -1 = none */
+  int function;                        /* place in the anchor */
+  const blis_request_end *end;         /* of ends */
+  const blis_cascade_attempt *attempt; /* of escalations */
+  int64_t instance;                    /* -1 = none */
   int64_t ttft_us;
   int32_t priority; /* out */
 } event_call;
@@ -63,6 +65,13 @@ static void push_outcome(lua_State *L, const event_call *call) {
                        : (double)end->itl_sum_us / (double)end->itl_count);
   set_field_integer(L, "output_tokens",
                     end->ttft_us < 0 ? 0 : end->itl_count + 1);
+  set_field_integer(L, "steps", end->steps > 0 ? end->steps : 1);
+  if (end->attempt != NULL) {
+    lua_pushstring(L, end->attempt->model);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_setfield(L, -2, "model");
 }
 
 static int tell_arrival(lua_State *L) {
@@ -82,6 +91,15 @@ static int tell_first_token(lua_State *L) {
   const event_call *call = open_call(L);
   push_instance(L, call->instance);
   lua_pushinteger(L, call->ttft_us);
+  lua_call(L, 3, 0);
+  return 0;
+}
+
+static int tell_escalation(lua_State *L) {
+  const event_call *call = open_call(L);
+  push_instance(L, call->attempt->instance);
+  lua_rawgeti(L, ANCHOR, call->observer->attempt);
+  set_attempt(L, call->attempt);
   lua_call(L, 3, 0);
   return 0;
 }
@@ -138,6 +156,16 @@ static blis_status on_first_token(void *ud, const blis_routing_request *request,
                      .ttft_us = ttft_us};
   return enter(&call, "on_first_token", tell_first_token, request, now_us,
                error);
+}
+
+static blis_status on_escalation(void *ud, const blis_routing_request *request,
+                                 const blis_cascade_attempt *attempt,
+                                 int64_t now_us, blis_error *error) {
+  bind_observer *self = ud;
+  event_call call = {.observer = self,
+                     .function = self->functions[EVENT_ESCALATION],
+                     .attempt = attempt};
+  return enter(&call, "on_escalation", tell_escalation, request, now_us, error);
 }
 
 static blis_status on_end(void *ud, const blis_routing_request *request,
@@ -283,7 +311,7 @@ check_observed_source(lua_State *L, bind_observer *self,
 void check_observer(lua_State *L, int config, bind_view *view,
                     bind_observer *self) {
   static const char *const names[EVENT_COUNT] = {
-      "on_arrival",    "on_routed",    "on_first_token",
+      "on_arrival",    "on_routed",    "on_first_token", "on_escalation",
       "on_completion", "on_rejection", "on_failure"};
   *self = (bind_observer){.view = view};
   for (int i = 0; i < EVENT_COUNT; i++) {
@@ -293,6 +321,8 @@ void check_observer(lua_State *L, int config, bind_view *view,
   self->think_time = push_hook_field(L, config, "think_time", view->hooks);
   lua_createtable(L, 0, 8);
   self->outcome = push_hook_function(L, view->hooks);
+  lua_createtable(L, 0, 14);
+  self->attempt = push_hook_function(L, view->hooks);
   bool hears_ends = self->functions[EVENT_COMPLETION] != 0 ||
                     self->functions[EVENT_REJECTION] != 0 ||
                     self->functions[EVENT_FAILURE] != 0;
@@ -302,6 +332,7 @@ void check_observer(lua_State *L, int config, bind_view *view,
       .arrived = functions[EVENT_ARRIVAL] != 0 ? on_arrival : NULL,
       .routed = functions[EVENT_ROUTED] != 0 ? on_routed : NULL,
       .first_token = functions[EVENT_FIRST_TOKEN] != 0 ? on_first_token : NULL,
+      .escalated = functions[EVENT_ESCALATION] != 0 ? on_escalation : NULL,
       .ended = hears_ends ? on_end : NULL};
 }
 

@@ -1,8 +1,8 @@
 /*
  * lua_observer.h - functions that hear of what happens to requests (on_arrival,
- * on_routed, on_first_token, on_completion, on_rejection, on_failure), and the
- * two that say something about a request by itself: its priority, and how long
- * a user thinks before the next round of a session.
+ * on_routed, on_first_token, on_escalation, on_completion, on_rejection,
+ * on_failure), and the two that say something about a request by itself: its
+ * priority, and how long a user thinks before the next round of a session.
  */
 #ifndef BLIS_LUA_LUA_OBSERVER_H
 #define BLIS_LUA_LUA_OBSERVER_H
@@ -16,6 +16,7 @@ typedef enum bind_event {
   EVENT_ARRIVAL,
   EVENT_ROUTED,
   EVENT_FIRST_TOKEN,
+  EVENT_ESCALATION,
   EVENT_COMPLETION,
   EVENT_REJECTION,
   EVENT_FAILURE,
@@ -26,6 +27,7 @@ typedef struct bind_observer {
   bind_view *view;
   int functions[EVENT_COUNT]; /* places in the anchor; 0 = none */
   int outcome;                /* the table that tells of an end */
+  int attempt;                /* and that of an attempt of a cascade */
   int priority;
   int think_time;
   blis_observer observer;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cluster/admission.h"
+#include "cluster/cascade.h"
 #include "lua/bind.h"
 #include "lua/lua_ask.h"
 #include "lua/lua_fields.h"
@@ -124,6 +125,8 @@ static void set_usual_value(lua_State *L, const blis_param_spec *param) {
     lua_pushlstring(L, param->choices, strcspn(param->choices, "|"));
     break;
   case BLIS_PARAM_TABLE: /* an empty one */
+  case BLIS_PARAM_TEXTS:
+  case BLIS_PARAM_TEXT_LISTS:
     return;
   default:
     push_signal(L, param->fallback);
@@ -133,8 +136,9 @@ static void set_usual_value(lua_State *L, const blis_param_spec *param) {
 
 /* Pushes a parameter the way lua/blis/config describes options. */
 static void push_param(lua_State *L, const blis_param_spec *param) {
-  static const char *const types[] = {"integer", "number", "boolean", "choice",
-                                      "named_numbers"};
+  static const char *const types[] = {
+      "integer",       "number", "boolean",      "choice",
+      "named_numbers", "texts",  "texts_by_name"};
   lua_createtable(L, 0, 8);
   set_field_string(L, "name", param->name);
   set_field_string(L, "type", types[param->kind]);
@@ -144,7 +148,9 @@ static void push_param(lua_State *L, const blis_param_spec *param) {
   if (param->kind == BLIS_PARAM_CHOICE) {
     push_words(L, param->choices);
     lua_setfield(L, -2, "choices");
-  } else if (param->kind != BLIS_PARAM_BOOLEAN) {
+  } else if (param->kind != BLIS_PARAM_BOOLEAN &&
+             param->kind != BLIS_PARAM_TEXTS &&
+             param->kind != BLIS_PARAM_TEXT_LISTS) {
     set_field_number(L, "min", param->minimum);
     set_field_number(L, "max", param->maximum);
   }
@@ -181,11 +187,12 @@ static void push_entry(lua_State *L, const char *name, const char *aliases,
   } while (0)
 
 int bind_policy_catalogue(lua_State *L) {
-  lua_createtable(L, 0, 5);
+  lua_createtable(L, 0, 6);
   PUSH_ENTRIES(L, filter);
   PUSH_ENTRIES(L, scorer);
   PUSH_ENTRIES(L, picker);
   PUSH_ENTRIES(L, router);
   PUSH_ENTRIES(L, admission);
+  PUSH_ENTRIES(L, cascade);
   return 1;
 }

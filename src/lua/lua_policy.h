@@ -22,7 +22,7 @@ void push_policy_definition(lua_State *L, int index, const char *kind);
 
 /*
  * policies(): the built-in ones, {filters = {...}, scorers = ..., pickers =
- * ..., routers = ..., admissions = ...}.
+ * ..., routers = ..., admissions = ..., cascades = ...}.
  */
 int bind_policy_catalogue(lua_State *L);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lua/bind.h"
+#include "lua/lua_attempts.h"
 #include "lua/lua_fields.h"
 #include "lua/lua_figures.h"
 #include "lua/lua_spread.h"
@@ -106,6 +107,7 @@ static void push_record(lua_State *L, const bind_records *self,
   if (reason[0] != '\0') {
     set_field_string(L, "reason", reason);
   }
+  set_record_attempts(L, self, record);
 }
 
 static int records_index(lua_State *L) {
@@ -178,8 +180,8 @@ static uint32_t record_text(lua_State *L, bind_records *self,
   return id;
 }
 
-static blis_request_state record_state(lua_State *L) {
-  lua_getfield(L, 2, "state");
+blis_request_state check_record_state(lua_State *L, int index) {
+  lua_getfield(L, index, "state");
   const char *name = luaL_checkstring(L, -1);
   int state = 0;
   while (state < STATE_COUNT && strcmp(state_names[state], name) != 0) {
@@ -192,10 +194,9 @@ static blis_request_state record_state(lua_State *L) {
   return (blis_request_state)state;
 }
 
-/* "instance_3" as 3; -1 without one. */
-static int32_t record_instance(lua_State *L) {
+int32_t check_record_instance(lua_State *L, int index) {
   int32_t instance = -1;
-  if (lua_getfield(L, 2, "instance") != LUA_TNIL) {
+  if (lua_getfield(L, index, "instance") != LUA_TNIL) {
     const char *text = luaL_checkstring(L, -1);
     char rest = 0;
     if (sscanf(text, "instance_%" SCNd32 "%c", &instance, &rest) != 1 ||
@@ -233,8 +234,8 @@ static int records_add(lua_State *L) {
   const blis_request request = record_request(L, self);
   const blis_request_end end = {
       .request = &request,
-      .state = record_state(L),
-      .instance = record_instance(L),
+      .state = check_record_state(L, 2),
+      .instance = check_record_instance(L, 2),
       .reason = opt_field_string(L, 2, "reason"),
       .was_counted = opt_field_boolean(L, 2, "was_counted", false),
       .ttft_us = record_integer(L, "ttft_us", 0, INT64_MAX, -1),
@@ -248,6 +249,7 @@ static int records_add(lua_State *L) {
   const blis_request_sink *sink = blis_recorder_sink(self->recorder);
   blis_error error = {0};
   check_status(L, sink->ended(sink->ud, &end, &error), &error);
+  check_record_attempts(L, 2, self, &request);
   return 0;
 }
 

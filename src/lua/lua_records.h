@@ -33,6 +33,12 @@ bind_records *check_records(lua_State *L, int index);
 /* records(): an empty list, to be filled with list:add(record). */
 int bind_records_new(lua_State *L);
 
+/* The state in the table at index, by that name. Raises. */
+blis_request_state check_record_state(lua_State *L, int index);
+
+/* instance = "instance_3" there as 3; -1 without one. Raises. */
+int32_t check_record_instance(lua_State *L, int index);
+
 /* "completed", "timed_out", ...; static. */
 const char *bind_state_name(blis_request_state state);
 

@@ -2,9 +2,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/time.h"
 #include "lua/bind.h"
 #include "lua/lua_content.h"
@@ -31,13 +33,22 @@ enum field {
   ADAPTER,
   PREFIX_GROUP,
   STREAMING,
+  CASCADE,
+  MEAN_LOGPROB,
   CONTENT,
   ID,     /* of a request that was given to a function: not read */
   SHARED, /* the same */
   FIELDS
 };
 
-typedef enum field_kind { WHOLE, TEXT, FLAG, OTHER } field_kind;
+typedef enum field_kind {
+  WHOLE,
+  TEXT,
+  FLAG,
+  MODELS,  /* a list of texts, as one */
+  NUMBERS, /* a number, or one by name, as a text */
+  OTHER
+} field_kind;
 
 static const struct {
   const char *name;
@@ -61,6 +72,8 @@ static const struct {
     [ADAPTER] = {.name = "adapter", .kind = TEXT},
     [PREFIX_GROUP] = {.name = "prefix_group", .kind = TEXT},
     [STREAMING] = {.name = "streaming", .kind = FLAG},
+    [CASCADE] = {.name = "cascade", .kind = MODELS},
+    [MEAN_LOGPROB] = {.name = "mean_logprob", .kind = NUMBERS},
     [CONTENT] = {.name = "content", .kind = OTHER},
     [ID] = {.name = "id", .kind = OTHER},
     [SHARED] = {.name = "shared_tokens", .kind = OTHER},
@@ -132,18 +145,135 @@ static void check_whole(row *r, enum field field) {
   r->values[field] = value;
 }
 
-static void check_text(row *r, enum field field) {
-  if (lua_type(r->L, -1) != LUA_TSTRING) {
-    raise_value(r, -1, field, "a text");
-  }
+/* The text at index becomes the value. */
+static void keep_text(row *r, int index, enum field field) {
   size_t length;
-  const char *text = lua_tolstring(r->L, -1, &length);
+  const char *text = lua_tolstring(r->L, index, &length);
   uint32_t id = 0;
   if (length > 0) {
     check_status(r->L, blis_workload_text(r->workload, text, length, &id),
                  NULL);
   }
   r->values[field] = id;
+}
+
+static void check_text(row *r, enum field field) {
+  if (lua_type(r->L, -1) != LUA_TSTRING) {
+    raise_value(r, -1, field, "a text");
+  }
+  keep_text(r, -1, field);
+}
+
+/* Is it a name that can stand between other names? */
+static bool is_plain_name(lua_State *L, int index) {
+  if (lua_type(L, index) != LUA_TSTRING) {
+    return false;
+  }
+  size_t length;
+  const char *text = lua_tolstring(L, index, &length);
+  return length > 0 && strcspn(text, ",;=") == length;
+}
+
+/* { "small", "large" } as "small,large", {} as "-". */
+static void check_models(row *r, enum field field) {
+  static const char expected[] =
+      "a list of models, whose names have no comma in them";
+  lua_State *L = r->L;
+  int value = lua_gettop(L);
+  if (lua_type(L, value) == LUA_TSTRING) {
+    keep_text(r, value, field);
+    return;
+  }
+  if (!lua_istable(L, value)) {
+    raise_value(r, value, field, expected);
+  }
+  lua_Integer count = (lua_Integer)lua_rawlen(L, value);
+  luaL_Buffer buffer;
+  luaL_buffinit(L, &buffer);
+  if (count == 0) {
+    luaL_addchar(&buffer, '-');
+  }
+  for (lua_Integer i = 1; i <= count; i++) {
+    if (i > 1) {
+      luaL_addchar(&buffer, ',');
+    }
+    lua_rawgeti(L, value, i);
+    if (!is_plain_name(L, -1)) {
+      raise_value(r, -1, field, expected);
+    }
+    luaL_addvalue(&buffer);
+  }
+  luaL_pushresult(&buffer);
+  keep_text(r, -1, field);
+  lua_settop(L, value);
+}
+
+/* The number at index, as short as it reads back equal. */
+static void push_number_text(const row *r, int index, enum field field) {
+  double value = lua_tonumber(r->L, index);
+  if (lua_type(r->L, index) != LUA_TNUMBER || !(value - value == 0)) {
+    raise_value(r, index, field,
+                "a number, or a table of numbers by model: { small = -1.5 }");
+  }
+  char text[BLIS_DOUBLE_TEXT_SIZE];
+  size_t length = blis_format_double(value, BLIS_DOUBLE_SHORT, text);
+  lua_pushlstring(r->L, text, length);
+}
+
+static int compare_texts(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Pushes the texts of a list in their order, with semicolons between them. */
+static void push_sorted(lua_State *L, int list, lua_Integer count) {
+  const char **texts = push_buffer(L, (size_t)count, sizeof *texts);
+  for (lua_Integer i = 0; i < count; i++) {
+    lua_rawgeti(L, list, i + 1);
+    texts[i] = lua_tostring(L, -1); /* the list keeps it */
+    lua_pop(L, 1);
+  }
+  if (count > 1) {
+    qsort(texts, (size_t)count, sizeof *texts, compare_texts);
+  }
+  luaL_Buffer buffer;
+  luaL_buffinit(L, &buffer);
+  for (lua_Integer i = 0; i < count; i++) {
+    luaL_addstring(&buffer, texts[i]);
+    luaL_addstring(&buffer, i + 1 < count ? ";" : "");
+  }
+  luaL_pushresult(&buffer);
+}
+
+/* -1.5 as "-1.5", { small = -1.5, large = -0.3 } as "large=-0.3;small=-1.5". */
+static void check_numbers(row *r, enum field field) {
+  lua_State *L = r->L;
+  int value = lua_gettop(L);
+  if (lua_type(L, value) == LUA_TSTRING) {
+    keep_text(r, value, field);
+    return;
+  }
+  if (!lua_istable(L, value)) {
+    push_number_text(r, value, field);
+    keep_text(r, -1, field);
+    lua_settop(L, value);
+    return;
+  }
+  lua_newtable(L); /* parts, to be sorted */
+  lua_Integer count = 0;
+  for (lua_pushnil(L); lua_next(L, value) != 0; lua_settop(L, value + 2)) {
+    if (!is_plain_name(L, value + 2)) {
+      raise_value(r, value + 2, field,
+                  "a table of numbers by model, whose names have no comma, "
+                  "semicolon or equals sign in them");
+    }
+    push_number_text(r, value + 3, field);
+    lua_pushfstring(L, "%s=%s", lua_tostring(L, value + 2),
+                    lua_tostring(L, -1));
+    lua_rawseti(L, value + 1, ++count);
+  }
+  push_sorted(L, value + 1, count);
+  keep_text(r, -1, field);
+  lua_settop(L, value);
 }
 
 static void check_row(row *r) {
@@ -160,6 +290,12 @@ static void check_row(row *r) {
       break;
     case FLAG:
       r->values[field] = lua_toboolean(L, -1);
+      break;
+    case MODELS:
+      check_models(r, field);
+      break;
+    case NUMBERS:
+      check_numbers(r, field);
       break;
     case OTHER:
       break;
@@ -179,6 +315,8 @@ static void apply_labels(const row *r, blis_request *to) {
   to->session = (uint32_t)value_of(r, SESSION, to->session);
   to->client = (uint32_t)value_of(r, CLIENT, to->client);
   to->adapter = (uint32_t)value_of(r, ADAPTER, to->adapter);
+  to->cascade = (uint32_t)value_of(r, CASCADE, to->cascade);
+  to->mean_logprob = (uint32_t)value_of(r, MEAN_LOGPROB, to->mean_logprob);
   to->round_index = (int32_t)value_of(r, ROUND_INDEX, to->round_index);
   to->slo_target_us = value_of(r, SLO_TARGET, to->slo_target_us);
   to->is_streaming = value_of(r, STREAMING, to->is_streaming) != 0;

@@ -1,6 +1,7 @@
 #include "lua/lua_result.h"
 
 #include "lua/bind.h"
+#include "lua/lua_attempts.h"
 #include "lua/lua_decisions.h"
 #include "lua/lua_figures.h"
 #include "lua/lua_series.h"
@@ -192,6 +193,10 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     push_decisions(L, -1);
     lua_setfield(L, -3, "decisions");
     lua_pop(L, 1);
+  }
+  if (sim->has_cascade) {
+    push_cascade(L, sim->records);
+    lua_setfield(L, -2, "cascade");
   }
   bool keeps_records = blis_recorder_keeps_records(sim->records->recorder);
   lua_pushboolean(L, keeps_records);

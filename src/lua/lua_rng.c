@@ -20,11 +20,23 @@ static blis_random *check_rng(lua_State *L) {
   return &self->random;
 }
 
+static rng *push_new(lua_State *L) {
+  rng *self = lua_newuserdatauv(L, sizeof *self, 0);
+  memset(self, 0, sizeof *self);
+  return self;
+}
+
+blis_random *push_rng(lua_State *L, const char *name) {
+  rng *self = push_new(L);
+  strncpy(self->name, name, NAME_SIZE - 1);
+  luaL_setmetatable(L, RNG_TYPE);
+  return &self->random;
+}
+
 int bind_rng_new(lua_State *L) {
   lua_Integer seed = luaL_checkinteger(L, 1);
   const char *name = luaL_optstring(L, 2, NULL);
-  rng *self = lua_newuserdatauv(L, sizeof *self, 0);
-  memset(self, 0, sizeof *self);
+  rng *self = push_new(L);
   self->seed = seed;
   if (name == NULL) {
     blis_random_init(&self->random, seed);

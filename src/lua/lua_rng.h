@@ -6,7 +6,15 @@
 
 #include <lua.h>
 
+#include "base/random.h"
+
 void bind_open_rng(lua_State *L);
+
+/*
+ * Pushes a stream called name, to be seeded by the caller; it lives as long as
+ * the value.
+ */
+blis_random *push_rng(lua_State *L, const char *name);
 
 /* rng(seed [, name]) */
 int bind_rng_new(lua_State *L);

@@ -5,6 +5,7 @@
 
 #include "lua/bind.h"
 #include "lua/lua_admission.h"
+#include "lua/lua_cascade.h"
 #include "lua/lua_filter.h"
 #include "lua/lua_router.h"
 #include "lua/lua_scorer.h"
@@ -223,6 +224,23 @@ void check_admission(lua_State *L, int index, bind_view *view,
       L,
       blis_admission_create(&alloc, name, &params, context, admission, &error),
       &error);
+  lua_settop(L, top);
+}
+
+void check_cascade(lua_State *L, int index, bind_view *view,
+                   const blis_policy_context *context, blis_cascade *cascade) {
+  int top = lua_gettop(L);
+  luaL_checktype(L, index, LUA_TTABLE);
+  const char *name = check_field_string(L, index, "name");
+  blis_params params = push_params(L, index);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(
+      L, blis_cascade_create(&alloc, name, &params, context, cascade, &error),
+      &error);
+  if (cascade->ops != NULL) {
+    check_lua_cascade(L, index, view, context->seed, cascade);
+  }
   lua_settop(L, top);
 }
 

@@ -1,5 +1,5 @@
 /*
- * lua_routing.h - router and admission policy of one run from checked
+ * lua_routing.h - router, admission policy and cascade of one run from checked
  * definitions.
  */
 #ifndef BLIS_LUA_LUA_ROUTING_H
@@ -8,6 +8,7 @@
 #include <lua.h>
 
 #include "cluster/admission.h"
+#include "cluster/cascade.h"
 #include "lua/lua_view.h"
 #include "routing/policy.h"
 
@@ -29,6 +30,13 @@ void check_builtin_scorer(lua_State *L, int index,
 void check_admission(lua_State *L, int index, bind_view *view,
                      const blis_policy_context *context,
                      blis_admission *admission);
+
+/*
+ * The built-in cascade of the definition at index, with the functions of a
+ * script where there are any.
+ */
+void check_cascade(lua_State *L, int index, bind_view *view,
+                   const blis_policy_context *context, blis_cascade *cascade);
 
 /*
  * { parameter = value, ... } at index, in order of their names; the buffer is

@@ -26,6 +26,7 @@ static void close_parts(bind_simulation *sim) {
   blis_series_deinit(&sim->series);
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);
+  blis_cascade_free(&sim->cascade);
   if (sim->itl_us.alloc.fn != NULL) {
     bind_close_instance_times(sim);
     blis_histogram_deinit(&sim->itl_us);
@@ -293,9 +294,9 @@ static int simulation_close(lua_State *L) {
 }
 
 static const char *const simulation_fields[] = {
-    "now_us",   "seed",      "instances", "injected",   "routed",
-    "rejected", "completed", "timed_out", "unservable", "failed",
-    "rerouted", "in_flight", NULL};
+    "now_us",    "seed",      "instances", "injected",   "routed",
+    "rejected",  "completed", "timed_out", "unservable", "failed",
+    "escalated", "rerouted",  "in_flight", NULL};
 
 static bool push_simulation_field(lua_State *L, const char *name) {
   bind_simulation *sim = check_simulation(L, 1);
@@ -318,6 +319,7 @@ static bool push_simulation_field(lua_State *L, const char *name) {
       {"timed_out", counts.timed_out},
       {"unservable", counts.unservable},
       {"failed", counts.failed},
+      {"escalated", counts.escalated},
       {"rerouted", counts.rerouted},
       {"in_flight", counts.in_flight},
   };

@@ -51,13 +51,15 @@ typedef struct bind_simulation {
   bind_records *records;              /* a user value */
   blis_router router;                 /* until the cluster takes it */
   blis_admission admission;           /* until the cluster takes it */
+  blis_cascade cascade;               /* until the cluster takes it */
   blis_cluster *cluster;              /* NULL once closed */
   uint32_t instance_count;
   int64_t seed;
   bind_script_random script_random;  /* math.random in hooks */
   bind_script_random *random_before; /* while it is driven */
-  bool has_failed;                   /* the error is in the anchor */
-  bool is_finished;                  /* the books are closed */
+  bool has_cascade;
+  bool has_failed;  /* the error is in the anchor */
+  bool is_finished; /* the books are closed */
 } bind_simulation;
 
 void bind_open_simulations(lua_State *L);

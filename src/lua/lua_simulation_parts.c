@@ -74,6 +74,9 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   if (lua_getfield(L, config, "admission") != LUA_TNIL) {
     check_admission(L, lua_gettop(L), &sim->view, context, &sim->admission);
   }
+  if (lua_getfield(L, config, "cascade") != LUA_TNIL) {
+    check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);
+  }
 }
 
 /* With instance_times = true: inter-token latencies of each instance. */
@@ -178,6 +181,13 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   if (sim->admission.ops != NULL) {
     blis_cluster_set_admission(sim->cluster, &sim->admission);
     sim->admission = (blis_admission){0};
+  }
+  if (sim->cascade.ops != NULL) {
+    blis_cascade cascade = sim->cascade;
+    sim->has_cascade = true;
+    sim->cascade = (blis_cascade){0}; /* the cluster takes it, come what may */
+    check_status(L, blis_cluster_set_cascade(sim->cluster, &cascade, &error),
+                 &error);
   }
 }
 

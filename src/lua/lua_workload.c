@@ -118,7 +118,7 @@ void push_workload_request(lua_State *L, const blis_workload *workload,
                            size_t index) {
   const blis_request *request = blis_workload_request(workload, index);
   const blis_intern *strings = blis_workload_strings(workload);
-  lua_createtable(L, 0, 17);
+  lua_createtable(L, 0, 19);
   push_request_id(L, request->number);
   lua_setfield(L, -2, "id");
   set_field_integer(L, "arrival_us", request->arrival_us);
@@ -135,6 +135,12 @@ void push_workload_request(lua_State *L, const blis_workload *workload,
   set_text(L, "session", strings, request->session);
   set_text(L, "client", strings, request->client);
   set_text(L, "adapter", strings, request->adapter);
+  if (request->cascade != 0) {
+    set_text(L, "cascade", strings, request->cascade);
+  }
+  if (request->mean_logprob != 0) {
+    set_text(L, "mean_logprob", strings, request->mean_logprob);
+  }
   set_text(L, "prefix_group", strings, request->prefix_group);
   set_field_integer(L, "prefix_tokens", request->prefix_tokens);
   set_field_integer(L, "round_index", request->round_index);

@@ -213,6 +213,29 @@ static blis_status on_routing(void *ud, const blis_routing_event *event,
   return add_routing(ud, event) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
+/* Cascades. */
+
+static blis_status on_cascade(void *ud, const blis_cascade_event *event,
+                              blis_error *error) {
+  blis_decisions *self = ud;
+  const blis_cascade_attempt *attempt = event->attempt;
+  blis_decision_record record =
+      record_of(event->request, event->now_us, BLIS_DECISION_CASCADE);
+  record.verdict = (uint8_t)event->verdict;
+  record.chosen = attempt->instance;
+  record.score = attempt->mean_logprob;
+  record.step = (uint16_t)attempt->step;
+  record.model = attempt->model_id;
+  record.first_candidate = self->candidates.count;
+  const char *reason = attempt->reason == NULL ? "" : attempt->reason;
+  if (intern(self, reason, &record.reason) != BLIS_OK ||
+      blis_array_push(&self->alloc, &self->records, record) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  self->summary.escalated += event->verdict == BLIS_CASCADE_ESCALATE;
+  return BLIS_OK;
+}
+
 /* Making and looking. */
 
 blis_decisions *blis_decisions_new(const blis_alloc *alloc,
@@ -226,6 +249,7 @@ blis_decisions *blis_decisions_new(const blis_alloc *alloc,
       .kept_candidates = kept_candidates,
       .sink = {.admission = on_admission,
                .routing = on_routing,
+               .cascade = on_cascade,
                .ud = self,
                .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
                         BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) |

@@ -21,7 +21,8 @@ enum { BLIS_DECISIONS_ALL = -1 };
 
 typedef enum blis_decision_kind {
   BLIS_DECISION_ADMISSION,
-  BLIS_DECISION_ROUTING
+  BLIS_DECISION_ROUTING,
+  BLIS_DECISION_CASCADE /* about an attempt that has ended */
 } blis_decision_kind;
 
 typedef struct blis_decision_record {
@@ -31,15 +32,18 @@ typedef struct blis_decision_record {
   int32_t round_index;
   int32_t chosen;  /* instance; -1 = none */
   uint32_t reason; /* the policy's name, or why it refused: see below */
-  double score;    /* of the chosen one */
+  double score; /* of the chosen one; of a cascade the mean log-probability */
   double regret;
   size_t first_candidate;
   size_t first_score;       /* of the scorers for the candidates */
   uint32_t candidate_count; /* that are kept */
   uint32_t scorer_count;    /* 0 = the policy does not add up scores */
   uint8_t kind;             /* blis_decision_kind */
-  uint8_t verdict; /* blis_admission_verdict; of routing ADMIT, REJECT */
+  uint8_t verdict; /* blis_admission_verdict; of routing ADMIT, REJECT; of a
+                      cascade blis_cascade_verdict */
   bool has_scores; /* of the policy itself */
+  uint16_t step;   /* of a cascade: which attempt, from 1 */
+  uint32_t model;  /* and with which model: in the workload's string table */
 } blis_decision_record;
 
 typedef struct blis_decision_candidate {
@@ -56,7 +60,8 @@ typedef struct blis_decisions_summary {
   int64_t total; /* admission decisions, delays not counted */
   int64_t admitted;
   int64_t rejected;
-  int64_t routed; /* routing decisions */
+  int64_t routed;    /* routing decisions */
+  int64_t escalated; /* times that a cascade asked another model */
   uint32_t unique_targets;
   double mean_regret; /* over routing decisions */
   double max_regret;

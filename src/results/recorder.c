@@ -13,22 +13,30 @@ struct blis_recorder {
   BLIS_ARRAY(blis_record) records;
   blis_intern *reasons;
   blis_tally tally;
+  blis_attempts attempts;
   uint64_t hash;
 };
+
+/* The number of a reason; 0 without one. */
+static blis_status keep_reason(const blis_recorder *recorder,
+                               const char *reason, uint32_t *id) {
+  *id = 0;
+  if (reason == NULL) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_intern_add(recorder->reasons, reason, strlen(reason), id));
+  return *id <= BLIS_RECORD_REASON_MAX ? BLIS_OK : BLIS_ERR_NOMEM;
+}
 
 static blis_status on_ended(void *ud, const blis_request_end *end,
                             blis_error *error) {
   blis_recorder *recorder = ud;
   blis_record record = blis_record_of(end);
-  if (end->reason != NULL) {
-    uint32_t reason = 0;
-    if (blis_intern_add(recorder->reasons, end->reason, strlen(end->reason),
-                        &reason) != BLIS_OK ||
-        reason > BLIS_RECORD_REASON_MAX) {
-      return blis_fail_nomem(error);
-    }
-    record.reason = reason & BLIS_RECORD_REASON_MAX;
+  uint32_t reason;
+  if (keep_reason(recorder, end->reason, &reason) != BLIS_OK) {
+    return blis_fail_nomem(error);
   }
+  record.reason = reason & BLIS_RECORD_REASON_MAX;
   if (!recorder->is_streaming &&
       blis_array_push(&recorder->alloc, &recorder->records, record) !=
           BLIS_OK) {
@@ -41,16 +49,34 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
   return BLIS_OK;
 }
 
+static blis_status on_attempted(void *ud, const blis_request *request,
+                                const blis_cascade_attempt *attempt,
+                                blis_cascade_verdict verdict,
+                                blis_error *error) {
+  blis_recorder *recorder = ud;
+  uint32_t reason;
+  bool is_kept = keep_reason(recorder, attempt->reason, &reason) == BLIS_OK &&
+                 blis_attempts_add(&recorder->attempts, request, attempt,
+                                   verdict, reason) == BLIS_OK;
+  if (is_kept && verdict == BLIS_CASCADE_ESCALATE && attempt->instance >= 0) {
+    is_kept = blis__tally_add_routed(&recorder->tally,
+                                     (uint32_t)attempt->instance) == BLIS_OK;
+  }
+  return is_kept ? BLIS_OK : blis_fail_nomem(error);
+}
+
 static blis_recorder *new_recorder(const blis_alloc *alloc, bool is_streaming) {
   blis_recorder *recorder = blis_alloc_new(alloc, sizeof *recorder);
   if (recorder == NULL) {
     return NULL;
   }
-  *recorder = (blis_recorder){.alloc = *alloc,
-                              .is_streaming = is_streaming,
-                              .sink = {.ended = on_ended, .ud = recorder},
-                              .reasons = blis_intern_new(alloc)};
+  *recorder = (blis_recorder){
+      .alloc = *alloc,
+      .is_streaming = is_streaming,
+      .sink = {.ended = on_ended, .attempted = on_attempted, .ud = recorder},
+      .reasons = blis_intern_new(alloc)};
   blis__tally_init(&recorder->tally, alloc, is_streaming);
+  blis_attempts_init(&recorder->attempts, alloc, !is_streaming);
   if (recorder->reasons == NULL) {
     blis_recorder_free(recorder);
     return NULL;
@@ -74,6 +100,7 @@ void blis_recorder_free(blis_recorder *recorder) {
   blis_array_deinit(&alloc, &recorder->records);
   blis_intern_free(recorder->reasons);
   blis__tally_deinit(&recorder->tally);
+  blis_attempts_deinit(&recorder->attempts);
   blis_alloc_free(&alloc, recorder, sizeof *recorder);
 }
 
@@ -95,6 +122,7 @@ void blis_recorder_sort(blis_recorder *recorder) {
     qsort(recorder->records.items, recorder->records.count,
           sizeof *recorder->records.items, compare_records);
   }
+  blis_attempts_sort(&recorder->attempts);
 }
 
 bool blis_recorder_keeps_records(const blis_recorder *recorder) {
@@ -114,8 +142,17 @@ const char *blis_recorder_reason(const blis_recorder *recorder,
   return blis_intern_text(recorder->reasons, record->reason);
 }
 
+const blis_attempts *blis_recorder_attempts(const blis_recorder *recorder) {
+  return &recorder->attempts;
+}
+
+const char *blis_recorder_attempt_reason(const blis_recorder *recorder,
+                                         const blis_attempt_record *attempt) {
+  return blis_intern_text(recorder->reasons, attempt->reason);
+}
+
 uint64_t blis_recorder_hash(const blis_recorder *recorder) {
-  return recorder->hash;
+  return recorder->hash + recorder->attempts.hash;
 }
 
 const blis_tally *blis_recorder_tally(const blis_recorder *recorder) {

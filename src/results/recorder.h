@@ -7,6 +7,7 @@
 #ifndef BLIS_RESULTS_RECORDER_H
 #define BLIS_RESULTS_RECORDER_H
 
+#include "results/attempts.h"
 #include "results/record.h"
 #include "results/tally.h"
 
@@ -30,8 +31,8 @@ void blis_recorder_free(blis_recorder *recorder);
 const blis_request_sink *blis_recorder_sink(blis_recorder *recorder);
 
 /*
- * Sorts the records by arrival, then number: an order that does not depend on
- * the engine. Call it before records are listed.
+ * Sorts records and attempts by arrival, then number: an order that does not
+ * depend on the engine. Call it before records are listed.
  */
 void blis_recorder_sort(blis_recorder *recorder);
 
@@ -47,6 +48,14 @@ const blis_record *blis_recorder_records(const blis_recorder *recorder);
 const char *blis_recorder_reason(const blis_recorder *recorder,
                                  const blis_record *record);
 
+/* Those of a cascade; all-zero sums without one. The recorder's own. */
+const blis_attempts *blis_recorder_attempts(const blis_recorder *recorder);
+
+/* Why an attempt was rejected or failed; "" for the others. */
+const char *blis_recorder_attempt_reason(const blis_recorder *recorder,
+                                         const blis_attempt_record *attempt);
+
+/* Over records and attempts. */
 uint64_t blis_recorder_hash(const blis_recorder *recorder);
 
 /* What has been counted so far; the recorder's own. */

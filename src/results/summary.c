@@ -56,6 +56,8 @@ static void copy_tally(blis_summary *summary, const blis_recorder *recorder) {
   for (uint32_t i = 0; i < summary->instance_count; i++) {
     summary->instances[i].requests = blis_tally_of_instance(tally, i);
   }
+  summary->output_tokens -=
+      blis_recorder_attempts(recorder)->all.dropped_output_tokens;
   summary->hash = blis_recorder_hash(recorder);
 }
 

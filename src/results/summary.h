@@ -23,7 +23,7 @@ typedef struct blis_summary {
   blis_state_counts counts;
   int64_t duration_us;     /* end of the last instance's last event */
   int64_t prompt_tokens;   /* of every request that an instance accepted */
-  int64_t output_tokens;   /* of completed requests */
+  int64_t output_tokens;   /* of completed requests: answers, not attempts */
   double requests_per_sec; /* completed; 0 when nothing was */
   double tokens_per_sec;   /* output */
   blis_percentiles ttft;

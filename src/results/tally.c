@@ -74,6 +74,10 @@ static blis_status sketch_times(blis_tally *tally, const blis_record *record) {
   return BLIS_OK;
 }
 
+blis_status blis__tally_add_routed(blis_tally *tally, uint32_t instance) {
+  return count_instance(tally, instance);
+}
+
 blis_status blis__tally_add(blis_tally *tally, const blis_record *record) {
   blis_state_counts_add(&tally->counts, record);
   if (record->instance >= 0) {

@@ -46,7 +46,11 @@ void blis__tally_deinit(blis_tally *tally);
 BLIS_MUSTUSE blis_status blis__tally_add(blis_tally *tally,
                                          const blis_record *record);
 
-/* Requests that were routed to an instance. */
+/* An attempt of a cascade at an instance, in front of others. */
+BLIS_MUSTUSE blis_status blis__tally_add_routed(blis_tally *tally,
+                                                uint32_t instance);
+
+/* Requests that were routed to an instance, with every attempt of a cascade. */
 int64_t blis_tally_of_instance(const blis_tally *tally, uint32_t instance);
 
 #endif

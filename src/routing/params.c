@@ -108,24 +108,44 @@ static bool is_given_before(const blis_params *params, size_t index) {
   return false;
 }
 
+static bool is_list(const blis_param_spec *spec) {
+  return spec->kind == BLIS_PARAM_TEXTS || spec->kind == BLIS_PARAM_TEXT_LISTS;
+}
+
+/* What a parameter must be that is something else. */
+static const char *expected(const blis_param_spec *spec,
+                            const blis_param *param) {
+  switch (spec->kind) {
+  case BLIS_PARAM_TABLE:
+    return "a table of numbers";
+  case BLIS_PARAM_TEXTS:
+    return "a list of texts";
+  case BLIS_PARAM_TEXT_LISTS:
+    return "a table of lists of texts";
+  case BLIS_PARAM_CHOICE:
+    return param->key != NULL ? "a value" : "one of ";
+  default:
+    return param->key != NULL ? "a value" : "a number";
+  }
+}
+
 static blis_status check_one(const blis_param *param,
                              const blis_param_spec *spec, const char *owner,
                              blis_error *error) {
-  bool is_table = spec->kind == BLIS_PARAM_TABLE;
-  if (is_table != (param->key != NULL)) {
-    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s must be %s", owner,
-                     param->name, is_table ? "a table of numbers" : "a value");
-  }
-  bool is_choice = spec->kind == BLIS_PARAM_CHOICE;
-  if (is_choice != (param->text != NULL)) {
+  bool has_keys =
+      spec->kind == BLIS_PARAM_TABLE || spec->kind == BLIS_PARAM_TEXT_LISTS;
+  bool is_text = spec->kind == BLIS_PARAM_CHOICE || is_list(spec);
+  if (has_keys != (param->key != NULL) || is_text != (param->text != NULL)) {
+    bool is_choice = spec->kind == BLIS_PARAM_CHOICE && param->key == NULL;
     return blis_fail(error, BLIS_ERR_INVALID, "%s: %s must be %s%s", owner,
-                     param->name, is_choice ? "one of " : "a number",
+                     param->name, expected(spec, param),
                      is_choice ? spec->choices : "");
   }
-  if (!is_choice) {
+  if (!is_text) {
     return check_number(param, spec, owner, error);
   }
-  if (choice_index(spec->choices, param->text) < 0) {
+  if (spec->kind == BLIS_PARAM_CHOICE &&
+      choice_index(spec->choices, param->text) < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s: %s is '%s', expected one of %s", owner, param->name,
                      param->text, spec->choices);
@@ -142,7 +162,7 @@ blis_status blis_params_check(const blis_params *params,
     if (spec == NULL) {
       return fail_unknown(param->name, specs, spec_count, owner, error);
     }
-    if (is_given_before(params, i)) {
+    if (!is_list(spec) && is_given_before(params, i)) {
       return blis_fail(error, BLIS_ERR_INVALID, "%s: %s%s%s is given twice",
                        owner, param->name, param->key == NULL ? "" : " of ",
                        param->key == NULL ? "" : param->key);

@@ -18,8 +18,10 @@ typedef enum blis_param_kind {
   BLIS_PARAM_INTEGER,
   BLIS_PARAM_NUMBER,
   BLIS_PARAM_BOOLEAN,
-  BLIS_PARAM_CHOICE, /* one of a list of words */
-  BLIS_PARAM_TABLE   /* a number for each of some texts */
+  BLIS_PARAM_CHOICE,    /* one of a list of words */
+  BLIS_PARAM_TABLE,     /* a number for each of some texts */
+  BLIS_PARAM_TEXTS,     /* texts in their order */
+  BLIS_PARAM_TEXT_LISTS /* texts in their order for each of some texts */
 } blis_param_kind;
 
 typedef struct blis_param_spec {
@@ -35,14 +37,15 @@ typedef struct blis_param_spec {
 } blis_param_spec;
 
 /*
- * One given parameter; text for choices, number for the rest. A table is given
- * as one of them for every key, none of them being an empty table.
+ * One given parameter; text for choices and texts, number for the rest. A table
+ * is given as one of them for every key, none of them being an empty table;
+ * texts as one for each, an empty list as one "".
  */
 typedef struct blis_param {
   const char *name;
   double number;
   const char *text;
-  const char *key; /* of tables; NULL for the rest */
+  const char *key; /* of tables and lists by text; NULL for the rest */
 } blis_param;
 
 /* The given parameters of one use; borrowed during construction only. */

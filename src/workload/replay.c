@@ -240,6 +240,8 @@ static blis__recorded_round *new_rounds(planning *g, const row *rows,
     rounds[i - 1] =
         (blis__recorded_round){.input_tokens = (uint32_t)own_tokens(request),
                                .output_tokens = request->output_tokens,
+                               .cascade = request->cascade,
+                               .mean_logprob = request->mean_logprob,
                                .think_us = has_think    ? request->think_us
                                            : gap_us > 0 ? gap_us
                                                         : 0,

@@ -51,8 +51,16 @@ typedef struct blis_request {
   uint32_t client;
   uint32_t prefix_group;
   uint32_t prefix_tokens;
-  int32_t round_index;   /* turn of the session, from 0 */
-  uint32_t adapter;      /* LoRA adapter; a number in the string table */
+  int32_t round_index; /* turn of the session, from 0 */
+  uint32_t adapter;    /* LoRA adapter; a number in the string table */
+  /*
+   * For cascades of models: the chain of models to ask in place of the
+   * configured one, "small,large", or "-" for the request's own model alone;
+   * and the mean log-probability of the answer, "-1.5", or of those of some
+   * models, "small=-1.5;large=-0.3". Numbers in the string table, 0 = nothing.
+   */
+  uint32_t cascade;
+  uint32_t mean_logprob;
   int64_t slo_target_us; /* wanted time to first token; 0 = none */
   /*
    * With has_think_time: from the end of the session's round before to the
@@ -119,8 +127,8 @@ typedef struct blis_request_source {
                        blis_request *follow_up, bool *has_follow_up,
                        blis_error *error);
   void *state;
-  const blis_intern *strings; /* what the string numbers mean; borrowed */
-  int64_t count; /* how many next() will give, or -1 when nobody knows */
+  blis_intern *strings; /* what the string numbers mean; borrowed, may grow */
+  int64_t count;        /* how many next() will give, or -1 when nobody knows */
 } blis_request_source;
 
 #endif

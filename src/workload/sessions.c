@@ -289,6 +289,10 @@ static void fill_request(const blis__sessions *sessions, round *r,
     request->prefix_tokens = 0;
     request->is_streaming = false;
   }
+  if (r->recorded != NULL) {
+    request->cascade = r->recorded->cascade;
+    request->mean_logprob = r->recorded->mean_logprob;
+  }
   if (r->recorded != NULL && r->recorded->content != NULL) {
     set_recorded(r, request);
   } else {

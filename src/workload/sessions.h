@@ -44,6 +44,8 @@ typedef struct blis__session_rule {
 typedef struct blis__recorded_round {
   uint32_t input_tokens;
   uint32_t output_tokens;
+  uint32_t cascade; /* as requests have them */
+  uint32_t mean_logprob;
   int64_t think_us; /* in front of it; -1 = that of the rule */
   /* Has its prompt and labels, when a trace tells the content; else NULL. */
   const blis_request *content;

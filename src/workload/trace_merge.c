@@ -108,9 +108,10 @@ static blis_status map_name(merging *m, input *in, const text_map *names,
 }
 
 static blis_status map_texts(merging *m, input *in, blis_request *request) {
-  uint32_t *const labels[] = {&request->tenant, &request->slo_class,
-                              &request->model, &request->client,
-                              &request->adapter};
+  uint32_t *const labels[] = {&request->tenant,      &request->slo_class,
+                              &request->model,       &request->client,
+                              &request->adapter,     &request->cascade,
+                              &request->mean_logprob};
   for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
     BLIS_TRY(map_label(m, in, labels[i]));
   }

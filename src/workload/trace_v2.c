@@ -6,7 +6,8 @@
  * and tokens of its own; the first row of a group with a prefix_length fixes it
  * for all rows of the group, those before it as well.
  *
- * Files that are written here may have three columns more: max_output_tokens;
+ * Files that are written here may have more columns: cascade and mean_logprob,
+ * for cascades of models (request.h); max_output_tokens;
  * request_number, what the request was called in the run that the trace is of,
  * in place of request_id; and segments (trace_segments.h), which tells what
  * prompts share in place of the group; a prefix is then as long as its own row
@@ -67,6 +68,8 @@ enum column {
   REQUEST_NUMBER,
   STREAMING,
   REASON_RATIO,
+  CASCADE,
+  MEAN_LOGPROB,
   FIRST_OF_THE_REST /* these are only checked */
 };
 
@@ -102,6 +105,8 @@ static const column_rule columns[] = {
                         INT64_MAX},
     [STREAMING] = {.name = "streaming", .kind = BOOLEAN},
     [REASON_RATIO] = {.name = "reason_ratio", .kind = SHARE},
+    [CASCADE] = {.name = "cascade", .kind = TEXT},
+    [MEAN_LOGPROB] = {.name = "mean_logprob", .kind = TEXT},
     [FIRST_OF_THE_REST] = {"vllm_priority", WHOLE, false, false, 0, INT64_MAX},
     {"first_chunk_time_us", WHOLE, false, false, INT64_MIN, INT64_MAX},
     {"last_chunk_time_us", WHOLE, false, false, INT64_MIN, INT64_MAX},
@@ -377,6 +382,8 @@ static blis_status keep_row(reading *r, blis_error *error) {
       .prefix_tokens = (uint32_t)values[PREFIX_LENGTH],
       .round_index = (int32_t)values[ROUND_INDEX],
       .adapter = (uint32_t)values[ADAPTER],
+      .cascade = (uint32_t)values[CASCADE],
+      .mean_logprob = (uint32_t)values[MEAN_LOGPROB],
       .slo_target_us = values[SLO_TARGET],
       .think_us = values[THINK_TIME],
       .reason_ratio = r->reason_ratio,

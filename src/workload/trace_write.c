@@ -227,6 +227,8 @@ static void note_features(blis__trace_writing *w) {
         w->has_limits || request->max_output_tokens != request->output_tokens;
     w->has_slo_targets = w->has_slo_targets || request->slo_target_us != 0;
     w->has_adapters = w->has_adapters || request->adapter != 0;
+    w->has_cascades = w->has_cascades || request->cascade != 0;
+    w->has_logprobs = w->has_logprobs || request->mean_logprob != 0;
     w->has_think_times = w->has_think_times || request->has_think_time;
     w->has_numbers = w->has_numbers || (w->options->outcomes != NULL &&
                                         request->number != (int64_t)i);

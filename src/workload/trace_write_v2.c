@@ -64,6 +64,12 @@ static blis_status add_optional(blis__trace_writing *w,
   if (w->has_adapters) {
     add_text(buffer, blis_workload_strings(w->workload), request->adapter);
   }
+  if (w->has_cascades) {
+    add_text(buffer, blis_workload_strings(w->workload), request->cascade);
+  }
+  if (w->has_logprobs) {
+    add_text(buffer, blis_workload_strings(w->workload), request->mean_logprob);
+  }
   if (w->has_think_times) {
     blis_buffer_char(buffer, ',');
     if (request->has_think_time) {
@@ -131,6 +137,8 @@ static void add_column_names(const blis__trace_writing *w,
                      "first_chunk_time_us,last_chunk_time_us,num_chunks,status,"
                      "error_message,finish_reason");
   blis_buffer_string(buffer, w->has_adapters ? ",adapter" : "");
+  blis_buffer_string(buffer, w->has_cascades ? ",cascade" : "");
+  blis_buffer_string(buffer, w->has_logprobs ? ",mean_logprob" : "");
   blis_buffer_string(buffer, w->has_think_times ? ",think_time_us" : "");
   blis_buffer_string(buffer, w->has_limits ? ",max_output_tokens" : "");
   blis_buffer_string(buffer, w->has_numbers ? ",request_number" : "");

@@ -28,6 +28,8 @@ typedef struct blis__trace_writing {
   bool has_limits; /* max_output_tokens that are not output_tokens */
   bool has_slo_targets;
   bool has_adapters;
+  bool has_cascades;
+  bool has_logprobs;
   bool has_think_times;
   bool has_numbers; /* that the ids in the file do not tell */
 } blis__trace_writing;

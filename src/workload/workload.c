@@ -188,7 +188,7 @@ const blis_request *blis_workload_request(const blis_workload *workload,
   return &workload->requests.items[index];
 }
 
-const blis_intern *blis_workload_strings(const blis_workload *workload) {
+blis_intern *blis_workload_strings(const blis_workload *workload) {
   return workload->strings;
 }
 

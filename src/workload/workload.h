@@ -3,7 +3,7 @@
  *
  * It is built once (by a trace reader, say) and never changes after it is
  * sealed, so any number of simulations can read it at the same time, each
- * through a source of its own. A request takes 144 bytes, a segment 16.
+ * through a source of its own. A request takes 152 bytes, a segment 16.
  */
 #ifndef BLIS_WORKLOAD_WORKLOAD_H
 #define BLIS_WORKLOAD_WORKLOAD_H
@@ -84,8 +84,11 @@ size_t blis_workload_count(const blis_workload *workload);
 const blis_request *blis_workload_request(const blis_workload *workload,
                                           size_t index);
 
-/* What the string numbers of the requests mean; borrowed. */
-const blis_intern *blis_workload_strings(const blis_workload *workload);
+/*
+ * What the string numbers of the requests mean; borrowed. A run may add texts
+ * of its own, which changes no request.
+ */
+blis_intern *blis_workload_strings(const blis_workload *workload);
 
 bool blis_workload_sessions_grow(const blis_workload *workload);
 

@@ -33,6 +33,23 @@ local exercises = {
     if not ok then error(problem, 0) end
   end,
   function()
+    local model = 'qwen/qwen3-14b'
+    local one = { cluster = spec.cluster,
+      cascade = { chain = { model }, chains = { x = {} }, mean_logprob = { [model] = -9 },
+        quality = function(_, _, rng) return rng:number() - 9, 3 end,
+        escalate = function(_, attempt, usual) return usual or attempt.next end } }
+    local given = false
+    one.workload = function()
+      if given then return nil end
+      given = true
+      return { arrival_us = 1, prompt_tokens = 9, output_tokens = 2, cascade = { model },
+        mean_logprob = { x = -1, y = -2 } }
+    end
+    local result = blis.run(one)
+    assert(result.cascade.accepted_last == 1 and #result.requests[1].attempts == 1)
+    require('blis.core').records():add(result.requests[1])
+  end,
+  function()
     local _, problem = pcall(run, function() error 'no' end)
     assert(tostring(problem):find('no', 1, true), problem)
   end,

@@ -41,6 +41,15 @@ local function scorers_of(given)
   return #list > 0 and list or nil
 end
 
+--- A cascade as blis.run takes it.
+local function cascade_of(given)
+  if not given then return nil end
+  local cascade = {}
+  for key, value in pairs(given) do cascade[key] = value end
+  cascade[1], cascade.policy = cascade.policy, nil
+  return cascade
+end
+
 local function refuse(path, reason)
   errors.invalid("bundle.%s is not available: %s", path, reason)
 end
@@ -64,6 +73,7 @@ local function check_names(values, scorers)
   if admission.policy then hooks.read_admission(admission.policy, "bundle.admission.policy") end
   if routing.policy then policy.read_router(routing.policy, "bundle.routing.policy") end
   if scorers then policy.read_scorers(scorers, "bundle.routing.scorers") end
+  hooks.read_cascade(cascade_of(values.cascade), "bundle.cascade")
 end
 
 local function read(file)
@@ -118,6 +128,8 @@ function bundle.add(path, given, talk)
   experiment.routing = experiment.routing or (values.routing or {}).policy
   policies.scorers = policies.scorers or scorers
   policies.of_admission = admission_parameters(admission)
+  experiment.cascade = cascade_of(values.cascade)
+  cluster.groups = values.groups
   cluster.scheduler = cluster.scheduler or values.scheduler
   cluster.preemption_policy = cluster.preemption_policy or (values.preemption or {}).policy
   cluster.slo_priorities = by_name_of(admission.slo_priorities)

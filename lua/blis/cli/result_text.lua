@@ -124,6 +124,27 @@ local function write_asked_for(writer, run)
   end
 end
 
+-- Sums over attempts of a cascade, with all models and with each.
+local cascade_sums = { "attempts", "accepted", "escalated", "accepted_last", "failed", "unfinished",
+  "prompt_tokens", "output_tokens", "dropped_output_tokens", "mean_logprob", "mean_attempt_ms" }
+
+local function write_cascade(writer, cascade)
+  writer:object("cascade"):field("policy", cascade.policy):field("requests", cascade.requests)
+    :field("mean_steps", cascade.mean_steps)
+  for _, key in ipairs(cascade_sums) do writer:field(key, cascade[key]) end
+  writer:array("steps")
+  for _, count in ipairs(cascade.steps) do writer:item(count) end
+  writer:done()
+  write_times(writer, "earlier_ms", cascade.earlier_ms)
+  writer:array("models")
+  for _, model in ipairs(cascade.models) do
+    writer:object():field("model", model.model)
+    for _, key in ipairs(cascade_sums) do writer:field(key, model[key]) end
+    writer:done()
+  end
+  writer:done():done()
+end
+
 local function write_fitness(writer, fitness)
   writer:object("fitness"):field("score", fitness.score):object("components")
   for _, one in ipairs(fitness.components) do writer:field(one[1], one[2]) end
@@ -167,6 +188,7 @@ function result_text.json(run)
     write_object(writer, "energy", { "gpu_watts", "kwh", "joules_per_output_token" },
       result.energy)
   end
+  if rawget(result, "cascade") then write_cascade(writer, result.cascade) end
   write_asked_for(writer, run)
   write_instances(writer, result)
   return writer:done():take() .. "\n"

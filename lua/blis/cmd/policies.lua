@@ -8,7 +8,7 @@ local types = require "blis.config.types"
 
 local definition = {
   name = "policies",
-  summary = "list routing policies, filters, scorers, pickers and admission policies",
+  summary = "list routing policies, filters, scorers, pickers, admission policies and cascades",
   usage = "blis policies [NAME] [FLAGS]",
   description = "The built-in policies, with their parameters and defaults, and where they come "
     .. "from. They are used by --routing-policy, --routing-scorers and --admission-policy, and by "
@@ -35,10 +35,11 @@ local kinds = {
   { key = "scorers", name = "scorer" },
   { key = "pickers", name = "picker" },
   { key = "admissions", name = "admission policy" },
+  { key = "cascades", name = "cascade" },
 }
 
 local function parameter_text(parameter)
-  local usual = parameter.type == "named_numbers" and "{}" or tostring(parameter.usual)
+  local usual = parameter.usual == nil and "{}" or tostring(parameter.usual)
   return ("%s = %s"):format(parameter.name, usual)
 end
 

@@ -78,6 +78,11 @@ return {
       text("policy", "Routing policy; 'blis policies' lists them."),
       { name = "scorers", type = "table", doc = "Of weighted: a list of { name, weight }." },
     }),
+    { name = "cascade", type = "table",
+      doc = "Models that are asked one after the other: chain, confidence_threshold and whatever "
+        .. "else 'blis policies cognitora.cascade' lists; policy is its name." },
+    { name = "groups", type = "table",
+      doc = "Instances that differ, in place of --num-instances: a list of options of groups." },
     block("priority", "Has no effect.", { text("policy", "Has no effect.") }),
     of_cluster("scheduler", "scheduler"),
     block("preemption", "Who gives way.", { of_cluster("preemption_policy", "policy") }),

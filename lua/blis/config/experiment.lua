@@ -24,6 +24,12 @@ return {
         .. "that returns blis.admit() or blis.reject(reason).",
     },
     {
+      name = "cascade", type = "any",
+      doc = "Models that are asked one after the other until an answer is good enough: "
+        .. "{ chain = { \"small\", \"large\" }, confidence_threshold = -1 }, or what blis.cascade "
+        .. "returned.",
+    },
+    {
       name = "scheduler", type = "any",
       doc = "Order of an instance's wait queue: a name, or a function(a, b) that tells whether "
         .. "a goes before b.",
@@ -55,6 +61,11 @@ return {
       name = "on_first_token", type = "any",
       doc = "A function(request, instance, ttft_us) that hears of first tokens, at the start of "
         .. "their steps; again after a preemption.",
+    },
+    {
+      name = "on_escalation", type = "any",
+      doc = "A function(request, instance, attempt) that hears of answers that were not good "
+        .. "enough: another model will be asked.",
     },
     {
       name = "on_completion", type = "any",

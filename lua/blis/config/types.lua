@@ -185,4 +185,36 @@ types.named_numbers = {
   end,
 }
 
+--- A copy of a list of texts, or nil.
+local function texts_of(value)
+  if type(value) ~= "table" then return nil end
+  local copy = {}
+  for key, text in pairs(value) do
+    local is_item = math.type(key) == "integer" and key >= 1 and key <= #value
+    if not is_item or type(text) ~= "string" or text == "" then return nil end
+    copy[key] = text
+  end
+  return copy
+end
+
+-- Texts in an order.
+types.texts = {
+  expected = function() return "a list of texts" end,
+  check = texts_of,
+}
+
+-- Texts in an order for each of some names.
+types.texts_by_name = {
+  expected = function() return "a table of lists of texts by name" end,
+  check = function(value)
+    if type(value) ~= "table" then return nil end
+    local copy = {}
+    for name, texts in pairs(value) do
+      copy[name] = type(name) == "string" and texts_of(texts) or nil
+      if not copy[name] then return nil end
+    end
+    return copy
+  end,
+}
+
 return types

@@ -184,6 +184,27 @@ function vec.eq(a, b) end
 ---@field scheduling_delay_us? integer
 ---@field mean_itl_us number 0 without inter-token latencies
 ---@field output_tokens integer
+---@field steps integer models that were asked for it; 1 without a cascade
+---@field model? string the one that answered; nil without a cascade
+
+--- An attempt of a cascade that has ended, as escalate and on_escalation see it (one table serves
+--- all calls of a run: copy what is to be kept), and as result.requests[i].attempts has it.
+---@class blis.Attempt
+---@field model string that was asked
+---@field step integer which attempt of the request it is, from 1
+---@field stage integer place in the chain, from 1
+---@field stages integer length of the chain
+---@field next? string the model behind it in the chain; for escalate alone
+---@field state "completed"|"length_capped"|"timed_out"|"unservable"|"failed"|"rejected"
+---@field reason? string of a rejection or failure
+---@field instance? string
+---@field start_us integer when it began
+---@field ttft_us? integer from the arrival of the request on
+---@field end_us integer
+---@field prompt_tokens integer 0 of one that never reached a wait queue
+---@field output_tokens integer 0 of one that failed
+---@field mean_logprob? number of its tokens; nil of one that failed
+---@field verdict? "accept"|"escalate"|"accept_last"|"fail"|"unfinished" in results
 
 --- One request and what became of it. Times that there are not are nil.
 ---@class blis.RequestRecord
@@ -272,6 +293,7 @@ function scorer:score_all(request, instances, scores) end
 ---@field timed_out integer
 ---@field unservable integer
 ---@field failed integer lost with their instance
+---@field escalated integer times that a cascade asked another model
 ---@field rerouted integer taken from an instance and routed once more
 ---@field in_flight integer arrived and not ended
 ---@operator len: integer instances

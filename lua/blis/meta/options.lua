@@ -7,6 +7,7 @@
 ---@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|fun(rng: blis.Rng): table? Options of generated traffic, or what blis.workload or blis.trace.read returned.
 ---@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field admission? any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
+---@field cascade? any Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
 ---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
 ---@field preemption? any Who gives way when KV blocks run out: a name, or a function(running) that returns the index of a running request.
 ---@field priority? any A function(request) that returns the priority of a request that arrives, a whole number; lower is more urgent. Left out, that of its SLO class.
@@ -14,6 +15,7 @@
 ---@field on_arrival? any A function(request) that hears of every arrival.
 ---@field on_routed? any A function(request, instance) that hears of every routing decision.
 ---@field on_first_token? any A function(request, instance, ttft_us) that hears of first tokens, at the start of their steps; again after a preemption.
+---@field on_escalation? any A function(request, instance, attempt) that hears of answers that were not good enough: another model will be asked.
 ---@field on_completion? any A function(request, instance, outcome) that hears of completed requests, at the start of their last steps.
 ---@field on_rejection? any A function(request, reason) that hears of refused requests.
 ---@field on_failure? any A function(request, instance, outcome) that hears of requests that timed out, were lost or could never be served.
