@@ -14,7 +14,6 @@ local statistics = require "blis.statistics"
 local stopping = require "blis.statistics.stopping"
 local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
-local warm_up = require "blis.warm_up"
 
 local replicated = {}
 
@@ -114,8 +113,9 @@ local function find_warm_up(values, shared, routing, labels)
 end
 
 local function paired(result, baseline, i, metric, level)
-  return statistics.paired(result.points[baseline].values[metric] or {},
-    result.points[i].values[metric] or {}, { level = level })
+  return statistics.paired(
+    table_of.values_of_pairs(result, result.points[baseline], metric),
+    table_of.values_of_pairs(result, result.points[i], metric), { level = level })
 end
 
 --- True when the first figure of every policy is decided.

@@ -2,6 +2,7 @@ local blis = require "blis"
 local core = require "blis.core"
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
+local notices = require "blis.notices"
 local program = require "blis.sweep.program"
 local small = require "spec.support.small"
 local store = require "blis.sweep.store"
@@ -177,8 +178,92 @@ describe("the store of a sweep", function()
           if name ~= path then os.remove(name) end
         end
       end
-      append_to(path, "\n{\"rubbish\n")
-      small.says(small.message_of(run, new_sweep(), { store = folder }), path .. ":")
+    end)
+  end)
+
+  --- What run tells on the side.
+  local function notes_of(body)
+    local lines = {}
+    local tell = notices.tell
+    notices.tell = function(text) lines[#lines + 1] = text end
+    local ok, problem = pcall(body)
+    notices.tell = tell
+    assert.is_true(ok, problem)
+    return table.concat(lines, "\n")
+  end
+
+  it("leaves out lines that are not as they were written, and says which", function()
+    folders.with(function(folder)
+      local whole = tostring(run(new_sweep(), { store = folder }))
+      local path = journals(folder)[1]
+      local text = files.read(path)
+      local stream = blis.rng(1)
+      local first = text:find("\n", 1, true)
+      for k = 1, 40 do
+        local at = stream:integer(first + 1, #text - 1)
+        local byte = text:byte(at)
+        -- A digit for a digit is JSON as before, and another figure.
+        local is_digit = byte >= 48 and byte <= 57
+        local other = is_digit and 48 + (byte - 47) % 10 or k % 2 * 65
+        os.remove(path)
+        append_to(path, text:sub(1, at - 1) .. string.char(other) .. text:sub(at + 1))
+        local result
+        local notes = notes_of(function() result = run(new_sweep(), { store = folder }) end)
+        assert.equal(whole, tostring(result))
+        local line = 1 + select(2, text:sub(1, at - 1):gsub("\n", ""))
+        small.says(notes, ("%s: line %d is not as written"):format(path, line))
+        for _, name in ipairs(journals(folder)) do
+          if name ~= path then os.remove(name) end
+        end
+      end
+      os.remove(path)
+      append_to(path, text .. ("x\n"):rep(7))
+      small.says(notes_of(function() run(new_sweep(), { store = folder }) end), ("%s: lines 17, 18, "
+        .. "19, 20, 21 ... are not as written and left out; trials of which nothing else is known "
+        .. "are run again"):format(path))
+    end)
+  end)
+
+  it("keeps what trials return and say, whatever it is", function()
+    folders.with(function(folder)
+      local given = {
+        numbers = { big = 2 ^ 63, bigger = 1e19, huge = 1e300, small = 5e-324, low = -2 ^ 70,
+          integer = math.mininteger, none = 0 / 0, infinite = -math.huge, flag = true },
+        deep = (function() local t = { y = 1 } t.t = t return t end)(),
+        list = { 1, 2, 3, x = 4 }, empty = {},
+      }
+      local sweep = { name = "any", identity = "any",
+        parameters = { { "kind", { "numbers", "deep", "list", "empty", "bytes", "zero", "long",
+          "name", "twice" } } },
+        trial = function(p)
+          if p.kind == "bytes" then error("\xff\xfe\27[31m", 0) end
+          if p.kind == "zero" then error("a\0b", 0) end
+          if p.kind == "long" then error(("x"):rep(1000000), 0) end
+          if p.kind == "name" then return { ["a\nb"] = 1 } end
+          if p.kind == "twice" then return { ["a.b"] = 1, a = { b = 2 } } end
+          return given[p.kind]
+        end }
+      local first = run(blis.sweep(sweep), { store = folder })
+      sweep.trial = error
+      local again = run(blis.sweep(sweep), { store = folder })
+      assert.equal(tostring(first), tostring(again))
+      local values = again:point({ kind = "numbers" }).values
+      for name, value in pairs { big = 2 ^ 63, bigger = 1e19, huge = 1e300, small = 5e-324,
+        low = -2 ^ 70, integer = math.mininteger, flag = 1 } do
+        assert.equal(value, values[name][1])
+      end
+      assert.is_nil(values.none)
+      local reasons = {}
+      for _, failure in ipairs(again.failures) do
+        reasons[failure.name:match("=(%a+)")] = failure.reason
+      end
+      assert.equal("\u{fffd}\u{fffd}\\027[31m", reasons.bytes)
+      assert.equal("a\\000b", reasons.zero)
+      assert.equal(("x"):rep(4000) .. " ...", reasons.long)
+      small.says(reasons.name, "the trial returned a figure called \"a\\\nb\", expected a name "
+        .. "without control characters")
+      assert.equal("the trial returned two figures 'a.b'", reasons.twice)
+      assert.is_true(#tostring(again) < 3000)
     end)
   end)
 
@@ -427,6 +512,28 @@ describe("the table of a sweep", function()
     assert.equal("ratio", paired.kind)
     assert.near(7, paired.change, 1e-12)
     assert.equal(3, paired.higher)
+  end)
+
+  it("does not compare what does not belong together", function()
+    local spec = { parameters = { { "x", { 1, 2 } } }, replications = 3, identity = "gaps",
+      trial = function(p)
+        return { y = p.replication == p.x and 0 / 0 or p.x, z = p.x + p.replication }
+      end }
+    local gaps = run(blis.sweep(spec))
+    small.says(small.message_of(gaps.paired, gaps, { x = 1 }, { x = 2 }, "y"),
+      "sweep: y of x=1 is a number in 2 of 3 replications, which leaves pairs incomplete")
+    assert.equal(3, gaps:paired({ x = 1 }, { x = 2 }, "z").n)
+    small.says(tostring(gaps), "\ny is no number in 2 of 6 trials; means are of the others")
+    assert.is_nil(tostring(gaps):find("z is no number", 1, true))
+  end)
+
+  it("shows as many figures as can be read", function()
+    local figures = {}
+    for i = 1, 15 do figures[("f%02d"):format(i)] = i end
+    local wide = run(blis.sweep { trial = function() return figures end })
+    small.says(tostring(wide), "f11    f12\n")
+    small.says(tostring(wide), "\n3 figures more: report = { ... } chooses, CSV has all")
+    assert.matches("f15,f15.low,f15.high\n", wide:csv(), 1, true)
   end)
 
   it("is written as CSV, Markdown and files for gnuplot", function()

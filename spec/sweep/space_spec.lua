@@ -101,6 +101,7 @@ describe("the points of a sweep", function()
   end)
 
   it("are refused with the reason", function()
+    local cyclic = {}
     local cases = {
       { { parameters = { a = { 1 } } }, "parameters: expected a list of { name, { value, ... } }, "
         .. "got one with 'a'; the order of names in a table is not defined" },
@@ -126,9 +127,29 @@ describe("the points of a sweep", function()
         "parameters: the sweep has no points" },
       { { parameters = { { "a", { 1 } } }, where = function(p) return p.b end },
         "p: there is no parameter 'b'; known are a, replication, seed" },
+      { { parameters = { { "a", { 1, 2, b = 3 } } } },
+        "parameters[1] (a): expected a list of values without gaps, got one with 'b'" },
+      { { parameters = { { "a", { 0 / 0 } } } }, "is not allowed, expected a finite number" },
+      { { parameters = { { "a", { cyclic } } } },
+        "parameters[1] (a), value 1: tables in tables are more than 32 deep" },
+      { { parameters = { { "a", { "\xff" } } } }, "expected UTF-8 without zero bytes" },
+      { { parameters = { { "a", { { label = "f", value = 1 }, { label = "f", value = 2 } } } } },
+        "parameters[1] (a), value 2: the label 'f' is there twice, for different values" },
+      { { parameters = { { "a", { { label = {}, value = 1 } } } } },
+        "parameters[1] (a), value 1: a table is not allowed as a label, expected a text, a number "
+          .. "or a boolean" },
+      { { parameters = { { "a", from = 1, to = 2, steps = 100000 },
+          { "b", from = 1, to = 2, steps = 100000 } } },
+        "parameters: a grid of more than 10000000 points; sampling = \"sobol\" with samples = ... "
+          .. "covers large spaces with few of them" },
+      { { parameters = { { "a", from = 1, to = 2, steps = 1000 } }, replications = 1000000 },
+        "replications: 1000 points with 1000000 replications are more than 100000000 trials" },
+      { { parameters = { { "a", { 1 } } }, seed = math.maxinteger, replications = 2 },
+        "leaves no room for the seeds of 2 replications" },
       { { sampling = "sobl" }, "sweep.sampling: 'sobl' is not allowed, expected one of grid, "
         .. "random, latin-hypercube, sobol, did you mean 'sobol'?" },
     }
+    cyclic[1] = cyclic
     for _, case in ipairs(cases) do
       case[1].trial = nothing
       small.says(small.message_of(blis.sweep, case[1]), case[2])

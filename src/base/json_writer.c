@@ -194,7 +194,10 @@ void blis_json_writer_double(blis_json_writer *writer, double value) {
     return;
   }
   start_value(writer);
-  blis_buffer_double(writer->buffer, value, BLIS_DOUBLE_JSON);
+  /* Digits alone would be an integer, and one that readers cannot hold. */
+  blis_buffer_double(writer->buffer, value,
+                     fabs(value) < 0x1p63 ? BLIS_DOUBLE_JSON
+                                          : BLIS_DOUBLE_SHORT);
 }
 
 void blis_json_writer_text(blis_json_writer *writer, blis_slice text) {

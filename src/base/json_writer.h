@@ -54,7 +54,10 @@ void blis_json_writer_null(blis_json_writer *writer);
 void blis_json_writer_bool(blis_json_writer *writer, bool value);
 void blis_json_writer_int64(blis_json_writer *writer, int64_t value);
 
-/* What is not finite has no form in JSON and becomes null. */
+/*
+ * What is not finite has no form in JSON and becomes null; from 2^63 on numbers
+ * have an exponent, where Go has one from 1e21 on.
+ */
 void blis_json_writer_double(blis_json_writer *writer, double value);
 
 /* Bytes that are no UTF-8 become U+FFFD, the replacement character. */

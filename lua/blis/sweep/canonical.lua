@@ -22,25 +22,38 @@ end
 
 local write
 
-local function write_table(writer, value, key, path)
+-- Deeper tables are taken for ones that hold themselves.
+local deepest = 32
+
+local function write_table(writer, value, key, path, depth)
+  if depth > deepest then
+    errors.invalid("%s: tables in tables are more than %d deep; write { label = \"...\", value = "
+      .. "... }", path, deepest)
+  end
   local keys = sorted_keys(value, path)
   if #keys > 0 and #keys == #value then
     writer:array(key)
-    for _, item in ipairs(value) do write(writer, item, nil, path) end
+    for _, item in ipairs(value) do write(writer, item, nil, path, depth + 1) end
   else
     writer:object(key)
-    for _, name in ipairs(keys) do write(writer, value[name], tostring(name), path) end
+    for _, name in ipairs(keys) do
+      write(writer, value[name], tostring(name), path, depth + 1)
+    end
   end
   writer:done()
 end
 
-function write(writer, value, key, path)
+function write(writer, value, key, path, depth)
   local kind = type(value)
   if kind == "table" and getmetatable(value) == nil then
-    write_table(writer, value, key, path)
+    write_table(writer, value, key, path, depth or 1)
   elseif kind == "number" or kind == "string" or kind == "boolean" then
     if kind == "number" and value - value ~= 0 then
       errors.invalid("%s: %s is not allowed, expected a finite number", path, errors.show(value))
+    end
+    if kind == "string" and (value:find("\0", 1, true) or not utf8.len(value)) then
+      errors.invalid("%s: %q is not allowed, expected UTF-8 without zero bytes; write { label = "
+        .. "\"...\", value = ... }", path, value)
     end
     if key then writer:field(key, value) else writer:item(value) end
   else

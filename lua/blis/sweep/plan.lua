@@ -98,6 +98,20 @@ function plan.keys_of_version(self, version)
   return keys
 end
 
+-- The trials of the largest sweeps; each takes 200 bytes of memory.
+local most_trials = 100000000
+
+local function check_size(self)
+  if #self.points > most_trials // self.replications then
+    errors.invalid("replications: %d points with %d replications are more than %d trials",
+      #self.points, self.replications, most_trials)
+  end
+  if self.seed > math.maxinteger - self.replications then
+    errors.invalid("seed: %d leaves no room for the seeds of %d replications", self.seed,
+      self.replications)
+  end
+end
+
 --- The plan of a sweep.
 ---@param options table what the section of sweeps has read
 ---@param names string[]
@@ -111,6 +125,7 @@ function plan.new(options, names, points)
     rule = rule, metric = options.metric, report = options.report, level = options.level,
     interval = options.interval, seed = options.seed,
   }
+  check_size(self)
   add_trials(self)
   return self
 end
@@ -129,7 +144,7 @@ function plan.label_text(label)
   if label == nil then return "-" end
   if math.type(label) == "integer" then return ("%d"):format(label) end
   if type(label) == "number" then return ("%.6g"):format(label) end
-  return tostring(label)
+  return (tostring(label):gsub("%c", " "))
 end
 
 --- "prefix_weight=2 rate=40", what messages call a point.

@@ -17,6 +17,14 @@ local record = {}
 -- Results tell of these what the parameters of the trial tell too, or what is no figure.
 local skipped = { setup = true }
 
+--- Names end up in tables, in files and in databases.
+local function check_figure_name(name)
+  if not utf8.len(name) or name:find("%c") or name == "" then
+    error(("the trial returned a figure called %q, expected a name without control characters")
+      :format(name), 0)
+  end
+end
+
 local function sorted_names(given)
   local names = {}
   for name in next, given do
@@ -31,6 +39,7 @@ local function flatten(given, prefix, depth, visit)
   for _, name in ipairs(sorted_names(given)) do
     local value = rawget(given, name)
     local kind = type(value)
+    if kind == "number" or kind == "boolean" then check_figure_name(name) end
     if kind == "number" then
       visit(prefix .. name, value)
     elseif kind == "boolean" then
@@ -47,6 +56,7 @@ local function write_values(writer, outcome)
   local known, words = {}, {}
   writer:object("values")
   local function visit(name, value)
+    if known[name] then error(("the trial returned two figures '%s'"):format(name), 0) end
     writer:field(name, value)
     known[name] = true
     words[#words + 1] = name
@@ -77,6 +87,25 @@ local function check_outcome(outcome)
   end
 end
 
+-- Longer messages say nothing more.
+local longest_text = 4000
+
+--- A text of a script as a journal keeps it: with all control characters but newlines visible.
+local function plain(text)
+  if #text > longest_text then text = text:sub(1, longest_text) .. " ..." end
+  return (text:gsub("[^\n\t\32-\126\128-\255]", function(c) return ("\\%03d"):format(c:byte()) end))
+end
+
+local function sum_of(text)
+  return core.hash128(text):sub(1, 8)
+end
+
+--- The text of an object with the sum of what stands before it at its end.
+local function seal(text)
+  text = text:sub(1, -2)
+  return ('%s,"sum":"%s"}'):format(text, sum_of(text))
+end
+
 local function begin(self, trial, status)
   local writer = core.json_writer():object():field("key", trial.key):field("status", status)
   canonical.write(writer, self.points[trial.point].labels, "parameters", "parameters")
@@ -96,9 +125,9 @@ function record.of_outcome(self, trial, outcome, facts)
   check_report(self.report, known, words)
   if self.metric then check_report({ self.metric }, known, words) end
   local hash = type(outcome) == "table" and rawget(outcome, "hash")
-  if type(hash) == "string" then writer:field("hash", hash) end
-  if facts.notes ~= "" then writer:field("notes", facts.notes) end
-  return writer:field("wall_us", facts.wall_us):done():take()
+  if type(hash) == "string" then writer:field("hash", plain(hash)) end
+  if facts.notes ~= "" then writer:field("notes", plain(facts.notes)) end
+  return seal(writer:field("wall_us", facts.wall_us):done():take())
 end
 
 --- The line of a trial that is done, from what a journal says of it.
@@ -112,7 +141,7 @@ function record.of_record(self, trial, one)
   for _, key in ipairs { "hash", "notes", "wall_us" } do
     if one[key] ~= nil then writer:field(key, one[key]) end
   end
-  return writer:done():take()
+  return seal(writer:done():take())
 end
 
 --- The line of a trial that failed.
@@ -122,14 +151,22 @@ end
 ---@param reason string
 ---@return string
 function record.of_failure(self, trial, status, reason)
-  return begin(self, trial, status):field("reason", reason):done():take()
+  return seal(begin(self, trial, status):field("reason", plain(reason)):done():take())
 end
 
 --- The line that asks for another try.
 ---@param key string
 ---@return string
 function record.of_retry(key)
-  return core.json_writer():object():field("key", key):field("status", "retry"):done():take()
+  return seal(core.json_writer():object():field("key", key):field("status", "retry"):done():take())
+end
+
+--- True when a line of a journal is as it was written.
+---@param line string
+---@return boolean
+function record.is_whole(line)
+  local text, sum = line:match('^(.*),"sum":"(%x+)"}\n?$')
+  return text ~= nil and sum == sum_of(text)
 end
 
 --- What a line says. Figures that are no numbers in JSON are not there.

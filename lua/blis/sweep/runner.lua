@@ -75,7 +75,7 @@ end
 local function new_state(self, known, writer, options)
   return {
     plan = self, known = known, writer = writer, options = options, done = 0, total = 0,
-    failed = 0, wanted = {}, told = {},
+    failed = 0, wanted = {}, told = 0,
   }
 end
 
@@ -112,6 +112,20 @@ local function tell_notes(notes)
   if notes then notices.tell(notes) end
 end
 
+-- More failures than this are counted, not told one by one.
+local told_failures = 20
+
+local function tell_failure(state, trial, reason)
+  state.failed = state.failed + 1
+  state.told = state.told + 1
+  if state.told <= told_failures then
+    state.progress.say("%s: %s: %s", state.plan.name, plan.trial_name(state.plan, trial), reason)
+  elseif state.told == told_failures + 1 then
+    state.progress.say("%s: more trials failed; the table and 'blis sweep export' tell which",
+      state.plan.name)
+  end
+end
+
 --- Keeps what became of a trial.
 local function accept(state, index, status, text, detail)
   local self, trial = state.plan, state.plan.trials[index]
@@ -120,14 +134,11 @@ local function accept(state, index, status, text, detail)
     line = record.of_failure(self, trial, status,
       record.reason(status, text, detail, state.options))
   end
+  local one = record.read(line, "a worker") -- before it is kept: what cannot be read is not
   if state.writer then state.writer.append(line) end
-  local one = record.read(line, "a worker")
   state.known[trial.key] = one
   state.done = state.done + 1
-  if status ~= "done" then
-    state.failed = state.failed + 1
-    state.progress.say("%s: %s: %s", self.name, plan.trial_name(self, trial), one.reason)
-  end
+  if status ~= "done" then tell_failure(state, trial, one.reason) end
   tell_notes(one.notes)
 end
 

@@ -38,10 +38,20 @@ local parameter_section = {
   },
 }
 
+local function check_label(label, path)
+  local kind = type(label)
+  if kind ~= "number" and kind ~= "string" and kind ~= "boolean" then
+    errors.invalid("%s: %s is not allowed as a label, expected a text, a number or a boolean",
+      path, errors.show(label))
+  end
+  canonical.text(label, path)
+end
+
 --- What stands for a value in tables and keys.
 local function item_of(value, path)
   local kind = type(value)
   if kind == "table" and value.label ~= nil and value.value ~= nil then
+    check_label(value.label, path)
     return { label = value.label, value = value.value }
   end
   local text = canonical.text(value, path)
@@ -71,6 +81,29 @@ local function check_range(parameter, path)
   end
 end
 
+--- The values of a list, each with the label by which it is known.
+local function read_items(given, path)
+  for key in pairs(given) do
+    if math.type(key) ~= "integer" or key < 1 or key > #given then
+      errors.invalid("%s: expected a list of values without gaps, got one with %s", path,
+        errors.show(key))
+    end
+  end
+  local items, by_label = {}, {}
+  for i = 1, #given do
+    local place = ("%s, value %d"):format(path, i)
+    local item = item_of(given[i], place)
+    local same = by_label[item.label]
+    if same and not rawequal(same.value, item.value) and type(given[i]) == "table"
+      and given[i].label ~= nil then
+      errors.invalid("%s: the label %s is there twice, for different values", place,
+        errors.show(item.label))
+    end
+    items[i], by_label[item.label] = item, item
+  end
+  return items
+end
+
 --- Reads { name, { value, ... } } or { name, from =, to = }.
 local function read_parameter(given, path)
   if type(given) ~= "table" then
@@ -94,10 +127,7 @@ local function read_parameter(given, path)
   if type(given[2]) ~= "table" or #given[2] == 0 then
     schema.raise_value(path, given[2], "a list of values")
   end
-  parameter.items = {}
-  for i, value in ipairs(given[2]) do
-    parameter.items[i] = item_of(value, ("%s, value %d"):format(path, i))
-  end
+  parameter.items = read_items(given[2], path)
   return parameter
 end
 
@@ -186,10 +216,20 @@ local function new_collector(names, where)
   end
 end
 
+-- What a list of trials may have; the memory of a large machine holds them.
+local most_points = 10000000
+
 --- Every combination, the last parameter fastest.
 local function grid(parameters, names, where)
-  local items = {}
-  for i, parameter in ipairs(parameters) do items[i] = grid_items(parameter) end
+  local items, count = {}, 1
+  for i, parameter in ipairs(parameters) do
+    items[i] = grid_items(parameter)
+    count = count * #items[i]
+    if count > most_points then
+      errors.invalid("parameters: a grid of more than %d points; sampling = \"sobol\" with samples "
+        .. "= ... covers large spaces with few of them", most_points)
+    end
+  end
   local points, collect = new_collector(names, where)
   local known, labels, values = name_set(names), {}, {}
   local function expand(i)

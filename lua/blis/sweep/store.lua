@@ -3,9 +3,11 @@
 ---
 --- A journal is a text file of JSON lines that one process appends to, a line for each trial, each
 --- in one write. Nothing is ever changed, so nothing needs a lock; a torn last line, left behind by
---- a process that was killed, is as good as none. What is true is what the journals say together.
+--- a process that was killed, is as good as none, and so is a line that is not as it was written,
+--- which its sum tells. What is true is what the journals say together.
 local core = require "blis.core"
 local errors = require "blis.errors"
+local notices = require "blis.notices"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
 
@@ -19,7 +21,7 @@ local plan_name = "sweep.json"
 ---@field journals integer
 
 local function header_line(program)
-  return core.json_writer():object():field("journal", "blis-sweep"):field("format", 1)
+  return core.json_writer():object():field("journal", "blis-sweep"):field("format", 2)
     :field("program", program):done():take()
 end
 
@@ -39,37 +41,53 @@ end
 --- The version that has written a journal.
 local function version_of(path, line)
   local ok, header = pcall(core.json_read, line, path .. ":1")
-  if not ok or type(header) ~= "table" or header.journal ~= "blis-sweep" or header.format ~= 1
+  if not ok or type(header) ~= "table" or header.journal ~= "blis-sweep" or header.format ~= 2
     or type(header.program) ~= "string" then
-    errors.invalid("%s:1: this is no journal of a sweep", path)
+    errors.invalid("%s:1: this is no journal of a sweep; move the file away (trials of which "
+      .. "nothing else is known are run again)", path)
   end
   return header.program
 end
 
---- Calls visit(record) for every whole line of a journal.
+--- Reads the header of a journal; returns the keys of its version as those of the plan, nil when
+--- they are the same, and false when its results do not count.
+local function read_header(settings, path, line)
+  local self, version = settings.self, version_of(path, line)
+  if version == self.program then return nil end
+  local treatment = treatment_of(self, settings.folder, version, settings.other_versions)
+  return treatment == "keep" and plan.keys_of_version(self, version)
+end
+
+local function tell_damage(path, lines)
+  if #lines == 0 then return end
+  local places = table.concat(lines, ", ", 1, math.min(#lines, 5))
+  notices.tell(("%s: %s %s%s not as written and left out; trials of which nothing else is known "
+    .. "are run again"):format(path, #lines == 1 and "line" or "lines", places,
+    #lines == 1 and " is" or #lines > 5 and " ... are" or " are"))
+end
+
+--- Calls visit(record) for every line of a journal that is as it was written.
 ---@param settings { self: blis.sweep.Plan, folder: string, other_versions: string }
 local function read_journal(settings, name, visit)
   local path = settings.folder .. "/" .. name
   local file <close>, problem = io.open(path, "rb")
   if not file then errors.invalid("%s", problem) end
-  local number, keys = 0, nil
+  local number, keys, damaged = 0, nil, {}
   for line in file:lines("L") do
+    if line:sub(-1) ~= "\n" then break end
     number = number + 1
-    if line:sub(-1) ~= "\n" then return end
     if number == 1 then
-      local version = version_of(path, line)
-      if version ~= settings.self.program then
-        local treatment = treatment_of(settings.self, settings.folder, version,
-          settings.other_versions)
-        if treatment == "ignore" then return end
-        keys = plan.keys_of_version(settings.self, version)
-      end
-    else
+      keys = read_header(settings, path, line)
+      if keys == false then return end
+    elseif record.is_whole(line) then
       local one = record.read(line, ("%s:%d"):format(path, number))
       if keys then one.key = keys[one.key] or one.key end
       visit(one)
+    else
+      damaged[#damaged + 1] = number
     end
   end
+  tell_damage(path, damaged)
 end
 
 --- What is known of each key: done beats failed; failed counts unless as many retries were asked

@@ -159,6 +159,25 @@ function Table:best(metric, direction)
   return best
 end
 
+--- A figure of a point for every replication; raises when one is missing, because those of two
+--- points would no longer belong together.
+---@param self blis.SweepTable
+---@param point blis.sweep.PointResult
+---@param metric string
+---@return number[]
+function table_of.values_of_pairs(self, point, metric)
+  if point.n < point.wanted then
+    errors.invalid("%s: %s has %d of %d replications, which leaves pairs incomplete", self.name,
+      point.name, point.n, point.wanted)
+  end
+  local values = point.values[metric] or {}
+  if #values < point.n then
+    errors.invalid("%s: %s of %s is a number in %d of %d replications, which leaves pairs "
+      .. "incomplete", self.name, metric, point.name, #values, point.n)
+  end
+  return values
+end
+
 --- Point b against point a with the same seeds.
 ---@param a table<string, any> parameters
 ---@param b table<string, any> parameters
@@ -170,11 +189,7 @@ function Table:paired(a, b, metric)
   for i, wanted in ipairs { a, b } do
     local point = self:point(wanted)
     if not point then errors.invalid("%s: there is no such point", self.name) end
-    if point.n < point.wanted then
-      errors.invalid("%s: %s has %d of %d replications, which leaves pairs incomplete", self.name,
-        point.name, point.n, point.wanted)
-    end
-    lists[i] = point.values[metric] or {}
+    lists[i] = table_of.values_of_pairs(self, point, metric)
   end
   return statistics.paired(lists[1], lists[2], { level = self.level })
 end

@@ -29,13 +29,19 @@ local function column_decimals(self, name)
   return decimals_for(largest, widest)
 end
 
+--- A number among others with so many decimals; digits that would fill a line become an exponent.
+local function number_text(x, decimals)
+  if math.abs(x) >= 1e15 or x ~= 0 and math.abs(x) < 1e-7 then return ("%.4g"):format(x) end
+  return format.number(x, decimals)
+end
+
 --- "123.4 ± 5.6"
 local function estimate_text(estimate, decimals)
   if not estimate or not estimate.mean then return "-" end
   local half = estimate.half_width
-  local text = format.number(estimate.mean, decimals)
+  local text = number_text(estimate.mean, decimals)
   if not half then return text end
-  return ("%s ± %s"):format(text, format.number(half, decimals))
+  return ("%s ± %s"):format(text, number_text(half, decimals))
 end
 
 local function count_text(n, word)
@@ -72,14 +78,23 @@ local function shows_count(self)
   return false
 end
 
+-- Wider tables cannot be read; files have all figures.
+local shown_figures = 12
+
+local function shown_report(self)
+  if #self.report <= shown_figures then return self.report end
+  return table.move(self.report, 1, shown_figures, 1, {})
+end
+
 --- Header and rows of texts.
 local function grid(self)
+  local report = shown_report(self)
   local header = table.move(self.parameters, 1, #self.parameters, 1, {})
   local with_count = shows_count(self)
   if with_count then header[#header + 1] = "runs" end
-  table.move(self.report, 1, #self.report, #header + 1, header)
+  table.move(report, 1, #report, #header + 1, header)
   local rows, decimals = {}, {}
-  for k, name in ipairs(self.report) do decimals[k] = column_decimals(self, name) end
+  for k, name in ipairs(report) do decimals[k] = column_decimals(self, name) end
   for i, point in ipairs(self.points) do
     local row = {}
     for _, name in ipairs(self.parameters) do
@@ -89,7 +104,7 @@ local function grid(self)
       row[#row + 1] = point.n == point.wanted and ("%d"):format(point.n)
         or ("%d of %d"):format(point.n, point.wanted)
     end
-    for k, name in ipairs(self.report) do
+    for k, name in ipairs(report) do
       row[#row + 1] = estimate_text(point.metrics[name], decimals[k])
     end
     rows[i] = row
@@ -100,11 +115,33 @@ end
 -- More failures than this are counted, not listed.
 local listed_failures = 10
 
+--- Trials of points with a figure that are done and have no number for it, like 0 / 0.
+local function missing_values(self, name)
+  local missing, of = 0, 0
+  for _, point in ipairs(self.points) do
+    local values = point.values[name]
+    if values then missing, of = missing + point.n - #values, of + point.n end
+  end
+  return missing, of
+end
+
 --- What is missing and why.
 local function footer(self)
   local lines = {}
+  local hidden = #self.report - shown_figures
+  if hidden > 0 then
+    lines[1] = ("%s more: report = { ... } chooses, CSV has all"):format(
+      count_text(hidden, "figure"))
+  end
+  for _, name in ipairs(shown_report(self)) do
+    local missing, of = missing_values(self, name)
+    if missing > 0 then
+      lines[#lines + 1] = ("%s is no number in %d of %s; means are of the others"):format(name,
+        missing, count_text(of, "trial"))
+    end
+  end
   if self.missing > 0 then
-    lines[1] = ("%s not run yet"):format(count_text(self.missing, "trial"))
+    lines[#lines + 1] = ("%s not run yet"):format(count_text(self.missing, "trial"))
   end
   if #self.failures > 0 then
     lines[#lines + 1] = ("%s failed:"):format(count_text(#self.failures, "trial"))
@@ -114,7 +151,8 @@ local function footer(self)
       lines[#lines + 1] = ("  and %d more"):format(#self.failures - listed_failures)
       break
     end
-    lines[#lines + 1] = ("  %s: %s"):format(failure.name, failure.reason:match("^[^\n]*"))
+    lines[#lines + 1] = ("  %s: %s"):format(failure.name,
+      failure.reason:match("^[^\n]*"):sub(1, 300))
   end
   return lines
 end
