@@ -23,6 +23,22 @@ local function section(run, title)
   end
 end
 
+describe("refused requests", function()
+  it("are told apart by who refused them", function()
+    local result = result_of {
+      record { state = "rejected", reason = "rate-limit", slo_class = "batch" },
+      record { state = "rejected", reason = "reject-all" },
+      record { state = "rejected", reason = "no-candidate", slo_class = "batch" },
+      record {},
+    }
+    result.rejected = 3
+    assert.same({ "=== Anomaly Counters ===", "Priority Inversions: 0", "HOL Blocking Events: 0",
+      "Rejected Requests (Admission): 2", "  Shed (batch): 1", "  Shed (standard): 1",
+      "Rejected Requests (Routing): 1", "Dropped Unservable: 0", "Timed Out Requests: 0",
+      "Length-Capped Requests: 0" }, section({ result = result }, "Anomaly Counters"))
+  end)
+end)
+
 describe("priority inversions", function()
   local function count(records, scheduler)
     local lines = section({ result = result_of(records), scheduler = scheduler },

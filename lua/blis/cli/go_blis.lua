@@ -82,15 +82,25 @@ local function priority_inversions(run)
   return anomalies.priority_inversions(run.registered())
 end
 
---- Admission rejections by class, an empty one as standard.
-local function shed_lines(run)
-  if run.result.rejected == 0 then return {} end
-  local groups, names = group(run.all(), function(record)
-    if record.state ~= "rejected" then return nil end
+-- Why routing refuses a request that was admitted.
+local routing_reasons = { ["no-candidate"] = true, ["turn-cap"] = true }
+
+--- Lines about refused requests: by admission, by class (an empty one as standard), by routing.
+local function rejection_lines(run)
+  local refused = run.result.rejected == 0 and {} or values_of(run.all(), function(record)
+    return record.state == "rejected" and record or nil
+  end)
+  local groups, names = group(refused, function(record)
+    if routing_reasons[record.reason] then return nil end
     return record.slo_class == "" and "standard" or record.slo_class
   end)
-  local lines = {}
-  for i, name in ipairs(names) do lines[i] = ("  Shed (%s): %d"):format(name, #groups[name]) end
+  local lines, by_admission = {}, 0
+  for i, name in ipairs(names) do
+    by_admission = by_admission + #groups[name]
+    lines[i + 1] = ("  Shed (%s): %d"):format(name, #groups[name])
+  end
+  lines[1] = ("Rejected Requests (Admission): %d"):format(by_admission)
+  lines[#lines + 1] = ("Rejected Requests (Routing): %d"):format(#refused - by_admission)
   return lines
 end
 
@@ -117,11 +127,9 @@ function sections.anomalies(run)
     "=== Anomaly Counters ===",
     ("Priority Inversions: %d"):format(inversions),
     ("HOL Blocking Events: %d"):format(blocked),
-    ("Rejected Requests (Admission): %d"):format(result.rejected),
   }
-  local shed = shed_lines(run)
-  table.move(shed, 1, #shed, #lines + 1, lines)
-  lines[#lines + 1] = "Rejected Requests (Routing): 0"
+  local rejections = rejection_lines(run)
+  table.move(rejections, 1, #rejections, #lines + 1, lines)
   lines[#lines + 1] = ("Dropped Unservable: %d"):format(result.unservable)
   lines[#lines + 1] = ("Timed Out Requests: %d"):format(result.timed_out)
   lines[#lines + 1] = ("Length-Capped Requests: %d"):format(result.length_capped)
