@@ -69,6 +69,7 @@ end
 function errors.suggestion(word, words)
   local nearest = core.nearest(word, words)
   if nearest then return (", did you mean '%s'?"):format(nearest) end
+  if #words == 0 then return "; there are none" end
   return "; known are " .. table.concat(words, ", ")
 end
 

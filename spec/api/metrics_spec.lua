@@ -199,6 +199,8 @@ describe("figures over time", function()
     for _, rate in ipairs(series.requests_per_sec) do sum = sum + rate * 0.25 end
     near(300, sum, "completed")
     says(small.message_of(function() return plain.series end), "series_interval_us")
+    says(small.message_of(blis.run, busy { series_interval_us = 1 }),
+      "series_interval_us is 1: there are 1000000 rows by 1000000 us already")
   end)
 
   it("work without records and with the other engine", function()

@@ -107,10 +107,11 @@ describe("blis replay", function()
         return core.json_read(commands.output_of(table.unpack(arguments))).result_hash
       end
       local run = hash_of("run", "--rate", "20", "--num-requests", "50", "--trace-output", name)
-      assert.equal(run, hash_of("replay", name .. ".csv", "--trace-output", name))
-      assert.equal(run, hash_of("replay", name))
-      os.remove(name .. ".csv")
-      os.remove(name .. ".yaml")
+      assert.equal(run, hash_of("replay", name .. ".csv", "--trace-output", name .. "2"))
+      assert.equal(run, hash_of("replay", name .. "2"))
+      assert.matches("%-%-trace%-output and TRACE are both",
+        select(2, commands.error_of("replay", name .. ".csv", "--trace-output", name)))
+      for _, ending in ipairs { ".csv", ".yaml", "2.csv", "2.yaml" } do os.remove(name .. ending) end
     end)
   end)
 

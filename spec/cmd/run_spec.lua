@@ -326,6 +326,17 @@ describe("wrong flags of blis run", function()
         "run: --routing-parameter: 'tie' is not allowed, expected NAME=VALUE" .. hint },
       { { "--admission-policy", "always" }, "run: --admission-policy: unknown admission policy "
         .. "'always'" },
+      { { "--routing-parameter", "tie=first" }, "run: --routing-policy round-robin: unknown option "
+        .. "'tie'; there are none" },
+      { { "--trace-output", "/tmp/" },
+        "run: --trace-output: '/tmp/' is not allowed, expected a name for two files" .. hint },
+      { { "--trace-output", "-" },
+        "run: --trace-output: '-' is not allowed, expected a name for two files" .. hint },
+      { { "--trace-output", "a.csv.gz", "--save", "./a.yaml" },
+        "run: --trace-output and --save are both './a.yaml'" .. hint },
+      { { "--concurrency", "1000001" }, "run: --concurrency: 1000001 is not allowed" },
+      { { "--warm-up", "soon" }, "run: --warm-up: 'soon' is not allowed, expected a time of at "
+        .. "least 1 in microseconds, or with a unit such as 50ms or 30s, or 'auto'" .. hint },
       { { "--fitness-weights", "speed:1" }, "run: --fitness-weights: unknown key 'speed'" },
       { { "--flow-control" },
         "run: --flow-control is not available: there is no queue at the gateway" .. hint },

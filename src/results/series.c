@@ -1,5 +1,7 @@
 #include "results/series.h"
 
+#include <inttypes.h>
+
 #include "base/time.h"
 
 const char *blis_series_count_name(blis_series_count count) {
@@ -58,6 +60,13 @@ static blis_status add_instances(blis_series *series,
 static blis_status take_row(void *ud, blis_cluster *cluster,
                             blis_error *error) {
   blis_series *series = ud;
+  if (series->rows == BLIS_SERIES_ROWS_MAX) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "series_interval_us is %" PRId64 ": there are %d rows by "
+                     "%" PRId64 " us already, and no more are possible",
+                     series->interval_us, BLIS_SERIES_ROWS_MAX,
+                     blis_cluster_now_us(cluster));
+  }
   if (add_counts(series, cluster) != BLIS_OK ||
       add_instances(series, cluster) != BLIS_OK) {
     return blis_fail_nomem(error);

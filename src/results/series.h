@@ -31,6 +31,9 @@ typedef enum blis_series_count {
       BLIS_SERIES_COUNT_COUNT
 } blis_series_count;
 
+/* A run that asks for more fails: an interval was taken for another unit. */
+enum { BLIS_SERIES_ROWS_MAX = 1000000 };
+
 /* Static storage. */
 const char *blis_series_count_name(blis_series_count count);
 

@@ -4,13 +4,24 @@ local flags = require "blis.cli.flags"
 
 local outputs = {}
 
+--- The files of a path that is only a name.
+local function files_of(definition, option, path)
+  local files, problem = option.files(path)
+  if not files then
+    flags.fail(definition, "%s: '%s' is not allowed, %s", option.flag, path, problem)
+  end
+  return files
+end
+
 --- The paths that were given, in the order of the flags: { { flag =, path =, is_output = }, ... }.
 local function paths_of(definition, parsed)
   local list = {}
   for _, group in ipairs(definition.groups) do
     for _, option in ipairs(group.options) do
       local value = option.type == "path" and parsed.values[group.section][option.name]
-      for _, path in ipairs(type(value) == "table" and value or { value or nil }) do
+      if type(value) ~= "table" then value = { value or nil } end
+      if option.files and value[1] then value = files_of(definition, option, value[1]) end
+      for _, path in ipairs(value) do
         list[#list + 1] = { flag = option.flag, path = path, is_output = option.is_output }
       end
     end

@@ -75,7 +75,7 @@ local synthesis = {
       doc = "YAML file that describes the traffic instead (workload specification, version 2).",
     },
     {
-      name = "concurrency", type = "integer", min = 0, max = 100000000, default = 0,
+      name = "concurrency", type = "integer", min = 0, max = 1000000, default = 0,
       unit = "users", flag = "--concurrency",
       doc = "Users with one request at a time each, in place of a rate.",
     },
@@ -129,6 +129,15 @@ local policies = {
   },
 }
 
+--- The files of a trace in format tracev2: its data, which may be packed, and its header.
+local function trace_files(name)
+  if name == "-" or name:match("/$") then return nil, "expected a name for two files" end
+  local stem, packing = name:match("^(.+)(%.gz)$")
+  if not stem then stem, packing = name:match("^(.+)(%.zst)$") end
+  stem = (stem or name):gsub("(.)%.csv$", "%1"):gsub("(.)%.ya?ml$", "%1")
+  return { stem .. ".csv" .. (packing or ""), stem .. ".yaml" }
+end
+
 ---@type blis.Section
 local results = {
   name = "output",
@@ -144,7 +153,7 @@ local results = {
     },
     {
       name = "trace_output", type = "path", is_output = true, flag = "--trace-output",
-      metavar = "NAME",
+      metavar = "NAME", files = trace_files,
       doc = "The requests and how they ended as a trace (tracev2): NAME.csv and NAME.yaml.",
     },
     {

@@ -23,6 +23,8 @@ local schema = {}
 ---@field is_list? boolean the flag may be repeated
 ---@field may_be_empty? boolean a flag without text is not given; always so for texts and paths
 ---@field is_output? boolean a path that is written to
+---@field files? fun(path: string): string[]?, string? what is written for a path that is only a
+--- name, or why that cannot be
 ---@field flag_aliases? string[] older spellings of the flag
 ---@field aliases? string[] other accepted names
 ---@field choices? string[]

@@ -454,7 +454,7 @@ local client = {
   summary = "One source of requests.",
   options = with_common {
     {
-      name = "concurrency", type = "integer", min = 0, max = 100000000, default = 0,
+      name = "concurrency", type = "integer", min = 0, max = 1000000, default = 0,
       unit = "users",
       doc = "That many users with one request at a time each, in place of a rate.",
     },
