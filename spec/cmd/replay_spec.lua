@@ -111,7 +111,9 @@ describe("blis replay", function()
       assert.equal(run, hash_of("replay", name .. "2"))
       assert.matches("%-%-trace%-output and TRACE are both",
         select(2, commands.error_of("replay", name .. ".csv", "--trace-output", name)))
-      for _, ending in ipairs { ".csv", ".yaml", "2.csv", "2.yaml" } do os.remove(name .. ending) end
+      for _, ending in ipairs { ".csv", ".yaml", "2.csv", "2.yaml" } do
+        os.remove(name .. ending)
+      end
     end)
   end)
 

@@ -126,7 +126,8 @@ return {
     {
       name = "series_interval_us", type = "time_us", min = 1, unit = "us",
       flag = "--series-interval",
-      flag_doc = "Keep figures over time, one row per interval: for --series-path and --format json.",
+      flag_doc = "Keep figures over time, one row per interval: for --series-path and --format "
+        .. "json.",
       doc = "Results have series: figures of cluster and instances in intervals of that length.",
     },
     {
