@@ -116,7 +116,7 @@ static void nothing_is_drawn_when_the_length_is_known(void) {
   check_numbers_taken(
       (blis_distribution_spec){"constant", PARAMS({"value", 7.9})}, 0, 7);
   check_numbers_taken(
-      (blis_distribution_spec){"constant", PARAMS({"value", -3})}, 0, 1);
+      (blis_distribution_spec){"constant", PARAMS({"value", 0})}, 0, 1);
   check_numbers_taken(
       (blis_distribution_spec){"gaussian", PARAMS({"mean", 5}, {"std_dev", 2},
                                                   {"min", 9.2}, {"max", 9.8})},
@@ -188,6 +188,8 @@ static void wrong_parameters_are_named(void) {
                                    {"sigma", 1}, {"mix_weight", 1.5})},
        "here: mix_weight is 1.5; it must be a number from 0 to 1"},
       {{"constant", NULL, 0}, "here: constant needs the parameter \"value\""},
+      {{"constant", PARAMS({"value", -3})},
+       "here: value is -3; it must be a finite number, at least 0"},
       {{"empirical", NULL, 0}, "here: empirical needs at least one length"},
       {{"empirical", PARAMS({"12abc", 1})}, "\"12abc\" is not a length"},
       {{"empirical", PARAMS({"-3", 1})}, "\"-3\" is not a length"},

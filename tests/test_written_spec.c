@@ -271,7 +271,8 @@ static const wrong_value wrong_values[] = {
      "    lifecycle: {windows: [{end_us: 5}, {end_us: 5, trace_rate: -1}]}\n",
      "lifecycle window 2: trace_rate is -1"},
     {"rate", "    lifecycle: {windows: [{end_us: 5, arrival: {cv: 1}}]}\n",
-     "spec.yaml:9: key \"arrival\": unknown process \"\""},
+     "spec.yaml:9: client 1 (\"a\"): lifecycle window 1: arrival: unknown "
+     "process \"\"; allowed are"},
     {"rate",
      "    lifecycle: {windows: [{end_us: 5, input_distribution: {type: x}}]}\n",
      "unknown type \"x\""},

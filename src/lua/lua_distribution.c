@@ -66,6 +66,12 @@ int bind_check_arrival(lua_State *L) {
   check_arrival(L, 1, &spec);
   blis_error error = {0};
   check_status(L, blis_arrival_check(&spec, where, &error), &error);
+  const char *unused = blis_arrival_unused(&spec);
+  if (unused != NULL) {
+    blis_status status =
+        blis_fail(&error, BLIS_ERR_INVALID, "%s: %s", where, unused);
+    check_status(L, status, &error);
+  }
   blis_arrival_note note;
   if (!blis_arrival_get_note(&spec, where, &note)) {
     return 0;

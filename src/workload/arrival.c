@@ -84,6 +84,23 @@ bool blis_arrival_get_note(const blis_arrival_spec *spec, const char *where,
   return true;
 }
 
+const char *blis_arrival_unused(const blis_arrival_spec *spec) {
+  blis_arrival_process process;
+  if (!find_process(spec->process, &process)) {
+    return NULL;
+  }
+  if (process == BLIS_ARRIVAL_POISSON || process == BLIS_ARRIVAL_CONSTANT) {
+    return spec->has_cv || spec->has_shape || spec->has_scale
+               ? "cv, shape and scale are for gamma and weibull; they have no "
+                 "effect on poisson and constant"
+               : NULL;
+  }
+  if (spec->has_shape != spec->has_scale) {
+    return "shape and scale have an effect only together";
+  }
+  return NULL;
+}
+
 /* Coefficient of variation of a Weibull variable of a shape. */
 static double weibull_cv(double shape) {
   double first = tgamma(1 + 1 / shape);

@@ -68,6 +68,12 @@ bool blis_arrival_get_note(const blis_arrival_spec *spec, const char *where,
                            blis_arrival_note *note);
 
 /*
+ * A number that was given and does not count, as a sentence; static. NULL = all
+ * of them count.
+ */
+const char *blis_arrival_unused(const blis_arrival_spec *spec);
+
+/*
  * Makes a specification that passed the check ready for a rate, in requests
  * per microsecond; less than 1e-15 counts as that.
  */

@@ -53,7 +53,7 @@ static const type_rule type_rules[] = {
       {"mu", true, ANY},
       {"sigma", true, NOT_NEGATIVE},
       {"mix_weight", true, SHARE}}},
-    {"constant", BLIS_DISTRIBUTION_CONSTANT, {{"value", true, ANY}}},
+    {"constant", BLIS_DISTRIBUTION_CONSTANT, {{"value", true, NOT_NEGATIVE}}},
     {"empirical", BLIS_DISTRIBUTION_EMPIRICAL, {{NULL, false, ANY}}},
 };
 

@@ -83,52 +83,13 @@ static blis_status keep_request(blis__drawing *d, const blis__drawn *request,
   return BLIS_OK;
 }
 
-/* Lengths of one modality, as many as were drawn for their number. */
-static blis_status draw_modality(blis__drawing *d, int modality,
-                                 uint32_t *tokens, blis_error *error) {
-  static const char *const names[BLIS__MODALITIES] = {"text", "image", "audio",
-                                                      "video"};
-  const blis__kind *kind = d->kind;
-  if (!kind->has_modality[modality]) {
-    return BLIS_OK;
-  }
-  uint32_t count = 1;
-  if (modality != BLIS__TEXT) {
-    BLIS_TRY(draw_length(d, &kind->modal_counts[modality], names[modality],
-                         &count, error));
-  }
-  uint64_t sum = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t length;
-    BLIS_TRY(draw_length(d, &kind->modal_tokens[modality], names[modality],
-                         &length, error));
-    sum += length;
-    if (sum > BLIS_WORKLOAD_MAX_TOKENS) {
-      return blis_fail(
-          error, BLIS_ERR_INVALID,
-          "client %" PRIu32 ": %" PRIu32 " %s parts have more than %d tokens",
-          d->client + 1, count, names[modality], BLIS_WORKLOAD_MAX_TOKENS);
-    }
-  }
-  *tokens = (uint32_t)sum;
-  return BLIS_OK;
-}
-
 static blis_status draw_modalities(blis__drawing *d, blis__drawn *request,
                                    blis_error *error) {
-  uint64_t sum = 0;
-  for (int i = 0; i < BLIS__MODALITIES; i++) {
-    BLIS_TRY(draw_modality(d, i, &request->modal_tokens[i], error));
-    sum += request->modal_tokens[i];
-  }
-  if (sum > BLIS_WORKLOAD_MAX_TOKENS) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "client %" PRIu32 ": a multimodal prompt has %" PRIu64
-                     " tokens; at most %d are possible",
-                     d->client + 1, sum, BLIS_WORKLOAD_MAX_TOKENS);
-  }
-  request->input_tokens = sum > 0 ? (uint32_t)sum : 1;
-  return BLIS_OK;
+  char label[BLIS_CLIENT_LABEL_SIZE];
+  blis__plan_label(d->plan, d->client, label);
+  return blis__modalities_draw(&d->kind->modalities, label, d->lengths,
+                               request->modal_tokens, &request->input_tokens,
+                               error);
 }
 
 blis_status blis__draw_request(blis__drawing *drawing,
@@ -136,10 +97,8 @@ blis_status blis__draw_request(blis__drawing *drawing,
                                const blis_distribution *output,
                                int64_t arrival_us, blis_error *error) {
   blis__drawn request = {.arrival_us = arrival_us};
-  bool is_modal = drawing->kind->is_multimodal &&
-                  !(drawing->plan->is_varying && drawing->plan->is_compatible);
   BLIS_TRY(begin_request(drawing, &request, error));
-  if (is_modal) {
+  if (drawing->kind->is_multimodal) {
     BLIS_TRY(draw_modalities(drawing, &request, error));
     BLIS_TRY(draw_tokens(drawing, request.input_tokens, error));
     BLIS_TRY(

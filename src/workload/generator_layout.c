@@ -286,15 +286,16 @@ static blis_status make_rules(blis__plan *plan, blis_error *error) {
   }
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     const blis__kind *kind = &plan->kinds[i];
-    plan->layout.rules[i] =
-        (blis__session_rule){.input = &kind->input,
-                             .output = &kind->output,
-                             .max_rounds = kind->max_rounds,
-                             .think_us = kind->think_us,
-                             .timeout_us = kind->timeout_us,
-                             .horizon_us = plan->horizon_us,
-                             .accumulates = kind->accumulates,
-                             .keeps_labels = !plan->is_compatible};
+    plan->layout.rules[i] = (blis__session_rule){
+        .input = &kind->input,
+        .modalities = kind->is_multimodal ? &kind->modalities : NULL,
+        .output = &kind->output,
+        .max_rounds = kind->max_rounds,
+        .think_us = kind->think_us,
+        .timeout_us = kind->timeout_us,
+        .horizon_us = plan->horizon_us,
+        .accumulates = kind->accumulates,
+        .keeps_labels = !plan->is_compatible};
   }
   return BLIS_OK;
 }
@@ -325,12 +326,16 @@ static blis_status make_segments(blis__plan *plan, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Tokens have their places only now. */
-static void connect_tokens(blis__plan *plan) {
+/* Names and tokens have their places only now. */
+static void connect_sessions(blis__plan *plan) {
   blis__layout *layout = &plan->layout;
-  for (size_t i = 0; plan->keeps_tokens && i < layout->sessions.count; i++) {
+  for (size_t i = 0; i < layout->sessions.count; i++) {
     blis__session_start *start = &layout->sessions.items[i];
     const blis__client_plan *client = &plan->clients[start->client];
+    start->text = blis_intern_text(plan->strings, start->name);
+    if (!plan->keeps_tokens) {
+      continue;
+    }
     start->first_tokens = layout->tokens.items +
                           layout->token_starts.items[start->first_sequence];
     if (start->prefix.length_tokens > 0) {
@@ -349,7 +354,7 @@ static blis_status lay_out(blis__plan *plan, blis__drawing *drawing,
   seed_sessions(plan);
   BLIS_TRY(add_users(plan, drawing, error));
   BLIS_TRY(make_segments(plan, error));
-  connect_tokens(plan);
+  connect_sessions(plan);
   return BLIS_OK;
 }
 

@@ -14,10 +14,7 @@ static void kind_deinit(const blis_alloc *alloc, blis__kind *kind) {
   blis_distribution_deinit(&kind->input, alloc);
   blis_distribution_deinit(&kind->output, alloc);
   blis_distribution_deinit(&kind->reason_ratio, alloc);
-  for (int i = 0; i < BLIS__MODALITIES; i++) {
-    blis_distribution_deinit(&kind->modal_tokens[i], alloc);
-    blis_distribution_deinit(&kind->modal_counts[i], alloc);
-  }
+  blis__modalities_deinit(&kind->modalities, alloc);
   for (size_t i = 0; i < kind->window_count; i++) {
     blis_distribution_deinit(&kind->windows[i].input, alloc);
     blis_distribution_deinit(&kind->windows[i].output, alloc);
@@ -100,51 +97,6 @@ static blis_status take_distribution(const part *p,
                                 error);
 }
 
-static blis_status need_distribution(const part *p,
-                                     const blis_distribution_spec *spec,
-                                     const char *key,
-                                     blis_distribution *distribution,
-                                     blis_error *error) {
-  char where[WHERE_SIZE];
-  snprintf(where, sizeof where, "%s: %s", p->label, key);
-  return blis_distribution_init(distribution, &p->plan->alloc, spec, where,
-                                error);
-}
-
-static blis_status take_modalities(const part *p,
-                                   const blis_multimodal_spec *spec,
-                                   blis__kind *kind, blis_error *error) {
-  const struct {
-    const blis_distribution_spec *spec;
-    const char *key;
-    blis_distribution *distribution;
-  } parts[] = {{&spec->text, "multimodal.text_distribution",
-                &kind->modal_tokens[BLIS__TEXT]},
-               {&spec->image, "multimodal.image_distribution",
-                &kind->modal_tokens[BLIS__IMAGE]},
-               {&spec->image_count, "multimodal.image_count_distribution",
-                &kind->modal_counts[BLIS__IMAGE]},
-               {&spec->audio, "multimodal.audio_distribution",
-                &kind->modal_tokens[BLIS__AUDIO]},
-               {&spec->audio_count, "multimodal.audio_count_distribution",
-                &kind->modal_counts[BLIS__AUDIO]},
-               {&spec->video, "multimodal.video_distribution",
-                &kind->modal_tokens[BLIS__VIDEO]},
-               {&spec->video_count, "multimodal.video_count_distribution",
-                &kind->modal_counts[BLIS__VIDEO]}};
-  bool is_there[sizeof parts / sizeof *parts];
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    BLIS_TRY(take_distribution(p, parts[i].spec, parts[i].key,
-                               parts[i].distribution, &is_there[i], error));
-  }
-  kind->is_multimodal = true;
-  kind->has_modality[BLIS__TEXT] = is_there[0];
-  kind->has_modality[BLIS__IMAGE] = is_there[1] && is_there[2];
-  kind->has_modality[BLIS__AUDIO] = is_there[3] && is_there[4];
-  kind->has_modality[BLIS__VIDEO] = is_there[5] && is_there[6];
-  return BLIS_OK;
-}
-
 static blis_status take_windows(const part *p, const blis_client_spec *spec,
                                 blis__kind *kind, blis_error *error) {
   for (size_t i = 0; i < spec->window_count; i++) {
@@ -165,13 +117,16 @@ static blis_status take_windows(const part *p, const blis_client_spec *spec,
 static blis_status take_distributions(const part *p,
                                       const blis_client_spec *spec,
                                       blis__kind *kind, blis_error *error) {
-  BLIS_TRY(need_distribution(p, &spec->input, "input_distribution",
-                             &kind->input, error));
-  BLIS_TRY(need_distribution(p, &spec->output, "output_distribution",
-                             &kind->output, error));
+  bool is_there; /* the check has seen to it */
+  BLIS_TRY(take_distribution(p, &spec->input, "input_distribution",
+                             &kind->input, &is_there, error));
+  BLIS_TRY(take_distribution(p, &spec->output, "output_distribution",
+                             &kind->output, &is_there, error));
   BLIS_TRY(take_windows(p, spec, kind, error));
   if (spec->multimodal != NULL) {
-    BLIS_TRY(take_modalities(p, spec->multimodal, kind, error));
+    BLIS_TRY(blis__modalities_init(&kind->modalities, &p->plan->alloc,
+                                   spec->multimodal, p->label, error));
+    kind->is_multimodal = true;
   }
   return take_distribution(p, &spec->reason_ratio, "reason_ratio_distribution",
                            &kind->reason_ratio, &kind->has_reason_ratio, error);
@@ -313,6 +268,15 @@ static blis_status plan_prefixes(blis__plan *plan,
   return BLIS_OK;
 }
 
+/* BLIS (Go) has text alone of users, and where rates vary. */
+static void lose_modalities(blis__plan *plan) {
+  for (uint32_t i = 0; plan->is_compatible && i < plan->kind_count; i++) {
+    blis__kind *kind = &plan->kinds[i];
+    kind->is_multimodal =
+        kind->is_multimodal && !plan->is_varying && kind->concurrency == 0;
+  }
+}
+
 /* Whether requests cannot be drawn one by one, in order of arrival. */
 static bool needs_layout(const blis__plan *plan) {
   bool needs = plan->is_varying || plan->keeps_tokens;
@@ -344,6 +308,7 @@ static blis_status plan_fill(blis__plan *plan, const blis_workload_spec *spec,
     plan->has_end = plan->has_end || plan->kinds[i].window_count > 0;
   }
   BLIS_TRY(blis__plan_rates(plan, spec, error));
+  lose_modalities(plan);
   BLIS_TRY(plan_prefixes(plan, spec, error));
   plan->has_layout = needs_layout(plan);
   return plan->has_layout ? blis__plan_lay_out(plan, error) : BLIS_OK;
@@ -365,7 +330,7 @@ blis_status blis__plan_new(const blis_alloc *alloc,
       .num_requests = spec->num_requests > 0 ? spec->num_requests : INT64_MAX,
       .horizon_us = spec->horizon_us > 0 ? spec->horizon_us : INT64_MAX,
       .is_lazy = spec->lazy_tokens,
-      .keeps_tokens = spec->keep_tokens,
+      .keeps_tokens = spec->keep_tokens && !spec->lazy_tokens,
       .is_compatible = spec->reproduce_go_blis_defects,
       .has_end = spec->horizon_us > 0 || spec->num_requests == 0};
   blis_status status = plan_fill(made, spec, error);
@@ -396,18 +361,25 @@ void blis__plan_seed_stream(const blis__plan *plan, blis_random *random) {
   }
 }
 
+void blis__plan_label(const blis__plan *plan, uint32_t client,
+                      char label[BLIS_CLIENT_LABEL_SIZE]) {
+  snprintf(label, BLIS_CLIENT_LABEL_SIZE, "client %" PRIu32 " (\"%.60s\")",
+           client + 1,
+           blis_intern_text(plan->strings, plan->clients[client].id));
+}
+
 blis_status blis__plan_draw_length(const blis__plan *plan, uint32_t client,
                                    const blis_distribution *distribution,
                                    const char *what, blis_random *random,
                                    uint32_t *tokens, blis_error *error) {
   int64_t length = blis_distribution_draw(distribution, random);
   if (length > BLIS_WORKLOAD_MAX_TOKENS) {
-    return blis_fail(
-        error, BLIS_ERR_INVALID,
-        "client %" PRIu32 " (\"%s\"): %s_distribution gave a length of %" PRId64
-        " tokens; at most %d are possible",
-        client + 1, blis_intern_text(plan->strings, plan->clients[client].id),
-        what, length, BLIS_WORKLOAD_MAX_TOKENS);
+    char label[BLIS_CLIENT_LABEL_SIZE];
+    blis__plan_label(plan, client, label);
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s: %s_distribution gave a length of %" PRId64
+                     " tokens; at most %d are possible",
+                     label, what, length, BLIS_WORKLOAD_MAX_TOKENS);
   }
   *tokens = (uint32_t)length;
   return BLIS_OK;

@@ -19,12 +19,10 @@
 #include "base/random.h"
 #include "workload/arrival.h"
 #include "workload/distribution.h"
+#include "workload/modalities.h"
 #include "workload/request.h"
 #include "workload/sessions.h"
 #include "workload/workload_spec.h"
-
-/* Modalities of a prompt, and the order in which they are drawn. */
-enum { BLIS__TEXT, BLIS__IMAGE, BLIS__AUDIO, BLIS__VIDEO, BLIS__MODALITIES };
 
 /* A time in which clients are active; start inclusive, end exclusive. */
 typedef struct blis__window {
@@ -51,9 +49,7 @@ typedef struct blis__kind {
   blis_arrival arrival;
   blis_distribution input;
   blis_distribution output;
-  blis_distribution modal_tokens[BLIS__MODALITIES];
-  blis_distribution modal_counts[BLIS__MODALITIES]; /* none for text */
-  bool has_modality[BLIS__MODALITIES];
+  blis__modalities modalities;
   blis_distribution reason_ratio; /* percent */
   blis__window *windows;
   size_t window_count;
@@ -72,7 +68,7 @@ typedef struct blis__kind {
   uint32_t concurrency;
   bool is_streaming;
   bool has_prefix_length; /* it was given, not left to the default */
-  bool is_multimodal;
+  bool is_multimodal;     /* input does not count */
   bool is_multi_turn;
   bool is_single_session;
   bool is_closed_loop;
@@ -193,6 +189,10 @@ void blis__layout_deinit(blis__plan *plan);
  * workloads there are no prefix draws.
  */
 void blis__plan_seed_stream(const blis__plan *plan, blis_random *random);
+
+/* How messages name a client of the list: client 2 ("users-1"). */
+void blis__plan_label(const blis__plan *plan, uint32_t client,
+                      char label[BLIS_CLIENT_LABEL_SIZE]);
 
 /* A length of a client's, at most BLIS_WORKLOAD_MAX_TOKENS. */
 BLIS_MUSTUSE blis_status blis__plan_draw_length(

@@ -20,7 +20,7 @@ typedef struct expansion {
   const blis_inference_perf_spec *from;
   const blis_inference_perf_prefixes *prefixes;
   blis_arena *arena;
-  const void **fault;
+  blis_spec_fault *fault; /* NULL = nobody asks */
   blis_client_spec *clients;
   int64_t users;
   blis_distribution_spec question;
@@ -29,15 +29,20 @@ typedef struct expansion {
   bool is_compatible;
 } expansion;
 
-static blis_status check_whole(const expansion *e, const char *key,
-                               const int64_t *value, int64_t min, int64_t max,
-                               blis_error *error) {
+/* Remembers the wrong member, or with NULL that something is missing. */
+static void note(const expansion *e, const void *member, const void *whole) {
+  if (e->fault != NULL) {
+    *e->fault = (blis_spec_fault){.member = member, .whole = whole};
+  }
+}
+
+static blis_status check_whole(const expansion *e, const void *whole,
+                               const char *key, const int64_t *value,
+                               int64_t min, int64_t max, blis_error *error) {
   if (*value >= min && *value <= max) {
     return BLIS_OK;
   }
-  if (e->fault != NULL) {
-    *e->fault = value;
-  }
+  note(e, value, whole);
   return blis_fail(error, BLIS_ERR_INVALID,
                    "inference_perf: %s is %" PRId64 "; it must be from %" PRId64
                    " to %" PRId64,
@@ -48,16 +53,14 @@ static blis_status check_stages(const expansion *e, blis_error *error) {
   for (size_t i = 0; i < e->from->stage_count; i++) {
     const blis_inference_perf_stage *stage = &e->from->stages[i];
     if (!(stage->rate > 0 && stage->rate <= DBL_MAX)) {
-      if (e->fault != NULL) {
-        *e->fault = &stage->rate;
-      }
+      note(e, &stage->rate, stage);
       return blis_fail(error, BLIS_ERR_INVALID,
                        "inference_perf: the rate of stage %zu is %g; it must "
                        "be a finite number above 0",
                        i + 1, stage->rate);
     }
-    BLIS_TRY(check_whole(e, "the duration of a stage", &stage->duration, 1,
-                         MAX_SECONDS, error));
+    BLIS_TRY(check_whole(e, stage, "the duration of a stage", &stage->duration,
+                         1, MAX_SECONDS, error));
   }
   return BLIS_OK;
 }
@@ -75,15 +78,15 @@ static blis_status check(const expansion *e, blis_error *error) {
                      "inference_perf: shared_prefix is missing");
   }
   BLIS_TRY(check_stages(e, error));
-  BLIS_TRY(check_whole(e, "num_unique_system_prompts", &p->prompts, 1,
+  BLIS_TRY(check_whole(e, p, "num_unique_system_prompts", &p->prompts, 1,
                        MAX_USERS, error));
-  BLIS_TRY(check_whole(e, "num_users_per_system_prompt", &p->users_per_prompt,
-                       1, MAX_USERS / p->prompts, error));
-  BLIS_TRY(check_whole(e, "system_prompt_len", &p->prompt_tokens, 0,
+  BLIS_TRY(check_whole(e, p, "num_users_per_system_prompt",
+                       &p->users_per_prompt, 1, MAX_USERS / p->prompts, error));
+  BLIS_TRY(check_whole(e, p, "system_prompt_len", &p->prompt_tokens, 0,
                        BLIS_WORKLOAD_MAX_TOKENS, error));
-  BLIS_TRY(check_whole(e, "question_len", &p->question_tokens, 0,
+  BLIS_TRY(check_whole(e, p, "question_len", &p->question_tokens, 0,
                        BLIS_WORKLOAD_MAX_TOKENS, error));
-  return check_whole(e, "output_len", &p->output_tokens, 0,
+  return check_whole(e, p, "output_len", &p->output_tokens, 0,
                      BLIS_WORKLOAD_MAX_TOKENS, error);
 }
 
@@ -136,9 +139,7 @@ static blis_status share_of(const expansion *e,
                             int64_t index, int64_t *share, blis_error *error) {
   double total = trunc(stage->rate * (double)stage->duration);
   if (!(total >= (double)e->users && total <= 1e15)) {
-    if (e->fault != NULL) {
-      *e->fault = &stage->rate;
-    }
+    note(e, &stage->rate, stage);
     return blis_fail(error, BLIS_ERR_INVALID,
                      "inference_perf: a stage of %g requests/s for %" PRId64
                      " s has %g requests for %" PRId64
@@ -241,15 +242,14 @@ static blis_status expand_stages(expansion *e, blis_workload_spec *spec,
 blis_status blis_inference_perf_expand(const blis_inference_perf_spec *from,
                                        blis_arena *arena,
                                        blis_workload_spec *spec,
-                                       const void **fault, blis_error *error) {
+                                       blis_spec_fault *fault,
+                                       blis_error *error) {
   expansion e = {.from = from,
                  .prefixes = from->shared_prefix,
                  .arena = arena,
                  .fault = fault,
                  .is_compatible = spec->reproduce_go_blis_defects};
-  if (fault != NULL) {
-    *fault = from;
-  }
+  note(&e, NULL, from);
   BLIS_TRY(check(&e, error));
   e.users = e.prefixes->prompts * e.prefixes->users_per_prompt;
   size_t count = (size_t)e.users * from->stage_count;

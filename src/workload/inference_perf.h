@@ -39,11 +39,11 @@ typedef struct blis_inference_perf_spec {
 
 /*
  * Sets clients, aggregate_rate and category of *spec; what they point to lives
- * in arena. BLIS_ERR_INVALID names key, value and what is allowed; *fault
- * (unless it is NULL) then points to the wrong member.
+ * in arena. BLIS_ERR_INVALID names key, value and what is allowed, and
+ * sets *fault unless that is NULL.
  */
 BLIS_MUSTUSE blis_status blis_inference_perf_expand(
     const blis_inference_perf_spec *from, blis_arena *arena,
-    blis_workload_spec *spec, const void **fault, blis_error *error);
+    blis_workload_spec *spec, blis_spec_fault *fault, blis_error *error);
 
 #endif

@@ -355,9 +355,11 @@ static blis_status convert_reasoning(conversion *c, blis_error *error) {
 
 /* The whole. */
 
-static blis_status check_seconds(const char *key, int64_t value,
-                                 blis_error *error) {
+static blis_status check_seconds(const char *key, const int64_t *member,
+                                 blis_spec_fault *fault, blis_error *error) {
+  int64_t value = *member;
   if (value < 0 || value > MAX_SECONDS) {
+    fault->member = member;
     return blis_fail(error, BLIS_ERR_INVALID,
                      "servegen_data: %s is %" PRId64 "; it must be from 0 to "
                      "%d",
@@ -402,14 +404,17 @@ blis_status
 blis_servegen_expand(const blis_servegen_spec *from, const blis_alloc *alloc,
                      blis_arena *arena, blis_workload_spec *spec,
                      blis_status (*note)(void *ud, const char *text), void *ud,
-                     blis_error *error) {
+                     blis_spec_fault *fault, blis_error *error) {
+  *fault = (blis_spec_fault){.member = NULL, .whole = from};
   if (from->path == NULL || *from->path == '\0') {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "servegen_data: path is missing; it is the folder with "
                      "the files chunk-<id>-trace.csv");
   }
-  BLIS_TRY(check_seconds("window_duration_secs", from->window_secs, error));
-  BLIS_TRY(check_seconds("drain_timeout_secs", from->drain_secs, error));
+  BLIS_TRY(
+      check_seconds("window_duration_secs", &from->window_secs, fault, error));
+  BLIS_TRY(
+      check_seconds("drain_timeout_secs", &from->drain_secs, fault, error));
   blis_servegen_spec filled = *from;
   filled.window_secs =
       from->window_secs > 0 ? from->window_secs : DEFAULT_WINDOW_S;

@@ -133,6 +133,7 @@ typedef struct round {
   uint32_t context_tokens; /* said so far, when prompts grow */
   uint32_t input_tokens;
   uint32_t output_tokens;
+  uint32_t modal_tokens[BLIS__MODALITIES];
 } round;
 
 /* Streams start late: many sessions may be waiting for their first round. */
@@ -175,6 +176,20 @@ static blis_status fail_length(const round *r, const char *what,
                    BLIS_WORKLOAD_MAX_TOKENS);
 }
 
+static blis_status draw_input(round *r, int64_t *input, blis_error *error) {
+  const blis__session_rule *rule = r->start->rule;
+  if (rule->modalities == NULL) {
+    *input = blis_distribution_draw(rule->input, r->session->random);
+    return BLIS_OK;
+  }
+  uint32_t sum;
+  BLIS_TRY(blis__modalities_draw(rule->modalities, r->start->text,
+                                 r->session->random, r->modal_tokens, &sum,
+                                 error));
+  *input = sum;
+  return BLIS_OK;
+}
+
 static blis_status draw_lengths(round *r, blis_error *error) {
   const blis__session_rule *rule = r->start->rule;
   int64_t input;
@@ -183,7 +198,7 @@ static blis_status draw_lengths(round *r, blis_error *error) {
     input = r->recorded->input_tokens;
     output = r->recorded->output_tokens;
   } else {
-    input = blis_distribution_draw(rule->input, r->session->random);
+    BLIS_TRY(draw_input(r, &input, error));
     output = blis_distribution_draw(rule->output, r->session->random);
   }
   uint64_t prompt = (uint64_t)r->start->prefix.length_tokens +
@@ -280,10 +295,10 @@ static void fill_request(const blis__sessions *sessions, round *r,
   request->max_output_tokens = r->output_tokens;
   request->reason_ratio = 0;
   request->has_think_time = false;
-  request->text_tokens = 0;
-  request->image_tokens = 0;
-  request->audio_tokens = 0;
-  request->video_tokens = 0;
+  request->text_tokens = r->modal_tokens[BLIS__TEXT];
+  request->image_tokens = r->modal_tokens[BLIS__IMAGE];
+  request->audio_tokens = r->modal_tokens[BLIS__AUDIO];
+  request->video_tokens = r->modal_tokens[BLIS__VIDEO];
   if (!rule->keeps_labels) {
     request->prefix_group = 0;
     request->prefix_tokens = 0;

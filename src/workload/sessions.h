@@ -25,11 +25,13 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "workload/distribution.h"
+#include "workload/modalities.h"
 #include "workload/request.h"
 
 /* What many sessions have in common; borrowed. */
 typedef struct blis__session_rule {
-  const blis_distribution *input; /* NULL: rounds are recorded */
+  const blis_distribution *input;     /* NULL: rounds are recorded */
+  const blis__modalities *modalities; /* in place of input; NULL = text alone */
   const blis_distribution *output;
   int64_t max_rounds; /* INT64_MAX = unlimited */
   int64_t think_us;

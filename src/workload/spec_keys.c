@@ -13,29 +13,40 @@ void blis__spec_reader_init(blis__spec_reader *reader, const blis_alloc *alloc,
                             blis_arena *arena, bool is_script) {
   *reader = (blis__spec_reader){
       .alloc = alloc, .arena = arena, .is_script = is_script};
-  blis_map_init(&reader->places, alloc);
+  blis_map_init(&reader->members, alloc);
+  blis_map_init(&reader->structs, alloc);
 }
 
 void blis__spec_reader_deinit(blis__spec_reader *reader) {
-  blis_map_deinit(&reader->places);
+  blis_map_deinit(&reader->members);
+  blis_map_deinit(&reader->structs);
 }
 
-/* The last place of a member counts: a struct may be its own first member. */
-static blis_status remember(blis__spec_reader *reader, const void *member,
+/* Two maps: a struct has the address of its first member. */
+static blis_status remember(blis_map *places, const void *address,
                             const blis_yaml_node *node, blis_error *error) {
-  if (blis_map_put(&reader->places, (uint64_t)(uintptr_t)member,
+  if (blis_map_put(places, (uint64_t)(uintptr_t)address,
                    (uint64_t)(uintptr_t)node) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   return BLIS_OK;
 }
 
-const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,
-                                      const void *member) {
+static const blis_yaml_node *find(const blis_map *places, const void *address) {
   uint64_t node;
-  return blis_map_get(&reader->places, (uint64_t)(uintptr_t)member, &node)
+  return blis_map_get(places, (uint64_t)(uintptr_t)address, &node)
              ? (const blis_yaml_node *)(uintptr_t)node
              : NULL;
+}
+
+const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,
+                                      const void *member) {
+  return find(&reader->members, member);
+}
+
+const blis_yaml_node *blis__spec_find_struct(const blis__spec_reader *reader,
+                                             const void *whole) {
+  return find(&reader->structs, whole);
 }
 
 /* Finding keys. */
@@ -150,7 +161,7 @@ static blis_status read_list(blis__spec_reader *reader,
   for (size_t i = 0; i < *count; i++) {
     const blis_yaml_node *item = blis_yaml_item(node, i);
     char *into = *list + i * key->section->size;
-    BLIS_TRY(remember(reader, into, item, error));
+    BLIS_TRY(remember(&reader->structs, into, item, error));
     BLIS_TRY(blis__spec_read(reader, item, key->section, into, error));
   }
   return BLIS_OK;
@@ -170,8 +181,9 @@ static blis_status read_named(blis__spec_reader *reader,
     char *into = *list + i * key->section->size;
     BLIS_TRY(blis__spec_read_text(reader, blis_yaml_key(node, i),
                                   (const char **)(void *)into, error));
-    BLIS_TRY(blis__spec_read(reader, blis_yaml_item(node, i), key->section,
-                             into, error));
+    const blis_yaml_node *item = blis_yaml_item(node, i);
+    BLIS_TRY(remember(&reader->structs, into, item, error));
+    BLIS_TRY(blis__spec_read(reader, item, key->section, into, error));
   }
   return BLIS_OK;
 }
@@ -181,7 +193,7 @@ static blis_status read_part(blis__spec_reader *reader,
                              void **part, blis_error *error) {
   char *into;
   BLIS_TRY(new_structs(reader, key->section, 1, &into, error));
-  BLIS_TRY(remember(reader, into, node, error));
+  BLIS_TRY(remember(&reader->structs, into, node, error));
   BLIS_TRY(blis__spec_read(reader, node, key->section, into, error));
   *part = into;
   return BLIS_OK;
@@ -244,7 +256,7 @@ static blis_status read_value(blis__spec_reader *reader,
   if (flag != NULL) {
     *flag = true;
   }
-  BLIS_TRY(remember(reader, member, node, error));
+  BLIS_TRY(remember(&reader->members, member, node, error));
   return read_plain(reader, node, key, member, flag, error);
 }
 

@@ -68,7 +68,9 @@ typedef struct blis__spec_reader {
   const blis_alloc *alloc;
   blis_arena *arena; /* everything that is read */
   bool is_script;    /* aliases of keys and shorter values will do */
-  blis_map places;   /* the nodes that filled members, by their addresses */
+  /* The nodes that filled members, and structs, by their addresses. */
+  blis_map members;
+  blis_map structs;
 } blis__spec_reader;
 
 /* Borrows allocator and arena. */
@@ -82,9 +84,11 @@ BLIS_MUSTUSE blis_status blis__spec_read(blis__spec_reader *reader,
                                          const blis__section *section,
                                          void *into, blis_error *error);
 
-/* Where a member was filled; NULL = nowhere. */
+/* Where a member was filled, or a struct; NULL = nowhere. */
 const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,
                                       const void *member);
+const blis_yaml_node *blis__spec_find_struct(const blis__spec_reader *reader,
+                                             const void *whole);
 
 /* spec_values.c: distributions and arrivals, in all their forms. */
 BLIS_MUSTUSE blis_status blis__spec_read_distribution(

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "workload/spec_keys.h"
+#include "workload/workload.h"
 
 /* The key of the first value of a table without a name. */
 static const char first_value[] = "[1]";
@@ -133,7 +134,9 @@ static blis_status read_constant(blis__spec_reader *reader,
   if (param == NULL) {
     return blis_fail_nomem(error);
   }
-  BLIS_TRY(blis_yaml_double(node, -DBL_MAX, DBL_MAX, &param->value, error));
+  int64_t length;
+  BLIS_TRY(blis_yaml_int64(node, 0, BLIS_WORKLOAD_MAX_TOKENS, &length, error));
+  param->value = (double)length;
   param->name = "value";
   *spec = (blis_distribution_spec){"constant", param, 1};
   return BLIS_OK;
@@ -199,6 +202,9 @@ blis_status blis__spec_read_arrival(blis__spec_reader *reader,
                                   arrival, error));
       }
     }
+  }
+  if (arrival->process == NULL || *arrival->process == '\0') {
+    return BLIS_OK; /* users need none, others are checked later */
   }
   char where[464];
   name_place(node, where);

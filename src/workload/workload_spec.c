@@ -24,7 +24,8 @@ static const char *const sharings[] = {"shared", "per_member"};
 typedef struct check {
   const blis_workload_spec *spec;
   const blis_client_spec *client;
-  const void **fault; /* where the wrong member goes; NULL = nowhere */
+  const void *whole;      /* what is checked, for fault */
+  blis_spec_fault *fault; /* NULL = nobody asks */
   char where[WHERE_SIZE];
 } check;
 
@@ -69,10 +70,19 @@ bool blis_workload_spec_has_follow_ups(const blis_workload_spec *spec) {
 
 /* Single values. */
 
+/* Remembers the wrong member, or with NULL that something is missing. */
 static void note(const check *c, const void *member) {
   if (c->fault != NULL) {
-    *c->fault = member;
+    *c->fault = (blis_spec_fault){.member = member, .whole = c->whole};
   }
+}
+
+/* The same check of a part. */
+static check check_of(const check *c, const void *part) {
+  check of_part = *c;
+  of_part.whole = part;
+  note(&of_part, NULL);
+  return of_part;
 }
 
 static blis_status check_positive(const check *c, const char *key,
@@ -181,9 +191,9 @@ static blis_status check_rate(const check *c, blis_error *error) {
 static blis_status check_windows(const check *c, blis_error *error) {
   const blis_client_spec *client = c->client;
   bool is_absolute = c->spec->aggregate_rate == 0 && client->concurrency == 0;
-  check in_window = *c;
   for (size_t i = 0; i < client->window_count; i++) {
     const blis_window_spec *window = &client->windows[i];
+    check in_window = check_of(c, window);
     snprintf(in_window.where, sizeof in_window.where,
              "%.120slifecycle window %zu: ", c->where, i + 1);
     BLIS_TRY(check_range(&in_window, "start_us", &window->start_us, 0,
@@ -194,7 +204,6 @@ static blis_status check_windows(const check *c, blis_error *error) {
       BLIS_TRY(check_number(&in_window, "trace_rate", &window->trace_rate, 0,
                             error));
     } else if (is_absolute) {
-      note(c, window);
       return blis_fail(error, BLIS_ERR_INVALID,
                        "%strace_rate is missing; without aggregate_rate every "
                        "window needs one",
@@ -212,7 +221,7 @@ static blis_status check_turns(const check *c, blis_error *error) {
   if (turns == NULL) {
     return BLIS_OK;
   }
-  check in_turns = *c;
+  check in_turns = check_of(c, turns);
   snprintf(in_turns.where, sizeof in_turns.where,
            "%.120smulti_turn: ", c->where);
   BLIS_TRY(check_range(&in_turns, "max_rounds", &turns->max_rounds, 1,
@@ -223,6 +232,7 @@ static blis_status check_turns(const check *c, blis_error *error) {
     BLIS_TRY(check_word(&in_turns, "context_growth", &turns->context_growth,
                         growths, COUNT(growths), error));
   }
+  note(c, NULL);
   return c->client->multimodal != NULL
              ? fail_both(c, "multimodal", "reasoning.multi_turn", error)
              : BLIS_OK;
@@ -249,13 +259,28 @@ static blis_status check_multimodal(const check *c, blis_error *error) {
   if (m == NULL) {
     return BLIS_OK;
   }
-  BLIS_TRY(check_modality(c, "image", &m->image, &m->image_count, error));
-  BLIS_TRY(check_modality(c, "audio", &m->audio, &m->audio_count, error));
-  return check_modality(c, "video", &m->video, &m->video_count, error);
+  const check in_prompts = check_of(c, m);
+  BLIS_TRY(
+      check_modality(&in_prompts, "image", &m->image, &m->image_count, error));
+  BLIS_TRY(
+      check_modality(&in_prompts, "audio", &m->audio, &m->audio_count, error));
+  BLIS_TRY(
+      check_modality(&in_prompts, "video", &m->video, &m->video_count, error));
+  bool is_there = !is_empty(m->text.type) || !is_empty(m->image.type) ||
+                  !is_empty(m->audio.type) || !is_empty(m->video.type);
+  return is_there || c->spec->reproduce_go_blis_defects
+             ? BLIS_OK
+             : blis_fail(error, BLIS_ERR_INVALID,
+                         "%smultimodal is empty; it needs text_distribution, "
+                         "or a modality with its tokens and their number",
+                         c->where);
 }
 
+/* Multimodal prompts have other lengths, but for BLIS (Go) with windows. */
 static blis_status check_lengths(const check *c, blis_error *error) {
-  bool has_input = !is_empty(c->client->input.type);
+  bool has_input =
+      !is_empty(c->client->input.type) ||
+      (c->client->multimodal != NULL && !c->spec->reproduce_go_blis_defects);
   if (has_input && !is_empty(c->client->output.type)) {
     return BLIS_OK;
   }
@@ -288,9 +313,10 @@ static blis_status check_diurnal(const check *c,
   if (diurnal == NULL) {
     return BLIS_OK;
   }
-  BLIS_TRY(
-      check_range(c, "diurnal: peak_hour", &diurnal->peak_hour, 0, 23, error));
-  return check_number(c, "diurnal: peak_to_trough_ratio",
+  const check in_day = check_of(c, diurnal);
+  BLIS_TRY(check_range(&in_day, "diurnal: peak_hour", &diurnal->peak_hour, 0,
+                       23, error));
+  return check_number(&in_day, "diurnal: peak_to_trough_ratio",
                       &diurnal->peak_to_trough_ratio, 1, error);
 }
 
@@ -299,13 +325,14 @@ static blis_status check_spike(const check *c, const blis_spike_spec *spike,
   if (spike == NULL) {
     return BLIS_OK;
   }
-  BLIS_TRY(check_range(c, "spike: start_time_us", &spike->start_us, 0,
+  const check in_spike = check_of(c, spike);
+  BLIS_TRY(check_range(&in_spike, "spike: start_time_us", &spike->start_us, 0,
                        INT64_MAX, error));
-  BLIS_TRY(check_range(c, "spike: duration_us", &spike->duration_us, 1,
+  BLIS_TRY(check_range(&in_spike, "spike: duration_us", &spike->duration_us, 1,
                        INT64_MAX, error));
-  return spike->has_trace_rate
-             ? check_positive(c, "spike: trace_rate", &spike->trace_rate, error)
-             : BLIS_OK;
+  return spike->has_trace_rate ? check_positive(&in_spike, "spike: trace_rate",
+                                                &spike->trace_rate, error)
+                               : BLIS_OK;
 }
 
 static blis_status check_drain(const check *c, const blis_drain_spec *drain,
@@ -313,9 +340,10 @@ static blis_status check_drain(const check *c, const blis_drain_spec *drain,
   if (drain == NULL) {
     return BLIS_OK;
   }
-  BLIS_TRY(check_range(c, "drain: start_time_us", &drain->start_us, 0,
+  const check in_drain = check_of(c, drain);
+  BLIS_TRY(check_range(&in_drain, "drain: start_time_us", &drain->start_us, 0,
                        INT64_MAX, error));
-  return check_range(c, "drain: ramp_duration_us", &drain->ramp_us, 1,
+  return check_range(&in_drain, "drain: ramp_duration_us", &drain->ramp_us, 1,
                      INT64_MAX, error);
 }
 
@@ -325,6 +353,7 @@ static blis_status check_cohort(const check *c, const blis_cohort_spec *cohort,
                        BLIS_WORKLOAD_MAX_POPULATION, error));
   BLIS_TRY(check_word(c, "prefix_sharing", &cohort->prefix_sharing, sharings,
                       COUNT(sharings), error));
+  note(c, NULL);
   if (!is_empty(cohort->prefix_sharing) &&
       strcmp(cohort->prefix_sharing, "per_member") == 0 &&
       is_empty(c->client->prefix_group)) {
@@ -335,6 +364,7 @@ static blis_status check_cohort(const check *c, const blis_cohort_spec *cohort,
   BLIS_TRY(check_diurnal(c, cohort->diurnal, error));
   BLIS_TRY(check_spike(c, cohort->spike, error));
   BLIS_TRY(check_drain(c, cohort->drain, error));
+  note(c, NULL);
   if (c->spec->aggregate_rate != 0) {
     return BLIS_OK;
   }
@@ -430,11 +460,11 @@ static bool has_rate_client(const blis_workload_spec *spec) {
 
 static blis_status check_rates(const check *c, blis_error *error) {
   const blis_workload_spec *spec = c->spec;
-  if (!has_rate_client(spec)) {
-    return BLIS_OK;
-  }
   if (spec->aggregate_rate != 0) {
     return check_positive(c, "aggregate_rate", &spec->aggregate_rate, error);
+  }
+  if (!has_rate_client(spec)) {
+    return BLIS_OK;
   }
   for (size_t i = 0; i < spec->client_count; i++) {
     const blis_client_spec *client = &spec->clients[i];
@@ -485,6 +515,7 @@ static blis_status check_end(const check *c, blis_error *error) {
 static blis_status check_goodput(check *c, blis_error *error) {
   for (size_t i = 0; i < c->spec->goodput_target_count; i++) {
     const blis_goodput_target *target = &c->spec->goodput_targets[i];
+    c->whole = target;
     snprintf(c->where, sizeof c->where,
              "goodput_slo_targets.%.40s: ", target->slo_class);
     BLIS_TRY(check_number(c, "ttft_ms", &target->ttft_ms, 0, error));
@@ -495,9 +526,10 @@ static blis_status check_goodput(check *c, blis_error *error) {
 }
 
 blis_status blis_workload_spec_check(const blis_workload_spec *spec,
-                                     const void **fault, blis_error *error) {
-  check c = {.spec = spec, .fault = fault};
-  note(&c, spec);
+                                     blis_spec_fault *fault,
+                                     blis_error *error) {
+  check c = {.spec = spec, .whole = spec, .fault = fault};
+  note(&c, NULL);
   BLIS_TRY(check_number_of_clients(spec, error));
   BLIS_TRY(check_word(&c, "category", &spec->category, categories,
                       COUNT(categories), error));
@@ -507,14 +539,16 @@ blis_status blis_workload_spec_check(const blis_workload_spec *spec,
     blis_client_label(spec, i, label);
     snprintf(c.where, sizeof c.where, "%s: ", label);
     c.client = blis_workload_spec_client(spec, i);
-    note(&c, c.client);
+    c.whole = c.client;
+    note(&c, NULL);
     BLIS_TRY(check_client(&c, error));
     if (i >= spec->client_count) {
       BLIS_TRY(check_cohort(&c, &spec->cohorts[i - spec->client_count], error));
     }
   }
   c.where[0] = '\0';
-  note(&c, spec);
+  c.whole = spec;
+  note(&c, NULL);
   BLIS_TRY(check_slo_classes(spec, error));
   BLIS_TRY(check_mix(spec, error));
   BLIS_TRY(check_end(&c, error));

@@ -162,7 +162,10 @@ typedef struct blis_workload_spec {
    * ids are drawn: other numbers than the usual ones, for less time.
    */
   bool lazy_tokens;
-  /* Token ids can be asked for (blis_generator_tokens), 4 bytes each. */
+  /*
+   * Token ids can be asked for (blis_generator_tokens), 4 bytes each; without
+   * effect on lazy ones.
+   */
   bool keep_tokens;
   bool reproduce_go_blis_defects;
   const blis_client_spec *clients;
@@ -193,13 +196,18 @@ bool blis_client_is_closed_loop(const blis_client_spec *client);
 /* Whether there are requests that wait for the answers to others. */
 bool blis_workload_spec_has_follow_ups(const blis_workload_spec *spec);
 
+/* What an error is about, for those who know where it is written. */
+typedef struct blis_spec_fault {
+  const void *member; /* that is wrong; NULL = something is missing */
+  const void *whole;  /* the specification, client, cohort or part it is in */
+} blis_spec_fault;
+
 /*
  * Checks everything but the parameters of distributions, which
  * blis_distribution_init checks. BLIS_ERR_INVALID names client or cohort, key,
- * value and what is allowed; *fault (unless it is NULL) then points to the
- * wrong member, or to the client, cohort or part that lacks something.
+ * value and what is allowed, and sets *fault unless that is NULL.
  */
 BLIS_MUSTUSE blis_status blis_workload_spec_check(
-    const blis_workload_spec *spec, const void **fault, blis_error *error);
+    const blis_workload_spec *spec, blis_spec_fault *fault, blis_error *error);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "workload/spec_notes.h"
 #include "workload/spec_sections.h"
 
 enum { MAX_SIZE = 1 << 28 };
@@ -56,14 +57,20 @@ typedef struct reading {
   blis__spec_reader reader;
 } reading;
 
-/* A message about a member begins with the place where that is written. */
-static blis_status locate(const reading *r, const void *member,
+/*
+ * A message begins with the place of what it is about. The value of a member
+ * that was left out is not written anywhere, but in a place that is.
+ */
+static blis_status locate(const reading *r, const blis_spec_fault *fault,
                           blis_status status, blis_error *error) {
   if (status != BLIS_ERR_INVALID || error == NULL) {
     return status;
   }
-  const blis_yaml_node *node = blis__spec_find(&r->reader, member);
-  node = node != NULL ? node : r->root;
+  const blis_yaml_node *whole =
+      blis__spec_find_struct(&r->reader, fault->whole);
+  const blis_yaml_node *node = blis__spec_find(&r->reader, fault->member);
+  bool is_left_out = fault->member != NULL && node == NULL && whole != NULL;
+  node = node != NULL ? node : whole != NULL ? whole : r->root;
   char place[448];
   if (*blis_yaml_file(node) != '\0') {
     snprintf(place, sizeof place, "%.400s:%lld", blis_yaml_file(node),
@@ -73,7 +80,8 @@ static blis_status locate(const reading *r, const void *member,
     place[strlen(place) - 1] = '\0';
   }
   const blis_error cause = *error;
-  return blis_fail(error, BLIS_ERR_PARSE, "%s: %s", place, cause.message);
+  return blis_fail(error, BLIS_ERR_PARSE, "%s: %s%s", place, cause.message,
+                   is_left_out ? " (it was left out)" : "");
 }
 
 /* The keys of a file are written with the names of all versions. */
@@ -122,63 +130,6 @@ static blis_status upgrade_classes(reading *r) {
     }
   }
   return BLIS_OK;
-}
-
-static blis_status note_without_effect(reading *r) {
-  const blis_workload_spec *spec = &r->written->top.spec;
-  bool has_network = false;
-  bool has_ratio = false;
-  for (size_t i = 0; i < client_count(spec); i++) {
-    const blis_client_spec *client = blis_workload_spec_client(spec, i);
-    has_network = has_network || client->has_network;
-    has_ratio = has_ratio || (client->reason_ratio.type != NULL &&
-                              client->multi_turn == NULL);
-  }
-  if (has_network) {
-    BLIS_TRY(add_note(r->written, "network has no effect on a simulation"));
-  }
-  if (has_ratio) {
-    BLIS_TRY(add_note(r->written, "reason_ratio_distribution has no effect "
-                                  "without multi_turn"));
-  }
-  return BLIS_OK;
-}
-
-/* How many arrivals of a client have a note; the first one of all is kept. */
-static size_t find_arrival_notes(const blis_workload_spec *spec, size_t index,
-                                 blis_arrival_note *first) {
-  const blis_client_spec *client = blis_workload_spec_client(spec, index);
-  char label[BLIS_CLIENT_LABEL_SIZE];
-  const char *where = blis_client_label(spec, index, label);
-  bool has_rate = client->concurrency == 0;
-  size_t count =
-      has_rate && blis_arrival_get_note(&client->arrival, where, first);
-  blis_arrival_note other;
-  for (size_t i = 0; i < client->window_count; i++) {
-    const blis_window_spec *window = &client->windows[i];
-    count += window->has_arrival &&
-             blis_arrival_get_note(&window->arrival, where,
-                                   count == 0 ? first : &other);
-  }
-  return count;
-}
-
-/* Arrivals of clients and of their windows that others take the place of. */
-static blis_status note_arrivals(reading *r) {
-  const blis_workload_spec *spec = &r->written->top.spec;
-  blis_arrival_note first;
-  blis_arrival_note other;
-  size_t count = 0;
-  for (size_t i = 0; i < client_count(spec); i++) {
-    count += find_arrival_notes(spec, i, count == 0 ? &first : &other);
-  }
-  if (count < 2) {
-    return count == 0 ? BLIS_OK : add_note(r->written, first.text);
-  }
-  char text[sizeof first.text + 48];
-  snprintf(text, sizeof text, "%s (and %zu more like this)", first.text,
-           count - 1);
-  return add_note(r->written, text);
 }
 
 static void fill_defaults(reading *r) {
@@ -236,7 +187,8 @@ static blis_status check_adapters(const reading *r, blis_error *error) {
                     "%s: adapter \"%.100s\" is not known: there are no LoRA "
                     "adapters",
                     blis_client_label(spec, i, label), client->adapter);
-      return locate(r, &client->adapter, status, error);
+      const blis_spec_fault fault = {&client->adapter, client};
+      return locate(r, &fault, status, error);
     }
   }
   return BLIS_OK;
@@ -257,7 +209,7 @@ static blis_status check_exclusive(const reading *r, blis_error *error) {
             blis_fail(error, BLIS_ERR_INVALID,
                       "%s and %s exclude each other; leave one of them out",
                       kinds[j].key, kinds[i].key);
-        return locate(r, NULL, status, error);
+        return locate(r, &(blis_spec_fault){0}, status, error);
       }
     }
   }
@@ -267,11 +219,11 @@ static blis_status check_exclusive(const reading *r, blis_error *error) {
 static blis_status expand_inference_perf(reading *r, blis_error *error) {
   blis__spec_top *top = &r->written->top;
   double written_rate = top->spec.aggregate_rate;
-  const void *fault = NULL;
+  blis_spec_fault fault;
   blis_status status = blis_inference_perf_expand(
       top->inference_perf, &r->written->arena, &top->spec, &fault, error);
   if (status != BLIS_OK) {
-    return locate(r, fault, status, error);
+    return locate(r, &fault, status, error);
   }
   if (written_rate != 0 && written_rate != top->spec.aggregate_rate) {
     char text[128];
@@ -288,21 +240,24 @@ static blis_status expand_inference_perf(reading *r, blis_error *error) {
 /* A relative path starts in the folder of the file that has it. */
 static blis_status expand_servegen(reading *r, blis_error *error) {
   blis__spec_top *top = &r->written->top;
-  blis_servegen_spec servegen = *top->servegen;
+  blis_servegen_spec *servegen = (blis_servegen_spec *)top->servegen;
   const char *folder = r->settings->folder;
-  if (servegen.path != NULL && servegen.path[0] != '/' && folder != NULL) {
-    size_t size = strlen(folder) + strlen(servegen.path) + 2;
+  bool is_relative = servegen->path != NULL && *servegen->path != '\0' &&
+                     *servegen->path != '/';
+  if (is_relative && folder != NULL) {
+    size_t size = strlen(folder) + strlen(servegen->path) + 2;
     char *path = blis_arena_new(&r->written->arena, size);
     if (path == NULL) {
       return blis_fail_nomem(error);
     }
-    snprintf(path, size, "%s/%s", folder, servegen.path);
-    servegen.path = path;
+    snprintf(path, size, "%s/%s", folder, servegen->path);
+    servegen->path = path;
   }
+  blis_spec_fault fault;
   blis_status status =
-      blis_servegen_expand(&servegen, &r->written->alloc, &r->written->arena,
-                           &top->spec, add_note, r->written, error);
-  return locate(r, top->servegen, status, error);
+      blis_servegen_expand(servegen, &r->written->alloc, &r->written->arena,
+                           &top->spec, add_note, r->written, &fault, error);
+  return locate(r, &fault, status, error);
 }
 
 static blis_status expand(reading *r, blis_error *error) {
@@ -350,11 +305,10 @@ static blis_status read_all(reading *r, blis_error *error) {
   BLIS_TRY(keep_cohorts(r, error));
   BLIS_TRY(check_adapters(r, error));
   apply_timeout(r);
-  if ((is_old && upgrade_classes(r) != BLIS_OK) ||
-      note_without_effect(r) != BLIS_OK || note_arrivals(r) != BLIS_OK) {
+  if (is_old && upgrade_classes(r) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  const void *fault = NULL;
+  blis_spec_fault fault = {0};
   blis_error own_error;
   error = error != NULL ? error : &own_error;
   int64_t *num_requests = &written->top.spec.num_requests;
@@ -363,7 +317,9 @@ static blis_status read_all(reading *r, blis_error *error) {
   blis_status status =
       blis_workload_spec_check(&written->top.spec, &fault, error);
   *num_requests = lets_end ? 0 : *num_requests;
-  return locate(r, fault, status, error);
+  BLIS_TRY(locate(r, &fault, status, error));
+  status = blis__spec_note_unused(&r->reader, &written->top, add_note, written);
+  return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
 static blis_written_spec *written_new(const blis_alloc *alloc) {
