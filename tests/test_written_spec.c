@@ -177,9 +177,9 @@ static const wrong_value wrong_values[] = {
      "spec.yaml:7: num_requests is -1; it must be from 0"},
     {"top", "aggregate_rate: 1\nhorizon: -2\n",
      "spec.yaml:7: horizon is -2; it must be at least 0"},
-    {"top", "aggregate_rate: 1\nhorizon: 9\nlazy_tokens: 7\n",
-     "spec.yaml:8: key \"lazy_tokens\": \"7\" is not a boolean"},
-    {"top", "lazy_tokens: [1]\n", "is not a boolean"},
+    {"top", "aggregate_rate: 1\nhorizon: 9\ntokens: 7\n",
+     "spec.yaml:8: key \"tokens\": \"7\" is neither drawn nor lazy"},
+    {"top", "tokens: [1]\n", "a list is not a text"},
     {"top", "requests: 5\n", "\"requests\" is no key of a workload"},
     {"top", "clints: 5\n",
      "spec.yaml:6: \"clints\" is no key of a workload; did you mean "
@@ -510,7 +510,8 @@ static void settings_replace_what_is_written(void) {
                                   .replaces_num_requests = true,
                                   .timeout_us = 5,
                                   .replaces_timeout = true,
-                                  .lazy_tokens = true};
+                                  .lazy_tokens = true,
+                                  .replaces_tokens = true};
   CHECK_OK(parse(&alloc, yaml, &settings, &written), &error);
   spec = blis_written_spec_get(written);
   CHECK_EQ_I64(spec->seed, 42);
@@ -548,6 +549,69 @@ static void harmless_things_are_noted(void) {
   blis_written_spec_free(written);
 }
 
+static void what_has_no_effect_is_noted(void) {
+  static const wrong_value cases[] = {
+      {"rate", "    network: {rtt_ms: 1}\n",
+       "client 1 (\"a\"): network has no effect on a simulation"},
+      {"rate", "    reasoning: {reason_ratio_distribution: " FIVE "}\n",
+       "reason_ratio_distribution has no effect without multi_turn"},
+      {"rate", "    prefix_length: 5\n",
+       "prefix_length has no effect without prefix_group"},
+      {"rate", "    closed_loop: true\n",
+       "closed_loop without multi_turn gives requests a deadline"},
+      {"rate", "    think_time_us: 0\n",
+       "think_time_us has no effect without concurrency"},
+      {"client",
+       "    rate_fraction: 1\n    arrival: {process: poisson, cv: 1}\n",
+       "client 1 (\"a\"): cv, shape and scale are for gamma and weibull"},
+      {"client",
+       "    rate_fraction: 1\n    arrival: {process: gamma, scale: 1}\n",
+       "shape and scale have an effect only together"},
+      {"rate",
+       "    lifecycle: {windows: [{end_us: 5, arrival: {process: constant, "
+       "shape: 3}}]}\n",
+       "cv, shape and scale are for gamma and weibull"},
+      {"client", "    concurrency: 1\n    arrival: {process: poisson}\n",
+       "arrival has no effect on users (concurrency)"},
+      {"client",
+       "    concurrency: 1\n    lifecycle: {windows: [{end_us: 5}]}\n",
+       "lifecycle has no effect on users (concurrency)"},
+      {"rate",
+       "    slo_class: batch\ngoodput_slo_targets: {batsh: {ttft_ms: 1}}\n",
+       "goodput_slo_targets: no client has the slo_class \"batsh\""},
+      {"nothing",
+       "servegen_data: {path: tests/data/servegen/language, span_end: 3}\n",
+       "servegen_data: time_window, span_start and span_end have no effect"},
+  };
+  blis_alloc alloc = blis_alloc_heap();
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    char yaml[YAML_SIZE];
+    write_yaml(&cases[i], yaml);
+    blis_written_spec *written;
+    CHECK_OK(parse(&alloc, yaml, NULL, &written), &error);
+    size_t count = blis_written_spec_note_count(written);
+    CHECK(count >= 1);
+    CHECK_CONTAINS(blis_written_spec_note(written, count - 1), cases[i].part);
+    blis_written_spec_free(written);
+  }
+  /* Users need no arrival, and what compose writes for them is none. */
+  static const wrong_value good[] = {
+      {"rate", "    prefix_group: g\n    prefix_length: 5\n", ""},
+      {"client", "    concurrency: 1\n    arrival: {process: \"\"}\n", ""},
+      {"client",
+       "    rate_fraction: 1\n"
+       "    arrival: {process: gamma, cv: 1, shape: 1, scale: 1}\n",
+       ""}};
+  for (size_t i = 0; i < COUNT(good); i++) {
+    char yaml[YAML_SIZE];
+    write_yaml(&good[i], yaml);
+    blis_written_spec *written;
+    CHECK_OK(parse(&alloc, yaml, NULL, &written), &error);
+    CHECK_EQ_I64(blis_written_spec_note_count(written), 0);
+    blis_written_spec_free(written);
+  }
+}
+
 static void no_memory_is_an_error(void) {
   char yaml[YAML_SIZE];
   const wrong_value text = {
@@ -577,6 +641,7 @@ int main(void) {
   RUN(every_key_has_a_wrong_value);
   RUN(settings_replace_what_is_written);
   RUN(harmless_things_are_noted);
+  RUN(what_has_no_effect_is_noted);
   RUN(no_memory_is_an_error);
   return check_done();
 }

@@ -37,12 +37,14 @@ end
 
 types.distribution = {
   expected = function()
-    return "a number of tokens or { 'gaussian', mean =, std_dev =, min =, max = }, "
+    return "a whole number or { 'gaussian', mean =, std_dev =, min =, max = }, "
       .. "{ 'exponential', mean = }, { 'lognormal', mu =, sigma = }, { 'constant', value = }, ..."
   end,
   check = function(value, _, path)
     if type(value) == "number" then
-      value = { "constant", value = value }
+      local length = math.tointeger(value)
+      if not length or length < 0 then return nil end
+      value = { "constant", value = length }
     elseif type(value) ~= "table" then
       return nil
     end
@@ -125,7 +127,7 @@ end
 
 -- What a scenario leaves to those who run it.
 local scenario_options = { preset = true, rate = true, requests = true, num_requests = true,
-  seed = true, horizon_us = true, timeout_us = true, lazy_tokens = true }
+  seed = true, horizon_us = true, timeout_us = true, tokens = true }
 
 local function read_scenario(given, values, path, settings)
   for _, option in ipairs(sections.short.options) do
@@ -154,23 +156,41 @@ function workload.collect(spec)
   return errors.located(core.workload, spec, workload.notes(spec))
 end
 
+-- What functions of a script draw.
+local sample_units = { arrival = "microseconds", prompt = "tokens", output = "tokens" }
+
+--- Calls a function of a script; raises when what it returns is no sample, without the place in
+--- the script: who calls this from the core adds it.
+local function draw(name, fn, rng, number, path)
+  local value = fn(rng)
+  local whole = math.type(value) and math.tointeger(value)
+  if whole and whole >= 0 then return whole end
+  error(core.error_object("invalid", ("%s.%s: the function returned %s for request %d, expected a "
+    .. "whole number of %s of at least 0%s"):format(path, name, errors.show(value), number,
+    sample_units[name], math.type(value) == "float" and " (math.floor makes one)" or "")), 0)
+end
+
 --- Draws with the functions of a script what they are for; the rest is as it is without them.
-local function sampled(spec, functions, seed, horizon_us)
+local function sampled(spec, functions, seed, horizon_us, path)
   local list = workload.collect(spec)
-  local time_us = 0
+  local time_us, number = 0, 0
   local rngs = {}
   for name in pairs(functions) do rngs[name] = core.rng(seed, "workload-" .. name) end
+  local function sample(name)
+    return draw(name, functions[name], rngs[name], number, path)
+  end
   return errors.located(list.map, list, function(request)
     local changes = {}
+    number = number + 1
     if functions.arrival then
-      time_us = time_us + functions.arrival(rngs.arrival)
+      time_us = time_us + sample "arrival"
       if horizon_us > 0 and time_us >= horizon_us then return nil end
       changes.arrival_us = time_us
     end
     if functions.prompt then
-      changes.prompt_tokens = request.shared_tokens + functions.prompt(rngs.prompt)
+      changes.prompt_tokens = request.shared_tokens + sample "prompt"
     end
-    if functions.output then changes.output_tokens = functions.output(rngs.output) end
+    if functions.output then changes.output_tokens = sample "output" end
     return changes
   end)
 end
@@ -198,7 +218,7 @@ local function read_short(given, path, defaults)
   local seed = values.seed or defaults.seed
   if presets.scenarios[values.preset] then
     return read_scenario(given, values, path, { seed = seed, horizon_us = horizon_us,
-      lazy_tokens = values.lazy_tokens, go_blis = defaults.profile == "go-blis" })
+      has_lazy_tokens = values.tokens == "lazy", go_blis = defaults.profile == "go-blis" })
   end
   local spec = {
     rate = values.rate, requests = values.requests, horizon_us = horizon_us, seed = seed,
@@ -207,7 +227,7 @@ local function read_short(given, path, defaults)
     output = length_of(values, "output", "output_tokens", path),
     prefixes = values.prefixes, sessions = values.sessions, tenant = values.tenant,
     slo_class = values.slo_class, timeout_us = values.timeout_us,
-    lazy_tokens = values.lazy_tokens, go_blis = defaults.profile == "go-blis",
+    has_lazy_tokens = values.tokens == "lazy", go_blis = defaults.profile == "go-blis",
   }
   local functions = take_functions(spec)
   if next(functions) == nil then return spec end
@@ -220,7 +240,7 @@ local function read_short(given, path, defaults)
     end
     spec.horizon_us = 0
   end
-  return sampled(spec, functions, seed, horizon_us)
+  return sampled(spec, functions, seed, horizon_us, path)
 end
 
 --- A specification in a file. Under go-blis one without a seed has the seed 0.
@@ -233,7 +253,8 @@ local function read_file(given, path, defaults)
     replaces_seed = values.seed ~= nil,
     num_requests = values.num_requests,
     horizon_us = horizon_us, replaces_horizon = horizon_us ~= nil,
-    timeout_us = values.timeout_us, lazy_tokens = values.lazy_tokens, go_blis = is_go_blis,
+    timeout_us = values.timeout_us, go_blis = is_go_blis,
+    has_lazy_tokens = values.tokens and values.tokens == "lazy",
   })
   local own_horizon_us = spec:totals().horizon_us
   return spec, own_horizon_us > 0 and own_horizon_us or nil

@@ -34,7 +34,7 @@ local cases = {
   { { workload = { prompt = { "gaussian", mean = 5 } } }, { "workload.prompt", "std_dev" } },
   { { workload = { prompt = { "gaussian", men = 5 } } }, { "workload.prompt", "men" } },
   { { workload = { prompt = 10, prompt_tokens = 20 } }, { "exclude each other" } },
-  { { workload = { prompt = true } }, { "workload.prompt", "a number of tokens" } },
+  { { workload = { prompt = true } }, { "workload.prompt", "a whole number" } },
   { { workload = { arrival = "poison" } }, { "workload.arrival", "poison", "poisson" } },
   { { workload = { arrival = { "gamma", cvv = 2 } } }, { "workload.arrival", "'cvv'" } },
   { { workload = { prefixes = { groups = 8 } } }, { "workload.prefixes.tokens is missing" } },

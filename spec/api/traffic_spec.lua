@@ -142,6 +142,49 @@ cohorts:
     end
   end)
 
+  it("with lazy tokens, in the short form, with clients, in a file, and from flags", function()
+    local length = { "gaussian", mean = 512, std_dev = 256, min = 2, max = 7000 }
+    local short = { rate = 20, requests = 40, tokens = "lazy" }
+    local long = { rate = 20, requests = 40, tokens = "lazy", clients = {
+      { id = "distribution", prompt = length, output = length, timeout = 300000000 } } }
+    local hash = blis.run { workload = short }.hash
+    assert.equal(hash, blis.run { workload = long }.hash)
+    assert.not_equal(hash, blis.run { workload = { rate = 20, requests = 40 } }.hash)
+    local flags = { "--rate", "20", "--num-requests", "40", "--tokens", "lazy", "--format", "json" }
+    assert.equal(hash, core.json_read(commands.output_of("run", table.unpack(flags))).result_hash)
+    local text = core.workload_spec(long, "workload", { seed = 42 }):yaml()
+    says(text, "tokens: lazy\n")
+    files.with(text, function(path)
+      assert.equal(hash, blis.run { workload = { file = path } }.hash)
+      local drawn = blis.run { workload = { file = path, tokens = "drawn" } }.hash
+      assert.equal(drawn, blis.run { workload = { rate = 20, requests = 40 } }.hash)
+    end)
+    for _, name in ipairs { "chatbot", "mixed-slo" } do
+      local result = blis.run { workload = { preset = name, requests = 20, tokens = "lazy" } }
+      local got = core.json_read(commands.output_of("run", "--workload", name, "--num-requests",
+        "20", "--tokens", "lazy", "--format", "json"))
+      assert.equal(result.hash, got.result_hash)
+    end
+  end)
+
+  it("when a specification is written and read again", function()
+    for _, path in ipairs { "tests/data/workload/prefix.yaml", "tests/data/workload/sessions.yaml",
+      "tests/data/workload/users.yaml", "tests/data/workload/long_tails.yaml",
+      "tests/data/workload/weibull.yaml", "tests/data/workload/windows.yaml",
+      "tests/data/workload/version_1.yaml", "tests/data/workload/many.yaml",
+      "examples/data/chat.yaml", "tests/fuzz/corpus/spec/modalities.yaml",
+      "tests/fuzz/corpus/spec/cohorts.yaml", "tests/fuzz/corpus/spec/sessions.yaml" } do
+      local settings = { seed = 42, num_requests = 300, is_only_read = true }
+      local spec = core.workload_spec(path, "workload", settings)
+      local text = spec:yaml()
+      files.with(text, function(again)
+        local second = core.workload_spec(again, "workload", settings)
+        assert.equal(text, second:yaml(), path)
+        assert.equal(blis.run { workload = spec }.hash, blis.run { workload = second }.hash, path)
+      end)
+    end
+  end)
+
   it("of a preset, in a script and from flags", function()
     for _, name in ipairs { "chatbot", "bursty", "unfair-tenants", "prefix-heavy", "mixed-slo" } do
       local result = blis.run { workload = { preset = name, rate = 10, requests = 20 } }
@@ -166,7 +209,7 @@ describe("a specification in a file", function()
       assert.equal(10, #blis.workload { file = path, horizon_us = 1000000 })
       assert.is_nil(blis.workload({ file = path })[1].deadline_us)
       assert.equal(599999, blis.workload({ file = path, timeout_us = 500000 })[1].deadline_us)
-      assert.not_equal(text_of(blis.workload { file = path, lazy_tokens = true }),
+      assert.not_equal(text_of(blis.workload { file = path, tokens = "lazy" }),
         text_of(blis.workload { file = path }))
     end)
   end)
@@ -313,9 +356,24 @@ describe("functions of a script", function()
   end)
 
   for i, case in ipairs {
-    { { prompt = function() return -1 end }, "prompt_tokens is -1; it must be a whole number" },
-    { { prompt = function() return 1.5 end }, "prompt_tokens is 1.5" },
-    { { output = function() return {} end }, "output_tokens is table" },
+    { { prompt = function() return -1 end },
+      "spec/support/small.lua:30: workload.prompt: the function returned -1 for request 1, "
+        .. "expected a whole number of tokens of at least 0" },
+    { { prompt = function() return 1.5 end }, "1.5 for request 1, expected a whole number of "
+      .. "tokens of at least 0 (math.floor makes one)" },
+    { { prompt = function() end }, "workload.prompt: the function returned nil for request 1" },
+    { { output = function() return {} end }, "workload.output: the function returned a table" },
+    { { output = function() return 2^60 end }, "output_tokens is 1152921504606846976; it must" },
+    { { arrival = function() return -5 end }, "workload.arrival: the function returned -5 for "
+      .. "request 1, expected a whole number of microseconds of at least 0" },
+    { { arrival = function() return 0 / 0 end }, "nan for request 1" },
+    { { arrival = function() return "5" end }, "'5' for request 1" },
+    { { prompt = -5 }, "workload.prompt: -5 is not allowed, expected a whole number or {" },
+    { { prompt = 1.5 }, "workload.prompt: 1.5 is not allowed" },
+    { { arrival = { "poisson", cv = 3 } }, "workload.arrival: cv, shape and scale are for gamma "
+      .. "and weibull; they have no effect" },
+    { { arrival = { "gamma", shape = 3 } }, "shape and scale have an effect only together" },
+    { { tokens = "none" }, "workload.tokens: 'none' is not allowed, expected one of drawn, lazy" },
     { { prompt = function() error "no luck" end }, "no luck" },
     { { arrival = function() return 5 end, requests = 0, horizon_us = 9 },
       "requests must be above 0" },

@@ -27,7 +27,7 @@ static void check_short_form(lua_State *L, int index, int keep,
   form->slo_class = opt_field_string(L, index, "slo_class");
   form->model = opt_field_string(L, index, "model");
   form->timeout_us = check_field_integer(L, index, "timeout_us");
-  form->lazy_tokens = opt_field_boolean(L, index, "lazy_tokens", false);
+  form->lazy_tokens = opt_field_boolean(L, index, "has_lazy_tokens", false);
   form->reproduce_go_blis_defects =
       opt_field_boolean(L, index, "go_blis", false);
   int top = lua_gettop(L);

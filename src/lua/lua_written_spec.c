@@ -41,13 +41,15 @@ static void check_settings(lua_State *L, blis_spec_settings *s) {
       .replaces_seed = opt_field_boolean(L, 3, "replaces_seed", false),
       .horizon_us = opt_field_integer(L, 3, "horizon_us", 0),
       .replaces_horizon = opt_field_boolean(L, 3, "replaces_horizon", false),
-      .lazy_tokens = opt_field_boolean(L, 3, "lazy_tokens", false),
+      .lazy_tokens = opt_field_boolean(L, 3, "has_lazy_tokens", false),
       .reproduce_go_blis_defects = opt_field_boolean(L, 3, "go_blis", false),
       .refuses_adapters = !opt_field_boolean(L, 3, "is_only_read", false),
       .may_be_endless = opt_field_boolean(L, 3, "is_only_read", false),
       .cohort_prefix = opt_field_string(L, 3, "cohort_prefix"),
   };
   s->replaces_num_requests = opt_setting(L, "num_requests", &s->num_requests);
+  s->replaces_tokens = lua_getfield(L, 3, "has_lazy_tokens") != LUA_TNIL;
+  lua_pop(L, 1);
   s->replaces_timeout = opt_setting(L, "timeout_us", &s->timeout_us);
 }
 

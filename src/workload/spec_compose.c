@@ -117,7 +117,19 @@ static const int64_t *horizon_of(const blis_workload_spec *spec) {
   return &spec->horizon_us;
 }
 
+static blis_status set_tokens(composition *c) {
+  size_t lazy = 0;
+  for (size_t i = 0; i < c->count; i++) {
+    lazy += c->parts[i].spec->lazy_tokens ? 1 : 0;
+  }
+  c->whole->lazy_tokens = lazy == c->count;
+  return lazy == 0 || lazy == c->count
+             ? BLIS_OK
+             : c->note(c->ud, "tokens differ; they are drawn");
+}
+
 static blis_status set_totals(composition *c) {
+  BLIS_TRY(set_tokens(c));
   BLIS_TRY(
       common(c, seed_of, "the seeds differ and are left out", &c->whole->seed));
   BLIS_TRY(common(c, requests_of, "num_requests differ and are left out",

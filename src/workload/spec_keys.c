@@ -135,6 +135,16 @@ static blis_status read_timeout(const blis_yaml_node *node, int64_t *timeout_us,
   return BLIS_OK;
 }
 
+static blis_status read_tokens(const blis_yaml_node *node, bool *is_lazy,
+                               blis_error *error) {
+  blis_slice word;
+  BLIS_TRY(blis_yaml_text(node, &word, error));
+  *is_lazy = blis_slice_equals(word, "lazy");
+  return *is_lazy || blis_slice_equals(word, "drawn")
+             ? BLIS_OK
+             : blis_yaml_fail(node, "is neither drawn nor lazy", error);
+}
+
 /* Zeroed structs of a section. */
 static blis_status new_structs(blis__spec_reader *reader,
                                const blis__section *section, size_t count,
@@ -213,6 +223,8 @@ static blis_status read_plain(blis__spec_reader *reader,
     return read_loop(node, member, error);
   case BLIS__KEY_TIMEOUT:
     return read_timeout(node, member, flag, error);
+  case BLIS__KEY_TOKENS:
+    return read_tokens(node, member, error);
   case BLIS__KEY_DISTRIBUTION:
     return blis__spec_read_distribution(reader, node, member, error);
   case BLIS__KEY_ARRIVAL:

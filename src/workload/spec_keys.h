@@ -27,6 +27,7 @@ typedef enum blis__key_kind {
   BLIS__KEY_BOOLEAN,      /* bool */
   BLIS__KEY_LOOP,         /* blis_loop, from a boolean */
   BLIS__KEY_TIMEOUT,      /* int64_t; a given 0 sets the flag */
+  BLIS__KEY_TOKENS,       /* bool: lazy, not drawn */
   BLIS__KEY_DISTRIBUTION, /* blis_distribution_spec */
   BLIS__KEY_ARRIVAL,      /* blis_arrival_spec */
   BLIS__KEY_PART,         /* pointer to a new struct of the section */

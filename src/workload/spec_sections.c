@@ -290,7 +290,7 @@ static const blis__key top_keys[] = {
      .member = TOP(spec.goodput_targets),
      .flag = TOP(spec.goodput_target_count),
      .section = &target_section},
-    KEY("lazy_tokens", BOOLEAN, blis__spec_top, spec.lazy_tokens)};
+    KEY("tokens", TOKENS, blis__spec_top, spec.lazy_tokens)};
 
 const blis__section blis__spec_top_section =
     SECTION("workload", top_keys, blis__spec_top);

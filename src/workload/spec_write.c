@@ -395,5 +395,6 @@ void blis_workload_spec_write(const blis_workload_spec *spec,
                has_fixed_rates(spec) ? 0 : spec->aggregate_rate);
   opt_whole(&w, "horizon", spec->horizon_us);
   opt_whole(&w, "num_requests", spec->num_requests);
+  opt_string(&w, "tokens", spec->lazy_tokens ? "lazy" : "");
   opt_targets(&w, spec);
 }

@@ -161,7 +161,9 @@ static void apply_totals(reading *r) {
   if (s->replaces_horizon || top->spec.horizon_us == 0) {
     top->spec.horizon_us = s->horizon_us;
   }
-  top->spec.lazy_tokens = top->spec.lazy_tokens || s->lazy_tokens;
+  if (s->replaces_tokens) {
+    top->spec.lazy_tokens = s->lazy_tokens;
+  }
   top->spec.keep_tokens = top->spec.keep_tokens || s->keep_tokens;
   top->spec.reproduce_go_blis_defects = s->reproduce_go_blis_defects;
 }

@@ -27,7 +27,8 @@ typedef struct blis_spec_settings {
   bool replaces_horizon;
   int64_t timeout_us; /* of every client; 0 = no deadlines */
   bool replaces_timeout;
-  bool lazy_tokens; /* also when they are not written */
+  bool lazy_tokens; /* in place of what is written */
+  bool replaces_tokens;
   bool keep_tokens;
   bool reproduce_go_blis_defects;
   bool refuses_adapters; /* no client may ask for one */

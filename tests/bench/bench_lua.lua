@@ -47,7 +47,7 @@ local function spec_of(form, instances, requests)
   end
   return {
     cluster = { instances = instances, kv_blocks = 16000 },
-    workload = { rate = 10 * instances, requests = requests, lazy_tokens = true,
+    workload = { rate = 10 * instances, requests = requests, tokens = "lazy",
       prefixes = { groups = 100, tokens = 256, zipf = 0.8 } },
     routing = { "weighted", scorers = scorers },
     keep_records = false,

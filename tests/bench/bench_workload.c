@@ -106,7 +106,7 @@ static void report_generators(void) {
 
 /* Generators that make all requests beforehand, and sessions on the way. */
 static const char sessions_yaml[] =
-    "seed: 1\naggregate_rate: 100\nnum_requests: 100000\nlazy_tokens: true\n"
+    "seed: 1\naggregate_rate: 100\nnum_requests: 100000\ntokens: lazy\n"
     "clients:\n"
     "  - rate_fraction: 1\n"
     "    arrival: {process: poisson}\n"

@@ -73,8 +73,12 @@ static void read(const blis_alloc *alloc, const blis_yaml_node *root,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const blis_spec_settings settings[] = {
-      {.lazy_tokens = true, .num_requests = 20, .replaces_num_requests = true},
       {.lazy_tokens = true,
+       .replaces_tokens = true,
+       .num_requests = 20,
+       .replaces_num_requests = true},
+      {.lazy_tokens = true,
+       .replaces_tokens = true,
        .num_requests = 20,
        .replaces_num_requests = true,
        .is_script = true,

@@ -68,7 +68,7 @@ local function with_rate(definition, parsed, talk)
     say_without_effect(parsed, { "--arrival", "--tenant", "--slo-class", "--prefix-tokens",
       "--prefix-groups", "--prefix-zipf" }, beside, talk)
     return { preset = values.preset, rate = short.rate, requests = short.requests,
-      timeout_us = timeout_us(values) }
+      tokens = short.tokens, timeout_us = timeout_us(values) }
   end
   short.prompt = lengths_of(definition, values, "prompt")
   short.output = lengths_of(definition, values, "output")
@@ -90,7 +90,7 @@ local function with_users(definition, parsed)
   end
   local prefix_tokens = parsed.values.prefixes.tokens or 0
   return {
-    num_requests = given.requests,
+    num_requests = given.requests, tokens = given.tokens,
     clients = {
       {
         id = "distribution", tenant_id = given.tenant, slo_class = given.slo_class,
@@ -120,6 +120,7 @@ local function from_file(definition, parsed, talk)
     seed = given["--seed"] and parsed.values.experiment.seed or nil,
     num_requests = given["--num-requests"] and parsed.values.workload.requests or nil,
     timeout_us = given["--timeout"] and timeout_us(values) or nil,
+    tokens = parsed.values.workload.tokens,
   }
 end
 
@@ -167,7 +168,7 @@ end
 --- Functions are for scripts.
 local function rate_options()
   local options = flags.pick(sections.short,
-    { "rate", "requests", "arrival", "tenant", "slo_class" })
+    { "rate", "requests", "arrival", "tenant", "slo_class", "tokens" })
   options[3] = setmetatable({ type = "arrival" }, { __index = options[3] })
   return options
 end

@@ -80,8 +80,10 @@ local short = {
       doc = "No request arrives from here on; left out, the horizon of the experiment.",
     },
     {
-      name = "lazy_tokens", type = "boolean", default = false,
-      doc = "Do not draw token ids: other random numbers, for less time.",
+      name = "tokens", type = "choice", choices = { "drawn", "lazy" }, default = "drawn",
+      flag = "--tokens",
+      doc = "drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals "
+        .. "and lengths have random streams of their own: other requests, in less time.",
     },
   },
 }
@@ -154,8 +156,9 @@ local file = {
       doc = "From arrival to deadline for all clients, 0 = no deadline.",
     },
     {
-      name = "lazy_tokens", type = "boolean",
-      doc = "Do not draw token ids: other random numbers, for less time.",
+      name = "tokens", type = "choice", choices = { "drawn", "lazy" },
+      doc = "drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals "
+        .. "and lengths have random streams of their own: other requests, in less time.",
     },
   },
 }
@@ -262,8 +265,9 @@ local with_clients = {
       doc = "What is good enough, by SLO class: { critical = { ttft_ms = 200 } }.",
     },
     {
-      name = "lazy_tokens", type = "boolean", default = false,
-      doc = "Do not draw token ids: other random numbers, for less time.",
+      name = "tokens", type = "choice", choices = { "drawn", "lazy" }, default = "drawn",
+      doc = "drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals "
+        .. "and lengths have random streams of their own: other requests, in less time.",
     },
   },
 }

@@ -122,7 +122,7 @@
 ---@field timeout_us? integer From arrival to deadline, 0 = no deadline. (us, default 300000000)
 ---@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
 ---@field horizon_us? integer No request arrives from here on; left out, the horizon of the experiment. (us)
----@field lazy_tokens? boolean Do not draw token ids: other random numbers, for less time. (default false)
+---@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals and lengths have random streams of their own: other requests, in less time. (default drawn)
 
 --- Prefixes that prompts share, as when applications with long system prompts share a cluster.
 ---@class blis.PrefixOptions
@@ -144,7 +144,7 @@
 ---@field num_requests? integer How many requests there will be. (requests)
 ---@field horizon_us? integer No request arrives from here on; the run ends, unless the experiment has a horizon. (us)
 ---@field timeout_us? integer From arrival to deadline for all clients, 0 = no deadline. (us)
----@field lazy_tokens? boolean Do not draw token ids: other random numbers, for less time.
+---@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals and lengths have random streams of their own: other requests, in less time.
 
 --- The requests of a trace once more.
 ---@class blis.ReplayOptions
@@ -173,7 +173,7 @@
 ---@field servegen_data? table In place of clients: { path = } of a folder of ServeGen data.
 ---@field inference_perf? table In place of clients: { stages =, shared_prefix = } of inference-perf.
 ---@field goodput_slo_targets? table What is good enough, by SLO class: { critical = { ttft_ms = 200 } }.
----@field lazy_tokens? boolean Do not draw token ids: other random numbers, for less time. (default false)
+---@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals and lengths have random streams of their own: other requests, in less time. (default drawn)
 
 --- One source of requests.
 ---@class blis.ClientOptions
