@@ -22,6 +22,7 @@ local replicated = {}
 ---@field baseline integer
 ---@field replications integer that were run
 ---@field looks integer times the stopping rule was asked
+---@field max_looks integer times it would have been asked at most
 ---@field rule string
 ---@field warm_up_us integer? what was left out of steady
 ---@field table blis.SweepTable means and intervals of each policy
@@ -115,7 +116,8 @@ end
 local function paired(result, baseline, i, metric, level)
   return statistics.paired(
     table_of.values_of_pairs(result, result.points[baseline], metric),
-    table_of.values_of_pairs(result, result.points[i], metric), { level = level })
+    table_of.values_of_pairs(result, result.points[i], metric),
+    { level = level, kind = statistics.kind_of(metric) })
 end
 
 --- True when the first figure of every policy is decided.
@@ -176,7 +178,8 @@ function replicated.compare(spec)
     policies = labels, baseline = values.baseline, replications = result.points[1].wanted,
     looks = looks, rule = rule.rule, warm_up_us = shared.warm_up_us, table = result,
     level = values.level,
-    against = all_pairs(result, values.baseline, values.level),
+    max_looks = #stopping.looks(rule),
+    against = all_pairs(result, values.baseline, stopping.level_at(rule, looks)),
   }, Comparison)
 end
 
@@ -199,8 +202,29 @@ local function change_text(pair, x)
   return ("%.4g"):format(x)
 end
 
+--- True when the runs ended because a test was decided, after which a plain p-value says too much.
+local function is_sequential(self)
+  return self.rule == "obrien-fleming" or self.rule == "pocock"
+end
+
 local function p_text(p)
   return p < 0.0001 and "p < 0.0001" or ("p = %.2g"):format(p)
+end
+
+--- True when chance is no good explanation of a difference: by the interval, and, where several
+--- policies are compared, by the p-value that allows for that. A group-sequential test has its
+--- boundaries in the interval.
+local function is_shown(self, pair)
+  if pair.low <= 0 and pair.high >= 0 then return false end
+  return is_sequential(self) or (pair.adjusted_p or pair.p_value) <= 1 - self.level
+end
+
+--- "p = 0.01, effect 3.4"
+local function evidence_text(self, pair)
+  local parts = {}
+  if not is_sequential(self) then parts[1] = p_text(pair.adjusted_p or pair.p_value) end
+  if pair.effect then parts[#parts + 1] = ("effect %.2g"):format(math.abs(pair.effect)) end
+  return #parts > 0 and ", " .. table.concat(parts, ", ") or ""
 end
 
 --- "B beats A on ttft_ms.p99 by 12.0 % (95 % CI 9.2 % to 14.8 %, 8 pairs, p < 0.0001, effect 3.4)".
@@ -209,9 +233,11 @@ local function sentence(self, i, metric)
   local name, base = self.policies[i], self.policies[self.baseline]
   if not pair.low then return ("%s: too few pairs"):format(metric) end
   local direction = direction_of(metric)
-  if pair.low <= 0 and pair.high >= 0 then
-    return ("%s: no difference from %s is shown; one beyond %s to %s is excluded"):format(metric,
-      base, change_text(pair, pair.low), change_text(pair, pair.high))
+  if not is_shown(self, pair) then
+    local is_luck = pair.low > 0 or pair.high < 0 -- one of so many comparisons looks like that
+    return ("%s: no difference from %s is shown%s; one beyond %s to %s is excluded"):format(metric,
+      base, is_luck and (" (%s among %d policies)"):format(p_text(pair.adjusted_p),
+        #self.policies) or "", change_text(pair, pair.low), change_text(pair, pair.high))
   end
   local verb = pair.change > 0 and "is higher than" or "is lower than"
   if direction ~= 0 then
@@ -220,17 +246,20 @@ local function sentence(self, i, metric)
   local sign = pair.change > 0 and 1 or -1
   local low, high = sign * pair.low, sign * pair.high
   if low > high then low, high = high, low end
-  return ("%s: %s %s %s by %s (%g %% CI %s to %s, %d pairs, %s%s)"):format(metric, name, verb,
+  return ("%s: %s %s %s by %s (%g %% CI %s to %s, %d pairs%s)"):format(metric, name, verb,
     base, change_text(pair, sign * pair.change), self.level * 100, change_text(pair, low),
-    change_text(pair, high), pair.n, p_text(pair.adjusted_p or pair.p_value),
-    pair.effect and (", effect %.2g"):format(math.abs(pair.effect)) or "")
+    change_text(pair, high), pair.n, evidence_text(self, pair))
 end
 
 --- What print(comparison) shows: the table, and what it says of every policy.
 function Comparison:__tostring()
   local lines = { tostring(self.table) }
+  if self.rule ~= "fixed" then
+    lines[2] = ("rule %s: %d runs of each, look %d of at most %d"):format(self.rule,
+      self.replications, self.looks, self.max_looks)
+  end
   if self.warm_up_us then
-    lines[2] = ("steady: without the requests of the first %s s"):format(
+    lines[#lines + 1] = ("steady: without the requests of the first %s s"):format(
       format.number(self.warm_up_us / 1e6, 1))
   end
   for i = 1, #self.policies do

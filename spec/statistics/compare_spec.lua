@@ -22,6 +22,32 @@ describe("blis.compare with replications", function()
     assert.equal(tostring(got), tostring(blis.compare(spec { replications = 4, jobs = 7 })))
   end)
 
+  it("says what it goes by", function()
+    local rule = { rule = "obrien-fleming", max = 10, min = 5 }
+    local got = blis.compare(spec { replications = rule })
+    assert.equal(2, got.max_looks)
+    small.says(tostring(got), ("\nrule obrien-fleming: %d runs of each, look %d of at most 2"):format(
+      got.replications, got.looks))
+    assert.is_nil(tostring(got):find("p [=<]"))
+    local text = tostring(blis.compare(spec { replications = 4,
+      report = { "ttft_ms.p99", "cache_hit_rate" } }))
+    small.says(text, "ttft_ms.p99 is of no more than 60 requests in some runs; a p99 wants 1,000")
+    assert.is_nil(text:find("\nrule", 1, true))
+  end)
+
+  it("does not take one of many comparisons for more than it is", function()
+    local found = blis.compare(spec { replications = 3, seed = 1 })
+    for _, pairs_of in pairs(found.against) do
+      for _, pair in pairs(pairs_of) do
+        pair.low, pair.high, pair.change = 0.01, 0.05, 0.03
+        pair.p_value, pair.adjusted_p = 0.03, 0.09
+      end
+    end
+    small.says(tostring(found), ": no difference from round-robin is shown (p = 0.09 among 3 "
+      .. "policies); one beyond 1.0 % to 5.0 % is excluded")
+    assert.is_nil(tostring(found):find("loses to", 1, true))
+  end)
+
   it("goes on until the difference is known", function()
     local got = blis.compare(spec { replications = "auto" })
     assert.is_true(got.replications >= 5 and got.replications <= 40)

@@ -60,6 +60,13 @@ describe("pairs", function()
     assert.equal(1, statistics.paired({ 1, 2 }, { 1, 2 }).p_value)
   end)
 
+  it("of shares are differences", function()
+    assert.equal("difference", statistics.kind_of("cache_hit_rate"))
+    assert.equal("difference", statistics.kind_of("goodput.attainment"))
+    assert.is_nil(statistics.kind_of("ttft_ms.p99"))
+    assert.is_nil(statistics.kind_of("tokens_per_sec"))
+  end)
+
   it("are needed in a certain number", function()
     assert.equal(22, statistics.needed_pairs(0.05, 0.03))
   end)
@@ -152,6 +159,30 @@ end)
 
 describe("group-sequential tests #host", function()
   local stopping = require "blis.statistics.stopping"
+
+  it("have intervals that cover the truth although they stop when they like #slow", function()
+    for _, name in ipairs { "obrien-fleming", "pocock" } do
+      local rule = { rule = name, min = 5, max = 20, level = 0.95 }
+      local stream, repeated, plain, cases, truth = blis.rng(12), 0, 0, 1500, 0.6
+      for _ = 1, cases do
+        local x, y, last = {}, {}, nil
+        for look, n in ipairs(stopping.looks(rule)) do
+          for i = #x + 1, n do x[i], y[i] = 0.0, truth + stream:normal() end
+          last = look
+          if stopping.is_decided(rule, look, statistics.paired(x, y)) then break end
+        end
+        local function covers(level)
+          local pair = statistics.paired(x, y, { level = level })
+          return pair.low <= truth and truth <= pair.high and 1 or 0
+        end
+        repeated = repeated + covers(stopping.level_at(rule, last))
+        plain = plain + covers(0.95)
+      end
+      assert.is_true(repeated / cases >= 0.94, name .. " " .. repeated)
+      assert.is_true(plain < repeated, name .. " " .. plain)
+      assert.equal(0.9, stopping.level_at({ rule = "precision", min = 5, max = 9, level = 0.9 }, 1))
+    end
+  end)
 
   it("find a difference that is not there in 5 % of the cases #slow", function()
     for _, name in ipairs { "obrien-fleming", "pocock" } do

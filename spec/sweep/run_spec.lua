@@ -192,6 +192,20 @@ describe("the store of a sweep", function()
     return table.concat(lines, "\n")
   end
 
+  it("does not mind other files, and says which one it cannot read", function()
+    folders.with(function(folder)
+      local whole = tostring(run(new_sweep(), { store = folder }))
+      append_to(folder .. "/README", "notes")
+      append_to(folder .. "/other.json", "{}")
+      append_to(folder .. "/empty.jsonl", "")
+      core.make_folder(folder .. "/sub")
+      assert.equal(whole, tostring(run(new_sweep { trial = error }, { store = folder })))
+      core.make_folder(folder .. "/sub.jsonl")
+      small.says(small.message_of(run, new_sweep(), { store = folder }),
+        folder .. "/sub.jsonl: Is a directory")
+    end)
+  end)
+
   it("leaves out lines that are not as they were written, and says which", function()
     folders.with(function(folder)
       local whole = tostring(run(new_sweep(), { store = folder }))
@@ -450,6 +464,10 @@ describe("a shard", function()
       from { OMPI_COMM_WORLD_RANK = "1", OMPI_COMM_WORLD_SIZE = "3" })
     assert.equal("1/3 PMI_RANK", from { PMI_RANK = "1", PMI_SIZE = "3" })
     assert.equal("4/5 BLIS_SHARD", from { BLIS_SHARD = "4/5", PMI_RANK = "1", PMI_SIZE = "3" })
+    assert.is_nil(from { BLIS_SHARD = "", SLURM_ARRAY_TASK_ID = "" })
+    small.says(small.message_of(from, { SLURM_ARRAY_TASK_ID = "x", SLURM_ARRAY_TASK_COUNT = "2" }),
+      "SLURM_ARRAY_TASK_ID: 'x' is not allowed, expected a whole number; --shard I/N says more than "
+        .. "the environment")
     small.says(small.message_of(from, { HQ_TASK_ID = "3" }), "HQ_TASK_ID is set, but not of how "
       .. "many parts this is one: set BLIS_SHARDS, or use --shard 3/N (0/1 for all trials)")
     small.says(small.message_of(from, { PMI_RANK = "3", PMI_SIZE = "3" }),

@@ -213,6 +213,17 @@ function statistics.paired(a, b, options)
   }
 end
 
+--- How a figure is compared; nil leaves it to its values. Shares are no ratios: from 1 % to 2 % is
+--- one point more.
+---@param name string
+---@return "difference"?
+function statistics.kind_of(name)
+  for _, ending in ipairs { "hit_rate", "hit_rate_overall", "attainment", "balance", "fairness",
+    "utilization" } do
+    if name:sub(-#ending) == ending then return "difference" end
+  end
+end
+
 --- How many pairs show a difference: so many that the test at the two-sided significance finds a
 --- mean difference with the given power.
 ---@param std_dev number of the differences

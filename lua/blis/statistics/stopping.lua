@@ -52,6 +52,18 @@ function stopping.looks(rule)
   return list
 end
 
+--- The level of intervals at look k that together, at all looks, cover the truth as often as a rule
+--- says: the repeated confidence intervals of a group-sequential test (Jennison and Turnbull 2000,
+--- 9.1). Other rules have intervals of their own level.
+---@param rule blis.StoppingRule
+---@param k integer
+---@return number
+function stopping.level_at(rule, k)
+  local of_rule = boundaries[rule.rule]
+  if not of_rule then return rule.level end
+  return 2 * distribution.normal_probability(of_rule[#stopping.looks(rule)][k]) - 1
+end
+
 --- True when an estimate of a mean is good enough at a look.
 ---@param rule blis.StoppingRule
 ---@param values number[]

@@ -250,7 +250,7 @@ end
 ---@param path string for messages
 ---@return blis.sweep.Plan
 function plan.from_json(text, path)
-  local self = core.json_read(text, path)
+  local self = errors.located(core.json_read, text, path)
   if not is_plan(self) then
     errors.invalid("%s: this is no sweep of this version of blis", path)
   end

@@ -36,8 +36,14 @@ local engines = {
   { "PMI_RANK", "PMI_SIZE" },
 }
 
+--- A variable that is set to something.
+local function value_of(getenv, name)
+  local text = getenv(name)
+  return text ~= "" and text or nil
+end
+
 local function count_of(engine, getenv)
-  local count = engine[2] and getenv(engine[2]) or getenv("BLIS_SHARDS")
+  local count = engine[2] and value_of(getenv, engine[2]) or value_of(getenv, "BLIS_SHARDS")
   if not count then
     errors.invalid("%s is set, but not of how many parts this is one: set BLIS_SHARDS, or use "
       .. "--shard %s/N (0/1 for all trials)", engine[1], getenv(engine[1]))
@@ -50,11 +56,16 @@ end
 ---@return blis.sweep.Shard?
 function shard.from_environment(getenv)
   getenv = getenv or os.getenv
-  local text = getenv("BLIS_SHARD")
+  local text = value_of(getenv, "BLIS_SHARD")
   if text then return shard.read(text, "BLIS_SHARD") end
   for _, engine in ipairs(engines) do
-    local index = math.tointeger(tonumber(getenv(engine[1])))
-    if index then
+    local number = value_of(getenv, engine[1])
+    if number then
+      local index = math.tointeger(tonumber(number))
+      if not index then
+        errors.invalid("%s: '%s' is not allowed, expected a whole number; --shard I/N says more "
+          .. "than the environment", engine[1], number)
+      end
       local first = engine[3] and math.tointeger(tonumber(getenv(engine[3]))) or 0
       local step = engine[4] and math.tointeger(tonumber(getenv(engine[4]))) or 1
       local count = count_of(engine, getenv)

@@ -66,6 +66,15 @@ local function tell_damage(path, lines)
     #lines == 1 and " is" or #lines > 5 and " ... are" or " are"))
 end
 
+--- The whole lines of a file, with their ends.
+local function lines_of(file, path)
+  return function()
+    local line, problem = file:read("L")
+    if problem then errors.invalid("%s: %s", path, problem) end
+    return line and line:sub(-1) == "\n" and line or nil
+  end
+end
+
 --- Calls visit(record) for every line of a journal that is as it was written.
 ---@param settings { self: blis.sweep.Plan, folder: string, other_versions: string }
 local function read_journal(settings, name, visit)
@@ -73,8 +82,7 @@ local function read_journal(settings, name, visit)
   local file <close>, problem = io.open(path, "rb")
   if not file then errors.invalid("%s", problem) end
   local number, keys, damaged = 0, nil, {}
-  for line in file:lines("L") do
-    if line:sub(-1) ~= "\n" then break end
+  for line in lines_of(file, path) do
     number = number + 1
     if number == 1 then
       keys = read_header(settings, path, line)
@@ -191,7 +199,7 @@ function store.writer(folder, self)
     append = function(line)
       if not journal then
         journal = errors.located(core.journal, folder, core.writer_name())
-        journal:append(header_line(self.program))
+        errors.located(journal.append, journal, header_line(self.program))
       end
       errors.located(journal.append, journal, line)
     end,

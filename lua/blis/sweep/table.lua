@@ -191,7 +191,8 @@ function Table:paired(a, b, metric)
     if not point then errors.invalid("%s: there is no such point", self.name) end
     lists[i] = table_of.values_of_pairs(self, point, metric)
   end
-  return statistics.paired(lists[1], lists[2], { level = self.level })
+  return statistics.paired(lists[1], lists[2],
+    { level = self.level, kind = statistics.kind_of(metric) })
 end
 
 Table.__tostring = write.text

@@ -125,6 +125,22 @@ local function missing_values(self, name)
   return missing, of
 end
 
+-- A p99 of fewer requests is the time of a handful of them.
+local requests_of_p99 = 1000
+
+--- The fewest requests whose p99 a figure is, when they are too few; else nil.
+local function too_few_requests(self, name)
+  local prefix = name:match("^([%w_.]-)[%w_]+%.p99$")
+  if not prefix then return nil end
+  local least = math.huge
+  for _, point in ipairs(self.points) do
+    for _, completed in ipairs(point.values[prefix .. "completed"] or {}) do
+      least = math.min(least, completed)
+    end
+  end
+  return least < requests_of_p99 and least or nil
+end
+
 --- What is missing and why.
 local function footer(self)
   local lines = {}
@@ -138,6 +154,14 @@ local function footer(self)
     if missing > 0 then
       lines[#lines + 1] = ("%s is no number in %d of %s; means are of the others"):format(name,
         missing, count_text(of, "trial"))
+    end
+  end
+  for _, name in ipairs(shown_report(self)) do
+    local least = too_few_requests(self, name)
+    if least then
+      lines[#lines + 1] = ("%s is of no more than %s requests in some runs; a p99 wants %s"):format(
+        name, format.count(math.tointeger(least) or 0), format.count(requests_of_p99))
+      break
     end
   end
   if self.missing > 0 then
