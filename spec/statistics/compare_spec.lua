@@ -26,8 +26,9 @@ describe("blis.compare with replications", function()
     local rule = { rule = "obrien-fleming", max = 10, min = 5 }
     local got = blis.compare(spec { replications = rule })
     assert.equal(2, got.max_looks)
-    small.says(tostring(got), ("\nrule obrien-fleming: %d runs of each, look %d of at most 2"):format(
-      got.replications, got.looks))
+    small.says(tostring(got),
+      ("\nrule obrien-fleming: %d runs of each, look %d of at most 2"):format(got.replications,
+        got.looks))
     assert.is_nil(tostring(got):find("p [=<]"))
     local text = tostring(blis.compare(spec { replications = 4,
       report = { "ttft_ms.p99", "cache_hit_rate" } }))
