@@ -192,12 +192,17 @@ local function read_group(given, group, path, profile)
   return values
 end
 
---- Where models differ, instances serve requests for theirs only.
-local function set_models(groups)
+local function models_differ(groups)
   for i = 2, #groups do
-    if groups[i].model ~= groups[1].model then
-      for _, group in ipairs(groups) do group.serves = group.model end
-    end
+    if groups[i].model ~= groups[1].model then return true end
+  end
+  return false
+end
+
+--- Where models differ, instances serve requests for theirs only. In BLIS (Go) they always do.
+local function set_models(groups, profile)
+  if profile == "go-blis" or models_differ(groups) then
+    for _, group in ipairs(groups) do group.serves = group.model end
   end
 end
 
@@ -214,7 +219,11 @@ local function read_groups(given, path, profile)
     groups[i] = read_group(given, group, ("%s.groups[%d]"):format(path, i), profile)
     count = count + groups[i].instances
   end
-  set_models(groups)
+  local most = group_config.instances_max
+  if count > most then
+    errors.invalid("%s.groups: %d instances in all, expected at most %d", path, count, most)
+  end
+  set_models(groups, profile)
   local whole = read_equal(overlay(given, list[1]), path, profile)
   whole.groups, whole.instances = groups, count
   return whole
@@ -229,7 +238,9 @@ function engine.read(given, path, profile)
   if type(given) == "table" and given.groups ~= nil then
     return read_groups(given, path, profile)
   end
-  return read_equal(given, path, profile)
+  local values = read_equal(given, path, profile)
+  set_models({ values }, profile)
+  return values
 end
 
 return engine

@@ -108,20 +108,6 @@ local function read_weighted(given, path)
   return { scorer = policy.read_scorer(given[1], path .. "[1]"), weight = weight }
 end
 
---- "prefix-affinity:3,queue-depth:2"
-local function parse_scorers(text, path)
-  local list = {}
-  for item in (text .. ","):gmatch("([^,]*),") do
-    local name, weight = item:match("^%s*([^:%s]+)%s*:%s*(%S+)%s*$")
-    name = name or item:match("^%s*([^:%s]+)%s*$")
-    if not name or (weight and not tonumber(weight)) then
-      errors.invalid("%s: '%s' in '%s' is not allowed, expected name:weight", path, item, text)
-    end
-    list[#list + 1] = { name, weight and tonumber(weight) or 1 }
-  end
-  return list
-end
-
 --- The least of the keys that are no places in a list, so that equal scripts give equal errors.
 local function odd_key(given)
   local least
@@ -147,7 +133,7 @@ end
 ---@param path string
 ---@return table[]
 function policy.read_scorers(given, path)
-  if type(given) == "string" then given = parse_scorers(given, path) end
+  if type(given) == "string" then given = core.scorer_list(given, path) end
   if type(given) ~= "table" or core.policy_definition(given) then
     schema.raise_value(path, given, "a list of { scorer, weight } or a text 'name:weight,...'")
   end

@@ -79,6 +79,24 @@ describe("a cluster in groups", function()
     assert.equal(90 - rejected, result.completed)
   end)
 
+  it("serves any model when there is but one, and its own alone with profile go-blis", function()
+    local function completed(model, profile)
+      local result = blis.run {
+        profile = profile, cluster = { model = llama, hardware = "H100", tp = 1, instances = 2 },
+        workload = { num_requests = 9, aggregate_rate = 30, clients = { { id = "a", model = model,
+          rate_fraction = 1, arrival = { process = "poisson" },
+          input_distribution = { "constant", value = 100 },
+          output_distribution = { "constant", value = 10 } } } },
+      }
+      assert.equal(9, result.completed + result.rejected)
+      return result.completed
+    end
+    assert.equal(9, completed("another/model", "design"))
+    assert.equal(0, completed("another/model", "go-blis"))
+    assert.equal(9, completed(llama:upper(), "go-blis"))
+    assert.equal(9, completed("", "go-blis"))
+  end)
+
   it("is the same by either engine, with a latency model and an order in Lua", function()
     local function hash(engine)
       local cluster = { model = llama, hardware = "H100", tp = 1, engine = engine,
@@ -116,6 +134,8 @@ describe("a cluster in groups", function()
       .. "you mean 'hardware'?")
     says(message { { snapshot_refresh_us = 5 } }, "cluster.groups[1]: unknown option")
     says(message { {}, { instances = 0 } }, "cluster.groups[2].instances: 0 is not allowed")
+    says(message { { instances = 600000 }, { instances = 400001 } }, "cluster.groups: 1000001 "
+      .. "instances in all, expected at most 1000000")
     says(message { {}, { hardware = "B999" } }, 'unknown hardware "B999"')
     says(message { {}, { capacity = 2 } }, "cluster.groups[2].capacity: 2 is not allowed")
     says(message { {}, { latency_model = function() return 1 end } }, "cluster.groups[2]."

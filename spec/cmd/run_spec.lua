@@ -320,8 +320,8 @@ describe("wrong flags of blis run", function()
       { { "--routing-policy", "round-robbin" }, "run: --routing-policy: unknown routing policy "
         .. "'round-robbin', did you mean 'round-robin'?" },
       { { "--routing-policy", "weighted", "--routing-scorers", "queue-depth" .. ":x" },
-        "run: --routing-scorers: 'queue-depth:x' in 'queue-depth:x' is not allowed, expected "
-        .. "name:weight" },
+        'run: --routing-scorers: the weight of queue-depth, "x", is not a number; expected a '
+        .. "finite number > 0" },
       { { "--routing-parameter", "tie" },
         "run: --routing-parameter: 'tie' is not allowed, expected NAME=VALUE" .. hint },
       { { "--admission-policy", "always" }, "run: --admission-policy: unknown admission policy "

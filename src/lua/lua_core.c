@@ -146,6 +146,7 @@ static const luaL_Reg core_functions[] = {
     {"rng", bind_rng_new},
     {"run_requests", bind_run_requests},
     {"run_trace_write", bind_run_trace_write},
+    {"scorer_list", bind_scorer_list},
     {"set_tostring", core_set_tostring},
     {"signals", core_signals},
     {"simulation", bind_simulation_new},

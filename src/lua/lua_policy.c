@@ -8,6 +8,7 @@
 #include "lua/lua_ask.h"
 #include "lua/lua_fields.h"
 #include "routing/registry.h"
+#include "routing/scorer_list.h"
 
 #define POLICY_TYPE "blis.policy"
 
@@ -39,6 +40,30 @@ void push_policy_definition(lua_State *L, int index, const char *kind) {
   if (strcmp(actual, kind) != 0) {
     luaL_error(L, "this is a %s, expected a %s", actual, kind);
   }
+}
+
+int bind_scorer_list(lua_State *L) {
+  size_t length;
+  const char *text = luaL_checklstring(L, 1, &length);
+  const char *place = luaL_checkstring(L, 2);
+  blis_scorer_list list;
+  blis_error error;
+  blis_status status =
+      strlen(text) == length
+          ? blis_scorer_list_parse(&list, text, place, &error)
+          : blis_fail(&error, BLIS_ERR_INVALID,
+                      "%s: there is a zero byte in the list", place);
+  check_status(L, status, &error);
+  lua_createtable(L, (int)list.count, 0);
+  for (size_t i = 0; i < list.count; i++) {
+    lua_createtable(L, 2, 0);
+    lua_pushstring(L, list.entries[i]->name);
+    lua_rawseti(L, -2, 1);
+    lua_pushnumber(L, list.weights[i]);
+    lua_rawseti(L, -2, 2);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
 }
 
 /* Methods, by kind of policy. */

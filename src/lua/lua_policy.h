@@ -21,6 +21,12 @@ int bind_policy_definition(lua_State *L);
 void push_policy_definition(lua_State *L, int index, const char *kind);
 
 /*
+ * scorer_list(text, place): what "prefix-affinity:3,queue-depth:2" says, as
+ * {{"prefix-affinity", 3.0}, ...}; place starts the message of an error.
+ */
+int bind_scorer_list(lua_State *L);
+
+/*
  * policies(): the built-in ones, {filters = {...}, scorers = ..., pickers =
  * ..., routers = ..., admissions = ..., cascades = ...}.
  */

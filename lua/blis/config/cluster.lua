@@ -62,7 +62,8 @@ return {
       name = "groups", type = "table",
       doc = "Instances that differ, in place of their number: a list such as { { instances = 4 }, "
         .. "{ instances = 2, hardware = \"L40S\" } }; what a group leaves out is as in the "
-        .. "cluster. Where models differ, requests go to instances of their model.",
+        .. "cluster. Where models differ, and with profile go-blis, requests go to instances of "
+        .. "their model.",
     },
     {
       name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",

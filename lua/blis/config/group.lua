@@ -40,4 +40,4 @@ local section = {
   options = options,
 }
 
-return { section = section, own = own }
+return { section = section, own = own, instances_max = options[1].max }

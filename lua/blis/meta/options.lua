@@ -45,7 +45,7 @@
 ---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
 ---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach the experts on other GPUs; left out, allgather_reducescatter.
 ---@field instances? integer Number of serving engines behind the router. (default 1)
----@field groups? blis.GroupOptions[] Instances that differ, in place of their number: a list such as { { instances = 4 }, { instances = 2, hardware = "L40S" } }; what a group leaves out is as in the cluster. Where models differ, requests go to instances of their model.
+---@field groups? blis.GroupOptions[] Instances that differ, in place of their number: a list such as { { instances = 4 }, { instances = 2, hardware = "L40S" } }; what a group leaves out is as in the cluster. Where models differ, and with profile go-blis, requests go to instances of their model.
 ---@field latency_model? string|blis.LatencyModel|blis.LatencyOptions|fun(batch: blis.Batch): number How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
 ---@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
