@@ -274,6 +274,28 @@ static void wrong_calls_are_refused(void) {
   site_deinit(&s);
 }
 
+/* The only instance fails and comes back for ever, faster than it serves. */
+static blis_status flap(void *ud, blis_cluster *cluster, blis_error *error) {
+  BLIS_TRY(blis_cluster_instance_fail(cluster, 0, true, error));
+  BLIS_TRY(blis_cluster_instance_restore(cluster, 0, error));
+  return blis_cluster_call_at(cluster, blis_cluster_now_us(cluster) + 50, flap,
+                              ud, error);
+}
+
+static void a_run_that_gets_nowhere_is_stopped(void) {
+  site s;
+  blis_error error;
+  site_init(&s, blis_alloc_heap(), 1);
+  site_add_slow_requests(&s, 3);
+  site_must_open(&s);
+  CHECK_OK(blis_cluster_call_at(s.cluster, 30000, flap, NULL, &error), &error);
+  CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
+               BLIS_ERR_STUCK);
+  CHECK_CONTAINS(error.message, "request_0 was sent back to routing more than "
+                                "10000 times, the last time at 530000 us");
+  site_deinit(&s);
+}
+
 /* Random faults all along; every request still ends exactly once. */
 
 enum { ACTS = 60, CROWD = 4 };
@@ -399,6 +421,7 @@ int main(void) {
   RUN(a_restored_cache_is_cold);
   RUN(slow_steps_take_longer);
   RUN(wrong_calls_are_refused);
+  RUN(a_run_that_gets_nowhere_is_stopped);
   RUN(every_request_ends_once_whatever_fails);
   RUN(no_memory_is_an_error);
   return check_done();

@@ -260,7 +260,8 @@ BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
  * instance-failed), or with re_route they go back to routing, with the routing
  * latency, in order of arrival. Those start from nothing, but all their times
  * count from their own arrival; admission is not asked again. Nothing happens
- * when it has failed or drained already.
+ * when it has failed or drained already. BLIS_ERR_STUCK when one of them goes
+ * back for the 10001st time.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_fail(blis_cluster *cluster,
                                                     uint32_t index,

@@ -6,6 +6,9 @@
 #include "cluster/state.h"
 #include "instance/arrival.h"
 
+/* Far more than a request can need that gets anywhere at all. */
+enum { RETURNS_MAX = 10000 };
+
 static blis_status check_call(const blis_cluster *cluster, uint32_t index,
                               blis_error *error) {
   uint32_t count = cluster->config.instance_count;
@@ -37,10 +40,28 @@ static void note_change(blis_cluster *cluster, uint32_t index) {
                        blis_instance_next_us(cluster->instances[index]));
 }
 
+/* Instances that always fail before anything is done would go on for ever. */
+static blis_status note_return(const blis_cluster *cluster,
+                               blis__cluster_request *request,
+                               blis_error *error) {
+  char id[BLIS_REQUEST_ID_SIZE];
+  if (++request->returns <= RETURNS_MAX) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_STUCK,
+                   "%s was sent back to routing more than %d times, the last "
+                   "time at %" PRId64 " us; instances fail again and again "
+                   "before it gets anywhere",
+                   blis_request_id(&request->request, cluster->source->strings,
+                                   id),
+                   RETURNS_MAX, cluster->now_us);
+}
+
 /* Routing is asked once more, as if for a new request of the same arrival. */
 static blis_status route_again(blis_cluster *cluster,
                                blis__cluster_request *request,
                                blis_error *error) {
+  BLIS_TRY(note_return(cluster, request, error));
   blis_live_request *live = &request->live;
   blis_block_namer_release(cluster->namer, &live->chain);
   blis__reset_request(live);
