@@ -80,6 +80,9 @@ static inline blis_decision send_to(gateway *g, const blis_routing_view *view,
   blis_ticket *ticket = &g->tickets[g->sent++ % 16];
   blis_routing_request request =
       fixture_request((int64_t)g->sent, given.prompt_tokens, &chain, ticket);
+  const blis_segment prefix = {.length_tokens = 16 * given.shared_blocks};
+  request.segments = &prefix;
+  request.segment_count = 1;
   request.session = given.session;
   request.tenant = given.tenant;
   request.strings = g->strings;

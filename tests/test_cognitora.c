@@ -93,8 +93,10 @@ static void near_ties_go_by_the_stable_hash(void) {
     set(&b, BLIS_SIGNAL_WATTS, (double[]){300, 300, 600});
     set(&b, BLIS_SIGNAL_CAPACITY, (double[]){0.5, 0.5, 1});
     int counts[3] = {0};
-    for (blis_block_id prefix = 1; prefix <= 100; prefix++) {
-      b.chain = (blis_block_chain){&prefix, 1, 1, BLIS_BLOCK_PRIVATE};
+    for (uint64_t stream = 1; stream <= 100; stream++) {
+      const blis_segment prefix = {.stream = stream, .length_tokens = 100};
+      b.request.segments = &prefix;
+      b.request.segment_count = 1;
       blis_decision d = decide(&b);
       check_near(d.scores[0], 0.775);
       check_near(d.scores[1], 0.770);

@@ -71,11 +71,14 @@ static void only_keys_of_those_that_leave_move(void) {
 }
 
 static size_t route_prefix(const blis_router *router, const fixture *f,
-                           blis_block_id prefix, uint32_t session,
+                           uint64_t stream, uint32_t session,
                            const blis_intern *strings) {
-  blis_block_chain chain = {&prefix, 1, 1, BLIS_BLOCK_PRIVATE};
+  blis_block_chain chain = {0};
   blis_ticket ticket;
   blis_routing_request request = fixture_request(1, 16, &chain, &ticket);
+  const blis_segment prefix = {.stream = stream, .length_tokens = 16};
+  request.segments = &prefix;
+  request.segment_count = 1;
   request.session = session;
   request.strings = strings;
   return fixture_route(router, &request, &f->view).chosen;
@@ -90,7 +93,7 @@ static void the_load_is_bounded(void) {
   fixture f;
   fixture_init(&f, 4);
   int moved = 0;
-  for (blis_block_id prefix = 1; prefix <= 40; prefix++) {
+  for (uint64_t prefix = 1; prefix <= 40; prefix++) {
     for (size_t i = 0; i < 4; i++) {
       f.columns[BLIS_SIGNAL_IN_FLIGHT][i] = 0;
     }

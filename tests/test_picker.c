@@ -54,16 +54,13 @@ static void name_nodes(fixture *f) {
   }
 }
 
-static size_t stable_pick(const fixture *f, const blis_routing_view *view,
-                          double epsilon, blis_block_chain *chain,
-                          const double *scores) {
+static size_t stable_pick(const blis_routing_view *view, double epsilon,
+                          const blis_segment *prefix, const double *scores) {
   blis_stable_hash rule = BLIS_STABLE_HASH_DEFAULT;
   rule.epsilon = epsilon;
-  blis_ticket ticket;
-  blis_routing_request request = fixture_request(1, 64, chain, &ticket);
-  size_t chosen = f->view.count;
-  CHECK(blis_stable_hash_pick(&rule, &request, view, scores, &chosen) ==
-        BLIS_OK);
+  const blis_routing_request request = {
+      .number = 1, .prompt_tokens = 64, .segments = prefix, .segment_count = 1};
+  size_t chosen = blis_stable_hash_pick(&rule, &request, view, scores);
   CHECK(chosen < view->count);
   return chosen;
 }
@@ -72,13 +69,13 @@ static void only_what_is_within_epsilon_of_the_best_ties(void) {
   fixture f;
   fixture_init(&f, 3);
   name_nodes(&f);
-  blis_block_chain chain = {0};
+  const blis_segment prefix = {.length_tokens = 64};
   /* Steps of 0.009: the first and the last are not tied by the one between. */
   double steps[] = {0.482, 0.491, 0.5};
   double far[] = {0.9, 0.5, 0.49};
-  CHECK_EQ_I64(stable_pick(&f, &f.view, 0.01, &chain, far), 0);
-  CHECK(stable_pick(&f, &f.view, 0.01, &chain, steps) != 0);
-  CHECK_EQ_I64(stable_pick(&f, &f.view, 0, &chain, steps), 2);
+  CHECK_EQ_I64(stable_pick(&f.view, 0.01, &prefix, far), 0);
+  CHECK(stable_pick(&f.view, 0.01, &prefix, steps) != 0);
+  CHECK_EQ_I64(stable_pick(&f.view, 0, &prefix, steps), 2);
 }
 
 /* Every prefix keeps its node, unless that node goes away. */
@@ -90,13 +87,12 @@ static void a_prefix_keeps_its_node(void) {
   blis_routing_view three = f.view;
   three.count = 3;
   int per_node[4] = {0};
-  for (blis_block_id prefix = 1; prefix <= 400; prefix++) {
-    blis_block_id ids[] = {prefix, 1000 + prefix};
-    blis_block_chain chain = {ids, 2, 6, BLIS_BLOCK_PRIVATE};
-    size_t chosen = stable_pick(&f, &f.view, 0.01, &chain, equal);
-    CHECK_EQ_I64(stable_pick(&f, &f.view, 0.01, &chain, equal), chosen);
+  for (uint64_t stream = 1; stream <= 400; stream++) {
+    const blis_segment prefix = {.stream = stream, .length_tokens = 64};
+    size_t chosen = stable_pick(&f.view, 0.01, &prefix, equal);
+    CHECK_EQ_I64(stable_pick(&f.view, 0.01, &prefix, equal), chosen);
     per_node[chosen]++;
-    size_t without = stable_pick(&f, &three, 0.01, &chain, equal);
+    size_t without = stable_pick(&three, 0.01, &prefix, equal);
     CHECK(chosen == 3 || without == chosen);
   }
   for (int i = 0; i < 4; i++) {
@@ -104,18 +100,42 @@ static void a_prefix_keeps_its_node(void) {
   }
 }
 
+static uint64_t hash_of_content(int64_t number, const blis_segment *segments,
+                                uint32_t count, int64_t window_tokens) {
+  const blis_routing_request request = {.number = number,
+                                        .prompt_tokens = 90,
+                                        .segments = segments,
+                                        .segment_count = count};
+  return blis_stable_hash_of(&request, 16, window_tokens);
+}
+
 /* What lies behind the first 64 tokens does not matter. */
 static void the_window_of_the_prefix_is_bounded(void) {
-  blis_ticket ticket;
-  uint64_t hashes[3];
-  for (blis_block_id k = 0; k < 3; k++) {
-    blis_block_id ids[] = {1, 2, 3, k == 2 ? 9 : 4, 100 + k};
-    blis_block_chain chain = {ids, 5, 5, BLIS_BLOCK_PRIVATE};
-    blis_routing_request request = fixture_request(1, 80, &chain, &ticket);
-    CHECK(blis_stable_hash_of(&request, 16, 64, &hashes[k]) == BLIS_OK);
-  }
-  CHECK(hashes[0] == hashes[1]);
-  CHECK(hashes[0] != hashes[2]);
+  const blis_segment prefix[] = {{1, 0, 64}, {2, 0, 8}};
+  const blis_segment longer[] = {{1, 0, 80}};
+  const blis_segment shorter[] = {{1, 0, 63}};
+  uint64_t hash = hash_of_content(1, prefix, 1, 64);
+  CHECK(hash == hash_of_content(2, prefix, 1, 64));
+  CHECK(hash == hash_of_content(2, prefix, 2, 79)); /* full blocks alone */
+  CHECK(hash == hash_of_content(3, longer, 1, 64));
+  CHECK(hash != hash_of_content(1, shorter, 1, 64));
+  CHECK(hash != hash_of_content(1, prefix, 1, 80));
+  CHECK(hash_of_content(1, prefix, 1, 0) != hash_of_content(2, prefix, 1, 0));
+  CHECK(hash_of_content(1, prefix, 1, 0) == hash_of_content(1, prefix, 1, 90));
+}
+
+/* However the same content is cut into segments, its hash is the same. */
+static void the_hash_is_that_of_the_content(void) {
+  const blis_segment whole[] = {{7, 5, 60}, {8, 0, 20}};
+  const blis_segment cut[] = {{7, 5, 1}, {7, 6, 0},  {7, 6, 40}, {7, 46, 19},
+                              {9, 0, 0}, {8, 0, 16}, {8, 16, 4}};
+  const blis_segment gap[] = {{7, 5, 30}, {7, 36, 30}, {8, 0, 20}};
+  const blis_segment later[] = {{7, 6, 60}, {8, 0, 20}};
+  uint64_t hash = hash_of_content(1, whole, 2, 0);
+  CHECK(hash == hash_of_content(1, cut, 7, 0));
+  CHECK(hash != hash_of_content(1, gap, 3, 0));
+  CHECK(hash != hash_of_content(1, later, 2, 0));
+  CHECK(hash_of_content(1, NULL, 0, 64) != hash_of_content(2, NULL, 0, 64));
 }
 
 static void one_candidate_draws_nothing(void) {
@@ -208,8 +228,11 @@ static void count_picks(const blis_param *items, size_t count,
   fixture_set(&f, BLIS_SIGNAL_EFFECTIVE_LOAD, loads);
   blis_ticket ticket;
   blis_block_chain chain = {0};
+  const blis_segment same = {.length_tokens = 64};
   for (int i = 0; i < DRAWS; i++) {
     blis_routing_request request = fixture_request(i, 64, &chain, &ticket);
+    request.segments = &same;
+    request.segment_count = 1;
     picked[fixture_route(&router, &request, &f.view).chosen]++;
   }
   blis_router_free(&router);
@@ -280,6 +303,7 @@ int main(void) {
   RUN(only_what_is_within_epsilon_of_the_best_ties);
   RUN(a_prefix_keeps_its_node);
   RUN(the_window_of_the_prefix_is_bounded);
+  RUN(the_hash_is_that_of_the_content);
   RUN(one_candidate_draws_nothing);
   RUN(power_of_two_takes_the_better_of_two);
   RUN(softmax_follows_its_formula);

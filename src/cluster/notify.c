@@ -22,6 +22,8 @@ blis__cluster_show_request(const blis_cluster *cluster,
       .client = r->client,
       .prefix_group = r->prefix_group,
       .prefix_tokens = r->prefix_tokens,
+      .segments = r->segments,
+      .segment_count = r->segment_count,
       .strings = cluster->source->strings,
   };
 }

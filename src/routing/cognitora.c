@@ -134,12 +134,11 @@ static blis_status choose(cognitora *self, const blis_routing_request *request,
                           const blis_routing_view *view, size_t *chosen) {
   BLIS_TRY(listen(self, view));
   score_all(self, request, view);
-  if (!self->has_stable_ties) {
-    *chosen = blis_tie_pick_max(&self->tie, self->scores.items, view);
-    return BLIS_OK;
-  }
-  return blis_stable_hash_pick(&self->stable, request, view, self->scores.items,
-                               chosen);
+  const double *scores = self->scores.items;
+  *chosen = self->has_stable_ties
+                ? blis_stable_hash_pick(&self->stable, request, view, scores)
+                : blis_tie_pick_max(&self->tie, scores, view);
+  return BLIS_OK;
 }
 
 static blis_status route(void *state, const blis_routing_request *request,

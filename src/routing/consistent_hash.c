@@ -22,15 +22,14 @@ typedef struct consistent_hash {
   double load_factor; /* 0 = no bound */
 } consistent_hash;
 
-static blis_status key_of(const consistent_hash *self,
-                          const blis_routing_request *request, uint64_t *key) {
+static uint64_t key_of(const consistent_hash *self,
+                       const blis_routing_request *request) {
   if (self->goes_by_session && request->session != 0 &&
       request->strings != NULL) {
-    *key = blis_stable_hash_of_text(request, request->session);
-    return BLIS_OK;
+    return blis_stable_hash_of_text(request, request->session);
   }
   return blis_stable_hash_of(request, self->block_size_tokens,
-                             self->prefix_tokens, key);
+                             self->prefix_tokens);
 }
 
 /* Requests in flight that an instance may have and still get another. */
@@ -65,8 +64,7 @@ static blis_status choose(consistent_hash *self,
     *chosen = blis_pick_random(&self->random, view->count);
     return BLIS_OK;
   }
-  uint64_t key;
-  BLIS_TRY(key_of(self, request, &key));
+  uint64_t key = key_of(self, request);
   BLIS_TRY(blis__hash_ring_of(&self->ring, view));
   const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   const blis__ring_point *points = self->ring.points.items;
@@ -155,6 +153,7 @@ static blis_status make(const blis_alloc *alloc, const blis_router_entry *entry,
   if (self == NULL) {
     return blis_fail_nomem(error);
   }
+  self->block_size_tokens = 16; /* where no parameter says */
   blis_random_init_named(&self->random, context->seed,
                          "policy/consistent-hash");
   blis__hash_ring_init(&self->ring, alloc,

@@ -26,13 +26,11 @@ static blis_status pick_best(void *state, const blis_routing_request *request,
                              const blis_routing_view *view,
                              const double *scores, size_t *chosen,
                              blis_error *error) {
+  (void)error;
   picker *self = state;
-  if (self->has_stable_ties) {
-    blis_status status =
-        blis_stable_hash_pick(&self->stable, request, view, scores, chosen);
-    return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
-  }
-  *chosen = blis_tie_pick_max(&self->tie, scores, view);
+  *chosen = self->has_stable_ties
+                ? blis_stable_hash_pick(&self->stable, request, view, scores)
+                : blis_tie_pick_max(&self->tie, scores, view);
   return BLIS_OK;
 }
 

@@ -12,8 +12,12 @@
  *   weight        XXH64(instance id; one zero byte; prefix hash as 8 bytes)
  *
  * over the full blocks at the beginning of the prompt, a block being its
- * tokens as 32-bit words, or its identity as 64 bits where tokens are not
- * known. Cost: one hash per block, and one per tied candidate.
+ * tokens as 32-bit words. In a simulation, where tokens are not known, a block
+ * is the stretches of content that it consists of, each as three 64-bit words
+ * (stream, offset, length) and a step of the chain of its own. So the hash
+ * follows from what is in the prompt, and not from the identities of blocks,
+ * which depend on who asked for them when. Cost: one hash per stretch, and one
+ * per tied candidate.
  */
 #ifndef BLIS_ROUTING_STABLE_HASH_H
 #define BLIS_ROUTING_STABLE_HASH_H
@@ -21,7 +25,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "routing/view.h"
 
 /* h(-1) of a model. */
@@ -34,12 +37,10 @@ uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash);
 
 /*
  * The prefix hash of a request, over the full blocks in its first
- * window_tokens tokens (0 = in all of it). BLIS_ERR_NOMEM when its blocks
- * cannot be named.
+ * window_tokens tokens (0 = in all of it).
  */
-BLIS_MUSTUSE blis_status blis_stable_hash_of(
-    const blis_routing_request *request, uint32_t block_size_tokens,
-    int64_t window_tokens, uint64_t *prefix_hash);
+uint64_t blis_stable_hash_of(const blis_routing_request *request,
+                             uint32_t block_size_tokens, int64_t window_tokens);
 
 /* XXH64 of a text of the request, which has a number in request->strings. */
 uint64_t blis_stable_hash_of_text(const blis_routing_request *request,
@@ -60,8 +61,9 @@ typedef struct blis_stable_hash {
  * Of the candidates with best - score <= epsilon the one of the highest
  * weight; of equal weights the lowest id. Alone at the top, it costs no hash.
  */
-BLIS_MUSTUSE blis_status blis_stable_hash_pick(
-    const blis_stable_hash *rule, const blis_routing_request *request,
-    const blis_routing_view *view, const double *scores, size_t *chosen);
+size_t blis_stable_hash_pick(const blis_stable_hash *rule,
+                             const blis_routing_request *request,
+                             const blis_routing_view *view,
+                             const double *scores);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/block_chain.h"
 #include "base/intern.h"
 #include "routing/signals.h"
+#include "workload/request.h"
 
 /*
  * What a policy wants to remember about one routed request, without a table
@@ -50,6 +51,9 @@ typedef struct blis_routing_request {
   uint32_t client;
   uint32_t prefix_group;
   uint32_t prefix_tokens;
+  /* What the prompt begins with; tokens of the request's own come behind. */
+  const blis_segment *segments;
+  uint32_t segment_count;
   const blis_intern *strings;
   blis_ticket *ticket;
   /*

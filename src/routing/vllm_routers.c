@@ -163,15 +163,14 @@ static const blis_param_spec rendezvous_params[RENDEZVOUS_PARAM_COUNT] = {
      .summary = "of the blocks of these tokens of which the full ones count"},
 };
 
-static blis_status key_of(const blis__gateway *self,
-                          const blis_routing_request *request, uint64_t *key) {
+static uint64_t key_of(const blis__gateway *self,
+                       const blis_routing_request *request) {
   uint32_t text = request->session != 0 ? request->session : request->tenant;
   if (text != 0 && request->strings != NULL) {
-    *key = blis_stable_hash_of_text(request, text);
-    return BLIS_OK;
+    return blis_stable_hash_of_text(request, text);
   }
   return blis_stable_hash_of(request, (uint32_t)self->values[RENDEZVOUS_BLOCK],
-                             (int64_t)self->values[RENDEZVOUS_WINDOW], key);
+                             (int64_t)self->values[RENDEZVOUS_WINDOW]);
 }
 
 /* The highest hash of key and instance, the last of equal ones. */
@@ -179,8 +178,7 @@ static blis_status choose_rendezvous(blis__gateway *self,
                                      const blis_routing_request *request,
                                      const blis_routing_view *view,
                                      size_t *chosen) {
-  uint64_t key;
-  BLIS_TRY(key_of(self, request, &key));
+  uint64_t key = key_of(self, request);
   uint64_t highest = 0;
   *chosen = 0;
   for (size_t i = 0; i < view->count; i++) {
