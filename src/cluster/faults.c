@@ -48,13 +48,13 @@ static blis_status note_return(const blis_cluster *cluster,
   if (++request->returns <= RETURNS_MAX) {
     return BLIS_OK;
   }
-  return blis_fail(error, BLIS_ERR_STUCK,
-                   "%s was sent back to routing more than %d times, the last "
-                   "time at %" PRId64 " us; instances fail again and again "
-                   "before it gets anywhere",
-                   blis_request_id(&request->request, cluster->source->strings,
-                                   id),
-                   RETURNS_MAX, cluster->now_us);
+  return blis_fail(
+      error, BLIS_ERR_STUCK,
+      "%s was sent back to routing more than %d times, the last "
+      "time at %" PRId64 " us; instances fail again and again "
+      "before it gets anywhere",
+      blis_request_id(&request->request, cluster->source->strings, id),
+      RETURNS_MAX, cluster->now_us);
 }
 
 /* Routing is asked once more, as if for a new request of the same arrival. */

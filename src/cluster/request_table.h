@@ -16,7 +16,7 @@ typedef struct blis__cluster_request {
   int32_t slo_value; /* how important its class is; below 0 = sheddable */
   int32_t instance;  /* -1 until it is routed */
   bool is_pending;   /* counted by the signal of that name */
-  int32_t returns;   /* how often it was sent back from an instance to routing */
+  int32_t returns;   /* from instances to routing, so far */
   int64_t pending_prefill_tokens;
   blis_ticket router_ticket;
   blis_ticket admission_ticket;
