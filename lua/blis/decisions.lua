@@ -1,5 +1,6 @@
 --- Traces of decisions: how they are printed and written.
 local core = require "blis.core"
+local errors = require "blis.errors"
 local format = require "blis.format"
 
 local decisions = {}
@@ -75,6 +76,7 @@ end
 ---@param list blis.Decisions
 ---@param path string
 function decisions.save(list, path)
+  errors.check_path("save_decisions", path)
   local output <close> = core.output(path)
   local scorers, writer = list:scorers(), core.json_writer():object():array("scorers")
   for _, scorer in ipairs(scorers) do

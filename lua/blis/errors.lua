@@ -85,6 +85,7 @@ end
 
 --- The shortest decimal number that is this one.
 local function show_number(number)
+  if number ~= number then return "nan" end
   for digits = 14, 16 do
     local text = ("%%.%dg"):format(digits):format(number)
     if tonumber(text) == number then return text end
@@ -101,6 +102,14 @@ function errors.show(value)
   if kind == "number" then return show_number(value) end
   if kind == "nil" or kind == "boolean" then return tostring(value) end
   return "a " .. kind
+end
+
+--- Raises unless it is the path of a file, as far as its type tells.
+---@param where string the method that was called
+---@param path any
+function errors.check_path(where, path)
+  if type(path) == "string" and path ~= "" then return end
+  errors.invalid("%s: %s is not allowed, expected the path of a file", where, errors.show(path))
 end
 
 return errors

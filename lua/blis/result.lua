@@ -338,10 +338,7 @@ end
 ---@param path string
 ---@param options? { format?: string }
 function methods:write_trace(path, options)
-  if type(path) ~= "string" then
-    errors.invalid("write_trace: %s is not allowed, expected the path of a file",
-      errors.show(path))
-  end
+  errors.check_path("write_trace", path)
   check_requests_are_kept(self)
   local values, header = schema.read(trace_sections.run, options, "write_trace"),
     trace_headers[self]

@@ -91,6 +91,7 @@ end
 ---@param r blis.Result
 ---@param path string
 function result_file.save(r, path)
+  errors.check_path("save", path)
   local output <close> = core.output(path)
   local writer = core.json_writer():object():field("blis_result", version)
   local names = columns_of(r)
@@ -169,9 +170,7 @@ end
 ---@param path string
 ---@return blis.Result
 function result_file.load(path)
-  if type(path) ~= "string" then
-    errors.invalid("load: %s is not allowed, expected the path of a file", errors.show(path))
-  end
+  errors.check_path("load", path)
   local file <close>, problem = io.open(path, "r")
   if not file then errors.invalid("cannot read %s", problem) end
   local first, why = file:read("l")

@@ -25,9 +25,7 @@ end
 ---@param count integer of rows
 ---@param row_at fun(index: integer): table with a value by the name of each column
 function row_file.write(path, names, count, row_at)
-  if type(path) ~= "string" then
-    errors.invalid("export: %s is not allowed, expected the path of a file", errors.show(path))
-  end
+  errors.check_path("export", path)
   local line_of = path:match("%.jsonl$") and json_line or csv_line
   local output <close> = core.output(path)
   if line_of == csv_line then output:write(table.concat(names, ",")):write("\n") end

@@ -118,6 +118,13 @@ describe("a saved result", function()
       says(message("[1]\n"), "FILE:1: this is no result of blis")
     end)
     says(small.message_of(blis.load_result, "/nonexistent"), "cannot read /nonexistent")
+    local result = blis.run { workload = { requests = 3 },
+      trace_level = "decisions", series_interval_us = 1000000 }
+    for _, method in ipairs { "save", "export_requests", "export_series", "save_decisions" } do
+      for _, path in ipairs { 5, "", {} } do
+        says(small.message_of(result[method], result, path), "expected the path of a file")
+      end
+    end
     says(small.message_of(blis.load_result, "/"), "cannot read /: Is a directory")
     says(small.message_of(blis.load_result, 5), "expected the path of a file")
   end)

@@ -30,6 +30,13 @@ static bool is_on_path(lua_State *L, const char *module) {
 
 static void raise_unknown(lua_State *L, const blis_nearest *nearest) {
   static const char help[] = "'blis --help' lists the commands";
+  if (strcmp(nearest->wanted, "observe") == 0) {
+    host_raise(L, "usage",
+               "there is no 'observe' as in BLIS (Go): nothing here talks to a "
+               "server; 'blis replay' and 'blis calibrate' read the traces "
+               "that it writes; %s",
+               help);
+  }
   if (nearest->word != NULL) {
     host_raise(
         L, "usage",
