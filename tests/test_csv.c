@@ -103,6 +103,17 @@ static void columns_have_names(void) {
   blis_csv_close(csv);
 }
 
+static void names_of_columns_are_harmless(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_csv *csv = open_memory(&alloc, blis_slice_of("a\x1b[2J\x07,b\x7f\n1,2"),
+                              (blis_csv_options){.has_header = true});
+  size_t column;
+  blis_error error;
+  CHECK_STATUS(blis_csv_need(csv, "id", &column, &error), BLIS_ERR_PARSE);
+  CHECK_CONTAINS(error.message, "the columns are: a?[2J?, b?");
+  blis_csv_close(csv);
+}
+
 static void check_error(const char *bytes, blis_csv_options options,
                         const char *message) {
   blis_alloc alloc = blis_alloc_heap();
@@ -280,6 +291,7 @@ int main(void) {
   RUN(rows_are_split);
   RUN(options_change_the_dialect);
   RUN(columns_have_names);
+  RUN(names_of_columns_are_harmless);
   RUN(broken_tables_are_errors);
   RUN(fields_have_types);
   RUN(written_fields_come_back);

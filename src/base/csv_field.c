@@ -24,6 +24,14 @@ blis_status blis_csv_fail(const blis_csv *csv, size_t column, const char *what,
                    blis_show(blis_csv_field(csv, column)).text, what);
 }
 
+/* A file that is no table at all has anything in its first line. */
+static void hide_control_characters(char *text) {
+  for (; *text != '\0'; text++) {
+    bool is_control = (unsigned char)*text < 0x20 || *text == 0x7f;
+    *text = is_control ? '?' : *text;
+  }
+}
+
 blis_status blis_csv_need(const blis_csv *csv, const char *name, size_t *column,
                           blis_error *error) {
   *column = blis_csv_column(csv, name);
@@ -42,6 +50,7 @@ blis_status blis_csv_need(const blis_csv *csv, const char *name, size_t *column,
       break;
     }
   }
+  hide_control_characters(names);
   return blis_fail(error, BLIS_ERR_PARSE,
                    "%s: no column is called \"%s\"; the columns are: %s",
                    blis_csv_name(csv), name, names);
