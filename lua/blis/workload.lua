@@ -179,7 +179,7 @@ local function sampled(spec, functions, seed, horizon_us, path)
   local function sample(name)
     return draw(name, functions[name], rngs[name], number, path)
   end
-  return errors.located(list.map, list, function(request)
+  return errors.located(core.call_seeded, seed, list.map, list, function(request)
     local changes = {}
     number = number + 1
     if functions.arrival then
@@ -287,9 +287,10 @@ local function read_generator(given, path, defaults)
   if type(fn) ~= "function" then
     schema.raise_value(path .. ".generator", fn, "a function(rng)")
   end
-  local rng = core.rng(values.seed or defaults.seed, "workload-generator")
-  return errors.located(core.workload_of_function, function() return fn(rng) end, path,
-    values.requests, values.horizon_us or defaults.horizon_us or 0)
+  local seed = values.seed or defaults.seed
+  local rng = core.rng(seed, "workload-generator")
+  return errors.located(core.call_seeded, seed, core.workload_of_function,
+    function() return fn(rng) end, path, values.requests, values.horizon_us or defaults.horizon_us or 0)
 end
 
 -- A table with one of these is a specification.

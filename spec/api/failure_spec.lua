@@ -13,7 +13,17 @@ local function failing_at(n, value)
   end, function() return calls end
 end
 
---- What to make of a hook, by decision point.
+--- Two instances of which one fails for a while, so that requests are lost with it.
+local function failing_instance(changes)
+  changes.workload = { rate = 400, requests = 8, prompt_tokens = 40, output_tokens = 60 }
+  return changes, function(sim)
+    sim:at(18000, function(s) s.instances[1]:fail() end)
+    sim:at(30000, function(s) s.instances[1]:restart() end)
+  end
+end
+
+--- What to make of a hook, by decision point: an experiment, and what is done to its simulation. A
+--- fourth item says how many calls there are at least; 8 when it is left out.
 local points = {
   { "score", 1, function(f)
     return { routing = { "weighted", scorers = { blis.scorer { name = "p", score = f } } } }
@@ -47,6 +57,21 @@ local points = {
   { "on_routed", nil, function(f) return { on_routed = f } end },
   { "on_first_token", nil, function(f) return { on_first_token = f } end },
   { "on_completion", nil, function(f) return { on_completion = f } end },
+  { "on_rejection", nil, function(f)
+    return { on_rejection = f, admission = function(request)
+      return request.id ~= "request_3" or blis.reject "no"
+    end }
+  end, 1 },
+  { "on_failure", nil, function(f) return failing_instance { on_failure = f } end, 2 },
+  { "think_time", 5, function(f)
+    return { think_time = f, workload = { rate = 500, requests = 8, prompt_tokens = 40,
+      output_tokens = 4, sessions = { max_rounds = 3, think_time_us = 9 } } }
+  end, 3 },
+  { "call of sim:at", nil, function(f)
+    return {}, function(sim)
+      for i = 1, 8 do sim:at(100000 + i, f) end
+    end
+  end },
   { "preemption", 1, function(f)
     return { preemption = function(running) return f() and #running end,
       cluster = { instances = 2, kv_blocks = 9 },
@@ -62,16 +87,23 @@ local function tiny(changes)
 end
 
 describe("an error in a hook", function()
+  --- A simulation with the hook in it.
+  local function build(make, hook)
+    local changes, prepare = make(hook)
+    local sim = blis.simulation(tiny(changes))
+    if prepare then prepare(sim) end
+    return sim
+  end
+
   for _, point in ipairs(points) do
-    local name, value, make = table.unpack(point, 1, 3)
+    local name, value, make, least = table.unpack(point, 1, 4)
     it(("of %s at any call stops the run and breaks nothing"):format(name), function()
       local count, calls = failing_at(0, value)
-      local whole = blis.run(tiny(make(count)))
-      assert.equal(8, whole.completed)
-      assert.is_true(calls() >= 8)
+      local whole = build(make, count):run()
+      assert.is_true(calls() >= (least or 8), name .. ": " .. calls() .. " calls")
+      if not least then assert.equal(8, whole.completed) end
       for n = 1, calls() do
-        local hook = failing_at(n, value)
-        local sim = blis.simulation(tiny(make(hook)))
+        local sim = build(make, (failing_at(n, value)))
         local first = small.error_of(sim.run, sim)
         assert.equal("policy", first.code)
         assert.equal("call " .. n .. " failed", first.cause)
@@ -106,6 +138,33 @@ describe("an error in a hook", function()
     says(tostring(problem), "stack traceback")
   end)
 
+  it("has no address in its text", function()
+    for _, value in ipairs { {}, print, coroutine.create(print) } do
+      local scorer = blis.scorer { name = "x", score = function() error(value) end }
+      local message = small.error_of(small.run_scorer, scorer).message
+      says(message, ("error() was called with a %s in place of a text"):format(type(value)))
+      assert.is_nil(message:find "0x")
+    end
+    local shown = setmetatable({}, { __tostring = function() return "of mine" end })
+    local scorer = blis.scorer { name = "x", score = function() error(shown) end }
+    says(small.error_of(small.run_scorer, scorer).message, "us: of mine")
+  end)
+
+  it("names a follow-up as results do", function()
+    local seen = {}
+    local spec = { workload = { requests = 6, sessions = { max_rounds = 3, think_time_us = 5 } },
+      on_completion = function(request) seen[request.id] = true end }
+    for _, request in ipairs(blis.run(spec).requests) do
+      assert.is_true(seen[request.id], request.id)
+    end
+    function spec.on_completion(request)
+      if request.round_index > 0 then error("no", 0) end
+    end
+    local problem = small.error_of(blis.run, spec)
+    assert.is_truthy(problem.request:find "^session_.+_round_1_%d+$", problem.request)
+    says(problem.message, ("on_completion, %s, at "):format(problem.request))
+  end)
+
   it("is the value that was raised", function()
     local value = { "mine" }
     local scorer = blis.scorer { name = "x", score = function() error(value) end }
@@ -120,8 +179,8 @@ describe("an error in a hook", function()
     local nan = message(function(_, instance) return instance.index == 2 and 0 / 0 or 1 end)
     assert.is_truthy(nan:find("^scorer 'odd', request_0, at %d+ us: "), nan)
     says(nan, "instance_1 is not a number (nan)")
-    says(message(function() end), "instance_0 is a nil, expected a number")
-    says(message(function() return "1" end), "is a string, expected a number")
+    says(message(function() end), "instance_0 is nil, expected a number")
+    says(message(function() return "1" end), "is the text '1', expected a number")
     local missing = small.message_of(small.run_scorer, blis.scorer { name = "odd",
       score_all = function(_, _, scores) scores[1] = 1 end })
     says(missing, "set no score for instance_1 (scores[2])")

@@ -68,7 +68,7 @@ describe("a filter in Lua", function()
 
   it("says what is wrong with it", function()
     says(small.message_of(run, { filters = { function() return 1 end } }),
-      "keep returned a number for instance_0, expected true or false")
+      "keep returned 1 for instance_0, expected true or false")
     says(small.message_of(run, { filters = { { name = "f", columns = true,
       keep = function() return 1 end } } }), "filter 'f', request_0, at")
     says(small.message_of(run, { filters = {} }), "the list is empty")

@@ -250,7 +250,7 @@ describe("a routing policy in Lua", function()
   end)
 
   it("must return an index that exists", function()
-    local cases = { { 0, "0" }, { 4, "4" }, { 1.5, "1.5" }, { "1", "string" }, { nil, "nil" } }
+    local cases = { { 0, "0" }, { 4, "4" }, { 1.5, "1.5" }, { "1", "the text '1'" }, { nil, "nil" } }
     for _, case in ipairs(cases) do
       local message = small.message_of(run_router, function() return case[1] end)
       says(message, "it returned " .. case[2])
@@ -296,6 +296,50 @@ describe("decisions in Lua", function()
         sim.routed - routed))
     end)
   end
+
+  it("decide alike in every form, however many candidates there are", function()
+    local function load_score(i) return 1 / (1 + i.effective_load) end
+    local function all(_, list, scores)
+      for k = 1, #list do scores[k] = load_score(list[k]) end
+    end
+    local forms = {
+      { name = "x", score = function(_, i) return load_score(i) end },
+      { name = "x", score = function(_, _, base) return base end, base = "load-balance" },
+      { name = "x", score = function(_, c) return load_score(c) end, columns = true },
+      { name = "x", score_all = all },
+      { name = "x", score_all = function() end, base = { name = "y", score_all = all } },
+    }
+    for _, count in ipairs { 1, 2, 15, 16, 17, 32, 50 } do
+      local function hash_of(scorer)
+        return blis.run(small.experiment { cluster = { instances = count },
+          workload = { rate = 400, requests = 200, prompt_tokens = 200, output_tokens = 20 },
+          routing = { "weighted", scorers = { { scorer, 1 } },
+            filters = { function(request, i)
+              return i.index == 1 or (i.index + request.arrival_us) % 3 > 0
+            end } } }).hash
+      end
+      local expected = hash_of "load-balance"
+      for k, form in ipairs(forms) do
+        assert.equal(expected, hash_of(blis.scorer(form)), ("form %d of %d"):format(k, count))
+      end
+    end
+  end)
+
+  it("notice a missing score in any decision, with a picker in Lua, too", function()
+    for _, picker in ipairs { false, function() return 1 end } do
+      local decisions = 0
+      local lazy = blis.scorer { name = "lazy", score_all = function(_, list, scores)
+        decisions = decisions + 1
+        for k = 1, #list do
+          if decisions < 30 or k ~= 2 then scores[k] = k end
+        end
+      end }
+      local message = small.message_of(blis.run, small.experiment {
+        routing = { "weighted", scorers = { { lazy, 1 } }, picker = picker or nil } })
+      says(message, "set no score for instance_1 (scores[2])")
+      assert.equal(30, decisions)
+    end
+  end)
 
   it("use the random numbers of the simulation", function()
     local function hash_of(seed)

@@ -198,6 +198,48 @@ cohorts:
   end)
 end)
 
+describe("math.random in functions that draw a workload", function()
+  local function drawn(seed)
+    return { workload = { requests = 40, rate = 50,
+      prompt = function() return math.random(10, 500) end, output_tokens = 5 }, seed = seed }
+  end
+
+  it("follows the seed and disturbs nobody", function()
+    math.randomseed(1)
+    local expected = { math.random(), math.random() }
+    math.randomseed(1)
+    local first = math.random()
+    local hash = blis.run(drawn(7)).hash
+    assert.same(expected, { first, math.random() })
+    math.randomseed(2)
+    assert.equal(hash, blis.run(drawn(7)).hash)
+    assert.not_equal(hash, blis.run(drawn(8)).hash)
+  end)
+
+  it("works for whole requests, and is over after an error", function()
+    local function list_of(seed)
+      local n = 0
+      return blis.workload { seed = seed, generator = function()
+        n = n + 1
+        return n <= 5 and { arrival_us = n, prompt_tokens = math.random(1000),
+          output_tokens = 2 } or nil
+      end }
+    end
+    local a, b, c = list_of(3), list_of(3), list_of(4)
+    local differ = false
+    for i = 1, 5 do
+      assert.equal(a[i].prompt_tokens, b[i].prompt_tokens)
+      differ = differ or a[i].prompt_tokens ~= c[i].prompt_tokens
+    end
+    assert.is_true(differ)
+    math.randomseed(1)
+    local expected = math.random()
+    assert.is_false(pcall(blis.workload, { generator = function() error("no", 0) end }))
+    math.randomseed(1)
+    assert.equal(expected, math.random())
+  end)
+end)
+
 describe("a specification in a file", function()
   local text = "seed: 3\naggregate_rate: 10\nnum_requests: 50\nhorizon: 2000000\nclients:\n"
     .. "  - rate_fraction: 1\n    arrival: {process: constant}\n" .. yaml_lengths

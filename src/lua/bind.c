@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "workload/request.h"
+
 #define ERROR_TYPE "blis.error"
+
+enum { SHOWN_TEXT = 60 }; /* longer ones are not shown in messages */
 
 blis_alloc bind_alloc(lua_State *L) {
   blis_alloc alloc;
@@ -120,8 +124,27 @@ void push_signal(lua_State *L, double value) {
   }
 }
 
-void push_request_id(lua_State *L, int64_t number) {
-  lua_pushfstring(L, "request_%I", (LUAI_UACINT)number);
+void push_request_id(lua_State *L, const bind_request_name *name) {
+  char id[BLIS_REQUEST_ID_SIZE];
+  lua_pushstring(L, blis_request_id_of(name->number, name->session,
+                                       name->round_index, id));
+}
+
+const char *push_what(lua_State *L, int index) {
+  switch (lua_type(L, index)) {
+  case LUA_TNIL:
+  case LUA_TNUMBER:
+  case LUA_TBOOLEAN:
+    return luaL_tolstring(L, index, NULL);
+  case LUA_TSTRING:
+    return lua_rawlen(L, index) > SHOWN_TEXT
+               ? lua_pushliteral(L, "a long text")
+               : lua_pushfstring(L, "the text '%s'", lua_tostring(L, index));
+  case LUA_TNONE:
+    return lua_pushliteral(L, "nothing");
+  default:
+    return lua_pushfstring(L, "a %s", luaL_typename(L, index));
+  }
 }
 
 static int wrong_field(lua_State *L, const char *name, const char *wanted) {

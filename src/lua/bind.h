@@ -50,8 +50,20 @@ void push_error_object(lua_State *L, const char *code);
 /* A signal: an integer when it is a whole number. */
 void push_signal(lua_State *L, double value);
 
-/* "request_<number>". */
-void push_request_id(lua_State *L, int64_t number);
+/* What the id of a request is made of, see blis_request_id_of. */
+typedef struct bind_request_name {
+  int64_t number;
+  const char *session; /* borrowed; NULL from number 0 on */
+  int32_t round_index;
+} bind_request_name;
+
+void push_request_id(lua_State *L, const bind_request_name *name);
+
+/*
+ * Pushes what the value at index is, for messages about wrong ones: nil, true,
+ * 1.5, the text 'x', a table. Returns it.
+ */
+const char *push_what(lua_State *L, int index);
 
 /*
  * Readers of the table at index, which the Lua half has filled and checked;

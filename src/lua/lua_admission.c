@@ -39,7 +39,7 @@ static void check_delay(lua_State *L, int index, admission_call *call) {
   lua_Integer delay_us = lua_tointegerx(L, index, &is_integer);
   if (!is_integer || delay_us < 1) {
     luaL_error(L, "a delay is a whole number of microseconds above 0, got %s",
-               luaL_tolstring(L, index, NULL));
+               push_what(L, index));
   }
   call->decision.verdict = BLIS_DELAY;
   call->decision.delay_us = delay_us;
@@ -61,7 +61,7 @@ static void check_verdict(lua_State *L, int index, admission_call *call) {
     luaL_error(L,
                "it returned %s, expected blis.admit(), blis.reject(reason) or "
                "blis.delay(us)",
-               type == LUA_TSTRING ? word : luaL_typename(L, index));
+               push_what(L, index));
   }
 }
 

@@ -230,7 +230,7 @@ static blis_batch_item check_item(lua_State *L, int index, lua_Integer number) {
       luaL_error(L,
                  "request %I of the batch: %s is %s, expected an integer from "
                  "%I to %I",
-                 (LUAI_UACINT)number, name, luaL_tolstring(L, -1, NULL),
+                 (LUAI_UACINT)number, name, push_what(L, -1),
                  (LUAI_UACINT)minima[i], (LUAI_UACINT)TOKENS_MAX);
     }
     *(int64_t *)((char *)&item + item_fields[i].offset) = value;

@@ -8,7 +8,7 @@ static uint32_t check_tokens(lua_State *L, int index) {
   lua_Integer tokens = lua_tointegerx(L, index, &is_integer);
   if (!is_integer || tokens < 0 || tokens > BLIS_WORKLOAD_MAX_TOKENS) {
     luaL_error(L, "a number of tokens is an integer from 0 to %d, got %s",
-               BLIS_WORKLOAD_MAX_TOKENS, luaL_tolstring(L, index, NULL));
+               BLIS_WORKLOAD_MAX_TOKENS, push_what(L, index));
   }
   return (uint32_t)tokens;
 }
@@ -26,6 +26,11 @@ static void check_segment(lua_State *L, const bind_content_names *names,
   int table = lua_gettop(L);
   lua_rawgeti(L, table, 1);
   lua_rawgeti(L, table, 2);
+  int type = lua_type(L, table + 1);
+  if (type != LUA_TSTRING && type != LUA_TNUMBER) {
+    luaL_error(L, "content has a text or a number as its name, got %s",
+               push_what(L, table + 1));
+  }
   size_t length = 0;
   const char *name = luaL_tolstring(L, table + 1, &length);
   uint32_t stream = 0;

@@ -108,6 +108,7 @@ static int core_is_workload_spec(lua_State *L) {
 }
 
 static const luaL_Reg core_functions[] = {
+    {"call_seeded", bind_call_seeded},
     {"catalogue", bind_catalogue_new},
     {"check_arrival", bind_check_arrival},
     {"check_distribution", bind_check_distribution},

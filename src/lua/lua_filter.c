@@ -44,8 +44,8 @@ static int keep_each(lua_State *L) {
     lua_rawgeti(L, INSTANCES, (lua_Integer)view->view->instances[i] + 1);
     lua_call(L, 2, 1);
     if (lua_type(L, -1) != LUA_TBOOLEAN) {
-      return luaL_error(L, "keep returned a %s for %s, expected true or false",
-                        luaL_typename(L, -1), view->view->ids[i]);
+      return luaL_error(L, "keep returned %s for %s, expected true or false",
+                        push_what(L, -1), view->view->ids[i]);
     }
     call->keep[i] = lua_toboolean(L, -1) != 0;
     lua_pop(L, 1);
@@ -59,12 +59,12 @@ static int keep_columns(lua_State *L) {
   size_t count = view->view->count;
   push_view_columns(L, view, ANCHOR);
   lua_call(L, 2, 1);
-  const bind_vector *vector = bind_vector_test(L, -1, view->pool);
+  const bind_vector *vector = bind_vector_test(L, -1);
   if (vector == NULL || vector->count != count) {
     return luaL_error(L,
-                      "keep returned a %s, expected a vector with an item for "
+                      "keep returned %s, expected a vector with an item for "
                       "each of %I candidates (0 = out)",
-                      vector == NULL ? luaL_typename(L, -1) : "shorter vector",
+                      vector == NULL ? push_what(L, -1) : "a shorter vector",
                       (LUAI_UACINT)count);
   }
   for (size_t i = 0; i < count; i++) {
@@ -81,7 +81,7 @@ static int pick(lua_State *L) {
   stage_call *call = open_call(L);
   bind_view *view = call->stage->decider.view;
   push_view_candidates(L, view, ANCHOR);
-  lua_rawgeti(L, ANCHOR, ANCHOR_SCORES);
+  lua_rawgeti(L, ANCHOR, ANCHOR_SUMS);
   size_t count = view->view->count;
   for (size_t i = 0; i < count; i++) {
     lua_pushnumber(L, call->scores[i]);

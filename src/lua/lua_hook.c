@@ -91,11 +91,25 @@ static void push_policy_name(lua_State *L, const bind_hook_place *place) {
   }
 }
 
+/* Pushes the text of an error value; an address would say nothing. */
+static void push_cause(lua_State *L, int cause) {
+  bool is_text =
+      lua_type(L, cause) == LUA_TSTRING || lua_type(L, cause) == LUA_TNUMBER;
+  if (is_text || luaL_getmetafield(L, cause, "__tostring") != LUA_TNIL) {
+    lua_settop(L, is_text ? lua_gettop(L) : lua_gettop(L) - 1);
+    luaL_tolstring(L, cause, NULL);
+  } else {
+    lua_pushfstring(L, "error() was called with %s in place of a text",
+                    push_what(L, cause));
+    lua_remove(L, -2);
+  }
+}
+
 /* Pushes "scorer 'name', request_7, at 1234 us: what went wrong". */
 static void push_message(lua_State *L, const bind_hook_place *place,
                          int cause) {
   push_policy_name(L, place);
-  if (place->request >= 0) {
+  if (place->request != NULL) {
     lua_pushliteral(L, ", ");
     push_request_id(L, place->request);
     lua_concat(L, 3);
@@ -109,7 +123,7 @@ static void push_message(lua_State *L, const bind_hook_place *place,
   } else {
     lua_pushliteral(L, ": ");
   }
-  luaL_tolstring(L, cause, NULL);
+  push_cause(L, cause);
   lua_concat(L, 3);
 }
 
@@ -131,7 +145,7 @@ static int describe(lua_State *L) {
   lua_setfield(L, OBJECT, "message");
   push_policy_name(L, place);
   lua_setfield(L, OBJECT, "policy");
-  if (place->request >= 0) {
+  if (place->request != NULL) {
     push_request_id(L, place->request);
     lua_setfield(L, OBJECT, "request");
   }
@@ -153,9 +167,29 @@ static int describe(lua_State *L) {
   return 0;
 }
 
+/*
+ * A hook of this run has failed inside another one, which was told (by a method
+ * of the simulation) and let it pass: it is that error, not a new one.
+ */
+static bool is_stored(lua_State *L, const bind_hooks *hooks) {
+  if (!hooks->has_error || lua_type(L, -1) != LUA_TTABLE) {
+    return false;
+  }
+  lua_pushliteral(L, "cause");
+  lua_rawget(L, -2);
+  bind_hooks_anchor(L, hooks);
+  lua_rawgeti(L, -1, ANCHOR_ERROR); // [.., error, cause, anchor, stored]
+  bool is_same = lua_rawequal(L, -1, -3) != 0;
+  lua_pop(L, 3);
+  return is_same;
+}
+
 static void store_error(lua_State *L, bind_hooks *hooks,
                         const bind_hook_place *place) {
   failure failed = {.hooks = hooks, .place = place};
+  if (is_stored(L, hooks)) {
+    return;
+  }
   hooks->has_error = true;
   lua_pushcfunction(L, describe);
   lua_insert(L, -2);

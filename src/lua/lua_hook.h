@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "lua/bind.h"
 
 /*
  * Places in the anchor, the table that keeps a run's Lua values alive. The
@@ -29,8 +30,9 @@ enum {
   ANCHOR_COLUMNS,
   ANCHOR_VECTORS, /* the columns, by signal + 1 */
   ANCHOR_SCORES,
-  ANCHOR_CALL_EACH, /* functions that call a scorer for every candidate */
-  ANCHOR_CALL_EACH_WITH_BASE,
+  ANCHOR_SUMS,  /* of scores, as pickers get them */
+  ANCHOR_LOOPS, /* of lua_score_loop.h: three tables */
+  ANCHOR_LOOPS_END = ANCHOR_LOOPS + 2,
   ANCHOR_SCORERS,  /* at work in this run, by definition */
   ANCHOR_PREFIXES, /* what prefix indexes remember of it, by index */
   ANCHOR_BUFFER,
@@ -50,11 +52,11 @@ typedef struct bind_hooks {
 
 /* Who is called about what, for error texts. */
 typedef struct bind_hook_place {
-  const char *kind;     /* "scorer" */
-  const char *name;     /* "" when it has none */
-  int64_t request;      /* number; -1 = none */
-  const char *instance; /* NULL = none */
-  int64_t now_us;       /* -1 = outside of simulated time */
+  const char *kind;                 /* "scorer" */
+  const char *name;                 /* "" when it has none */
+  const bind_request_name *request; /* NULL = none */
+  const char *instance;             /* NULL = none */
+  int64_t now_us;                   /* -1 = outside of simulated time */
 } bind_hook_place;
 
 /*

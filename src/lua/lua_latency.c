@@ -21,13 +21,8 @@ typedef struct latency_call {
 static int no_time(lua_State *L, const char *function) {
   bool is_nan =
       lua_type(L, -1) == LUA_TNUMBER && !lua_compare(L, -1, -1, LUA_OPEQ);
-  bool is_shown = lua_type(L, -1) == LUA_TNUMBER && !is_nan;
-  return luaL_error(L, "%s returned %s%s, expected microseconds from 0 to 2^53",
-                    function,
-                    is_shown || is_nan || lua_isnil(L, -1) ? "" : "a ",
-                    is_nan     ? "NaN"
-                    : is_shown ? luaL_tolstring(L, -1, NULL)
-                               : luaL_typename(L, -1));
+  return luaL_error(L, "%s returned %s, expected microseconds from 0 to 2^53",
+                    function, is_nan ? "NaN" : push_what(L, -1));
 }
 
 /* The whole microseconds in what a function returned, at the top. */
@@ -94,7 +89,6 @@ static blis_status enter(const bind_instance_latency *of, lua_CFunction body,
   const bind_hook_place place = {
       .kind = "latency model",
       .name = latency->name,
-      .request = -1,
       .instance = cluster != NULL ? blis_cluster_instance_id(
                                         cluster, (uint32_t)of->instance)
                                   : NULL,

@@ -14,6 +14,12 @@ static int live_request_index(lua_State *L) {
                     luaL_tolstring(L, 2, NULL));
 }
 
+bind_request_name live_request_name(const blis_live_request *request) {
+  return (bind_request_name){.number = request->number,
+                             .session = request->session,
+                             .round_index = request->round_index};
+}
+
 void push_live_request(lua_State *L, bind_live_request *held, bool oracle) {
   lua_createtable(L, 0, LIVE_REQUEST_FIELDS);
   lua_createtable(L, 0, 1);
@@ -39,7 +45,8 @@ void set_live_request(lua_State *L, bind_live_request *held, bool oracle,
       continue;
     }
     if (i == 0) {
-      push_request_id(L, values[i]);
+      const bind_request_name name = live_request_name(request);
+      push_request_id(L, &name);
     } else {
       lua_pushinteger(L, values[i]);
     }

@@ -17,6 +17,8 @@ typedef struct bind_live_request {
   int64_t values[LIVE_REQUEST_FIELDS]; /* what the table holds */
 } bind_live_request;
 
+bind_request_name live_request_name(const blis_live_request *request);
+
 /* Pushes a new table, and sets what it is to be refreshed by. */
 void push_live_request(lua_State *L, bind_live_request *held, bool oracle);
 

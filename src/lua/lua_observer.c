@@ -203,12 +203,10 @@ static int ask_priority(lua_State *L) {
   lua_Integer priority = lua_tointegerx(L, -1, &is_integer);
   if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || priority < INT32_MIN ||
       priority > INT32_MAX) {
-    bool is_number = lua_type(L, -1) == LUA_TNUMBER;
     return luaL_error(L,
                       "it returned %s, expected a whole number from -2^31 to "
                       "2^31 - 1 (lower is more urgent)",
-                      is_number ? luaL_tolstring(L, -1, NULL)
-                                : luaL_typename(L, -1));
+                      push_what(L, -1));
   }
   call->priority = (int32_t)priority;
   return 0;
@@ -245,10 +243,8 @@ static int ask_think_time(lua_State *L) {
   double think_us = lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER ||
       !(think_us >= 0 && think_us <= 0x1p53)) {
-    bool is_number = lua_type(L, -1) == LUA_TNUMBER;
     return luaL_error(L, "it returned %s, expected microseconds from 0 to 2^53",
-                      is_number ? luaL_tolstring(L, -1, NULL)
-                                : luaL_typename(L, -1));
+                      push_what(L, -1));
   }
   call->think_us = (int64_t)think_us;
   return 0;
@@ -273,9 +269,13 @@ static blis_status source_ended(void *state, const blis_request *request,
   int64_t usual_us = follow_up->arrival_us - outcome->end_us;
   think_call call = {
       .observer = self, .follow_up = follow_up, .think_us = usual_us};
+  const bind_request_name name = {
+      .number = request->number,
+      .session = blis_intern_text(self->inner->strings, request->session),
+      .round_index = request->round_index};
   const bind_hook_place place = {.kind = "think_time",
                                  .name = "",
-                                 .request = request->number,
+                                 .request = &name,
                                  .now_us = outcome->end_us};
   BLIS_TRY(bind_pcall(self->view->hooks, &place, ask_think_time, &call, error));
   follow_up->arrival_us = blis_time_after_us(outcome->end_us, call.think_us);

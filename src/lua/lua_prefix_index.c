@@ -108,10 +108,7 @@ static uint32_t check_instance(lua_State *L, int index) {
                   lua_pushfstring(L,
                                   "expected an instance or its index, 1 to %d, "
                                   "got %s",
-                                  INSTANCES_MAX,
-                                  type == LUA_TNUMBER
-                                      ? luaL_tolstring(L, index, NULL)
-                                      : luaL_typename(L, index)));
+                                  INSTANCES_MAX, push_what(L, index)));
   }
   lua_pop(L, 1);
   return (uint32_t)(number - 1);

@@ -50,7 +50,6 @@ void bind_progress_tell(bind_progress *progress) {
   }
   const bind_hook_place place = {.kind = "progress function",
                                  .name = "",
-                                 .request = -1,
                                  .now_us =
                                      blis_cluster_now_us(progress->cluster)};
   blis_error error = {0};

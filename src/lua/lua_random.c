@@ -38,7 +38,7 @@ static blis_random *stream_in_use(lua_State *L) {
     return NULL;
   }
   if (!used->is_ready) {
-    blis_random_init_named(&used->random, used->seed, "scripts");
+    blis_random_init_named(&used->random, used->seed, used->name);
     used->is_ready = true;
   }
   return &used->random;
@@ -98,6 +98,16 @@ static int script_randomseed(lua_State *L) {
   }
   blis_random_init(random, luaL_checkinteger(L, 1));
   return 0;
+}
+
+int bind_call_seeded(lua_State *L) {
+  bind_script_random stream = {.name = "workload-scripts",
+                               .seed = luaL_checkinteger(L, 1)};
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  bind_script_random *before = bind_script_random_enter(L, &stream);
+  int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  bind_script_random_leave(L, before);
+  return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
 }
 
 static void replace(lua_State *L, const char *name, lua_CFunction function) {

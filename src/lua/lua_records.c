@@ -160,8 +160,7 @@ static int64_t record_integer(lua_State *L, const char *name, int64_t low,
     value = lua_tointegerx(L, -1, &is_integer);
     if (!is_integer || value < low || value > high) {
       luaL_error(L, "a request has %s = %s, expected an integer from %I to %I",
-                 name, luaL_tolstring(L, -1, NULL), (LUAI_UACINT)low,
-                 (LUAI_UACINT)high);
+                 name, push_what(L, -1), (LUAI_UACINT)low, (LUAI_UACINT)high);
     }
   }
   lua_pop(L, 1);

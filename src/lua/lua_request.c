@@ -68,10 +68,15 @@ static int64_t request_value(const bind_view *view, request_field field) {
 
 static void push_request_value(lua_State *L, const bind_view *view,
                                request_field field, int64_t value) {
-  const blis_intern *strings = view->request->strings;
+  const blis_routing_request *request = view->request;
+  const blis_intern *strings = request->strings;
+  const bind_request_name name = {
+      .number = request->number,
+      .session = blis_intern_text(strings, request->session),
+      .round_index = request->round_index};
   switch (request_fields[field].kind) {
   case FIELD_ID:
-    push_request_id(L, value);
+    push_request_id(L, &name);
     return;
   case FIELD_TEXT:
     lua_pushlstring(L, blis_intern_text(strings, (uint32_t)value),
@@ -154,8 +159,8 @@ void push_request_table(lua_State *L, bind_view *view) {
 void push_view_request(lua_State *L, bind_view *view, int anchor) {
   lua_rawgeti(L, anchor, ANCHOR_REQUEST);
   int table = lua_gettop(L);
-  for (int field = 0; field < REQUEST_FIELD_COUNT; field++) {
-    if (view->request_fields & (UINT32_C(1) << field)) {
+  for (int field = 0; view->request_fields >> field != 0; field++) {
+    if ((view->request_fields >> field & 1) != 0) {
       refresh_field(L, view, table, (request_field)field);
     }
   }

@@ -100,7 +100,7 @@ static void raise_value(const row *r, int index, enum field field,
                         const char *expected) {
   lua_State *L = r->L;
   raise_row(r, lua_pushfstring(L, "%s is %s; it must be %s", fields[field].name,
-                               luaL_tolstring(L, index, NULL), expected));
+                               push_what(L, index), expected));
 }
 
 /* The name of a field is below the top of the stack. */
@@ -448,7 +448,7 @@ static bool push_next_row(lua_State *L, const row *r) {
     raise_row(r, lua_pushfstring(L,
                                  "the function returned %s; it must return a "
                                  "table, or nil at the end",
-                                 luaL_tolstring(L, -1, NULL)));
+                                 push_what(L, -1)));
   }
   return true;
 }

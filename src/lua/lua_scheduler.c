@@ -22,13 +22,17 @@ static scheduler_call *open_call(lua_State *L) {
 }
 
 static blis_status enter(scheduler_call *call, const char *kind,
-                         const char *name, int64_t request, lua_CFunction body,
-                         blis_error *error) {
+                         const char *name, const blis_live_request *request,
+                         lua_CFunction body, blis_error *error) {
   const blis_cluster *cluster = call->scheduler->cluster;
+  bind_request_name about = {0};
+  if (request != NULL) {
+    about = live_request_name(request);
+  }
   const bind_hook_place place = {
       .kind = kind,
       .name = name,
-      .request = request,
+      .request = request != NULL ? &about : NULL,
       .now_us = cluster != NULL ? blis_cluster_now_us(cluster) : 0,
   };
   return bind_pcall(call->scheduler->hooks, &place, body, call, error);
@@ -46,8 +50,8 @@ static int compare(lua_State *L) {
   }
   lua_call(L, 2, 1);
   if (lua_type(L, -1) != LUA_TBOOLEAN) {
-    return luaL_error(L, "it returned a %s, expected true or false",
-                      luaL_typename(L, -1));
+    return luaL_error(L, "it returned %s, expected true or false",
+                      push_what(L, -1));
   }
   call->before = lua_toboolean(L, -1) != 0;
   return 0;
@@ -57,8 +61,8 @@ blis_status bind_scheduler_goes_before(void *ud, const blis_live_request *a,
                                        const blis_live_request *b, bool *before,
                                        blis_error *error) {
   scheduler_call call = {.scheduler = ud, .requests = {a, b}};
-  BLIS_TRY(enter(&call, "scheduler", call.scheduler->order_name, a->number,
-                 compare, error));
+  BLIS_TRY(
+      enter(&call, "scheduler", call.scheduler->order_name, a, compare, error));
   *before = call.before;
   return BLIS_OK;
 }
@@ -111,13 +115,10 @@ static int choose_victim(lua_State *L) {
   lua_Integer index = lua_tointegerx(L, -1, &is_integer);
   if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || index < 1 ||
       (size_t)index > call->count) {
-    bool is_number = lua_type(L, -1) == LUA_TNUMBER;
     return luaL_error(L,
                       "it returned %s, expected the index of a running "
                       "request, an integer from 1 to %I",
-                      is_number ? luaL_tolstring(L, -1, NULL)
-                                : luaL_typename(L, -1),
-                      (LUAI_UACINT)call->count);
+                      push_what(L, -1), (LUAI_UACINT)call->count);
   }
   call->victim = (size_t)index - 1;
   return 0;
@@ -127,7 +128,7 @@ blis_status bind_scheduler_victim(void *ud, const blis_running_request *running,
                                   size_t count, size_t *victim,
                                   blis_error *error) {
   scheduler_call call = {.scheduler = ud, .running = running, .count = count};
-  BLIS_TRY(enter(&call, "preemption policy", call.scheduler->victim_name, -1,
+  BLIS_TRY(enter(&call, "preemption policy", call.scheduler->victim_name, NULL,
                  choose_victim, error));
   *victim = call.victim;
   return BLIS_OK;

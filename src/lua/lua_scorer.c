@@ -5,6 +5,7 @@
 
 #include "lua/bind.h"
 #include "lua/lua_routing.h"
+#include "lua/lua_score_loop.h"
 
 #define SCORER_TYPE "blis.scorer_at_work"
 
@@ -43,28 +44,52 @@ static int raise_nan(lua_State *L, const char *id) {
   return luaL_error(L, "the score of %s is not a number (nan)", id);
 }
 
-/* The score on top of the stack. */
-static double check_score(lua_State *L, const bind_view *view,
+/* The score at index. */
+static double check_score(lua_State *L, int index, const bind_scorer *self,
                           size_t candidate) {
-  double score = lua_tonumber(L, -1);
-  if (lua_type(L, -1) != LUA_TNUMBER) {
-    luaL_error(L, "the score of %s is a %s, expected a number",
-               view->view->ids[candidate], luaL_typename(L, -1));
+  const char *const *ids = self->decider.view->view->ids;
+  int type = lua_type(L, index);
+  if (type != LUA_TNUMBER) {
+    if (type == LUA_TBOOLEAN && self->form == SCORER_ALL) {
+      luaL_error(L, "score_all set no score for %s (scores[%I])",
+                 ids[candidate], (LUAI_UACINT)candidate + 1);
+    }
+    luaL_error(L, "the score of %s is %s, expected a number", ids[candidate],
+               push_what(L, index));
   }
+  double score = lua_tonumberx(L, index, NULL);
   if (isnan(score)) {
-    raise_nan(L, view->view->ids[candidate]);
+    raise_nan(L, ids[candidate]);
   }
   return score;
+}
+
+/*
+ * Calls the loop of a chunk, which is on the stack below its arguments; it
+ * returns the scores of these candidates.
+ */
+static void check_chunk(lua_State *L, bind_scorer *self, int argument_count,
+                        size_t first, size_t count) {
+  int top = lua_gettop(L) - argument_count - 1;
+  lua_call(L, argument_count, (int)count);
+  for (size_t k = 0; k < count; k++) {
+    self->scores[first + k] = check_score(L, top + 1 + (int)k, self, first + k);
+  }
+  lua_settop(L, top);
+}
+
+static size_t chunk_after(size_t first, size_t count) {
+  return count - first < LOOP_CHUNK ? count - first : LOOP_CHUNK;
 }
 
 /* The result of a column expression: a vector, or one number for all. */
 static void check_column_result(lua_State *L, bind_scorer *self) {
   const bind_view *view = self->decider.view;
   size_t count = view->view->count;
-  const bind_vector *vector = bind_vector_test(L, -1, view->pool);
+  const bind_vector *vector = bind_vector_test(L, -1);
   if (vector == NULL && lua_type(L, -1) != LUA_TNUMBER) {
-    luaL_error(L, "score returned a %s, expected a vector or a number",
-               luaL_typename(L, -1));
+    luaL_error(L, "score returned %s, expected a vector or a number",
+               push_what(L, -1));
   }
   if (vector != NULL && vector->count != count) {
     luaL_error(L, "score returned a vector of %I items for %I candidates",
@@ -93,7 +118,7 @@ static void score_columns(lua_State *L, bind_scorer *self, int anchor,
   check_column_result(L, self);
 }
 
-/* What the scores are before score_all: those of the base, or none. */
+/* What the scores are at first: those of the base, or none. */
 static void set_scores(lua_State *L, int scores, const double *base,
                        size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -106,84 +131,87 @@ static void set_scores(lua_State *L, int scores, const double *base,
   }
 }
 
-/* A table of scores nobody else is writing to: one scorer may ask another. */
+/*
+ * A table of scores nobody else is writing to, false for each: one scorer may
+ * ask another. What the last decision has left in the usual one was taken out.
+ */
 static void push_scores_table(lua_State *L, const bind_view *view, int anchor) {
   if (view->scorings == 1) {
     lua_rawgeti(L, anchor, ANCHOR_SCORES);
   } else {
     lua_createtable(L, (int)view->view->count, 0);
+    set_scores(L, lua_gettop(L), NULL, view->view->count);
   }
 }
 
 /* The scores that are in the table at index scores. */
-static void check_scores_in(lua_State *L, int scores, bind_scorer *self) {
-  const bind_view *view = self->decider.view;
-  for (size_t i = 0; i < view->view->count; i++) {
-    if (lua_rawgeti(L, scores, (lua_Integer)i + 1) == LUA_TBOOLEAN &&
-        self->form == SCORER_ALL) {
-      luaL_error(L, "score_all set no score for %s (scores[%I])",
-                 view->view->ids[i], (LUAI_UACINT)i + 1);
-    }
-    self->scores[i] = check_score(L, view, i);
-    lua_pop(L, 1);
+static void check_scores_in(lua_State *L, int anchor, int scores,
+                            bind_scorer *self) {
+  size_t count = self->decider.view->view->count;
+  for (size_t first = 0; first < count; first += LOOP_CHUNK) {
+    size_t chunk = chunk_after(first, count);
+    push_score_loop(L, anchor, LOOP_TAKE, first, chunk);
+    lua_pushvalue(L, scores);
+    check_chunk(L, self, 1, first, chunk);
   }
 }
 
-/*
- * One call per candidate, made by a function in Lua: calls between Lua
- * functions cost less than calls from C.
- */
+/* One call per candidate; scores is where those of the base are, or 0. */
 static void score_each(lua_State *L, bind_scorer *self, int anchor,
                        const double *base) {
   bind_view *view = self->decider.view;
   size_t count = view->view->count;
-  push_scores_table(L, view, anchor);
-  int scores = lua_gettop(L);
-  if (base != NULL) {
-    set_scores(L, scores, base, count);
-  }
-  lua_rawgeti(L, anchor,
-              base == NULL ? ANCHOR_CALL_EACH : ANCHOR_CALL_EACH_WITH_BASE);
-  lua_rawgeti(L, anchor, self->score);
+  luaL_checkstack(L, LOOP_CHUNK + LUA_MINSTACK, "a scorer");
   push_view_request(L, view, anchor);
+  int request = lua_gettop(L);
   push_view_candidates(L, view, anchor);
-  lua_pushvalue(L, scores);
-  lua_pushinteger(L, (lua_Integer)count);
-  lua_call(L, 5, 0);
-  check_scores_in(L, scores, self);
+  if (base != NULL) {
+    push_scores_table(L, view, anchor);
+    set_scores(L, request + 2, base, count);
+  }
+  for (size_t first = 0; first < count; first += LOOP_CHUNK) {
+    size_t chunk = chunk_after(first, count);
+    push_score_loop(L, anchor, base == NULL ? LOOP_CALL : LOOP_WITH_BASE, first,
+                    chunk);
+    lua_rawgeti(L, anchor, self->score);
+    lua_pushvalue(L, request);
+    lua_pushvalue(L, request + 1);
+    if (base == NULL) {
+      check_chunk(L, self, 3, first, chunk);
+    } else {
+      lua_pushvalue(L, request + 2);
+      lua_call(L, 4, 0);
+    }
+  }
+  if (base != NULL) {
+    check_scores_in(L, anchor, request + 2, self);
+  }
 }
 
 static void score_all(lua_State *L, bind_scorer *self, int anchor,
                       const double *base) {
   bind_view *view = self->decider.view;
+  luaL_checkstack(L, LOOP_CHUNK + LUA_MINSTACK, "a scorer");
   push_scores_table(L, view, anchor);
   int scores = lua_gettop(L);
-  set_scores(L, scores, base, view->view->count);
+  if (base != NULL) {
+    set_scores(L, scores, base, view->view->count);
+  }
   lua_rawgeti(L, anchor, self->score);
   push_view_request(L, view, anchor);
   push_view_candidates(L, view, anchor);
   lua_pushvalue(L, scores);
   lua_call(L, 3, 0);
-  check_scores_in(L, scores, self);
+  check_scores_in(L, anchor, scores, self);
 }
 
-void push_scorer_loops(lua_State *L, int anchor) {
-  static const char text[] =
-      "return function(score, request, instances, scores, count)\n"
-      "  for i = 1, count do scores[i] = score(request, instances[i]) end\n"
-      "end, function(score, request, instances, scores, count)\n"
-      "  for i = 1, count do\n"
-      "    scores[i] = score(request, instances[i], scores[i])\n"
-      "  end\n"
-      "end\n";
-  int status =
-      luaL_loadbufferx(L, text, sizeof text - 1, "=(blis scorer)", "t");
-  if (status != LUA_OK) {
-    lua_error(L); /* memory */
-  }
-  lua_call(L, 0, 2);
-  lua_rawseti(L, anchor, ANCHOR_CALL_EACH_WITH_BASE);
-  lua_rawseti(L, anchor, ANCHOR_CALL_EACH);
+void push_scorer_places(lua_State *L, int anchor, uint32_t instance_count) {
+  lua_newtable(L);
+  lua_rawseti(L, anchor, ANCHOR_SCORERS);
+  push_score_loops(L, anchor);
+  lua_createtable(L, (int)instance_count, 0);
+  set_scores(L, lua_gettop(L), NULL, instance_count);
+  lua_rawseti(L, anchor, ANCHOR_SCORES);
 }
 
 static void score_builtin(lua_State *L, bind_scorer *self) {

@@ -28,8 +28,8 @@ typedef struct bind_scorer bind_scorer;
 
 void bind_open_scorers(lua_State *L);
 
-/* Sets the loops of the per-candidate form in a new anchor. */
-void push_scorer_loops(lua_State *L, int anchor);
+/* Sets what scorers keep in a new anchor, for so many instances. */
+void push_scorer_places(lua_State *L, int anchor, uint32_t instance_count);
 
 /*
  * Makes *scorer from the definition at index: a table with name, form, score

@@ -223,7 +223,6 @@ static blis_status fire(void *ud, blis_cluster *cluster, blis_error *error) {
   callback *called = ud;
   const bind_hook_place place = {.kind = "callback of sim:at",
                                  .name = "",
-                                 .request = -1,
                                  .now_us = blis_cluster_now_us(cluster)};
   return bind_pcall(&called->sim->hooks, &place, call_back, called, error);
 }

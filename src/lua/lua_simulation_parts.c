@@ -211,6 +211,7 @@ void check_simulation_parts(lua_State *L, int self, int config,
   blis_alloc alloc = bind_alloc(L);
   sim->seed = check_field_integer(L, config, "seed");
   sim->script_random.hooks = &sim->hooks;
+  sim->script_random.name = "scripts";
   sim->script_random.seed = sim->seed;
   lua_getfield(L, config, "cluster");
   luaL_checktype(L, -1, LUA_TTABLE);

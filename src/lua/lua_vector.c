@@ -25,23 +25,30 @@ static bind_vector_pool *pool_upvalue(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(UPVALUE_POOL));
 }
 
-static bind_vector *to_vector(lua_State *L, int index, const void *metatable) {
+/* Its address is in every vector, and in no other userdata. */
+static const char vector_tag;
+
+/*
+ * Asking for the metatable would take three calls of Lua instead of one. Light
+ * userdata has length 0, and is not looked into.
+ */
+static bind_vector *to_vector(lua_State *L, int index) {
   bind_vector *vector = lua_touserdata(L, index);
-  if (vector == NULL || !lua_getmetatable(L, index)) {
-    return NULL;
-  }
-  bool is_vector = lua_topointer(L, -1) == metatable;
-  lua_pop(L, 1);
+  bool is_vector = vector != NULL && lua_rawlen(L, index) >= sizeof *vector &&
+                   vector->tag == &vector_tag;
   return is_vector ? vector : NULL;
+}
+
+static bool is_stale(const bind_vector *vector) {
+  return vector->decision != 0 && vector->decision != vector->pool->decision;
 }
 
 static bind_vector *check_vector_or(lua_State *L, int index,
                                     const char *expected) {
-  const bind_vector_pool *pool = pool_upvalue(L);
-  bind_vector *vector = to_vector(L, index, pool->metatable);
+  bind_vector *vector = to_vector(L, index);
   if (vector == NULL) {
     luaL_typeerror(L, index, expected);
-  } else if (vector->decision != 0 && vector->decision != pool->decision) {
+  } else if (is_stale(vector)) {
     luaL_argerror(L, index,
                   "this vector belongs to a decision that is over; keep "
                   "numbers (v[i], blis.vec.totable(v)) instead");
@@ -53,13 +60,15 @@ static bind_vector *check_vector(lua_State *L, int index) {
   return check_vector_or(L, index, "vector");
 }
 
-/* A number, or a vector of *count items; the first vector sets *count. */
+/*
+ * A number, or a vector of *count items; the first vector sets *count. *pool is
+ * set when one of them belongs to a decision, as the result then does.
+ */
 static vector_operand check_operand(lua_State *L, int index, size_t *count,
-                                    bool *is_pooled) {
-  int is_number = 0;
+                                    bind_vector_pool **pool) {
   vector_operand operand = {.number = 0, .items = NULL};
   if (lua_type(L, index) == LUA_TNUMBER) {
-    operand.number = lua_tonumberx(L, index, &is_number);
+    operand.number = lua_tonumberx(L, index, NULL);
     return operand;
   }
   const bind_vector *vector = check_vector_or(L, index, "number or vector");
@@ -68,21 +77,25 @@ static vector_operand check_operand(lua_State *L, int index, size_t *count,
                (LUAI_UACINT)*count, (LUAI_UACINT)vector->count);
   }
   *count = vector->count;
-  *is_pooled = *is_pooled || vector->decision != 0;
+  if (vector->decision != 0) {
+    *pool = vector->pool;
+  }
   operand.items = vector->items;
   return operand;
 }
 
-static bind_vector *push_owner(lua_State *L, size_t capacity) {
+static bind_vector *push_owner(lua_State *L, bind_vector_pool *pool,
+                               size_t capacity) {
   if (capacity > (SIZE_MAX / 2 - sizeof(bind_vector)) / sizeof(double)) {
     luaL_error(L, "not enough memory");
   }
   bind_vector *vector =
       lua_newuserdatauv(L, sizeof *vector + capacity * sizeof(double), 0);
-  vector->items = vector->own;
-  vector->count = capacity;
-  vector->decision = 0;
-  vector->capacity = capacity;
+  *vector = (bind_vector){.tag = &vector_tag,
+                          .pool = pool,
+                          .items = vector->own,
+                          .count = capacity,
+                          .capacity = capacity};
   return vector;
 }
 
@@ -95,7 +108,7 @@ static double *push_pooled(lua_State *L, bind_vector_pool *pool,
   bind_vector *vector = lua_touserdata(L, -1);
   if (vector == NULL || vector->capacity < count) {
     lua_pop(L, 1);
-    vector = push_owner(L, count);
+    vector = push_owner(L, pool, count);
     luaL_setmetatable(L, VECTOR_TYPE);
     lua_pushvalue(L, -1);
     lua_rawseti(L, temporaries, slot);
@@ -113,30 +126,29 @@ double *push_vector_temporary(lua_State *L, size_t count) {
   return items;
 }
 
-/* Pushes the vector for a result: pooled when an operand is. */
-static double *push_result(lua_State *L, size_t count, bool is_pooled) {
-  if (!is_pooled) {
-    bind_vector *lasting = push_owner(L, count);
-    lua_pushvalue(L, lua_upvalueindex(UPVALUE_METATABLE));
-    lua_setmetatable(L, -2);
-    return lasting->own;
+/* Pushes the vector for a result: a lasting one when pool is NULL. */
+static double *push_result(lua_State *L, size_t count, bind_vector_pool *pool) {
+  if (pool != NULL) {
+    return push_pooled(L, pool, lua_upvalueindex(UPVALUE_TEMPORARIES), count);
   }
-  return push_pooled(L, pool_upvalue(L), lua_upvalueindex(UPVALUE_TEMPORARIES),
-                     count);
+  bind_vector *lasting = push_owner(L, pool_upvalue(L), count);
+  lua_pushvalue(L, lua_upvalueindex(UPVALUE_METATABLE));
+  lua_setmetatable(L, -2);
+  return lasting->own;
 }
 
 static int binary(lua_State *L, vector_binary *function) {
   size_t count = SIZE_MAX;
-  bool is_pooled = false;
-  vector_operand a = check_operand(L, 1, &count, &is_pooled);
-  vector_operand b = check_operand(L, 2, &count, &is_pooled);
+  bind_vector_pool *pool = NULL;
+  vector_operand a = check_operand(L, 1, &count, &pool);
+  vector_operand b = check_operand(L, 2, &count, &pool);
   if (count == SIZE_MAX) { /* two numbers: blis.vec.lt(1, 2) */
     double result = 0;
     function(&result, a, b, 1);
     lua_pushnumber(L, result);
     return 1;
   }
-  function(push_result(L, count, is_pooled), a, b, count);
+  function(push_result(L, count, pool), a, b, count);
   return 1;
 }
 
@@ -149,9 +161,9 @@ VECTOR_BINARY_MAP(XX)
 
 static int vector_unm(lua_State *L) {
   size_t count = SIZE_MAX;
-  bool is_pooled = false;
-  vector_operand a = check_operand(L, 1, &count, &is_pooled);
-  double *out = push_result(L, count, is_pooled);
+  bind_vector_pool *pool = NULL;
+  vector_operand a = check_operand(L, 1, &count, &pool);
+  double *out = push_result(L, count, pool);
   for (size_t i = 0; i < count; i++) {
     out[i] = -a.items[i];
   }
@@ -189,8 +201,8 @@ static int vector_sum(lua_State *L) {
 
 static int vector_clamp(lua_State *L) {
   size_t count = SIZE_MAX;
-  bool is_pooled = false;
-  vector_operand v = check_operand(L, 1, &count, &is_pooled);
+  bind_vector_pool *pool = NULL;
+  vector_operand v = check_operand(L, 1, &count, &pool);
   double low = luaL_optnumber(L, 2, 0);
   double high = luaL_optnumber(L, 3, 1);
   luaL_argcheck(L, low <= high, 3, "the upper limit is below the lower one");
@@ -198,7 +210,7 @@ static int vector_clamp(lua_State *L) {
   double single = v.number;
   const double *items = is_vector ? v.items : &single;
   double result = 0;
-  double *out = is_vector ? push_result(L, count, is_pooled) : &result;
+  double *out = is_vector ? push_result(L, count, pool) : &result;
   vector_math_clamp(out, items, low, high, is_vector ? count : 1);
   if (!is_vector) {
     lua_pushnumber(L, result);
@@ -209,19 +221,20 @@ static int vector_clamp(lua_State *L) {
 static int vector_norm(lua_State *L) {
   const bind_vector *vector = check_vector(L, 1);
   double when_equal = luaL_optnumber(L, 2, 0);
-  double *out = push_result(L, vector->count, vector->decision != 0);
+  double *out = push_result(L, vector->count,
+                            vector->decision != 0 ? vector->pool : NULL);
   vector_math_norm(out, vector->items, when_equal, vector->count);
   return 1;
 }
 
 static int vector_where(lua_State *L) {
   size_t count = SIZE_MAX;
-  bool is_pooled = false;
+  bind_vector_pool *pool = NULL;
   const bind_vector *condition = check_vector(L, 1);
-  check_operand(L, 1, &count, &is_pooled);
-  vector_operand a = check_operand(L, 2, &count, &is_pooled);
-  vector_operand b = check_operand(L, 3, &count, &is_pooled);
-  double *out = push_result(L, count, is_pooled);
+  check_operand(L, 1, &count, &pool);
+  vector_operand a = check_operand(L, 2, &count, &pool);
+  vector_operand b = check_operand(L, 3, &count, &pool);
+  double *out = push_result(L, count, pool);
   for (size_t i = 0; i < count; i++) {
     bool is_true = condition->items[i] != 0;
     const vector_operand *from = is_true ? &a : &b;
@@ -244,7 +257,7 @@ static int vector_new(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_Integer count = luaL_len(L, 1);
   luaL_argcheck(L, count <= INT32_MAX, 1, "too many items");
-  double *out = push_result(L, (size_t)count, false);
+  double *out = push_result(L, (size_t)count, NULL);
   for (lua_Integer i = 1; i <= count; i++) {
     if (lua_rawgeti(L, 1, i) != LUA_TNUMBER) {
       return luaL_error(L, "item %I is a %s, not a number", (LUAI_UACINT)i,
@@ -335,7 +348,6 @@ void push_vector_library(lua_State *L) {
   lua_pushvalue(L, -1);
   lua_setfield(L, LUA_REGISTRYINDEX, TEMPORARIES_KEY);
   bind_vector_pool *pool = push_buffer(L, 1, sizeof *pool);
-  pool->metatable = lua_topointer(L, metatable);
   lua_pushvalue(L, -1);
   lua_setfield(L, LUA_REGISTRYINDEX, POOL_KEY); // [meta, temporaries, pool]
   lua_pushvalue(L, metatable);
@@ -375,16 +387,13 @@ void bind_vector_leave(bind_vector_pool *pool, bind_vector_scope scope) {
 }
 
 bind_vector *push_vector_view(lua_State *L) {
-  bind_vector *vector = push_owner(L, 0);
+  bind_vector *vector = push_owner(L, bind_vector_pool_of(L), 0);
   luaL_setmetatable(L, VECTOR_TYPE);
   vector->decision = UINT64_MAX; /* stale until it is pointed somewhere */
   return vector;
 }
 
-const bind_vector *bind_vector_test(lua_State *L, int index,
-                                    const bind_vector_pool *pool) {
-  const bind_vector *vector = to_vector(L, index, pool->metatable);
-  bool is_fresh = vector != NULL &&
-                  (vector->decision == 0 || vector->decision == pool->decision);
-  return is_fresh ? vector : NULL;
+const bind_vector *bind_vector_test(lua_State *L, int index) {
+  const bind_vector *vector = to_vector(L, index);
+  return vector != NULL && !is_stale(vector) ? vector : NULL;
 }

@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 typedef struct bind_vector {
+  const void *tag; /* what tells it from other userdata, see lua_vector.c */
+  struct bind_vector_pool *pool;
   const double *items;
   size_t count;
   uint64_t decision; /* 0 = lasting */
@@ -28,7 +30,6 @@ typedef struct bind_vector_pool {
   uint64_t last_decision;
   size_t used;            /* temporaries handed out and not yet taken back */
   struct bind_view *view; /* of the current decision */
-  const void *metatable;
 } bind_vector_pool;
 
 /* What bind_vector_leave restores: decisions nest when a hook runs a run. */
@@ -56,7 +57,6 @@ double *push_vector_temporary(lua_State *L, size_t count);
 bind_vector *push_vector_view(lua_State *L);
 
 /* The vector at index, or NULL when it is none or is stale. */
-const bind_vector *bind_vector_test(lua_State *L, int index,
-                                    const bind_vector_pool *pool);
+const bind_vector *bind_vector_test(lua_State *L, int index);
 
 #endif

@@ -10,7 +10,7 @@
 #include "lua/lua_scorer.h"
 
 #define BITS_OF(set, bit)                                                      \
-  for (int bit = 0; bit < BLIS_SIGNAL_COUNT; bit++)                            \
+  for (int bit = 0; (set) >> bit != 0; bit++)                                  \
     if (((set) >> bit & 1) != 0)
 
 blis_status bind_decide(const bind_decider *decider,
@@ -18,9 +18,15 @@ blis_status bind_decide(const bind_decider *decider,
                         const blis_routing_view *candidates, lua_CFunction body,
                         void *argument, blis_error *error) {
   bind_view *view = decider->view;
+  const bool follows = request->number < 0;
+  const bind_request_name name = {
+      .number = request->number,
+      .session =
+          follows ? blis_intern_text(request->strings, request->session) : NULL,
+      .round_index = request->round_index};
   const bind_hook_place place = {.kind = decider->kind,
                                  .name = decider->name,
-                                 .request = request->number,
+                                 .request = &name,
                                  .now_us = candidates->now_us};
   view->request = request;
   view->view = candidates;
@@ -56,18 +62,21 @@ const double *check_view_column(lua_State *L, const bind_view *view,
 static void refresh_field(lua_State *L, bind_view *view, int tables,
                           blis_signal signal) {
   const double *column = check_view_column(L, view, signal);
+  const uint32_t *instances = view->view->instances;
+  const size_t count = view->view->count;
   double *held = &view->instance_values[(size_t)signal * view->instance_count];
   lua_pushstring(L, blis_signal_name(signal));
   int name = lua_gettop(L);
-  for (size_t i = 0; i < view->view->count; i++) {
-    uint32_t instance = view->view->instances[i];
-    if (held[instance] != column[i]) {
+  for (size_t i = 0; i < count; i++) {
+    const uint32_t instance = instances[i];
+    const double value = column[i];
+    if (held[instance] != value) {
       lua_rawgeti(L, tables, (lua_Integer)instance + 1);
       lua_pushvalue(L, name);
-      push_signal(L, column[i]);
-      lua_rawset(L, -3);
-      lua_pop(L, 1);
-      held[instance] = column[i];
+      push_signal(L, value);
+      lua_rawset(L, name + 1);
+      lua_settop(L, name);
+      held[instance] = value;
     }
   }
   lua_pop(L, 1);
@@ -230,15 +239,13 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
   lua_setmetatable(L, -2);
   view->columns_table = lua_topointer(L, -1);
   lua_rawseti(L, anchor, ANCHOR_COLUMNS);
-  lua_createtable(L, (int)instance_count, 0);
-  lua_rawseti(L, anchor, ANCHOR_SCORES);
   lua_createtable(L, BLIS_SIGNAL_COUNT, 0);
   lua_rawseti(L, anchor, ANCHOR_VECTORS);
-  lua_newtable(L);
-  lua_rawseti(L, anchor, ANCHOR_SCORERS);
+  lua_createtable(L, (int)instance_count, 0);
+  lua_rawseti(L, anchor, ANCHOR_SUMS);
   push_prefix_stores(L);
   lua_rawseti(L, anchor, ANCHOR_PREFIXES);
-  push_scorer_loops(L, anchor);
+  push_scorer_places(L, anchor, instance_count);
   push_view_arrays(L, view);
   lua_rawseti(L, anchor, ANCHOR_BUFFER);
   lua_pop(L, 1);
@@ -256,6 +263,12 @@ void push_view_candidates(lua_State *L, bind_view *view, int anchor) {
   push_view_instances(L, view, anchor);
   lua_rawgeti(L, anchor, ANCHOR_CANDIDATES); // [.., tables, candidates]
   const blis_routing_view *shown = view->view;
+  if (view->candidate_count == shown->count &&
+      memcmp(view->candidates, shown->instances,
+             shown->count * sizeof *shown->instances) == 0) {
+    lua_remove(L, -2);
+    return;
+  }
   for (size_t i = 0; i < shown->count; i++) {
     if (i >= view->candidate_count ||
         view->candidates[i] != shown->instances[i]) {
@@ -278,13 +291,10 @@ size_t check_candidate_index(lua_State *L, int index, const bind_view *view) {
   lua_Integer count = (lua_Integer)view->view->count;
   if (lua_type(L, index) != LUA_TNUMBER || !is_integer || value < 1 ||
       value > count) {
-    bool is_number = lua_type(L, index) == LUA_TNUMBER;
     luaL_error(L,
                "it returned %s, expected the index of a candidate, an integer "
                "from 1 to %I",
-               is_number ? luaL_tolstring(L, index, NULL)
-                         : luaL_typename(L, index),
-               (LUAI_UACINT)count);
+               push_what(L, index), (LUAI_UACINT)count);
   }
   return (size_t)value - 1;
 }

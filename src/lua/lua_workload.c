@@ -119,7 +119,11 @@ void push_workload_request(lua_State *L, const blis_workload *workload,
   const blis_request *request = blis_workload_request(workload, index);
   const blis_intern *strings = blis_workload_strings(workload);
   lua_createtable(L, 0, 19);
-  push_request_id(L, request->number);
+  const bind_request_name name = {
+      .number = request->number,
+      .session = blis_intern_text(strings, request->session),
+      .round_index = request->round_index};
+  push_request_id(L, &name);
   lua_setfield(L, -2, "id");
   set_field_integer(L, "arrival_us", request->arrival_us);
   if (request->deadline_us != 0) {

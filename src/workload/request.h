@@ -99,6 +99,11 @@ const char *blis_request_id(const blis_request *request,
                             const blis_intern *strings,
                             char id[BLIS_REQUEST_ID_SIZE]);
 
+/* The same from what it is made of; session may be NULL from number 0 on. */
+const char *blis_request_id_of(int64_t number, const char *session,
+                               int32_t round_index,
+                               char id[BLIS_REQUEST_ID_SIZE]);
+
 /* How a request ended, for the source that made it. */
 typedef struct blis_request_outcome {
   int64_t end_us;          /* when its last step ended, or it was given up */
