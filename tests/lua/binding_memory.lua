@@ -125,6 +125,42 @@ local exercises = {
     assert(#prefix:match_all(5) == 0)
   end,
   function()
+    local before = math.random
+    local list = blis.workload { requests = 3, prompt = function() return math.random(9) end,
+      arrival = function() return math.random(1000) end, output_tokens = 2, seed = 5 }
+    assert(#list == 3 and math.random == before)
+    local drawn = 0
+    spec.on_arrival = function() drawn = drawn + math.random(3) end
+    local ok, problem = pcall(run, { 'weighted', tie = 'random', scorers = 'queue-depth' })
+    spec.on_arrival = nil
+    if not ok then error(problem, 0) end
+    assert(drawn >= 2)
+  end,
+  function()
+    local core = require 'blis.core'
+    local path = os.tmpname()
+    local ok, problem = pcall(function()
+      local file = assert(io.open(path, 'w'))
+      file:write('name,n\n"a ""b""",5\nx,7\n')
+      file:close()
+      local rows = core.csv_read(path, { { name = 'name', is_text = true }, { name = 'n' } })
+      assert(#rows == 2 and rows[1].name == 'a "b"' and rows[2].n == 7)
+    end)
+    os.remove(path)
+    if not ok then error(problem, 0) end
+  end,
+  function()
+    local heard = 0
+    local result = blis.run { cluster = { kv_blocks = 64, groups = {
+        { instances = 1, hardware = 'H100' }, { instances = 1, hardware = 'L40S', tp = 2 } } },
+      workload = { rate = 100, requests = 2, prompt_tokens = 40, output_tokens = 2,
+        sessions = { max_rounds = 2, think_time_us = 5 } },
+      think_time = function(_, _, us) return us + 1 end,
+      progress_interval_ms = 0, progress = function() heard = heard + 1 end }
+    assert(#result.setup.groups == 2 and #result.requests >= 2)
+    assert(result.requests[1].id and heard >= 0)
+  end,
+  function()
     local queue = blis.event_queue()
     local handle = queue:push(1, {})
     queue:push(2, 'x')

@@ -1,18 +1,13 @@
 /*
  * test_binding_memory.c - memory runs out at every place inside the binding:
  * each time that is one Lua error, the state goes on working, and in the end
- * nothing is left. What is tried is in binding_memory.lua. Working folder is
- * the root of the project.
+ * nothing is left. What is tried is in binding_memory.lua and, for scripts from
+ * others, in sandbox_memory.lua.
  */
-#include <lauxlib.h>
-#include <lualib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "check.h"
-#include "lua/lua_core.h"
-
-static const char set_path[] = "package.path = 'lua/?.lua;lua/?/init.lua'";
+#include "exercises.h"
 
 /* Lua tells the kind of a new object where the core passes 0. */
 static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
@@ -20,15 +15,19 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
   return alloc->fn(alloc->ud, block, block == NULL ? 0 : old_size, new_size);
 }
 
-/* Calls exercise number i; how many allocations it asked for in *requests. */
-static int call_exercise(lua_State *L, blis_alloc_probe *probe, lua_Integer i,
-                         long fail_after, int fail_forever, long *requests) {
+/*
+ * Calls exercise number i; how many allocations it asked for in *requests.
+ * Collections for lack of memory leave finalisers for later: without one
+ * before each call the garbage of all calls would pile up.
+ */
+static int call_failing(lua_State *L, blis_alloc_probe *probe, lua_Integer i,
+                        long fail_after, int fail_forever, long *requests) {
   lua_settop(L, 1);
-  lua_rawgeti(L, 1, i);
+  lua_gc(L, LUA_GCCOLLECT);
   long before = probe->requests;
   probe->fail_at = fail_after == 0 ? 0 : before + fail_after;
   probe->fail_forever = fail_forever;
-  int status = lua_pcall(L, 0, 0, 0);
+  int status = call_exercise(L, i);
   probe->fail_at = 0;
   *requests = probe->requests - before;
   return status;
@@ -37,9 +36,9 @@ static int call_exercise(lua_State *L, blis_alloc_probe *probe, lua_Integer i,
 /* Failing allocations lie further apart the more there were; under sanitizers,
    where each costs several times as much, sooner. */
 #ifdef __SANITIZE_ADDRESS__
-enum { DENSITY = 1 };
+enum { DENSITY = 6 };
 #else
-enum { DENSITY = 4 };
+enum { DENSITY = 16 };
 #endif
 
 /*
@@ -50,41 +49,49 @@ static void test_exercise(lua_State *L, blis_alloc_probe *probe, lua_Integer i,
                           int fail_forever) {
   long total = 0;
   for (int warm = 0; warm < 2; warm++) {
-    CHECK(call_exercise(L, probe, i, 0, 0, &total) == LUA_OK);
+    CHECK(call_failing(L, probe, i, 0, 0, &total) == LUA_OK);
   }
   long failures = 0;
   for (long n = 1; n <= total + 16; n += 1 + n / DENSITY) {
     long requests = 0;
-    int status = call_exercise(L, probe, i, n, fail_forever, &requests);
+    int status = call_failing(L, probe, i, n, fail_forever, &requests);
     failures += status != LUA_OK;
     CHECK(status == LUA_OK || lua_type(L, -1) == LUA_TSTRING ||
           lua_type(L, -1) == LUA_TTABLE);
-    CHECK(call_exercise(L, probe, i, 0, 0, &requests) == LUA_OK);
+    CHECK(call_failing(L, probe, i, 0, 0, &requests) == LUA_OK);
   }
   CHECK(failures > 0 || !fail_forever);
 }
 
-static void test_memory_runs_out(void) {
+static void test_exercises(const char *path, bind_sandbox *sandbox) {
   blis_alloc_probe probe = {0};
   blis_alloc alloc = blis_alloc_probed(&probe);
-  lua_State *L = lua_newstate(allocate, &alloc);
-  CHECK(L != NULL);
-  luaL_openlibs(L);
-  luaL_requiref(L, "blis.core", luaopen_blis_core, 0);
-  lua_settop(L, 0);
-  CHECK(luaL_dostring(L, set_path) == LUA_OK);
-  CHECK(luaL_dofile(L, "tests/lua/binding_memory.lua") == LUA_OK);
-  CHECK(lua_type(L, 1) == LUA_TTABLE);
+  lua_State *L = open_exercises(allocate, &alloc, path, sandbox);
   lua_Integer count = luaL_len(L, 1);
   for (lua_Integer i = 1; i <= count; i++) {
     test_exercise(L, &probe, i, 0);
     test_exercise(L, &probe, i, 1);
   }
+  if (sandbox != NULL) {
+    bind_sandbox_close(L);
+  }
   lua_close(L);
   CHECK_EQ_I64(probe.live_bytes, 0);
 }
 
+static void test_memory_runs_out(void) {
+  test_exercises(exercises_of_all, NULL);
+}
+
+static void test_memory_runs_out_in_a_sandbox(void) {
+  bind_sandbox sandbox = {.memory_bytes = SIZE_MAX,
+                          .call_instructions = INT64_MAX};
+  test_exercises(exercises_in_a_sandbox, &sandbox);
+  CHECK(sandbox.fatal == NULL);
+}
+
 int main(void) {
   RUN(test_memory_runs_out);
+  RUN(test_memory_runs_out_in_a_sandbox);
   return check_done();
 }
