@@ -1,6 +1,6 @@
 #!/usr/bin/env blis
--- Epsilon-greedy with a memory: mostly the instance whose first tokens came fastest of late.
--- Use it when nothing is known of the instances but how they answer, and they may change.
+-- Epsilon-greedy with a memory: mostly the instance that was fastest of late, now and then any.
+-- Use it when nothing is known of the instances but how they answer, and some may become slow.
 local blis = require "blis"
 
 local epsilon, memory = 0.1, 0.2
@@ -19,22 +19,29 @@ local function make()
       return best
     end,
   }
-  local function learn(_, instance, ttft_us)
-    local before = mean_us[instance.id] or ttft_us
-    mean_us[instance.id] = before + memory * (ttft_us - before)
+  local function learn(_, instance, outcome)
+    local before = mean_us[instance.id] or outcome.e2e_us
+    mean_us[instance.id] = before + memory * (outcome.e2e_us - before)
   end
   return router, learn
 end
 
-local router, learn = make()
-local spec = {
-  cluster = { instances = 4 },
-  workload = { rate = 20, requests = 1000, prompt_tokens = 300, output_tokens = 60 },
-}
-local random = blis.run { cluster = spec.cluster, workload = spec.workload, routing = "random" }
-local greedy = blis.run { cluster = spec.cluster, workload = spec.workload, routing = router,
-  on_first_token = learn }
-for _, result in ipairs { random, greedy } do
-  print(("%-15s TTFT mean %.1f ms, p99 %.1f ms; requests %s"):format(result.routing,
-    result.ttft_ms.mean, result.ttft_ms.p99, tostring(result.requests_per_instance)))
+--- After a second, two of the four instances take twice as long for everything.
+local function run(routing, learn)
+  local sim <close> = blis.simulation {
+    cluster = { instances = 4, max_num_seqs = 64 },
+    workload = { rate = 20, requests = 1500, prompt_tokens = 300, output_tokens = 60 },
+    routing = routing, on_completion = learn,
+  }
+  sim:at(blis.seconds(1), function(s)
+    s.instances[2]:slow(2)
+    s.instances[3]:slow(2)
+  end)
+  local result = sim:run()
+  print(("%-15s E2E mean %5.0f ms; requests per instance %s"):format(result.routing,
+    result.e2e_ms.mean, tostring(result.requests_per_instance)))
 end
+
+run "random"
+run "least-loaded"
+run(make())

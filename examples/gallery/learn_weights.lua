@@ -1,36 +1,55 @@
 #!/usr/bin/env blis
--- Learning weights online: the weight of the prefix score against that of load climbs or falls with
--- the time to first token of the last requests. Use it when nobody knows how much prefixes matter.
+-- Learning weights online: weights of the prefix score against that of load are tried out, and what
+-- gave the shortest time to first token is kept. Use it when nobody knows how much prefixes matter.
 local blis = require "blis"
 
 local prefix, load = blis.scorer "prefix-affinity", blis.scorer "load-balance"
+local weights = { 0.1, 0.3, 0.5, 0.7, 0.9 }
+local window, explore, memory = 25, 0.05, 0.3 -- first tokens, share of tries, of new against old
+
+--- Each weight once, then the best one, with a try of any now and then.
+local function next_place(cost_us)
+  local best = 1
+  for k = 1, #weights do
+    if not cost_us[k] then return k end
+    if cost_us[k] < cost_us[best] then best = k end
+  end
+  return math.random() < explore and math.random(#weights) or best
+end
 
 local function make()
-  local weight, step, sum_us, count, before_us = 0.5, 0.1, 0, 0, math.huge
+  local place, sum_us, count, cost_us = 3, 0, 0, {}
   local learned = blis.scorer {
     name = "learned", columns = true,
     score = function(request, c)
-      return weight * prefix:score(request, c) + (1 - weight) * load:score(request, c)
+      local w = weights[place]
+      return w * prefix:score(request, c) + (1 - w) * load:score(request, c)
     end,
   }
   local function learn(_, _, ttft_us)
     sum_us, count = sum_us + ttft_us, count + 1
-    if count < 100 then return end
+    if count < window then return end
     local mean_us = sum_us / count
-    if mean_us > before_us then step = -step end -- it got worse: turn round
-    weight = math.min(0.95, math.max(0.05, weight + step))
-    sum_us, count, before_us = 0, 0, mean_us
+    local before_us = cost_us[place] or mean_us
+    cost_us[place] = before_us + memory * (mean_us - before_us)
+    place, sum_us, count = next_place(cost_us), 0, 0
   end
-  return learned, learn, function() return weight end
+  return learned, learn
 end
 
-local learned, learn, weight = make()
-local result = blis.run {
-  cluster = { instances = 4 },
-  workload = { rate = 40, requests = 3000, prompt_tokens = 200, output_tokens = 60,
-    prefixes = { groups = 12, tokens = 2048, zipf = 1 } },
-  routing = { "weighted", scorers = { { learned, 1 } } },
-  on_first_token = learn,
-}
-print(("weight of the prefix: %.2f; TTFT mean %.1f ms, p99 %.1f ms; cache hits %.0f %%"):format(
-  weight(), result.ttft_ms.mean, result.ttft_ms.p99, 100 * result.cache_hit_rate))
+local function run(scorers, learn)
+  local result = blis.run {
+    cluster = { instances = 4, max_num_seqs = 32, kv_blocks = 4000 },
+    workload = { rate = 70, requests = 6000, prompt_tokens = 200, output_tokens = 60,
+      prefixes = { groups = 100, tokens = 2048, zipf = 1.5 } },
+    routing = { "weighted", scorers = scorers },
+    on_first_token = learn,
+  }
+  print(("%-45s TTFT mean %5.0f ms, p99 %5.0f ms"):format(result.routing, result.ttft_ms.mean,
+    result.ttft_ms.p99))
+end
+
+local learned, learn = make()
+run "prefix-affinity:1,load-balance:1"
+run({ { learned, 1 } }, learn)
+run "prefix-affinity:1,load-balance:4" -- what one would find by hand

@@ -13,7 +13,7 @@ local least_prefill = blis.scorer {
 
 print(blis.compare {
   cluster = { instances = 4 },
-  workload = { rate = 20, requests = 1000, prompt = { "exponential", mean = 6000 },
+  workload = { rate = 24, requests = 1000, prompt = { "exponential", mean = 6000 },
     output_tokens = 60 },
-  routing = { "round-robin", { "weighted", scorers = { { least_prefill, 1 } } } },
+  routing = { "least-loaded", { "weighted", scorers = { { least_prefill, 1 } } } },
 })

@@ -14,7 +14,7 @@ local two_choices = blis.router {
 }
 
 print(blis.compare {
-  cluster = { instances = 8, snapshot_refresh_us = blis.seconds(2) },
-  workload = { rate = 80, requests = 2000, prompt_tokens = 300, output_tokens = 60 },
+  cluster = { instances = 8, max_num_seqs = 32, snapshot_refresh_us = blis.seconds(1) },
+  workload = { rate = 240, requests = 4000, prompt_tokens = 300, output_tokens = 60 },
   routing = { "random", "least-loaded", two_choices },
 })

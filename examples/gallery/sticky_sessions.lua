@@ -29,7 +29,7 @@ print(blis.compare {
   workload = { num_requests = 1200, aggregate_rate = 12, clients = { {
     id = "chat", reasoning = { multi_turn = { max_rounds = 6, think_time_us = 2000000,
       context_growth = "accumulate" } },
-    input_distribution = { "exponential", mean = 200 },
+    input_distribution = { "exponential", mean = 1000 },
     output_distribution = { "exponential", mean = 100 } } } },
   routing = { "round-robin", "least-loaded", make() },
 })

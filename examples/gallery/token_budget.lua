@@ -3,15 +3,13 @@
 -- Use it when requests differ so much in length that a limit on their number means little.
 local blis = require "blis"
 
-local budget_tokens = 60000
-
-local function make()
+--- Lets requests in as long as what they cost stays within the budget.
+local function limited(budget, cost)
   local under_way = 0
-  local function cost(request) return request.prompt_tokens + request.max_output_tokens end
   local function give_back(request) under_way = under_way - cost(request) end
   return {
     admission = function(request)
-      if under_way + cost(request) > budget_tokens then return blis.reject "token budget" end
+      if under_way + cost(request) > budget then return blis.reject "budget" end
       under_way = under_way + cost(request)
       return blis.admit()
     end,
@@ -20,13 +18,20 @@ local function make()
   }
 end
 
-for _, hooks in ipairs { {}, make() } do
-  hooks.cluster = { instances = 2 }
-  hooks.workload = { rate = 30, requests = 1500, prompt = { "exponential", mean = 900 },
+local function tokens(request) return request.prompt_tokens + request.max_output_tokens end
+local function one() return 1 end
+
+local cases = {
+  { "everybody", {} }, { "100 requests", limited(100, one) },
+  { "200,000 tokens", limited(200000, tokens) },
+}
+for _, case in ipairs(cases) do
+  local name, spec = table.unpack(case)
+  spec.cluster = { instances = 2, kv_blocks = 10000, max_num_seqs = 64 }
+  spec.workload = { rate = 30, requests = 2000, prompt = { "lognormal", mu = 7, sigma = 1.2 },
     output = { "exponential", mean = 200 } }
-  hooks.routing = "least-loaded"
-  local result = blis.run(hooks)
-  print(("%-10s %4d completed, %4d rejected, TTFT p99 %.0f ms"):format(
-    hooks.admission and "budget" or "everybody", result.completed, result.rejected,
-    result.ttft_ms.p99))
+  spec.routing = "least-loaded"
+  local result = blis.run(spec)
+  print(("%-15s %4d completed, %4d rejected, TTFT p99 %6.0f ms, %.0f tokens/s"):format(name,
+    result.completed, result.rejected, result.ttft_ms.p99, result.tokens_per_sec))
 end

@@ -45,7 +45,8 @@ end
 --- The result is a list of results, and prints as a table with a row per policy.
 --- With replications = 5 or "auto" every policy is run with several seeds, the same for all, and
 --- the differences get intervals: see blis.CompareOptions and blis.ReplicatedComparison.
---- With warm_up_us the figures are those without the warm-up; "auto" finds one time for all policies.
+--- With warm_up_us the figures are those without the warm-up; "auto" finds one time for all
+--- policies.
 ---@param spec blis.Experiment|blis.CompareOptions routing is a list of policies
 ---@return blis.Comparison|blis.ReplicatedComparison
 function comparison.compare(spec)

@@ -124,12 +124,12 @@ function hooks.admission(spec)
   return core.policy(definition.read(hooks.kinds.admission, spec, "admission"))
 end
 
---- Models that are asked one after the other until an answer is good enough: `blis.cascade {
---- chain = { "small", "large" }, confidence_threshold = -1 }`; 'blis policies cognitora.cascade'
---- tells the parameters. `quality = function(request, model, rng, output_tokens) return mean_logprob, tokens
---- end` says how good and how long the answer of a model is, `escalate = function(request, attempt,
---- usual) return usual end` whether another model is asked: true, false, or a model further on in
---- the chain; usual is what would be without the function.
+--- Models that are asked one after the other until an answer is good enough: `blis.cascade { chain
+--- = { "small", "large" }, confidence_threshold = -1 }`; 'blis policies cognitora.cascade' tells
+--- the parameters. `quality = function(request, model, rng, output_tokens) return mean_logprob,
+--- tokens end` says how good and how long the answer of a model is, `escalate = function(request,
+--- attempt, usual) return usual end` whether another model is asked: true, false, or a model
+--- further on in the chain; usual is what would be without the function.
 ---@param spec any
 ---@return blis.Policy
 function hooks.cascade(spec)

@@ -92,8 +92,8 @@ local function cache_lines(r)
     percent(r.cache_hit_rate_overall), plural(r.preemptions, "preemption"))
   for _, instance in ipairs(r.instances) do saved = saved + instance.cpu_saved end
   if saved > 0 then
-    lines[#lines + 1] = ("CPU tier    %s of the blocks reloaded, %s dropped per block saved"):format(
-      percent(r.cpu_reload_rate), number(r.kv_thrashing_rate, 3))
+    local text = "CPU tier    %s of the blocks reloaded, %s dropped per block saved"
+    lines[#lines + 1] = text:format(percent(r.cpu_reload_rate), number(r.kv_thrashing_rate, 3))
   end
   if belief.missing_tokens + belief.unknown_tokens > 0 then
     lines[#lines + 1] = ("router      took %s of the prompt tokens for cached, %s were"):format(

@@ -180,7 +180,8 @@ local of_records = { by_slo_class = true, by_tenant = true, by_model = true, req
 
 -- What has to be asked for.
 local on_request = { goodput = "slo_targets = ...", steady = "warm_up_us = ...",
-  series = "series_interval_us = ...", cascade = "cascade = ...", decisions = 'trace_level = "decisions"' }
+  series = "series_interval_us = ...", cascade = "cascade = ...",
+  decisions = 'trace_level = "decisions"' }
 
 local methods = {}
 result.methods = methods -- others may add theirs
@@ -292,8 +293,8 @@ function methods:saturation(options)
   return saturation.examine(self.requests, options)
 end
 
---- Writes the figures over time to a file, a row per interval: CSV, or JSON lines when the name ends
---- in .jsonl.
+--- Writes the figures over time to a file, a row per interval: CSV, or JSON lines when the name
+--- ends in .jsonl.
 ---@param path string
 function methods:export_series(path)
   series.export(self.series, path)

@@ -8,7 +8,8 @@
 --- and what is worked out of them again (by_slo_class, by_tenant, by_model). Each further line is
 --- an array, the record of one request in order of arrival, with a value per column; times that
 --- never came are null. After a cascade the last column is attempts, a list of objects. Numbers are
---- written as short as they read back equal. A result that kept no records ends with its first line.
+--- written as short as they read back equal. A result that kept no records ends with its first
+--- line.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local result = require "blis.result"

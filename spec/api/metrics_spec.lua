@@ -150,7 +150,8 @@ describe("a window of a run", function()
       prompt_tokens = 2000, output_tokens = 10 } })
     assert.is_false(overload.steady.is_settled)
     assert.near(200, overload.steady.arrived, 5)
-    says(overload.setup.notes, "TTFT does not settle, so the second half of the run is what is left")
+    says(overload.setup.notes,
+      "TTFT does not settle, so the second half of the run is what is left")
     assert.same({ 0, false }, (function(steady) return { steady.from_us, steady.is_settled } end)(
       blis.run(cold { workload = { rate = 1, requests = 3 } }).steady))
     says(small.message_of(blis.run, cold { warm_up_us = "soon" }), "warm_up_us: 'soon' is not "

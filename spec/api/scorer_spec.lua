@@ -250,7 +250,8 @@ describe("a routing policy in Lua", function()
   end)
 
   it("must return an index that exists", function()
-    local cases = { { 0, "0" }, { 4, "4" }, { 1.5, "1.5" }, { "1", "the text '1'" }, { nil, "nil" } }
+    local cases = { { 0, "0" }, { 4, "4" }, { 1.5, "1.5" }, { "1", "the text '1'" },
+      { nil, "nil" } }
     for _, case in ipairs(cases) do
       local message = small.message_of(run_router, function() return case[1] end)
       says(message, "it returned " .. case[2])
@@ -302,7 +303,7 @@ describe("decisions in Lua", function()
     local function all(_, list, scores)
       for k = 1, #list do scores[k] = load_score(list[k]) end
     end
-    local forms = {
+    local ways = {
       { name = "x", score = function(_, i) return load_score(i) end },
       { name = "x", score = function(_, _, base) return base end, base = "load-balance" },
       { name = "x", score = function(_, c) return load_score(c) end, columns = true },
@@ -310,17 +311,17 @@ describe("decisions in Lua", function()
       { name = "x", score_all = function() end, base = { name = "y", score_all = all } },
     }
     for _, count in ipairs { 1, 2, 15, 16, 17, 32, 50 } do
-      local function hash_of(scorer)
+      local function hash_of(one)
         return blis.run(small.experiment { cluster = { instances = count },
           workload = { rate = 400, requests = 200, prompt_tokens = 200, output_tokens = 20 },
-          routing = { "weighted", scorers = { { scorer, 1 } },
+          routing = { "weighted", scorers = { { one, 1 } },
             filters = { function(request, i)
               return i.index == 1 or (i.index + request.arrival_us) % 3 > 0
             end } } }).hash
       end
       local expected = hash_of "load-balance"
-      for k, form in ipairs(forms) do
-        assert.equal(expected, hash_of(blis.scorer(form)), ("form %d of %d"):format(k, count))
+      for k, way in ipairs(ways) do
+        assert.equal(expected, hash_of(blis.scorer(way)), ("form %d of %d"):format(k, count))
       end
     end
   end)

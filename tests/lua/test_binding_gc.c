@@ -50,9 +50,9 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
   return moved;
 }
 
-/* Some hundred collections of the whole state per exercise. */
+/* Some thousand collections of the whole state per exercise. */
 static long step_for(long objects) {
-  return 1 + objects / 100;
+  return 1 + objects / 500;
 }
 
 static void collect_at_objects(lua_State *L, stress *s, lua_Integer i) {

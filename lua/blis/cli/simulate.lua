@@ -152,7 +152,8 @@ local function experiment_of(definition, parsed, workload, horizon_us)
   end
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
-    admission = admission_of(definition, parsed), cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
+    admission = admission_of(definition, parsed), cascade = given.cascade, seed = given.seed,
+    horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = true,
     warm_up_us = given.warm_up_us, series_interval_us = given.series_interval_us,
