@@ -129,6 +129,29 @@ static void test_a_later_text_replaces_an_earlier_one(void) {
   blis_catalogue_free(catalogue);
 }
 
+static void test_coefficients_may_name_a_model_by_an_alias(void) {
+  blis_catalogue *catalogue = fixture_catalogue(&heap);
+  blis_error error = {0};
+  CHECK_OK(add(catalogue,
+               "models:\n"
+               "  - {id: me/tiny, aliases: [small], tp: 2, layers: 2,"
+               " hidden_size: 64, attention_heads: 4, bytes_per_param: 2}\n"
+               "coefficients:\n"
+               "  - {kind: blackbox, model: small, alpha: [1, 2, 3],"
+               " beta: [4, 5, 6]}\n",
+               &error),
+           &error);
+  static const char *const names[] = {"me/tiny", "tiny", "small"};
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    const blis_catalogue_coefficients *found;
+    blis_coefficients_key key = {"blackbox", names[i], "H100", 1, NULL};
+    CHECK_OK(blis_catalogue_find_coefficients(catalogue, &key, &found, &error),
+             &error);
+    CHECK_EQ_DOUBLE(found->values.beta[0], 4);
+  }
+  blis_catalogue_free(catalogue);
+}
+
 static void test_blackbox_coefficients(void) {
   static const struct {
     const char *model;
@@ -348,6 +371,7 @@ int main(void) {
   RUN(test_unknown_names_get_suggestions);
   RUN(test_hardware_by_all_its_names);
   RUN(test_a_later_text_replaces_an_earlier_one);
+  RUN(test_coefficients_may_name_a_model_by_an_alias);
   RUN(test_blackbox_coefficients);
   RUN(test_mistakes_are_named_and_change_nothing);
   RUN(test_out_of_memory_changes_nothing);

@@ -167,8 +167,12 @@ blis_catalogue_find_hardware(const blis_catalogue *catalogue, const char *name,
                    "unknown hardware \"%.100s\"; known: %s", name, known.text);
 }
 
-static bool is_same_model(const char *a, const char *b) {
-  return blis__equal_names(blis__last_part(a), blis__last_part(b));
+/* With or without the owner, or both names of the same model. */
+static bool is_same_model(const blis_catalogue *catalogue, const char *a,
+                          const char *b) {
+  const blis_catalogue_model *known = model_of(catalogue, a);
+  return blis__equal_names(blis__last_part(a), blis__last_part(b)) ||
+         (known != NULL && known == model_of(catalogue, b));
 }
 
 static bool is_same_hardware(const blis_catalogue *catalogue, const char *a,
@@ -187,7 +191,8 @@ static int match(const blis_catalogue *catalogue,
     return -1;
   }
   if (entry->model != NULL) {
-    if (wanted->model == NULL || !is_same_model(entry->model, wanted->model)) {
+    if (wanted->model == NULL ||
+        !is_same_model(catalogue, entry->model, wanted->model)) {
       return -1;
     }
     stated++;
@@ -222,7 +227,8 @@ static blis_status fail_no_coefficients(const blis_catalogue *catalogue,
   for (size_t i = 0; i < all->coefficients.count; i++) {
     const blis_coefficients_key *key = &all->coefficients.items[i]->key;
     if (blis__equal_names(key->kind, wanted->kind) && key->model != NULL &&
-        wanted->model != NULL && is_same_model(key->model, wanted->model)) {
+        wanted->model != NULL &&
+        is_same_model(catalogue, key->model, wanted->model)) {
       char text[80];
       (void)snprintf(text, sizeof text, "%.30s TP %" PRId64 " %.20s",
                      key->hardware == NULL ? "any GPU" : key->hardware, key->tp,

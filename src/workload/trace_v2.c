@@ -133,7 +133,11 @@ typedef struct reading {
   bool has_ids;
 } reading;
 
+/* Texts of a JSON object may hold any words. */
 static bool recognise(blis_slice head) {
+  if (head.length > 0 && *head.data == '{') {
+    return false;
+  }
   return (blis__trace_first_line_has(head, "request_id") &&
           blis__trace_first_line_has(head, "arrival_time_us")) ||
          blis__trace_first_line_has(head, "trace_version:");
