@@ -77,6 +77,93 @@ static void gaps_have_the_mean_and_unevenness_asked_for(void) {
   }
 }
 
+/* How probable a gap of at most x means is. */
+typedef double cdf(double x);
+
+static double exponential_cdf(double x) {
+  return 1 - exp(-x);
+}
+
+/* Of a cv of 1 / sqrt(2): shape 2. */
+static double gamma_2_cdf(double x) {
+  return 1 - exp(-2 * x) * (1 + 2 * x);
+}
+
+/* Of a cv of sqrt(2): shape 1/2, below one. */
+static double gamma_half_cdf(double x) {
+  return erf(sqrt(x / 2));
+}
+
+/* Of shape 2 and scale 1 mean. */
+static double weibull_2_cdf(double x) {
+  return 1 - exp(-x * x);
+}
+
+static void check_gaps(blis_arrival_spec spec, cdf *expected) {
+  static const double shares_of_mean[] = {0.05, 0.2, 0.5, 0.8, 1,
+                                          1.3,  1.8, 2.5, 4};
+  enum { MEAN_US = 1000000 };
+  blis_arrival arrival;
+  blis_arrival_init(&arrival, &spec, 1.0 / MEAN_US);
+  for (size_t i = 0; i < COUNT(shares_of_mean); i++) {
+    blis_random random;
+    blis_random_init(&random, 17);
+    int64_t below = 0;
+    for (int n = 0; n < DRAWS; n++) {
+      below += (double)blis_arrival_draw(&arrival, &random) <
+               shares_of_mean[i] * MEAN_US;
+    }
+    double p = expected(shares_of_mean[i]);
+    double tolerance = 4.5 * sqrt(p * (1 - p) / DRAWS) + 1e-5;
+    CHECK(fabs((double)below / DRAWS - p) <= tolerance);
+  }
+}
+
+static void shares_of_gaps_are_those_of_the_process(void) {
+  check_gaps((blis_arrival_spec){.process = "poisson"}, exponential_cdf);
+  check_gaps((blis_arrival_spec){.process = "gamma"}, exponential_cdf);
+  check_gaps(
+      (blis_arrival_spec){.process = "gamma", .cv = sqrt(0.5), .has_cv = true},
+      gamma_2_cdf);
+  check_gaps(
+      (blis_arrival_spec){.process = "gamma", .cv = sqrt(2), .has_cv = true},
+      gamma_half_cdf);
+  check_gaps((blis_arrival_spec){.process = "weibull",
+                                 .shape = 2,
+                                 .scale = 1e6,
+                                 .has_shape = true,
+                                 .has_scale = true},
+             weibull_2_cdf);
+}
+
+static void numbers_that_do_not_count_are_told(void) {
+  static const struct {
+    blis_arrival_spec spec;
+    const char *part; /* NULL = everything counts */
+  } cases[] = {
+      {{.process = "poisson"}, NULL},
+      {{.process = "poisson", .cv = 1, .has_cv = true}, "no effect on poisson"},
+      {{.process = "constant", .scale = 1, .has_scale = true}, "no effect on"},
+      {{.process = "gamma", .cv = 1, .has_cv = true}, NULL},
+      {{.process = "gamma", .shape = 1, .has_shape = true}, "only together"},
+      {{.process = "weibull", .scale = 1, .has_scale = true}, "only together"},
+      {{.process = "weibull",
+        .shape = 1,
+        .scale = 1,
+        .has_shape = true,
+        .has_scale = true},
+       NULL},
+      {{.process = "nosuch", .cv = 1, .has_cv = true}, NULL},
+  };
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    const char *text = blis_arrival_unused(&cases[i].spec);
+    CHECK((text == NULL) == (cases[i].part == NULL));
+    if (text != NULL) {
+      CHECK_CONTAINS(text, cases[i].part);
+    }
+  }
+}
+
 static void gaps_are_never_below_one_nor_undefined(void) {
   static const double rates[] = {0, -1, 1e-300, 1e-15, 5, 1e300};
   static const char *const processes[] = {"poisson", "constant", "gamma",
@@ -159,6 +246,8 @@ static void too_uneven_gaps_have_a_note(void) {
 
 int main(void) {
   RUN(gaps_have_the_mean_and_unevenness_asked_for);
+  RUN(shares_of_gaps_are_those_of_the_process);
+  RUN(numbers_that_do_not_count_are_told);
   RUN(gaps_are_never_below_one_nor_undefined);
   RUN(wrong_numbers_are_named);
   RUN(too_uneven_gaps_have_a_note);

@@ -76,6 +76,88 @@ static void moments_are_those_of_the_distribution(void) {
   CHECK(is_near(s.mean, 22.5, 0.2) && s.min == 10 && s.max == 40);
 }
 
+/* How probable a length of at most x is. */
+typedef double cdf(double x);
+
+static double normal(double z) {
+  return 0.5 * erfc(-z / sqrt(2));
+}
+
+static double gaussian_cdf(double x) {
+  return normal((x - 1000) / 100);
+}
+
+static double exponential_cdf(double x) {
+  return 1 - exp(-x / 500);
+}
+
+static double lognormal_cdf(double x) {
+  return normal((log(x) - 6) / 0.5);
+}
+
+/* A third Pareto with alpha 1.5 from 300 on, the rest lognormal. */
+static double mixed_cdf(double x) {
+  double pareto = x < 300 ? 0 : 1 - pow(300 / x, 1.5);
+  return 0.3 * pareto + 0.7 * lognormal_cdf(x);
+}
+
+static void check_shape(blis_distribution_spec spec, cdf *expected,
+                        const int64_t *lengths, size_t count) {
+  blis_distribution d = make(spec);
+  for (size_t i = 0; i < count; i++) {
+    blis_random random;
+    blis_random_init(&random, 5);
+    int64_t below = 0;
+    for (int n = 0; n < DRAWS; n++) {
+      below += blis_distribution_draw(&d, &random) <= lengths[i];
+    }
+    /* Lengths are rounded: what is below x + 1/2 becomes x or less. */
+    double p = expected((double)lengths[i] + 0.5);
+    double tolerance = 4.5 * sqrt(p * (1 - p) / DRAWS);
+    CHECK(is_near((double)below / DRAWS, p, tolerance));
+  }
+  blis_distribution_deinit(&d, &heap);
+}
+
+static void shares_of_lengths_are_those_of_the_distribution(void) {
+  static const int64_t around_1000[] = {767, 872, 1000, 1128, 1233};
+  check_shape((blis_distribution_spec){"gaussian",
+                                       PARAMS({"mean", 1000}, {"std_dev", 100},
+                                              {"min", 1}, {"max", 100000})},
+              gaussian_cdf, around_1000, COUNT(around_1000));
+  static const int64_t any[] = {10, 53, 180, 347, 600, 1151, 2303, 5000};
+  check_shape((blis_distribution_spec){"exponential", PARAMS({"mean", 500})},
+              exponential_cdf, any, COUNT(any));
+  check_shape(
+      (blis_distribution_spec){"lognormal", PARAMS({"mu", 6}, {"sigma", 0.5})},
+      lognormal_cdf, any, COUNT(any));
+  check_shape(
+      (blis_distribution_spec){"pareto_lognormal",
+                               PARAMS({"alpha", 1.5}, {"xm", 300}, {"mu", 6},
+                                      {"sigma", 0.5}, {"mix_weight", 0.3})},
+      mixed_cdf, any, COUNT(any));
+}
+
+static void bins_are_drawn_by_weight(void) {
+  blis_distribution d = make((blis_distribution_spec){
+      "empirical", PARAMS({"40", 1}, {"0", 2}, {"7", 0}, {"20", 4}, {"9", 3})});
+  static const struct {
+    int64_t length;
+    double share;
+  } bins[] = {{0, 0.2}, {7, 0}, {9, 0.3}, {20, 0.4}, {40, 0.1}};
+  for (size_t i = 0; i < COUNT(bins); i++) {
+    blis_random random;
+    blis_random_init(&random, 8);
+    int64_t found = 0;
+    for (int n = 0; n < DRAWS; n++) {
+      found += blis_distribution_draw(&d, &random) == bins[i].length;
+    }
+    double p = bins[i].share;
+    CHECK(is_near((double)found / DRAWS, p, 4.5 * sqrt(p * (1 - p) / DRAWS)));
+  }
+  blis_distribution_deinit(&d, &heap);
+}
+
 static void lengths_stay_in_their_range(void) {
   shape s = measure((blis_distribution_spec){
       "gaussian",
@@ -229,6 +311,8 @@ static void bins_may_come_in_any_order(void) {
 int main(void) {
   heap = blis_alloc_heap();
   RUN(moments_are_those_of_the_distribution);
+  RUN(shares_of_lengths_are_those_of_the_distribution);
+  RUN(bins_are_drawn_by_weight);
   RUN(lengths_stay_in_their_range);
   RUN(nothing_is_drawn_when_the_length_is_known);
   RUN(values_beyond_all_bounds_stay_defined);

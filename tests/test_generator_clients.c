@@ -225,10 +225,10 @@ static void a_single_session_starts_once(void) {
   free_requests(&list);
   snprintf(text, sizeof text,
            "%s    lifecycle: {windows: [{start_us: 5000000, end_us: "
-           "5900000}]}\n",
+           "5900000}, {start_us: 6100000, end_us: 9000000}]}\n",
            turns);
   list_requests(&list, text, NULL);
-  CHECK_EQ_I64(list.count, 0); /* it would start behind the window */
+  CHECK_EQ_I64(list.count, 0); /* it would start between the windows */
   free_requests(&list);
   snprintf(text, sizeof text,
            "%s    lifecycle: {windows: [{start_us: 5000000, end_us: 9000000, "
@@ -514,7 +514,8 @@ static void requests_are_the_same_at_once_and_one_by_one(void) {
   for (int round = 0; round < 300; round++) {
     char text[4096];
     write_random(&random, text);
-    blis_spec_settings settings = {.lazy_tokens = round % 2 == 1};
+    blis_spec_settings settings = {.lazy_tokens = round % 2 == 1,
+                                   .replaces_tokens = true};
     list_requests(&list, text, &settings);
     settings.keep_tokens = true;
     list_requests(&kept, text, &settings);
@@ -535,7 +536,8 @@ static void requests_are_the_same_at_once_and_one_by_one(void) {
 
 /* Two streams of one seed: were they the same, gaps would be lengths. */
 static void lazy_lengths_do_not_depend_on_arrivals(void) {
-  static const blis_spec_settings settings = {.lazy_tokens = true};
+  static const blis_spec_settings settings = {.lazy_tokens = true,
+                                              .replaces_tokens = true};
   list_requests(&list,
                 "aggregate_rate: 1000\nnum_requests: 4000\n"
                 "clients:\n"

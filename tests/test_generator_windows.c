@@ -311,6 +311,7 @@ static void clients_without_windows_are_active_beside_windows(void) {
   CHECK_EQ_I64(count_between(&list, "a", 0, 4 * SECOND), 30);
   CHECK_EQ_I64(count_between(&list, "b", 0, 8 * SECOND), 20);
   CHECK_EQ_I64(list.count, 50);
+  CHECK_EQ_I64(count_between(&list, "b", 399998, 400002), 1); /* the first */
   free_requests(&list);
   list_requests(&list, text, &compatible);
   CHECK_EQ_I64(count_between(&list, "a", 0, 4 * SECOND), 29);

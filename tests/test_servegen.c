@@ -185,6 +185,62 @@ static void reasoning_becomes_cohorts_of_the_busiest_window(void) {
   check_reasoning(true, "28");
 }
 
+/* Seven chunks: two each for the first two classes. */
+
+enum { CHUNKS = 7 };
+
+static void write_chunks(void) {
+  for (int i = 0; i < CHUNKS; i++) {
+    const char *process = i % 2 == 0 ? "1,Gamma" : "3,Weibull";
+    char name[40];
+    char rows[128];
+    snprintf(name, sizeof name, "chunk-%d-trace.csv", i);
+    snprintf(rows, sizeof rows, "0,1,%s,1,1\n600,2,%s,1,1\n1200,4,%s,1,1\n",
+             process, process, process);
+    temp_file(name, rows);
+    snprintf(name, sizeof name, "chunk-%d-dataset.json", i);
+    temp_file(name, "{\"0\": {\"input_tokens\": \"{9: 1}\", "
+                    "\"output_tokens\": \"{9: 1}\"}}");
+  }
+}
+
+/* Means of cv are 1 or 3 for chunks of a kind, and 2 for one of each. */
+static void check_process(const blis_cohort_spec *cohort) {
+  const blis_arrival_spec *arrival = &cohort->client.arrival;
+  CHECK_STR(arrival->process, arrival->cv == 3 ? "weibull" : "gamma");
+  CHECK(arrival->cv == 1 || arrival->cv == 3 ||
+        (arrival->cv == 2 && cohort->population == 2));
+}
+
+static void chunks_are_dealt_in_turn(void) {
+  static const int64_t populations[] = {1, 1, 2, 1, 2};
+  static const char *const ids[] = {"midnight-background", "midnight-batch",
+                                    "midnight-critical", "midnight-sheddable",
+                                    "midnight-standard"};
+  static const double rates[] = {1, 2, 4};
+  blis_alloc alloc = blis_alloc_heap();
+  write_chunks();
+  const char *path =
+      temp_file("spec.yaml", "servegen_data: {path: .}\nnum_requests: 1\n");
+  for (int seed = 1; seed <= 12; seed++) {
+    const blis_spec_settings settings = {.seed = seed};
+    blis_written_spec *written = must_read(&alloc, path, &settings);
+    const blis_workload_spec *spec = blis_written_spec_get(written);
+    blis_random random;
+    blis_random_init(&random, seed);
+    double rate = rates[blis_random_intn(&random, 3)]; /* of the window */
+    CHECK_EQ_I64(spec->cohort_count, 5);
+    for (int i = 0; i < 5; i++) {
+      const blis_cohort_spec *cohort = &spec->cohorts[i];
+      CHECK_STR(cohort->client.id, ids[i]);
+      CHECK_EQ_I64(cohort->population, populations[i]);
+      check_near(cohort->spike->trace_rate, rate * (double)populations[i]);
+      check_process(cohort);
+    }
+    blis_written_spec_free(written);
+  }
+}
+
 /* Wrong data. */
 
 typedef struct wrong_data {
@@ -254,6 +310,7 @@ int main(void) {
   RUN(language_becomes_cohorts_of_three_periods);
   RUN(reasoning_becomes_cohorts_of_the_busiest_window);
   RUN(wrong_data_is_named);
+  RUN(chunks_are_dealt_in_turn);
   RUN(no_memory_is_an_error);
   return check_done();
 }

@@ -87,6 +87,37 @@ static void groups_arrive_by_weight(void) {
   }
 }
 
+static void sessions_are_those_of_a_specification(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  for (int i = 0; i < 4; i++) {
+    bool grows = i % 2 == 1;
+    bool is_open = i >= 2;
+    blis_arena arena;
+    blis_arena_init(&arena, &alloc);
+    blis_short_form form = blis_short_form_default();
+    form.max_rounds = 3;
+    form.think_time_us = 70;
+    form.rounds_grow = grows;
+    form.is_open_loop = is_open;
+    form.timeout_us = 900;
+    form.prefix_groups = 2;
+    form.prefix_tokens = 5;
+    blis_workload_spec spec;
+    CHECK_OK(blis_short_form_expand(&form, &arena, &spec, &error), &error);
+    CHECK_EQ_I64(spec.client_count, 2);
+    for (size_t k = 0; k < 2; k++) {
+      const blis_client_spec *client = &spec.clients[k];
+      const char *growth = client->multi_turn->context_growth;
+      CHECK_EQ_I64(client->multi_turn->max_rounds, 3);
+      CHECK_EQ_I64(client->multi_turn->think_time_us, 70);
+      CHECK_STR(growth != NULL ? growth : "", grows ? "accumulate" : "");
+      CHECK(blis_client_is_closed_loop(client) == !is_open);
+      CHECK_EQ_I64(client->timeout_us, 900);
+    }
+    blis_arena_deinit(&arena);
+  }
+}
+
 static void wrong_prefixes_are_named(void) {
   static const struct {
     int64_t groups;
@@ -118,6 +149,7 @@ static void wrong_prefixes_are_named(void) {
 int main(void) {
   RUN(everything_left_out_has_the_flags_defaults);
   RUN(groups_arrive_by_weight);
+  RUN(sessions_are_those_of_a_specification);
   RUN(wrong_prefixes_are_named);
   return check_done();
 }

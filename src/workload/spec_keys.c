@@ -215,8 +215,9 @@ static blis_status read_plain(blis__spec_reader *reader,
   switch (key->kind) {
   case BLIS__KEY_INTEGER:
     return blis_yaml_int64(node, INT64_MIN, INT64_MAX, member, error);
-  case BLIS__KEY_NUMBER:
-    return blis_yaml_double(node, -DBL_MAX, DBL_MAX, member, error);
+  case BLIS__KEY_NUMBER: /* that is dropped is checked here alone */
+    return blis_yaml_double(node, key->member == BLIS__NO_MEMBER ? 0 : -DBL_MAX,
+                            DBL_MAX, member, error);
   case BLIS__KEY_BOOLEAN:
     return blis_yaml_bool(node, member, error);
   case BLIS__KEY_LOOP:

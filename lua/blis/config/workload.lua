@@ -286,7 +286,7 @@ local window = {
       doc = "The client is not active from here on.",
     },
     {
-      name = "trace_rate", type = "number", min = 0, max = 1e9,
+      name = "trace_rate", type = "number", min = 0,
       doc = "Weight in place of rate_fraction, or requests/s when there is no aggregate_rate.",
     },
     { name = "arrival", type = "arrival", doc = "Spacing in place of the client's." },
@@ -503,7 +503,7 @@ local spike = {
       doc = "Its length.",
     },
     {
-      name = "trace_rate", type = "number", above = 0, max = 1e9,
+      name = "trace_rate", type = "number", above = 0,
       doc = "Weight in place of rate_fraction, or requests/s when there is no aggregate_rate.",
     },
   },
