@@ -468,10 +468,40 @@ static void left_out_values_are_named(void) {
   }
 }
 
+/* Where clients do not go together, the line is that of the later one. */
+static void clients_that_do_not_go_together_are_named(void) {
+  static const struct {
+    const char *text;
+    const char *message;
+  } cases[] = {
+      {"aggregate_rate: 1\nnum_requests: 5\nclients:\n  - {" ALL_CLIENT_KEYS
+       ", slo_class: batch}\n  - {" ALL_CLIENT_KEYS "}\n",
+       "spec.yaml:5: client 1 (\"a\") has an slo_class and client 2 (\"a\") "
+       "has "
+       "none"},
+      {"num_requests: 5\nclients:\n  - {id: u, concurrency: 1, "
+       "input_distribution: " FIVE ", output_distribution: " FIVE
+       "}\n  - {" ALL_CLIENT_KEYS "}\n",
+       "spec.yaml:1: aggregate_rate is 0 and client 2 (\"a\") has no "
+       "lifecycle"},
+      {"aggregate_rate: 1\nnum_requests: 5\nclients:\n  - {id: u, concurrency: "
+       "1, input_distribution: " FIVE ", output_distribution: " FIVE
+       "}\n  - {" ALL_CLIENT_KEYS
+       ", reasoning: {multi_turn: {max_rounds: 2}}}\n",
+       "spec.yaml:5: client 1 (\"u\") has concurrency and client 2 (\"a\") has "
+       "multi_turn"},
+  };
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    CHECK(read_text(cases[i].text) != BLIS_OK);
+    CHECK_CONTAINS(error.message, cases[i].message);
+  }
+}
+
 int main(void) {
   RUN(values_of_a_wrong_type_are_named);
   RUN(frames_are_fine);
   RUN(values_out_of_range_are_named);
   RUN(left_out_values_are_named);
+  RUN(clients_that_do_not_go_together_are_named);
   return check_done();
 }

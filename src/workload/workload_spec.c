@@ -409,12 +409,13 @@ static blis_status check_number_of_clients(const blis_workload_spec *spec,
   return BLIS_OK;
 }
 
-static blis_status check_slo_classes(const blis_workload_spec *spec,
-                                     blis_error *error) {
+static blis_status check_slo_classes(const check *c, blis_error *error) {
+  const blis_workload_spec *spec = c->spec;
   bool first_is_empty = is_empty(blis_workload_spec_client(spec, 0)->slo_class);
   for (size_t i = 1; i < total_count(spec); i++) {
     if (is_empty(blis_workload_spec_client(spec, i)->slo_class) !=
         first_is_empty) {
+      (void)check_of(c, blis_workload_spec_client(spec, i));
       char first[BLIS_CLIENT_LABEL_SIZE];
       char other[BLIS_CLIENT_LABEL_SIZE];
       return blis_fail(
@@ -428,8 +429,8 @@ static blis_status check_slo_classes(const blis_workload_spec *spec,
   return BLIS_OK;
 }
 
-static blis_status check_mix(const blis_workload_spec *spec,
-                             blis_error *error) {
+static blis_status check_mix(const check *c, blis_error *error) {
+  const blis_workload_spec *spec = c->spec;
   size_t users = SIZE_MAX;
   size_t turns = SIZE_MAX;
   for (size_t i = 0; i < total_count(spec); i++) {
@@ -438,6 +439,7 @@ static blis_status check_mix(const blis_workload_spec *spec,
     turns = client->multi_turn != NULL ? i : turns;
   }
   if (users != SIZE_MAX && turns != SIZE_MAX) {
+    (void)check_of(c, blis_workload_spec_client(spec, turns));
     char first[BLIS_CLIENT_LABEL_SIZE];
     char second[BLIS_CLIENT_LABEL_SIZE];
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -549,8 +551,8 @@ blis_status blis_workload_spec_check(const blis_workload_spec *spec,
   c.where[0] = '\0';
   c.whole = spec;
   note(&c, NULL);
-  BLIS_TRY(check_slo_classes(spec, error));
-  BLIS_TRY(check_mix(spec, error));
+  BLIS_TRY(check_slo_classes(&c, error));
+  BLIS_TRY(check_mix(&c, error));
   BLIS_TRY(check_end(&c, error));
   return check_goodput(&c, error);
 }
