@@ -1,4 +1,4 @@
-/* Traces in JSON: RouteSim, Bailian, vLLM's results, LLMServingSim. */
+/* Traces in JSON: RouteSim, Bailian, vLLM's results, LLMServingSim, OTLP. */
 #include "trace_fixture.h"
 #include "workload/statistics.h"
 
@@ -253,11 +253,151 @@ static void wrong_llmservingsim_rows_are_named(void) {
       {FLAT ", \"input_tok_ids\": [1, -1]}",
        "key \"input_tok_ids\": item 2: -1"},
       {FLAT "}\n{\"arrival_time_ns\": 0, \"sub_requests\": []}",
-       "bad.jsonl:2: key \"sub_requests\": an array is a chain of calls"},
-      {"{\"input_toks\": 2, \"output_toks\": 1, \"arrival_time\": 1.5}",
+       "bad.jsonl:2: key \"sub_requests\": an array is empty; a row needs at "
+       "least one call"},
+      {"{\"input_toks\": 2, \"output_toks\": 1, \"arrival\": 1.5}",
        "key \"arrival_time_ns\": is missing"},
+      {FLAT "}\n{\"input_toks\": 2, \"output_toks\": 1, \"arrival_time\": "
+            "1.5}",
+       "bad.jsonl:2: the row has arrival_time, rows before it have "
+       "arrival_time_ns; all must have the same"},
+      {"{\"arrival_time_ns\": 0, \"sub_requests\": [{\"input_toks\": 1, "
+       "\"output_toks\": 1}, {\"input_toks\": 1, \"output_toks\": 1}]}",
+       "bad.jsonl:1: key \"tool_duration_ns\": is missing"},
+      {"{\"arrival_time_ns\": 0, \"sub_requests\": [7]}",
+       "bad.jsonl:1: key \"sub_requests\": item 1: 7 is not an object"},
   };
   check_refused("bad.jsonl", cases, COUNT(cases));
+}
+
+static void llmservingsim_calls_are_rounds(void) {
+  const char *path = temp_file(
+      "calls.jsonl",
+      "{\"session_id\": \"agent\", \"arrival_time_ns\": 1000000, "
+      "\"sub_requests\": [{\"input_toks\": 5, \"output_toks\": 2, "
+      "\"tool_duration_ns\": 3000000}, {\"input_toks\": 9, \"output_toks\": "
+      "1, \"tool_duration_ns\": 500000}, {\"input_toks\": 20, "
+      "\"output_toks\": 4}]}\n"
+      "{\"input_toks\": 7, \"output_toks\": 3, \"arrival_time_ns\": "
+      "2000000}\n"
+      "{\"arrival_time_ns\": 4200000, \"sub_requests\": [{\"input_toks\": 6, "
+      "\"output_toks\": 2}]}\n");
+  static const expected_request rows[] = {
+      {0, 1000, 5, 2, "agent", 0, ""},  {3, 2000, 7, 3, "", 0, ""},
+      {1, 4000, 9, 1, "agent", 1, ""},  {4, 4200, 6, 2, "line_3", 0, ""},
+      {2, 4500, 20, 4, "agent", 2, ""},
+  };
+  blis_workload *workload = read_trace(path);
+  check_requests(workload, rows, COUNT(rows));
+  const blis_request *second = blis_workload_request(workload, 2);
+  CHECK(second->has_think_time && second->think_us == 3000);
+  CHECK(!blis_workload_request(workload, 0)->has_think_time);
+  CHECK_EQ_I64(blis_workload_request(workload, 4)->think_us, 500);
+  CHECK_EQ_I64(blis_workload_note_count(workload), 1);
+  CHECK_CONTAINS(blis_workload_note_text(workload, 0),
+                 "calls that wait for the one before them, for which there is "
+                 "no time: 2");
+  blis_workload_free(workload);
+}
+
+static void llmservingsim_measurements_arrive_from_the_first(void) {
+  const char *path = temp_file(
+      "measured.jsonl",
+      "{\"request_id\": \"b\", \"input_toks\": 5, \"output_toks\": 2, "
+      "\"arrival_time\": 1700000000.25, \"queued_ts\": 3.5}\n"
+      "{\"request_id\": \"a\", \"input_toks\": 6, \"output_toks\": 3, "
+      "\"arrival_time\": 1700000000.125}\n");
+  static const expected_request rows[] = {{1, 0, 6, 3, "", 0, ""},
+                                          {0, 125000, 5, 2, "", 0, ""}};
+  blis_workload *workload = read_trace(path);
+  check_requests(workload, rows, COUNT(rows));
+  blis_workload_free(workload);
+}
+
+/* OpenTelemetry. */
+
+#define ATTRIBUTE(key, type, value)                                            \
+  "{\"key\": \"" key "\", \"value\": {\"" type "\": " value "}}"
+#define SPAN(start, attributes)                                                \
+  "{\"startTimeUnixNano\": " start ", \"attributes\": [" attributes "]}"
+#define SPANS(spans)                                                           \
+  "{\"resourceSpans\": [{\"scopeSpans\": [{\"spans\": [" spans "]}]}]}"
+#define PROMPT(value) ATTRIBUTE("llm.prompt_tokens", "intValue", value)
+
+#define LABEL(key, value) ATTRIBUTE(key, "stringValue", "\"" value "\"")
+#define FIRST_SPAN                                                             \
+  SPAN("\"1700000000000007000\"",                                              \
+       PROMPT("\"512\"") ", " ATTRIBUTE(                                       \
+           "llm.completion_tokens", "intValue",                                \
+           "9") ", " LABEL("llm.conversation_id", "c") ", " LABEL("llm.model", \
+                                                                  "m"))
+#define SECOND_SPAN                                                            \
+  SPAN("1700000000000002000",                                                  \
+       ATTRIBUTE("gen_ai.prompt.tokens", "intValue", "\"7\"") ", " LABEL(      \
+           "llm.conversation_id", "c") ", " LABEL("llm.system_prompt_hash",    \
+                                                  "h"))
+
+/* Written in one line and in several. */
+static const char otel_spans[] =
+    "{\"resourceSpans\": [{\"scopeSpans\": []}, {\"scopeSpans\": [{}, "
+    "{\"spans\": [%s" FIRST_SPAN ",%s" SECOND_SPAN
+    ", {\"name\": \"other\"}]}]}]}\n";
+
+static void otel_spans_are_requests(void) {
+  static const char *const breaks[] = {"", "\n  "};
+  static const expected_request rows[] = {{1, 0, 7, 64, "c", 0, ""},
+                                          {0, 5, 512, 9, "c", 1, ""}};
+  for (size_t i = 0; i < COUNT(breaks); i++) {
+    char text[2000];
+    snprintf(text, sizeof text, otel_spans, breaks[i], breaks[i]);
+    blis_workload *workload = read_trace(temp_file("spans.json", text));
+    check_requests(workload, rows, COUNT(rows));
+    CHECK_STR(blis_workload_description(workload), "otel trace spans.json");
+    const blis_request *first = blis_workload_request(workload, 0);
+    CHECK_STR(text_of(workload, first->prefix_group), "h");
+    CHECK(first->prefix_tokens == 0 && first->segment_count == 0);
+    CHECK_STR(text_of(workload, blis_workload_request(workload, 1)->model),
+              "m");
+    CHECK_CONTAINS(blis_workload_note_text(workload, 0),
+                   "left out are spans without a number of prompt tokens: 1");
+    blis_workload_free(workload);
+  }
+}
+
+static void otel_texts_may_be_lines(void) {
+  blis_workload *workload = read_trace(
+      temp_file("lines.json", SPANS(SPAN("2000", PROMPT("1"))) "\n\n" SPANS(
+                                  "") "\n" SPANS(SPAN("9000", PROMPT("2")))));
+  static const expected_request rows[] = {{0, 0, 1, 64, "", 0, ""},
+                                          {1, 7, 2, 64, "", 0, ""}};
+  check_requests(workload, rows, COUNT(rows));
+  blis_workload_free(workload);
+}
+
+static void wrong_otel_texts_are_named(void) {
+  static const bad_trace cases[] = {
+      {SPANS(SPAN("1", PROMPT("\"-1\""))),
+       "bad.json:1: key \"intValue\": \"-1\" is not allowed (0 to"},
+      {SPANS(SPAN("1", PROMPT("\"x\""))),
+       "bad.json:1: key \"intValue\": \"x\" is not a number"},
+      {SPANS(SPAN("1", ATTRIBUTE("llm.prompt_tokens", "stringValue", "\"5\""))),
+       "bad.json:1: key \"intValue\": is missing"},
+      {SPANS("{\"attributes\": [" PROMPT("1") "]}"),
+       "bad.json:1: key \"startTimeUnixNano\": is missing"},
+      {SPANS(SPAN("1", PROMPT("1"))) "\n" SPANS(SPAN("-1", PROMPT("1"))),
+       "bad.json:2: key \"startTimeUnixNano\": -1 is not allowed"},
+      {"{\"resourceSpans\": 5}", "key \"resourceSpans\": 5 is not an array"},
+      {"{\"resourceSpans\": [5]}",
+       "key \"resourceSpans\": item 1: 5 is not an object"},
+      {SPANS("5"), "key \"spans\": item 1: 5 is not an object"},
+      {SPANS(SPAN("1", "5")), "key \"attributes\": item 1: 5 is not an object"},
+      {SPANS(SPAN("1", "{}")), "key \"key\": is missing"},
+      {SPANS(SPAN("1", PROMPT("1") ", " ATTRIBUTE("llm.model", "x", "1"))),
+       "has neither stringValue nor intValue"},
+      {SPANS("{}"), "the trace has no rows"},
+      {SPANS(SPAN("1", PROMPT("1"))) "\n{", "bad.json:2: column"},
+  };
+  check_refused("bad.json", cases, COUNT(cases));
 }
 
 static void out_of_memory_is_an_error(void) {
@@ -280,6 +420,11 @@ int main(void) {
   RUN(wrong_vllm_results_are_named);
   RUN(llmservingsim_tokens_are_compared);
   RUN(wrong_llmservingsim_rows_are_named);
+  RUN(llmservingsim_calls_are_rounds);
+  RUN(llmservingsim_measurements_arrive_from_the_first);
+  RUN(otel_spans_are_requests);
+  RUN(otel_texts_may_be_lines);
+  RUN(wrong_otel_texts_are_named);
   RUN(out_of_memory_is_an_error);
   return check_done();
 }

@@ -293,6 +293,14 @@ blis_status blis_csv_open_memory(const blis_alloc *alloc, const char *name,
   return open_on(alloc, text, options, csv, error);
 }
 
+blis_status blis_csv_open_input(const blis_alloc *alloc, blis_input *input,
+                                const blis_csv_options *options, blis_csv **csv,
+                                blis_error *error) {
+  blis_text *text;
+  BLIS_TRY(blis_text_open_input(alloc, input, &text, error));
+  return open_on(alloc, text, options, csv, error);
+}
+
 void blis_csv_close(blis_csv *csv) {
   if (csv == NULL) {
     return;

@@ -26,6 +26,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/input.h"
 #include "base/slice.h"
 
 /* No column. */
@@ -53,6 +54,12 @@ BLIS_MUSTUSE blis_status blis_csv_open(const blis_alloc *alloc,
 BLIS_MUSTUSE blis_status blis_csv_open_memory(
     const blis_alloc *alloc, const char *name, blis_slice bytes,
     const blis_csv_options *options, blis_csv **csv, blis_error *error);
+
+/* What is left of an input, which is taken over, also when it fails. */
+BLIS_MUSTUSE blis_status blis_csv_open_input(const blis_alloc *alloc,
+                                             blis_input *input,
+                                             const blis_csv_options *options,
+                                             blis_csv **csv, blis_error *error);
 
 /* NULL is allowed. */
 void blis_csv_close(blis_csv *csv);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -22,6 +23,9 @@ struct blis_input {
   unsigned char *raw; /* bytes as they were in the file */
   size_t raw_start;
   size_t raw_end;
+  char *peeked; /* unpacked bytes that a read gives first; NULL = none yet */
+  size_t peeked_start;
+  size_t peeked_end;
   bool has_ended; /* nothing is left behind the raw bytes */
   bool is_inside; /* of a packed piece that has not ended */
   bool has_gzip;  /* the next member is valid */
@@ -149,11 +153,25 @@ void blis_input_close(blis_input *input) {
   blis_alloc alloc = input->alloc;
   blis_alloc_free(&alloc, input->name, input->name_size);
   blis_alloc_free(&alloc, input->raw, RAW_SIZE);
+  blis_alloc_free(&alloc, input->peeked,
+                  input->peeked != NULL ? BLIS_INPUT_PEEK_MAX : 0);
   blis_alloc_free(&alloc, input, sizeof *input);
 }
 
 const char *blis_input_name(const blis_input *input) {
   return input->name;
+}
+
+int64_t blis_input_file_size(const blis_input *input) {
+  struct stat facts;
+  bool is_file = input->file != NULL && input->file != stdin &&
+                 fstat(fileno(input->file), &facts) == 0 &&
+                 S_ISREG(facts.st_mode);
+  return is_file ? (int64_t)facts.st_size : -1;
+}
+
+bool blis_input_is_packed(const blis_input *input) {
+  return input->format != FORMAT_PLAIN;
 }
 
 static blis_status read_plain(blis_input *input, char *bytes, size_t size,
@@ -222,8 +240,8 @@ static blis_status read_some(blis_input *input, char *bytes, size_t size,
   return read_plain(input, bytes, size, got);
 }
 
-blis_status blis_input_read(blis_input *input, char *bytes, size_t size,
-                            size_t *got, blis_error *error) {
+static blis_status read_unpacked(blis_input *input, char *bytes, size_t size,
+                                 size_t *got, blis_error *error) {
   *got = 0;
   while (*got == 0) {
     BLIS_TRY(fill_raw(input, error));
@@ -239,6 +257,48 @@ blis_status blis_input_read(blis_input *input, char *bytes, size_t size,
                        input->name);
     }
   }
+  return BLIS_OK;
+}
+
+blis_status blis_input_read(blis_input *input, char *bytes, size_t size,
+                            size_t *got, blis_error *error) {
+  size_t count = input->peeked_end - input->peeked_start;
+  if (count == 0) {
+    return read_unpacked(input, bytes, size, got, error);
+  }
+  count = count < size ? count : size;
+  memcpy(bytes, input->peeked + input->peeked_start, count);
+  input->peeked_start += count;
+  *got = count;
+  return BLIS_OK;
+}
+
+/* Makes room behind what was peeked and not yet read. */
+static blis_status prepare_peek(blis_input *input, blis_error *error) {
+  if (input->peeked == NULL) {
+    input->peeked = blis_alloc_new(&input->alloc, BLIS_INPUT_PEEK_MAX);
+  }
+  if (input->peeked == NULL) {
+    return blis_fail_nomem(error);
+  }
+  input->peeked_end -= input->peeked_start;
+  memmove(input->peeked, input->peeked + input->peeked_start,
+          input->peeked_end);
+  input->peeked_start = 0;
+  return BLIS_OK;
+}
+
+blis_status blis_input_peek(blis_input *input, blis_slice *bytes,
+                            blis_error *error) {
+  BLIS_TRY(prepare_peek(input, error));
+  size_t got = 1;
+  while (got > 0 && input->peeked_end < BLIS_INPUT_PEEK_MAX) {
+    BLIS_TRY(read_unpacked(input, input->peeked + input->peeked_end,
+                           BLIS_INPUT_PEEK_MAX - input->peeked_end, &got,
+                           error));
+    input->peeked_end += got;
+  }
+  *bytes = (blis_slice){input->peeked, input->peeked_end};
   return BLIS_OK;
 }
 
@@ -264,15 +324,21 @@ static blis_status read_rest(blis_input *input, size_t max_size,
   }
 }
 
-blis_status blis_input_read_file(const char *path, size_t max_size,
+blis_status blis_input_read_rest(blis_input *input, size_t max_size,
                                  blis_buffer *buffer, blis_error *error) {
-  blis_input *input;
-  BLIS_TRY(blis_input_open(&buffer->alloc, path, &input, error));
   size_t before = buffer->length;
   blis_status status = read_rest(input, max_size, buffer, error);
   if (status != BLIS_OK) {
     buffer->length = before;
   }
+  return status;
+}
+
+blis_status blis_input_read_file(const char *path, size_t max_size,
+                                 blis_buffer *buffer, blis_error *error) {
+  blis_input *input = NULL; /* gcc cannot see that open sets it */
+  BLIS_TRY(blis_input_open(&buffer->alloc, path, &input, error));
+  blis_status status = blis_input_read_rest(input, max_size, buffer, error);
   blis_input_close(input);
   return status;
 }

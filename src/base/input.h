@@ -10,7 +10,9 @@
 #ifndef BLIS_BASE_INPUT_H
 #define BLIS_BASE_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
@@ -47,10 +49,34 @@ BLIS_MUSTUSE blis_status blis_input_read(blis_input *input, char *bytes,
                                          blis_error *error);
 
 /*
+ * The next bytes, at most BLIS_INPUT_PEEK_MAX and fewer only where the input
+ * ends, without taking them: the next read gives them again. They are valid
+ * until then.
+ */
+enum { BLIS_INPUT_PEEK_MAX = 4096 };
+BLIS_MUSTUSE blis_status blis_input_peek(blis_input *input, blis_slice *bytes,
+                                         blis_error *error);
+
+/*
+ * The size of the file as it lies on the disk, packed or not. -1 for what
+ * cannot be opened and read a second time: pipes, standard input, memory.
+ */
+int64_t blis_input_file_size(const blis_input *input);
+
+/* Whether the bytes are unpacked on the way. */
+bool blis_input_is_packed(const blis_input *input);
+
+/*
  * Appends everything in a file ("-" = standard input) to buffer.
  * BLIS_ERR_INVALID when that is more than max_size bytes.
  */
 BLIS_MUSTUSE blis_status blis_input_read_file(const char *path, size_t max_size,
+                                              blis_buffer *buffer,
+                                              blis_error *error);
+
+/* The same with what is left of an input. */
+BLIS_MUSTUSE blis_status blis_input_read_rest(blis_input *input,
+                                              size_t max_size,
                                               blis_buffer *buffer,
                                               blis_error *error);
 

@@ -36,17 +36,28 @@ blis_status blis_json_parse(blis_json *json, const char *file, int64_t line,
                    fault.column, fault.text);
 }
 
-blis_status blis_json_read_file(blis_json *json, const blis_alloc *alloc,
-                                const char *path, size_t max_size,
-                                blis_error *error) {
+blis_status blis_json_read_input(blis_json *json, const blis_alloc *alloc,
+                                 blis_input *input, const char *name,
+                                 size_t max_size, blis_error *error) {
   blis_buffer text;
   blis_buffer_init(&text, alloc);
-  blis_status status = blis_input_read_file(path, max_size, &text, error);
+  blis_status status = blis_input_read_rest(input, max_size, &text, error);
   if (status == BLIS_OK) {
-    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
     status = blis_json_parse(json, name, 1, blis_buffer_slice(&text), error);
   }
   blis_buffer_deinit(&text);
+  return status;
+}
+
+blis_status blis_json_read_file(blis_json *json, const blis_alloc *alloc,
+                                const char *path, size_t max_size,
+                                blis_error *error) {
+  blis_input *input;
+  BLIS_TRY(blis_input_open(alloc, path, &input, error));
+  const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+  blis_status status =
+      blis_json_read_input(json, alloc, input, name, max_size, error);
+  blis_input_close(input);
   return status;
 }
 

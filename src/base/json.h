@@ -21,6 +21,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/input.h"
 #include "base/slice.h"
 
 /* A parsed text; lives in the caller's storage. The members are private. */
@@ -69,6 +70,13 @@ BLIS_MUSTUSE blis_status blis_json_read_file(blis_json *json,
                                              const blis_alloc *alloc,
                                              const char *path, size_t max_size,
                                              blis_error *error);
+
+/* The same with what is left of an input; name is borrowed as path is above. */
+BLIS_MUSTUSE blis_status blis_json_read_input(blis_json *json,
+                                              const blis_alloc *alloc,
+                                              blis_input *input,
+                                              const char *name, size_t max_size,
+                                              blis_error *error);
 
 /* Gives the tree back; its values are gone. */
 void blis_json_deinit(blis_json *json);

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base/input.h"
-
 #ifdef BLIS_PARANOID
 enum { FIRST_SIZE = 4 };
 #else
@@ -22,9 +20,8 @@ struct blis_text {
   bool has_ended;      /* nothing is left behind end */
 };
 
-/* Takes over an input, also when it fails. */
-static blis_status open_on(const blis_alloc *alloc, blis_input *input,
-                           blis_text **text, blis_error *error) {
+blis_status blis_text_open_input(const blis_alloc *alloc, blis_input *input,
+                                 blis_text **text, blis_error *error) {
   blis_text *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
   if (made == NULL) {
     blis_input_close(input);
@@ -46,7 +43,7 @@ blis_status blis_text_open(const blis_alloc *alloc, const char *path,
                            blis_text **text, blis_error *error) {
   blis_input *input;
   BLIS_TRY(blis_input_open(alloc, path, &input, error));
-  return open_on(alloc, input, text, error);
+  return blis_text_open_input(alloc, input, text, error);
 }
 
 blis_status blis_text_open_memory(const blis_alloc *alloc, const char *name,
@@ -54,7 +51,7 @@ blis_status blis_text_open_memory(const blis_alloc *alloc, const char *name,
                                   blis_error *error) {
   blis_input *input;
   BLIS_TRY(blis_input_open_memory(alloc, name, bytes, &input, error));
-  return open_on(alloc, input, text, error);
+  return blis_text_open_input(alloc, input, text, error);
 }
 
 void blis_text_close(blis_text *text) {

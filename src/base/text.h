@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/input.h"
 #include "base/slice.h"
 
 enum { BLIS_TEXT_LINE_MAX = 64 << 20 };
@@ -37,6 +38,12 @@ BLIS_MUSTUSE blis_status blis_text_open_memory(const blis_alloc *alloc,
                                                blis_slice bytes,
                                                blis_text **text,
                                                blis_error *error);
+
+/* What is left of an input, which the text takes over, also when it fails. */
+BLIS_MUSTUSE blis_status blis_text_open_input(const blis_alloc *alloc,
+                                              blis_input *input,
+                                              blis_text **text,
+                                              blis_error *error);
 
 /* NULL is allowed. */
 void blis_text_close(blis_text *text);

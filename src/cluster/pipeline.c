@@ -538,6 +538,10 @@ blis_status blis__cluster_report(blis_cluster *cluster,
   if (run != NULL) {
     blis_pool_give(&cluster->cascades.runs, run->slot);
   }
+  const blis_request_source *source = cluster->source;
+  if (source->release != NULL) {
+    source->release(source->state, &request->request);
+  }
   blis__request_table_remove(&cluster->requests, request);
   cluster->counts.in_flight--;
   return status;

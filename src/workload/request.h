@@ -38,8 +38,8 @@ typedef struct blis_request {
   uint32_t max_output_tokens; /* what the client allowed; what policies see */
   /*
    * The prompt is these segments and, after them, tokens of the request's own.
-   * Borrowed from the source, valid until the source is freed; those of a
-   * follow-up until it has ended.
+   * Borrowed from the source, valid until the request is released, or the
+   * source freed; those of a follow-up until it has ended.
    */
   const blis_segment *segments;
   uint32_t segment_count;
@@ -131,6 +131,12 @@ typedef struct blis_request_source {
                        const blis_request_outcome *outcome,
                        blis_request *follow_up, bool *has_follow_up,
                        blis_error *error);
+  /*
+   * NULL unless the source wants back what it lends. To be called once for
+   * every request of next() that nobody needs any more, behind ended; requests
+   * that are never released stay until the source is freed.
+   */
+  void (*release)(void *state, const blis_request *request);
   void *state;
   blis_intern *strings; /* what the string numbers mean; borrowed, may grow */
   int64_t count;        /* how many next() will give, or -1 when nobody knows */

@@ -71,8 +71,14 @@ static blis_status ended(void *state, const blis_request *request,
              : BLIS_OK;
 }
 
+static void release(void *state, const blis_request *request) {
+  const blis_source_copy *copy = state;
+  copy->original.release(copy->original.state, request);
+}
+
 blis_request_source blis_source_copy_source(blis_source_copy *copy) {
   blis_request_source source = copy->original;
+  source.release = copy->original.release != NULL ? release : NULL;
   source.next = next;
   source.ended = copy->original.ended != NULL ? ended : NULL;
   source.state = copy;

@@ -56,6 +56,19 @@ BLIS_MUSTUSE blis_status blis_trace_read(const blis_alloc *alloc,
                                          blis_workload **workload,
                                          blis_error *error);
 
+/*
+ * What is best for the size of the file: a list, or, beyond 64 MB (8 MB
+ * packed), a stream (trace_stream.h) if the file can be streamed. The other one
+ * is set to NULL.
+ */
+struct blis_trace_stream;
+BLIS_MUSTUSE blis_status blis_trace_open(const blis_alloc *alloc,
+                                         const char *path,
+                                         const blis_trace_options *options,
+                                         blis_workload **workload,
+                                         struct blis_trace_stream **stream,
+                                         blis_error *error);
+
 /* The names of the formats, index < count; static. */
 size_t blis_trace_format_count(void);
 const char *blis_trace_format_name(size_t index);

@@ -8,19 +8,22 @@
  * A request arrives at its time minus that of the earliest row, both known to a
  * nanosecond, in whole microseconds.
  */
-#include "base/array.h"
 #include "base/csv.h"
 #include "workload/trace_format.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
-typedef struct azure_row {
-  int64_t time_ns; /* since 1970 */
-  uint32_t context_tokens;
-  uint32_t generated_tokens;
-} azure_row;
-
-typedef BLIS_ARRAY(azure_row) row_list;
+typedef struct reading {
+  const blis_alloc *alloc;
+  int64_t limit;
+  const struct reading *known; /* the reader of the job, or this one */
+  blis_csv *csv;               /* NULL when all rows were read */
+  size_t time;
+  size_t context;
+  size_t generated;
+  int64_t count;    /* rows */
+  int64_t start_ns; /* of the earliest row, since 1970 */
+} reading;
 
 static bool recognise(blis_slice head) {
   return blis__trace_first_line_has(head, "TIMESTAMP,") &&
@@ -126,83 +129,103 @@ static bool parse_time(blis_slice text, int64_t *time_ns) {
   return true;
 }
 
-static blis_status read_rows(const blis__trace_job *job, blis_csv *csv,
-                             row_list *rows, blis_error *error) {
-  size_t time;
-  size_t context;
-  size_t generated;
-  BLIS_TRY(blis_csv_need(csv, "TIMESTAMP", &time, error));
-  BLIS_TRY(blis_csv_need(csv, "ContextTokens", &context, error));
-  BLIS_TRY(blis_csv_need(csv, "GeneratedTokens", &generated, error));
-  while ((int64_t)rows->count < job->limit) {
-    bool has_row;
-    blis_slice text;
-    int64_t context_tokens;
-    int64_t generated_tokens;
-    azure_row row;
-    BLIS_TRY(blis_csv_next(csv, &has_row, error));
-    if (!has_row) {
-      break;
-    }
-    BLIS_TRY(blis_csv_text(csv, time, &text, error));
-    if (!parse_time(text, &row.time_ns)) {
-      return blis_csv_fail(csv, time,
-                           "is not a time such as 2023-11-16 18:15:46.6805900 "
-                           "(years 1970 to 2199)",
-                           error);
-    }
-    BLIS_TRY(blis_csv_int64(csv, context, 0, BLIS_WORKLOAD_MAX_TOKENS,
-                            &context_tokens, error));
-    BLIS_TRY(blis_csv_int64(csv, generated, 0, BLIS_WORKLOAD_MAX_TOKENS,
-                            &generated_tokens, error));
-    row.context_tokens = (uint32_t)context_tokens;
-    row.generated_tokens = (uint32_t)generated_tokens;
-    if (blis_array_push(job->alloc, rows, row) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
-  }
+static blis_status read_tokens(const reading *r, size_t column,
+                               uint32_t *tokens, blis_error *error) {
+  int64_t value;
+  BLIS_TRY(blis_csv_int64(r->csv, column, 0, BLIS_WORKLOAD_MAX_TOKENS, &value,
+                          error));
+  *tokens = (uint32_t)value;
   return BLIS_OK;
 }
 
-static blis_status add_rows(const blis__trace_job *job, const row_list *rows,
+/* Until it is settled, a row has its time in nanoseconds as its arrival. */
+static blis_status next(void *reader, blis_request *row, bool *has_row,
+                        blis_error *error) {
+  reading *r = reader;
+  *has_row = false;
+  if (r->count == r->limit) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_csv_next(r->csv, has_row, error));
+  if (!*has_row) {
+    return BLIS_OK;
+  }
+  *row = (blis_request){.number = r->count++};
+  blis_slice text;
+  BLIS_TRY(blis_csv_text(r->csv, r->time, &text, error));
+  if (!parse_time(text, &row->arrival_us)) {
+    return blis_csv_fail(r->csv, r->time,
+                         "is not a time such as 2023-11-16 18:15:46.6805900 "
+                         "(years 1970 to 2199)",
+                         error);
+  }
+  if (row->arrival_us < r->start_ns) {
+    r->start_ns = row->arrival_us;
+  }
+  BLIS_TRY(read_tokens(r, r->context, &row->prompt_tokens, error));
+  BLIS_TRY(read_tokens(r, r->generated, &row->output_tokens, error));
+  row->max_output_tokens = row->output_tokens;
+  return BLIS_OK;
+}
+
+static blis_status finish(void *reader, blis_error *error) {
+  (void)error;
+  reading *r = reader;
+  blis_csv_close(r->csv);
+  r->csv = NULL;
+  return BLIS_OK;
+}
+
+static void settle(const void *reader, blis_request *row,
+                   blis_segment *segments) {
+  (void)segments;
+  const reading *r = reader;
+  row->arrival_us = (row->arrival_us - r->known->start_ns) / 1000;
+}
+
+static void close_reading(void *reader) {
+  reading *r = reader;
+  const blis_alloc alloc = *r->alloc;
+  blis_csv_close(r->csv);
+  blis_alloc_free(&alloc, r, sizeof *r);
+}
+
+static blis_status open_csv(blis__trace_job *job, reading *r,
                             blis_error *error) {
-  int64_t start_ns = INT64_MAX;
-  for (size_t i = 0; i < rows->count; i++) {
-    if (rows->items[i].time_ns < start_ns) {
-      start_ns = rows->items[i].time_ns;
-    }
-  }
-  for (size_t i = 0; i < rows->count; i++) {
-    const azure_row *row = &rows->items[i];
-    blis_request request = {.number = (int64_t)i,
-                            .arrival_us = (row->time_ns - start_ns) / 1000,
-                            .prompt_tokens = row->context_tokens,
-                            .output_tokens = row->generated_tokens,
-                            .max_output_tokens = row->generated_tokens};
-    if (blis_workload_add(job->workload, &request) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
-  }
-  return BLIS_OK;
+  const blis_csv_options options = {.has_header = true, .has_even_rows = true};
+  BLIS_TRY(blis_csv_open_input(job->alloc, blis__trace_take_input(job),
+                               &options, &r->csv, error));
+  BLIS_TRY(blis_csv_need(r->csv, "TIMESTAMP", &r->time, error));
+  BLIS_TRY(blis_csv_need(r->csv, "ContextTokens", &r->context, error));
+  return blis_csv_need(r->csv, "GeneratedTokens", &r->generated, error);
 }
 
-static blis_status read(const blis__trace_job *job, blis_error *error) {
-  blis_csv_options options = {.has_header = true, .has_even_rows = true};
-  blis_csv *csv;
-  BLIS_TRY(blis_csv_open(job->alloc, job->path, &options, &csv, error));
-  row_list rows = {0};
-  blis_status status = read_rows(job, csv, &rows, error);
-  if (status == BLIS_OK) {
-    status = add_rows(job, &rows, error);
+static blis_status open_reading(blis__trace_job *job, void **reader,
+                                blis_error *error) {
+  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
+  if (r == NULL) {
+    return blis_fail_nomem(error);
   }
-  blis_array_deinit(job->alloc, &rows);
-  blis_csv_close(csv);
-  return status;
+  r->alloc = job->alloc;
+  r->limit = job->limit;
+  r->known = job->known != NULL ? job->known : r;
+  r->start_ns = INT64_MAX;
+  blis_status status = open_csv(job, r, error);
+  if (status != BLIS_OK) {
+    close_reading(r);
+    return status;
+  }
+  *reader = r;
+  return BLIS_OK;
 }
 
 const blis__trace_format blis__trace_azure = {
     .name = "azure",
     .text = "CSV with TIMESTAMP, ContextTokens, GeneratedTokens",
     .recognise = recognise,
-    .read = read,
+    .open = open_reading,
+    .next = next,
+    .finish = finish,
+    .settle = settle,
+    .close = close_reading,
 };

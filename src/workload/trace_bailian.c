@@ -13,8 +13,7 @@
  * from 0 or from 1; when some row has none, rounds are in order of time. The
  * type is kept as the client.
  */
-#include <stdio.h>
-
+#include "base/array.h"
 #include "base/map.h"
 #include "workload/trace_jsonl.h"
 #include "workload/trace_rows.h"
@@ -22,21 +21,26 @@
 
 enum { USUAL_BLOCK_TOKENS = 16, LARGE_BLOCK_TOKENS = 512 };
 
-/* What a row says beside its request. */
+/* What a row says of its session. */
 typedef struct chat {
   int64_t id;
   int64_t parent; /* < 0: none */
   int64_t line;
+  uint32_t session; /* 0 = not yet known */
 } chat;
 
 typedef struct reading {
   const blis__trace_job *job;
-  blis__trace_rows rows;
-  BLIS_ARRAY(chat) chats;      /* of the rows */
-  blis__segment_list segments; /* of all rows; streams, later lengths, too */
-  blis_map row_of_chat;        /* of rows whose session is not named */
-  size_t without_turn;         /* rows */
-  bool counts_from_zero;       /* turns */
+  const struct reading *known; /* the reader of the job, or this one */
+  blis__trace_lines lines;
+  blis__segment_list segments; /* of the row; streams, later lengths, too */
+  /* What only the whole file tells. */
+  BLIS_ARRAY(chat) chats;        /* of the rows, until their sessions are */
+  BLIS_ARRAY(uint32_t) sessions; /* known: these, by number of the row */
+  blis_map row_of_chat;          /* of rows whose session is not named */
+  int64_t without_turn;          /* rows */
+  bool counts_from_zero;         /* turns */
+  bool has_small_blocks;         /* of USUAL_BLOCK_TOKENS */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -64,6 +68,23 @@ static blis_status read_turn(reading *r, blis_json_value row,
   return BLIS_OK;
 }
 
+static blis_status note_chat(reading *r, blis_json_value id, const chat *made,
+                             blis_error *error) {
+  uint64_t *place;
+  bool is_new = true;
+  if (made->session == 0 &&
+      blis_map_add(&r->row_of_chat, (uint64_t)made->id, r->chats.count, &place,
+                   &is_new) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  if (!is_new) {
+    return blis_json_fail(id, "is there twice; every row needs its own", error);
+  }
+  return blis_array_push(r->job->alloc, &r->chats, *made) == BLIS_OK
+             ? BLIS_OK
+             : blis_fail_nomem(error);
+}
+
 static blis_status read_chat(reading *r, const blis__trace_line *line,
                              blis_request *request, blis_error *error) {
   blis_json_value id = blis_json_member(line->row, "chat_id");
@@ -71,29 +92,45 @@ static blis_status read_chat(reading *r, const blis__trace_line *line,
   chat made = {.parent = -1, .line = line->line};
   BLIS_TRY(blis__trace_name(r->job, line->row, "session_id", &request->session,
                             error));
+  made.session = request->session;
   if (request->session == 0) {
     BLIS_TRY(blis_json_int64(id, 0, INT64_MAX, &made.id, error));
     if (blis_json_has(parent)) {
       BLIS_TRY(blis_json_int64(parent, -1, INT64_MAX, &made.parent, error));
     }
-    uint64_t *place;
-    bool is_new;
-    if (blis_map_add(&r->row_of_chat, (uint64_t)made.id, r->rows.count, &place,
-                     &is_new) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
-    if (!is_new) {
-      return blis_json_fail(id, "is there twice; every row needs its own",
-                            error);
-    }
   }
-  return blis_array_push(r->job->alloc, &r->chats, made) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  return r->known == r ? note_chat(r, id, &made, error) : BLIS_OK;
 }
 
-static blis_status read_hash_ids(reading *r, blis_json_value ids,
+static uint32_t count_blocks(uint32_t tokens, uint32_t block_tokens) {
+  return tokens / block_tokens + (tokens % block_tokens != 0);
+}
+
+/* A file that has too many ids for large blocks has small ones. */
+static blis_status check_blocks(reading *r, const blis__trace_line *line,
+                                const blis_request *request,
+                                blis_error *error) {
+  uint32_t tokens = request->prompt_tokens;
+  uint32_t given = r->job->options->hash_block_tokens;
+  uint32_t block_tokens = given != 0 ? given : USUAL_BLOCK_TOKENS;
+  uint32_t blocks = count_blocks(tokens, block_tokens);
+  if (request->segment_count > blocks) {
+    return blis_fail(error, BLIS_ERR_PARSE,
+                     "%s:%lld: key \"hash_ids\" has %u ids; %u tokens in "
+                     "blocks of %u need %u",
+                     r->job->name, (long long)line->line,
+                     request->segment_count, tokens, block_tokens, blocks);
+  }
+  r->has_small_blocks =
+      r->has_small_blocks ||
+      request->segment_count > count_blocks(tokens, LARGE_BLOCK_TOKENS);
+  return BLIS_OK;
+}
+
+static blis_status read_hash_ids(reading *r, const blis__trace_line *line,
                                  blis_request *request, blis_error *error) {
+  blis_json_value ids = blis_json_member(line->row, "hash_ids");
+  r->segments.count = 0;
   if (!blis_json_has(ids)) {
     return BLIS_OK;
   }
@@ -107,82 +144,44 @@ static blis_status read_hash_ids(reading *r, blis_json_value ids,
       return blis_fail_nomem(error);
     }
   }
+  request->segments = r->segments.items;
   request->segment_count = (uint32_t)count;
-  return BLIS_OK;
+  return check_blocks(r, line, request, error);
 }
 
-static blis_status read_row(void *state, const blis__trace_line *line,
-                            blis_error *error) {
-  reading *r = state;
+static blis_status read_row(reading *r, const blis__trace_line *line,
+                            blis_request *request, blis_error *error) {
   blis_json_value row = line->row;
-  blis_request request = {.number = line->number};
-  BLIS_TRY(blis__trace_time(row, "timestamp", 1e6, &request.arrival_us, error));
+  *request = (blis_request){.number = line->number};
   BLIS_TRY(
-      blis__trace_tokens(row, "input_length", &request.prompt_tokens, error));
+      blis__trace_time(row, "timestamp", 1e6, &request->arrival_us, error));
   BLIS_TRY(
-      blis__trace_tokens(row, "output_length", &request.output_tokens, error));
-  request.max_output_tokens = request.output_tokens;
-  BLIS_TRY(blis__trace_name(r->job, row, "type", &request.client, error));
-  BLIS_TRY(read_turn(r, row, &request, error));
-  BLIS_TRY(read_chat(r, line, &request, error));
+      blis__trace_tokens(row, "input_length", &request->prompt_tokens, error));
   BLIS_TRY(
-      read_hash_ids(r, blis_json_member(row, "hash_ids"), &request, error));
-  return blis_array_push(r->job->alloc, &r->rows, request) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+      blis__trace_tokens(row, "output_length", &request->output_tokens, error));
+  request->max_output_tokens = request->output_tokens;
+  BLIS_TRY(blis__trace_name(r->job, row, "type", &request->client, error));
+  BLIS_TRY(read_turn(r, row, request, error));
+  BLIS_TRY(read_chat(r, line, request, error));
+  return read_hash_ids(r, line, request, error);
 }
 
-/* Content. */
-
-static uint32_t count_blocks(uint32_t tokens, uint32_t block_tokens) {
-  return tokens / block_tokens + (tokens % block_tokens != 0);
-}
-
-static uint32_t choose_block_tokens(const reading *r) {
-  if (r->job->options->hash_block_tokens != 0) {
-    return r->job->options->hash_block_tokens;
-  }
-  for (size_t i = 0; i < r->rows.count; i++) {
-    const blis_request *row = &r->rows.items[i];
-    if (row->segment_count >
-        count_blocks(row->prompt_tokens, LARGE_BLOCK_TOKENS)) {
-      return USUAL_BLOCK_TOKENS;
-    }
-  }
-  return LARGE_BLOCK_TOKENS;
-}
-
-static blis_status measure_blocks(reading *r, blis_error *error) {
-  uint32_t block_tokens = choose_block_tokens(r);
-  blis_segment *segment = r->segments.items;
-  for (size_t i = 0; i < r->rows.count; i++) {
-    blis_request *row = &r->rows.items[i];
-    uint32_t left = row->prompt_tokens;
-    uint32_t blocks = count_blocks(left, block_tokens);
-    if (row->segment_count > blocks) {
-      return blis_fail(error, BLIS_ERR_PARSE,
-                       "%s:%lld: key \"hash_ids\" has %u ids; %u tokens in "
-                       "blocks of %u need %u",
-                       r->job->path, (long long)r->chats.items[i].line,
-                       row->segment_count, left, block_tokens, blocks);
-    }
-    for (uint32_t k = 0; k < row->segment_count; k++, segment++) {
-      segment->length_tokens = left < block_tokens ? left : block_tokens;
-      left -= segment->length_tokens;
-    }
-    row->shared_tokens = row->prompt_tokens - left;
-  }
-  return BLIS_OK;
+static blis_status next(void *reader, blis_request *row, bool *has_row,
+                        blis_error *error) {
+  reading *r = reader;
+  blis__trace_line line;
+  BLIS_TRY(blis__trace_lines_next(&r->lines, &line, has_row, error));
+  return *has_row ? read_row(r, &line, row, error) : BLIS_OK;
 }
 
 /* Sessions. */
 
 /* Whether the session of a row is that of another one, its parent. */
 static bool find_parent(const reading *r, size_t row, size_t *parent) {
+  const chat *one = &r->chats.items[row];
   uint64_t found;
-  if (r->rows.items[row].session != 0 || r->chats.items[row].parent < 0 ||
-      !blis_map_get(&r->row_of_chat, (uint64_t)r->chats.items[row].parent,
-                    &found)) {
+  if (one->session != 0 || one->parent < 0 ||
+      !blis_map_get(&r->row_of_chat, (uint64_t)one->parent, &found)) {
     return false;
   }
   *parent = (size_t)found;
@@ -193,11 +192,11 @@ static bool find_parent(const reading *r, size_t row, size_t *parent) {
  */
 static blis_status name_session(reading *r, size_t row, uint32_t *session,
                                 blis_error *error) {
-  *session = r->rows.items[row].session;
+  const chat *end = &r->chats.items[row];
+  *session = end->session;
   if (*session != 0) {
     return BLIS_OK;
   }
-  const chat *end = &r->chats.items[row];
   char digits[BLIS_INT64_TEXT_SIZE];
   size_t length =
       blis_format_int64(end->parent >= 0 ? end->parent : end->id, digits);
@@ -208,66 +207,121 @@ static blis_status resolve_session(reading *r, size_t row, blis_error *error) {
   size_t end = row;
   size_t steps = 0;
   while (find_parent(r, end, &end)) {
-    if (++steps > r->rows.count) {
+    if (++steps > r->chats.count) {
       return blis_fail(error, BLIS_ERR_PARSE,
                        "%s:%lld: key \"parent_chat_id\": the parents of chat "
                        "%lld never end",
-                       r->job->path, (long long)r->chats.items[row].line,
+                       r->job->name, (long long)r->chats.items[row].line,
                        (long long)r->chats.items[row].id);
     }
   }
   uint32_t session;
   BLIS_TRY(name_session(r, end, &session, error));
-  size_t next = row;
+  size_t next_row = row;
   bool goes_on;
   do {
-    row = next;
-    goes_on = find_parent(r, row, &next);
-    r->rows.items[row].session = session;
+    row = next_row;
+    goes_on = find_parent(r, row, &next_row);
+    r->chats.items[row].session = session;
   } while (goes_on);
   return BLIS_OK;
 }
 
-static blis_status set_rounds(reading *r, blis_error *error) {
-  if (r->without_turn == 0) {
-    for (size_t i = 0; i < r->rows.count; i++) {
-      r->rows.items[i].round_index -= r->counts_from_zero ? 0 : 1;
-    }
-    return BLIS_OK;
-  }
-  if (blis_workload_note(r->job->workload,
-                         "%s: rows without a turn: %zu; the rounds of a "
-                         "session are taken in order of time",
-                         r->job->path, r->without_turn) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  return blis__trace_number_rounds(r->job->alloc, &r->rows, error);
-}
-
-static blis_status read_rows(reading *r, blis_error *error) {
-  BLIS_TRY(blis__trace_each_line(r->job, read_row, r, error));
-  BLIS_TRY(measure_blocks(r, error));
-  for (size_t i = 0; i < r->rows.count; i++) {
+static blis_status resolve_sessions(reading *r, blis_error *error) {
+  size_t count = r->chats.count;
+  for (size_t i = 0; i < count; i++) {
     BLIS_TRY(resolve_session(r, i, error));
   }
-  BLIS_TRY(set_rounds(r, error));
-  return blis__trace_add_rows(r->job, &r->rows, r->segments.items, error);
+  if (blis_array_reserve(r->job->alloc, &r->sessions, count) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  for (size_t i = 0; i < count; i++) {
+    r->sessions.items[r->sessions.count++] = r->chats.items[i].session;
+  }
+  blis_array_deinit(r->job->alloc, &r->chats);
+  blis_map_deinit(&r->row_of_chat);
+  blis_map_init(&r->row_of_chat, r->job->alloc);
+  return BLIS_OK;
 }
 
-static blis_status read(const blis__trace_job *job, blis_error *error) {
-  reading r = {.job = job};
-  blis_map_init(&r.row_of_chat, job->alloc);
-  blis_status status = read_rows(&r, error);
-  blis_map_deinit(&r.row_of_chat);
-  blis_array_deinit(job->alloc, &r.rows);
-  blis_array_deinit(job->alloc, &r.chats);
-  blis_array_deinit(job->alloc, &r.segments);
-  return status;
+static blis_status finish(void *reader, blis_error *error) {
+  reading *r = reader;
+  blis__trace_lines_close(&r->lines);
+  BLIS_TRY(resolve_sessions(r, error));
+  if (r->without_turn > 0 &&
+      blis_workload_note(r->job->workload,
+                         "%s: rows without a turn: %lld; the rounds of a "
+                         "session are taken in order of time",
+                         r->job->name, (long long)r->without_turn) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
+static void settle(const void *reader, blis_request *row,
+                   blis_segment *segments) {
+  const reading *r = reader;
+  const reading *known = r->known;
+  uint32_t given = r->job->options->hash_block_tokens;
+  uint32_t block_tokens = given != 0                ? given
+                          : known->has_small_blocks ? USUAL_BLOCK_TOKENS
+                                                    : LARGE_BLOCK_TOKENS;
+  uint32_t left = row->prompt_tokens;
+  for (uint32_t i = 0; i < row->segment_count; i++) {
+    segments[i].length_tokens = left < block_tokens ? left : block_tokens;
+    left -= segments[i].length_tokens;
+  }
+  row->shared_tokens = row->prompt_tokens - left;
+  if ((size_t)row->number < known->sessions.count) {
+    row->session = known->sessions.items[row->number];
+  }
+  if (known->without_turn == 0 && !known->counts_from_zero) {
+    row->round_index--;
+  }
+}
+
+static bool numbers_rounds(const void *reader) {
+  const reading *r = reader;
+  return r->without_turn > 0;
+}
+
+static void close_reading(void *reader) {
+  reading *r = reader;
+  const blis_alloc alloc = *r->job->alloc;
+  blis__trace_lines_close(&r->lines);
+  blis_map_deinit(&r->row_of_chat);
+  blis_array_deinit(&alloc, &r->chats);
+  blis_array_deinit(&alloc, &r->sessions);
+  blis_array_deinit(&alloc, &r->segments);
+  blis_alloc_free(&alloc, r, sizeof *r);
+}
+
+static blis_status open_reading(blis__trace_job *job, void **reader,
+                                blis_error *error) {
+  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
+  if (r == NULL) {
+    return blis_fail_nomem(error);
+  }
+  r->job = job;
+  r->known = job->known != NULL ? job->known : r;
+  blis_map_init(&r->row_of_chat, job->alloc);
+  blis_status status = blis__trace_lines_open(job, &r->lines, error);
+  if (status != BLIS_OK) {
+    close_reading(r);
+    return status;
+  }
+  *reader = r;
+  return BLIS_OK;
 }
 
 const blis__trace_format blis__trace_bailian = {
     .name = "bailian",
     .text = "JSONL with chat_id, parent_chat_id, timestamp, hash_ids",
     .recognise = recognise,
-    .read = read,
+    .open = open_reading,
+    .next = next,
+    .finish = finish,
+    .settle = settle,
+    .numbers_rounds = numbers_rounds,
+    .close = close_reading,
 };

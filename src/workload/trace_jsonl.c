@@ -4,56 +4,55 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/text.h"
 #include "workload/trace_rows.h"
 
 static bool is_skipped(blis_slice line) {
   return line.length == 0 || line.data[0] == '#';
 }
 
-static blis_status read_line(blis_text *text, const blis_text_line *content,
-                             int64_t number, blis__trace_line_fn *fn,
-                             void *state, blis_error *error) {
-  blis_json json;
-  BLIS_TRY(blis_json_parse(&json, blis_text_name(text), content->number,
-                           content->content, error));
-  blis__trace_line line = {
-      .row = blis_json_root(&json), .number = number, .line = content->number};
-  blis_status status = blis_json_need_object(line.row, error);
-  if (status == BLIS_OK) {
-    status = fn(state, &line, error);
-  }
-  blis_json_deinit(&json);
-  return status;
+blis_status blis__trace_lines_open(blis__trace_job *job,
+                                   blis__trace_lines *lines,
+                                   blis_error *error) {
+  *lines = (blis__trace_lines){.limit = job->limit};
+  return blis_text_open_input(job->alloc, blis__trace_take_input(job),
+                              &lines->text, error);
 }
 
-static blis_status read_lines(const blis__trace_job *job, blis_text *text,
-                              blis__trace_line_fn *fn, void *state,
-                              blis_error *error) {
-  int64_t number = 0;
-  while (number < job->limit) {
-    blis_text_line line;
-    bool has_line;
-    BLIS_TRY(blis_text_next(text, &line, &has_line, error));
-    if (!has_line) {
-      break;
-    }
-    if (!is_skipped(blis_slice_trim(line.content))) {
-      BLIS_TRY(read_line(text, &line, number, fn, state, error));
-      number++;
-    }
+static void forget_row(blis__trace_lines *lines) {
+  if (lines->has_json) {
+    blis_json_deinit(&lines->json);
+    lines->has_json = false;
   }
-  return BLIS_OK;
 }
 
-blis_status blis__trace_each_line(const blis__trace_job *job,
-                                  blis__trace_line_fn *fn, void *state,
-                                  blis_error *error) {
-  blis_text *text;
-  BLIS_TRY(blis_text_open(job->alloc, job->path, &text, error));
-  blis_status status = read_lines(job, text, fn, state, error);
-  blis_text_close(text);
-  return status;
+void blis__trace_lines_close(blis__trace_lines *lines) {
+  forget_row(lines);
+  blis_text_close(lines->text);
+  lines->text = NULL;
+}
+
+blis_status blis__trace_lines_next(blis__trace_lines *lines,
+                                   blis__trace_line *line, bool *has_row,
+                                   blis_error *error) {
+  blis_text_line content;
+  forget_row(lines);
+  *has_row = false;
+  if (lines->count == lines->limit) {
+    return BLIS_OK;
+  }
+  do {
+    BLIS_TRY(blis_text_next(lines->text, &content, has_row, error));
+    if (!*has_row) {
+      return BLIS_OK;
+    }
+  } while (is_skipped(blis_slice_trim(content.content)));
+  BLIS_TRY(blis_json_parse(&lines->json, blis_text_name(lines->text),
+                           content.number, content.content, error));
+  lines->has_json = true;
+  *line = (blis__trace_line){.row = blis_json_root(&lines->json),
+                             .number = lines->count++,
+                             .line = content.number};
+  return blis_json_need_object(line->row, error);
 }
 
 blis_slice blis__trace_first_row(blis_slice head) {

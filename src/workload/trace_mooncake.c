@@ -44,6 +44,15 @@ static bool recognise(blis_slice head) {
          !blis__trace_first_line_has(head, "\"chat_id\"");
 }
 
+typedef struct reading {
+  const blis_alloc *alloc;
+  int64_t limit;
+  uint32_t block_tokens;
+  blis_text *text; /* NULL when all rows were read */
+  int64_t count;   /* rows */
+  mooncake_row row;
+} reading;
+
 /* The fast way. Everything here is false for a line that is not as published.
  */
 
@@ -201,73 +210,96 @@ static blis_status read_row(const blis_alloc *alloc, const char *file,
 
 /* Requests. */
 
-static blis_status add_row(const blis__trace_job *job, const char *file,
-                           int64_t line, int64_t number, mooncake_row *row,
-                           blis_error *error) {
-  uint32_t block_tokens = job->options->hash_block_tokens != 0
-                              ? job->options->hash_block_tokens
-                              : HASH_BLOCK_TOKENS;
+static blis_status set_request(reading *r, int64_t line, blis_request *request,
+                               blis_error *error) {
+  mooncake_row *row = &r->row;
   uint32_t left = (uint32_t)row->input_tokens;
-  size_t blocks = ((size_t)left + block_tokens - 1) / block_tokens;
+  size_t blocks = ((size_t)left + r->block_tokens - 1) / r->block_tokens;
   if (row->ids.count > blocks) {
     return blis_fail(error, BLIS_ERR_PARSE,
                      "%s:%lld: key \"hash_ids\" has %zu ids; %u tokens in "
                      "blocks of %u need %zu",
-                     file, (long long)line, row->ids.count, left, block_tokens,
-                     blocks);
+                     blis_text_name(r->text), (long long)line, row->ids.count,
+                     left, r->block_tokens, blocks);
   }
   for (size_t i = 0; i < row->ids.count; i++) {
-    uint32_t length = left < block_tokens ? left : block_tokens;
+    uint32_t length = left < r->block_tokens ? left : r->block_tokens;
     row->ids.items[i].length_tokens = length;
     left -= length;
   }
-  blis_request request = {.number = number,
-                          .arrival_us = row->arrival_us,
-                          .prompt_tokens = (uint32_t)row->input_tokens,
-                          .output_tokens = (uint32_t)row->output_tokens,
-                          .max_output_tokens = (uint32_t)row->output_tokens,
-                          .segments = row->ids.items,
-                          .segment_count = (uint32_t)row->ids.count,
-                          .shared_tokens = (uint32_t)row->input_tokens - left};
-  if (blis_workload_add(job->workload, &request) != BLIS_OK) {
+  *request =
+      (blis_request){.number = r->count++,
+                     .arrival_us = row->arrival_us,
+                     .prompt_tokens = (uint32_t)row->input_tokens,
+                     .output_tokens = (uint32_t)row->output_tokens,
+                     .max_output_tokens = (uint32_t)row->output_tokens,
+                     .segments = row->ids.items,
+                     .segment_count = (uint32_t)row->ids.count,
+                     .shared_tokens = (uint32_t)row->input_tokens - left};
+  return BLIS_OK;
+}
+
+static blis_status next(void *reader, blis_request *request, bool *has_row,
+                        blis_error *error) {
+  reading *r = reader;
+  blis_text_line line;
+  *has_row = false;
+  if (r->count == r->limit) {
+    return BLIS_OK;
+  }
+  do {
+    BLIS_TRY(blis_text_next(r->text, &line, has_row, error));
+    if (!*has_row) {
+      return BLIS_OK;
+    }
+  } while (blis_slice_trim(line.content).length == 0);
+  BLIS_TRY(read_row(r->alloc, blis_text_name(r->text), &line, &r->row, error));
+  return set_request(r, line.number, request, error);
+}
+
+static blis_status finish(void *reader, blis_error *error) {
+  (void)error;
+  reading *r = reader;
+  blis_text_close(r->text);
+  r->text = NULL;
+  return BLIS_OK;
+}
+
+static void close_reading(void *reader) {
+  reading *r = reader;
+  const blis_alloc alloc = *r->alloc;
+  blis_array_deinit(&alloc, &r->row.ids);
+  blis_text_close(r->text);
+  blis_alloc_free(&alloc, r, sizeof *r);
+}
+
+static blis_status open_reading(blis__trace_job *job, void **reader,
+                                blis_error *error) {
+  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
+  if (r == NULL) {
     return blis_fail_nomem(error);
   }
-  return BLIS_OK;
-}
-
-static blis_status read_lines(const blis__trace_job *job, blis_text *text,
-                              mooncake_row *row, blis_error *error) {
-  int64_t number = 0;
-  const char *file = blis_text_name(text);
-  while (number < job->limit) {
-    blis_text_line line;
-    bool has_line;
-    BLIS_TRY(blis_text_next(text, &line, &has_line, error));
-    if (!has_line) {
-      break;
-    }
-    if (blis_slice_trim(line.content).length > 0) {
-      BLIS_TRY(read_row(job->alloc, file, &line, row, error));
-      BLIS_TRY(add_row(job, file, line.number, number, row, error));
-      number++;
-    }
+  r->alloc = job->alloc;
+  r->limit = job->limit;
+  r->block_tokens = job->options->hash_block_tokens != 0
+                        ? job->options->hash_block_tokens
+                        : HASH_BLOCK_TOKENS;
+  blis_status status = blis_text_open_input(
+      job->alloc, blis__trace_take_input(job), &r->text, error);
+  if (status != BLIS_OK) {
+    close_reading(r);
+    return status;
   }
+  *reader = r;
   return BLIS_OK;
-}
-
-static blis_status read(const blis__trace_job *job, blis_error *error) {
-  blis_text *text;
-  BLIS_TRY(blis_text_open(job->alloc, job->path, &text, error));
-  mooncake_row row = {0};
-  blis_status status = read_lines(job, text, &row, error);
-  blis_array_deinit(job->alloc, &row.ids);
-  blis_text_close(text);
-  return status;
 }
 
 const blis__trace_format blis__trace_mooncake = {
     .name = "mooncake",
     .text = "JSONL with timestamp, input_length, output_length, hash_ids",
     .recognise = recognise,
-    .read = read,
+    .open = open_reading,
+    .next = next,
+    .finish = finish,
+    .close = close_reading,
 };

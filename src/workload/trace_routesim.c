@@ -21,8 +21,8 @@
 
 typedef struct reading {
   const blis__trace_job *job;
-  blis__trace_rows rows;
-  blis__segment_list segments; /* of all rows */
+  blis__trace_lines lines;
+  blis__segment_list segments; /* of the row */
   bool has_turns;
   int64_t with_priority; /* rows */
 } reading;
@@ -144,64 +144,88 @@ static blis_status set_prefix(reading *r, blis_request *request,
   return BLIS_OK;
 }
 
-static blis_status read_row(void *state, const blis__trace_line *line,
-                            blis_error *error) {
-  reading *r = state;
+static blis_status read_row(reading *r, const blis__trace_line *line,
+                            blis_request *request, blis_error *error) {
   blis_json_value row = line->row;
-  blis_request request = {.number = line->number};
-  BLIS_TRY(blis__trace_time(row, "ts", 1000, &request.arrival_us, error));
+  *request = (blis_request){.number = line->number};
+  BLIS_TRY(blis__trace_time(row, "ts", 1000, &request->arrival_us, error));
   BLIS_TRY(
-      blis__trace_tokens(row, "prompt_tokens", &request.prompt_tokens, error));
+      blis__trace_tokens(row, "prompt_tokens", &request->prompt_tokens, error));
   BLIS_TRY(
-      blis__trace_tokens(row, "gen_tokens", &request.output_tokens, error));
-  BLIS_TRY(read_lengths(row, &request, error));
-  BLIS_TRY(read_labels(r->job, row, &request, error));
-  BLIS_TRY(read_rest(r, row, &request, error));
-  size_t first = r->segments.count;
+      blis__trace_tokens(row, "gen_tokens", &request->output_tokens, error));
+  BLIS_TRY(read_lengths(row, request, error));
+  BLIS_TRY(read_labels(r->job, row, request, error));
+  BLIS_TRY(read_rest(r, row, request, error));
+  r->segments.count = 0;
   blis_json_value segments = blis_json_member(row, "segments");
   if (blis_json_has(segments)) {
-    BLIS_TRY(read_segments(r, segments, &request, error));
+    BLIS_TRY(read_segments(r, segments, request, error));
   } else {
-    BLIS_TRY(set_prefix(r, &request, error));
+    BLIS_TRY(set_prefix(r, request, error));
   }
-  request.segment_count = (uint32_t)(r->segments.count - first);
-  return blis_array_push(r->job->alloc, &r->rows, request) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  request->segments = r->segments.items;
+  request->segment_count = (uint32_t)r->segments.count;
+  return BLIS_OK;
 }
 
-static blis_status note_priority(const reading *r, blis_error *error) {
+static blis_status next(void *reader, blis_request *row, bool *has_row,
+                        blis_error *error) {
+  reading *r = reader;
+  blis__trace_line line;
+  BLIS_TRY(blis__trace_lines_next(&r->lines, &line, has_row, error));
+  return *has_row ? read_row(r, &line, row, error) : BLIS_OK;
+}
+
+static blis_status finish(void *reader, blis_error *error) {
+  reading *r = reader;
+  blis__trace_lines_close(&r->lines);
   if (r->with_priority > 0 &&
       blis_workload_note(r->job->workload,
                          "%s: rows with a priority, which is not simulated: "
                          "%lld",
-                         r->job->path,
+                         r->job->name,
                          (long long)r->with_priority) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   return BLIS_OK;
 }
 
-static blis_status read_rows(reading *r, blis_error *error) {
-  BLIS_TRY(blis__trace_each_line(r->job, read_row, r, error));
-  if (!r->has_turns) {
-    BLIS_TRY(blis__trace_number_rounds(r->job->alloc, &r->rows, error));
-  }
-  BLIS_TRY(note_priority(r, error));
-  return blis__trace_add_rows(r->job, &r->rows, r->segments.items, error);
+static bool numbers_rounds(const void *reader) {
+  const reading *r = reader;
+  return !r->has_turns;
 }
 
-static blis_status read(const blis__trace_job *job, blis_error *error) {
-  reading r = {.job = job};
-  blis_status status = read_rows(&r, error);
-  blis_array_deinit(job->alloc, &r.rows);
-  blis_array_deinit(job->alloc, &r.segments);
-  return status;
+static void close_reading(void *reader) {
+  reading *r = reader;
+  const blis_alloc alloc = *r->job->alloc;
+  blis__trace_lines_close(&r->lines);
+  blis_array_deinit(&alloc, &r->segments);
+  blis_alloc_free(&alloc, r, sizeof *r);
+}
+
+static blis_status open_reading(blis__trace_job *job, void **reader,
+                                blis_error *error) {
+  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
+  if (r == NULL) {
+    return blis_fail_nomem(error);
+  }
+  r->job = job;
+  blis_status status = blis__trace_lines_open(job, &r->lines, error);
+  if (status != BLIS_OK) {
+    close_reading(r);
+    return status;
+  }
+  *reader = r;
+  return BLIS_OK;
 }
 
 const blis__trace_format blis__trace_routesim = {
     .name = "routesim",
     .text = "JSONL with ts, prompt_tokens, gen_tokens, prefix_hash, prefix_len",
     .recognise = recognise,
-    .read = read,
+    .open = open_reading,
+    .next = next,
+    .finish = finish,
+    .numbers_rounds = numbers_rounds,
+    .close = close_reading,
 };

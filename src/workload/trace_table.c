@@ -49,16 +49,18 @@ static const table_rule splitwise_rule = {.time = "arrival_timestamp",
 
 typedef struct reading {
   const blis__trace_job *job;
+  const struct reading *known; /* the reader of the job, or this one */
   const table_rule *rule;
-  blis_csv *csv;
+  blis_csv *csv; /* NULL when all rows were read */
   size_t time;
   size_t prompt;
   size_t output;
   size_t client; /* BLIS_CSV_NONE = not there; the next two as well */
   size_t session;
   size_t batch;
-  blis__trace_rows rows;
-  int64_t failed;
+  int64_t count;    /* rows */
+  int64_t failed;   /* of these */
+  int64_t start_us; /* of the earliest that did not fail */
 } reading;
 
 static size_t find_optional(const reading *r, const char *name) {
@@ -94,58 +96,97 @@ static blis_status read_label(const reading *r, size_t column, uint32_t *id,
   return blis__trace_text(r->job, text, id, error);
 }
 
-static blis_status read_row(reading *r, int64_t number, blis_error *error) {
-  blis_request row = {.number = number};
+static blis_status read_row(reading *r, blis_request *row, blis_error *error) {
+  *row = (blis_request){.number = r->count++};
   double time_s;
   BLIS_TRY(blis_csv_double(r->csv, r->time, 0, MAX_TIME_S, &time_s, error));
-  row.arrival_us = llround(time_s * 1e6);
-  BLIS_TRY(read_tokens(r, r->prompt, &row.prompt_tokens, error));
-  BLIS_TRY(read_tokens(r, r->output, &row.output_tokens, error));
-  row.max_output_tokens = row.output_tokens;
-  BLIS_TRY(read_label(r, r->client, &row.client, error));
-  BLIS_TRY(read_label(r, r->session, &row.session, error));
+  row->arrival_us = llround(time_s * 1e6);
+  BLIS_TRY(read_tokens(r, r->prompt, &row->prompt_tokens, error));
+  BLIS_TRY(read_tokens(r, r->output, &row->output_tokens, error));
+  row->max_output_tokens = row->output_tokens;
+  BLIS_TRY(read_label(r, r->client, &row->client, error));
+  BLIS_TRY(read_label(r, r->session, &row->session, error));
   if (r->batch != BLIS_CSV_NONE) {
     int64_t batch;
     BLIS_TRY(blis_csv_int64(r->csv, r->batch, 1, 1, &batch, error));
   }
-  if (r->rule->has_failed_rows && row.output_tokens == 0) {
-    r->failed++;
-    return BLIS_OK;
-  }
-  return blis_array_push(r->job->alloc, &r->rows, row) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  return BLIS_OK;
 }
 
-static blis_status read_rows(reading *r, blis_error *error) {
-  BLIS_TRY(find_columns(r, error));
-  for (int64_t number = 0; number < r->job->limit; number++) {
-    bool has_row;
-    BLIS_TRY(blis_csv_next(r->csv, &has_row, error));
-    if (!has_row) {
-      break;
+static blis_status next(void *reader, blis_request *row, bool *has_row,
+                        blis_error *error) {
+  reading *r = reader;
+  *has_row = false;
+  while (r->count < r->job->limit) {
+    BLIS_TRY(blis_csv_next(r->csv, has_row, error));
+    if (!*has_row) {
+      return BLIS_OK;
     }
-    BLIS_TRY(read_row(r, number, error));
+    BLIS_TRY(read_row(r, row, error));
+    if (!r->rule->has_failed_rows || row->output_tokens > 0) {
+      r->start_us =
+          row->arrival_us < r->start_us ? row->arrival_us : r->start_us;
+      return BLIS_OK;
+    }
+    r->failed++;
+    *has_row = false;
   }
-  BLIS_TRY(blis__trace_note_failed(r->job, r->failed, error));
-  if (r->rule->starts_at_first_row) {
-    blis__trace_start_at_zero(&r->rows);
-  }
-  if (r->session != BLIS_CSV_NONE) {
-    BLIS_TRY(blis__trace_number_rounds(r->job->alloc, &r->rows, error));
-  }
-  return blis__trace_add_rows(r->job, &r->rows, NULL, error);
+  return BLIS_OK;
 }
 
-static blis_status read_table(const blis__trace_job *job,
-                              const table_rule *rule, blis_error *error) {
+static blis_status finish(void *reader, blis_error *error) {
+  reading *r = reader;
+  blis_csv_close(r->csv);
+  r->csv = NULL;
+  return blis__trace_note_failed(r->job, r->failed, error);
+}
+
+static void settle(const void *reader, blis_request *row,
+                   blis_segment *segments) {
+  (void)segments;
+  const reading *r = reader;
+  if (r->rule->starts_at_first_row) {
+    row->arrival_us -= r->known->start_us;
+  }
+}
+
+static bool numbers_rounds(const void *reader) {
+  const reading *r = reader;
+  return r->session != BLIS_CSV_NONE;
+}
+
+static void close_reading(void *reader) {
+  reading *r = reader;
+  const blis_alloc alloc = *r->job->alloc;
+  blis_csv_close(r->csv);
+  blis_alloc_free(&alloc, r, sizeof *r);
+}
+
+static blis_status open_csv(blis__trace_job *job, reading *r,
+                            blis_error *error) {
   const blis_csv_options options = {.has_header = true, .has_even_rows = true};
-  reading r = {.job = job, .rule = rule};
-  BLIS_TRY(blis_csv_open(job->alloc, job->path, &options, &r.csv, error));
-  blis_status status = read_rows(&r, error);
-  blis_array_deinit(job->alloc, &r.rows);
-  blis_csv_close(r.csv);
-  return status;
+  BLIS_TRY(blis_csv_open_input(job->alloc, blis__trace_take_input(job),
+                               &options, &r->csv, error));
+  return find_columns(r, error);
+}
+
+static blis_status open_table(blis__trace_job *job, const table_rule *rule,
+                              void **reader, blis_error *error) {
+  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
+  if (r == NULL) {
+    return blis_fail_nomem(error);
+  }
+  r->job = job;
+  r->known = job->known != NULL ? job->known : r;
+  r->rule = rule;
+  r->start_us = INT64_MAX;
+  blis_status status = open_csv(job, r, error);
+  if (status != BLIS_OK) {
+    close_reading(r);
+    return status;
+  }
+  *reader = r;
+  return BLIS_OK;
 }
 
 static bool is_burstgpt(blis_slice head) {
@@ -163,37 +204,49 @@ static bool is_splitwise(blis_slice head) {
          blis__trace_first_line_has(head, "prompt_size");
 }
 
-static blis_status read_burstgpt(const blis__trace_job *job,
+static blis_status open_burstgpt(blis__trace_job *job, void **reader,
                                  blis_error *error) {
-  return read_table(job, &burstgpt_rule, error);
+  return open_table(job, &burstgpt_rule, reader, error);
 }
 
-static blis_status read_vidur(const blis__trace_job *job, blis_error *error) {
-  return read_table(job, &vidur_rule, error);
+static blis_status open_vidur(blis__trace_job *job, void **reader,
+                              blis_error *error) {
+  return open_table(job, &vidur_rule, reader, error);
 }
 
-static blis_status read_splitwise(const blis__trace_job *job,
+static blis_status open_splitwise(blis__trace_job *job, void **reader,
                                   blis_error *error) {
-  return read_table(job, &splitwise_rule, error);
+  return open_table(job, &splitwise_rule, reader, error);
 }
 
 const blis__trace_format blis__trace_burstgpt = {
     .name = "burstgpt",
     .text = "CSV with Timestamp, Request tokens, Response tokens",
     .recognise = is_burstgpt,
-    .read = read_burstgpt,
+    .open = open_burstgpt,
+    .next = next,
+    .finish = finish,
+    .settle = settle,
+    .numbers_rounds = numbers_rounds,
+    .close = close_reading,
 };
 
 const blis__trace_format blis__trace_vidur = {
     .name = "vidur",
     .text = "CSV with arrived_at, num_prefill_tokens, num_decode_tokens",
     .recognise = is_vidur,
-    .read = read_vidur,
+    .open = open_vidur,
+    .next = next,
+    .finish = finish,
+    .close = close_reading,
 };
 
 const blis__trace_format blis__trace_splitwise = {
     .name = "splitwise",
     .text = "CSV with arrival_timestamp, prompt_size, token_size",
     .recognise = is_splitwise,
-    .read = read_splitwise,
+    .open = open_splitwise,
+    .next = next,
+    .finish = finish,
+    .close = close_reading,
 };

@@ -19,6 +19,15 @@
 #include "base/error.h"
 #include "workload/workload.h"
 
+/* How many words hold a bit for each of count requests; not 0. */
+static inline size_t blis_trace_mark_words(size_t count) {
+  return count / 64 + 1;
+}
+
+static inline void blis_trace_mark(uint64_t *marks, size_t index) {
+  marks[index / 64] |= UINT64_C(1) << index % 64;
+}
+
 /* Whether a request of the workload, in order of arrival, is kept. */
 typedef bool blis_trace_test(void *state, const blis_workload *workload,
                              size_t index);

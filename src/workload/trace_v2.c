@@ -24,8 +24,8 @@
 #include "base/buffer.h"
 #include "base/csv.h"
 #include "base/input.h"
-#include "base/map.h"
 #include "base/time.h"
+#include "workload/id_set.h"
 #include "workload/trace_format.h"
 #include "workload/trace_segments.h"
 #include "workload/trace_v2_header.h"
@@ -116,21 +116,26 @@ static const column_rule columns[] = {
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 typedef struct reading {
-  const blis__trace_job *job;
-  blis_csv *csv;
+  const blis_alloc *alloc;
+  blis_workload *workload;
+  int64_t limit;
+  const struct reading *known; /* the reader of the job, or this one */
+  blis_csv *csv;               /* NULL when all rows were read */
   bool is_observed;
-  size_t places[COLUMNS];  /* in the file; BLIS_CSV_NONE = not there */
-  int64_t values[COLUMNS]; /* of the row; texts as their numbers; else 0 */
-  double reason_ratio;     /* of the row */
-  size_t segments_place;   /* the column in the file, too */
-  int64_t clock_start_us;  /* smallest send - arrival; INT64_MAX = none yet */
-  /* prompt_tokens: without the prefix of the group, unless there are segments
-   */
-  BLIS_ARRAY(blis_request) rows;
-  blis__segment_list segments;       /* of all rows */
+  bool keeps_epoch;
+  size_t places[COLUMNS];      /* in the file; BLIS_CSV_NONE = not there */
+  int64_t values[COLUMNS];     /* of the row; texts as their numbers; else 0 */
+  double reason_ratio;         /* of the row */
+  size_t segments_place;       /* the column in the file, too */
+  blis__segment_list segments; /* of the row */
+  blis_segment prefix;         /* of the row, still without a length */
+  int64_t count;               /* rows */
+  /* What only the whole file tells. */
+  blis__id_set ids;
+  int64_t clock_start_us; /* smallest send - arrival; INT64_MAX = none yet */
+  bool has_sent;          /* rows with a send time */
+  bool has_unsent;
   BLIS_ARRAY(uint32_t) group_tokens; /* by number of the group's text */
-  blis_map ids;                      /* once they are not in order */
-  bool has_ids;
 } reading;
 
 /* Texts of a JSON object may hold any words. */
@@ -220,7 +225,7 @@ static blis_status find_columns(reading *r, blis_error *error) {
 
 /* Most texts are those of the row before. */
 static bool is_as_before(const reading *r, size_t i, blis_slice text) {
-  const blis_intern *strings = blis_workload_strings(r->job->workload);
+  const blis_intern *strings = blis_workload_strings(r->workload);
   uint32_t before = (uint32_t)r->values[i];
   return blis_intern_length(strings, before) == text.length &&
          memcmp(blis_intern_text(strings, before), text.data, text.length) == 0;
@@ -233,8 +238,8 @@ static blis_status read_text(reading *r, size_t i, blis_error *error) {
   if (text.length > 0 && is_as_before(r, i, text)) {
     return BLIS_OK;
   }
-  if (text.length > 0 && blis_workload_text(r->job->workload, text.data,
-                                            text.length, &id) != BLIS_OK) {
+  if (text.length > 0 &&
+      blis_workload_text(r->workload, text.data, text.length, &id) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   r->values[i] = id;
@@ -295,24 +300,10 @@ static enum column id_column(const reading *r) {
                                                     : REQUEST_ID;
 }
 
-/* A map is only needed when the ids do not count up. */
 static blis_status check_id(reading *r, blis_error *error) {
   enum column column = id_column(r);
-  int64_t id = r->values[column];
-  size_t count = r->rows.count;
-  if (!r->has_ids && (count == 0 || id > r->rows.items[count - 1].number)) {
-    return BLIS_OK;
-  }
-  for (size_t i = 0; !r->has_ids && i < count; i++) {
-    if (blis_map_put(&r->ids, (uint64_t)r->rows.items[i].number, 0) !=
-        BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
-  }
-  r->has_ids = true;
-  uint64_t *place;
   bool is_new;
-  if (blis_map_add(&r->ids, (uint64_t)id, 0, &place, &is_new) != BLIS_OK) {
+  if (blis__id_set_add(&r->ids, r->values[column], &is_new) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   return is_new
@@ -327,7 +318,7 @@ static blis_status note_group(reading *r, blis_error *error) {
     return BLIS_OK;
   }
   while (r->group_tokens.count <= group) {
-    if (blis_array_push(r->job->alloc, &r->group_tokens, 0) != BLIS_OK) {
+    if (blis_array_push(r->alloc, &r->group_tokens, 0) != BLIS_OK) {
       return blis_fail_nomem(error);
     }
   }
@@ -337,38 +328,53 @@ static blis_status note_group(reading *r, blis_error *error) {
   return BLIS_OK;
 }
 
-/* With the column there, a prefix is not taken from its group. */
+/*
+ * With the column there, a prefix is not taken from its group; without, it gets
+ * its length when the whole file is known.
+ */
 static blis_status read_segments(reading *r, blis_request *request,
                                  blis_error *error) {
   if (r->segments_place == BLIS_CSV_NONE) {
+    r->prefix = (blis_segment){.stream = request->prefix_group};
+    request->segments = &r->prefix;
+    request->segment_count = request->prefix_group != 0;
     return BLIS_OK;
   }
+  r->segments.count = 0;
   if (request->prefix_group != 0) {
     request->prompt_tokens += request->prefix_tokens;
   }
   char fault[BLIS__SEGMENTS_FAULT_SIZE];
   blis_slice text = blis_csv_field(r->csv, r->segments_place);
-  blis_status status = blis__trace_parse_segments(r->job->alloc, text,
-                                                  &r->segments, request, fault);
+  blis_status status =
+      blis__trace_parse_segments(r->alloc, text, &r->segments, request, fault);
   if (status == BLIS_ERR_NOMEM) {
     return blis_fail_nomem(error);
   }
+  request->segments = r->segments.items;
   return status == BLIS_OK
              ? BLIS_OK
              : blis_csv_fail(r->csv, r->segments_place, fault, error);
 }
 
-static blis_status keep_row(reading *r, blis_error *error) {
-  const int64_t *values = r->values;
-  int64_t send_us = values[SEND_TIME];
-  int64_t arrival_us = values[ARRIVAL_TIME];
+static void note_clock(reading *r) {
+  int64_t send_us = r->values[SEND_TIME];
+  int64_t arrival_us = r->values[ARRIVAL_TIME];
   if (send_us > 0 && send_us - arrival_us < r->clock_start_us) {
     r->clock_start_us = send_us - arrival_us;
   }
+  r->has_sent = r->has_sent || send_us > 0;
+  r->has_unsent = r->has_unsent || send_us <= 0;
+}
+
+static blis_status make_row(reading *r, blis_request *row, blis_error *error) {
+  const int64_t *values = r->values;
+  int64_t send_us = values[SEND_TIME];
+  int64_t arrival_us = values[ARRIVAL_TIME];
   bool is_measured =
       values[SERVER_INPUT_TOKENS] > 0 && values[PREFIX_GROUP] == 0;
   bool has_limit = r->places[MAX_OUTPUT_TOKENS] != BLIS_CSV_NONE;
-  blis_request request = {
+  *row = (blis_request){
       .number = values[id_column(r)],
       .arrival_us = send_us > 0 ? send_us : arrival_us,
       .deadline_us = values[DEADLINE],
@@ -399,104 +405,161 @@ static blis_status keep_row(reading *r, blis_error *error) {
           r->places[THINK_TIME] != BLIS_CSV_NONE &&
           blis_csv_field(r->csv, r->places[THINK_TIME]).length > 0,
       .is_streaming = values[STREAMING] != 0};
-  BLIS_TRY(read_segments(r, &request, error));
-  if (blis_array_push(r->job->alloc, &r->rows, request) != BLIS_OK) {
-    return blis_fail_nomem(error);
+  return read_segments(r, row, error);
+}
+
+static blis_status next(void *reader, blis_request *row, bool *has_row,
+                        blis_error *error) {
+  reading *r = reader;
+  *has_row = false;
+  if (r->count == r->limit) {
+    return BLIS_OK;
   }
+  BLIS_TRY(blis_csv_next(r->csv, has_row, error));
+  if (!*has_row) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(read_fields(r, error));
+  if (r->known == r) {
+    BLIS_TRY(check_id(r, error));
+    BLIS_TRY(note_group(r, error));
+    note_clock(r);
+  }
+  r->count++;
+  return make_row(r, row, error);
+}
+
+static blis_status finish(void *reader, blis_error *error) {
+  (void)error;
+  reading *r = reader;
+  blis_csv_close(r->csv);
+  r->csv = NULL;
   return BLIS_OK;
 }
 
-static blis_status read_rows(reading *r, blis_error *error) {
-  BLIS_TRY(find_columns(r, error));
-  while ((int64_t)r->rows.count < r->job->limit) {
-    bool has_row;
-    BLIS_TRY(blis_csv_next(r->csv, &has_row, error));
-    if (!has_row) {
-      break;
-    }
-    BLIS_TRY(read_fields(r, error));
-    BLIS_TRY(check_id(r, error));
-    BLIS_TRY(note_group(r, error));
-    BLIS_TRY(keep_row(r, error));
-  }
-  return BLIS_OK;
+/* Whether rows with a send time are put on the clock of the others. */
+static bool shifts(const reading *known) {
+  return known->is_observed && !known->keeps_epoch && known->has_sent &&
+         known->clock_start_us > 0;
 }
 
 /* The number of a group's text is the stream of its prefix. */
-static blis_status add_rows(const reading *r, blis_error *error) {
-  bool shifts =
-      r->is_observed && !r->job->options->keep_epoch && r->clock_start_us > 0;
-  bool has_segments = r->segments_place != BLIS_CSV_NONE;
-  const blis_segment *segments = r->segments.items;
-  for (size_t i = 0; i < r->rows.count; i++) {
-    blis_request request = r->rows.items[i];
-    size_t group = request.prefix_group;
-    blis_segment prefix = {.stream = group};
-    if (request.segment_count > 0) {
-      request.segments = segments;
-      segments += request.segment_count;
-    } else if (!has_segments && group < r->group_tokens.count &&
-               r->group_tokens.items[group] > 0) {
-      prefix.length_tokens = r->group_tokens.items[group];
-      request.segments = &prefix;
-      request.segment_count = 1;
-      request.shared_tokens = prefix.length_tokens;
-      request.prompt_tokens += prefix.length_tokens;
-    }
-    if (shifts && request.arrival_us > r->clock_start_us) {
-      request.arrival_us -= r->clock_start_us;
-    }
-    if (blis_workload_add(r->job->workload, &request) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+static void settle(const void *reader, blis_request *row,
+                   blis_segment *segments) {
+  const reading *r = reader;
+  const reading *known = r->known;
+  size_t group = row->prefix_group;
+  if (r->segments_place == BLIS_CSV_NONE && group != 0) {
+    uint32_t length = group < known->group_tokens.count
+                          ? known->group_tokens.items[group]
+                          : 0;
+    segments[0].length_tokens = length;
+    row->segment_count = length > 0;
+    row->shared_tokens = length;
+    row->prompt_tokens += length;
   }
-  return BLIS_OK;
+  if (shifts(known) && row->arrival_us >= known->clock_start_us) {
+    row->arrival_us -= known->clock_start_us;
+  }
 }
 
-static blis_status read_data(const blis__trace_job *job, const char *path,
-                             const blis__trace_v2_header *header,
+/* Rows without a send time are on the clock already. */
+static bool moves_unevenly(const void *reader) {
+  const reading *r = reader;
+  return shifts(r) && r->has_unsent;
+}
+
+/* The reader of a file. */
+
+static void close_reading(void *reader) {
+  reading *r = reader;
+  const blis_alloc alloc = *r->alloc;
+  blis__id_set_deinit(&r->ids);
+  blis_array_deinit(&alloc, &r->segments);
+  blis_array_deinit(&alloc, &r->group_tokens);
+  blis_csv_close(r->csv);
+  blis_alloc_free(&alloc, r, sizeof *r);
+}
+
+static blis_status open_data(blis__trace_job *job, const char *path, reading *r,
                              blis_error *error) {
-  blis_csv_options options = {.has_header = true};
-  reading r = {.job = job,
-               .is_observed = header->is_observed,
-               .clock_start_us = INT64_MAX};
-  BLIS_TRY(blis_csv_open(job->alloc, path, &options, &r.csv, error));
-  blis_map_init(&r.ids, job->alloc);
-  blis_status status = read_rows(&r, error);
-  if (status == BLIS_OK) {
-    status = add_rows(&r, error);
+  const blis_csv_options options = {.has_header = true};
+  bool is_open = job->input != NULL && strcmp(path, job->path) == 0;
+  if (!is_open) {
+    BLIS_TRY(blis__trace_change_input(job, path, error));
   }
-  blis_map_deinit(&r.ids);
-  blis_array_deinit(job->alloc, &r.rows);
-  blis_array_deinit(job->alloc, &r.segments);
-  blis_array_deinit(job->alloc, &r.group_tokens);
-  blis_csv_close(r.csv);
-  return status;
+  BLIS_TRY(blis_csv_open_input(job->alloc, blis__trace_take_input(job),
+                               &options, &r->csv, error));
+  return find_columns(r, error);
 }
 
-static blis_status read(const blis__trace_job *job, blis_error *error) {
+static blis_status open_files(blis__trace_job *job, reading *r,
+                              const char *data, const char *header_path,
+                              blis_error *error) {
+  if (job->known == NULL) {
+    blis__trace_v2_header header;
+    BLIS_TRY(blis__trace_v2_read_header(job->alloc, header_path, job->workload,
+                                        &header, error));
+    r->is_observed = header.is_observed;
+  }
+  return open_data(job, data, r, error);
+}
+
+static blis_status find_and_open(blis__trace_job *job, reading *r,
+                                 blis_error *error) {
+  bool is_stdin = strcmp(job->path, "-") == 0;
+  if (is_stdin && job->options->header_path == NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "a tracev2 trace from standard input needs the file of "
+                     "its header, too (option header)");
+  }
+  if (is_stdin) {
+    return open_files(job, r, job->path, job->options->header_path, error);
+  }
   blis_buffer data;
   blis_buffer header_path;
   blis_buffer_init(&data, job->alloc);
   blis_buffer_init(&header_path, job->alloc);
-  blis__trace_v2_header header;
   blis_status status = find_files(job, &data, &header_path, error);
   if (status == BLIS_OK) {
-    status =
-        blis__trace_v2_read_header(job->alloc, blis_buffer_text(&header_path),
-                                   job->workload, &header, error);
-  }
-  if (status == BLIS_OK) {
-    status = read_data(job, blis_buffer_text(&data), &header, error);
+    status = open_files(job, r, blis_buffer_text(&data),
+                        blis_buffer_text(&header_path), error);
   }
   blis_buffer_deinit(&data);
   blis_buffer_deinit(&header_path);
   return status;
 }
 
+static blis_status open_reading(blis__trace_job *job, void **reader,
+                                blis_error *error) {
+  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
+  if (r == NULL) {
+    return blis_fail_nomem(error);
+  }
+  r->alloc = job->alloc;
+  r->workload = job->workload;
+  r->limit = job->limit;
+  r->known = job->known != NULL ? job->known : r;
+  r->keeps_epoch = job->options->keep_epoch;
+  r->clock_start_us = INT64_MAX;
+  blis__id_set_init(&r->ids, job->alloc);
+  blis_status status = find_and_open(job, r, error);
+  if (status != BLIS_OK) {
+    close_reading(r);
+    return status;
+  }
+  *reader = r;
+  return BLIS_OK;
+}
+
 const blis__trace_format blis__trace_v2 = {
     .name = "tracev2",
     .text = "CSV with a YAML header beside it, the format of BLIS",
     .recognise = recognise,
-    .read = read,
+    .open = open_reading,
+    .next = next,
+    .finish = finish,
+    .settle = settle,
+    .moves_unevenly = moves_unevenly,
+    .close = close_reading,
 };

@@ -26,21 +26,23 @@ typedef struct result_lists {
   blis_json_value errors; /* may be missing */
 } result_lists;
 
-static bool head_has(blis_slice head, const char *text) {
-  size_t length = strlen(text);
-  for (size_t i = 0; i + length <= head.length; i++) {
-    if (memcmp(head.data + i, text, length) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
+typedef struct reading {
+  const blis__trace_job *job;
+  const struct reading *known; /* the reader of the job, or this one */
+  blis_json json;
+  bool has_json;
+  result_lists lists;
+  size_t count;
+  size_t next;
+  int64_t failed;
+  int64_t start_us; /* of the first request that did not fail */
+} reading;
 
 static bool recognise(blis_slice head) {
   return head.length > 0 && head.data[0] == '{' &&
-         ((head_has(head, "\"num_prompts\"") &&
-           head_has(head, "\"request_rate\"")) ||
-          head_has(head, "\"input_lens\""));
+         ((blis__trace_head_has(head, "\"num_prompts\"") &&
+           blis__trace_head_has(head, "\"request_rate\"")) ||
+          blis__trace_head_has(head, "\"input_lens\""));
 }
 
 static blis_status need_list(const blis__trace_job *job, blis_json_value root,
@@ -51,7 +53,7 @@ static blis_status need_list(const blis__trace_job *job, blis_json_value root,
     return blis_fail(error, BLIS_ERR_PARSE,
                      "%s: key \"%s\" is missing; the benchmark saves it when "
                      "run with --save-detailed",
-                     job->path, key);
+                     job->name, key);
   }
   return blis_json_need_array(*list, error);
 }
@@ -110,46 +112,89 @@ static blis_status read_entry(const result_lists *lists, size_t index,
   return BLIS_OK;
 }
 
-static blis_status read_entries(const blis__trace_job *job,
-                                const result_lists *lists,
-                                blis__trace_rows *rows, blis_error *error) {
-  size_t count = blis_json_count(lists->inputs);
-  int64_t failed = 0;
-  for (size_t i = 0; i < count && (int64_t)i < job->limit; i++) {
-    blis_request row;
+static blis_status next(void *reader, blis_request *row, bool *has_row,
+                        blis_error *error) {
+  reading *r = reader;
+  *has_row = false;
+  while (r->next < r->count && (int64_t)r->next < r->job->limit) {
     bool has_failed;
-    BLIS_TRY(read_entry(lists, i, &row, &has_failed, error));
-    if (has_failed) {
-      failed++;
-    } else if (blis_array_push(job->alloc, rows, row) != BLIS_OK) {
-      return blis_fail_nomem(error);
+    BLIS_TRY(read_entry(&r->lists, r->next++, row, &has_failed, error));
+    if (!has_failed) {
+      r->start_us =
+          row->arrival_us < r->start_us ? row->arrival_us : r->start_us;
+      *has_row = true;
+      return BLIS_OK;
     }
+    r->failed++;
   }
-  return blis__trace_note_failed(job, failed, error);
+  return BLIS_OK;
 }
 
-static blis_status read_lists(const blis__trace_job *job, blis_json_value root,
-                              blis__trace_rows *rows, blis_error *error) {
-  result_lists lists;
-  BLIS_TRY(find_lists(job, root, &lists, error));
-  BLIS_TRY(read_entries(job, &lists, rows, error));
-  blis__trace_start_at_zero(rows);
-  return blis__trace_add_rows(job, rows, NULL, error);
+static void forget_json(reading *r) {
+  if (r->has_json) {
+    blis_json_deinit(&r->json);
+    r->has_json = false;
+  }
 }
 
-static blis_status read(const blis__trace_job *job, blis_error *error) {
-  blis_json json;
-  blis__trace_rows rows = {0};
-  BLIS_TRY(blis_json_read_file(&json, job->alloc, job->path, MAX_SIZE, error));
-  blis_status status = read_lists(job, blis_json_root(&json), &rows, error);
-  blis_array_deinit(job->alloc, &rows);
-  blis_json_deinit(&json);
-  return status;
+static blis_status finish(void *reader, blis_error *error) {
+  reading *r = reader;
+  forget_json(r);
+  return blis__trace_note_failed(r->job, r->failed, error);
+}
+
+static void settle(const void *reader, blis_request *row,
+                   blis_segment *segments) {
+  (void)segments;
+  const reading *r = reader;
+  row->arrival_us -= r->known->start_us;
+}
+
+static void close_reading(void *reader) {
+  reading *r = reader;
+  forget_json(r);
+  blis_alloc_free(r->job->alloc, r, sizeof *r);
+}
+
+static blis_status open_json(blis__trace_job *job, reading *r,
+                             blis_error *error) {
+  blis_input *input = blis__trace_take_input(job);
+  blis_status status = blis_json_read_input(&r->json, job->alloc, input,
+                                            job->name, MAX_SIZE, error);
+  blis_input_close(input);
+  BLIS_TRY(status);
+  r->has_json = true;
+  BLIS_TRY(find_lists(job, blis_json_root(&r->json), &r->lists, error));
+  r->count = blis_json_count(r->lists.inputs);
+  return BLIS_OK;
+}
+
+static blis_status open_reading(blis__trace_job *job, void **reader,
+                                blis_error *error) {
+  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
+  if (r == NULL) {
+    return blis_fail_nomem(error);
+  }
+  r->job = job;
+  r->known = job->known != NULL ? job->known : r;
+  r->start_us = INT64_MAX;
+  job->is_whole = true;
+  blis_status status = open_json(job, r, error);
+  if (status != BLIS_OK) {
+    close_reading(r);
+    return status;
+  }
+  *reader = r;
+  return BLIS_OK;
 }
 
 const blis__trace_format blis__trace_vllm = {
     .name = "vllm",
     .text = "detailed JSON result of vllm bench serve",
     .recognise = recognise,
-    .read = read,
+    .open = open_reading,
+    .next = next,
+    .finish = finish,
+    .settle = settle,
+    .close = close_reading,
 };

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/invariant.h"
+#include "workload/workload_edit.h"
 
 enum { TEXT_BYTES = 512 };
 
@@ -19,6 +20,7 @@ struct blis_workload {
   blis_arena texts; /* description and notes */
   const char *description;
   bool sessions_grow;
+  bool is_placed; /* requests point to their segments */
   bool is_sealed;
 };
 
@@ -58,7 +60,7 @@ blis_status blis_workload_text(blis_workload *workload, const char *text,
 
 blis_status blis_workload_add(blis_workload *workload,
                               const blis_request *request) {
-  BLIS_ASSERT(!workload->is_sealed);
+  BLIS_ASSERT(!workload->is_sealed && !workload->is_placed);
   size_t count = request->segment_count;
   BLIS_TRY(blis_array_reserve(&workload->alloc, &workload->segments,
                               workload->segments.count + count));
@@ -161,16 +163,47 @@ static blis_status sort_by_arrival(blis_workload *workload) {
   return BLIS_OK;
 }
 
-blis_status blis_workload_seal(blis_workload *workload) {
+/* Lets requests point to their segments, which lie in the order of adding. */
+void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn,
+                         const void *state) {
   BLIS_ASSERT(!workload->is_sealed);
-  const blis_segment *segments = workload->segments.items;
+  blis_segment *segments = workload->segments.items;
   for (size_t i = 0; i < workload->requests.count; i++) {
     blis_request *request = &workload->requests.items[i];
-    request->segments = NULL;
-    if (request->segment_count > 0) {
-      request->segments = segments;
-      segments += request->segment_count;
+    uint32_t count = request->segment_count;
+    request->segments = count > 0 ? segments : NULL;
+    if (fn != NULL) {
+      fn(state, request, segments);
     }
+    if (request->segment_count == 0) {
+      request->segments = NULL;
+    }
+    segments += count;
+  }
+  workload->is_placed = true;
+}
+
+blis_status blis__workload_number_rounds(blis_workload *workload) {
+  BLIS_ASSERT(workload->is_sealed);
+  uint32_t texts = blis_intern_count(workload->strings);
+  int32_t *rounds = blis_alloc_zeroed(&workload->alloc, texts, sizeof *rounds);
+  if (rounds == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < workload->requests.count; i++) {
+    blis_request *request = &workload->requests.items[i];
+    if (request->session != 0) {
+      request->round_index = rounds[request->session]++;
+    }
+  }
+  blis_alloc_free(&workload->alloc, rounds, texts * sizeof *rounds);
+  return BLIS_OK;
+}
+
+blis_status blis_workload_seal(blis_workload *workload) {
+  BLIS_ASSERT(!workload->is_sealed);
+  if (!workload->is_placed) {
+    blis__workload_edit(workload, NULL, NULL);
   }
   BLIS_TRY(sort_by_arrival(workload));
   workload->is_sealed = true;
