@@ -8,7 +8,9 @@
 #include "packed.h"
 #include "same_workload.h"
 #include "trace_fixture.h"
+#include "workload/statistics.h"
 #include "workload/trace_tools.h"
+#include "workload/trace_write.h"
 
 enum { ROWS = 300, LONG = 70000, FAULTS = 4000 };
 
@@ -483,6 +485,58 @@ static void tools_do_the_same_to_both(void) {
   }
 }
 
+static size_t read_bytes(const char *path, char *bytes, size_t size) {
+  FILE *file = fopen(path, "rb");
+  CHECK(file != NULL);
+  size_t length = fread(bytes, 1, size, file);
+  fclose(file);
+  return length;
+}
+
+static void both_are_written_alike(void) {
+  static const char *const outputs[] = {"out.jsonl", "out.csv"};
+  static char bytes[2][1 << 20];
+  temp_file("out.yaml", "");
+  for (size_t k = 0; k < COUNT(kinds); k++) {
+    const char *path = write_trace(&kinds[k], 11, ROWS, 25000);
+    blis_workload *list = read_trace(path);
+    blis_trace_stream *stream = open_stream(path, NULL);
+    for (size_t i = 0; i < COUNT(outputs); i++) {
+      const char *output = temp_file(outputs[i], "");
+      CHECK_OK(blis_trace_write(&heap, output, list, NULL, &error), &error);
+      size_t length = read_bytes(output, bytes[0], sizeof bytes[0]);
+      CHECK_OK(blis_trace_stream_write(&heap, output, stream, NULL, &error),
+               &error);
+      CHECK_EQ_I64(read_bytes(output, bytes[1], sizeof bytes[1]), length);
+      CHECK(memcmp(bytes[0], bytes[1], length) == 0);
+    }
+    blis_trace_stream_free(stream);
+    blis_workload_free(list);
+  }
+}
+
+static void both_have_the_same_statistics(void) {
+  for (size_t k = 0; k < COUNT(kinds); k++) {
+    const char *path = write_trace(&kinds[k], 12, ROWS, 25000);
+    blis_workload *list = read_trace(path);
+    blis_trace_stream *stream = open_stream(path, NULL);
+    blis_workload_statistics expected = {0};
+    blis_workload_statistics got = {0};
+    CHECK_OK(blis_workload_measure(&heap, list, 16, &expected, &error), &error);
+    blis_alloc_probe memory = {0};
+    blis_alloc alloc = blis_alloc_probed(&memory);
+    blis_trace_cursor *cursor;
+    CHECK_OK(blis_trace_cursor_open(&alloc, stream, &cursor, &error), &error);
+    blis_request_source source = blis_trace_cursor_source(cursor);
+    CHECK_OK(blis_source_measure(&alloc, &source, 16, &got, &error), &error);
+    blis_trace_cursor_close(cursor);
+    CHECK_EQ_I64(memory.live_bytes, 0);
+    CHECK(memcmp(&expected, &got, sizeof got) == 0);
+    blis_trace_stream_free(stream);
+    blis_workload_free(list);
+  }
+}
+
 static void impossible_edits_are_refused(void) {
   const char *path = write_trace(&kinds[0], 1, ROWS, 0);
   blis_trace_stream *stream = open_stream(path, NULL);
@@ -691,6 +745,8 @@ int main(void) {
   RUN(recorded_files_stream_as_well);
   RUN(packed_files_stream_as_well);
   RUN(tools_do_the_same_to_both);
+  RUN(both_are_written_alike);
+  RUN(both_have_the_same_statistics);
   RUN(impossible_edits_are_refused);
   RUN(released_requests_give_memory_back);
   RUN(rows_may_come_65536_places_too_late);

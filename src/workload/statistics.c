@@ -1,196 +1,266 @@
 #include "workload/statistics.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "base/array.h"
+#include "base/histogram.h"
 #include "workload/block_namer.h"
 
-/* Sorts by one byte after the other, lowest first; the result is in values. */
-static void radix_sort(uint32_t *values, uint32_t *spare, size_t count) {
-  for (unsigned shift = 0; shift < 32; shift += 8) {
-    size_t starts[257] = {0};
-    for (size_t i = 0; i < count; i++) {
-      starts[(values[i] >> shift & 0xff) + 1]++;
-    }
-    for (size_t digit = 0; digit < 256; digit++) {
-      starts[digit + 1] += starts[digit];
-    }
-    for (size_t i = 0; i < count; i++) {
-      spare[starts[values[i] >> shift & 0xff]++] = values[i];
-    }
-    memcpy(values, spare, count * sizeof *values);
+enum { SECOND_US = 1000000 };
+
+/* Texts of a request that are counted: which one was seen in which place. */
+enum { TENANT, SLO_CLASS, MODEL, SESSION, CLIENT, PREFIX_GROUP };
+
+/* Times of the last second, oldest first, in a ring. */
+typedef struct last_second {
+  int64_t *times_us;
+  size_t size; /* a power of two, or 0 */
+  size_t first;
+  size_t count;
+} last_second;
+
+typedef struct measuring {
+  const blis_alloc *alloc;
+  uint32_t block_size;
+  blis_workload_statistics result;
+  blis_histogram prompts;
+  blis_histogram outputs;
+  blis_block_namer *namer;
+  BLIS_ARRAY(uint8_t) seen;   /* a bit per place, by text */
+  BLIS_ARRAY(uint32_t) turns; /* requests, by the text of the session */
+  last_second second;
+  double mean_gap_us; /* so far, and the sum of squares around it */
+  double gap_squares;
+} measuring;
+
+/* Arrivals. */
+
+static blis_status grow_second(measuring *m) {
+  last_second *s = &m->second;
+  size_t size = s->size > 0 ? 2 * s->size : 64;
+  int64_t *times_us = blis_alloc_zeroed(m->alloc, size, sizeof *times_us);
+  if (times_us == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < s->count; i++) {
+    times_us[i] = s->times_us[(s->first + i) % s->size];
+  }
+  blis_alloc_free(m->alloc, s->times_us, s->size * sizeof *times_us);
+  s->times_us = times_us;
+  s->size = size;
+  s->first = 0;
+  return BLIS_OK;
+}
+
+static blis_status add_to_second(measuring *m, int64_t now_us) {
+  last_second *s = &m->second;
+  while (s->count > 0 && now_us - s->times_us[s->first] >= SECOND_US) {
+    s->first = (s->first + 1) % s->size;
+    s->count--;
+  }
+  if (s->count == s->size) {
+    BLIS_TRY(grow_second(m));
+  }
+  s->times_us[(s->first + s->count++) % s->size] = now_us;
+  if ((int64_t)s->count > m->result.busiest_second) {
+    m->result.busiest_second = (int64_t)s->count;
+  }
+  return BLIS_OK;
+}
+
+/* Welford's way to a variance: one pass, and nothing cancels out. */
+static blis_status add_arrival(measuring *m, int64_t now_us) {
+  blis_workload_statistics *result = &m->result;
+  if (result->count == 0) {
+    result->first_arrival_us = now_us;
+  } else {
+    double gap_us = (double)(now_us - result->last_arrival_us);
+    double off_us = gap_us - m->mean_gap_us;
+    m->mean_gap_us += off_us / (double)result->count;
+    m->gap_squares += off_us * (gap_us - m->mean_gap_us);
+  }
+  result->last_arrival_us = now_us;
+  result->count++;
+  return add_to_second(m, now_us);
+}
+
+static void finish_arrivals(measuring *m) {
+  blis_workload_statistics *result = &m->result;
+  double span_us =
+      (double)result->last_arrival_us - (double)result->first_arrival_us;
+  if (span_us > 0) {
+    double gaps = (double)(result->count - 1);
+    result->requests_per_sec = gaps / span_us * 1e6;
+    result->gap_cv = sqrt(m->gap_squares / gaps) / (span_us / gaps);
   }
 }
 
-/* The smallest value that at least percent of all do not exceed. */
-static uint32_t percentile(const uint32_t *sorted, size_t count,
-                           size_t percent) {
-  size_t rank = (count / 100) * percent + (count % 100 * percent + 99) / 100;
-  return sorted[rank - 1];
+/* Reuse. */
+
+/* Names of shared blocks count up, so an old one is not above the highest. */
+static blis_status add_reuse(measuring *m, const blis_request *request) {
+  blis_block_id highest = blis_block_namer_shared_count(m->namer);
+  blis_block_chain chain;
+  BLIS_TRY(
+      blis_block_namer_chain(m->namer, request, m->block_size, &chain, NULL));
+  uint32_t known = 0;
+  uint32_t limit = blis_block_chain_of_prompt(&chain).shared_count;
+  while (known < limit && chain.shared[known] <= highest) {
+    known++;
+  }
+  m->result.reused_tokens += (int64_t)known * m->block_size;
+  blis_block_namer_release(m->namer, &chain);
+  return BLIS_OK;
 }
 
-static blis_length_statistics measure_lengths(uint32_t *lengths,
-                                              uint32_t *spare, size_t count) {
+/* Texts. */
+
+/* Counts text in *counter unless it was already there. */
+static blis_status add_text(measuring *m, uint32_t text, unsigned place,
+                            uint32_t *counter) {
+  if (text == 0) {
+    return BLIS_OK;
+  }
+  while (m->seen.count <= text) {
+    BLIS_TRY(blis_array_push(m->alloc, &m->seen, 0));
+    BLIS_TRY(blis_array_push(m->alloc, &m->turns, 0));
+  }
+  uint8_t *seen = &m->seen.items[text];
+  if ((*seen & 1u << place) == 0) {
+    *seen |= (uint8_t)(1u << place);
+    ++*counter;
+  }
+  return BLIS_OK;
+}
+
+static blis_status add_texts(measuring *m, const blis_request *request) {
+  blis_workload_statistics *result = &m->result;
+  BLIS_TRY(add_text(m, request->tenant, TENANT, &result->tenants));
+  BLIS_TRY(add_text(m, request->slo_class, SLO_CLASS, &result->slo_classes));
+  BLIS_TRY(add_text(m, request->model, MODEL, &result->models));
+  BLIS_TRY(add_text(m, request->session, SESSION, &result->sessions));
+  BLIS_TRY(add_text(m, request->client, CLIENT, &result->clients));
+  BLIS_TRY(
+      add_text(m, request->prefix_group, PREFIX_GROUP, &result->prefix_groups));
+  if (request->session != 0) {
+    m->turns.items[request->session]++;
+  }
+  return BLIS_OK;
+}
+
+/* Lengths. */
+
+/* The smallest value that at least percent of all do not exceed. */
+static uint32_t percentile(blis_histogram *lengths, uint64_t percent) {
+  uint64_t count = blis_histogram_total(lengths);
+  uint64_t rank = (count / 100) * percent + (count % 100 * percent + 99) / 100;
+  return (uint32_t)blis_histogram_at_rank(lengths, rank - 1);
+}
+
+static blis_length_statistics measure_lengths(blis_histogram *lengths) {
+  uint64_t count = blis_histogram_total(lengths);
   blis_length_statistics result = {0};
   if (count == 0) {
     return result;
   }
-  for (size_t i = 0; i < count; i++) {
-    result.sum += lengths[i];
-  }
-  radix_sort(lengths, spare, count);
+  result.sum = (int64_t)blis_histogram_sum(lengths);
   result.mean = (double)result.sum / (double)count;
-  result.min = lengths[0];
-  result.p50 = percentile(lengths, count, 50);
-  result.p90 = percentile(lengths, count, 90);
-  result.p99 = percentile(lengths, count, 99);
-  result.max = lengths[count - 1];
+  result.min = (uint32_t)blis_histogram_min(lengths);
+  result.p50 = percentile(lengths, 50);
+  result.p90 = percentile(lengths, 90);
+  result.p99 = percentile(lengths, 99);
+  result.max = (uint32_t)blis_histogram_max(lengths);
   return result;
 }
 
-static blis_status measure_both_lengths(const blis_alloc *alloc,
-                                        const blis_workload *workload,
-                                        blis_workload_statistics *statistics) {
-  size_t count = blis_workload_count(workload);
-  size_t size = count > 0 ? 2 * count * sizeof(uint32_t) : 1;
-  uint32_t *lengths = blis_alloc_new(alloc, size);
-  if (lengths == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  for (size_t i = 0; i < count; i++) {
-    lengths[i] = blis_workload_request(workload, i)->prompt_tokens;
-  }
-  statistics->prompt = measure_lengths(lengths, lengths + count, count);
-  for (size_t i = 0; i < count; i++) {
-    lengths[i] = blis_workload_request(workload, i)->output_tokens;
-  }
-  statistics->output = measure_lengths(lengths, lengths + count, count);
-  blis_alloc_free(alloc, lengths, size);
-  return BLIS_OK;
-}
-
-/* Names of shared blocks count up, so an old one is not above the highest. */
-static blis_status measure_reuse(const blis_alloc *alloc,
-                                 const blis_workload *workload,
-                                 uint32_t block_size,
-                                 blis_workload_statistics *statistics) {
-  blis_block_namer *namer = blis_block_namer_new(alloc);
-  blis_status status = namer != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
-  size_t count = blis_workload_count(workload);
-  for (size_t i = 0; status == BLIS_OK && i < count; i++) {
-    blis_block_id highest = blis_block_namer_shared_count(namer);
-    blis_block_chain chain;
-    status = blis_block_namer_chain(namer, blis_workload_request(workload, i),
-                                    block_size, &chain, NULL);
-    if (status == BLIS_OK) {
-      uint32_t known = 0;
-      uint32_t limit = blis_block_chain_of_prompt(&chain).shared_count;
-      while (known < limit && chain.shared[known] <= highest) {
-        known++;
-      }
-      statistics->reused_tokens += (int64_t)known * block_size;
-      blis_block_namer_release(namer, &chain);
+static blis_status finish_turns(measuring *m) {
+  blis_histogram turns;
+  blis_histogram_init(&turns, m->alloc);
+  blis_status status = BLIS_OK;
+  for (size_t i = 0; status == BLIS_OK && i < m->turns.count; i++) {
+    if (m->turns.items[i] > 0) {
+      status = blis_histogram_add(&turns, m->turns.items[i], 1);
     }
   }
   if (status == BLIS_OK) {
-    statistics->shareable_blocks =
-        (int64_t)blis_block_namer_shared_count(namer);
+    m->result.turns = measure_lengths(&turns);
   }
-  blis_block_namer_free(namer);
+  blis_histogram_deinit(&turns);
   return status;
 }
 
-/* Counts text in *counter unless bit was already set for it. */
-static void count_text(uint8_t *seen, uint32_t text, unsigned bit,
-                       uint32_t *counter) {
-  if (text != 0 && (seen[text] & 1u << bit) == 0) {
-    seen[text] |= (uint8_t)(1u << bit);
-    ++*counter;
+/* All together. */
+
+static blis_status add_request(measuring *m, const blis_request *request) {
+  BLIS_TRY(add_arrival(m, request->arrival_us));
+  BLIS_TRY(blis_histogram_add(&m->prompts, request->prompt_tokens, 1));
+  BLIS_TRY(blis_histogram_add(&m->outputs, request->output_tokens, 1));
+  BLIS_TRY(add_texts(m, request));
+  return add_reuse(m, request);
+}
+
+static blis_status add_requests(measuring *m, const blis_request_source *source,
+                                blis_error *error) {
+  for (;;) {
+    blis_request request;
+    bool done;
+    BLIS_TRY(source->next(source->state, &request, &done, error));
+    if (done) {
+      return BLIS_OK;
+    }
+    blis_status status = add_request(m, &request);
+    if (source->release != NULL) {
+      source->release(source->state, &request);
+    }
+    if (status != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
   }
 }
 
-static blis_status count_texts(const blis_alloc *alloc,
-                               const blis_workload *workload,
-                               blis_workload_statistics *statistics) {
-  size_t texts = blis_intern_count(blis_workload_strings(workload));
-  uint8_t *seen = blis_alloc_zeroed(alloc, texts, 1);
-  if (seen == NULL) {
-    return BLIS_ERR_NOMEM;
+static blis_status measure(measuring *m, const blis_request_source *source,
+                           blis_error *error) {
+  if (m->namer == NULL) {
+    return blis_fail_nomem(error);
   }
-  for (size_t i = 0; i < blis_workload_count(workload); i++) {
-    const blis_request *request = blis_workload_request(workload, i);
-    count_text(seen, request->tenant, 0, &statistics->tenants);
-    count_text(seen, request->slo_class, 1, &statistics->slo_classes);
-    count_text(seen, request->model, 2, &statistics->models);
-    count_text(seen, request->session, 3, &statistics->sessions);
-    count_text(seen, request->client, 4, &statistics->clients);
-    count_text(seen, request->prefix_group, 5, &statistics->prefix_groups);
+  BLIS_TRY(add_requests(m, source, error));
+  if (finish_turns(m) != BLIS_OK) {
+    return blis_fail_nomem(error);
   }
-  blis_alloc_free(alloc, seen, texts);
+  finish_arrivals(m);
+  blis_workload_statistics *result = &m->result;
+  result->prompt = measure_lengths(&m->prompts);
+  result->output = measure_lengths(&m->outputs);
+  result->shareable_blocks = (int64_t)blis_block_namer_shared_count(m->namer);
+  if (result->prompt.sum > 0) {
+    result->reused_share =
+        (double)result->reused_tokens / (double)result->prompt.sum;
+  }
   return BLIS_OK;
 }
 
-/* counts: by text, and room for as many more. */
-static void measure_turns(const blis_workload *workload, uint32_t *counts,
-                          size_t texts, blis_workload_statistics *statistics) {
-  for (size_t i = 0; i < blis_workload_count(workload); i++) {
-    counts[blis_workload_request(workload, i)->session]++;
+blis_status blis_source_measure(const blis_alloc *alloc,
+                                const blis_request_source *source,
+                                uint32_t block_size,
+                                blis_workload_statistics *statistics,
+                                blis_error *error) {
+  measuring m = {.alloc = alloc,
+                 .block_size = block_size,
+                 .namer = blis_block_namer_new(alloc)};
+  blis_histogram_init(&m.prompts, alloc);
+  blis_histogram_init(&m.outputs, alloc);
+  blis_status status = measure(&m, source, error);
+  if (status == BLIS_OK) {
+    *statistics = m.result;
   }
-  size_t sessions = 0;
-  for (size_t text = 1; text < texts; text++) {
-    if (counts[text] > 0) {
-      counts[sessions++] = counts[text];
-    }
-  }
-  statistics->turns = measure_lengths(counts, counts + texts, sessions);
-}
-
-static blis_status measure_sessions(const blis_alloc *alloc,
-                                    const blis_workload *workload,
-                                    blis_workload_statistics *statistics) {
-  size_t texts = blis_intern_count(blis_workload_strings(workload));
-  uint32_t *counts = blis_alloc_zeroed(alloc, 2 * texts, sizeof *counts);
-  if (counts == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  measure_turns(workload, counts, texts, statistics);
-  blis_alloc_free(alloc, counts, 2 * texts * sizeof *counts);
-  return BLIS_OK;
-}
-
-static void measure_arrivals(const blis_workload *workload,
-                             blis_workload_statistics *result) {
-  size_t count = blis_workload_count(workload);
-  if (count == 0) {
-    return;
-  }
-  result->first_arrival_us = blis_workload_request(workload, 0)->arrival_us;
-  result->last_arrival_us =
-      blis_workload_request(workload, count - 1)->arrival_us;
-  double span_us =
-      (double)result->last_arrival_us - (double)result->first_arrival_us;
-  double mean_gap_us = span_us / (double)(count - 1);
-  double squares = 0;
-  size_t start = 0;
-  for (size_t i = 0; i < count; i++) {
-    int64_t now_us = blis_workload_request(workload, i)->arrival_us;
-    while (now_us - blis_workload_request(workload, start)->arrival_us >=
-           1000000) {
-      start++;
-    }
-    if ((int64_t)(i - start) >= result->busiest_second) {
-      result->busiest_second = (int64_t)(i - start) + 1;
-    }
-    if (i > 0) {
-      int64_t last_us = blis_workload_request(workload, i - 1)->arrival_us;
-      double off_us = (double)(now_us - last_us) - mean_gap_us;
-      squares += off_us * off_us;
-    }
-  }
-  if (span_us > 0) {
-    result->requests_per_sec = (double)(count - 1) / span_us * 1e6;
-    result->gap_cv = sqrt(squares / (double)(count - 1)) / mean_gap_us;
-  }
+  blis_histogram_deinit(&m.prompts);
+  blis_histogram_deinit(&m.outputs);
+  blis_block_namer_free(m.namer);
+  blis_array_deinit(alloc, &m.seen);
+  blis_array_deinit(alloc, &m.turns);
+  blis_alloc_free(alloc, m.second.times_us,
+                  m.second.size * sizeof *m.second.times_us);
+  return status;
 }
 
 blis_status blis_workload_measure(const blis_alloc *alloc,
@@ -198,19 +268,7 @@ blis_status blis_workload_measure(const blis_alloc *alloc,
                                   uint32_t block_size,
                                   blis_workload_statistics *statistics,
                                   blis_error *error) {
-  size_t count = blis_workload_count(workload);
-  blis_workload_statistics result = {.count = (int64_t)count};
-  measure_arrivals(workload, &result);
-  if (measure_both_lengths(alloc, workload, &result) != BLIS_OK ||
-      measure_reuse(alloc, workload, block_size, &result) != BLIS_OK ||
-      count_texts(alloc, workload, &result) != BLIS_OK ||
-      measure_sessions(alloc, workload, &result) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  if (result.prompt.sum > 0) {
-    result.reused_share =
-        (double)result.reused_tokens / (double)result.prompt.sum;
-  }
-  *statistics = result;
-  return BLIS_OK;
+  blis_workload_cursor cursor;
+  const blis_request_source source = blis_workload_source(workload, &cursor);
+  return blis_source_measure(alloc, &source, block_size, statistics, error);
 }

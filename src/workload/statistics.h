@@ -55,9 +55,18 @@ typedef struct blis_workload_statistics {
 } blis_workload_statistics;
 
 /*
- * block_size > 0 is that of the KV blocks in reused_tokens. Costs about 100 ns
- * and 8 bytes of temporary memory a request. BLIS_ERR_NOMEM.
+ * Takes all requests of a source, which come in order of arrival, and releases
+ * them. block_size > 0 is that of the KV blocks in reused_tokens. Costs about
+ * 100 ns a request; memory grows with what is different: texts, lengths and
+ * blocks that others may have. Errors are those of the source and
+ * BLIS_ERR_NOMEM.
  */
+BLIS_MUSTUSE blis_status
+blis_source_measure(const blis_alloc *alloc, const blis_request_source *source,
+                    uint32_t block_size, blis_workload_statistics *statistics,
+                    blis_error *error);
+
+/* The same with a list. */
 BLIS_MUSTUSE blis_status blis_workload_measure(
     const blis_alloc *alloc, const blis_workload *workload, uint32_t block_size,
     blis_workload_statistics *statistics, blis_error *error);

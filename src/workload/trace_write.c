@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-#include "base/array.h"
 #include "base/nearest.h"
 #include "base/packer.h"
+#include "workload/id_set.h"
 #include "workload/trace_format.h"
+#include "workload/trace_stream.h"
 #include "workload/trace_writer.h"
 
 enum { FLUSH_SIZE = 64 * 1024, NAMES_SIZE = 64, ENDING_SIZE = 32 };
@@ -101,53 +102,43 @@ static blis_status check_path(const char *path, blis_error *error) {
   return BLIS_OK;
 }
 
-/* What the workload needs. */
+/* All requests. */
 
-static blis_status check_numbers(const blis__trace_writing *w,
-                                 blis_map *numbers, blis_error *error) {
-  size_t count = blis_workload_count(w->workload);
-  for (size_t i = 0; i < count; i++) {
-    int64_t number = blis_workload_request(w->workload, i)->number;
-    uint64_t *place;
-    bool is_new;
-    if (blis_map_add(numbers, (uint64_t)number, 0, &place, &is_new) !=
-        BLIS_OK) {
-      return blis_fail_nomem(error);
+typedef blis_status request_fn(void *state, size_t index,
+                               const blis_request *request, blis_error *error);
+
+static blis_status each_of_stream(const blis__trace_writing *w, request_fn *fn,
+                                  void *state, blis_error *error) {
+  blis_trace_cursor *cursor;
+  BLIS_TRY(blis_trace_cursor_open(w->alloc, w->stream, &cursor, error));
+  blis_status status = BLIS_OK;
+  bool done = false;
+  for (size_t i = 0; status == BLIS_OK; i++) {
+    blis_request request;
+    status = blis_trace_cursor_next(cursor, &request, &done, error);
+    if (done) {
+      break;
     }
-    if (!is_new || number < 0) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: the number %lld of a request %s; ids in a trace "
-                       "must differ and be at least 0 (or let them be given "
-                       "anew)",
-                       w->path, (long long)number,
-                       is_new ? "is negative" : "is there twice");
+    if (status == BLIS_OK) {
+      status = fn(state, i, &request, error);
     }
+  }
+  blis_trace_cursor_close(cursor);
+  return status;
+}
+
+static blis_status each_request(const blis__trace_writing *w, request_fn *fn,
+                                void *state, blis_error *error) {
+  if (w->list == NULL) {
+    return each_of_stream(w, fn, state, error);
+  }
+  for (size_t i = 0; i < blis_workload_count(w->list); i++) {
+    BLIS_TRY(fn(state, i, blis_workload_request(w->list, i), error));
   }
   return BLIS_OK;
 }
 
-static bool are_numbers_ascending(const blis_workload *workload) {
-  int64_t last = -1;
-  for (size_t i = 0; i < blis_workload_count(workload); i++) {
-    int64_t number = blis_workload_request(workload, i)->number;
-    if (number <= last) {
-      return false;
-    }
-    last = number;
-  }
-  return true;
-}
-
-static blis_status check_ids(const blis__trace_writing *w, blis_error *error) {
-  if (w->options->renumber || are_numbers_ascending(w->workload)) {
-    return BLIS_OK;
-  }
-  blis_map numbers;
-  blis_map_init(&numbers, w->alloc);
-  blis_status status = check_numbers(w, &numbers, error);
-  blis_map_deinit(&numbers);
-  return status;
-}
+/* What the requests need. */
 
 /* The prefix of a group as far as it is known. */
 typedef struct group_prefix {
@@ -155,6 +146,35 @@ typedef struct group_prefix {
   uint32_t length_tokens; /* 0 = it has none */
   uint64_t stream;
 } group_prefix;
+
+/* A look at all requests, before the first is written. */
+typedef struct survey {
+  blis__trace_writing *w;
+  blis__id_set ids;
+  bool needs_even;
+  group_prefix *prefixes; /* by group */
+  blis_map groups;        /* by stream of their prefix */
+} survey;
+
+static blis_status check_id(survey *s, const blis_request *request,
+                            blis_error *error) {
+  if (s->w->options->renumber) {
+    return BLIS_OK;
+  }
+  bool is_new;
+  if (blis__id_set_add(&s->ids, request->number, &is_new) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  if (!is_new || request->number < 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s: the number %lld of a request %s; ids in a trace "
+                     "must differ and be at least 0 (or let them be given "
+                     "anew)",
+                     s->w->path, (long long)request->number,
+                     is_new ? "is negative" : "is there twice");
+  }
+  return BLIS_OK;
+}
 
 /* Whether a request says the same about its group as those before it. */
 static bool fits_group(const blis_request *request, bool needs_even,
@@ -176,104 +196,128 @@ static bool fits_group(const blis_request *request, bool needs_even,
          (!needs_even || prefix->length_tokens == request->shared_tokens);
 }
 
-/* Sets *is_by_group unless two groups have the same stream, say. */
-static blis_status compare_groups(const blis__trace_writing *w, bool needs_even,
-                                  group_prefix *prefixes, blis_map *groups,
-                                  bool *is_by_group) {
-  *is_by_group = false;
-  for (size_t i = 0; i < blis_workload_count(w->workload); i++) {
-    const blis_request *request = blis_workload_request(w->workload, i);
-    if (request->prefix_group == 0) {
-      if (request->segment_count > 0) {
-        return BLIS_OK;
-      }
-      continue;
-    }
-    if (!fits_group(request, needs_even, &prefixes[request->prefix_group])) {
-      return BLIS_OK;
-    }
-    if (request->segment_count > 0) {
-      uint64_t *group;
-      BLIS_TRY(blis_map_add(groups, request->segments[0].stream,
-                            request->prefix_group, &group, NULL));
-      if (*group != request->prefix_group) {
-        return BLIS_OK;
-      }
-    }
+/* Clears is_by_group when groups do not tell the content, or two have the same.
+ */
+static blis_status compare_group(survey *s, const blis_request *request) {
+  bool *is_by_group = &s->w->is_by_group;
+  uint32_t text = request->prefix_group;
+  if (!*is_by_group || text == 0) {
+    *is_by_group = *is_by_group && request->segment_count == 0;
+    return BLIS_OK;
   }
-  *is_by_group = true;
+  *is_by_group = fits_group(request, s->needs_even, &s->prefixes[text]);
+  if (*is_by_group && request->segment_count > 0) {
+    uint64_t *group;
+    BLIS_TRY(blis_map_add(&s->groups, request->segments[0].stream, text, &group,
+                          NULL));
+    *is_by_group = *group == text;
+  }
   return BLIS_OK;
 }
 
-static blis_status compare_content(blis__trace_writing *w, bool needs_even) {
-  size_t texts = blis_intern_count(blis_workload_strings(w->workload));
-  group_prefix *prefixes = blis_alloc_zeroed(w->alloc, texts, sizeof *prefixes);
-  if (prefixes == NULL) {
-    return BLIS_ERR_NOMEM;
+static blis_status look_at(void *state, size_t index,
+                           const blis_request *request, blis_error *error) {
+  survey *s = state;
+  blis__trace_writing *w = s->w;
+  BLIS_TRY(check_id(s, request, error));
+  if (compare_group(s, request) != BLIS_OK) {
+    return blis_fail_nomem(error);
   }
-  blis_map groups;
-  blis_map_init(&groups, w->alloc);
-  blis_status status =
-      compare_groups(w, needs_even, prefixes, &groups, &w->is_by_group);
-  blis_map_deinit(&groups);
-  blis_alloc_free(w->alloc, prefixes, texts * sizeof *prefixes);
-  return status;
+  w->has_limits =
+      w->has_limits || request->max_output_tokens != request->output_tokens;
+  w->has_slo_targets = w->has_slo_targets || request->slo_target_us != 0;
+  w->has_adapters = w->has_adapters || request->adapter != 0;
+  w->has_cascades = w->has_cascades || request->cascade != 0;
+  w->has_logprobs = w->has_logprobs || request->mean_logprob != 0;
+  w->has_think_times = w->has_think_times || request->has_think_time;
+  w->has_numbers = w->has_numbers || (w->options->outcomes != NULL &&
+                                      request->number != (int64_t)index);
+  return BLIS_OK;
 }
 
-static void note_features(blis__trace_writing *w) {
-  for (size_t i = 0; i < blis_workload_count(w->workload); i++) {
-    const blis_request *request = blis_workload_request(w->workload, i);
-    w->has_limits =
-        w->has_limits || request->max_output_tokens != request->output_tokens;
-    w->has_slo_targets = w->has_slo_targets || request->slo_target_us != 0;
-    w->has_adapters = w->has_adapters || request->adapter != 0;
-    w->has_cascades = w->has_cascades || request->cascade != 0;
-    w->has_logprobs = w->has_logprobs || request->mean_logprob != 0;
-    w->has_think_times = w->has_think_times || request->has_think_time;
-    w->has_numbers = w->has_numbers || (w->options->outcomes != NULL &&
-                                        request->number != (int64_t)i);
+static blis_status look_at_all(blis__trace_writing *w, bool needs_even,
+                               blis_error *error) {
+  size_t texts = blis_intern_count(w->strings);
+  survey s = {.w = w, .needs_even = needs_even};
+  s.prefixes = blis_alloc_zeroed(w->alloc, texts, sizeof *s.prefixes);
+  if (s.prefixes == NULL) {
+    return blis_fail_nomem(error);
   }
+  blis__id_set_init(&s.ids, w->alloc);
+  blis_map_init(&s.groups, w->alloc);
+  w->is_by_group = true;
+  blis_status status = each_request(w, look_at, &s, error);
+  blis_map_deinit(&s.groups);
+  blis__id_set_deinit(&s.ids);
+  blis_alloc_free(w->alloc, s.prefixes, texts * sizeof *s.prefixes);
+  return status;
 }
 
 /* Rows. */
 
-int64_t blis__trace_row_id(const blis__trace_writing *w, size_t index) {
-  return w->options->renumber
-             ? (int64_t)index
-             : blis_workload_request(w->workload, index)->number;
+int64_t blis__trace_row_id(const blis__trace_writing *w, size_t index,
+                           const blis_request *request) {
+  return w->options->renumber ? (int64_t)index : request->number;
 }
 
-static blis_status write_rows(blis__trace_writing *w, const char *head,
-                              blis__trace_row_fn *row, blis_buffer *buffer,
-                              blis_output *output, blis_error *error) {
-  size_t count = blis_workload_count(w->workload);
-  blis_buffer_string(buffer, head);
-  for (size_t i = 0; i < count; i++) {
-    if (row(w, i, buffer) != BLIS_OK || blis_buffer_status(buffer) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
-    if (buffer->length >= FLUSH_SIZE) {
-      BLIS_TRY(blis_output_write(output, blis_buffer_slice(buffer), error));
-      blis_buffer_clear(buffer);
-    }
-  }
-  if (blis_buffer_status(buffer) != BLIS_OK) {
+typedef struct row_writing {
+  blis__trace_writing *w;
+  blis__trace_row_fn *row;
+  blis_buffer buffer;
+  blis_output *output;
+} row_writing;
+
+static blis_status write_row(void *state, size_t index,
+                             const blis_request *request, blis_error *error) {
+  row_writing *r = state;
+  if (r->row(r->w, index, request, &r->buffer) != BLIS_OK ||
+      blis_buffer_status(&r->buffer) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  return blis_output_write(output, blis_buffer_slice(buffer), error);
+  if (r->buffer.length >= FLUSH_SIZE) {
+    BLIS_TRY(
+        blis_output_write(r->output, blis_buffer_slice(&r->buffer), error));
+    blis_buffer_clear(&r->buffer);
+  }
+  return BLIS_OK;
+}
+
+static blis_status write_rows(row_writing *r, const char *head,
+                              blis_error *error) {
+  blis_buffer_string(&r->buffer, head);
+  BLIS_TRY(each_request(r->w, write_row, r, error));
+  if (blis_buffer_status(&r->buffer) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  return blis_output_write(r->output, blis_buffer_slice(&r->buffer), error);
 }
 
 blis_status blis__trace_write_rows(blis__trace_writing *w, const char *path,
                                    const char *head, blis__trace_row_fn *row,
                                    blis_output **output, blis_error *error) {
   BLIS_TRY(blis_output_open(w->alloc, path, output, error));
-  blis_buffer buffer;
-  blis_buffer_init(&buffer, w->alloc);
-  blis_status status = write_rows(w, head, row, &buffer, *output, error);
-  blis_buffer_deinit(&buffer);
+  row_writing r = {.w = w, .row = row, .output = *output};
+  blis_buffer_init(&r.buffer, w->alloc);
+  blis_status status = write_rows(&r, head, error);
+  blis_buffer_deinit(&r.buffer);
   if (status != BLIS_OK) {
     blis_output_discard(*output);
   }
+  return status;
+}
+
+static blis_status write_trace(blis__trace_writing *w, blis_error *error) {
+  const blis__trace_writer *writer = NULL;
+  BLIS_TRY(check_path(w->path, error));
+  if (w->options->format != NULL) {
+    BLIS_TRY(find_named(w->options->format, &writer, error));
+  } else {
+    BLIS_TRY(find_by_path(w->path, &writer, error));
+  }
+  BLIS_TRY(look_at_all(w, writer->needs_even_groups, error));
+  blis_map_init(&w->streams, w->alloc);
+  blis_status status = writer->write(w, error);
+  blis_map_deinit(&w->streams);
   return status;
 }
 
@@ -284,22 +328,22 @@ blis_status blis_trace_write(const blis_alloc *alloc, const char *path,
   const blis_trace_write_options defaults = {0};
   blis__trace_writing w = {.alloc = alloc,
                            .path = path,
-                           .workload = workload,
+                           .list = workload,
+                           .strings = blis_workload_strings(workload),
                            .options = options != NULL ? options : &defaults};
-  const blis__trace_writer *writer = NULL;
-  BLIS_TRY(check_path(path, error));
-  if (w.options->format != NULL) {
-    BLIS_TRY(find_named(w.options->format, &writer, error));
-  } else {
-    BLIS_TRY(find_by_path(path, &writer, error));
-  }
-  BLIS_TRY(check_ids(&w, error));
-  if (compare_content(&w, writer->needs_even_groups) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  note_features(&w);
-  blis_map_init(&w.streams, alloc);
-  blis_status status = writer->write(&w, error);
-  blis_map_deinit(&w.streams);
-  return status;
+  return write_trace(&w, error);
+}
+
+blis_status blis_trace_stream_write(const blis_alloc *alloc, const char *path,
+                                    blis_trace_stream *stream,
+                                    const blis_trace_write_options *options,
+                                    blis_error *error) {
+  const blis_trace_write_options defaults = {0};
+  const blis_workload *about = blis_trace_stream_about(stream);
+  blis__trace_writing w = {.alloc = alloc,
+                           .path = path,
+                           .stream = stream,
+                           .strings = blis_workload_strings(about),
+                           .options = options != NULL ? options : &defaults};
+  return write_trace(&w, error);
 }

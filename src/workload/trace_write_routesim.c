@@ -30,8 +30,7 @@ static void write_label(blis_json_writer *json, const blis_intern *strings,
 
 static blis_status write_content(blis__trace_writing *w, blis_json_writer *json,
                                  const blis_request *request) {
-  write_label(json, blis_workload_strings(w->workload), "prefix_hash",
-              request->prefix_group);
+  write_label(json, w->strings, "prefix_hash", request->prefix_group);
   if (request->prefix_tokens > 0) {
     write_whole(json, "prefix_len", request->prefix_tokens);
   }
@@ -84,10 +83,9 @@ static void write_rest(blis_json_writer *json, const blis_request *request) {
 }
 
 static blis_status write_row(blis__trace_writing *w, size_t index,
-                             blis_buffer *buffer) {
-  const blis_request *request = blis_workload_request(w->workload, index);
-  const blis_intern *strings = blis_workload_strings(w->workload);
-  int64_t id = blis__trace_row_id(w, index);
+                             const blis_request *request, blis_buffer *buffer) {
+  const blis_intern *strings = w->strings;
+  int64_t id = blis__trace_row_id(w, index, request);
   blis_json_writer json;
   blis_json_writer_init(&json, buffer, 0);
   blis_json_writer_begin_object(&json);

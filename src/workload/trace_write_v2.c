@@ -62,7 +62,7 @@ static blis_status add_optional(blis__trace_writing *w,
                                 const blis_request *request,
                                 blis_buffer *buffer) {
   if (w->has_adapters) {
-    add_text(buffer, blis_workload_strings(w->workload), request->adapter);
+    add_text(buffer, w->strings, request->adapter);
   }
   if (w->has_cascades) {
     add_text(buffer, blis_workload_strings(w->workload), request->cascade);
@@ -90,11 +90,10 @@ static blis_status add_optional(blis__trace_writing *w,
 }
 
 static blis_status write_row(blis__trace_writing *w, size_t index,
-                             blis_buffer *buffer) {
-  const blis_request *request = blis_workload_request(w->workload, index);
-  const blis_intern *strings = blis_workload_strings(w->workload);
+                             const blis_request *request, blis_buffer *buffer) {
+  const blis_intern *strings = w->strings;
   uint32_t prefix_tokens = group_tokens(request);
-  blis_buffer_int64(buffer, blis__trace_row_id(w, index));
+  blis_buffer_int64(buffer, blis__trace_row_id(w, index, request));
   add_text(buffer, strings, request->client);
   add_text(buffer, strings, request->tenant);
   add_text(buffer, strings, request->slo_class);

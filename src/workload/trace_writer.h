@@ -16,7 +16,10 @@
 typedef struct blis__trace_writing {
   const blis_alloc *alloc;
   const char *path;
-  const blis_workload *workload;
+  /* Either all requests or a stream of them; what texts mean. */
+  const blis_workload *list; /* NULL for a stream */
+  struct blis_trace_stream *stream;
+  const blis_intern *strings;
   const blis_trace_write_options *options;
   blis_map streams; /* their numbers: trace_segments.h */
   /*
@@ -46,6 +49,7 @@ extern const blis__trace_writer blis__trace_writer_routesim;
 
 /* Appends the row of request index; fails with BLIS_ERR_NOMEM alone. */
 typedef blis_status blis__trace_row_fn(blis__trace_writing *w, size_t index,
+                                       const blis_request *request,
                                        blis_buffer *buffer);
 
 /*
@@ -57,6 +61,7 @@ BLIS_MUSTUSE blis_status blis__trace_write_rows(
     blis__trace_row_fn *row, blis_output **output, blis_error *error);
 
 /* The id of request index in the file. */
-int64_t blis__trace_row_id(const blis__trace_writing *w, size_t index);
+int64_t blis__trace_row_id(const blis__trace_writing *w, size_t index,
+                           const blis_request *request);
 
 #endif
