@@ -311,7 +311,8 @@ local trace_headers = setmetatable({}, { __mode = "k" })
 
 local function header_of(config)
   local traffic = config.workload
-  local is_replay = core.is_workload(traffic) or type(traffic) == "table" and traffic.trace ~= nil
+  local is_replay = core.is_workload(traffic) or core.is_trace_stream(traffic)
+    or type(traffic) == "table" and traffic.trace ~= nil
   local seed = type(traffic) == "table" and traffic.seed
     or core.is_workload_spec(traffic) and traffic:totals().seed
   return {

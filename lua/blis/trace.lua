@@ -7,18 +7,47 @@ local sections = require "blis.config.trace"
 
 local trace = {}
 
+local function check_path(name, path)
+  if type(path) ~= "string" then
+    errors.invalid("blis.trace.%s: %s is not allowed, expected the path of a file", name,
+      errors.show(path))
+  end
+end
+
 --- Reads a trace: `blis.trace.read("conversation.jsonl", { limit = 2000 })`. Formats are
 --- recognised; files may be packed (gzip, zstd). The result can be printed, looped over and run.
 ---@param path string
 ---@param options? blis.TraceOptions
 ---@return blis.Workload
 function trace.read(path, options)
-  if type(path) ~= "string" then
-    errors.invalid("blis.trace.read: %s is not allowed, expected the path of a file",
-      errors.show(path))
-  end
+  check_path("read", path)
   local values = schema.read(sections.read, options, "trace")
   return errors.located(core.trace_read, path, values)
+end
+
+--- A trace that stays in its file, for files that are too large for a list: it can be looped over,
+--- described, cut, scaled, warped, filtered, written and run, each time by reading the file anew.
+--- The requests are those of blis.trace.read; `stream:list()` is that list.
+---@param path string
+---@param options? blis.TraceOptions
+---@return blis.TraceStream
+function trace.stream(path, options)
+  check_path("stream", path)
+  return errors.located(core.trace_stream, path, schema.read(sections.read, options, "trace"))
+end
+
+local openers = { auto = core.trace_open, always = core.trace_stream, never = core.trace_read }
+
+--- A list or a stream, which can both be run: "auto", the default, is what is best for the size of
+--- the file.
+---@param path string
+---@param options? blis.TraceOptions
+---@param mode? "auto"|"always"|"never" whether it is a stream
+---@return blis.Workload|blis.TraceStream
+function trace.open(path, options, mode)
+  check_path("open", path)
+  mode = schema.check_value(sections.open.options[1], mode or "auto", "stream")
+  return errors.located(openers[mode], path, schema.read(sections.read, options, "trace"))
 end
 
 --- The formats that can be read: { { name =, summary = }, ... }.
@@ -34,18 +63,23 @@ end
 ---@return blis.Workload
 function trace.merge(lists, options)
   if type(lists) ~= "table" then schema.raise_value("merge", lists, "a list of workloads") end
+  local in_memory = {}
   for i = 1, #lists do
-    if not core.is_workload(lists[i]) then
-      schema.raise_value(("merge[%d]"):format(i), lists[i],
+    local one = lists[i]
+    if core.is_trace_stream(one) then one = one:list() end
+    if not core.is_workload(one) then
+      schema.raise_value(("merge[%d]"):format(i), one,
         "what blis.workload or blis.trace.read returned")
     end
+    in_memory[i] = one
   end
   local values = schema.read(sections.merge, options, "merge")
-  return errors.located(core.trace_merge, lists, values.same_content)
+  return errors.located(core.trace_merge, in_memory, values.same_content)
 end
 
--- The methods that make a workload of another one; their contracts are in meta/core.lua.
-local methods = core.workload_methods()
+-- The methods that make a workload of another one, and a stream of another one; their contracts
+-- are in meta/core.lua.
+local methods = {}
 
 --- What arrives in a window.
 function methods.cut(list, options)
@@ -84,8 +118,9 @@ end
 
 local turns = { name = "turns", type = "integer", min = 1 }
 
---- The first requests of every session.
+--- The first requests of every session. Of a stream, a list.
 function methods.cap(list, max_turns)
+  if core.is_trace_stream(list) then list = list:list() end
   return errors.located(core.trace_cap, list,
     schema.check_value(turns, max_turns, "max_turns"))
 end
@@ -103,6 +138,10 @@ function methods.write(list, path, options)
   if type(path) ~= "string" then schema.raise_value("path", path, "the path of a file") end
   errors.located(core.trace_write, list, path,
     schema.read(sections.write, options, "write"))
+end
+
+for _, of_type in ipairs { core.workload_methods(), core.stream_methods() } do
+  for name, fn in pairs(methods) do of_type[name] = fn end
 end
 
 return trace

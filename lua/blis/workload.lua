@@ -5,6 +5,7 @@ local format = require "blis.format"
 local presets = require "blis.presets"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.workload"
+local trace = require "blis.trace"
 local types = require "blis.config.types"
 
 local workload = {}
@@ -263,17 +264,26 @@ end
 --- The requests of a trace, with sessions that may wait for answers.
 local function read_replay(given, path, defaults)
   local values = schema.read(sections.replay, given, path)
-  local list = values.trace
-  if type(list) == "string" then list = errors.located(core.trace_read, list, {}) end
+  local list, is_fixed = values.trace, values.session_mode == "fixed"
+  if is_fixed and values.think_time then
+    errors.invalid("%s: think_time needs session_mode = 'closed-loop'", path)
+  end
+  if not is_fixed and values.stream == "always" then
+    errors.invalid("%s: stream = 'always' does not go with session_mode = 'closed-loop', which "
+      .. "needs all rounds of a session together", path)
+  end
+  if type(list) == "string" then
+    list = trace.open(list, nil, is_fixed and values.stream or "never")
+  end
+  if core.is_trace_stream(list) then
+    if is_fixed then return list end
+    list = list:list()
+  end
   if not core.is_workload(list) then
-    schema.raise_value(path .. ".trace", list, "what blis.trace.read returned, or a path")
+    schema.raise_value(path .. ".trace", list,
+      "what blis.trace.read or blis.trace.stream returned, or a path")
   end
-  if values.session_mode == "fixed" then
-    if values.think_time then
-      errors.invalid("%s: think_time needs session_mode = 'closed-loop'", path)
-    end
-    return list
-  end
+  if is_fixed then return list end
   return {
     trace = list, think_time = values.think_time, seed = values.seed or defaults.seed,
     horizon_us = defaults.horizon_us or 0, go_blis = defaults.profile == "go-blis",
@@ -308,7 +318,7 @@ end
 ---@param spec userdata|table what workload.read returned
 ---@return boolean
 function workload.has_follow_ups(spec)
-  if core.is_workload(spec) then return false end
+  if core.is_workload(spec) or core.is_trace_stream(spec) then return false end
   if type(spec) == "table" then
     return spec.trace ~= nil or spec.sessions ~= nil and spec.sessions.closed_loop
   end
@@ -333,7 +343,9 @@ end
 ---@return userdata|table
 ---@return integer? horizon_us
 function workload.read(given, path, defaults)
-  if core.is_workload(given) or core.is_workload_spec(given) then return given end
+  if core.is_workload(given) or core.is_workload_spec(given) or core.is_trace_stream(given) then
+    return given
+  end
   if type(given) == "function" then given = { generator = given } end
   if type(given) == "string" then raise_text(given, path) end
   if given ~= nil and type(given) ~= "table" then
@@ -357,6 +369,7 @@ end
 ---@return blis.Workload
 function workload.new(spec)
   local given = workload.read(spec, "workload", { seed = 42 })
+  if core.is_trace_stream(given) then return given:list() end
   if core.is_workload(given) then return given end
   if workload.has_follow_ups(given) then
     errors.invalid("workload: requests that wait for answers cannot be listed beforehand; give "
@@ -393,5 +406,6 @@ function workload.describe(list)
 end
 
 core.set_tostring("blis.workload", workload.describe)
+core.set_tostring("blis.trace_stream", workload.describe)
 
 return workload

@@ -51,6 +51,7 @@ describe("the annotations", function()
       { "Simulation", "simulation", simulation },
       { "Instance", "instance", simulation.instances[1] },
       { "Workload", "list", blis.workload { requests = 1 } },
+      { "TraceStream", "stream", blis.trace.stream "tests/data/azure_2023.csv" },
       { "Scorer", "scorer", blis.scorer "queue-depth" },
       { "Rng", "rng", blis.rng(1) },
       { "EventQueue", "queue", blis.event_queue() },

@@ -92,6 +92,31 @@ describe("blis trace", function()
     end)
   end)
 
+  it("does the same with a trace that stays in its file", function()
+    for _, case in ipairs {
+      { "convert", file }, { "cut", file, "--skip", "5", "--count", "7", "--from-zero" },
+      { "scale", file, "--rate", "8" }, { "warp", file, "--points", "0:1s,10s:2s" },
+      { "filter", sessions, "--where", "round_index > 0" },
+    } do
+      local texts = {}
+      for i, mode in ipairs { "never", "always" } do
+        files.with(nil, function(path)
+          local arguments = table.move(case, 1, #case, 1, {})
+          table.move({ "--stream", mode, "--to", "routesim", "--quiet", "-o", path }, 1, 7,
+            #case + 1, arguments)
+          commands.output_of("trace", table.unpack(arguments))
+          texts[i] = files.read(path)
+        end)
+      end
+      assert.is_true(#texts[1] > 100)
+      assert.equal(texts[1], texts[2])
+    end
+    for _, path in ipairs { file, sessions } do
+      assert.equal(commands.output_of("trace", "info", path),
+        commands.output_of("trace", "info", path, "--stream", "always"))
+    end
+  end)
+
   it("says what it wrote unless it is to be quiet", function()
     files.with(nil, function(path)
       local outcome = commands.call("trace", "cut", file, "--count", "3", "--to", "routesim",
@@ -122,6 +147,8 @@ describe("blis trace", function()
       { { "cut", file, "--strat", "9s" },
         "trace cut: unknown flag '--strat', did you mean '--start'?" .. hint "cut" },
       { { "scale", file }, "trace scale: either --factor or --rate is needed" .. hint "scale" },
+      { { "scale", file, "--factor", "2", "--rate", "3" },
+        "trace scale: --factor and --rate exclude each other" .. hint "scale" },
       { { "scale", file, "--factor", "0" },
         "trace scale: --factor: 0 is not allowed, expected a number above 0" .. hint "scale" },
       { { "scale", file, "--limit", "1", "--rate", "1" },
@@ -139,6 +166,18 @@ describe("blis trace", function()
         .. "no 'prompt_token', did you mean 'prompt_tokens'?" .. hint "filter" },
       { { "filter", file, "--where", "1 +" }, "trace filter: --where: '1 +' is no expression in "
         .. "Lua: unexpected symbol near <eof>" .. hint "filter" },
+      { { "cut", file, "--start", "99h", "-o", "x.jsonl" }, "trace cut: x.jsonl: there are no "
+        .. "requests to be written, and a trace without any cannot be read" },
+      { { "cut", file, "-o", file }, "trace cut: --output and FILE are both '" .. file .. "'"
+        .. hint "cut" },
+      { { "merge", file, sessions, "-o", sessions }, "trace merge: --output and FILE are both '"
+        .. sessions .. "'" .. hint "merge" },
+      { { "info", "tests/data/traces/vllm.json", "--stream", "always" },
+        "trace info: tests/data/traces/vllm.json: it is a single JSON text and cannot be "
+        .. "streamed; read it into memory (stream = never)" },
+      { { "filter", file, "--where", "(function() while true do end end)()" },
+        "trace filter: --where: it takes more than 20000000 instructions, for request_0"
+        .. hint "filter" },
       { { "filter", file, "--where", "deadline_us > 1" }, "trace filter: --where: attempt to "
         .. "compare number with nil, for request_0" .. hint "filter" },
       { { "convert", file, "--to", "tracev2" }, "trace convert: tracev2 is a pair of files and "

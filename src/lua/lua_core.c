@@ -26,6 +26,7 @@
 #include "lua/lua_simulation.h"
 #include "lua/lua_sqlite.h"
 #include "lua/lua_trace.h"
+#include "lua/lua_trace_stream.h"
 #include "lua/lua_trace_tools.h"
 #include "lua/lua_vector.h"
 #include "lua/lua_workers.h"
@@ -100,6 +101,13 @@ static int core_is_workload(lua_State *L) {
   return 1;
 }
 
+/* is_trace_stream(value): requests that stay in their file */
+static int core_is_trace_stream(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushboolean(L, luaL_testudata(L, 1, TRACE_STREAM_TYPE) != NULL);
+  return 1;
+}
+
 /* is_workload_spec(value): what workload_spec() returned */
 static int core_is_workload_spec(lua_State *L) {
   luaL_checkany(L, 1);
@@ -121,6 +129,7 @@ static const luaL_Reg core_functions[] = {
     {"folder", bind_folder},
     {"hardware", bind_catalogue_hardware},
     {"hash128", bind_hash128},
+    {"is_trace_stream", core_is_trace_stream},
     {"is_workload", core_is_workload},
     {"is_workload_spec", core_is_workload_spec},
     {"journal", bind_journal_new},
@@ -152,14 +161,17 @@ static const luaL_Reg core_functions[] = {
     {"signals", core_signals},
     {"simulation", bind_simulation_new},
     {"sqlite_write", bind_sqlite_write},
+    {"stream_methods", bind_stream_methods},
     {"terminal_columns", bind_terminal_columns},
     {"trace_cap", bind_trace_cap},
     {"trace_cut", bind_trace_cut},
     {"trace_filter", bind_trace_filter},
     {"trace_formats", bind_trace_formats},
     {"trace_merge", bind_trace_merge},
+    {"trace_open", bind_trace_open},
     {"trace_read", bind_trace_read},
     {"trace_scale", bind_trace_scale},
+    {"trace_stream", bind_trace_stream_new},
     {"trace_warp", bind_trace_warp},
     {"trace_write", bind_trace_write},
     {"trace_write_formats", bind_trace_write_formats},
@@ -195,6 +207,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_simulations(L);
   bind_open_workers(L);
   bind_open_workloads(L);
+  bind_open_trace_streams(L);
   bind_open_written_specs(L);
   luaL_newlib(L, core_functions);
   push_vector_library(L);

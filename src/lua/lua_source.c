@@ -1,6 +1,7 @@
 /* Requests for one run, from a specification or from a list in memory. */
 #include "lua/bind.h"
 #include "lua/lua_distribution.h"
+#include "lua/lua_trace_stream.h"
 #include "lua/lua_workload.h"
 #include "lua/lua_written_spec.h"
 #include "workload/generator.h"
@@ -118,9 +119,23 @@ static bool is_replay(lua_State *L, int index) {
   return has_trace;
 }
 
+static void check_stream_source(lua_State *L, int index, bind_source *source) {
+  blis_trace_stream *stream = check_trace_stream(L, index);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L,
+               blis_trace_cursor_open(&alloc, stream, &source->stream, &error),
+               &error);
+  source->source = blis_trace_cursor_source(source->stream);
+}
+
 void check_source(lua_State *L, int index, bind_source *source) {
   if (is_replay(L, index)) {
     check_replay(L, index, source);
+    return;
+  }
+  if (luaL_testudata(L, index, TRACE_STREAM_TYPE) != NULL) {
+    check_stream_source(L, index, source);
     return;
   }
   if (luaL_testudata(L, index, WORKLOAD_TYPE) == NULL) {
@@ -144,5 +159,6 @@ void bind_source_close(bind_source *source) {
   blis_source_copy_free(source->copy);
   blis_generator_free(source->generator);
   blis_replay_free(source->replay);
+  blis_trace_cursor_close(source->stream);
   *source = (bind_source){0};
 }

@@ -71,39 +71,48 @@ static void set_lengths(lua_State *L, const char *name,
   lua_setfield(L, -2, name);
 }
 
-/* workload:statistics([block_size]) */
-static int workload_statistics(lua_State *L) {
-  const blis_workload *workload = check_workload(L, 1);
+uint32_t check_block_size(lua_State *L) {
   lua_Integer block_size = luaL_optinteger(L, 2, 16);
   luaL_argcheck(L, block_size >= 1 && block_size <= UINT32_MAX, 2,
                 "a block has at least one token");
+  return (uint32_t)block_size;
+}
+
+void push_statistics(lua_State *L, const blis_workload_statistics *measured,
+                     lua_Integer block_size) {
+  lua_createtable(L, 0, 19);
+  set_field_integer(L, "requests", measured->count);
+  set_field_integer(L, "first_arrival_us", measured->first_arrival_us);
+  set_field_integer(L, "last_arrival_us", measured->last_arrival_us);
+  set_field_number(L, "requests_per_sec", measured->requests_per_sec);
+  set_field_integer(L, "busiest_second", measured->busiest_second);
+  set_field_number(L, "gap_cv", measured->gap_cv);
+  set_lengths(L, "prompt_tokens", &measured->prompt);
+  set_lengths(L, "output_tokens", &measured->output);
+  set_field_integer(L, "block_size", block_size);
+  set_field_integer(L, "reused_tokens", measured->reused_tokens);
+  set_field_number(L, "reused_share", measured->reused_share);
+  set_field_integer(L, "shareable_blocks", measured->shareable_blocks);
+  set_field_integer(L, "tenants", measured->tenants);
+  set_field_integer(L, "slo_classes", measured->slo_classes);
+  set_field_integer(L, "models", measured->models);
+  set_field_integer(L, "sessions", measured->sessions);
+  set_field_integer(L, "clients", measured->clients);
+  set_field_integer(L, "prefix_groups", measured->prefix_groups);
+  set_lengths(L, "turns", &measured->turns);
+}
+
+/* workload:statistics([block_size]) */
+static int workload_statistics(lua_State *L) {
+  const blis_workload *workload = check_workload(L, 1);
+  uint32_t block_size = check_block_size(L);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   blis_workload_statistics measured;
-  check_status(L,
-               blis_workload_measure(&alloc, workload, (uint32_t)block_size,
-                                     &measured, &error),
-               &error);
-  lua_createtable(L, 0, 19);
-  set_field_integer(L, "requests", measured.count);
-  set_field_integer(L, "first_arrival_us", measured.first_arrival_us);
-  set_field_integer(L, "last_arrival_us", measured.last_arrival_us);
-  set_field_number(L, "requests_per_sec", measured.requests_per_sec);
-  set_field_integer(L, "busiest_second", measured.busiest_second);
-  set_field_number(L, "gap_cv", measured.gap_cv);
-  set_lengths(L, "prompt_tokens", &measured.prompt);
-  set_lengths(L, "output_tokens", &measured.output);
-  set_field_integer(L, "block_size", block_size);
-  set_field_integer(L, "reused_tokens", measured.reused_tokens);
-  set_field_number(L, "reused_share", measured.reused_share);
-  set_field_integer(L, "shareable_blocks", measured.shareable_blocks);
-  set_field_integer(L, "tenants", measured.tenants);
-  set_field_integer(L, "slo_classes", measured.slo_classes);
-  set_field_integer(L, "models", measured.models);
-  set_field_integer(L, "sessions", measured.sessions);
-  set_field_integer(L, "clients", measured.clients);
-  set_field_integer(L, "prefix_groups", measured.prefix_groups);
-  set_lengths(L, "turns", &measured.turns);
+  check_status(
+      L, blis_workload_measure(&alloc, workload, block_size, &measured, &error),
+      &error);
+  push_statistics(L, &measured, block_size);
   return 1;
 }
 
@@ -114,10 +123,8 @@ static void set_text(lua_State *L, const char *name, const blis_intern *strings,
   lua_setfield(L, -2, name);
 }
 
-void push_workload_request(lua_State *L, const blis_workload *workload,
-                           size_t index) {
-  const blis_request *request = blis_workload_request(workload, index);
-  const blis_intern *strings = blis_workload_strings(workload);
+void push_recorded_request(lua_State *L, const blis_request *request,
+                           const blis_intern *strings) {
   lua_createtable(L, 0, 19);
   const bind_request_name name = {
       .number = request->number,
@@ -148,6 +155,12 @@ void push_workload_request(lua_State *L, const blis_workload *workload,
   set_text(L, "prefix_group", strings, request->prefix_group);
   set_field_integer(L, "prefix_tokens", request->prefix_tokens);
   set_field_integer(L, "round_index", request->round_index);
+}
+
+void push_workload_request(lua_State *L, const blis_workload *workload,
+                           size_t index) {
+  push_recorded_request(L, blis_workload_request(workload, index),
+                        blis_workload_strings(workload));
 }
 
 /* Iterator: the request after the one with the number of the control value. */
@@ -192,14 +205,27 @@ static int workload_index(lua_State *L) {
   return 1;
 }
 
-/* workload:notes(): what a user should hear of the input. */
-static int workload_notes(lua_State *L) {
-  const blis_workload *workload = check_workload(L, 1);
+void push_notes(lua_State *L, const blis_workload *workload) {
   lua_newtable(L);
   for (size_t i = 0; i < blis_workload_note_count(workload); i++) {
     lua_pushstring(L, blis_workload_note_text(workload, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
+}
+
+/* workload:notes(): what a user should hear of the input. */
+static int workload_notes(lua_State *L) {
+  push_notes(L, check_workload(L, 1));
+  return 1;
+}
+
+/* workload:last_arrival_us(): 0 when there are no requests. */
+static int workload_last_arrival_us(lua_State *L) {
+  const blis_workload *workload = check_workload(L, 1);
+  size_t count = blis_workload_count(workload);
+  lua_pushinteger(
+      L,
+      count > 0 ? blis_workload_request(workload, count - 1)->arrival_us : 0);
   return 1;
 }
 
@@ -241,6 +267,7 @@ static const luaL_Reg workload_methods[] = {
     {"requests", workload_requests},
     {"notes", workload_notes},
     {"description", workload_description},
+    {"last_arrival_us", workload_last_arrival_us},
     {"slice", workload_slice},
     {"map", bind_workload_map},
     {NULL, NULL},

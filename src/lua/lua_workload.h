@@ -7,6 +7,7 @@
 
 #include <lua.h>
 
+#include "workload/statistics.h"
 #include "workload/workload.h"
 
 #define WORKLOAD_TYPE "blis.workload"
@@ -37,6 +38,20 @@ blis_workload **push_workload(lua_State *L);
 void push_workload_request(lua_State *L, const blis_workload *workload,
                            size_t index);
 
+/* The same with any request. */
+void push_recorded_request(lua_State *L, const blis_request *request,
+                           const blis_intern *strings);
+
+/* Pushes what was measured, with the block size that was asked for. */
+void push_statistics(lua_State *L, const blis_workload_statistics *measured,
+                     lua_Integer block_size);
+
+/* The block size that is argument 2 of statistics([block_size]). */
+uint32_t check_block_size(lua_State *L);
+
+/* Pushes the notes as a list. */
+void push_notes(lua_State *L, const blis_workload *workload);
+
 /* Raises when the value is no workload. */
 const blis_workload *check_workload(lua_State *L, int index);
 
@@ -44,6 +59,7 @@ const blis_workload *check_workload(lua_State *L, int index);
 typedef struct bind_source {
   struct blis_generator *generator;
   struct blis_replay *replay;
+  struct blis_trace_cursor *stream;
   struct blis_source_copy *copy; /* NULL unless requests are kept */
   blis_workload_cursor cursor;
   blis_request_source source; /* valid while the bind_source does not move */
@@ -51,8 +67,9 @@ typedef struct bind_source {
 
 /*
  * Starts *source from the value at index: a workload userdata, which must then
- * outlive it (the table of a replay, too), or a specification. May raise, and
- * leaves *source so that bind_source_close can be called in any case.
+ * outlive it (the table of a replay, too), a stream, or a specification. May
+ * raise, and leaves *source so that bind_source_close can be called in any
+ * case.
  */
 void check_source(lua_State *L, int index, bind_source *source);
 

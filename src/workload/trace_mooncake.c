@@ -81,14 +81,13 @@ static bool take_number(scanner *s, int64_t *value) {
   const char *start = s->at;
   int64_t number = 0;
   while (s->at < s->end && *s->at >= '0' && *s->at <= '9' &&
-         s->at - start <= MAX_DIGITS) {
+         s->at - start < MAX_DIGITS) {
     number = number * 10 + (*s->at++ - '0');
   }
   *value = number;
   ptrdiff_t digits = s->at - start;
-  bool goes_on = s->at < s->end && strchr(".eE", *s->at) != NULL;
-  return digits > 0 && digits <= MAX_DIGITS && !goes_on &&
-         (*start != '0' || digits == 1);
+  bool goes_on = s->at < s->end && strchr(".eE0123456789", *s->at) != NULL;
+  return digits > 0 && !goes_on && (*start != '0' || digits == 1);
 }
 
 static bool take_key(scanner *s, int *key) {

@@ -19,7 +19,8 @@ typedef struct survey {
   blis_workload *about;
   blis__trace_file file; /* its reader has finished */
   int64_t count;
-  size_t window; /* rows may come so many places too late */
+  int64_t last_us; /* the last arrival */
+  size_t window;   /* rows may come so many places too late */
   bool numbers_rounds;
 } survey;
 
@@ -34,7 +35,8 @@ struct blis_trace_stream {
   size_t owned_size;
   char *description;
   size_t description_size;
-  int64_t count;
+  int64_t count;   /* -1 = not yet known */
+  int64_t last_us; /* the last arrival, once the count is known */
 };
 
 /* Surveys. */
@@ -133,10 +135,16 @@ static blis_status read_all(survey *base, blis__trace_lag *lag,
   if (lag->count == 0) {
     return blis__trace_fail_empty(&base->file, error);
   }
-  if (format->moves_unevenly != NULL &&
-      format->moves_unevenly(base->file.reader)) {
+  bool is_settled = format->moves_unevenly != NULL &&
+                    format->moves_unevenly(base->file.reader);
+  if (is_settled) {
     BLIS_TRY(measure_again(base, lag, error));
   }
+  blis_request last = {.arrival_us = lag->last_us};
+  if (format->settle != NULL && !is_settled) {
+    format->settle(base->file.reader, &last, NULL);
+  }
+  base->last_us = last.arrival_us;
   base->count = lag->count;
   base->window = lag->window;
   base->numbers_rounds = format->numbers_rounds != NULL &&
@@ -156,7 +164,7 @@ static blis_status fail_unordered(const survey *base,
                    "%s: request %" PRId64
                    " arrives before one that is more than %d places in front "
                    "of it, which is too far out of order to be streamed; read "
-                   "it as a list (stream false), or sort the file",
+                   "it into memory (stream = never), or sort the file",
                    base->file.job.name, lag->beyond_row,
                    BLIS__TRACE_WINDOW_MAX);
 }
@@ -168,13 +176,13 @@ static blis_status survey_fill(survey *base, const char *path, bool *is_ordered,
   if (base->file.job.size_bytes < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s: it cannot be streamed, for that reads a file twice; "
-                     "read it as a list (stream false), or give a file",
+                     "read it into memory (stream = never), or give a file",
                      base->file.job.name);
   }
   if (base->file.job.is_whole) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s: it is a single JSON text and cannot be streamed; "
-                     "read it as a list (stream false)",
+                     "read it into memory (stream = never)",
                      base->file.job.name);
   }
   blis__trace_lag lag = {0};
@@ -252,6 +260,7 @@ static blis_status make_stream(const blis_alloc *alloc, const char *path,
   }
   if (made != NULL) {
     made->count = base->count;
+    made->last_us = base->last_us;
     *stream = made;
   }
   survey_unref(base);
@@ -312,9 +321,7 @@ blis_status blis_trace_stream_scale(blis_trace_stream *stream, double factor,
                                     blis_error *error) {
   blis__trace_edit edit;
   BLIS_TRY(blis__trace_edit_scale(factor, &edit, error));
-  BLIS_TRY(derive(stream, &edit, NULL, 0, scaled, error));
-  (*scaled)->count = stream->count;
-  return BLIS_OK;
+  return derive(stream, &edit, NULL, 0, scaled, error);
 }
 
 blis_status blis_trace_stream_warp(blis_trace_stream *stream,
@@ -326,7 +333,6 @@ blis_status blis_trace_stream_warp(blis_trace_stream *stream,
   BLIS_TRY(
       derive(stream, &edit, points, count * sizeof *points, warped, error));
   (*warped)->edit.points = (*warped)->owned;
-  (*warped)->count = stream->count;
   return BLIS_OK;
 }
 
@@ -363,17 +369,23 @@ blis_status blis_trace_stream_need_count(blis_trace_stream *stream,
     BLIS_TRY(blis_trace_cursor_open(&stream->alloc, stream, &cursor, error));
     blis_request request;
     bool done = false;
-    int64_t counted = -1;
     blis_status status = BLIS_OK;
     while (status == BLIS_OK && !done) {
       status = blis_trace_cursor_next(cursor, &request, &done, error);
-      counted++;
     }
     blis_trace_cursor_close(cursor);
     BLIS_TRY(status);
-    stream->count = counted;
   }
   *count = stream->count;
+  return BLIS_OK;
+}
+
+blis_status blis_trace_stream_need_last_us(blis_trace_stream *stream,
+                                           int64_t *last_us,
+                                           blis_error *error) {
+  int64_t count;
+  BLIS_TRY(blis_trace_stream_need_count(stream, &count, error));
+  *last_us = stream->last_us;
   return BLIS_OK;
 }
 
@@ -391,8 +403,10 @@ struct blis_trace_cursor {
   blis_alloc alloc;
   blis_trace_stream *stream;
   blis__trace_file file;
-  bool is_at_end; /* of the file */
-  int64_t rows;   /* taken from the file */
+  bool is_at_end;   /* of the file */
+  int64_t rows;     /* taken from the file */
+  int64_t given;    /* requests */
+  int64_t given_us; /* arrival of the last of them */
   int64_t last_us;
   blis__trace_window *window; /* NULL when rows come in order */
   int32_t *rounds;            /* by session; NULL unless they are numbered */
@@ -417,6 +431,7 @@ void blis_trace_cursor_close(blis_trace_cursor *cursor) {
                   cursor->round_count * sizeof *cursor->rounds);
   blis_alloc_free(&alloc, cursor->edits,
                   cursor->edit_count * sizeof *cursor->edits);
+  blis_trace_stream_free(cursor->stream);
   blis_alloc_free(&alloc, cursor, sizeof *cursor);
 }
 
@@ -473,6 +488,7 @@ blis_status blis_trace_cursor_open(const blis_alloc *alloc,
   }
   made->alloc = *alloc;
   made->stream = stream;
+  stream->users++;
   blis_status status =
       prepare(made) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
   if (status == BLIS_OK) {
@@ -561,6 +577,8 @@ blis_status blis_trace_cursor_next(blis_trace_cursor *cursor,
   while (!keep) {
     BLIS_TRY(take_row(cursor, &row, done, error));
     if (*done) {
+      cursor->stream->count = cursor->given;
+      cursor->stream->last_us = cursor->given > 0 ? cursor->given_us : 0;
       return BLIS_OK;
     }
     if (row.arrival_us < cursor->last_us) {
@@ -570,6 +588,8 @@ blis_status blis_trace_cursor_next(blis_trace_cursor *cursor,
     BLIS_TRY(edit_row(cursor, &row, &keep, error));
   }
   *request = row;
+  cursor->given++;
+  cursor->given_us = row.arrival_us;
   return BLIS_OK;
 }
 
@@ -627,4 +647,44 @@ blis_request_source blis_trace_cursor_source(blis_trace_cursor *cursor) {
       .state = cursor,
       .strings = blis_workload_strings(cursor->stream->base->about),
       .count = cursor->stream->count};
+}
+
+/* Lists. */
+
+static blis_status fill_list(blis_trace_cursor *cursor, blis_workload *list,
+                             blis_error *error) {
+  if (blis_workload_take_texts(list, cursor->stream->base->about) != BLIS_OK ||
+      blis_workload_describe(list, "%s", cursor->stream->description) !=
+          BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  for (;;) {
+    blis_request request;
+    bool done;
+    BLIS_TRY(blis_trace_cursor_next(cursor, &request, &done, error));
+    if (done) {
+      break;
+    }
+    if (blis_workload_add(list, &request) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  }
+  return blis_workload_seal(list) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+}
+
+blis_status blis_trace_stream_list(const blis_alloc *alloc,
+                                   blis_trace_stream *stream,
+                                   blis_workload **list, blis_error *error) {
+  blis_trace_cursor *cursor;
+  BLIS_TRY(blis_trace_cursor_open(alloc, stream, &cursor, error));
+  blis_workload *made = blis_workload_new(alloc);
+  blis_status status =
+      made != NULL ? fill_list(cursor, made, error) : blis_fail_nomem(error);
+  blis_trace_cursor_close(cursor);
+  if (status != BLIS_OK) {
+    blis_workload_free(made);
+    return status;
+  }
+  *list = made;
+  return BLIS_OK;
 }

@@ -59,7 +59,7 @@ BLIS_MUSTUSE blis_status blis_trace_stream_filter(blis_trace_stream *stream,
                                                   blis_trace_stream **filtered,
                                                   blis_error *error);
 
-/* NULL is allowed; no cursor of it may be open. */
+/* NULL is allowed. */
 void blis_trace_stream_free(blis_trace_stream *stream);
 
 /* A workload without requests that has the texts, and the notes, of a stream.
@@ -77,7 +77,17 @@ BLIS_MUSTUSE blis_status blis_trace_stream_need_count(blis_trace_stream *stream,
                                                       int64_t *count,
                                                       blis_error *error);
 
-/* One reader of a stream, which it borrows. */
+/* The same with when the last one arrives; 0 when there is none. */
+BLIS_MUSTUSE blis_status blis_trace_stream_need_last_us(
+    blis_trace_stream *stream, int64_t *last_us, blis_error *error);
+
+/* All requests in memory, as a new, sealed workload of the caller. */
+BLIS_MUSTUSE blis_status blis_trace_stream_list(const blis_alloc *alloc,
+                                                blis_trace_stream *stream,
+                                                blis_workload **list,
+                                                blis_error *error);
+
+/* One reader of a stream, which may be freed before it. */
 typedef struct blis_trace_cursor blis_trace_cursor;
 
 /* The caller owns *cursor. BLIS_ERR_IO when the file is no longer there. */

@@ -511,7 +511,7 @@ static blis_status find_and_open(blis__trace_job *job, reading *r,
   if (is_stdin && job->options->header_path == NULL) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "a tracev2 trace from standard input needs the file of "
-                     "its header, too (option header)");
+                     "its header, too (--trace-header)");
   }
   if (is_stdin) {
     return open_files(job, r, job->path, job->options->header_path, error);

@@ -151,6 +151,7 @@ typedef struct group_prefix {
 typedef struct survey {
   blis__trace_writing *w;
   blis__id_set ids;
+  int64_t count;
   bool needs_even;
   group_prefix *prefixes; /* by group */
   blis_map groups;        /* by stream of their prefix */
@@ -219,6 +220,7 @@ static blis_status look_at(void *state, size_t index,
                            const blis_request *request, blis_error *error) {
   survey *s = state;
   blis__trace_writing *w = s->w;
+  s->count++;
   BLIS_TRY(check_id(s, request, error));
   if (compare_group(s, request) != BLIS_OK) {
     return blis_fail_nomem(error);
@@ -247,6 +249,12 @@ static blis_status look_at_all(blis__trace_writing *w, bool needs_even,
   blis_map_init(&s.groups, w->alloc);
   w->is_by_group = true;
   blis_status status = each_request(w, look_at, &s, error);
+  if (status == BLIS_OK && s.count == 0 && w->options->needs_requests) {
+    status = blis_fail(error, BLIS_ERR_INVALID,
+                       "%s: there are no requests to be written, and a trace "
+                       "without any cannot be read",
+                       w->path);
+  }
   blis_map_deinit(&s.groups);
   blis__id_set_deinit(&s.ids);
   blis_alloc_free(w->alloc, s.prefixes, texts * sizeof *s.prefixes);

@@ -77,6 +77,19 @@ local exercises = {
     assert(#list:filter(function(r) return r.id ~= '' end) == 2)
   end,
   function()
+    local stream = blis.trace.stream 'tests/data/traces/vidur.csv'
+    assert(#stream:cut { skip = 1 }:scale(2):warp { { 0, 9 } } == 2)
+    assert(#stream:filter(function(r) return r.id ~= 'request_1' end) == 2)
+    for _, request in stream:requests() do
+      assert(request.prompt_tokens == 374)
+      break
+    end
+    assert(#tostring(stream) > 50 and #stream:cap(1) == 3)
+    local result = blis.run { cluster = { kv_blocks = 64 }, workload = stream,
+      keep_records = false }
+    assert(result.completed == 3)
+  end,
+  function()
     local length = { 'constant', value = 5 }
     local list = blis.workload { rate = 9, requests = 2, clients = {
       { id = 'a', prompt = length, output = 3, arrival = 'poisson' },

@@ -26,8 +26,8 @@ local function paths_of(definition, parsed)
       end
     end
   end
-  if parsed.positional then
-    list[#list + 1] = { flag = definition.positional.name, path = parsed.positional }
+  for _, path in ipairs(parsed.positionals or { parsed.positional }) do
+    list[#list + 1] = { flag = definition.positional.name, path = path }
   end
   return list
 end

@@ -5,6 +5,7 @@ local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
+local outputs = require "blis.cli.outputs"
 local sections = require "blis.config.trace"
 local trace = require "blis.trace"
 local workload = require "blis.workload"
@@ -12,10 +13,15 @@ local workload = require "blis.workload"
 local trace_tools = {}
 
 local file_argument = { name = "FILE", doc = "The trace; its format is recognised. - is standard "
-  .. "input, which needs --trace-format." }
+  .. "input." }
 
 local reading = {
   title = "Trace", section = "trace", has_defaults = true, options = flags.all(sections.read),
+}
+
+-- A command that goes through the requests in their order can leave them in the file.
+local streaming = {
+  title = "Memory", section = "open", has_defaults = true, options = flags.all(sections.open),
 }
 
 local writing = {
@@ -23,7 +29,8 @@ local writing = {
   options = flags.all(sections.write),
 }
 table.insert(writing.options, 1, {
-  name = "path", type = "path", default = "-", flag = "--output", flag_aliases = { "-o" },
+  name = "path", type = "path", default = "-", is_output = true, flag = "--output",
+  flag_aliases = { "-o" },
   doc = "Where the new trace goes; it appears when it is complete. Packed if the name ends in .gz "
     .. "or .zst; - is standard output, in format routesim. -o is short for it.",
 })
@@ -39,7 +46,8 @@ local telling = {
 }
 
 local function read(parsed, path)
-  local list = trace.read(path, parsed.values.trace)
+  local open = parsed.values.open
+  local list = trace.open(path, parsed.values.trace, open and open.stream or "never")
   for _, note in ipairs(list:notes()) do command.talk(parsed, "%s", note) end
   return list
 end
@@ -55,11 +63,14 @@ end
 --- A command that makes a trace of another one.
 ---@param name string
 ---@param about { summary: string, description?: string, usage?: string, group?: blis.cli.Group,
----  positional?: blis.cli.Positional, notes?: string }
+---  positional?: blis.cli.Positional, notes?: string, in_memory?: boolean }
 ---@param make fun(parsed: blis.cli.Parsed, definition: blis.cli.Command): blis.Workload
 local function define(name, about, make)
-  local groups = { about.group, reading, writing, telling }
-  if not about.group then groups = { reading, writing, telling } end
+  local groups = { about.group }
+  groups[#groups + 1] = reading
+  if not about.in_memory then groups[#groups + 1] = streaming end
+  groups[#groups + 1] = writing
+  groups[#groups + 1] = telling
   local definition = {
     name = "trace " .. name,
     summary = about.summary,
@@ -71,7 +82,10 @@ local function define(name, about, make)
   }
   trace_tools[name] = command.define(definition, function(parsed)
     if not parsed.positional then flags.fail(definition, "there is no FILE") end
-    command.checked(definition, function() write(parsed, make(parsed, definition)) end)
+    command.checked(definition, function()
+      outputs.check(definition, parsed)
+      write(parsed, make(parsed, definition))
+    end)
   end)
 end
 
@@ -114,14 +128,17 @@ local info = {
   description = "Reads a trace as blis replay does and tells how many requests there are, how long "
     .. "they are and how much of their prompts has been seen before.",
   positional = file_argument,
-  groups = { reading, group("Output", "output", flag_sections.description.options) },
+  groups = { reading, streaming, group("Output", "output", flag_sections.description.options) },
 }
 
 trace_tools.info = command.define(info, function(parsed)
   if not parsed.positional then flags.fail(info, "there is no FILE") end
-  local list = command.checked(info, trace.read, parsed.positional, parsed.values.trace)
   local is_json = parsed.values.output.format == "json"
-  command.print((is_json and json_of(list) or workload.describe(list)) .. "\n")
+  local text = command.checked(info, function()
+    local list = trace.open(parsed.positional, parsed.values.trace, parsed.values.open.stream)
+    return is_json and json_of(list) or workload.describe(list)
+  end)
+  command.print(text .. "\n")
 end)
 
 -- Those that make traces.
@@ -156,7 +173,9 @@ define("scale", {
   }),
 }, function(parsed, definition)
   local given = parsed.values.scale
-  if (given.factor == nil) == (given.rate == nil) then
+  if given.factor and given.rate then
+    flags.fail(definition, "--factor and --rate exclude each other")
+  elseif not given.factor and not given.rate then
     flags.fail(definition, "either --factor or --rate is needed")
   end
   local list = read(parsed, parsed.positional)
@@ -202,6 +221,7 @@ define("warp", {
 end)
 
 define("cap", {
+  in_memory = true,
   summary = "at most so many requests of every session",
   description = "Shortens long conversations: later requests of a session are left out.",
   group = group("Sessions", "cap", {
@@ -217,6 +237,7 @@ define("cap", {
 end)
 
 define("merge", {
+  in_memory = true,
   summary = "several traces in one",
   usage = "FILE FILE ...",
   description = "All requests in order of arrival, with numbers of their own. Sessions, prefix "
@@ -234,6 +255,24 @@ end)
 local fields = { "adapter", "arrival_us", "client", "deadline_us", "id", "max_output_tokens",
   "model", "output_tokens", "prefix_group", "prefix_tokens", "prompt_tokens", "round_index",
   "session", "shared_tokens", "slo_class", "tenant" }
+
+-- The most instructions of an expression for one request, as in the sandbox, and how often they are
+-- counted.
+local most_instructions <const>, instructions_at_once <const> = 20000000, 100000
+
+--- pcall(test), which fails when it takes too long.
+local function limited(test)
+  local left = most_instructions
+  debug.sethook(function()
+    left = left - instructions_at_once
+    if left < 0 then
+      error(("it takes more than %d instructions"):format(most_instructions), 0)
+    end
+  end, "", instructions_at_once)
+  local ok, result = pcall(test)
+  debug.sethook()
+  return ok, result
+end
 
 --- A function of a request from an expression in Lua.
 local function read_test(definition, text)
@@ -253,7 +292,7 @@ local function read_test(definition, text)
   end
   return function(one)
     request = one
-    local ok, result = pcall(test)
+    local ok, result = limited(test)
     if ok then return result end
     if type(result) == "table" then error(result, 0) end
     flags.fail(definition, "--where: %s, for %s", tostring(result):gsub("^%-%-where:%d+: ", ""),

@@ -11,8 +11,11 @@ local trace_sections = require "blis.config.trace"
 --- The flag of the trace itself, and those of how it is read.
 local function trace_options()
   local options = flags.all(flag_sections.trace)
-  local rest = flags.all(trace_sections.read)
-  return table.move(rest, 1, #rest, #options + 1, options)
+  for _, section in ipairs { trace_sections.read, trace_sections.open } do
+    local rest = flags.all(section)
+    table.move(rest, 1, #rest, #options + 1, options)
+  end
+  return options
 end
 
 local definition = {
@@ -35,14 +38,21 @@ local definition = {
 
 local never_us = math.maxinteger
 
---- BLIS (Go) ends a replay at twice the time of the last arrival that is known beforehand.
-local function go_blis_horizon_us(list, is_closed_loop)
+--- When the last request arrives that is known before the replay.
+local function last_known_us(list, is_closed_loop)
+  if not is_closed_loop then return list:last_arrival_us() end
   local last_us = 0
   for _, request in list:requests() do
-    if not is_closed_loop or request.session == "" or request.round_index == 0 then
+    if request.session == "" or request.round_index == 0 then
       last_us = math.max(last_us, request.arrival_us)
     end
   end
+  return last_us
+end
+
+--- BLIS (Go) ends a replay at twice the time of the last arrival that is known beforehand.
+local function go_blis_horizon_us(list, is_closed_loop)
+  local last_us = last_known_us(list, is_closed_loop)
   if last_us <= 0 then return 600000000 end
   return last_us > never_us // 2 and never_us or 2 * last_us
 end
@@ -59,9 +69,16 @@ end
 
 local function read_trace(parsed)
   local given = parsed.values.trace
-  local path = path_of(parsed)
-  given.data = nil
-  return trace.read(path, given)
+  local path, stream = path_of(parsed), given.stream
+  given.data, given.stream = nil, nil
+  if parsed.values.sessions.session_mode ~= "fixed" then
+    if stream == "always" then
+      flags.fail(definition, "--stream always does not go with --session-mode closed-loop, which "
+        .. "needs all rounds of a session together")
+    end
+    stream = "never"
+  end
+  return trace.open(path, given, stream)
 end
 
 local function has_sessions(list)

@@ -49,8 +49,9 @@ local type_names = {
 local special = {
   ["blis.Experiment.cluster"] = "blis.ClusterOptions",
   ["blis.Experiment.workload"] = "blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|"
-    .. "blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|fun(rng: blis.Rng): table?",
-  ["blis.ReplayOptions.trace"] = "blis.Workload|string",
+    .. "blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|blis.TraceStream|"
+    .. "fun(rng: blis.Rng): table?",
+  ["blis.ReplayOptions.trace"] = "blis.Workload|blis.TraceStream|string",
   ["blis.GeneratorOptions.generator"] = "fun(rng: blis.Rng): table?",
   ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",
   ["blis.ClientsOptions.cohorts"] = "blis.CohortOptions[]",

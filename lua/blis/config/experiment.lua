@@ -7,7 +7,8 @@ return {
     { name = "cluster", type = "table", doc = "Options of the cluster." },
     {
       name = "workload", type = "any",
-      doc = "Options of generated traffic, or what blis.workload or blis.trace.read returned.",
+      doc = "Options of generated traffic, or what blis.workload, blis.trace.read or "
+        .. "blis.trace.stream returned.",
     },
     {
       name = "routing", type = "any", default = "round-robin",

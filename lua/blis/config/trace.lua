@@ -14,9 +14,8 @@ local read = {
       doc = "Format of the file; left out, it is recognised by its first lines.",
     },
     {
-      name = "limit", type = "integer", min = 0, default = 0, unit = "requests",
-      flag = "--limit",
-      doc = "Read at most this many requests, 0 = all.",
+      name = "limit", type = "integer", min = 0, default = 0, unit = "rows", flag = "--limit",
+      doc = "Read at most this many rows, 0 = all.",
     },
     {
       name = "hash_block_tokens", type = "integer", min = 0, max = 1048576, default = 0,
@@ -30,6 +29,21 @@ local read = {
     {
       name = "keep_epoch", type = "boolean", default = false, flag = "--keep-epoch",
       doc = "tracev2, observed traces: requests arrive at the recorded send times.",
+    },
+  },
+}
+
+---@type blis.Section
+local open = {
+  name = "trace",
+  summary = "Where a trace is while it is used.",
+  options = {
+    {
+      name = "stream", type = "choice", choices = { "auto", "always", "never" }, default = "auto",
+      flag = "--stream",
+      doc = "Whether the trace stays in its file, to be read as it is needed, or is read into "
+        .. "memory; the results are the same. auto: in its file beyond 64 MB (8 MB packed), where "
+        .. "that is possible.",
     },
   },
 }
@@ -96,4 +110,4 @@ local write = {
 local run = { name = "write_trace", summary = "How the requests of a run are written.",
   options = { write.options[1] } }
 
-return { read = read, cut = cut, merge = merge, write = write, run = run }
+return { read = read, open = open, cut = cut, merge = merge, write = write, run = run }

@@ -170,7 +170,13 @@ local replay = {
   options = {
     {
       name = "trace", type = "any", required = true,
-      doc = "What blis.trace.read returned, or the path of a trace.",
+      doc = "What blis.trace.read or blis.trace.stream returned, or the path of a trace.",
+    },
+    {
+      name = "stream", type = "choice", choices = { "auto", "always", "never" }, default = "auto",
+      doc = "For a path, whether the trace stays in its file, to be read while the simulation goes "
+        .. "on, or is read into memory; the results are the same. auto: in its file beyond 64 MB "
+        .. "(8 MB packed), where that is possible.",
     },
     {
       name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },

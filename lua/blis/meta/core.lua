@@ -444,11 +444,76 @@ function list:notes() end
 ---@return string
 function list:description() end
 
+--- When the last request arrives; 0 when there is none.
+---@return integer
+function list:last_arrival_us() end
+
 --- A new list. fn gets each request as a table and returns a table of what changes, or nil to leave
 --- the request out. Content stays as it is; a deadline moves with its arrival.
 ---@param fn fun(request: table): table?
 ---@return blis.Workload
 function list:map(fn) end
+
+--- A trace that stays in its file: blis.trace.stream. Every loop, method and run reads the file
+--- anew, each for itself, so memory does not grow with its rows, only with what is different in them
+--- (60 to 100 bytes for every session, say). What is printed of it, or written, is what a list would
+--- give. A file that changes meanwhile is an error.
+---@class blis.TraceStream
+---@operator len: integer counts the requests, which may take a pass over the file
+local stream = {}
+
+--- for i, request in stream:requests() do
+---@return fun(stream: blis.TraceStream, i: integer): integer?, table? next
+---@return blis.TraceStream
+---@return integer
+---@return table closes the file when the loop is left
+function stream:requests() end
+
+--- All requests in memory.
+---@return blis.Workload
+function stream:list() end
+
+---@param block_size? integer
+---@return table
+function stream:statistics(block_size) end
+
+--- When the last request arrives; 0 when there is none.
+---@return integer
+function stream:last_arrival_us() end
+
+---@return string[]
+function stream:notes() end
+
+---@return string
+function stream:description() end
+
+--- Another stream, as the methods of blis.Workload make other lists; the file is read when somebody
+--- wants its requests.
+---@param options? blis.CutOptions
+---@return blis.TraceStream
+function stream:cut(options) end
+
+---@param factor number above 0
+---@return blis.TraceStream
+function stream:scale(factor) end
+
+---@param points integer[][] { { from_us, to_us }, ... }
+---@return blis.TraceStream
+function stream:warp(points) end
+
+--- Asks the function at once, for every request, and keeps a bit of each.
+---@param test fun(request: table): any
+---@return blis.TraceStream
+function stream:filter(test) end
+
+--- A list: which turns are the first is only known when all were seen.
+---@param max_turns integer
+---@return blis.Workload
+function stream:cap(max_turns) end
+
+---@param path string
+---@param options? blis.TraceWriteOptions
+function stream:write(path, options) end
 
 ---@class blis.Rng a random stream
 local rng = {}

@@ -4,7 +4,7 @@
 --- A cluster, the traffic it gets, and the policies in between.
 ---@class blis.Experiment
 ---@field cluster? blis.ClusterOptions Options of the cluster.
----@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|fun(rng: blis.Rng): table? Options of generated traffic, or what blis.workload or blis.trace.read returned.
+---@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|blis.TraceStream|fun(rng: blis.Rng): table? Options of generated traffic, or what blis.workload, blis.trace.read or blis.trace.stream returned.
 ---@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field admission? any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
 ---@field cascade? any Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
@@ -148,7 +148,8 @@
 
 --- The requests of a trace once more.
 ---@class blis.ReplayOptions
----@field trace blis.Workload|string What blis.trace.read returned, or the path of a trace.
+---@field trace blis.Workload|blis.TraceStream|string What blis.trace.read or blis.trace.stream returned, or the path of a trace.
+---@field stream? "auto"|"always"|"never" For a path, whether the trace stays in its file, to be read while the simulation goes on, or is read into memory; the results are the same. auto: in its file beyond 64 MB (8 MB packed), where that is possible. (default auto)
 ---@field session_mode? "fixed"|"closed-loop" fixed: every round of a session when it was recorded; closed-loop: after the answer to the one before. (default fixed)
 ---@field think_time? number|table closed-loop: from an answer to the next round; left out, as it was recorded. (us)
 ---@field seed? integer Seed of think times; left out, that of the experiment.
@@ -246,7 +247,7 @@
 --- How a trace is read.
 ---@class blis.TraceOptions
 ---@field format? string Format of the file; left out, it is recognised by its first lines.
----@field limit? integer Read at most this many requests, 0 = all. (requests, default 0)
+---@field limit? integer Read at most this many rows, 0 = all. (rows, default 0)
 ---@field hash_block_tokens? integer Tokens that one hash id stands for, 0 = as usual in the format. (tokens, default 0)
 ---@field header? string tracev2: the header file, if not beside the data.
 ---@field keep_epoch? boolean tracev2, observed traces: requests arrive at the recorded send times. (default false)
