@@ -60,6 +60,12 @@ local samples = {
     counts = true, closes = true,
     make = function() return blis.simulation {} end,
   },
+  ["blis.trace_cursor"] = { closes = true, make = function()
+    return (select(4, blis.trace.stream("tests/data/azure_2023.csv"):requests()))
+  end },
+  ["blis.trace_stream"] = { counts = true, make = function()
+    return blis.trace.stream "tests/data/azure_2023.csv"
+  end },
   ["blis.vector"] = { list = true, counts = true, make = function()
     return blis.vec.new { 1, 2.5 }
   end },

@@ -207,7 +207,15 @@ static const luaL_Reg stream_methods[] = {
     {NULL, NULL},
 };
 
+static int cursor_tostring(lua_State *L) {
+  blis_trace_cursor **self = luaL_checkudata(L, 1, CURSOR_TYPE);
+  lua_pushstring(L, *self != NULL ? "requests of a stream"
+                                  : "requests of a stream (closed)");
+  return 1;
+}
+
 static const luaL_Reg cursor_meta[] = {
+    {"__tostring", cursor_tostring},
     {"__gc", cursor_close},
     {"__close", cursor_close},
     {NULL, NULL},
