@@ -68,6 +68,8 @@ static const trace_format json_formats[] = {
       {"tenant", NAME, true, "\"t\""},
       {"slo_class", NAME, true, "\"s\""},
       {"client", NAME, true, "\"k\""},
+      {"cascade", NAME, true, "\"a,b\""},
+      {"mean_logprob", NAME, true, "\"-1.5\""},
       {"text_tokens", WHOLE, true, "1"},
       {"image_tokens", WHOLE, true, "1"},
       {"audio_tokens", WHOLE, true, "1"},

@@ -55,6 +55,8 @@ static blis_status read_labels(const blis__trace_job *job, blis_json_value row,
       {"tenant", &request->tenant},
       {"slo_class", &request->slo_class},
       {"client", &request->client},
+      {"cascade", &request->cascade},
+      {"mean_logprob", &request->mean_logprob},
   };
   for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
     BLIS_TRY(blis__trace_name(job, row, labels[i].key, labels[i].id, error));

@@ -108,6 +108,8 @@ static blis_status write_row(blis__trace_writing *w, size_t index,
   write_label(&json, strings, "slo_class", request->slo_class);
   write_label(&json, strings, "client", request->client);
   write_label(&json, strings, "lora_adapter", request->adapter);
+  write_label(&json, strings, "cascade", request->cascade);
+  write_label(&json, strings, "mean_logprob", request->mean_logprob);
   write_rest(&json, request);
   blis_json_writer_end_object(&json);
   blis_buffer_char(buffer, '\n');

@@ -65,10 +65,10 @@ static blis_status add_optional(blis__trace_writing *w,
     add_text(buffer, w->strings, request->adapter);
   }
   if (w->has_cascades) {
-    add_text(buffer, blis_workload_strings(w->workload), request->cascade);
+    add_text(buffer, w->strings, request->cascade);
   }
   if (w->has_logprobs) {
-    add_text(buffer, blis_workload_strings(w->workload), request->mean_logprob);
+    add_text(buffer, w->strings, request->mean_logprob);
   }
   if (w->has_think_times) {
     blis_buffer_char(buffer, ',');
