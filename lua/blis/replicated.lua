@@ -14,6 +14,7 @@ local statistics = require "blis.statistics"
 local stopping = require "blis.statistics.stopping"
 local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
+local words = require "blis.statistics.words"
 
 local replicated = {}
 
@@ -194,21 +195,9 @@ local function direction_of(metric)
   return is_good and 1 or 0
 end
 
-local function change_text(pair, x)
-  if pair.kind == "ratio" then
-    local percent = x * 100
-    return (math.abs(percent) < 0.1 and "%.2g %%" or "%.1f %%"):format(percent)
-  end
-  return ("%.4g"):format(x)
-end
-
 --- True when the runs ended because a test was decided, after which a plain p-value says too much.
 local function is_sequential(self)
   return self.rule == "obrien-fleming" or self.rule == "pocock"
-end
-
-local function p_text(p)
-  return p < 0.0001 and "p < 0.0001" or ("p = %.2g"):format(p)
 end
 
 --- True when chance is no good explanation of a difference: by the interval, and, where several
@@ -222,7 +211,7 @@ end
 --- "p = 0.01, effect 3.4"
 local function evidence_text(self, pair)
   local parts = {}
-  if not is_sequential(self) then parts[1] = p_text(pair.adjusted_p or pair.p_value) end
+  if not is_sequential(self) then parts[1] = words.p_value(pair.adjusted_p or pair.p_value) end
   if pair.effect then parts[#parts + 1] = ("effect %.2g"):format(math.abs(pair.effect)) end
   return #parts > 0 and ", " .. table.concat(parts, ", ") or ""
 end
@@ -236,8 +225,8 @@ local function sentence(self, i, metric)
   if not is_shown(self, pair) then
     local is_luck = pair.low > 0 or pair.high < 0 -- one of so many comparisons looks like that
     return ("%s: no difference from %s is shown%s; one beyond %s to %s is excluded"):format(metric,
-      base, is_luck and (" (%s among %d policies)"):format(p_text(pair.adjusted_p),
-        #self.policies) or "", change_text(pair, pair.low), change_text(pair, pair.high))
+      base, is_luck and (" (%s among %d policies)"):format(words.p_value(pair.adjusted_p),
+        #self.policies) or "", words.change(pair, pair.low), words.change(pair, pair.high))
   end
   local verb = pair.change > 0 and "is higher than" or "is lower than"
   if direction ~= 0 then
@@ -247,8 +236,8 @@ local function sentence(self, i, metric)
   local low, high = sign * pair.low, sign * pair.high
   if low > high then low, high = high, low end
   return ("%s: %s %s %s by %s (%g %% CI %s to %s, %d pairs%s)"):format(metric, name, verb,
-    base, change_text(pair, sign * pair.change), self.level * 100, change_text(pair, low),
-    change_text(pair, high), pair.n, evidence_text(self, pair))
+    base, words.change(pair, sign * pair.change), self.level * 100, words.change(pair, low),
+    words.change(pair, high), pair.n, evidence_text(self, pair))
 end
 
 --- What print(comparison) shows: the table, and what it says of every policy.

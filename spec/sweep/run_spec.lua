@@ -233,8 +233,7 @@ describe("the store of a sweep", function()
       os.remove(path)
       append_to(path, text .. ("x\n"):rep(7))
       local notes = notes_of(function() run(new_sweep(), { store = folder }) end)
-      small.says(notes, ("%s: lines 17, 18, "
-        .. "19, 20, 21 ... are not as written and left out; trials of which nothing else is known "
+      small.says(notes, ("%s: lines 17, 18, 19, 20, 21 ... are not as written and left out; trials of which nothing else is known "
         .. "are run again"):format(path))
     end)
   end)
@@ -467,8 +466,8 @@ describe("a shard", function()
     assert.equal("4/5 BLIS_SHARD", from { BLIS_SHARD = "4/5", PMI_RANK = "1", PMI_SIZE = "3" })
     assert.is_nil(from { BLIS_SHARD = "", SLURM_ARRAY_TASK_ID = "" })
     small.says(small.message_of(from, { SLURM_ARRAY_TASK_ID = "x", SLURM_ARRAY_TASK_COUNT = "2" }),
-      "SLURM_ARRAY_TASK_ID: 'x' is not allowed, expected a whole number; --shard I/N says more than "
-        .. "the environment")
+      "SLURM_ARRAY_TASK_ID: 'x' is not allowed, expected a whole number; --shard I/N says more "
+        .. "than the environment")
     small.says(small.message_of(from, { HQ_TASK_ID = "3" }), "HQ_TASK_ID is set, but not of how "
       .. "many parts this is one: set BLIS_SHARDS, or use --shard 3/N (0/1 for all trials)")
     small.says(small.message_of(from, { PMI_RANK = "3", PMI_SIZE = "3" }),
@@ -544,6 +543,22 @@ describe("the table of a sweep", function()
     assert.equal(3, gaps:paired({ x = 1 }, { x = 2 }, "z").n)
     small.says(tostring(gaps), "\ny is no number in 2 of 6 trials; means are of the others")
     assert.is_nil(tostring(gaps):find("z is no number", 1, true))
+  end)
+
+  it("has points and pairs that can be printed", function()
+    assert.equal("x=2, 3 of 3 runs\n  square 4.043 (95 % CI 4.04052 to 4.04548, 3 values)",
+      tostring(result:point { x = 2 }))
+    assert.equal("287.6 % (95 % CI 286.9 % to 288.3 %, 3 pairs, p < 0.0001, effect 1.9e+03)",
+      tostring(result:paired({ x = 1 }, { x = 2 }, "square")))
+  end)
+
+  it("names each reason of failures once", function()
+    local failing = run(new_sweep { trial = function(p)
+      if p.x > 1 then error("x is " .. (p.x > 3 and "large" or "small"), 0) end
+      return 1
+    end })
+    small.says(tostring(failing), "\n12 trials failed:\n  x=2 seed=42 and 5 more: x is small\n"
+      .. "  x=4 seed=42 and 5 more: x is large")
   end)
 
   it("shows as many figures as can be read", function()

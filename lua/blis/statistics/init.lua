@@ -5,6 +5,7 @@
 local core = require "blis.core"
 local distribution = require "blis.statistics.distribution"
 local errors = require "blis.errors"
+local words = require "blis.statistics.words"
 
 local statistics = {
   t_quantile = distribution.t_quantile,
@@ -88,7 +89,7 @@ function statistics.estimate(values, options)
   options = options or {}
   local level, n = options.level or 0.95, #values
   local mean, std_dev = statistics.moments(values)
-  local estimate = { n = n, mean = mean, std_dev = std_dev, level = level }
+  local estimate = words.estimate { n = n, mean = mean, std_dev = std_dev, level = level }
   if n < 2 then return estimate end
   if options.method == "bootstrap" then
     estimate.low, estimate.high =
@@ -204,7 +205,7 @@ function statistics.paired(a, b, options)
   end
   local lower, higher, ties = count_signs(list)
   local deviation = estimate.std_dev
-  return {
+  return words.paired {
     n = #a, kind = kind, level = estimate.level, half_width = estimate.half_width,
     mean_a = statistics.moments(a), mean_b = (statistics.moments(b)),
     change = change(estimate.mean), low = change(estimate.low), high = change(estimate.high),

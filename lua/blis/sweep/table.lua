@@ -10,6 +10,7 @@ local table_of = {}
 
 ---@class blis.sweep.PointResult
 ---@field parameters table<string, any>
+---@field report string[] figures that are shown when the point is printed
 ---@field name string "prefix_weight=2 rate=40"
 ---@field n integer replications that are done
 ---@field wanted integer replications that there are to be
@@ -79,6 +80,18 @@ local function new_metrics(values, options)
   end })
 end
 
+-- "prefix_weight=2 rate=40, 3 of 3 runs", and a line for each figure of the report.
+local point_meta = {
+  __name = "blis.sweep_point",
+  __tostring = function(point)
+    local lines = { ("%s, %d of %d runs"):format(point.name, point.n, point.wanted) }
+    for _, name in ipairs(point.report) do
+      lines[#lines + 1] = ("  %s %s"):format(name, tostring(point.metrics[name] or "-"))
+    end
+    return table.concat(lines, "\n")
+  end,
+}
+
 local function point_result(self, known, i, result)
   local values, n, wanted = {}, 0, runner.wanted(self, known, i)
   for r = 1, wanted do
@@ -94,11 +107,11 @@ local function point_result(self, known, i, result)
         reason = one.reason, key = trial.key })
     end
   end
-  return {
-    parameters = copy(self.points[i].labels), name = plan.point_name(self, i), n = n,
-    wanted = wanted, values = values,
+  return setmetatable({
+    report = result.report, parameters = copy(self.points[i].labels),
+    name = plan.point_name(self, i), n = n, wanted = wanted, values = values,
     metrics = new_metrics(values, { level = self.level, method = self.interval }),
-  }
+  }, point_meta)
 end
 
 --- The table of a plan and what is known of its trials.

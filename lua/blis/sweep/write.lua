@@ -112,8 +112,25 @@ local function grid(self)
   return header, rows
 end
 
--- More failures than this are counted, not listed.
+-- More reasons than this are not listed.
 local listed_failures = 10
+
+--- Failures by their reasons' first lines, in the order of the trials.
+local function failure_groups(failures)
+  local groups, by_reason = {}, {}
+  for _, failure in ipairs(failures) do
+    local reason = failure.reason:match("^[^\n]*"):sub(1, 300)
+    local group = by_reason[reason]
+    if group then
+      group.count = group.count + 1
+    else
+      group = { name = failure.name, reason = reason, count = 1 }
+      by_reason[reason] = group
+      groups[#groups + 1] = group
+    end
+  end
+  return groups
+end
 
 --- Trials of points with a figure that are done and have no number for it, like 0 / 0.
 local function missing_values(self, name)
@@ -170,13 +187,13 @@ local function footer(self)
   if #self.failures > 0 then
     lines[#lines + 1] = ("%s failed:"):format(count_text(#self.failures, "trial"))
   end
-  for i, failure in ipairs(self.failures) do
+  for i, group in ipairs(failure_groups(self.failures)) do
     if i > listed_failures then
-      lines[#lines + 1] = ("  and %d more"):format(#self.failures - listed_failures)
+      lines[#lines + 1] = "  and others for other reasons"
       break
     end
-    lines[#lines + 1] = ("  %s: %s"):format(failure.name,
-      failure.reason:match("^[^\n]*"):sub(1, 300))
+    lines[#lines + 1] = ("  %s%s: %s"):format(group.name,
+      group.count > 1 and (" and %d more"):format(group.count - 1) or "", group.reason)
   end
   return lines
 end
