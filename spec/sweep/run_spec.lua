@@ -233,7 +233,8 @@ describe("the store of a sweep", function()
       os.remove(path)
       append_to(path, text .. ("x\n"):rep(7))
       local notes = notes_of(function() run(new_sweep(), { store = folder }) end)
-      small.says(notes, ("%s: lines 17, 18, 19, 20, 21 ... are not as written and left out; trials of which nothing else is known "
+      small.says(notes, ("%s: lines 17, 18, 19, 20, 21 ... are not as written and left out; "
+        .. "trials of which nothing else is known "
         .. "are run again"):format(path))
     end)
   end)
