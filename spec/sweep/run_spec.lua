@@ -3,6 +3,7 @@ local core = require "blis.core"
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
 local notices = require "blis.notices"
+local order = require "blis.sweep.order"
 local program = require "blis.sweep.program"
 local small = require "spec.support.small"
 local store = require "blis.sweep.store"
@@ -413,20 +414,20 @@ describe("the store of a sweep", function()
       assert.equal(whole, tostring(run(new_sweep { cost = cost }, { store = folder, jobs = 1 })))
       assert.same({ 3, 2, 4, 1, 5 }, order_of(journals(folder)[1]))
     end)
-    folders.with(function(folder)
-      local slow = { trial = function(p)
-        local until_us = core.clock_us() + (p.x == 2 and 8000 or p.x == 4 and 16000 or 0)
-        while core.clock_us() < until_us do end -- luacheck: ignore
-        return square(p)
-      end, parameters = { { "x", { 1, 2, 4 } } }, replications = 1 }
-      run(new_sweep(slow), { store = folder, jobs = 1 })
-      slow.parameters, slow.replications = nil, nil
-      assert.equal(tostring(run(new_sweep())),
-        tostring(run(new_sweep(slow), { store = folder, jobs = 1 })))
-      local second, first = table.unpack(journals(folder)) -- "x-2.jsonl", "x.jsonl"
-      assert.same({ 1, 2, 4 }, order_of(first))
-      assert.same({ 3, 5, 4, 2, 1 }, order_of(second)) -- what nobody knows of comes first
-    end)
+  end)
+
+  it("has trials done first that took long before, and before them those nobody knows", function()
+    local self = new_sweep().plan
+    local known, indices = {}, {}
+    for i, wall_us in pairs { [1] = 10, [2] = 30, [4] = 50, [10] = 20 } do
+      known[self.trials[i].key] = { status = "done", wall_us = wall_us } -- points 1, 1, 2 and 4
+    end
+    known[self.trials[7].key] = { status = "time" } -- point 3
+    for i = 1, #self.trials do
+      if not known[self.trials[i].key] then indices[#indices + 1] = i end
+    end
+    order.longest_first(self, indices, {}, known)
+    assert.same({ 8, 9, 13, 14, 15, 5, 6, 3, 11, 12 }, indices)
   end)
 
   it("says what is wrong with costs", function()
