@@ -133,7 +133,7 @@ end
 ---@param path string
 ---@return table[]
 function policy.read_scorers(given, path)
-  if type(given) == "string" then given = core.scorer_list(given, path) end
+  if type(given) == "string" then given = errors.located(core.scorer_list, given, path) end
   if type(given) ~= "table" or core.policy_definition(given) then
     schema.raise_value(path, given, "a list of { scorer, weight } or a text 'name:weight,...'")
   end

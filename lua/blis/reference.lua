@@ -66,7 +66,10 @@ local function class_topic(comment)
     local name, rest = line:match "^@class ([%w_.]+)%s*(.*)$"
     if name and not internal[name:gsub("^blis%.", "")] then
       local lines = table.move(comment, 1, i - 1, 1, {})
+      local parent, words = rest:match "^:%s*([%w_.]+)%s*(.*)$"
+      if words then rest = words end
       if rest ~= "" then lines[#lines + 1] = rest end
+      if parent then lines[#lines + 1] = "It has what " .. parent .. " has, too." end
       table.move(comment, i + 1, #comment, #lines + 1, lines)
       return new_topic("type", name:gsub("^blis%.", ""), name, lines)
     end

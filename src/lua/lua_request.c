@@ -115,10 +115,14 @@ static request_field check_request_field(lua_State *L, int index) {
     }
     blis_nearest_offer(&nearest, request_fields[i].name);
   }
-  luaL_error(L, "a request has no field '%s'%s%s%s", name,
-             nearest.word == NULL ? "" : ", did you mean '",
-             nearest.word == NULL ? "" : nearest.word,
-             nearest.word == NULL ? "" : "'?");
+  if (nearest.word == NULL) {
+    luaL_error(L,
+               "a request has no field '%s'; 'blis help Request' lists what "
+               "it has, such as prompt_tokens and session",
+               name);
+  }
+  luaL_error(L, "a request has no field '%s', did you mean '%s'?", name,
+             nearest.word);
   return REQUEST_FIELD_COUNT;
 }
 

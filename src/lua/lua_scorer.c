@@ -51,7 +51,9 @@ static double check_score(lua_State *L, int index, const bind_scorer *self,
   int type = lua_type(L, index);
   if (type != LUA_TNUMBER) {
     if (type == LUA_TBOOLEAN && self->form == SCORER_ALL) {
-      luaL_error(L, "score_all set no score for %s (scores[%I])",
+      luaL_error(L,
+                 "score_all set no score for %s (scores[%I]); it fills in the "
+                 "list that it is given",
                  ids[candidate], (LUAI_UACINT)candidate + 1);
     }
     luaL_error(L, "the score of %s is %s, expected a number", ids[candidate],

@@ -292,6 +292,13 @@ static int vector_newindex(lua_State *L) {
   return luaL_error(L, "vectors are read-only");
 }
 
+/* Lua makes one truth value of a comparison, where there is one per item. */
+static int vector_compare(lua_State *L) {
+  return luaL_error(L, "columns are compared item by item: blis.vec.lt(a, b), "
+                       "with blis.vec.where(condition, a, b) in place of an "
+                       "if, and blis.vec.min and max");
+}
+
 static int vector_len(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)check_vector(L, 1)->count);
   return 1;
@@ -322,6 +329,8 @@ static const luaL_Reg vector_meta[] = {
     {"__unm", vector_unm},
     {"__index", vector_index},
     {"__newindex", vector_newindex},
+    {"__lt", vector_compare},
+    {"__le", vector_compare},
     {"__len", vector_len},
     {"__tostring", vector_tostring},
     {NULL, NULL},

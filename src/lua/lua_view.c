@@ -100,10 +100,14 @@ static blis_signal check_signal(lua_State *L, int index, const char *owner) {
     for (int i = 0; i < BLIS_SIGNAL_COUNT; i++) {
       blis_nearest_offer(&nearest, blis_signal_name((blis_signal)i));
     }
-    luaL_error(L, "%s has no field '%s'%s%s%s", owner, name,
-               nearest.word == NULL ? "" : ", did you mean '",
-               nearest.word == NULL ? "" : nearest.word,
-               nearest.word == NULL ? "" : "'?");
+    if (nearest.word == NULL) {
+      luaL_error(L,
+                 "%s has no field '%s'; 'blis help signals' lists what it "
+                 "has, such as queue_depth and kv_utilization",
+                 owner, name);
+    }
+    luaL_error(L, "%s has no field '%s', did you mean '%s'?", owner, name,
+               nearest.word);
   }
   return signal;
 }
@@ -293,7 +297,7 @@ size_t check_candidate_index(lua_State *L, int index, const bind_view *view) {
       value > count) {
     luaL_error(L,
                "it returned %s, expected the index of a candidate, an integer "
-               "from 1 to %I",
+               "from 1 to %I (its place in the list, not the instance)",
                push_what(L, index), (LUAI_UACINT)count);
   }
   return (size_t)value - 1;
