@@ -73,6 +73,15 @@ describe("blis replay", function()
     end)
   end)
 
+  it("loses no round to think times that are longer than time", function()
+    for _, times in ipairs { "lognormal:mu=40,sigma=1", "constant:value=99999999999999999s" } do
+      local got = core.json_read(commands.output_of("replay", folder .. "tracev2/mt.csv",
+        "--quiet", "--session-mode", "closed-loop", "--think-time-dist", times, "--format",
+        "json"))
+      assert.equal(15, got.completed_requests)
+    end
+  end)
+
   it("takes think times from flags", function()
     local function arrivals(...)
       local list, more = {}, { ... }

@@ -161,6 +161,9 @@ static void draw_arrival(round *r, const blis_request_outcome *outcome) {
   int64_t think_us = rule->think_us;
   if (rule->think != NULL) {
     think_us = blis_distribution_draw(rule->think, r->session->random);
+    if (think_us > BLIS_TIME_SPAN_MAX_US) { /* a tail may reach anywhere */
+      think_us = BLIS_TIME_SPAN_MAX_US;
+    }
   } else if (r->recorded != NULL && r->recorded->think_us >= 0) {
     think_us = r->recorded->think_us;
   }

@@ -164,7 +164,11 @@ local function write_instances(writer, result)
   writer:done()
 end
 
---- One object: the figures of the cluster, what they consist of, the run's hash.
+--- One object: the figures of the cluster under the names of BLIS in Go, then counts (requests by
+--- how they ended), all times with their percentiles in ms, the same by_slo_class, by_tenant and
+--- by_model, kv_cache, cache_belief, balance, anomalies, setup, cost, a list of instances, and the
+--- result_hash; energy, goodput, saturation, fitness, steady, decisions and series where they were
+--- asked for.
 ---@param run blis.cli.Run
 ---@return string
 function result_text.json(run)
