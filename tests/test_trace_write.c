@@ -240,6 +240,8 @@ static void draw_request(blis_random *random, blis_workload *workload,
   request->model = draw_text(random, workload);
   if ((features & 2) != 0) {
     request->adapter = draw_text(random, workload);
+    request->cascade = draw_text(random, workload);
+    request->mean_logprob = draw_text(random, workload);
     request->has_think_time = draw(random, 2) == 0;
     request->think_us = request->has_think_time ? draw(random, 99) : 0;
   }

@@ -8,14 +8,16 @@
  *   bailian   JSONL: chat_id, parent_chat_id, timestamp (s), turn, hash_ids
  *   routesim  JSONL: ts (ms), prompt_tokens, gen_tokens, prefix_hash
  *   vllm      JSON: the detailed result of vllm bench serve
- *   llmservingsim  JSONL: arrival_time_ns, input_toks, output_toks
+ *   llmservingsim  JSONL: arrival_time_ns, input_toks, output_toks; or
+ *             sub_requests, the calls of a session
  *   vidur     CSV: arrived_at (s), num_prefill_tokens, num_decode_tokens
  *   splitwise CSV: arrival_timestamp (s), prompt_size, token_size
+ *   otel      OTLP JSON: spans with llm.prompt_tokens or gen_ai.prompt.tokens
  *
- * A format is recognised by the first lines of the file, or named. Files may be
- * packed (gzip, zstd). Errors name file, line, column or key, the value and
- * what is allowed; nothing is read half: a trace is read as a whole or not at
- * all.
+ * A format is recognised by the first lines of the file, or named; "-" is
+ * standard input. Files may be packed (gzip, zstd). Errors name file, line,
+ * column or key, the value and what is allowed; nothing is read half: a trace
+ * is read as a whole or not at all.
  */
 #ifndef BLIS_WORKLOAD_TRACE_H
 #define BLIS_WORKLOAD_TRACE_H
