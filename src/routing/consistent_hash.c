@@ -154,8 +154,7 @@ static blis_status make(const blis_alloc *alloc, const blis_router_entry *entry,
     return blis_fail_nomem(error);
   }
   self->block_size_tokens = 16; /* where no parameter says */
-  blis_random_init_named(&self->random, context->seed,
-                         "policy/consistent-hash");
+  blis_policy_random_init(&self->random, context->seed, entry->name);
   blis__hash_ring_init(&self->ring, alloc,
                        (uint32_t)blis_params_number(params, entry->params,
                                                     entry->param_count,

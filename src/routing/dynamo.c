@@ -231,7 +231,7 @@ static blis_status make(const blis_alloc *alloc, const char *name,
   self->request_weight = number_of(params, "decode_active_request_weight");
   self->temperature = number_of(params, "router_temperature");
   self->tracks_prefill = number_of(params, "router_track_prefill_tokens") != 0;
-  blis_random_init_named(&self->random, context->seed, "policy/dynamo");
+  blis_policy_random_init(&self->random, context->seed, name);
   *router = (blis_router){.ops = &ops,
                           .state = self,
                           .alloc = *alloc,

@@ -1,7 +1,6 @@
 #include "routing/gateway.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/invariant.h"
@@ -146,9 +145,7 @@ blis_status blis__gateway_new(const blis_alloc *alloc,
   self->rule = rule;
   blis__bindings_init(&self->sessions, alloc);
   read_values(self, entry, params);
-  char stream[64];
-  snprintf(stream, sizeof stream, "policy/%s", entry->name);
-  blis_random_init_named(&self->random, context->seed, stream);
+  blis_policy_random_init(&self->random, context->seed, entry->name);
   if (init_own(self, context) != BLIS_OK ||
       init_memory(self, entry, params) != BLIS_OK) {
     free_state(alloc, self);

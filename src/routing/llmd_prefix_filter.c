@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/random.h"
+#include "routing/pick_rules.h"
 #include "routing/policy.h"
 #include "routing/prefix_memory.h"
 
@@ -152,8 +153,8 @@ static blis_status create(const blis_alloc *alloc, const blis_params *params,
   self->exploration = number_of(params, "exploration_probability");
   self->max_penalty_ms = number_of(params, "max_ttft_penalty_ms");
   self->tokens_per_ms = number_of(params, "peak_prefill_throughput") / 1000;
-  blis_random_init_named(&self->random, context->seed,
-                         "policy/llm-d.prefix-cache-affinity-filter");
+  blis_policy_random_init(&self->random, context->seed,
+                          "llm-d.prefix-cache-affinity-filter");
   *made = (blis_filter){.ops = &ops,
                         .state = self,
                         .alloc = *alloc,

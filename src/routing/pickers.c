@@ -5,7 +5,6 @@
  * "router" where they are random, as in the reference simulator; what else is
  * random comes from the stream "policy/<picker>".
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "routing/pick_rules.h"
@@ -150,9 +149,7 @@ static blis_status make(const blis_alloc *alloc, const blis_picker_entry *entry,
   }
   self->temperature = number_of(entry, params, "temperature");
   self->exploration = number_of(entry, params, "exploration");
-  char stream[64];
-  snprintf(stream, sizeof stream, "policy/%s", entry->name);
-  blis_random_init_named(&self->random, context->seed, stream);
+  blis_policy_random_init(&self->random, context->seed, entry->name);
   *made = (blis_picker){
       .ops = ops, .state = self, .alloc = *alloc, .name = entry->name};
   return BLIS_OK;

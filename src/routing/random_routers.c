@@ -11,13 +11,13 @@ static void free_random(const blis_alloc *alloc, void *state) {
 
 /* Makes *router of a pattern without state; its stream is policy/<name>. */
 static blis_status make(const blis_alloc *alloc, const blis_router *pattern,
-                        const char *stream, const blis_policy_context *context,
+                        const char *name, const blis_policy_context *context,
                         blis_router *router, blis_error *error) {
   blis_random *random = blis_alloc_new(alloc, sizeof *random);
   if (random == NULL) {
     return blis_fail_nomem(error);
   }
-  blis_random_init_named(random, context->seed, stream);
+  blis_policy_random_init(random, context->seed, name);
   *router = *pattern;
   router->state = random;
   router->alloc = *alloc;
@@ -42,7 +42,7 @@ static blis_status create_random(const blis_alloc *alloc,
                                  blis_router *router, blis_error *error) {
   (void)params;
   const blis_router pattern = {.ops = &random_ops, .name = "random"};
-  return make(alloc, &pattern, "policy/random", context, router, error);
+  return make(alloc, &pattern, "random", context, router, error);
 }
 
 const blis_router_entry blis__router_random = {
@@ -81,7 +81,7 @@ static blis_status create_power_of_two(const blis_alloc *alloc,
                                .needs =
                                    BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
                                .name = "power-of-two"};
-  return make(alloc, &pattern, "policy/power-of-two", context, router, error);
+  return make(alloc, &pattern, "power-of-two", context, router, error);
 }
 
 const blis_router_entry blis__router_power_of_two = {

@@ -1,8 +1,7 @@
 #include "routing/tie.h"
 
-#include <stdio.h>
-
 #include "base/invariant.h"
+#include "routing/pick_rules.h"
 
 void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
                    const char *stream) {
@@ -13,9 +12,9 @@ void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
 
 void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
                       const char *policy) {
-  char stream[64];
-  snprintf(stream, sizeof stream, "policy/%s", policy);
-  blis_tie_init(tie, rule, master_seed, stream);
+  tie->rule = rule;
+  tie->rotation = 0;
+  blis_policy_random_init(&tie->random, master_seed, policy);
 }
 
 /* The n-th candidate, from 0, whose value is best; there must be one. */
