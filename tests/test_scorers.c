@@ -148,6 +148,28 @@ static void no_hit_lru_with_one_candidate(void) {
   blis_scorer_free(&scorer);
 }
 
+/* B, which is no candidate, counts in the order; only two are remembered. */
+static void llmd_no_hit_lru_ranks_among_all(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  const blis_param size = {.name = "lru_size", .number = 2};
+  const blis_params params = {&size, 1};
+  blis_scorer scorer = scorer_of(&alloc, "llm-d.no-hit-lru-scorer", &params);
+  fixture f;
+  fixture_init(&f, 3);
+  check_lru(&scorer, &f.view, 1, (double[]){1, 0.5, 0});
+  check_lru(&scorer, &f.view, 0, (double[]){1, 0, 0.5});
+  check_lru(&scorer, &f.view, 3, (double[]){0, 0.5, 1});
+  f.view.count = 1;
+  check_lru(&scorer, &f.view, 3, (double[]){1});
+  blis_routing_view others = fixture_only(&f, 1);
+  f.view.count = 3;
+  others.count = 2; /* 1 is the oldest, 0 next and no candidate, 2 is new */
+  check_lru(&scorer, &others, 1, (double[]){0, 1});
+  /* 1 made room for 2. */
+  check_lru(&scorer, &f.view, 3, (double[]){0.5, 1, 0});
+  blis_scorer_free(&scorer);
+}
+
 /* On anything at all: scores of 0 to 1, and the same ones twice. */
 static void scores_are_in_range_and_repeat(void) {
   blis_alloc alloc = blis_alloc_heap();
@@ -224,6 +246,7 @@ int main(void) {
   RUN(vllm_dp_weighs_waiting_requests_fourfold);
   RUN(no_hit_lru_prefers_the_one_longest_without_a_cold_request);
   RUN(no_hit_lru_with_one_candidate);
+  RUN(llmd_no_hit_lru_ranks_among_all);
   RUN(scores_are_in_range_and_repeat);
   RUN(no_memory_is_an_error);
   return check_done();

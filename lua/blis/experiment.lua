@@ -109,6 +109,7 @@ function experiment.read(spec)
     oracle = values.oracle,
     progress_interval_ms = values.progress_interval_ms,
   }
+  config.priority_policy, config.priority = hooks.read_priority(values.priority, "priority")
   hooks.copy_functions(values, config)
   return config
 end

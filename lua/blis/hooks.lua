@@ -42,6 +42,7 @@ hooks.kinds = {
 --- Names that the engine knows, beside scripted ones: sets the option of the cluster.
 local function read_named(kind, option_name, given, cluster)
   if given == nil then return nil end
+  if given == "lowest-priority" and option_name == "preemption_policy" then given = "priority" end
   if type(given) ~= "string" then return definition.read(kind, given, kind.kind) end
   for _, option in ipairs(cluster_section.options) do
     if option.name == option_name then
@@ -101,6 +102,20 @@ function hooks.read_cascade(given, path)
   return read_cascade_table(given, path)
 end
 
+--- A priority policy: the definition of a built-in one, or a function as it is.
+---@return table? definition
+---@return function? scripted
+function hooks.read_priority(given, path)
+  if given == nil or type(given) == "function" then return nil, given end
+  if type(given) == "string" then given = { given } end
+  if type(given) ~= "table" or type(given[1]) ~= "string" then
+    schema.raise_value(path, given, "the name of a priority policy, { name, parameter = value, "
+      .. "... } or a function(request)")
+  end
+  return definition.builtin("priority policy", catalogue.priorities, given[1],
+    definition.named_fields(given, {}), path)
+end
+
 --- The definition of a scheduler; a name goes into the options of the cluster.
 function hooks.read_scheduler(given, cluster)
   return read_named(hooks.kinds.scheduler, "scheduler", given, cluster)
@@ -112,7 +127,7 @@ function hooks.read_preemption(given, cluster)
 end
 
 -- The functions of an experiment that have no other form.
-hooks.functions = { "priority", "think_time", "on_arrival", "on_routed", "on_first_token",
+hooks.functions = { "think_time", "on_arrival", "on_routed", "on_first_token",
   "on_escalation", "on_completion", "on_rejection", "on_failure", "progress" }
 
 --- An admission policy: `blis.admission "token-bucket"`, or `blis.admission { name =, decide =

@@ -53,7 +53,8 @@ describe("policy bundles", function()
   it("stand for flags", function()
     local values, said = values_of(whole)
     assert.same({}, said)
-    assert.same({ admission = "tier-shed", routing = "weighted" }, values.experiment)
+    assert.same({ admission = "tier-shed", routing = "weighted", priority = { "constant" } },
+      values.experiment)
     assert.same({
       scheduler = "priority-fcfs", preemption_policy = "priority",
       slo_priorities = { batch = 2, critical = 9 }, tenant_budgets = { a = 0.5, b = 1 },
@@ -72,7 +73,8 @@ describe("policy bundles", function()
       cluster = { scheduler = "sjf", preemption_policy = "fcfs" },
       policies = { scorers = "load-balance:1" },
     })
-    assert.same({ admission = "reject-all", routing = "round-robin" }, values.experiment)
+    assert.same({ admission = "reject-all", routing = "round-robin", priority = { "constant" } },
+      values.experiment)
     assert.equal("sjf", values.cluster.scheduler)
     assert.equal("fcfs", values.cluster.preemption_policy)
     assert.equal("load-balance:1", values.policies.scorers)
@@ -86,8 +88,24 @@ describe("policy bundles", function()
   end)
 
   it("tell what has no effect", function()
-    local _, said = values_of("priority: {policy: slo-based}\n")
+    local _, said = values_of("priority: {policy: slo-based}\n",
+      { experiment = { profile = "go-blis" } })
     assert.same({ "priority.policy has no effect" }, said)
+  end)
+
+  it("may be written as the macro-level plan writes them", function()
+    local values = values_of([[
+admission: {type: token-bucket, params: {bucket_size: 100, per_tenant: false}}
+priority: {type: slo-based, params: {realtime_score: 7}}
+routing: {type: prefix-affinity, params: {max_entries: 5}}
+scheduler: {type: priority-fcfs}
+]])
+    assert.same({ admission = "token-bucket", routing = "prefix-affinity",
+      priority = { "slo-based", realtime_score = 7 } }, values.experiment)
+    assert.same({ bucket_size = 100, per_tenant = false },
+      values.policies.of_admission["token-bucket"])
+    assert.same({ max_entries = 5 }, values.policies.of_routing["prefix-affinity"])
+    assert.equal("priority-fcfs", values.cluster.scheduler)
   end)
 
   it("give runs the parameters of their policies", function()

@@ -4,6 +4,7 @@
 
 #include "cluster/admission.h"
 #include "cluster/cascade.h"
+#include "cluster/priority.h"
 #include "lua/bind.h"
 #include "lua/lua_ask.h"
 #include "lua/lua_fields.h"
@@ -212,12 +213,20 @@ static void push_entry(lua_State *L, const char *name, const char *aliases,
   } while (0)
 
 int bind_policy_catalogue(lua_State *L) {
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   PUSH_ENTRIES(L, filter);
   PUSH_ENTRIES(L, scorer);
   PUSH_ENTRIES(L, picker);
   PUSH_ENTRIES(L, router);
   PUSH_ENTRIES(L, admission);
   PUSH_ENTRIES(L, cascade);
+  lua_newtable(L);
+  for (size_t i = 0; i < blis_priority_entry_count(); i++) {
+    const blis_priority_entry *entry = blis_priority_entry_at(i);
+    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
+               entry->params, entry->param_count);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "priorities");
   return 1;
 }

@@ -28,7 +28,7 @@ int bind_scorer_list(lua_State *L);
 
 /*
  * policies(): the built-in ones, {filters = {...}, scorers = ..., pickers =
- * ..., routers = ..., admissions = ..., cascades = ...}.
+ * ..., routers = ..., admissions = ..., cascades = ..., priorities = ...}.
  */
 int bind_policy_catalogue(lua_State *L);
 

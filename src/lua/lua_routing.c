@@ -244,6 +244,19 @@ void check_cascade(lua_State *L, int index, bind_view *view,
   lua_settop(L, top);
 }
 
+void check_priority(lua_State *L, int index, const blis_policy_context *context,
+                    blis_priority *priority) {
+  int top = lua_gettop(L);
+  const char *name = check_field_string(L, index, "name");
+  blis_params params = push_params(L, index);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(
+      L, blis_priority_create(&alloc, name, &params, context, priority, &error),
+      &error);
+  lua_settop(L, top);
+}
+
 static int compare_names(const void *a, const void *b) {
   return strcmp(((const blis_param *)a)->name, ((const blis_param *)b)->name);
 }

@@ -9,6 +9,7 @@
 
 #include "cluster/admission.h"
 #include "cluster/cascade.h"
+#include "cluster/priority.h"
 #include "lua/lua_view.h"
 #include "routing/policy.h"
 
@@ -37,6 +38,10 @@ void check_admission(lua_State *L, int index, bind_view *view,
  */
 void check_cascade(lua_State *L, int index, bind_view *view,
                    const blis_policy_context *context, blis_cascade *cascade);
+
+/* The built-in priority policy of the definition at index. */
+void check_priority(lua_State *L, int index, const blis_policy_context *context,
+                    blis_priority *priority);
 
 /*
  * { parameter = value, ... } at index, in order of their names; the buffer is

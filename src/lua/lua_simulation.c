@@ -27,6 +27,7 @@ static void close_parts(bind_simulation *sim) {
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);
   blis_cascade_free(&sim->cascade);
+  blis_priority_free(&sim->priority);
   if (sim->itl_us.alloc.fn != NULL) {
     bind_close_instance_times(sim);
     blis_histogram_deinit(&sim->itl_us);

@@ -8,6 +8,7 @@
 #include <lua.h>
 
 #include "cluster/cluster.h"
+#include "cluster/priority.h"
 #include "lua/lua_engine.h"
 #include "lua/lua_groups.h"
 #include "lua/lua_hook.h"
@@ -52,6 +53,7 @@ typedef struct bind_simulation {
   blis_router router;                 /* until the cluster takes it */
   blis_admission admission;           /* until the cluster takes it */
   blis_cascade cascade;               /* until the cluster takes it */
+  blis_priority priority;             /* the cluster borrows it */
   blis_cluster *cluster;              /* NULL once closed */
   uint32_t instance_count;
   int64_t seed;

@@ -74,6 +74,9 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   if (lua_getfield(L, config, "admission") != LUA_TNIL) {
     check_admission(L, lua_gettop(L), &sim->view, context, &sim->admission);
   }
+  if (lua_getfield(L, config, "priority_policy") != LUA_TNIL) {
+    check_priority(L, lua_gettop(L), context, &sim->priority);
+  }
   if (lua_getfield(L, config, "cascade") != LUA_TNIL) {
     check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);
   }
@@ -153,6 +156,8 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
                        : blis_decisions_sink(sim->records->decisions),
   };
   push_shares(L, options, &made);
+  made.priority = sim->priority.decide; /* NULL = that of the SLO class */
+  made.priority_ud = sim->priority.state;
   if (!reads_caches(L, config, sim)) {
     made.cache_signal_delay_us = 0; /* nobody sees the difference */
   }

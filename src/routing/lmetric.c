@@ -4,13 +4,26 @@
  * same without the late turns of long sessions.
  */
 #include "routing/b3.h"
+#include "routing/hotspot_guard.h"
 
 typedef struct lmetric {
   blis__b3 b3;
   double bs_offset;
   int64_t max_turns; /* of a session; 0 = any */
+  bool is_guarded;
+  blis__hotspot_guard guard;
   blis_tie tie;
 } lmetric;
+
+/* Of a request that has just been scored. */
+static blis_status guard(lmetric *self, const blis_routing_request *request,
+                         const blis_routing_view *view) {
+  const blis_block_chain *chain =
+      request->chain(request->chain_ud, self->b3.block_size_tokens);
+  uint64_t class = chain->prompt_blocks > 0 ? blis_block_chain_at(chain, 0) : 0;
+  return blis__hotspot_guard_apply(
+      &self->guard, class, view, self->b3.blocks.items, self->b3.scores.items);
+}
 
 static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
@@ -23,6 +36,9 @@ static blis_status route(void *state, const blis_routing_request *request,
   if (blis__b3_score(&self->b3, request, view, self->bs_offset) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
+  if (self->is_guarded && guard(self, request, view) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
   size_t chosen = blis_tie_pick_max(&self->tie, self->b3.scores.items, view);
   if (blis__b3_take(&self->b3, request, view, chosen, decision) != BLIS_OK) {
     return blis_fail_nomem(error);
@@ -33,6 +49,7 @@ static blis_status route(void *state, const blis_routing_request *request,
 static void free_state(const blis_alloc *alloc, void *state) {
   lmetric *self = state;
   blis__b3_deinit(&self->b3);
+  blis__hotspot_guard_deinit(&self->guard);
   blis_alloc_free(alloc, self, sizeof *self);
 }
 
@@ -41,7 +58,7 @@ static const blis_router_ops ops = {.route = route,
                                     .ended = blis__b3_ended,
                                     .free = free_state};
 
-enum { LMETRIC_PARAM_COUNT = 4, CAPPED_PARAM_COUNT };
+enum { LMETRIC_PARAM_COUNT = 6, CAPPED_PARAM_COUNT };
 
 /* capped has all of them, lmetric all but the last. */
 static const blis_param_spec params_of[CAPPED_PARAM_COUNT] = {
@@ -55,6 +72,19 @@ static const blis_param_spec params_of[CAPPED_PARAM_COUNT] = {
      .summary = "added to the number of requests: 0 in the B3 pseudocode, 1 "
                 "in the authors' router and its ports"},
     BLIS__TIE_FIRST_PARAM,
+    {.name = "hotspot_guard",
+     .kind = BLIS_PARAM_BOOLEAN,
+     .fallback = 0,
+     .unit = "",
+     .summary = "rules out the instances that hold a prefix while more "
+                "requests want it than they are many"},
+    {.name = "hotspot_window",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 1,
+     .maximum = 1 << 24,
+     .fallback = 1000,
+     .unit = "requests",
+     .summary = "over which the guard takes the shares of prefixes"},
     {.name = "max_turns",
      .kind = BLIS_PARAM_INTEGER,
      .minimum = 1,
@@ -76,6 +106,12 @@ static blis_status make(const blis_alloc *alloc, const char *name,
   }
   self->bs_offset =
       blis_params_number(params, params_of, CAPPED_PARAM_COUNT, "bs_offset");
+  self->is_guarded = blis_params_number(params, params_of, CAPPED_PARAM_COUNT,
+                                        "hotspot_guard") != 0;
+  blis__hotspot_guard_init(&self->guard, alloc,
+                           (size_t)blis_params_number(params, params_of,
+                                                      CAPPED_PARAM_COUNT,
+                                                      "hotspot_window"));
   blis_tie_rule rule =
       blis__tie_first_param(params, params_of, CAPPED_PARAM_COUNT);
   blis_tie_init_of(&self->tie, rule, context->seed, name);

@@ -138,6 +138,7 @@ void blis__policy_fail_unknown(const char *kind, const char *name,
   XX(llmd_active_request)                                                      \
   XX(llmd_token_load)                                                          \
   XX(llmd_prefix_cache)                                                        \
+  XX(llmd_no_hit_lru)                                                          \
   XX(llmd_session_affinity)
 
 /* The entry is blis__picker_<name>. */

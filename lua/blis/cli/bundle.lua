@@ -50,6 +50,37 @@ local function cascade_of(given)
   return cascade
 end
 
+--- A policy and its parameters as blis.run takes them.
+local function policy_of(block)
+  if not block or not block.policy then return nil end
+  local made = { block.policy }
+  for key, value in pairs(block.params or {}) do made[key] = value end
+  return made
+end
+
+-- Blocks that the macro-level plan writes { type =, params = }.
+local planned = { "admission", "routing", "priority" }
+
+--- A copy in which the plan's spelling is that of BLIS in Go.
+local function without_types(given)
+  local copy = {}
+  for key, value in pairs(given) do copy[key] = value end
+  for _, name in ipairs(planned) do
+    local block = copy[name]
+    if type(block) == "table" and block.type ~= nil and block.policy == nil then
+      copy[name] = { policy = block.type }
+      for key, value in pairs(block) do
+        if key ~= "type" then copy[name][key] = value end
+      end
+    end
+  end
+  local scheduler = copy.scheduler
+  if type(scheduler) == "table" and scheduler.type ~= nil and next(scheduler.params or {}) == nil then
+    copy.scheduler = scheduler.type
+  end
+  return copy
+end
+
 local function refuse(path, reason)
   errors.invalid("bundle.%s is not available: %s", path, reason)
 end
@@ -70,9 +101,12 @@ end
 
 local function check_names(values, scorers)
   local admission, routing = values.admission or {}, values.routing or {}
-  if admission.policy then hooks.read_admission(admission.policy, "bundle.admission.policy") end
-  if routing.policy then policy.read_router(routing.policy, "bundle.routing.policy") end
+  if admission.policy then
+    hooks.read_admission(policy_of(admission), "bundle.admission.policy")
+  end
+  if routing.policy then policy.read_router(policy_of(routing), "bundle.routing.policy") end
   if scorers then policy.read_scorers(scorers, "bundle.routing.scorers") end
+  hooks.read_priority(policy_of(values.priority), "bundle.priority.policy")
   hooks.read_cascade(cascade_of(values.cascade), "bundle.cascade")
 end
 
@@ -80,7 +114,7 @@ local function read(file)
   if type(file.root) ~= "table" then
     errors.invalid("bundle: %s is not allowed, expected keys and values", errors.show(file.root))
   end
-  local values = schema.read(section, without_empty(file.root), "bundle")
+  local values = schema.read(section, without_types(without_empty(file.root)), "bundle")
   local scorers = scorers_of((values.routing or {}).scorers)
   check_is_available(values)
   check_names(values, scorers)
@@ -120,7 +154,7 @@ function bundle.add(path, given, talk)
   local values, scorers = yaml_file.located(file, "bundle", read, file)
   local admission = values.admission or {}
   local priority = values.priority and values.priority.policy
-  if priority and priority ~= "constant" then
+  if given.experiment.profile == "go-blis" and priority and priority ~= "constant" then
     talk("%s: priority.policy has no effect", path)
   end
   local experiment, cluster, policies = given.experiment, given.cluster, given.policies
@@ -128,6 +162,13 @@ function bundle.add(path, given, talk)
   experiment.routing = experiment.routing or (values.routing or {}).policy
   policies.scorers = policies.scorers or scorers
   policies.of_admission = admission_parameters(admission)
+  if admission.policy and admission.params then
+    policies.of_admission[admission.policy] = admission.params
+  end
+  if (values.routing or {}).params then
+    policies.of_routing = { [values.routing.policy or ""] = values.routing.params }
+  end
+  experiment.priority = experiment.priority or policy_of(values.priority)
   experiment.cascade = cascade_of(values.cascade)
   cluster.groups = values.groups
   cluster.scheduler = cluster.scheduler or values.scheduler

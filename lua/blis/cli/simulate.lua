@@ -42,7 +42,7 @@ local function cluster_groups()
       "engine" }),
     {
       title = "Admission and routing", section = "experiment",
-      options = flags.pick(experiment_section, { "admission", "routing" }),
+      options = flags.pick(experiment_section, { "admission", "routing", "priority" }),
     },
     { title = "Parameters of policies", section = "policies",
       options = flag_sections.policies.options },
@@ -105,8 +105,10 @@ end
 local function routing_of(definition, parsed)
   local name = parsed.values.experiment.routing
   local given = parsed.values.policies
-  if not given.scorers and not given.parameters then return name end
+  local of_bundle = (given.of_routing or {})[name]
+  if not given.scorers and not given.parameters and not of_bundle then return name end
   local routing = { name or "round-robin" }
+  for key, value in pairs(of_bundle or {}) do routing[key] = value end
   if given.scorers then
     if routing[1] == "weighted" then
       routing.scorers = given.scorers
@@ -137,6 +139,17 @@ local function admission_of(definition, parsed)
   return admission
 end
 
+-- What BLIS (Go) knows, where both leave requests the priority of their SLO class.
+local go_blis_priorities = { constant = true, ["slo-based"] = true }
+
+--- The priority policy as blis.run takes it.
+local function priority_of(parsed)
+  local given = parsed.values.experiment
+  local name = type(given.priority) == "table" and given.priority[1] or given.priority
+  if given.profile == "go-blis" and go_blis_priorities[name] then return nil end
+  return given.priority
+end
+
 --- Values of a policy bundle in place of flags that were not given.
 local function add_bundle(parsed)
   local path = parsed.values.policies.bundle
@@ -152,8 +165,8 @@ local function experiment_of(definition, parsed, workload, horizon_us)
   end
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
-    admission = admission_of(definition, parsed), cascade = given.cascade, seed = given.seed,
-    horizon_us = horizon_us,
+    admission = admission_of(definition, parsed), priority = priority_of(parsed),
+    cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = true,
     warm_up_us = given.warm_up_us, series_interval_us = given.series_interval_us,

@@ -8,7 +8,7 @@ local types = require "blis.config.types"
 
 local definition = {
   name = "policies",
-  summary = "list routing policies, filters, scorers, pickers, admission policies and cascades",
+  summary = "list routing policies, filters, scorers, pickers and policies of other kinds",
   usage = "blis policies [NAME] [FLAGS]",
   description = "The built-in policies, with their parameters and defaults, and where they come "
     .. "from. They are used by --routing-policy, --routing-scorers and --admission-policy, and by "
@@ -36,6 +36,7 @@ local kinds = {
   { key = "pickers", name = "picker" },
   { key = "admissions", name = "admission policy" },
   { key = "cascades", name = "cascade" },
+  { key = "priorities", name = "priority policy" },
 }
 
 local function parameter_text(parameter)

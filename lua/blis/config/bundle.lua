@@ -40,7 +40,10 @@ local function delay(name, doc)
   })
 end
 
+local params = { name = "params", type = "table", doc = "Parameters of the policy." }
+
 local admission = block("admission", "Which requests are let in.", {
+  params,
   text("policy", "Admission policy; 'blis policies' lists them."),
   number("token_bucket_capacity", { min = 0 }, "Of token-bucket."),
   number("token_bucket_refill_rate", { min = 0 }, "Of token-bucket, per second."),
@@ -75,6 +78,7 @@ return {
   options = {
     admission,
     block("routing", "Where requests go.", {
+      params,
       text("policy", "Routing policy; 'blis policies' lists them."),
       { name = "scorers", type = "table", doc = "Of weighted: a list of { name, weight }." },
     }),
@@ -83,7 +87,9 @@ return {
         .. "else 'blis policies cognitora.cascade' lists; policy is its name." },
     { name = "groups", type = "table",
       doc = "Instances that differ, in place of --num-instances: a list of options of groups." },
-    block("priority", "Has no effect.", { text("policy", "Has no effect.") }),
+    block("priority", "How urgent requests are; go-blis: as their SLO classes are.", {
+      params, text("policy", "Priority policy; 'blis policies' lists them."),
+    }),
     of_cluster("scheduler", "scheduler"),
     block("preemption", "Who gives way.", { of_cluster("preemption_policy", "policy") }),
     of_cluster("tenant_budgets", "tenant_budgets"),

@@ -41,9 +41,12 @@ return {
         .. "index of a running request.",
     },
     {
-      name = "priority", type = "any",
-      doc = "A function(request) that returns the priority of a request that arrives, a whole "
-        .. "number; lower is more urgent. Left out, that of its SLO class.",
+      name = "priority", type = "any", flag = "--priority-policy", metavar = "NAME",
+      flag_doc = "Priority policy; 'blis policies' lists them. Left out, the priority of a request "
+        .. "is that of its SLO class.",
+      doc = "How urgent a request is that arrives, for schedulers and preemption that go by "
+        .. "priority: a policy by name, { name, parameter = value, ... }, or a function(request) "
+        .. "that returns a whole number, lower is more urgent. Left out, that of its SLO class.",
     },
     {
       name = "think_time", type = "any",

@@ -279,13 +279,13 @@ local refused_groups = {
     { "--architecture", "string" }, { "--prefill-replicas", "integer" },
     { "--decode-replicas", "integer" }, { "--pd-transfer-latency", "string" },
   }),
+  refuse("weights are given by --routing-scorers prefix-affinity:3,queue-depth:2", {
+    { "--routing-cache-weight", "number" }, { "--routing-load-weight", "number" },
+  }),
   refuse("instances neither come nor go", {
     { "--model-autoscaler-interval-us", "number", 0 },
     { "--autoscaler-enabled", "boolean", false }, { "--autoscaler-max", "integer" },
     { "--provisioning-delay", "string" }, { "--warmup-duration", "string" },
-  }),
-  refuse("the priority of a request is that of its SLO class", {
-    { "--priority-policy", "string", "constant", "slo-based" },
   }),
 }
 

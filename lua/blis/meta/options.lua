@@ -10,7 +10,7 @@
 ---@field cascade? any Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
 ---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
 ---@field preemption? any Who gives way when KV blocks run out: a name, or a function(running) that returns the index of a running request.
----@field priority? any A function(request) that returns the priority of a request that arrives, a whole number; lower is more urgent. Left out, that of its SLO class.
+---@field priority? any How urgent a request is that arrives, for schedulers and preemption that go by priority: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a whole number, lower is more urgent. Left out, that of its SLO class.
 ---@field think_time? any A function(session, round, usual_us) that returns the microseconds from an answer to the next round of the session.
 ---@field on_arrival? any A function(request) that hears of every arrival.
 ---@field on_routed? any A function(request, instance) that hears of every routing decision.
