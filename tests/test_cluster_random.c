@@ -6,6 +6,7 @@
  * agree.
  */
 #include "cluster_fixture.h"
+#include "routing/tie.h"
 
 enum { REQUESTS = 250, INSTANCES_MAX = 6, ACTS = 12 };
 
@@ -47,6 +48,7 @@ typedef struct scene {
   blis_decision_sink sink;
   reading readings[INSTANCES_MAX];
   int64_t looks;
+  int64_t trees;
 } scene;
 
 static int32_t draw(blis_random *random, int32_t n) {
@@ -247,6 +249,19 @@ static void check_candidate(const scene *s, const blis_routing_view *view,
   CHECK_EQ_DOUBLE(shown[BLIS_SIGNAL_MAX_NUM_SEQS][k], (double)c->max_num_seqs);
 }
 
+/* What is kept up of the column says what the column says. */
+static void check_least_load(const blis_routing_view *view) {
+  const double *loads = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
+  blis_tie lowest;
+  blis_tie last;
+  blis_tie_init(&lowest, BLIS_TIE_LOWEST_ID, 1, "test");
+  blis_tie_init(&last, BLIS_TIE_LAST, 1, "test");
+  CHECK_EQ_I64(blis_tie_pick_least(&lowest, view->least_load),
+               blis_tie_pick_min(&lowest, loads, view));
+  CHECK_EQ_I64(blis_tie_pick_least(&last, view->least_load),
+               blis_tie_pick_min(&last, loads, view));
+}
+
 static blis_status see_admission(void *ud, const blis_admission_event *event,
                                  blis_error *error) {
   (void)error;
@@ -266,6 +281,10 @@ static blis_status see_routing(void *ud, const blis_routing_event *event,
     CHECK(k == 0 || view->instances[k - 1] < view->instances[k]);
     CHECK(serves(s, view->instances[k], event->request->model));
     check_candidate(s, view, k);
+  }
+  if (view->least_load != NULL) {
+    check_least_load(view);
+    s->trees++;
   }
   s->looks++;
   return BLIS_OK;
@@ -381,9 +400,12 @@ static uint64_t hash_of(scene *s, blis_engine_kind engine, drive how) {
   return hash;
 }
 
-static int64_t check_scene(int64_t seed) {
+static void check_scene(int64_t seed, int64_t *looks, int64_t *trees) {
   scene s;
   scene_init(&s, seed);
+  if (seed % 20 == 0) {
+    s.site.policy = "least-loaded";
+  }
   uint64_t hash = hash_of(&s, BLIS_ENGINE_STEPWISE, AT_ONCE);
   bool is_equal = hash == hash_of(&s, BLIS_ENGINE_FAST, AT_ONCE) &&
                   hash == hash_of(&s, BLIS_ENGINE_FAST, BY_STEPS) &&
@@ -397,15 +419,17 @@ static int64_t check_scene(int64_t seed) {
   }
   CHECK(is_equal);
   site_deinit(&s.site);
-  return s.looks;
+  *looks += s.looks;
+  *trees += s.trees;
 }
 
 static void engines_and_witness_agree_whatever_happens(void) {
   int64_t looks = 0;
+  int64_t trees = 0;
   for (int64_t seed = 1; seed <= 400; seed++) {
-    looks += check_scene(seed);
+    check_scene(seed, &looks, &trees);
   }
-  CHECK(looks > 20000);
+  CHECK(looks > 20000 && trees > 500);
 }
 
 int main(void) {

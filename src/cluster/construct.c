@@ -154,6 +154,10 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
     return blis_fail_nomem(error);
   }
   blis__snapshot_declare(&cluster->snapshot, cluster->router.needs);
+  if (cluster->router.needs_least_load &&
+      blis__snapshot_keep_least_load(&cluster->snapshot) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
   if (config->decisions != NULL) {
     blis__snapshot_declare(&cluster->snapshot, config->decisions->needs);
   }

@@ -27,6 +27,7 @@ static void show_one(blis__pins *pins, const blis_routing_view *whole,
   pins->place = place;
   pins->view = *whole;
   pins->view.count = 1;
+  pins->view.least_load = NULL;
   pins->view.instances += place;
   pins->view.ids += place;
   pins->view.id_ranks += place;

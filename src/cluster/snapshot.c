@@ -73,9 +73,12 @@ static double load_of(const blis__snapshot *snapshot, uint32_t i,
 }
 
 static void write_load(blis__snapshot *snapshot, uint32_t i) {
-  COLUMN(snapshot, EFFECTIVE_LOAD)
-  [i] = load_of(snapshot, i, COLUMN(snapshot, QUEUE_DEPTH)[i],
-                COLUMN(snapshot, BATCH_SIZE)[i]);
+  double load = load_of(snapshot, i, COLUMN(snapshot, QUEUE_DEPTH)[i],
+                        COLUMN(snapshot, BATCH_SIZE)[i]);
+  COLUMN(snapshot, EFFECTIVE_LOAD)[i] = load;
+  if (snapshot->least_load != NULL) {
+    blis_least_tree_set(snapshot->least_load, i, load);
+  }
 }
 
 static void mark(blis__snapshot *snapshot, uint32_t i, uint8_t change) {
@@ -208,6 +211,7 @@ void blis__snapshot_deinit(blis__snapshot *snapshot) {
                   count * sizeof *snapshot->is_unmarked);
   blis_array_deinit(alloc, &snapshot->changed);
   blis_array_deinit(alloc, &snapshot->unmarked);
+  blis_least_tree_free(snapshot->least_load);
   if (snapshot->candidates.count > 0) {
     blis__candidates_deinit(&snapshot->candidates);
   }
@@ -243,6 +247,12 @@ void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals) {
     }
   }
   blis__snapshot_keep(snapshot, signals);
+}
+
+blis_status blis__snapshot_keep_least_load(blis__snapshot *snapshot) {
+  snapshot->least_load = blis_least_tree_new(
+      &snapshot->alloc, snapshot->candidates.id_ranks, snapshot->count);
+  return snapshot->least_load == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
 }
 
 bool blis__snapshot_can_keep(const blis__snapshot *snapshot,

@@ -55,6 +55,8 @@ typedef struct blis__snapshot {
   bool *is_unmarked;
   BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
 
+  blis_least_tree *least_load; /* of all instances; NULL when nobody asks */
+
   blis__candidates candidates;
   blis_routing_view view;
   const blis__group *shown;            /* the group that view is about */
@@ -82,6 +84,10 @@ void blis__snapshot_deinit(blis__snapshot *snapshot);
  * with such needs may read late (see signals.h) can be had.
  */
 void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals);
+
+/* The same for the tree of a view. BLIS_ERR_NOMEM changes nothing. */
+BLIS_MUSTUSE blis_status
+blis__snapshot_keep_least_load(blis__snapshot *snapshot);
 
 /* Things that happen: to the instance itself, and to requests routed to it. */
 void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i);

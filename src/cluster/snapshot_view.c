@@ -137,6 +137,9 @@ static bool turn_to(blis__snapshot *snapshot, const blis__group *group) {
                               .id_ranks = group->id_ranks,
                               .column = column_on_demand,
                               .column_ud = snapshot};
+  if (shows_all(snapshot)) {
+    view->least_load = snapshot->least_load;
+  }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     if ((snapshot->kept & BLIS_SIGNAL_BIT(s)) != 0) {
       view->columns[s] = shown_column(snapshot, (blis_signal)s);

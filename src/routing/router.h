@@ -75,6 +75,7 @@ typedef struct blis_router {
   void *state;
   blis_alloc alloc;
   blis_signal_set needs; /* columns it reads; more by view->column */
+  bool needs_least_load; /* it asks view->least_load, with effective_load */
   const char *name;      /* static, or owned by state */
 } blis_router;
 

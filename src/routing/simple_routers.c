@@ -52,7 +52,10 @@ static blis_status route_to_least(void *state,
                                   blis_decision *decision, blis_error *error) {
   (void)request, (void)error;
   const double *load = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
-  *decision = (blis_decision){.chosen = blis_tie_pick_min(state, load, view)};
+  *decision = (blis_decision){
+      .chosen = view->least_load != NULL
+                    ? blis_tie_pick_least(state, view->least_load)
+                    : blis_tie_pick_min(state, load, view)};
   return BLIS_OK;
 }
 
@@ -88,6 +91,7 @@ static blis_status make_by_load(const blis_alloc *alloc, const char *name,
                           .state = tie,
                           .alloc = *alloc,
                           .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
+                          .needs_least_load = ops == &least_loaded_ops,
                           .name = name};
   return BLIS_OK;
 }

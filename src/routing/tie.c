@@ -83,3 +83,25 @@ size_t blis_tie_pick_min(blis_tie *tie, const double *values,
   }
   return pick_tied(tie, values, best, view);
 }
+
+size_t blis_tie_pick_least(blis_tie *tie, const blis_least_tree *values) {
+  uint32_t tied = blis_least_tree_tied(values);
+  uint32_t n = 0;
+  switch (tie->rule) {
+  case BLIS_TIE_RANDOM:
+    n = tied == 1 ? 0 : (uint32_t)blis_random_intn(&tie->random, (int32_t)tied);
+    break;
+  case BLIS_TIE_ROTATE:
+    n = tied == 1 ? 0 : (uint32_t)(tie->rotation++ % tied);
+    break;
+  case BLIS_TIE_LAST:
+    n = tied - 1;
+    break;
+  case BLIS_TIE_FIRST:
+    break;
+  case BLIS_TIE_LOWEST_ID:
+  case BLIS_TIE_RULE_COUNT:
+    return blis_least_tree_lowest(values);
+  }
+  return blis_least_tree_nth(values, n);
+}

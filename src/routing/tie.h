@@ -52,4 +52,7 @@ size_t blis_tie_pick_max(blis_tie *tie, const double *values,
 size_t blis_tie_pick_min(blis_tie *tie, const double *values,
                          const blis_routing_view *view);
 
+/* The same as the latter for numbers that are kept up in a tree. */
+size_t blis_tie_pick_least(blis_tie *tie, const blis_least_tree *values);
+
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/block_chain.h"
 #include "base/intern.h"
+#include "base/least_tree.h"
 #include "routing/signals.h"
 #include "workload/request.h"
 
@@ -85,6 +86,12 @@ typedef struct blis_routing_view {
    */
   const double *(*column)(void *column_ud, blis_signal signal);
   void *column_ud;
+  /*
+   * The least effective load over the candidates, by candidate and id_ranks,
+   * kept up for routers that need it. NULL where only the column tells: always
+   * when some instances are no candidates.
+   */
+  const blis_least_tree *least_load;
 } blis_routing_view;
 
 /* The candidate that is this instance; view->count when it is none. */

@@ -1,0 +1,45 @@
+/*
+ * least_tree.h - the least of many numbers of which few change at a time, and
+ * who has it.
+ *
+ * A tournament: every inner node knows the least number below it, how many
+ * items have it, and which of those has the lowest rank. Setting a number is
+ * at most log2(items) steps and stops where nothing changes any more; asking
+ * is O(1), or O(log items) for the n-th.
+ */
+#ifndef BLIS_BASE_LEAST_TREE_H
+#define BLIS_BASE_LEAST_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+
+typedef struct blis_least_tree blis_least_tree;
+
+/*
+ * Items 0 to count - 1, all at 0; count >= 1. Copies *alloc; borrows ranks, one
+ * each and all different. NULL = out of memory.
+ */
+blis_least_tree *blis_least_tree_new(const blis_alloc *alloc,
+                                     const uint32_t *ranks, uint32_t count);
+
+/* NULL is allowed. */
+void blis_least_tree_free(blis_least_tree *tree);
+
+/* value is not NaN. */
+void blis_least_tree_set(blis_least_tree *tree, uint32_t item, double value);
+
+/* How many items have the least number. */
+uint32_t blis_least_tree_tied(const blis_least_tree *tree);
+
+/* Of those, the one with the lowest rank. */
+uint32_t blis_least_tree_lowest(const blis_least_tree *tree);
+
+/* Of those, the n-th by number, from 0; n < tied. */
+uint32_t blis_least_tree_nth(const blis_least_tree *tree, uint32_t n);
+
+/* Walks the tree, O(items); true when every invariant holds. */
+bool blis_least_tree_check(const blis_least_tree *tree);
+
+#endif
