@@ -323,6 +323,36 @@ static void no_memory_is_an_error(void) {
   }
 }
 
+/* An admitted request that nobody can take gives its permit back. */
+static void permits_come_back_when_routing_refuses(void) {
+  static const blis_instance_facts facts[] = {{.model = "a", .capacity = 1}};
+  const blis_param quota = {.name = "default_quota", .number = 1};
+  const blis_params params = {&quota, 1};
+  site s;
+  site_init(&s, blis_alloc_heap(), 1);
+  s.config.facts = facts;
+  site_add_slow_requests(&s, 3);
+  for (size_t i = 0; i < 2; i++) {
+    CHECK(blis_intern_add(s.strings, i == 0 ? "b" : "a", 1,
+                          &s.source.requests[i].model) == BLIS_OK);
+  }
+  site_must_open(&s);
+  blis_policy_context context = site_context(&s);
+  blis_admission admission = {0};
+  blis_error error;
+  CHECK_OK(blis_admission_create(&s.alloc, "tenant-quota", &params, &context,
+                                 &admission, &error),
+           &error);
+  blis_cluster_set_admission(s.cluster, &admission);
+  site_run(&s);
+  static const char *const reasons[] = {"no-candidate", "", "tenant-quota"};
+  for (size_t i = 0; i < 3; i++) {
+    const blis_record *r = &blis_recorder_records(s.recorder)[i];
+    CHECK_STR(blis_recorder_reason(s.recorder, r), reasons[r->number]);
+  }
+  site_deinit(&s);
+}
+
 /* Tenant budgets and SLO values are the cluster's. */
 
 /* One tenant may fill a quarter of 2 x 4 with sheddable requests: 2 of them. */
@@ -330,13 +360,14 @@ static void tenant_budgets_shed(void) {
   static const blis_tenant_budget budgets[] = {{"batch", 0.25}};
   site s;
   site_init(&s, blis_alloc_heap(), 2);
-  site_add_slow_requests(&s, 8);
+  site_add_slow_requests(&s, 9);
   uint32_t batch;
   CHECK(blis_intern_add(s.strings, "batch", 5, &batch) == BLIS_OK);
-  for (size_t i = 0; i < 8; i++) {
+  for (size_t i = 0; i < 9; i++) {
     s.source.requests[i].slo_class = batch;
     s.source.requests[i].tenant = i % 2 == 0 ? batch : 0;
   }
+  s.source.requests[8].arrival_us = 60000000; /* when all others have left */
   for (uint32_t i = 0; i < 2; i++) {
     s.instances[i].max_num_seqs = 4;
   }
@@ -344,8 +375,8 @@ static void tenant_budgets_shed(void) {
   s.config.tenant_budget_count = 1;
   site_must_open(&s);
   site_run(&s);
-  site_check_states_sum_up(&s, 8);
-  for (size_t i = 0; i < 8; i++) {
+  site_check_states_sum_up(&s, 9);
+  for (size_t i = 0; i < 9; i++) {
     const blis_record *r = &blis_recorder_records(s.recorder)[i];
     bool is_shed = r->number == 6; /* the one after more than 2, which is 3 */
     CHECK_STR(blis_recorder_reason(s.recorder, r),
@@ -402,6 +433,7 @@ int main(void) {
   RUN(wrong_parameters);
   RUN(whole_runs);
   RUN(no_memory_is_an_error);
+  RUN(permits_come_back_when_routing_refuses);
   RUN(tenant_budgets_shed);
   RUN(wrong_budgets_and_values);
   return check_done();
