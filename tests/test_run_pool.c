@@ -61,11 +61,19 @@ static int64_t blocks_of(int64_t tokens) {
   return (tokens + BLOCK_SIZE - 1) / BLOCK_SIZE;
 }
 
+/* All at once, or one by one. */
 static void name_full_blocks(world *w, twin *t) {
-  while (t->runs.named.count <
-         (size_t)(t->stored_tokens / BLOCK_SIZE < t->chain.shared_count
-                      ? t->stored_tokens / BLOCK_SIZE
-                      : t->chain.shared_count)) {
+  int64_t full = t->stored_tokens / BLOCK_SIZE;
+  int64_t count = full < t->chain.shared_count ? full : t->chain.shared_count;
+  if (draw(w, 2) == 0) {
+    int64_t missing = count - (int64_t)t->runs.named.count - t->runs.anonymous;
+    int64_t taken;
+    CHECK(blis_run_pool_name_up_to(w->runs, &t->runs, &t->chain, count,
+                                   &taken) == BLIS_OK);
+    CHECK_EQ_I64(taken, missing > 0 ? missing : 0);
+    return;
+  }
+  while ((int64_t)t->runs.named.count < count) {
     if (t->runs.anonymous == 0) {
       blis_run_pool_take(w->runs, &t->runs, 1);
     }
@@ -224,11 +232,13 @@ static blis_status life(const blis_alloc *alloc) {
     return BLIS_ERR_NOMEM;
   }
   blis_run_holder holder = {0};
-  blis_run_pool_take(pool, &holder, 5);
-  blis_status status = BLIS_OK;
-  for (uint32_t k = 0; k < 3 && status == BLIS_OK; k++) {
-    status = blis_run_pool_name(pool, &holder, blis_block_chain_at(&chain, k));
-    CHECK(blis_run_pool_check(pool));
+  blis_run_pool_take(pool, &holder, 1);
+  int64_t taken;
+  blis_status status =
+      blis_run_pool_name(pool, &holder, blis_block_chain_at(&chain, 0));
+  CHECK(blis_run_pool_check(pool));
+  if (status == BLIS_OK) {
+    status = blis_run_pool_name_up_to(pool, &holder, &chain, 3, &taken);
   }
   while (status == BLIS_OK &&
          (holder.named.count > 0 || holder.anonymous > 0)) {

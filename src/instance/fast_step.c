@@ -34,18 +34,11 @@ blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
   engine->stats.cache_misses += fresh;
   int64_t named_limit = blis_min_i64(
       nameable_blocks(request), stored / engine->config->block_size_tokens);
-  blis_run_holder *holder = &request->holder;
-  while ((int64_t)holder->named.count < named_limit) {
-    if (holder->anonymous == 0) {
-      blis_run_pool_take(engine->pool, holder, 1);
-      fresh--;
-    }
-    BLIS_TRY(
-        blis_run_pool_name(engine->pool, holder,
-                           blis_block_chain_at(&request->live->chain,
-                                               (uint32_t)holder->named.count)));
-  }
-  blis_run_pool_take(engine->pool, holder, fresh);
+  int64_t taken;
+  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder,
+                                    &request->live->chain, named_limit,
+                                    &taken));
+  blis_run_pool_take(engine->pool, &request->holder, fresh - taken);
   return BLIS_OK;
 }
 

@@ -1,7 +1,7 @@
 #include "kv/run_pool.h"
 
 #include "base/invariant.h"
-#include "base/map.h"
+#include "base/paged_map.h"
 
 #define NO_ITEM UINT32_MAX
 
@@ -24,7 +24,7 @@ struct blis_run_pool {
   int64_t free_blocks;
   int64_t block_count;
   uint64_t table_version;
-  blis_map table;              /* identity -> item */
+  blis_paged_map table;        /* identity -> item */
   blis_block_journal *journal; /* of the table; NULL = none */
 };
 
@@ -104,7 +104,7 @@ blis_run_pool *blis_run_pool_new(const blis_alloc *alloc, int64_t block_count) {
                           .head = NO_ITEM,
                           .tail = NO_ITEM,
                           .block_count = block_count};
-  blis_map_init(&pool->table, alloc);
+  blis_paged_map_init(&pool->table, alloc);
   if (append_anonymous(pool, block_count) != BLIS_OK) {
     blis_run_pool_free(pool);
     return NULL;
@@ -117,7 +117,7 @@ void blis_run_pool_free(blis_run_pool *pool) {
     return;
   }
   blis_alloc alloc = pool->alloc;
-  blis_map_deinit(&pool->table);
+  blis_paged_map_deinit(&pool->table);
   blis_array_deinit(&alloc, &pool->items);
   blis_alloc_free(&alloc, pool, sizeof *pool);
 }
@@ -135,14 +135,20 @@ uint64_t blis_run_pool_table_version(const blis_run_pool *pool) {
   return pool->table_version;
 }
 
+/* Looking something up changes only what the table remembers of it. */
+static bool find_item(const blis_run_pool *pool, blis_block_id id,
+                      uint32_t *index) {
+  return blis_paged_map_get((blis_paged_map *)&pool->table, id, index);
+}
+
 uint32_t blis_run_pool_match(const blis_run_pool *pool,
                              const blis_block_chain *chain, uint32_t limit,
                              int64_t *unused) {
   int64_t unused_count = 0;
   uint32_t k = 0;
   for (; k < limit; k++) {
-    uint64_t index = 0;
-    if (!blis_map_get(&pool->table, blis_block_chain_at(chain, k), &index)) {
+    uint32_t index = 0;
+    if (!find_item(pool, blis_block_chain_at(chain, k), &index)) {
       break;
     }
     unused_count += pool->items.items[index].count == 0;
@@ -162,9 +168,9 @@ uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool,
                                      const blis_block_chain *chain) {
   uint32_t k = 0;
   for (; k < chain->prompt_blocks; k++) {
-    uint64_t index = 0;
+    uint32_t index = 0;
     blis_block_id id = blis_block_chain_at(chain, k);
-    bool is_there = blis_map_get(&pool->table, id, &index);
+    bool is_there = find_item(pool, id, &index);
     if (!blis_block_journal_had(pool->journal, id, is_there)) {
       break;
     }
@@ -173,7 +179,7 @@ uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool,
 }
 
 static void remove_from_table(blis_run_pool *pool, blis_block_id id) {
-  bool was_there = blis_map_remove(&pool->table, id);
+  bool was_there = blis_paged_map_remove(&pool->table, id);
   pool->table_version++;
   if (was_there && pool->journal != NULL) {
     blis_block_journal_toggle(pool->journal, id);
@@ -182,10 +188,8 @@ static void remove_from_table(blis_run_pool *pool, blis_block_id id) {
 
 static blis_status put_into_table(blis_run_pool *pool, blis_block_id id,
                                   uint32_t index) {
-  uint64_t *place;
   bool is_new;
-  BLIS_TRY(blis_map_add(&pool->table, id, index, &place, &is_new));
-  *place = index;
+  BLIS_TRY(blis_paged_map_put(&pool->table, id, index, &is_new));
   pool->table_version++;
   if (is_new && pool->journal != NULL) {
     blis_block_journal_toggle(pool->journal, id);
@@ -197,19 +201,20 @@ blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
                                 const blis_block_chain *chain, uint32_t count) {
   BLIS_DCHECK(holder->named.count == 0 && holder->anonymous == 0);
   BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->named, count));
+  uint32_t *named = holder->named.items;
   for (uint32_t k = 0; k < count; k++) {
-    uint64_t index = 0;
-    bool found =
-        blis_map_get(&pool->table, blis_block_chain_at(chain, k), &index);
+    uint32_t index = 0;
+    bool found = find_item(pool, blis_block_chain_at(chain, k), &index);
     BLIS_ASSERT(found);
     item *claimed = &pool->items.items[index];
     if (claimed->count == 0) {
-      unlink_item(pool, (uint32_t)index);
+      unlink_item(pool, index);
       pool->free_blocks--;
     }
     claimed->count++;
-    holder->named.items[holder->named.count++] = (uint32_t)index;
+    named[k] = index;
   }
+  holder->named.count = count;
   return BLIS_OK;
 }
 
@@ -267,17 +272,70 @@ blis_status blis_run_pool_name(blis_run_pool *pool, blis_run_holder *holder,
   return BLIS_OK;
 }
 
+/* An item for the block at the head of the free list, which has a new id. */
+static blis_status rename_head(blis_run_pool *pool, blis_block_id id,
+                               uint32_t *index) {
+  item *head = &pool->items.items[pool->head];
+  *index = pool->head;
+  pool->free_blocks--;
+  if (head->id == BLIS_BLOCK_NONE && head->count > 1) {
+    head->count--;
+    return new_item(pool, id, 1, index);
+  }
+  if (head->id != BLIS_BLOCK_NONE) {
+    remove_from_table(pool, head->id); /* as in take_uncounted */
+  }
+  unlink_item(pool, *index);
+  *head = (item){.id = id, .count = 1, .previous = NO_ITEM, .next = NO_ITEM};
+  return BLIS_OK;
+}
+
+blis_status blis_run_pool_name_up_to(blis_run_pool *pool,
+                                     blis_run_holder *holder,
+                                     const blis_block_chain *chain,
+                                     int64_t count, int64_t *taken) {
+  *taken = 0;
+  if ((int64_t)holder->named.count >= count) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->named, count));
+  while ((int64_t)holder->named.count < count) {
+    uint32_t k = (uint32_t)holder->named.count;
+    blis_block_id id = blis_block_chain_at(chain, k);
+    if (holder->anonymous > 0) {
+      BLIS_TRY(blis_run_pool_name(pool, holder, id));
+      continue;
+    }
+    uint32_t index = 0;
+    BLIS_DCHECK(pool->free_blocks > 0);
+    BLIS_TRY(rename_head(pool, id, &index));
+    ++*taken;
+    holder->named.items[holder->named.count++] = index;
+    BLIS_TRY(put_into_table(pool, id, index));
+  }
+  return BLIS_OK;
+}
+
 blis_status blis_run_pool_release(blis_run_pool *pool,
                                   blis_run_holder *holder) {
   BLIS_TRY(append_anonymous(pool, holder->anonymous));
   holder->anonymous = 0;
-  while (holder->named.count > 0) {
-    uint32_t index = holder->named.items[--holder->named.count];
-    if (--pool->items.items[index].count == 0) {
-      append(pool, index);
-      pool->free_blocks++;
+  item *items = pool->items.items;
+  uint32_t tail = pool->tail;
+  int64_t freed = 0;
+  for (size_t k = holder->named.count; k-- > 0;) {
+    uint32_t index = holder->named.items[k];
+    if (--items[index].count == 0) {
+      items[index].previous = tail;
+      items[index].next = NO_ITEM;
+      *(tail == NO_ITEM ? &pool->head : &items[tail].next) = index;
+      tail = index;
+      freed++;
     }
   }
+  pool->tail = tail;
+  pool->free_blocks += freed;
+  holder->named.count = 0;
   return BLIS_OK;
 }
 
@@ -304,6 +362,6 @@ bool blis_run_pool_check(const blis_run_pool *pool) {
     counted += link->id == BLIS_BLOCK_NONE ? link->count : 1;
     previous = i;
   }
-  return previous == pool->tail && counted == pool->free_blocks &&
-         counted <= pool->block_count;
+  return blis_paged_map_check(&pool->table) && previous == pool->tail &&
+         counted == pool->free_blocks && counted <= pool->block_count;
 }

@@ -100,6 +100,17 @@ BLIS_MUSTUSE blis_status blis_run_pool_name(blis_run_pool *pool,
                                             blis_block_id id);
 
 /*
+ * Names the holder's blocks up to the count-th of chain, as if each that it
+ * does not have yet were taken and named before the next one is taken; *taken
+ * is how many those are, at most the free blocks.
+ */
+BLIS_MUSTUSE blis_status blis_run_pool_name_up_to(blis_run_pool *pool,
+                                                  blis_run_holder *holder,
+                                                  const blis_block_chain *chain,
+                                                  int64_t count,
+                                                  int64_t *taken);
+
+/*
  * Gives back everything, last block first, so that the deepest blocks are
  * reused first. The holder holds nothing afterwards and keeps its memory.
  */

@@ -26,6 +26,18 @@ blis_record blis_record_of(const blis_request_end *end) {
   };
 }
 
+/* Little-endian, spelled out so that compilers make one store of it. */
+static void write_value(unsigned char *bytes, uint64_t value) {
+  bytes[0] = (unsigned char)value;
+  bytes[1] = (unsigned char)(value >> 8);
+  bytes[2] = (unsigned char)(value >> 16);
+  bytes[3] = (unsigned char)(value >> 24);
+  bytes[4] = (unsigned char)(value >> 32);
+  bytes[5] = (unsigned char)(value >> 40);
+  bytes[6] = (unsigned char)(value >> 48);
+  bytes[7] = (unsigned char)(value >> 56);
+}
+
 uint64_t blis_record_hash(const blis_record *record) {
   const int64_t values[] = {
       record->number,     record->arrival_us,          record->state,
@@ -34,8 +46,8 @@ uint64_t blis_record_hash(const blis_record *record) {
       record->itl_sum_us, record->itl_count,
   };
   unsigned char bytes[sizeof values];
-  for (size_t i = 0; i < sizeof bytes; i++) {
-    bytes[i] = (unsigned char)((uint64_t)values[i / 8] >> (i % 8 * 8));
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    write_value(bytes + 8 * i, (uint64_t)values[i]);
   }
   return blis_hash64(bytes, sizeof bytes, 0);
 }

@@ -1,0 +1,96 @@
+#include "base/paged_map.h"
+
+#include "base/invariant.h"
+
+#define NONE UINT32_MAX
+
+void blis_paged_map_init(blis_paged_map *map, const blis_alloc *alloc) {
+  *map = (blis_paged_map){.alloc = *alloc, .last_page = NONE};
+  blis_map_init(&map->directory, alloc);
+}
+
+void blis_paged_map_deinit(blis_paged_map *map) {
+  const blis_alloc alloc = map->alloc;
+  blis_map_deinit(&map->directory);
+  blis_array_deinit(&alloc, &map->pages);
+  blis_array_deinit(&alloc, &map->counts);
+  blis_array_deinit(&alloc, &map->free_pages);
+  blis_paged_map_init(map, &alloc);
+}
+
+/* An empty page, on the list of free ones. */
+static blis_status add_free_page(blis_paged_map *map) {
+  const blis__page empty = {0};
+  size_t count = map->pages.count;
+  if (count >= NONE) {
+    return BLIS_ERR_NOMEM;
+  }
+  BLIS_TRY(blis_array_reserve(&map->alloc, &map->counts, count + 1));
+  BLIS_TRY(blis_array_reserve(&map->alloc, &map->free_pages, count + 1));
+  BLIS_TRY(blis_array_push(&map->alloc, &map->pages, empty));
+  map->counts.items[map->counts.count++] = 0;
+  map->free_pages.items[map->free_pages.count++] = (uint32_t)count;
+  return BLIS_OK;
+}
+
+static blis_status need_page(blis_paged_map *map, uint64_t key,
+                             uint32_t *page) {
+  *page = blis__paged_map_page(map, key);
+  if (*page != NONE) {
+    return BLIS_OK;
+  }
+  if (map->free_pages.count == 0) {
+    BLIS_TRY(add_free_page(map));
+  }
+  uint32_t added = map->free_pages.items[map->free_pages.count - 1];
+  BLIS_TRY(blis_map_put(&map->directory, key >> BLIS__PAGE_SHIFT, added));
+  map->free_pages.count--;
+  map->last_number = key >> BLIS__PAGE_SHIFT;
+  map->last_page = added;
+  *page = added;
+  return BLIS_OK;
+}
+
+blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key,
+                               uint32_t value, bool *is_new) {
+  BLIS_DCHECK(value != NONE);
+  uint32_t page;
+  BLIS_TRY(need_page(map, key, &page));
+  uint32_t *place = &map->pages.items[page].values[key % BLIS__PAGE_KEYS];
+  *is_new = *place == 0;
+  map->counts.items[page] += *is_new;
+  *place = value + 1;
+  return BLIS_OK;
+}
+
+bool blis_paged_map_remove(blis_paged_map *map, uint64_t key) {
+  uint32_t page = blis__paged_map_page(map, key);
+  if (page == NONE ||
+      map->pages.items[page].values[key % BLIS__PAGE_KEYS] == 0) {
+    return false;
+  }
+  map->pages.items[page].values[key % BLIS__PAGE_KEYS] = 0;
+  if (--map->counts.items[page] == 0) {
+    blis_map_remove(&map->directory, key >> BLIS__PAGE_SHIFT);
+    map->free_pages.items[map->free_pages.count++] = page;
+    map->last_page = NONE;
+  }
+  return true;
+}
+
+bool blis_paged_map_check(const blis_paged_map *map) {
+  size_t used = 0;
+  for (size_t page = 0; page < map->pages.count; page++) {
+    uint32_t count = 0;
+    for (int k = 0; k < BLIS__PAGE_KEYS; k++) {
+      count += map->pages.items[page].values[k] != 0;
+    }
+    if (count != map->counts.items[page]) {
+      return false;
+    }
+    used += count > 0;
+  }
+  return used == blis_map_count(&map->directory) &&
+         used + map->free_pages.count == map->pages.count &&
+         blis_map_check(&map->directory);
+}
