@@ -174,6 +174,25 @@ static blis_status need_room(blis_histogram *histogram, const int64_t *values,
                                        histogram->far.count + far);
 }
 
+/* The bits of the chunk's number in which the values differ. */
+static uint64_t chunk_difference(const int64_t *values, size_t n) {
+  uint64_t difference = 0;
+  for (size_t i = 0; i < n; i++) {
+    difference |= (uint64_t)values[i] ^ (uint64_t)values[0];
+  }
+  return difference / CHUNK_VALUES;
+}
+
+/* Values of one near chunk, which is there. */
+static void add_to_chunk(chunk *changed, const int64_t *values, size_t n,
+                         uint64_t count) {
+  uint64_t *counts = changed->counts;
+  for (size_t i = 0; i < n; i++) {
+    counts[(uint64_t)values[i] % CHUNK_VALUES] += count;
+  }
+  changed->total += n * count;
+}
+
 blis_status blis_histogram_add_each(blis_histogram *histogram,
                                     const int64_t *values, size_t n,
                                     uint64_t count) {
@@ -185,15 +204,22 @@ blis_status blis_histogram_add_each(blis_histogram *histogram,
       !has_room(histogram, total, weighted_sum)) {
     return BLIS_ERR_INVALID;
   }
-  if (count == 0) {
+  if (count == 0 || n == 0) {
     return BLIS_OK;
   }
-  BLIS_TRY(need_room(histogram, values, n));
-  for (size_t i = 0; i < n; i++) {
-    if (values[i] < NEAR_LIMIT) {
-      add_near(histogram, values[i], count);
-    } else {
-      add_far(histogram, values[i], count);
+  /* Durations of steps in a row mostly are. */
+  if (values[0] < NEAR_LIMIT && chunk_difference(values, n) == 0) {
+    size_t index = (size_t)values[0] / CHUNK_VALUES;
+    BLIS_TRY(need_chunk(histogram, index));
+    add_to_chunk(&histogram->near.items[index], values, n, count);
+  } else {
+    BLIS_TRY(need_room(histogram, values, n));
+    for (size_t i = 0; i < n; i++) {
+      if (values[i] < NEAR_LIMIT) {
+        add_near(histogram, values[i], count);
+      } else {
+        add_far(histogram, values[i], count);
+      }
     }
   }
   histogram->total += total;

@@ -427,6 +427,23 @@ static blis_status steps_before(const fast_engine *engine, int64_t *step_us,
   return BLIS_OK;
 }
 
+/* How many blocks the next n steps take. */
+static int64_t blocks_of_steps(const fast_engine *engine, size_t n) {
+  int64_t size = engine->config->block_size_tokens;
+  int64_t residue = blis__fast_residue(engine, engine->step_index);
+  /* In size steps in a row, every decode takes one. */
+  int64_t blocks = (int64_t)n / size * engine->decodes;
+  int64_t rest = (int64_t)n % size;
+  int64_t before_wrap = blis_min_i64(rest, size - residue);
+  for (int64_t i = 0; i < before_wrap; i++) {
+    blocks += engine->boundaries[residue + i];
+  }
+  for (int64_t i = 0; i < rest - before_wrap; i++) {
+    blocks += engine->boundaries[i];
+  }
+  return blocks;
+}
+
 /*
  * How many of the next n steps find their blocks without a look at the order
  * of requests, and how many blocks these take.
@@ -438,6 +455,10 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n,
   int64_t residue = blis__fast_residue(engine, engine->step_index);
   const fast_list *naming = engine->naming;
   bool is_watched = engine->queue.count > 0;
+  *blocks = blocks_of_steps(engine, n);
+  if (*blocks <= free_blocks && naming == NULL && !is_watched) {
+    return n;
+  }
   *blocks = 0;
   for (size_t i = 0; i < n; i++) {
     int64_t more = *blocks + engine->boundaries[residue];
