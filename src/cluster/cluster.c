@@ -107,7 +107,8 @@ static blis_status run_instance(blis_cluster *cluster, uint32_t number,
     return blis_fail(error, status, "%s: %s", cluster->ids[number],
                      cause.message);
   }
-  if (!clock_moved) {
+  /* One that lagged behind does not turn back the clock of the others. */
+  if (!clock_moved || time_us < before_us) {
     cluster->now_us = before_us;
   }
   cluster->fruitless = 0;
@@ -115,6 +116,34 @@ static blis_status run_instance(blis_cluster *cluster, uint32_t number,
   blis_winner_tree_set(cluster->next_events, number,
                        blis_instance_next_us(instance));
   return BLIS_OK;
+}
+
+blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number,
+                                        blis_error *error) {
+  const blis_instance *instance = cluster->instances[number];
+  int64_t limit_us = cluster->now_us;
+  for (int64_t next_us = blis_instance_next_us(instance); next_us < limit_us;
+       next_us = blis_instance_next_us(instance)) {
+    BLIS_TRY(run_instance(cluster, number, next_us, limit_us, error));
+  }
+  return BLIS_OK;
+}
+
+/*
+ * True when nothing that happens before the next request of an instance depends
+ * on where it is: then it may lag behind the cluster until it gets one, and its
+ * steps in between are computed together.
+ */
+static bool may_lag(const blis_cluster *cluster) {
+  const blis_observer *observer = &cluster->observer;
+  return cluster->router.is_blind && cluster->snapshot.kept == 0 &&
+         cluster->admission.ops == NULL && cluster->source->ended == NULL &&
+         cluster->config.decisions == NULL &&
+         cluster->config.max_requests_in_memory == 0 &&
+         cluster->budgets.tenants == NULL && !cluster->has_scripts &&
+         blis_pool_count(&cluster->calls) == 0 && observer->arrived == NULL &&
+         observer->routed == NULL && observer->first_token == NULL &&
+         observer->ended == NULL;
 }
 
 static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
@@ -153,7 +182,11 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
   BLIS_TRY(check_interrupt(cluster, error));
   blis_status status;
   cluster->is_busy = true;
-  if (cluster_us <= instance_us) {
+  bool goes_first =
+      cluster_us <= instance_us ||
+      (cluster_us <= last_us && cluster_us != BLIS_TIME_NEVER_US &&
+       may_run_ahead && may_lag(cluster));
+  if (goes_first) {
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
     bool runs_ahead = may_run_ahead && cluster->source->ended == NULL &&

@@ -115,6 +115,17 @@ static blis_status make_budgets(blis_cluster *cluster, blis_error *error) {
       config->tenant_budget_count, (double)capacity, error);
 }
 
+static bool has_scripts(const blis_cluster_config *config) {
+  bool found = false;
+  for (uint32_t i = 0; i < config->instance_count; i++) {
+    const blis_instance_config *instance = &config->instances[i];
+    found |= instance->scheduler == BLIS_SCHEDULER_SCRIPTED ||
+             instance->preemption == BLIS_PREEMPTION_SCRIPTED ||
+             !instance->latency->ops->may_look_ahead;
+  }
+  return found;
+}
+
 static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
                               blis_error *error) {
   const blis_alloc *alloc = &cluster->alloc;
@@ -140,6 +151,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
                                  config->slo_override_count,
                                  &cluster->priorities, error));
   BLIS_TRY(make_instances(cluster, itl_us, error));
+  cluster->has_scripts = has_scripts(config);
   BLIS_TRY(copy_facts(cluster, error));
   BLIS_TRY(make_budgets(cluster, error));
   const blis__snapshot_config snapshot = {

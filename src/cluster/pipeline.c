@@ -337,6 +337,7 @@ static blis_status route_and_inject(blis_cluster *cluster,
   }
   BLIS_TRY(tell_routing(cluster, &shown, view, decision, error));
   uint32_t number = view->instances[decision->chosen];
+  BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
   if (decision->has_belief) {
     BLIS_TRY(check_belief(cluster, request, number, decision->believed_tokens,
                           error));

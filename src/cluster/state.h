@@ -70,6 +70,7 @@ struct blis_cluster {
   blis__pins pins;
 
   blis_error observer_error; /* of first_token, until its event is over */
+  bool has_scripts;          /* of instances: what they keep may be shared */
   bool is_busy; /* in an event other than a call: policies are running */
   bool has_arrival;
   blis_request arrival; /* the next one of the source, when there is one */
@@ -80,6 +81,13 @@ struct blis_cluster {
   blis_cluster_counts counts;
   blis_cache_belief belief;
 };
+
+/*
+ * cluster.c: executes what the instance has before now_us, if it lags behind.
+ */
+BLIS_MUSTUSE blis_status blis__cluster_bring_forward(blis_cluster *cluster,
+                                                     uint32_t number,
+                                                     blis_error *error);
 
 /* notify.c: what the observer is told. */
 

@@ -151,11 +151,14 @@ blis_status blis__gateway_new(const blis_alloc *alloc,
     free_state(alloc, self);
     return blis_fail_nomem(error);
   }
-  *router = (blis_router){.ops = &ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .needs = rule->needs,
-                          .name = entry->name};
+  *router =
+      (blis_router){.ops = &ops,
+                    .state = self,
+                    .alloc = *alloc,
+                    .needs = rule->needs,
+                    .is_blind = rule->needs == 0 && rule->first_token == NULL &&
+                                rule->ended == NULL,
+                    .name = entry->name};
   return BLIS_OK;
 }
 

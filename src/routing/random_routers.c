@@ -41,7 +41,8 @@ static blis_status create_random(const blis_alloc *alloc,
                                  const blis_policy_context *context,
                                  blis_router *router, blis_error *error) {
   (void)params;
-  const blis_router pattern = {.ops = &random_ops, .name = "random"};
+  const blis_router pattern = {
+      .ops = &random_ops, .is_blind = true, .name = "random"};
   return make(alloc, &pattern, "random", context, router, error);
 }
 

@@ -76,7 +76,12 @@ typedef struct blis_router {
   blis_alloc alloc;
   blis_signal_set needs; /* columns it reads; more by view->column */
   bool needs_least_load; /* it asks view->least_load, with effective_load */
-  const char *name;      /* static, or owned by state */
+  /*
+   * It reads no column, not on demand either, and does not care when it hears
+   * of first tokens and ends: instances need not be up to date for it.
+   */
+  bool is_blind;
+  const char *name; /* static, or owned by state */
 } blis_router;
 
 /* Idempotent; an all-zero router is allowed. */

@@ -34,6 +34,7 @@ static blis_status create_round_robin(const blis_alloc *alloc,
   *router = (blis_router){.ops = &round_robin_ops,
                           .state = turn,
                           .alloc = *alloc,
+                          .is_blind = true,
                           .name = "round-robin"};
   return BLIS_OK;
 }
