@@ -130,20 +130,30 @@ blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number,
 }
 
 /*
+ * True when a request that ends brings no other one, and nobody is told of
+ * tokens and ends in order of time.
+ */
+static bool is_order_free(const blis_cluster *cluster) {
+  return cluster->source->ended == NULL &&
+         cluster->cascades.policy.ops == NULL &&
+         cluster->observer.first_token == NULL &&
+         cluster->observer.ended == NULL;
+}
+
+/*
  * True when nothing that happens before the next request of an instance depends
  * on where it is: then it may lag behind the cluster until it gets one, and its
  * steps in between are computed together.
  */
 static bool may_lag(const blis_cluster *cluster) {
   const blis_observer *observer = &cluster->observer;
-  return cluster->router.is_blind && cluster->snapshot.kept == 0 &&
-         cluster->admission.ops == NULL && cluster->source->ended == NULL &&
+  return is_order_free(cluster) && cluster->router.is_blind &&
+         cluster->snapshot.kept == 0 && cluster->admission.ops == NULL &&
          cluster->config.decisions == NULL &&
          cluster->config.max_requests_in_memory == 0 &&
          cluster->budgets.tenants == NULL && !cluster->has_scripts &&
          blis_pool_count(&cluster->calls) == 0 && observer->arrived == NULL &&
-         observer->routed == NULL && observer->first_token == NULL &&
-         observer->ended == NULL;
+         observer->routed == NULL;
 }
 
 static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
@@ -189,10 +199,7 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
   if (goes_first) {
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
-    bool runs_ahead = may_run_ahead && cluster->source->ended == NULL &&
-                      cluster->cascades.policy.ops == NULL &&
-                      cluster->observer.first_token == NULL &&
-                      cluster->observer.ended == NULL;
+    bool runs_ahead = may_run_ahead && is_order_free(cluster);
     int64_t limit_us = blis_time_after_us(runs_ahead ? last_us : next_us, 1);
     limit_us = cluster_us < limit_us ? cluster_us : limit_us;
     status = run_instance(cluster, number, instance_us, limit_us, error);
