@@ -4,6 +4,7 @@
 #ifndef BLIS_ROUTING_FIXTURE_H
 #define BLIS_ROUTING_FIXTURE_H
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,6 +108,17 @@ static inline blis_decision fixture_route(const blis_router *router,
            &error);
   CHECK(decision.chosen < view->count);
   return decision;
+}
+
+/* What a decision tells under a name; NAN = nothing. */
+static inline double fixture_fact(const blis_decision *decision,
+                                  const char *name) {
+  for (size_t i = 0; i < decision->fact_count; i++) {
+    if (strcmp(decision->facts[i].name, name) == 0) {
+      return decision->facts[i].value;
+    }
+  }
+  return NAN;
 }
 
 /* What a router hears, where it does not matter when. */

@@ -38,6 +38,7 @@ static blis_decision send(bench *b, const blis_routing_view *view,
       fixture_request((int64_t)b->count, tokens, chain, &b->tickets[b->count]);
   request.session = session;
   request.round_index = turn;
+  request.wants_parts = true;
   blis_decision d = fixture_route(&b->router, &request, view);
   if (d.rejected == NULL) {
     b->instances[b->count++] = view->instances[d.chosen];
@@ -137,7 +138,14 @@ static blis_decision next_turn(bench *b) {
 static void unified_sticks_while_it_pays(void) {
   bench b;
   unified_init(&b, NULL, 12, 4, 2); /* 4 <= 2 x mean 2 */
-  CHECK_EQ_I64(next_turn(&b).chosen, 0);
+  blis_decision d = next_turn(&b);
+  CHECK_EQ_I64(d.chosen, 0);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "is_affinity"), 1);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "affinity_instance"), 0);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "cached_tokens"), 6144);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "cache_ratio"), 0.6);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "mean_requests"), 2);
+  CHECK(isnan(fixture_fact(&d, "fallback_score")));
   bench_deinit(&b);
   unified_init(&b, NULL, 12, 5, 1); /* 5 > 4 */
   CHECK(next_turn(&b).chosen != 0);
@@ -172,6 +180,12 @@ static blis_decision unified_falls_back(bool after_a_tie) {
   for (size_t i = 0; i < 4; i++) {
     CHECK_EQ_DOUBLE(d.scores[i], -expected[i]);
   }
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "is_affinity"), 0);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "affinity_instance"), 0);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "affinity_cache_ratio"), 0.6);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "cache_ratio"), 0);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "fallback_score"), 10240);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "broke_tie"), 1);
   bench_deinit(&b);
   return d;
 }

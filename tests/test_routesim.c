@@ -19,6 +19,7 @@ static void bench_init(bench *b, const char *policy, const blis_params *params,
   b->router = fixture_router(&b->alloc, policy, params, &context);
   fixture_init(&b->f, instances);
   b->request = fixture_request(1, 128, &b->chain, &b->ticket);
+  b->request.wants_parts = true;
 }
 
 static void set(bench *b, blis_signal signal, const double *values) {
@@ -231,6 +232,8 @@ static void session_affinity_example(void) {
   }
   CHECK_EQ_I64(ask(&b, 1, &b.f.view), 0);
   CHECK_EQ_I64(ask(&b, 2, &b.f.view), 0);
+  blis_decision d = fixture_route(&b.router, &b.request, &b.f.view);
+  CHECK_EQ_DOUBLE(fixture_fact(&d, "active_sessions"), 6);
   blis_router_free(&b.router);
 }
 
@@ -272,6 +275,10 @@ static void cost_escalation_example(void) {
   CHECK_EQ_I64(d.chosen, 0);
   check_near(d.scores[0], -0.595902);
   check_near(d.scores[1], -2.426123);
+  /* The decision adds 1 + 0.1 x 2 to the first. */
+  check_near(fixture_fact(&d, "max_backend_cost"), 2.426123);
+  check_near(fixture_fact(&d, "min_backend_cost"), 1.795902);
+  check_near(fixture_fact(&d, "cost_spread"), 0.630221);
   blis_router_free(&b.router);
 }
 

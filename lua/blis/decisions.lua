@@ -30,6 +30,8 @@ local decisions = {}
 ---@field chosen? string instance
 ---@field score? number of the chosen one
 ---@field regret? number best score minus score of the chosen one
+---@field facts? table<string, number> what else a policy tells: unified its decision record,
+---routesim.session_affinity and routesim.cost_escalation their custom metrics
 ---@field candidates? blis.DecisionCandidate[]
 
 ---@class blis.DecisionSummary
@@ -60,6 +62,15 @@ local function write_fields(writer, names, values)
   end
 end
 
+local function write_facts(writer, facts)
+  local names = {}
+  for name in pairs(facts) do names[#names + 1] = name end
+  table.sort(names)
+  writer:object("facts")
+  write_fields(writer, names, facts)
+  writer:done()
+end
+
 local function write_candidate(writer, candidate, scorers)
   writer:object()
   write_fields(writer, candidate_fields, candidate)
@@ -87,6 +98,7 @@ function decisions.save(list, path)
     local decision = list[i]
     writer = core.json_writer():object()
     write_fields(writer, fields, decision)
+    if decision.facts then write_facts(writer, decision.facts) end
     if decision.candidates then
       writer:array("candidates")
       for _, candidate in ipairs(decision.candidates) do

@@ -19,6 +19,25 @@ local function routings(result)
   return list
 end
 
+--- Written as JSON lines, decisions are the same.
+local function check_written(result)
+  files.with(nil, function(path)
+    result:save_decisions(path)
+    local i = -1
+    for line in io.lines(path) do
+      i = i + 1
+      local got = core.json_read(line)
+      if i > 0 then
+        got.number = result.decisions[i].number
+        assert.same(result.decisions[i], got)
+      else
+        assert.same({ scorers = {} }, got)
+      end
+    end
+    assert.equal(#result.decisions, i)
+  end)
+end
+
 describe("a trace of decisions", function()
   it("changes nothing #slow", function()
     for _, routing in ipairs { "weighted", "round-robin", "least-loaded", "lmetric" } do
@@ -126,6 +145,15 @@ describe("a trace of decisions", function()
     end
   end)
 
+  it("has what policies tell beside scores, in files too", function()
+    local result = traced { routing = "routesim.cost_escalation" }
+    local facts = routings(result)[2].facts
+    assert.is_true(facts.max_backend_cost > 0)
+    assert.equal(facts.max_backend_cost - facts.min_backend_cost, facts.cost_spread)
+    assert.is_nil(routings(traced())[1].facts)
+    check_written(result)
+  end)
+
   it("has refusals and delays with their reasons", function()
     local asked = {}
     local result = traced { admission = function(request)
@@ -156,21 +184,7 @@ describe("a trace of decisions", function()
     local result = traced { routing = "round-robin" }
     says(tostring(result.decisions), "120 decisions\nTotal Decisions: 60\n  Admitted: 60\n")
     says(tostring(result.decisions), "Target Distribution:\n  instance_0: 20\n")
-    files.with(nil, function(path)
-      result:save_decisions(path)
-      local i = -1
-      for line in io.lines(path) do
-        i = i + 1
-        local got = core.json_read(line)
-        if i > 0 then
-          got.number = result.decisions[i].number
-          assert.same(result.decisions[i], got)
-        else
-          assert.same({ scorers = {} }, got)
-        end
-      end
-      assert.equal(120, i)
-    end)
+    check_written(result)
   end)
 
   it("has to be asked for", function()

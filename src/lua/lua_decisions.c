@@ -71,6 +71,16 @@ static void set_candidates(lua_State *L, const blis_decisions *decisions,
   lua_setfield(L, -2, "candidates");
 }
 
+static void set_facts(lua_State *L, const blis_decisions *decisions,
+                      const blis_decision_record *record) {
+  lua_createtable(L, 0, (int)record->fact_count);
+  for (size_t i = 0; i < record->fact_count; i++) {
+    blis_decision_fact fact = blis_decisions_fact(decisions, record, i);
+    set_signal(L, fact.name, fact.value);
+  }
+  lua_setfield(L, -2, "facts");
+}
+
 /* What was made of an attempt of a cascade. */
 static void set_verdict(lua_State *L, const bind_records *records,
                         const blis_decision_record *record) {
@@ -118,6 +128,9 @@ static void push_decision(lua_State *L, const bind_records *records,
   }
   if (record->kind == BLIS_DECISION_ROUTING) {
     set_candidates(L, decisions, record);
+  }
+  if (record->fact_count > 0) {
+    set_facts(L, decisions, record);
   }
 }
 

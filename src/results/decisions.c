@@ -13,6 +13,11 @@ typedef struct ranked {
   uint32_t place; /* in the view */
 } ranked;
 
+typedef struct kept_fact {
+  uint32_t name;
+  double value;
+} kept_fact;
+
 struct blis_decisions {
   blis_alloc alloc;
   int64_t kept_candidates;
@@ -23,6 +28,7 @@ struct blis_decisions {
   BLIS_ARRAY(uint32_t) scorer_names;
   BLIS_ARRAY(double) scorer_weights;
   BLIS_ARRAY(double) scorer_scores; /* by candidate, then scorer */
+  BLIS_ARRAY(kept_fact) facts;
   BLIS_ARRAY(int64_t) per_instance;
   BLIS_ARRAY(ranked) ranking; /* of the decision at hand */
   blis_decisions_summary summary;
@@ -164,6 +170,19 @@ static blis_status keep_candidates(blis_decisions *self,
   return BLIS_OK;
 }
 
+static blis_status keep_facts(blis_decisions *self,
+                              const blis_decision *decision,
+                              blis_decision_record *record) {
+  record->first_fact = self->facts.count;
+  record->fact_count = (uint32_t)decision->fact_count;
+  for (size_t i = 0; i < decision->fact_count; i++) {
+    kept_fact fact = {.value = decision->facts[i].value};
+    BLIS_TRY(intern(self, decision->facts[i].name, &fact.name));
+    BLIS_TRY(blis_array_push(&self->alloc, &self->facts, fact));
+  }
+  return BLIS_OK;
+}
+
 static blis_status count_target(blis_decisions *self, uint32_t instance) {
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->per_instance,
                               (size_t)instance + 1));
@@ -201,6 +220,7 @@ static blis_status add_routing(blis_decisions *self,
   BLIS_TRY(intern(self, is_rejected ? decision->rejected : event->policy,
                   &record.reason));
   BLIS_TRY(keep_candidates(self, event, &record));
+  BLIS_TRY(keep_facts(self, decision, &record));
   if (!is_rejected) {
     BLIS_TRY(add_choice(self, event, &record));
   }
@@ -275,6 +295,7 @@ void blis_decisions_free(blis_decisions *decisions) {
   blis_array_deinit(&alloc, &decisions->scorer_names);
   blis_array_deinit(&alloc, &decisions->scorer_weights);
   blis_array_deinit(&alloc, &decisions->scorer_scores);
+  blis_array_deinit(&alloc, &decisions->facts);
   blis_array_deinit(&alloc, &decisions->per_instance);
   blis_array_deinit(&alloc, &decisions->ranking);
   blis_intern_free(decisions->texts);
@@ -327,6 +348,15 @@ double blis_decisions_scorer_score(const blis_decisions *decisions,
                                    size_t candidate, size_t scorer) {
   return decisions->scorer_scores
       .items[record->first_score + candidate * record->scorer_count + scorer];
+}
+
+blis_decision_fact blis_decisions_fact(const blis_decisions *decisions,
+                                       const blis_decision_record *record,
+                                       size_t fact) {
+  const kept_fact *kept = &decisions->facts.items[record->first_fact + fact];
+  return (blis_decision_fact){
+      .name = blis_intern_text(decisions->texts, kept->name),
+      .value = kept->value};
 }
 
 blis_decisions_summary blis_decisions_sum_up(const blis_decisions *decisions) {

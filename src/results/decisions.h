@@ -8,8 +8,8 @@
  * of a policy without scores is -effective_load. That is hindsight on the
  * policy's own terms, not on what would have happened. Formulas of BLIS (Go).
  *
- * Memory: about 90 bytes per decision, 56 per candidate and 8 per candidate
- * and scorer.
+ * Memory: about 110 bytes per decision, 56 per candidate, 8 per candidate and
+ * scorer, 16 per fact.
  */
 #ifndef BLIS_RESULTS_DECISIONS_H
 #define BLIS_RESULTS_DECISIONS_H
@@ -36,9 +36,11 @@ typedef struct blis_decision_record {
   double regret;
   size_t first_candidate;
   size_t first_score;       /* of the scorers for the candidates */
+  size_t first_fact;        /* of the policy about the decision */
   uint32_t candidate_count; /* that are kept */
   uint32_t scorer_count;    /* 0 = the policy does not add up scores */
-  uint8_t kind;             /* blis_decision_kind */
+  uint32_t fact_count;
+  uint8_t kind;    /* blis_decision_kind */
   uint8_t verdict; /* blis_admission_verdict; of routing ADMIT, REJECT; of a
                       cascade blis_cascade_verdict */
   bool has_scores; /* of the policy itself */
@@ -106,6 +108,11 @@ double blis_decisions_scorer_weight(const blis_decisions *decisions,
 double blis_decisions_scorer_score(const blis_decisions *decisions,
                                    const blis_decision_record *record,
                                    size_t candidate, size_t scorer);
+
+/* What a policy told of its decision beside scores. */
+blis_decision_fact blis_decisions_fact(const blis_decisions *decisions,
+                                       const blis_decision_record *record,
+                                       size_t fact);
 
 blis_decisions_summary blis_decisions_sum_up(const blis_decisions *decisions);
 

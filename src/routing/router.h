@@ -19,6 +19,12 @@ typedef struct blis_score_part {
   const double *scores; /* one per candidate, 0 to 1 */
 } blis_score_part;
 
+/* A figure of a policy's own about a decision of its. */
+typedef struct blis_decision_fact {
+  const char *name; /* static; an identifier, with its unit if it has one */
+  double value;
+} blis_decision_fact;
+
 typedef struct blis_decision {
   size_t chosen; /* candidate index, < view->count */
   double score;  /* of the chosen one; 0 for policies without scores */
@@ -40,6 +46,12 @@ typedef struct blis_decision {
    */
   const blis_score_part *parts;
   size_t part_count;
+  /*
+   * If request->wants_parts: what else led to the choice, or NULL. The
+   * router's own, valid until its next decision.
+   */
+  const blis_decision_fact *facts;
+  size_t fact_count;
   /*
    * Leading prompt tokens that the policy took to be cached at the chosen one,
    * by what it knows of the caches, when it has looked at that.

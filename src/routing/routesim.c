@@ -73,6 +73,7 @@ blis_status blis__routesim_route(void *state,
   }
   size_t chosen;
   self->has_scores = false;
+  self->fact_count = 0;
   if (self->choose(self, request, view, &chosen) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
@@ -82,6 +83,10 @@ blis_status blis__routesim_route(void *state,
   if (self->has_scores) {
     decision->score = self->scores.items[chosen];
     decision->scores = self->scores.items;
+  }
+  if (self->fact_count > 0) {
+    decision->facts = self->facts;
+    decision->fact_count = self->fact_count;
   }
   return BLIS_OK;
 }

@@ -22,6 +22,9 @@
 
 #define BLIS__ROUTESIM_SOURCE "RouteSim Design Document; RouteSim 65e0004"
 
+/* Custom metrics of an algorithm at the most. */
+enum { BLIS__ROUTESIM_MAX_FACTS = 3 };
+
 /*
  * One of the candidates that are not full; there is one. state is that of the
  * algorithm. BLIS_ERR_NOMEM or BLIS_OK.
@@ -40,6 +43,8 @@ typedef struct blis__routesim {
   BLIS_ARRAY(double) loads;  /* per candidate; INFINITY = its queue is full */
   BLIS_ARRAY(double) scores; /* per candidate, room for the algorithm */
   bool has_scores;           /* scores are part of the decision */
+  blis_decision_fact facts[BLIS__ROUTESIM_MAX_FACTS]; /* custom metrics */
+  size_t fact_count;
 } blis__routesim;
 
 /* Parameters of every algorithm, at the beginning of its list. */
@@ -97,6 +102,12 @@ void blis__routesim_free(const blis_alloc *alloc, void *state);
 static inline bool blis__routesim_is_full(const blis__routesim *self,
                                           size_t candidate) {
   return isinf(self->loads.items[candidate]);
+}
+
+/* One more custom metric of the decision at hand; name is static. */
+static inline void blis__routesim_tell(blis__routesim *self, const char *name,
+                                       double value) {
+  self->facts[self->fact_count++] = (blis_decision_fact){name, value};
 }
 
 /* The first candidate of the least load. */

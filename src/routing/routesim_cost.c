@@ -35,9 +35,21 @@ static void decay(cost_router *self, int64_t now_us) {
   }
 }
 
+/* RouteSim's custom metrics; costs are those after the decision. */
+static void tell_costs(cost_router *self) {
+  double most = 0;
+  double least = INFINITY;
+  for (size_t k = 0; k < self->costs.count; k++) {
+    most = fmax(most, self->costs.items[k]);
+    least = fmin(least, self->costs.items[k]);
+  }
+  blis__routesim_tell(&self->base, "max_backend_cost", most);
+  blis__routesim_tell(&self->base, "min_backend_cost", least);
+  blis__routesim_tell(&self->base, "cost_spread", most - least);
+}
+
 static blis_status choose(void *state, const blis_routing_request *request,
                           const blis_routing_view *view, size_t *chosen) {
-  (void)request;
   cost_router *self = state;
   BLIS_TRY(make_room(self, view));
   decay(self, view->now_us);
@@ -56,6 +68,9 @@ static blis_status choose(void *state, const blis_routing_request *request,
       self->base_cost +
       self->queue_cost * view->columns[BLIS_SIGNAL_QUEUE_DEPTH][*chosen] +
       self->pressure_cost * view->columns[BLIS_SIGNAL_KV_UTILIZATION][*chosen];
+  if (request->wants_parts) {
+    tell_costs(self);
+  }
   return BLIS_OK;
 }
 

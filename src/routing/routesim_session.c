@@ -22,13 +22,10 @@ static size_t bound_candidate(const session_router *self, uint32_t session,
              : view->count;
 }
 
-static blis_status choose(void *state, const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
-  session_router *self = state;
-  if (request->session == 0) {
-    *chosen = blis__routesim_least_outstanding(&self->base, view);
-    return BLIS_OK;
-  }
+static blis_status choose_for_session(session_router *self,
+                                      const blis_routing_request *request,
+                                      const blis_routing_view *view,
+                                      size_t *chosen) {
   *chosen = bound_candidate(self, request->session, view);
   if (*chosen == view->count) {
     *chosen = blis__routesim_least_outstanding(&self->base, view);
@@ -40,6 +37,19 @@ static blis_status choose(void *state, const blis_routing_request *request,
   }
   return blis__bindings_put(&self->sessions, request->session,
                             view->instances[*chosen], view->now_us);
+}
+
+static blis_status choose(void *state, const blis_routing_request *request,
+                          const blis_routing_view *view, size_t *chosen) {
+  session_router *self = state;
+  if (request->session == 0) {
+    *chosen = blis__routesim_least_outstanding(&self->base, view);
+  } else {
+    BLIS_TRY(choose_for_session(self, request, view, chosen));
+  }
+  blis__routesim_tell(&self->base, "active_sessions",
+                      blis__bindings_count(&self->sessions));
+  return BLIS_OK;
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {

@@ -5,6 +5,8 @@
 #include "routing/b3.h"
 #include "routing/bindings.h"
 
+enum { FACT_COUNT = 8 };
+
 typedef enum bind_rule { BIND_EVERY_PICK, BIND_FIRST, BIND_NEVER } bind_rule;
 
 typedef struct unified {
@@ -15,6 +17,7 @@ typedef struct unified {
   bind_rule bind;
   uint64_t ties; /* broken so far */
   blis__bindings sessions;
+  blis_decision_fact facts[FACT_COUNT]; /* of the decision at hand */
 } unified;
 
 /* Mean number of requests, at least 1. */
@@ -28,15 +31,21 @@ static double mean_requests(const unified *self,
   return mean > 1 ? mean : 1;
 }
 
+/* The share of the prompt that an instance is believed to have cached. */
+static double cache_ratio(const unified *self,
+                          const blis_routing_request *request,
+                          uint32_t instance) {
+  double prompt =
+      request->prompt_tokens > 1 ? (double)request->prompt_tokens : 1;
+  return (double)blis__b3_cached_tokens(&self->b3, request, instance) / prompt;
+}
+
 static bool is_worth_sticking(const unified *self,
                               const blis_routing_request *request,
                               const blis_routing_view *view,
                               uint32_t instance) {
-  double prompt =
-      request->prompt_tokens > 1 ? (double)request->prompt_tokens : 1;
-  double hit = (double)blis__b3_cached_tokens(&self->b3, request, instance);
   double requests = (double)self->b3.counters.items[instance].requests;
-  return hit / prompt > self->affinity_ratio &&
+  return cache_ratio(self, request, instance) > self->affinity_ratio &&
          requests <= mean_requests(self, view) * self->overload_factor;
 }
 
@@ -115,30 +124,73 @@ static blis_status bind_session(unified *self,
              : BLIS_OK;
 }
 
-static blis_status choose(unified *self, const blis_routing_request *request,
+typedef struct choice {
+  size_t bound; /* candidate of the session's instance, or view->count */
+  size_t chosen;
+  bool is_stuck;  /* to the session's instance */
+  bool broke_tie; /* by the counter */
+} choice;
+
+/* The decision record of the pseudocode; before the decision is counted. */
+static size_t tell(unified *self, const blis_routing_request *request,
+                   const blis_routing_view *view, const choice *made) {
+  uint32_t instance = view->instances[made->chosen];
+  double hit = (double)blis__b3_cached_tokens(&self->b3, request, instance);
+  blis_decision_fact *fact = self->facts;
+  *fact++ = (blis_decision_fact){"is_affinity", made->is_stuck};
+  *fact++ = (blis_decision_fact){"cached_tokens", hit};
+  *fact++ =
+      (blis_decision_fact){"cache_ratio", cache_ratio(self, request, instance)};
+  *fact++ = (blis_decision_fact){"mean_requests", mean_requests(self, view)};
+  if (made->bound < view->count) {
+    uint32_t bound = view->instances[made->bound];
+    *fact++ = (blis_decision_fact){"affinity_instance", bound};
+    *fact++ = (blis_decision_fact){"affinity_cache_ratio",
+                                   cache_ratio(self, request, bound)};
+  }
+  if (!made->is_stuck) {
+    *fact++ = (blis_decision_fact){"fallback_score",
+                                   0 - self->b3.scores.items[made->chosen]};
+    *fact++ = (blis_decision_fact){"broke_tie", made->broke_tie};
+  }
+  return (size_t)(fact - self->facts);
+}
+
+static choice choose(unified *self, const blis_routing_request *request,
+                     const blis_routing_view *view) {
+  const blis__binding *binding =
+      blis__bindings_find(&self->sessions, request->session);
+  choice made = {.bound = binding == NULL ? view->count
+                                          : blis_routing_view_find(
+                                                view, binding->instance)};
+  made.is_stuck =
+      made.bound < view->count &&
+      is_worth_sticking(self, request, view, view->instances[made.bound]);
+  uint64_t ties = self->ties;
+  made.chosen = made.is_stuck ? made.bound : fall_back(self, request, view);
+  made.broke_tie = self->ties > ties;
+  return made;
+}
+
+static blis_status decide(unified *self, const blis_routing_request *request,
                           const blis_routing_view *view,
                           blis_decision *decision) {
   BLIS_TRY(blis__b3_score(&self->b3, request, view, 0));
   add_decode(self, view);
-  const blis__binding *binding =
-      blis__bindings_find(&self->sessions, request->session);
-  size_t bound = binding == NULL
-                     ? view->count
-                     : blis_routing_view_find(view, binding->instance);
-  bool is_bound = bound < view->count;
-  size_t chosen =
-      is_bound && is_worth_sticking(self, request, view, view->instances[bound])
-          ? bound
-          : fall_back(self, request, view);
-  BLIS_TRY(bind_session(self, request, view->instances[chosen], is_bound,
-                        view->now_us));
-  return blis__b3_take(&self->b3, request, view, chosen, decision);
+  choice made = choose(self, request, view);
+  size_t facts = request->wants_parts ? tell(self, request, view, &made) : 0;
+  BLIS_TRY(bind_session(self, request, view->instances[made.chosen],
+                        made.bound < view->count, view->now_us));
+  BLIS_TRY(blis__b3_take(&self->b3, request, view, made.chosen, decision));
+  decision->facts = facts > 0 ? self->facts : NULL;
+  decision->fact_count = facts;
+  return BLIS_OK;
 }
 
 static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
-  return choose(state, request, view, decision) == BLIS_OK
+  return decide(state, request, view, decision) == BLIS_OK
              ? BLIS_OK
              : blis_fail_nomem(error);
 }

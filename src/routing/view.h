@@ -63,7 +63,7 @@ typedef struct blis_routing_request {
    */
   const blis_block_chain *(*chain)(void *chain_ud, uint32_t block_size_tokens);
   void *chain_ud;
-  bool wants_parts; /* the decision should tell the parts of its scores */
+  bool wants_parts; /* the decision should tell its parts and its facts */
 } blis_routing_request;
 
 typedef struct blis_routing_view {
