@@ -140,7 +140,7 @@ typedef struct blis_instance_stats {
   int64_t length_capped;
   int64_t timed_out;
   int64_t unservable;
-  int64_t prompt_tokens; /* of every request that passed the guards */
+  int64_t prompt_tokens;  /* of every request that passed the guards */
   int64_t output_tokens;  /* of completed requests */
   int64_t decoded_tokens; /* by the running requests, behind their prompts */
   int64_t steps;

@@ -28,14 +28,7 @@ typedef struct blis__b3 {
 
 /* Parameters of every such policy, at the beginning of its list. */
 #define BLIS__B3_PARAMS                                                        \
-  {.name = "block_size",                                                       \
-   .kind = BLIS_PARAM_INTEGER,                                                 \
-   .minimum = 1,                                                               \
-   .maximum = 1 << 20,                                                         \
-   .fallback = 512,                                                            \
-   .unit = "tokens",                                                           \
-   .summary = "block size of the router's index"},                             \
-  {                                                                            \
+  BLIS__BLOCK_SIZE_PARAM(512, "block size of the router's index"), {           \
     .name = "cache_capacity", .kind = BLIS_PARAM_INTEGER, .minimum = 0,        \
     .maximum = 1 << 30, .fallback = 0, .unit = "blocks",                       \
     .summary = "size of the index per instance; 0 = as many tokens as the "    \

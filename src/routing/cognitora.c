@@ -188,14 +188,9 @@ static const blis_param_spec params_of[PARAM_COUNT] = {
      .unit = "tokens",
      .summary = "of the prompt that are looked for in the caches; 0 = all "
                 "(profile cognitora: 0)"},
-    {.name = "block_size",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 20,
-     .fallback = 16,
-     .unit = "tokens",
-     .summary = "of the blocks that the overlap counts (profile cognitora: "
-                "32)"},
+    BLIS__BLOCK_SIZE_PARAM(
+        16, "of the blocks that the overlap counts (profile cognitora: "
+            "32)"),
     {.name = "epsilon",
      .kind = BLIS_PARAM_NUMBER,
      .minimum = 0,

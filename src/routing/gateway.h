@@ -55,18 +55,9 @@ struct blis__gateway {
 
 /* The usual parameters of a memory, at the end of a list. */
 #define BLIS__GATEWAY_MEMORY_PARAMS(block_tokens, blocks)                      \
-  {.name = "block_size",                                                       \
-   .kind = BLIS_PARAM_INTEGER,                                                 \
-   .minimum = 1,                                                               \
-   .maximum = 1 << 20,                                                         \
-   .fallback = (block_tokens),                                                 \
-   .unit = "tokens",                                                           \
-   .summary = "prompts are compared in blocks of this size"},                  \
-  {                                                                            \
-    .name = "capacity", .kind = BLIS_PARAM_INTEGER, .minimum = 1,              \
-    .maximum = 1 << 30, .fallback = (blocks), .unit = "blocks",                \
-    .summary = "remembered per instance"                                       \
-  }
+  BLIS__BLOCK_SIZE_PARAM(block_tokens,                                         \
+                         "prompts are compared in blocks of this size"),       \
+  BLIS__INDEX_CAPACITY_PARAM(blocks, "remembered per instance")
 
 /* entry->create of a rule. */
 BLIS_MUSTUSE blis_status blis__gateway_new(

@@ -72,13 +72,7 @@ static const blis_param_spec infera_params[INFERA_PARAM_COUNT] = {
      .fallback = 1,
      .unit = "requests per block",
      .summary = "of a block that is not cached"},
-    {.name = "block_size",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 20,
-     .fallback = 16,
-     .unit = "tokens",
-     .summary = "of the blocks that are counted"},
+    BLIS__BLOCK_SIZE_PARAM(16, "of the blocks that are counted"),
 };
 
 static double infera_cost(const blis__gateway *self,

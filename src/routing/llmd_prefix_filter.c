@@ -42,20 +42,8 @@ static const blis_param_spec params_of[PARAM_COUNT] = {
      .fallback = 15928,
      .unit = "tokens/s",
      .summary = "by which TTFT follows from uncached tokens in flight"},
-    {.name = "block_size",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 20,
-     .fallback = 64,
-     .unit = "tokens",
-     .summary = "of the filter's own index"},
-    {.name = "capacity",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 30,
-     .fallback = 31250,
-     .unit = "blocks",
-     .summary = "of the filter's own index per instance"},
+    BLIS__BLOCK_SIZE_PARAM(64, "of the filter's own index"),
+    BLIS__INDEX_CAPACITY_PARAM(31250, "of the filter's own index per instance"),
 };
 
 typedef struct prefix_filter {

@@ -250,20 +250,9 @@ static const blis_param_spec prefix_params[PREFIX_PARAM_COUNT] = {
      .fallback = 8192,
      .unit = "tokens",
      .summary = "a match of this length is as good as a longer one"},
-    {.name = "block_size",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 20,
-     .fallback = 64,
-     .unit = "tokens",
-     .summary = "of the producer's index (below 64 the original takes 64)"},
-    {.name = "capacity",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 30,
-     .fallback = 31250,
-     .unit = "blocks",
-     .summary = "of the producer's index per instance"},
+    BLIS__BLOCK_SIZE_PARAM(
+        64, "of the producer's index (below 64 the original takes 64)"),
+    BLIS__INDEX_CAPACITY_PARAM(31250, "of the producer's index per instance"),
 };
 
 static double prefix_number(const blis_params *params, const char *name) {

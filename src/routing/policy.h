@@ -80,6 +80,29 @@ typedef struct blis_router_entry {
                         blis_error *error);
 } blis_router_entry;
 
+/* Parameters that many policies have; what is theirs: default and summary. */
+#define BLIS__BLOCK_SIZE_PARAM(fallback_tokens, text)                          \
+  {                                                                            \
+    .name = "block_size", .kind = BLIS_PARAM_INTEGER, .minimum = 1,            \
+    .maximum = 1 << 20, .fallback = (fallback_tokens), .unit = "tokens",       \
+    .summary = text                                                            \
+  }
+
+#define BLIS__PREFIX_TOKENS_PARAM(fallback_tokens, text)                       \
+  {                                                                            \
+    .name = "prefix_tokens", .kind = BLIS_PARAM_INTEGER, .minimum = 0,         \
+    .maximum = 1 << 30, .fallback = (fallback_tokens), .unit = "tokens",       \
+    .summary = text                                                            \
+  }
+
+/* Size of a prefix index. */
+#define BLIS__INDEX_CAPACITY_PARAM(fallback_blocks, text)                      \
+  {                                                                            \
+    .name = "capacity", .kind = BLIS_PARAM_INTEGER, .minimum = 1,              \
+    .maximum = 1 << 30, .fallback = (fallback_blocks), .unit = "blocks",       \
+    .summary = text                                                            \
+  }
+
 /* Parameter "tie" of routers that break ties at random in profile go-blis. */
 #define BLIS__TIE_PARAM                                                        \
   {                                                                            \

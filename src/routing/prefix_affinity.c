@@ -46,21 +46,11 @@ static const blis_scorer_ops ops = {.score = score,
 enum { GO_BLIS_CAPACITY = 10000, PARAM_COUNT = 2 };
 
 static const blis_param_spec params_of[PARAM_COUNT] = {
-    {.name = "block_size",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 20,
-     .fallback = 16,
-     .unit = "tokens",
-     .summary = "block size of the index (profile go-blis: that of the KV "
-                "cache)"},
-    {.name = "capacity",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 30,
-     .fallback = 31250,
-     .unit = "blocks",
-     .summary = "size of the index per instance (profile go-blis: 10000)"},
+    BLIS__BLOCK_SIZE_PARAM(
+        16, "block size of the index (profile go-blis: that of the KV "
+            "cache)"),
+    BLIS__INDEX_CAPACITY_PARAM(
+        31250, "size of the index per instance (profile go-blis: 10000)"),
 };
 
 static int64_t choose(const blis_params *params, const char *name, bool go_blis,

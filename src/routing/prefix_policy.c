@@ -88,14 +88,9 @@ static const blis_router_ops ops = {.route = route, .free = free_state};
 enum { PARAM_COUNT = 3 };
 
 static const blis_param_spec params_of[PARAM_COUNT] = {
-    {.name = "block_size",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 20,
-     .fallback = 16,
-     .unit = "tokens",
-     .summary = "of the blocks of which the full ones count (profile go-blis: "
-                "that of the KV cache)"},
+    BLIS__BLOCK_SIZE_PARAM(
+        16, "of the blocks of which the full ones count (profile go-blis: "
+            "that of the KV cache)"),
     {.name = "max_entries",
      .kind = BLIS_PARAM_INTEGER,
      .minimum = 0,

@@ -146,21 +146,11 @@ const blis_router_entry blis__router_vllm_router_least_conn_sticky = {
 enum { RENDEZVOUS_WINDOW, RENDEZVOUS_BLOCK, RENDEZVOUS_PARAM_COUNT };
 
 static const blis_param_spec rendezvous_params[RENDEZVOUS_PARAM_COUNT] = {
-    {.name = "prefix_tokens",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1 << 30,
-     .fallback = 0,
-     .unit = "tokens",
-     .summary = "of the prompt that are the key without session and tenant; "
-                "0 = all"},
-    {.name = "block_size",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 20,
-     .fallback = 16,
-     .unit = "tokens",
-     .summary = "of the blocks of these tokens of which the full ones count"},
+    BLIS__PREFIX_TOKENS_PARAM(
+        0, "of the prompt that are the key without session and tenant; "
+           "0 = all"),
+    BLIS__BLOCK_SIZE_PARAM(
+        16, "of the blocks of these tokens of which the full ones count"),
 };
 
 static uint64_t key_of(const blis__gateway *self,

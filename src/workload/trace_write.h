@@ -54,7 +54,7 @@ typedef struct blis_trace_write_options {
    * is routesim.
    */
   const char *format;
-  bool renumber; /* ids are places in the file, as BLIS writes them */
+  bool renumber;       /* ids are places in the file, as BLIS writes them */
   bool needs_requests; /* BLIS_ERR_INVALID when there are none */
   /*
    * The rest is for tracev2. One outcome per request, or NULL. With outcomes

@@ -80,10 +80,9 @@ local exercises = {
     local stream = blis.trace.stream 'tests/data/traces/vidur.csv'
     assert(#stream:cut { skip = 1 }:scale(2):warp { { 0, 9 } } == 2)
     assert(#stream:filter(function(r) return r.id ~= 'request_1' end) == 2)
-    for _, request in stream:requests() do
-      assert(request.prompt_tokens == 374)
-      break
-    end
+    local next_request, state, first = stream:requests()
+    local _, request = next_request(state, first)
+    assert(request.prompt_tokens == 374)
     assert(#tostring(stream) > 50 and #stream:cap(1) == 3)
     local result = blis.run { cluster = { kv_blocks = 64 }, workload = stream,
       keep_records = false }

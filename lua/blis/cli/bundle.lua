@@ -75,7 +75,8 @@ local function without_types(given)
     end
   end
   local scheduler = copy.scheduler
-  if type(scheduler) == "table" and scheduler.type ~= nil and next(scheduler.params or {}) == nil then
+  if type(scheduler) == "table" and scheduler.type ~= nil
+    and next(scheduler.params or {}) == nil then
     copy.scheduler = scheduler.type
   end
   return copy
