@@ -14,7 +14,6 @@
 #define NS_PER_S INT64_C(1000000000)
 
 typedef struct reading {
-  const blis_alloc *alloc;
   int64_t limit;
   const struct reading *known; /* the reader of the job, or this one */
   blis_csv *csv;               /* NULL when all rows were read */
@@ -185,9 +184,7 @@ static void settle(const void *reader, blis_request *row,
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  const blis_alloc alloc = *r->alloc;
   blis_csv_close(r->csv);
-  blis_alloc_free(&alloc, r, sizeof *r);
 }
 
 static blis_status open_csv(blis__trace_job *job, reading *r,
@@ -200,29 +197,20 @@ static blis_status open_csv(blis__trace_job *job, reading *r,
   return blis_csv_need(r->csv, "GeneratedTokens", &r->generated, error);
 }
 
-static blis_status open_reading(blis__trace_job *job, void **reader,
+static blis_status open_reading(blis__trace_job *job, void *reader,
                                 blis_error *error) {
-  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
-  r->alloc = job->alloc;
+  reading *r = reader;
   r->limit = job->limit;
   r->known = job->known != NULL ? job->known : r;
   r->start_ns = INT64_MAX;
-  blis_status status = open_csv(job, r, error);
-  if (status != BLIS_OK) {
-    close_reading(r);
-    return status;
-  }
-  *reader = r;
-  return BLIS_OK;
+  return open_csv(job, r, error);
 }
 
 const blis__trace_format blis__trace_azure = {
     .name = "azure",
     .text = "CSV with TIMESTAMP, ContextTokens, GeneratedTokens",
     .recognise = recognise,
+    .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
     .finish = finish,

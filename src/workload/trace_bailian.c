@@ -287,37 +287,27 @@ static bool numbers_rounds(const void *reader) {
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  const blis_alloc alloc = *r->job->alloc;
   blis__trace_lines_close(&r->lines);
   blis_map_deinit(&r->row_of_chat);
-  blis_array_deinit(&alloc, &r->chats);
-  blis_array_deinit(&alloc, &r->sessions);
-  blis_array_deinit(&alloc, &r->segments);
-  blis_alloc_free(&alloc, r, sizeof *r);
+  blis_array_deinit(r->job->alloc, &r->chats);
+  blis_array_deinit(r->job->alloc, &r->sessions);
+  blis_array_deinit(r->job->alloc, &r->segments);
 }
 
-static blis_status open_reading(blis__trace_job *job, void **reader,
+static blis_status open_reading(blis__trace_job *job, void *reader,
                                 blis_error *error) {
-  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
+  reading *r = reader;
   r->job = job;
   r->known = job->known != NULL ? job->known : r;
   blis_map_init(&r->row_of_chat, job->alloc);
-  blis_status status = blis__trace_lines_open(job, &r->lines, error);
-  if (status != BLIS_OK) {
-    close_reading(r);
-    return status;
-  }
-  *reader = r;
-  return BLIS_OK;
+  return blis__trace_lines_open(job, &r->lines, error);
 }
 
 const blis__trace_format blis__trace_bailian = {
     .name = "bailian",
     .text = "JSONL with chat_id, parent_chat_id, timestamp, hash_ids",
     .recognise = recognise,
+    .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
     .finish = finish,

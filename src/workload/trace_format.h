@@ -51,8 +51,12 @@ typedef struct blis__trace_format {
   /* Whether a file that starts with head (some KB, unpacked) is of the format.
    */
   bool (*recognise)(blis_slice head);
-  /* The caller owns *reader. Takes the input if it wants it. */
-  blis_status (*open)(blis__trace_job *job, void **reader, blis_error *error);
+  size_t reader_size; /* of the state behind every void *reader */
+  /*
+   * reader is all zero. Takes the input if it wants it. Is followed by close
+   * even when it fails.
+   */
+  blis_status (*open)(blis__trace_job *job, void *reader, blis_error *error);
   /*
    * The next row, as far as it can be known; *has_row is false at the end. Its
    * segments are the reader's until the next call.
@@ -77,6 +81,7 @@ typedef struct blis__trace_format {
    * order of arrival. NULL = never.
    */
   bool (*numbers_rounds)(const void *reader);
+  /* Lets go of what the reader holds; its memory is the caller's. */
   void (*close)(void *reader);
 } blis__trace_format;
 

@@ -239,13 +239,11 @@ static void settle(const void *reader, blis_request *row,
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  const blis_alloc alloc = *r->job->alloc;
   blis__trace_lines_close(&r->lines);
   blis_buffer_deinit(&r->piece);
-  blis_array_deinit(&alloc, &r->segments);
-  blis_array_deinit(&alloc, &r->rounds);
+  blis_array_deinit(r->job->alloc, &r->segments);
+  blis_array_deinit(r->job->alloc, &r->rounds);
   blis_intern_free(r->pieces);
-  blis_alloc_free(&alloc, r, sizeof *r);
 }
 
 static blis_status open_lines(blis__trace_job *job, reading *r,
@@ -257,29 +255,21 @@ static blis_status open_lines(blis__trace_job *job, reading *r,
   return blis__trace_lines_open(job, &r->lines, error);
 }
 
-static blis_status open_reading(blis__trace_job *job, void **reader,
+static blis_status open_reading(blis__trace_job *job, void *reader,
                                 blis_error *error) {
-  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
+  reading *r = reader;
   r->job = job;
   r->known = job->known != NULL ? job->known : r;
   r->start_us = INT64_MAX;
   blis_buffer_init(&r->piece, job->alloc);
-  blis_status status = open_lines(job, r, error);
-  if (status != BLIS_OK) {
-    close_reading(r);
-    return status;
-  }
-  *reader = r;
-  return BLIS_OK;
+  return open_lines(job, r, error);
 }
 
 const blis__trace_format blis__trace_llmservingsim = {
     .name = "llmservingsim",
     .text = "JSONL with input_toks, output_toks, arrival_time_ns; or calls",
     .recognise = recognise,
+    .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
     .finish = finish,

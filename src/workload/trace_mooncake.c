@@ -266,37 +266,27 @@ static blis_status finish(void *reader, blis_error *error) {
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  const blis_alloc alloc = *r->alloc;
-  blis_array_deinit(&alloc, &r->row.ids);
+  blis_array_deinit(r->alloc, &r->row.ids);
   blis_text_close(r->text);
-  blis_alloc_free(&alloc, r, sizeof *r);
 }
 
-static blis_status open_reading(blis__trace_job *job, void **reader,
+static blis_status open_reading(blis__trace_job *job, void *reader,
                                 blis_error *error) {
-  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
+  reading *r = reader;
   r->alloc = job->alloc;
   r->limit = job->limit;
   r->block_tokens = job->options->hash_block_tokens != 0
                         ? job->options->hash_block_tokens
                         : HASH_BLOCK_TOKENS;
-  blis_status status = blis_text_open_input(
-      job->alloc, blis__trace_take_input(job), &r->text, error);
-  if (status != BLIS_OK) {
-    close_reading(r);
-    return status;
-  }
-  *reader = r;
-  return BLIS_OK;
+  return blis_text_open_input(job->alloc, blis__trace_take_input(job), &r->text,
+                              error);
 }
 
 const blis__trace_format blis__trace_mooncake = {
     .name = "mooncake",
     .text = "JSONL with timestamp, input_length, output_length, hash_ids",
     .recognise = recognise,
+    .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
     .finish = finish,

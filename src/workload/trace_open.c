@@ -166,7 +166,15 @@ static blis_status open_reader(blis__trace_file *file, blis_error *error) {
   if (file->format == NULL) {
     BLIS_TRY(recognise(job->input, &file->format, error));
   }
-  return file->format->open(job, &file->reader, error);
+  file->reader = blis_alloc_zeroed(job->alloc, 1, file->format->reader_size);
+  if (file->reader == NULL) {
+    return blis_fail_nomem(error);
+  }
+  blis_status status = file->format->open(job, file->reader, error);
+  if (status != BLIS_OK) {
+    blis__trace_close(file);
+  }
+  return status;
 }
 
 blis_status blis__trace_open(const blis_alloc *alloc, const char *path,
@@ -209,6 +217,7 @@ blis_status blis__trace_fail_empty(const blis__trace_file *file,
 void blis__trace_close(blis__trace_file *file) {
   if (file->reader != NULL) {
     file->format->close(file->reader);
+    blis_alloc_free(file->job.alloc, file->reader, file->format->reader_size);
     file->reader = NULL;
   }
 }

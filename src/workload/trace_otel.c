@@ -326,7 +326,6 @@ static void close_reading(void *reader) {
   reading *r = reader;
   forget_json(r);
   blis_text_close(r->text);
-  blis_alloc_free(r->job->alloc, r, sizeof *r);
 }
 
 static blis_status open_text(blis__trace_job *job, reading *r,
@@ -336,28 +335,20 @@ static blis_status open_text(blis__trace_job *job, reading *r,
   return read_first(r, job, error);
 }
 
-static blis_status open_reading(blis__trace_job *job, void **reader,
+static blis_status open_reading(blis__trace_job *job, void *reader,
                                 blis_error *error) {
-  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
+  reading *r = reader;
   r->job = job;
   r->known = job->known != NULL ? job->known : r;
   r->start_ns = INT64_MAX;
-  blis_status status = open_text(job, r, error);
-  if (status != BLIS_OK) {
-    close_reading(r);
-    return status;
-  }
-  *reader = r;
-  return BLIS_OK;
+  return open_text(job, r, error);
 }
 
 const blis__trace_format blis__trace_otel = {
     .name = "otel",
     .text = "OTLP JSON: spans with llm.prompt_tokens or gen_ai.prompt.tokens",
     .recognise = recognise,
+    .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
     .finish = finish,

@@ -199,32 +199,22 @@ static bool numbers_rounds(const void *reader) {
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  const blis_alloc alloc = *r->job->alloc;
   blis__trace_lines_close(&r->lines);
-  blis_array_deinit(&alloc, &r->segments);
-  blis_alloc_free(&alloc, r, sizeof *r);
+  blis_array_deinit(r->job->alloc, &r->segments);
 }
 
-static blis_status open_reading(blis__trace_job *job, void **reader,
+static blis_status open_reading(blis__trace_job *job, void *reader,
                                 blis_error *error) {
-  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
+  reading *r = reader;
   r->job = job;
-  blis_status status = blis__trace_lines_open(job, &r->lines, error);
-  if (status != BLIS_OK) {
-    close_reading(r);
-    return status;
-  }
-  *reader = r;
-  return BLIS_OK;
+  return blis__trace_lines_open(job, &r->lines, error);
 }
 
 const blis__trace_format blis__trace_routesim = {
     .name = "routesim",
     .text = "JSONL with ts, prompt_tokens, gen_tokens, prefix_hash, prefix_len",
     .recognise = recognise,
+    .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
     .finish = finish,

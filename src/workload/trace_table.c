@@ -157,9 +157,7 @@ static bool numbers_rounds(const void *reader) {
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  const blis_alloc alloc = *r->job->alloc;
   blis_csv_close(r->csv);
-  blis_alloc_free(&alloc, r, sizeof *r);
 }
 
 static blis_status open_csv(blis__trace_job *job, reading *r,
@@ -171,22 +169,13 @@ static blis_status open_csv(blis__trace_job *job, reading *r,
 }
 
 static blis_status open_table(blis__trace_job *job, const table_rule *rule,
-                              void **reader, blis_error *error) {
-  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
+                              void *reader, blis_error *error) {
+  reading *r = reader;
   r->job = job;
   r->known = job->known != NULL ? job->known : r;
   r->rule = rule;
   r->start_us = INT64_MAX;
-  blis_status status = open_csv(job, r, error);
-  if (status != BLIS_OK) {
-    close_reading(r);
-    return status;
-  }
-  *reader = r;
-  return BLIS_OK;
+  return open_csv(job, r, error);
 }
 
 static bool is_burstgpt(blis_slice head) {
@@ -204,17 +193,17 @@ static bool is_splitwise(blis_slice head) {
          blis__trace_first_line_has(head, "prompt_size");
 }
 
-static blis_status open_burstgpt(blis__trace_job *job, void **reader,
+static blis_status open_burstgpt(blis__trace_job *job, void *reader,
                                  blis_error *error) {
   return open_table(job, &burstgpt_rule, reader, error);
 }
 
-static blis_status open_vidur(blis__trace_job *job, void **reader,
+static blis_status open_vidur(blis__trace_job *job, void *reader,
                               blis_error *error) {
   return open_table(job, &vidur_rule, reader, error);
 }
 
-static blis_status open_splitwise(blis__trace_job *job, void **reader,
+static blis_status open_splitwise(blis__trace_job *job, void *reader,
                                   blis_error *error) {
   return open_table(job, &splitwise_rule, reader, error);
 }
@@ -223,6 +212,7 @@ const blis__trace_format blis__trace_burstgpt = {
     .name = "burstgpt",
     .text = "CSV with Timestamp, Request tokens, Response tokens",
     .recognise = is_burstgpt,
+    .reader_size = sizeof(reading),
     .open = open_burstgpt,
     .next = next,
     .finish = finish,
@@ -235,6 +225,7 @@ const blis__trace_format blis__trace_vidur = {
     .name = "vidur",
     .text = "CSV with arrived_at, num_prefill_tokens, num_decode_tokens",
     .recognise = is_vidur,
+    .reader_size = sizeof(reading),
     .open = open_vidur,
     .next = next,
     .finish = finish,
@@ -245,6 +236,7 @@ const blis__trace_format blis__trace_splitwise = {
     .name = "splitwise",
     .text = "CSV with arrival_timestamp, prompt_size, token_size",
     .recognise = is_splitwise,
+    .reader_size = sizeof(reading),
     .open = open_splitwise,
     .next = next,
     .finish = finish,

@@ -473,12 +473,10 @@ static bool moves_unevenly(const void *reader) {
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  const blis_alloc alloc = *r->alloc;
   blis__id_set_deinit(&r->ids);
-  blis_array_deinit(&alloc, &r->segments);
-  blis_array_deinit(&alloc, &r->group_tokens);
+  blis_array_deinit(r->alloc, &r->segments);
+  blis_array_deinit(r->alloc, &r->group_tokens);
   blis_csv_close(r->csv);
-  blis_alloc_free(&alloc, r, sizeof *r);
 }
 
 static blis_status open_data(blis__trace_job *job, const char *path, reading *r,
@@ -530,12 +528,9 @@ static blis_status find_and_open(blis__trace_job *job, reading *r,
   return status;
 }
 
-static blis_status open_reading(blis__trace_job *job, void **reader,
+static blis_status open_reading(blis__trace_job *job, void *reader,
                                 blis_error *error) {
-  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
+  reading *r = reader;
   r->alloc = job->alloc;
   r->workload = job->workload;
   r->limit = job->limit;
@@ -543,19 +538,14 @@ static blis_status open_reading(blis__trace_job *job, void **reader,
   r->keeps_epoch = job->options->keep_epoch;
   r->clock_start_us = INT64_MAX;
   blis__id_set_init(&r->ids, job->alloc);
-  blis_status status = find_and_open(job, r, error);
-  if (status != BLIS_OK) {
-    close_reading(r);
-    return status;
-  }
-  *reader = r;
-  return BLIS_OK;
+  return find_and_open(job, r, error);
 }
 
 const blis__trace_format blis__trace_v2 = {
     .name = "tracev2",
     .text = "CSV with a YAML header beside it, the format of BLIS",
     .recognise = recognise,
+    .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
     .finish = finish,

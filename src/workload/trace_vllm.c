@@ -153,7 +153,6 @@ static void settle(const void *reader, blis_request *row,
 static void close_reading(void *reader) {
   reading *r = reader;
   forget_json(r);
-  blis_alloc_free(r->job->alloc, r, sizeof *r);
 }
 
 static blis_status open_json(blis__trace_job *job, reading *r,
@@ -169,29 +168,21 @@ static blis_status open_json(blis__trace_job *job, reading *r,
   return BLIS_OK;
 }
 
-static blis_status open_reading(blis__trace_job *job, void **reader,
+static blis_status open_reading(blis__trace_job *job, void *reader,
                                 blis_error *error) {
-  reading *r = blis_alloc_zeroed(job->alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
+  reading *r = reader;
   r->job = job;
   r->known = job->known != NULL ? job->known : r;
   r->start_us = INT64_MAX;
   job->is_whole = true;
-  blis_status status = open_json(job, r, error);
-  if (status != BLIS_OK) {
-    close_reading(r);
-    return status;
-  }
-  *reader = r;
-  return BLIS_OK;
+  return open_json(job, r, error);
 }
 
 const blis__trace_format blis__trace_vllm = {
     .name = "vllm",
     .text = "detailed JSON result of vllm bench serve",
     .recognise = recognise,
+    .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
     .finish = finish,
