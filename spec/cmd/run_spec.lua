@@ -224,6 +224,21 @@ clients:
     end)
   end)
 
+  it("keeps no records where they are not wanted", function()
+    local text = output_of("--no-records", "--fitness-weights", "p99_ttft:1")
+    assert.matches("no records kept", text, 1, true)
+    assert.equal(output_of():match("result hash %x+"), text:match("result hash %x+"))
+    for flag, value in pairs {
+      ["--metrics-path"] = "m.json", ["--requests-path"] = "r.csv", ["--warm-up"] = "1s",
+      ["--detectors"] = "all", ["--slo-ttft"] = "critical=1s", ["--format"] = "json",
+    } do
+      local message = message_of(with("--no-records", flag, value))
+      assert.matches("--no-records", message, 1, true)
+      assert.matches(flag:sub(1, 5), message, 1, true)
+    end
+    message_of(with("--no-records", "--profile", "go-blis"))
+  end)
+
   it("scores a run", function()
     assert.matches("\nfitness 0%.%d+ %(throughput 0%.%d+%)\n$",
       output_of("--fitness-weights", "throughput:1"))

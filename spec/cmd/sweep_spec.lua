@@ -67,6 +67,12 @@ describe("blis sweep", function()
       assert.matches("/no/such/file.db.part: cannot be written: unable to open database file",
         select(2, commands.error_of("sweep", "export", folder, "--format", "sqlite", "--output",
           "/no/such/file.db")), 1, true)
+      local pipe = folder .. "/pipe"
+      assert(os.execute("mkfifo '" .. pipe .. "'"))
+      assert.matches("pipe: cannot be written: a database can only be a file",
+        select(2, commands.error_of("sweep", "export", folder, "--format", "sqlite", "--output",
+          pipe)), 1, true)
+      assert.is_true(os.execute("test -p '" .. pipe .. "'"))
     end)
   end)
 

@@ -35,7 +35,7 @@ static void free_output(blis_output *output) {
   blis_alloc_free(&alloc, output, sizeof *output);
 }
 
-static bool is_replaceable(const char *path) {
+bool blis_output_is_replaceable(const char *path) {
   struct stat about;
   return stat(path, &about) != 0 || S_ISREG(about.st_mode);
 }
@@ -85,7 +85,7 @@ static blis_status open_file(blis_output *output, blis_error *error) {
   if (strcmp(path, "-") == 0) {
     int copy = dup(STDOUT_FILENO); /* to be closed without closing that */
     output->file = copy >= 0 ? fdopen(copy, "wb") : NULL;
-  } else if (is_replaceable(path)) {
+  } else if (blis_output_is_replaceable(path)) {
     return open_part(output, error);
   } else {
     output->file = fopen(path, "wb");
@@ -115,7 +115,7 @@ blis_status blis_output_open(const blis_alloc *alloc, const char *path,
 
 blis_status blis_output_probe(const blis_alloc *alloc, const char *path,
                               blis_error *error) {
-  if (strcmp(path, "-") == 0 || !is_replaceable(path)) {
+  if (strcmp(path, "-") == 0 || !blis_output_is_replaceable(path)) {
     return BLIS_OK;
   }
   blis_output *output;

@@ -28,6 +28,12 @@ BLIS_MUSTUSE blis_status blis_output_open(const blis_alloc *alloc,
                                           blis_error *error);
 
 /*
+ * Whether a finished file may take the place of what is there: nothing, or
+ * another file. A device or a pipe is written to, never replaced.
+ */
+bool blis_output_is_replaceable(const char *path);
+
+/*
  * Whether a file could be started there, as far as that can be told without
  * leaving a trace: pipes and devices are not opened. Fails as open does.
  */

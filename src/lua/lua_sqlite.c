@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "lua/bind.h"
 
 /* Lives in a guarded userdata, so that an error leaves neither a connection
@@ -151,6 +152,9 @@ int bind_sqlite_write(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
   database *self = push_guarded(L, 1, sizeof *self, database_gc);
+  if (!blis_output_is_replaceable(path)) {
+    return raise_io(L, path, "a database can only be a file");
+  }
   luaL_argcheck(L, strlen(path) + 6 < sizeof self->part, 1, "path too long");
   snprintf(self->part, sizeof self->part, "%s.part", path);
   unlink(self->part); /* what a killed process has left */

@@ -160,6 +160,7 @@ end
 local function experiment_of(definition, parsed, workload, horizon_us)
   local given = parsed.values.experiment
   local cluster = parsed.values.cluster
+  local keeps_records = not parsed.values.output.no_records
   if given.profile == "go-blis" then
     cluster.cache_signal_delay_us = cluster.cache_signal_delay_us or go_blis_cache_delay_us
   end
@@ -168,11 +169,45 @@ local function experiment_of(definition, parsed, workload, horizon_us)
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
     cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
-    counterfactual_k = given.counterfactual_k, instance_times = true,
+    counterfactual_k = given.counterfactual_k, instance_times = keeps_records,
+    keep_records = keeps_records,
     warm_up_us = given.warm_up_us, series_interval_us = given.series_interval_us,
     slo_targets = targets.of_flags(definition, parsed.values.targets),
     keep_requests = parsed.values.output.trace_output ~= nil,
   }
+end
+
+local function prints_summary(values)
+  local format = values.output.format
+  return format == "table" or format == nil and values.experiment.profile ~= "go-blis"
+end
+
+-- What is made of the records of requests, by the section of its flag.
+local made_of_records = {
+  { "output", "metrics_path", "--metrics-path" },
+  { "output", "results_path", "--results-path" },
+  { "output", "requests_path", "--requests-path" },
+  { "output", "trace_output", "--trace-output" },
+  { "experiment", "warm_up_us", "--warm-up" },
+  { "detectors", "names", "--detectors" },
+}
+
+--- Fails when something is asked for that takes the records which are not kept.
+local function check_records(definition, parsed)
+  local values = parsed.values
+  if not values.output.no_records then return end
+  for _, entry in ipairs(made_of_records) do
+    if values[entry[1]][entry[2]] ~= nil then
+      flags.fail(definition, "%s does not go with --no-records", entry[3])
+    end
+  end
+  if targets.of_flags(definition, values.targets) then
+    flags.fail(definition, "goodput (--slo-ttft, --slo-itl, --slo-e2e) does not go with "
+      .. "--no-records")
+  end
+  if not prints_summary(values) then
+    flags.fail(definition, "--no-records leaves only the summary: it goes with --format table")
+  end
 end
 
 --- Fails when something is to be written that nobody asks for, or says so.
@@ -244,6 +279,7 @@ function simulate.run(definition, parsed, make_setting)
     looks = detectors.of_flags(definition, parsed.values.detectors,
       function(...) command.talk(parsed, ...) end)
     check_results(definition, parsed)
+    check_records(definition, parsed)
     outputs.check(definition, parsed)
     catalogue.add(parsed)
     add_bundle(parsed)
@@ -260,8 +296,7 @@ function simulate.run(definition, parsed, make_setting)
     decisions = output.summarize_trace and rawget(result, "decisions"),
   }
   write_files(parsed, run)
-  local is_summary = output.format == "table" or not output.format and profile ~= "go-blis"
-  for note in (is_summary and "" or result.setup.notes):gmatch("[^\n]+") do
+  for note in (prints_summary(parsed.values) and "" or result.setup.notes):gmatch("[^\n]+") do
     command.talk(parsed, "%s", note)
   end
   if not outputs.take_standard_output(definition, parsed) then
