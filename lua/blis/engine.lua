@@ -206,11 +206,21 @@ local function set_models(groups, profile)
   end
 end
 
+--- Checks the options of every group of a list, but not what they make of a cluster.
+---@param list any
+---@param path string
+function engine.check_groups(list, path)
+  if type(list) ~= "table" or #list == 0 then
+    schema.raise_value(path, list, "a list of groups of instances")
+  end
+  for i, group in ipairs(list) do
+    schema.read(group_config.section, group, ("%s[%d]"):format(path, i))
+  end
+end
+
 local function read_groups(given, path, profile)
   local list = given.groups
-  if type(list) ~= "table" or #list == 0 then
-    schema.raise_value(path .. ".groups", list, "a list of groups of instances")
-  end
+  engine.check_groups(list, path .. ".groups")
   if given.instances ~= nil then
     errors.invalid("%s: instances and groups both say how many instances there are", path)
   end

@@ -89,9 +89,7 @@ local function read_cascade_table(given, path)
   return read
 end
 
---- The definition of a cascade of models, or nil.
-function hooks.read_cascade(given, path)
-  if given == nil then return nil end
+local function read_some_cascade(given, path)
   local made = definition.made("cascade", "cascade", given, path)
   if made then return made end
   if type(given) == "string" then given = { given } end
@@ -100,6 +98,11 @@ function hooks.read_cascade(given, path)
       .. "such as { chain = { \"small\", \"large\" } }")
   end
   return read_cascade_table(given, path)
+end
+
+--- The definition of a cascade of models, or nil.
+function hooks.read_cascade(given, path)
+  return given ~= nil and read_some_cascade(given, path) or nil
 end
 
 --- A priority policy: the definition of a built-in one, or a function as it is.
@@ -148,7 +151,7 @@ end
 ---@param spec any
 ---@return blis.Policy
 function hooks.cascade(spec)
-  return core.policy(hooks.read_cascade(spec, "cascade"))
+  return core.policy(read_some_cascade(spec, "cascade"))
 end
 
 --- The order of wait queues: `blis.scheduler { name =, goes_before = function(a, b) ... end }`,

@@ -336,7 +336,10 @@ end
 
 --- Writes these requests, and how they ended, as a trace: NAME.csv and NAME.yaml in format
 --- tracev2. Replaying it under the same cluster gives a result with the same hash, unless a
---- follow-up arrived at the very microsecond at which its instance ended a step.
+--- follow-up arrived at the very microsecond at which its instance ended a step, or the routing
+--- policy hashes prompts (consistent-hash, cognitora.score, smg.prefix_hash,
+--- vllm-router.rendezvous_hash): a trace tells which prompts are alike and numbers their content
+--- anew, so that they may go elsewhere; from the first replay on they stay where they are.
 ---@param path string
 ---@param options? { format?: string }
 function methods:write_trace(path, options)

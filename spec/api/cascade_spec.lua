@@ -217,6 +217,7 @@ describe("a cascade", function()
     } do
       says(small.message_of(blis.run, experiment(case[1])), case[2])
     end
+    says(small.message_of(blis.cascade), "cascade: nil is not allowed, expected the name of")
     says(small.message_of(blis.run, { cluster = { instances = 2, model = l },
       cascade = { chain = chain } }), "no instance serves the model '" .. s .. "'; there is only")
   end)
@@ -281,5 +282,17 @@ cascade:
     local outcome = run_with "cascade:\n  chains: 3\n"
     assert.equal(1, outcome.status)
     says(outcome.err, "chains: 3 is not allowed, expected a table of lists of texts by name")
+  end)
+
+  it("says what is wrong with groups, by line and by the keys of the file", function()
+    local function problem(text) return run_with(text).err:gsub("^blis: %S-(:%d+:)", "%1") end
+    says(problem "groups:\n  - { instances: 1 }\n  - { instances: 0 }\n",
+      ":3: groups[2].instances: 0 is not allowed, expected an integer from 1 to 1000000")
+    says(problem "groups:\n  - { instance: 1 }\n",
+      ":2: groups[1]: unknown option 'instance', did you mean 'instances'?")
+    local unknown = problem "groups: [{ foo: 1 }]\n"
+    says(unknown, ":1: groups[1]: unknown option 'foo'; known are instances, watts")
+    says(unknown, " max_num_seqs")
+    says(problem "groups: []\n", ":1: groups: a table is not allowed, expected a list of groups")
   end)
 end)

@@ -192,6 +192,28 @@ describe("the trace of a run", function()
     }
   end
 
+  it("stay the same from the first replay on where policies hash prompts", function()
+    local function hash_of(workload, routing, stem)
+      local result = blis.run {
+        cluster = { instances = 3, kv_blocks = 600 }, workload = workload, routing = routing,
+        keep_requests = true,
+      }
+      result:write_trace(stem)
+      return result.hash
+    end
+    for _, routing in ipairs { "consistent-hash", "cognitora.score", "smg.prefix_hash",
+      "vllm-router.rendezvous_hash" } do
+      files.with(nil, function(stem)
+        hash_of({ rate = 30, requests = 40, prompt_tokens = 100, output_tokens = 20,
+          prefixes = { groups = 4, tokens = 64 } }, routing, stem)
+        local replayed = hash_of(blis.trace.read(stem), routing, stem)
+        assert.equal(replayed, hash_of(blis.trace.read(stem), routing, stem), routing)
+        os.remove(stem .. ".csv")
+        os.remove(stem .. ".yaml")
+      end)
+    end
+  end)
+
   --- Runs a workload, then its trace from a file.
   local function check_equal(workload)
     files.with(nil, function(stem)

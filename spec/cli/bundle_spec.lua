@@ -80,6 +80,13 @@ describe("policy bundles", function()
     assert.equal("load-balance:1", values.policies.scorers)
   end)
 
+  it("with groups do not go with a number of instances", function()
+    local _, problem = pcall(values_of, "groups: [{instances: 2}]\n",
+      { cluster = { instances = 3 } })
+    assert.matches("%-%-num%-instances and groups of %S+ both say how many instances there are",
+      problem.message)
+  end)
+
   it("may hold empty texts, lists and blocks", function()
     local values = values_of("admission: {policy: \"\"}\nrouting:\n  scorers: []\nscheduler: ''\n")
     assert.same({}, values.experiment)

@@ -1,4 +1,5 @@
 --- Policy bundles: the YAML files of --policy-config. Flags that were given go before them.
+local engine = require "blis.engine"
 local errors = require "blis.errors"
 local hooks = require "blis.hooks"
 local policy = require "blis.policy"
@@ -119,6 +120,7 @@ local function read(file)
   local scorers = scorers_of((values.routing or {}).scorers)
   check_is_available(values)
   check_names(values, scorers)
+  if values.groups then engine.check_groups(values.groups, "bundle.groups") end
   return values, scorers
 end
 
@@ -171,6 +173,9 @@ function bundle.add(path, given, talk)
   end
   experiment.priority = experiment.priority or policy_of(values.priority)
   experiment.cascade = cascade_of(values.cascade)
+  if values.groups and cluster.instances then
+    errors.invalid("--num-instances and groups of %s both say how many instances there are", path)
+  end
   cluster.groups = values.groups
   cluster.scheduler = cluster.scheduler or values.scheduler
   cluster.preemption_policy = cluster.preemption_policy or (values.preemption or {}).policy
