@@ -170,8 +170,10 @@ end
 local function steady_rows(r)
   local steady = rawget(r, "steady")
   if not steady then return {} end
+  local after = ("after %s s: "):format(number(steady.from_us / 1e6, 1))
+  if steady.ttft_ms.count == 0 then return { { after .. "none", "-", "-", "-", "-", "-" } } end
   return {
-    latency_row(("after %s s: TTFT"):format(number(steady.from_us / 1e6, 1)), steady.ttft_ms),
+    latency_row(after .. "TTFT", steady.ttft_ms),
     latency_row("  ITL, means", steady.itl_ms), latency_row("  E2E", steady.e2e_ms),
     latency_row("  scheduling delay", steady.scheduling_delay_ms),
   }

@@ -395,7 +395,7 @@ local function steady_of(summary, warm_up_us)
   local steady = summary.requests:window(from_us, math.max(summary.duration_us, from_us) + 1)
   steady.is_settled = is_settled
   if is_settled == false then
-    summary.setup.notes = summary.setup.notes .. warm_up.unsettled_note .. "\n"
+    summary.setup.notes = summary.setup.notes .. warm_up.unsettled_note(from_us) .. "\n"
   end
   return steady
 end

@@ -23,7 +23,7 @@ local function series_of(requests)
 end
 
 --- The time at which the first request that counts arrived; false when the run is too short to
---- tell: what is left is then its second half.
+--- tell: what is left is then its second half, or all of it where there is next to nothing.
 ---@param requests userdata of a result
 ---@return integer from_us
 ---@return boolean is_settled
@@ -35,8 +35,16 @@ function warm_up.detect(requests)
 end
 
 --- What a person should know of a warm-up that has no end.
-warm_up.unsettled_note = "warm_up_us = \"auto\": TTFT does not settle, so the second half of the "
-  .. "run is what is left; run longer, or the load is too high"
+---@param from_us integer what detect found
+---@return string
+function warm_up.unsettled_note(from_us)
+  if from_us == 0 then
+    return "warm_up_us = \"auto\": nothing is left out, for too few requests got a first token, or "
+      .. "they arrived at once"
+  end
+  return "warm_up_us = \"auto\": TTFT does not settle, so the second half of the run is what is "
+    .. "left; run longer, or the load is too high"
+end
 
 --- Leaves out the same time in all results.
 ---@param results blis.Result[]

@@ -152,8 +152,10 @@ describe("a window of a run", function()
     assert.near(200, overload.steady.arrived, 5)
     says(overload.setup.notes,
       "TTFT does not settle, so the second half of the run is what is left")
-    assert.same({ 0, false }, (function(steady) return { steady.from_us, steady.is_settled } end)(
-      blis.run(cold { workload = { rate = 1, requests = 3 } }).steady))
+    local short = blis.run(cold { workload = { rate = 1, requests = 3 } })
+    assert.same({ 0, false }, { short.steady.from_us, short.steady.is_settled })
+    assert.equal(3, short.steady.completed)
+    says(short.setup.notes, "nothing is left out, for too few requests got a first token")
     says(small.message_of(blis.run, cold { warm_up_us = "soon" }), "warm_up_us: 'soon' is not "
       .. "allowed, expected a whole number of microseconds of at least 1 (blis.seconds(n) gives "
       .. "one), or 'auto'")
@@ -164,6 +166,7 @@ describe("a window of a run", function()
   it("may be empty, but not end before it begins", function()
     local result = blis.run(busy { warm_up_us = blis.seconds(1000) })
     assert.equal(0, result.steady.arrived)
+    says(tostring(result), "after 1,000.0 s: none")
     says(small.message_of(result.window, result, 5, 5), "the first one earlier")
   end)
 end)
