@@ -71,6 +71,15 @@ local cascade_section = {
 
 local usual_cascade = "cognitora.cascade"
 
+--- Names that are neither parameters nor functions, told with all that could be meant.
+local function check_cascade_keys(name, given, path)
+  local entry = definition.entry("cascade", catalogue.cascades, name, path)
+  local options = table.move(entry.options, 1, #entry.options, 1, {})
+  table.move(cascade_section.options, 1, #cascade_section.options, #options + 1, options)
+  schema.check_keys({ name = entry.name, options = options },
+    definition.named_fields(given, {}), path .. " " .. entry.name)
+end
+
 --- A built-in cascade, with the functions of a script around it.
 local function read_cascade_table(given, path)
   local own, parameters = {}, definition.named_fields(given, {})
@@ -81,6 +90,7 @@ local function read_cascade_table(given, path)
   if type(name) ~= "string" then
     schema.raise_value(path .. "[1]", name, "the name of a cascade")
   end
+  check_cascade_keys(name, given, path)
   local read = definition.builtin("cascade", catalogue.cascades, name, parameters, path)
   read.kind = "cascade"
   read.label = own.name ~= nil and definition.check_name(own.name, path) or read.name
@@ -155,7 +165,9 @@ function hooks.cascade(spec)
 end
 
 --- The order of wait queues: `blis.scheduler { name =, goes_before = function(a, b) ... end }`,
---- which tells whether request a goes before b; equal ones keep their order.
+--- which tells whether request a goes before b; equal ones keep their order. Requests in an
+--- instance have id, arrival_us, deadline_us (0 = none), prompt_tokens, priority, max_output_tokens
+--- and progress_tokens (computed already); output_tokens only with oracle = true.
 ---@param spec any
 ---@return blis.Policy
 function hooks.scheduler(spec)
@@ -163,7 +175,8 @@ function hooks.scheduler(spec)
 end
 
 --- Whom to preempt when KV blocks run out: `blis.preemption { name =, victim = function(running)
---- ... end }`, which returns an index into the running requests, in the order of the batch.
+--- ... end }`, which returns an index into the running requests, in the order of the batch. They
+--- have the fields that schedulers see.
 ---@param spec any
 ---@return blis.Policy
 function hooks.preemption(spec)

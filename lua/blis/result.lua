@@ -226,6 +226,19 @@ local lazy = {
   blocked_instances = function(self) return anomalies.blocked_instances(self.instances) end,
 }
 
+--- ", did you mean 'completed'?", of all there can be in a result.
+local function suggestion(self, key)
+  local names = {}
+  for _, set in ipairs { self, methods, lazy, of_records, on_request } do
+    for name in next, set do
+      if type(name) == "string" then names[#names + 1] = name end
+    end
+  end
+  table.sort(names)
+  local nearest = core.nearest(key, names)
+  return nearest and (", did you mean '%s'?"):format(nearest) or "; pairs(result) lists them"
+end
+
 function result_meta.__index(self, key)
   if type(key) ~= "string" then return nil end
   if methods[key] then return methods[key] end
@@ -239,7 +252,7 @@ function result_meta.__index(self, key)
   if on_request[key] then
     errors.invalid("result.%s is there when the experiment says %s", key, on_request[key])
   end
-  error(("a result has no field '%s'"):format(key), 2)
+  error(("a result has no field '%s'%s"):format(key, suggestion(self, key)), 2)
 end
 
 --- pairs(result): every figure there is, by name.

@@ -212,6 +212,7 @@ describe("a cascade", function()
       { { chain = { s, s } }, "the model '" .. s .. "' is there twice" },
       { { chain = { s, "qwen3-14b" } }, "no instance serves the model 'qwen3-14b'" },
       { { chain = chain, threshold = 1 }, "unknown option 'threshold'" },
+      { { chain = chain, qality = 1 }, "unknown option 'qality', did you mean 'quality'?" },
       { { chain = chain, quality = 1 }, "cascade.quality: 1 is not allowed, expected a function" },
       { blis.scorer "queue-depth", "cascade: this is a scorer, expected a cascade" },
     } do
@@ -231,6 +232,8 @@ describe("a cascade", function()
       "quality of cascade 'cognitora.cascade', request_0, at ")
     says(run { quality = function() return 0 / 0 end }, "expected a mean log-probability")
     says(run { quality = function() return -1, 1.5 end }, "it returned 1.5 as the length")
+    says(run { quality = function() return 0 / 0 end }, "it returned nan, expected")
+    says(run { quality = function() return "x" end }, "it returned the text 'x', expected")
     says(run { escalate = function() return s end },
       "it returned '" .. s .. "', expected true, false or a model further on in the chain: '" .. l)
     says(run { name = "mine", escalate = function() end }, "escalate of cascade 'mine', request_")

@@ -150,6 +150,36 @@ describe("an error in a hook", function()
     says(small.error_of(small.run_scorer, scorer).message, "us: of mine")
   end)
 
+  it("names the policy even when its text cannot be had", function()
+    local function message_with(tostring_of_it)
+      local value = setmetatable({}, { __tostring = tostring_of_it })
+      local scorer = blis.scorer { name = "x", score = function() error(value) end }
+      return small.error_of(small.run_scorer, scorer).message
+    end
+    local start = "^scorer 'x', request_0, at %d+ us: error%(%) was called with a table whose "
+      .. "__tostring failed"
+    assert.is_truthy(message_with(function() error("no", 0) end):find(start .. " %(no%)$"))
+    assert.is_truthy(message_with(function() return {} end):find(start))
+    assert.is_truthy(message_with(function() error {} end):find(start .. "$"))
+  end)
+
+  it("has one traceback, from the innermost of runs within runs", function()
+    local function innermost() error("deep down", 0) end
+    local score = function() innermost() end
+    for depth = 1, 3 do
+      local inner = score
+      local scorer = blis.scorer { name = "level-" .. depth, score = inner }
+      score = function() small.run_scorer(scorer) end
+    end
+    local problem = small.error_of(score)
+    says(problem.message, "scorer 'level-3', request_0, at ")
+    says(problem.message, "scorer 'level-1', request_0, at ")
+    says(problem.message, "us: deep down")
+    local text, count = tostring(problem):gsub("stack traceback:", "")
+    assert.equal(1, count)
+    says(text, "innermost")
+  end)
+
   it("names a follow-up as results do", function()
     local seen = {}
     local spec = { workload = { requests = 6, sessions = { max_rounds = 3, think_time_us = 5 } },

@@ -189,6 +189,19 @@ describe("scripts that ask scorers", function()
     assert.equal(hash_with "prefix-affinity", blis.run(spec).hash)
   end)
 
+  it("score a list that was lengthened by its own items only", function()
+    local base = blis.scorer "prefix-affinity"
+    small.run_scorer(blis.scorer { name = "x", score_all = function(request, instances, scores)
+      local count = #scores
+      base:score_all(request, instances, scores)
+      for k = count + 1, 5000 do instances[k] = instances[count] end
+      local more = base:score_all(request, instances)
+      assert.equal(5000, #more)
+      for k = 1, 5000 do assert.equal(scores[math.min(k, count)], more[k]) end
+      for k = 5000, count + 1, -1 do instances[k] = nil end
+    end })
+  end)
+
   it("hear what is wrong", function()
     local base = blis.scorer "queue-depth"
     local function message(score)
@@ -197,6 +210,8 @@ describe("scripts that ask scorers", function()
     says(message(function(r) return base:score(r, 5) end), "expected a candidate")
     says(message(function(_, i) return base:score({}, i) end), "expected the request that the")
     says(message(function() return base.weight end), "the methods score and score_all")
+    says(small.message_of(small.run_scorer, blis.scorer { name = "x", columns = true,
+      score = function(r, c) return base:score_all(r, c) end }), "got columns, which score takes")
     says(small.message_of(base.score, base, {}, {}), "while a decision")
     local itself
     itself = blis.scorer { name = "x", score = function(r, i) return itself:score(r, i) end }

@@ -128,6 +128,18 @@ describe("a prefix index in a policy", function()
     end)
   end
 
+  it("does not take a request that was kept for a prompt", function()
+    local kept
+    blis.run { workload = { requests = 2 }, routing = function(request)
+      kept = request
+      return 1
+    end }
+    local index = blis.prefix_index()
+    says(small.message_of(function() return index:match(kept, 1) end),
+      "the request that the policy was called with, or a prompt")
+    assert.equal(0, index:match({}, 1))
+  end)
+
   it("belongs to each simulation by itself: runs side by side, clones, regret", function()
     local scorer = own_scorer "columns"
     local a, b = blis.simulation(experiment(scorer)), blis.simulation(experiment(scorer))

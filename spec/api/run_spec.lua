@@ -79,6 +79,10 @@ describe("blis.run", function()
   it("tells which field a result does not have", function()
     local result = blis.run(small.experiment())
     says(small.message_of(function() return result.ttft end), "no field 'ttft'")
+    says(small.message_of(function() return result.complted end),
+      "no field 'complted', did you mean 'completed'?")
+    says(small.message_of(function() return result.write_trac end), "mean 'write_trace'?")
+    says(small.message_of(function() return result.zzzzzzzz end), "pairs(result) lists them")
   end)
 
   it("gives the same bytes every time", function()

@@ -97,6 +97,7 @@ describe("a column", function()
       return kept
     end)
     says(message, "belongs to a decision that is over")
+    assert.equal("vector (of a decision that is over)", tostring(kept))
   end)
 
   it("is caught when it is kept for any number of decisions", function()

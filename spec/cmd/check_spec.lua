@@ -37,8 +37,15 @@ describe("blis check #host", function()
       says(outcome.err, case[2])
       assert.equal(1, outcome.status)
     end
-    assert.equal(2, program.run("check").status)
-    assert.equal(2, program.run("check", "no_such_file.lua").status)
+    for _, text in ipairs { "while true do end", "os.exit(0)" } do
+      says(check(text).err, "blis: no experiment is reached")
+    end
+    local nothing, missing = program.run "check", program.run("check", "no_such_file.lua")
+    assert.equal(2, nothing.status)
+    says(nothing.err, "blis: check: which script? blis check FILE")
+    assert.equal(2, missing.status)
+    says(missing.err, "blis: check: cannot open no_such_file.lua")
+    says(missing.err, "'blis check --help'")
   end)
 
   it("stops where a script waits for results", function()

@@ -83,6 +83,25 @@ void bind_open_errors(lua_State *L) {
   lua_pop(L, 1);
 }
 
+bool push_error_text(lua_State *L, int index, const char *name) {
+  index = lua_absindex(L, index);
+  int top = lua_gettop(L);
+  bool is_object = lua_type(L, index) == LUA_TTABLE &&
+                   lua_getmetatable(L, index) != 0 &&
+                   luaL_getmetatable(L, ERROR_TYPE) == LUA_TTABLE &&
+                   lua_rawequal(L, -1, -2) != 0;
+  lua_settop(L, top);
+  if (!is_object) {
+    return false;
+  }
+  lua_pushstring(L, name);
+  if (lua_rawget(L, index) != LUA_TSTRING) {
+    lua_settop(L, top);
+    return false;
+  }
+  return true;
+}
+
 void push_error_object(lua_State *L, const char *code) {
   lua_createtable(L, 0, 4);
   luaL_setmetatable(L, ERROR_TYPE);
@@ -132,8 +151,12 @@ void push_request_id(lua_State *L, const bind_request_name *name) {
 
 const char *push_what(lua_State *L, int index) {
   switch (lua_type(L, index)) {
-  case LUA_TNIL:
   case LUA_TNUMBER:
+    if (isnan(lua_tonumber(L, index))) { // its sign depends on the machine
+      return lua_pushliteral(L, "nan");
+    }
+    return luaL_tolstring(L, index, NULL);
+  case LUA_TNIL:
   case LUA_TBOOLEAN:
     return luaL_tolstring(L, index, NULL);
   case LUA_TSTRING:

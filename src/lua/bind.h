@@ -44,6 +44,12 @@ void push_core_error(lua_State *L, const blis_error *error);
 /* bind_raise unless status is BLIS_OK. */
 void check_status(lua_State *L, blis_status status, const blis_error *error);
 
+/*
+ * Pushes a field of an error object; false, and nothing pushed, when the value
+ * at index is none or the field is no text. Raises when there is no memory.
+ */
+bool push_error_text(lua_State *L, int index, const char *name);
+
 /* Pushes a new error object without message; code is a static word. */
 void push_error_object(lua_State *L, const char *code);
 

@@ -80,9 +80,14 @@ int bind_ask_score_all(lua_State *L) {
   bind_scorer *scorer = check_question(L);
   int anchor = lua_gettop(L);
   const bind_view *view = bind_vector_pool_of(L)->view;
+  luaL_argcheck(L, lua_topointer(L, INSTANCES) != view->columns_table,
+                INSTANCES,
+                "a list of instances expected, got columns, which score takes");
   const double *scores = check_scores(L, scorer, anchor);
-  bool is_all = is_anchored(L, INSTANCES, anchor, ANCHOR_CANDIDATES);
   lua_Integer count = (lua_Integer)lua_rawlen(L, INSTANCES);
+  /* A script can lengthen the list that it was given. */
+  bool is_all = is_anchored(L, INSTANCES, anchor, ANCHOR_CANDIDATES) &&
+                (size_t)count == view->view->count;
   for (lua_Integer i = 1; i <= count; i++) {
     size_t candidate = (size_t)i - 1;
     if (!is_all) {

@@ -63,7 +63,7 @@ static void check_logprob(lua_State *L, int index, double *logprob) {
     luaL_error(L,
                "it returned %s, expected a mean log-probability (a number) or "
                "nil",
-               luaL_tolstring(L, index, NULL));
+               push_what(L, index));
   }
   *logprob = value;
 }
@@ -79,7 +79,7 @@ static void check_tokens(lua_State *L, int index, int64_t *tokens) {
     luaL_error(L,
                "it returned %s as the length of the answer, expected a whole "
                "number of tokens from 0 to %d, or nil",
-               luaL_tolstring(L, index, NULL), (int)BLIS_WORKLOAD_MAX_TOKENS);
+               push_what(L, index), (int)BLIS_WORKLOAD_MAX_TOKENS);
   }
   *tokens = value;
 }
@@ -213,7 +213,7 @@ static int ask_escalate(lua_State *L) {
     return luaL_error(L,
                       "it returned %s, expected true, false or the model to "
                       "ask next",
-                      luaL_tolstring(L, -1, NULL));
+                      push_what(L, -1));
   }
   return 0;
 }

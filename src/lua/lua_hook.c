@@ -49,14 +49,19 @@ int push_hook_field(lua_State *L, int index, const char *name,
   return push_hook_function(L, hooks);
 }
 
-/* Message handler: while the stack of the error is still there. */
+/*
+ * Message handler: while the stack of the error is still there. An error of a
+ * run inside the policy has seen all of this stack already, and more.
+ */
 static int add_traceback(lua_State *L) {
   lua_settop(L, 1);
   lua_createtable(L, 0, 2);
   lua_insert(L, 1);
-  lua_setfield(L, 1, "cause");
-  luaL_traceback(L, L, NULL, 1);
+  if (!push_error_text(L, 2, "traceback")) {
+    luaL_traceback(L, L, NULL, 1);
+  }
   lua_setfield(L, 1, "traceback");
+  lua_setfield(L, 1, "cause");
   return 1;
 }
 
@@ -91,13 +96,50 @@ static void push_policy_name(lua_State *L, const bind_hook_place *place) {
   }
 }
 
+static int to_text(lua_State *L) {
+  luaL_tolstring(L, 1, NULL);
+  return 1;
+}
+
+/* Whether a failure ends more than what failed: memory, limits, interrupts. */
+static bool is_fatal(lua_State *L, int status, int cause) {
+  push_code(L, cause);
+  bool is_policy = strcmp(lua_tostring(L, -1), "policy") == 0;
+  lua_pop(L, 1);
+  return status == LUA_ERRMEM || lua_islightuserdata(L, cause) || !is_policy;
+}
+
+/* Pushes what __tostring says of an error value; it may fail itself. */
+static void push_said(lua_State *L, int cause) {
+  lua_pushcfunction(L, to_text);
+  lua_pushvalue(L, cause);
+  int status = lua_pcall(L, 1, 1, 0);
+  if (status == LUA_OK) {
+    return;
+  }
+  int failed = lua_gettop(L);
+  if (is_fatal(L, status, failed)) {
+    lua_error(L);
+  }
+  lua_pushfstring(L, "error() was called with %s whose __tostring failed",
+                  push_what(L, cause));
+  if (lua_type(L, failed) == LUA_TSTRING) {
+    lua_pushfstring(L, "%s (%s)", lua_tostring(L, -1), lua_tostring(L, failed));
+  }
+  lua_replace(L, failed);
+  lua_settop(L, failed);
+}
+
 /* Pushes the text of an error value; an address would say nothing. */
 static void push_cause(lua_State *L, int cause) {
   bool is_text =
       lua_type(L, cause) == LUA_TSTRING || lua_type(L, cause) == LUA_TNUMBER;
+  if (push_error_text(L, cause, "message")) {
+    return; // its traceback is kept beside it
+  }
   if (is_text || luaL_getmetafield(L, cause, "__tostring") != LUA_TNIL) {
     lua_settop(L, is_text ? lua_gettop(L) : lua_gettop(L) - 1);
-    luaL_tolstring(L, cause, NULL);
+    push_said(L, cause);
   } else {
     lua_pushfstring(L, "error() was called with %s in place of a text",
                     push_what(L, cause));

@@ -91,9 +91,21 @@ static void check_namer(lua_State *L, bind_prefix_store *store) {
   }
 }
 
+/* A request that was kept, and that nobody read, looks like an empty list. */
+static bool is_kept_request(lua_State *L, int index) {
+  if (lua_getmetatable(L, index) == 0) {
+    return false;
+  }
+  lua_pushnil(L);
+  bool is_empty = lua_next(L, index) == 0;
+  lua_pop(L, is_empty ? 1 : 3);
+  return is_empty;
+}
+
 static prompt check_content(lua_State *L, int index, bind_prefix_store *store) {
   bool is_prompt =
-      lua_type(L, index) == LUA_TNUMBER || lua_type(L, index) == LUA_TTABLE;
+      lua_type(L, index) == LUA_TNUMBER ||
+      (lua_type(L, index) == LUA_TTABLE && !is_kept_request(L, index));
   if (!is_prompt) {
     luaL_typeerror(L, index,
                    "the request that the policy was called with, or a prompt "

@@ -306,6 +306,11 @@ static int vector_len(lua_State *L) {
 
 static int vector_tostring(lua_State *L) {
   enum { SHOWN = 16 };
+  const bind_vector *kept = to_vector(L, 1);
+  if (kept != NULL && is_stale(kept)) {
+    lua_pushliteral(L, "vector (of a decision that is over)");
+    return 1;
+  }
   const bind_vector *vector = check_vector(L, 1);
   luaL_Buffer text;
   luaL_buffinit(L, &text);

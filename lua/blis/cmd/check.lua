@@ -96,13 +96,16 @@ local function silence()
 end
 
 local function message_of(problem)
+  if rawequal(problem, unknown) then
+    return "no experiment is reached: the script leaves before, or goes round for ever"
+  end
   if type(problem) == "table" and rawget(problem, "message") then return problem.message end
   return tostring(problem)
 end
 
 local function load_file(path)
   local file, problem = io.open(path, "rb")
-  if not file then command.fail("check: cannot open %s", problem) end
+  if not file then command.fail(definition, "cannot open %s", problem) end
   local source = file:read("a"):gsub("^#[^\n]*", "")
   file:close()
   local chunk
@@ -116,7 +119,7 @@ end
 
 return command.define(definition, function(parsed)
   local path = parsed.positional
-  if not path then command.fail("check: which script? %s", definition.usage) end
+  if not path then command.fail(definition, "which script? %s", definition.usage) end
   local chunk = load_file(path)
   if not chunk then return 1 end
   local count = replace_runs(require "blis")

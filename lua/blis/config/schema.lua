@@ -81,7 +81,7 @@ local function raise_unknown(section, path, key)
 end
 
 --- The first unknown key in a fixed order, so that the same script gives the same error.
-local function check_keys(section, given, path)
+function schema.check_keys(section, given, path)
   local unknown = {}
   for key in pairs(given) do
     if not find_option(section, key) then unknown[#unknown + 1] = key end
@@ -151,7 +151,7 @@ function schema.read(section, given, path, profile)
   if type(given) ~= "table" then
     schema.raise_value(path, given, "a table of options")
   end
-  check_keys(section, given, path)
+  schema.check_keys(section, given, path)
   local values = {}
   for _, option in ipairs(section.options) do
     local value, name = given_value(option, given, path)

@@ -2,7 +2,7 @@
 --- Types whose values come from C, for editors; nothing here is ever run.
 
 --- A request as policies see it. The table is the same for every decision; keep numbers and texts,
---- not the table.
+--- not the table, and do not write into it: other policies and later decisions would see that.
 ---@class blis.Request
 ---@field id string "request_17"
 ---@field prompt_tokens integer
@@ -21,7 +21,8 @@
 ---@field deadline_us integer? nil = none
 ---@field now_us integer time of the decision
 
---- What policies see of an instance, as fresh as the experiment says.
+--- What policies see of an instance, as fresh as the experiment says. As with requests, what is
+--- written into it would be seen by others.
 ---@class blis.Candidate
 ---@field id string "instance_3"
 ---@field index integer place in the cluster, from 1
