@@ -1,3 +1,4 @@
+#!/usr/bin/env blis
 -- Why did a policy decide as it did, and what would another one have changed? Traces every
 -- decision, looks at the one with the most regret, and compares the results of two policies.
 local blis = require "blis"

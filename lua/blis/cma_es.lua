@@ -81,6 +81,14 @@ local function check_limits(values)
   end
 end
 
+--- Finds the axes of the distribution and its widths along them.
+local function decompose(self)
+  local squares
+  squares, self.axes = matrix.eigen(self.covariance)
+  for i, square in ipairs(squares) do self.widths[i] = math.sqrt(math.max(square, 1e-300)) end
+  return self
+end
+
 --- Begins a search: `blis.cma_es { start = { 0, 0 }, step = 1 }`. It is asked for the places of a
 --- generation and told what they are worth, until it is good enough or settled:
 ---
@@ -97,21 +105,13 @@ function cma_es.new(spec)
   check_limits(values)
   local n = #values.start
   local population = values.population or 4 + math.floor(3 * math.log(n))
-  return setmetatable({
+  return decompose(setmetatable({
     generation = 0, is_settled = false, bests = {}, mean = values.start, step = values.step,
     size = n, population = population,
     low = values.low, high = values.high, stream = core.rng(values.seed, "cma-es"),
     parameters = parameters_of(n, population), covariance = matrix.identity(n),
     axes = matrix.identity(n), widths = zeros(n), step_path = zeros(n), path = zeros(n),
-  }, Search):decompose()
-end
-
---- Finds the axes of the distribution and its widths along them.
-function Search:decompose()
-  local squares
-  squares, self.axes = matrix.eigen(self.covariance)
-  for i, square in ipairs(squares) do self.widths[i] = math.sqrt(math.max(square, 1e-300)) end
-  return self
+  }, Search))
 end
 
 --- A number mirrored at the limits until it lies between them.
@@ -281,7 +281,7 @@ function Search:tell(values)
   self.step = math.min(largest_step, self.step * math.exp(p.step_rate / p.damping * growth))
   self.mean = folded(self, mean)
   self.generation, self.places, self.drawn = self.generation + 1, nil, nil
-  self:decompose()
+  decompose(self)
 end
 
 return cma_es

@@ -123,14 +123,26 @@ local function add_signals(topics)
   topics[#topics + 1] = new_topic("options", "signals", "signals of instances", lines)
 end
 
-local policy_kinds = { { "routers", "routing policy" }, { "filters", "filter" },
-  { "scorers", "scorer" }, { "pickers", "picker" }, { "admissions", "admission policy" } }
+-- Kinds of built-in policies: their keys in core.policies(), and what they are called.
+reference.policy_kinds = {
+  { key = "routers", name = "routing policy" },
+  { key = "filters", name = "filter" },
+  { key = "scorers", name = "scorer" },
+  { key = "pickers", name = "picker" },
+  { key = "admissions", name = "admission policy" },
+  { key = "cascades", name = "cascade" },
+  { key = "priorities", name = "priority policy" },
+}
+
+-- What parameters of policies are in Lua, where the name of their type does not tell.
+local lua_types = { named_numbers = "table<string,number>", texts = "string[]",
+  texts_by_name = "table<string,string[]>" }
 
 --- Built-in policies. One name may be a filter and a scorer, too.
 local function add_policies(topics)
   local catalogue = core.policies()
-  for _, kind in ipairs(policy_kinds) do
-    for _, entry in ipairs(catalogue[kind[1]]) do
+  for _, kind in ipairs(reference.policy_kinds) do
+    for _, entry in ipairs(catalogue[kind.key]) do
       local lines = { entry.summary .. ".", "", "From " .. entry.source .. "." }
       if #entry.aliases > 0 then
         lines[#lines + 1] = "Also called " .. table.concat(entry.aliases, ", ") .. "."
@@ -139,10 +151,10 @@ local function add_policies(topics)
       for _, option in ipairs(entry.options) do
         lines[#lines + 1] = ("@field %s %s %s%s"):format(option.name,
           option.type == "choice" and table.concat(option.choices, "|")
-            or option.type == "named_numbers" and "table<string,number>" or option.type,
+            or lua_types[option.type] or option.type,
           option.doc, notes_of(option, option.usual))
       end
-      topics[#topics + 1] = new_topic("policy", entry.name, kind[2] .. " " .. entry.name, lines)
+      topics[#topics + 1] = new_topic("policy", entry.name, kind.name .. " " .. entry.name, lines)
     end
   end
 end

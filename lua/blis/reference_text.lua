@@ -85,7 +85,7 @@ local function markdown_topic(topic)
     field = row, param = row,
     ["return"] = function(rest)
       local _, kind, doc = split_field("result " .. rest)
-      results[#results + 1] = "Returns " .. code(kind) .. (doc == "" and "." or " " .. doc .. ".")
+      results[#results + 1] = "Returns " .. code(kind) .. (doc == "" and "" or " " .. doc)
     end,
     operator = function(rest) row("operator", rest, "") end,
   })
@@ -94,7 +94,7 @@ local function markdown_topic(topic)
   if #rows > 0 then
     out[#out + 1] = "| name | type | |\n|---|---|---|\n" .. table.concat(rows, "\n") .. "\n"
   end
-  if #results > 0 then out[#out + 1] = table.concat(results, "\\\n") .. "\n" end
+  if #results > 0 then out[#out + 1] = table.concat(results, ".\\\n") .. ".\n" end
   return table.concat(out, "\n")
 end
 

@@ -138,8 +138,8 @@ local result = {}
 ---@field tenant_cv number their coefficient of variation
 ---@field cpu_reload_rate number blocks brought back from CPU memory per block looked for
 ---@field kv_thrashing_rate number blocks dropped from the CPU tier per block saved to it
----@field priority_inversions integer see blis.anomalies
----@field blocked_instances integer with head-of-line blocking, see blis.anomalies
+---@field priority_inversions integer pairs at an instance, the first over twice as long
+---@field blocked_instances integer with more than twice the mean wait queue: head-of-line blocking
 ---@field cost blis.Cost
 ---@field energy blis.Energy
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
@@ -161,6 +161,8 @@ local result = {}
 ---@field export_requests fun(self: blis.Result, path: string)
 ---@field export_series fun(self: blis.Result, path: string) with series_interval_us
 ---@field save_decisions fun(self: blis.Result, path: string)
+---@field trace fun(self: blis.Result): blis.Workload
+---@field write_trace fun(self: blis.Result, path: string, options?: { format?: string })
 ---@field fitness fun(self: blis.Result, weights: string|table|function): number
 ---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out
 
@@ -313,7 +315,7 @@ function methods:export_series(path)
   series.export(self.series, path)
 end
 
---- Writes the trace of decisions to a file, see blis.decisions.
+--- Writes the trace of decisions to a file: a JSON line for every decision.
 ---@param path string
 function methods:save_decisions(path)
   decisions.save(self.decisions, path)

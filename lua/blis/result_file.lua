@@ -15,7 +15,7 @@ local errors = require "blis.errors"
 local result = require "blis.result"
 local row_file = require "blis.row_file"
 
-local result_file = {}
+local result_file, methods = {}, result.methods
 
 local version = 1
 
@@ -88,18 +88,17 @@ local function columns_of(r)
   return names
 end
 
---- Writes a result to a file; whole or not at all.
----@param r blis.Result
+--- Writes the result to a file, for blis.load_result and blis.diff; whole or not at all.
 ---@param path string
-function result_file.save(r, path)
+function methods:save(path)
   errors.check_path("save", path)
   local output <close> = core.output(path)
   local writer = core.json_writer():object():field("blis_result", version)
-  local names = columns_of(r)
+  local names = columns_of(self)
   write_list(writer, "columns", names)
-  write_object(writer, "figures", figures_of(r))
+  write_object(writer, "figures", figures_of(self))
   output:write(writer:done():take()):write("\n")
-  if r.keeps_records then write_records(output, r.requests, names) end
+  if self.keeps_records then write_records(output, self.requests, names) end
   output:commit()
 end
 
@@ -167,7 +166,7 @@ local function name_items(list)
   for _, item in ipairs(list) do list[item.name] = item end
 end
 
---- Reads a file that result_file.save wrote.
+--- Reads a file that result:save wrote.
 ---@param path string
 ---@return blis.Result
 function result_file.load(path)
@@ -190,17 +189,13 @@ end
 
 --- Writes the records of all requests for other programs: as CSV, or as JSON lines when the name
 --- ends in .jsonl.
----@param r blis.Result
 ---@param path string
-function result_file.export_requests(r, path)
-  local records, names = r.requests, { "id", table.unpack(columns) }
-  if rawget(r, "cascade") then
+function methods:export_requests(path)
+  local records, names = self.requests, { "id", table.unpack(columns) }
+  if rawget(self, "cascade") then
     table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)
   end
   row_file.write(path, names, #records, function(index) return records[index] end)
 end
-
-result.methods.save = result_file.save
-result.methods.export_requests = result_file.export_requests
 
 return result_file

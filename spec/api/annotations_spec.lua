@@ -182,4 +182,16 @@ describe("the reference", function()
       assert.is_true(has_words, key .. " is not explained")
     end
   end)
+
+  it("knows every built-in policy of every kind #host", function()
+    local known = {}
+    for _, topic in ipairs(reference.topics()) do
+      if topic.kind == "policy" then known[topic.name] = true end
+    end
+    for kind, entries in pairs(require("blis.core").policies()) do
+      for _, entry in ipairs(entries) do
+        assert.is_true(known[entry.name], kind .. ": " .. entry.name)
+      end
+    end
+  end)
 end)

@@ -119,9 +119,10 @@ static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
          ((sim->router.needs | sim->admission.needs) & signals) != 0;
 }
 
-static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
-  lua_getfield(L, config, "cluster");
-  int options = lua_gettop(L);
+/* The instances of the cluster whose options are at that index; pushes. */
+static void check_cluster_instances(lua_State *L, int options,
+                                    bind_simulation *sim,
+                                    blis_cluster_config *made) {
   blis_instance_config *instances =
       push_buffer(L, sim->instance_count, sizeof *instances);
   blis_instance_facts *facts =
@@ -131,10 +132,17 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   for (uint32_t i = 0; i < sim->instance_count && sim->latencies != NULL; i++) {
     instances[i].latency = &sim->latencies[i].model;
   }
+  made->instances = instances;
+  made->facts = facts;
+  made->instance_count = sim->instance_count;
+}
+
+/* What it returns borrows from the simulation and from what it pushes. */
+static blis_cluster_config check_cluster_config(lua_State *L, int config,
+                                                bind_simulation *sim) {
+  lua_getfield(L, config, "cluster");
+  int options = lua_gettop(L);
   blis_cluster_config made = {
-      .instances = instances,
-      .facts = facts,
-      .instance_count = sim->instance_count,
       .admission_latency_us =
           check_field_integer(L, options, "admission_latency_us"),
       .routing_latency_us =
@@ -155,6 +163,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
                        ? NULL
                        : blis_decisions_sink(sim->records->decisions),
   };
+  check_cluster_instances(L, options, sim, &made);
   push_shares(L, options, &made);
   made.priority = sim->priority.decide; /* NULL = that of the SLO class */
   made.priority_ud = sim->priority.state;
@@ -162,6 +171,27 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
     made.cache_signal_delay_us = 0; /* nobody sees the difference */
   }
   bind_observer_configure(&sim->observer, &made);
+  return made;
+}
+
+/* The cluster takes admission policy and cascade, come what may. */
+static void hand_over_policies(lua_State *L, bind_simulation *sim) {
+  if (sim->admission.ops != NULL) {
+    blis_cluster_set_admission(sim->cluster, &sim->admission);
+    sim->admission = (blis_admission){0};
+  }
+  if (sim->cascade.ops != NULL) {
+    blis_cascade cascade = sim->cascade;
+    blis_error error = {0};
+    sim->has_cascade = true;
+    sim->cascade = (blis_cascade){0};
+    check_status(L, blis_cluster_set_cascade(sim->cluster, &cascade, &error),
+                 &error);
+  }
+}
+
+static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
+  blis_cluster_config made = check_cluster_config(L, config, sim);
   const blis_request_source *source =
       check_observed_source(L, &sim->observer, &sim->records->source.source);
   blis_alloc alloc = bind_alloc(L);
@@ -183,17 +213,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   sim->scheduler.cluster = sim->cluster;
   sim->latency.cluster = sim->cluster;
   sim->progress.cluster = sim->cluster;
-  if (sim->admission.ops != NULL) {
-    blis_cluster_set_admission(sim->cluster, &sim->admission);
-    sim->admission = (blis_admission){0};
-  }
-  if (sim->cascade.ops != NULL) {
-    blis_cascade cascade = sim->cascade;
-    sim->has_cascade = true;
-    sim->cascade = (blis_cascade){0}; /* the cluster takes it, come what may */
-    check_status(L, blis_cluster_set_cascade(sim->cluster, &cascade, &error),
-                 &error);
-  }
+  hand_over_policies(L, sim);
 }
 
 /* With decisions = true: a trace of them. */

@@ -14,7 +14,6 @@ local go_blis = require "blis.cli.go_blis"
 local metrics = require "blis.cli.metrics"
 local outputs = require "blis.cli.outputs"
 local progress = require "blis.cli.progress"
-local result_file = require "blis.result_file"
 local result_text = require "blis.cli.result_text"
 local saturation = require "blis.saturation"
 local targets = require "blis.cli.targets"
@@ -233,7 +232,7 @@ local function write_files(parsed, run)
   if output.requests_path then result:export_requests(output.requests_path) end
   if output.series_path then result:export_series(output.series_path) end
   if output.decisions_path then result:save_decisions(output.decisions_path) end
-  if output.save then result_file.save(result, output.save) end
+  if output.save then result:save(output.save) end
   if output.trace_output then result:write_trace(output.trace_output, { format = "tracev2" }) end
 end
 

@@ -4,6 +4,7 @@ local command = require "blis.cli.command"
 local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
 local listing = require "blis.cli.listing"
+local reference = require "blis.reference"
 local types = require "blis.config.types"
 
 local definition = {
@@ -11,12 +12,13 @@ local definition = {
   summary = "list routing policies, filters, scorers, pickers and policies of other kinds",
   usage = "blis policies [NAME] [FLAGS]",
   description = "The built-in policies, with their parameters and defaults, and where they come "
-    .. "from. They are used by --routing-policy, --routing-scorers and --admission-policy, and by "
-    .. "blis.router, blis.scorer and the options of blis.run. Known, but not here, since they "
-    .. "decide about what is not simulated: aibrix.pd, vllm-stack.disaggregated_prefill and "
+    .. "from. They are used by --routing-policy, --routing-scorers, --admission-policy "
+    .. "and --priority-policy, by policy bundles (--policy-config), and by blis.router, "
+    .. "blis.scorer and the options of blis.run. Known, but not here, since they decide "
+    .. "about what is not simulated: aibrix.pd, vllm-stack.disaggregated_prefill and "
     .. "mooncake.conductor (instances for prefill alone, copies between caches), "
-    .. "aibrix.least-busy-time and least-latency (engine metrics), llm-d.lora-affinity-scorer and "
-    .. "latency-scorer (adapters, predictors).",
+    .. "aibrix.least-busy-time and least-latency (engine metrics), "
+    .. "llm-d.lora-affinity-scorer and latency-scorer (adapters, predictors).",
   positional = {
     name = "NAME",
     doc = "Only the policies of this name or alias, in detail, with their parameters.",
@@ -27,16 +29,6 @@ local definition = {
       options = flag_sections.listing.options,
     },
   },
-}
-
-local kinds = {
-  { key = "routers", name = "routing policy" },
-  { key = "filters", name = "filter" },
-  { key = "scorers", name = "scorer" },
-  { key = "pickers", name = "picker" },
-  { key = "admissions", name = "admission policy" },
-  { key = "cascades", name = "cascade" },
-  { key = "priorities", name = "priority policy" },
 }
 
 local function parameter_text(parameter)
@@ -84,7 +76,7 @@ end
 --- The entries of that name, or all of them.
 local function entries_of(name)
   local catalogue, rows, words = core.policies(), {}, {}
-  for _, kind in ipairs(kinds) do
+  for _, kind in ipairs(reference.policy_kinds) do
     for _, entry in ipairs(catalogue[kind.key]) do
       words[#words + 1] = entry.name
       if not name or is_named(entry, name) then
