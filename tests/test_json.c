@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "check.h"
+#include "temp_file.h"
 
 static void parse(blis_json *json, const char *text) {
   blis_error error;
@@ -191,17 +192,12 @@ static void files_are_read(void) {
   blis_error error;
   CHECK_STATUS(blis_json_read_file(&json, &alloc, "no/such.json", 100, &error),
                BLIS_ERR_IO);
-  char path[] = "/tmp/blis-test-XXXXXX";
-  int descriptor = mkstemp(path);
-  CHECK(descriptor >= 0);
-  FILE *file = fdopen(descriptor, "wb");
-  CHECK(file != NULL && fputs("[1,\n2]\n", file) >= 0 && fclose(file) == 0);
+  const char *path = temp_file("list.json", "[1,\n2]\n");
   CHECK_OK(blis_json_read_file(&json, &alloc, path, 100, &error), &error);
   CHECK_EQ_I64(blis_json_count(blis_json_root(&json)), 2);
   blis_json_deinit(&json);
   CHECK_STATUS(blis_json_read_file(&json, &alloc, path, 5, &error),
                BLIS_ERR_INVALID);
-  CHECK(remove(path) == 0);
 }
 
 int main(void) {

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/random.h"
 #include "check.h"
+#include "temp_file.h"
 
 static blis_yaml *parse(const char *text) {
   blis_alloc alloc = blis_alloc_heap();
@@ -400,18 +401,13 @@ static void files_are_read(void) {
   blis_error error;
   CHECK_STATUS(blis_yaml_read_file(&alloc, "no/such.yaml", 100, &yaml, &error),
                BLIS_ERR_IO);
-  char path[] = "/tmp/blis-test-XXXXXX";
-  int descriptor = mkstemp(path);
-  CHECK(descriptor >= 0);
-  FILE *file = fdopen(descriptor, "wb");
-  CHECK(file != NULL && fputs("a: 1\n", file) >= 0 && fclose(file) == 0);
+  const char *path = temp_file("one.yaml", "a: 1\n");
   CHECK_OK(blis_yaml_read_file(&alloc, path, 100, &yaml, &error), &error);
   CHECK_STR(blis_yaml_file(blis_yaml_root(yaml)), path);
   CHECK(blis_yaml_get(blis_yaml_root(yaml), "a") != NULL);
   blis_yaml_free(yaml);
   CHECK_STATUS(blis_yaml_read_file(&alloc, path, 4, &yaml, &error),
                BLIS_ERR_INVALID);
-  CHECK(remove(path) == 0);
 }
 
 int main(void) {

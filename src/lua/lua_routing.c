@@ -60,6 +60,19 @@ static blis_params push_params(lua_State *L, int index) {
   return params;
 }
 
+/* What every built-in policy is made of; pushes what params lie in. */
+typedef struct definition {
+  const char *name; /* the table keeps it */
+  blis_params params;
+  blis_alloc alloc;
+} definition;
+
+static definition push_definition(lua_State *L, int index) {
+  return (definition){.name = check_field_string(L, index, "name"),
+                      .params = push_params(L, index),
+                      .alloc = bind_alloc(L)};
+}
+
 static bool has_field(lua_State *L, int index, const char *name) {
   bool has = lua_getfield(L, index, name) != LUA_TNIL;
   lua_pop(L, 1);
@@ -80,13 +93,12 @@ void check_builtin_scorer(lua_State *L, int index,
                           const blis_policy_context *context,
                           blis_scorer *scorer) {
   int top = lua_gettop(L);
-  const char *name = check_field_string(L, index, "name");
-  blis_params params = push_params(L, index);
-  blis_alloc alloc = bind_alloc(L);
+  definition made = push_definition(L, index);
   blis_error error = {0};
-  check_status(
-      L, blis_scorer_create(&alloc, name, &params, context, scorer, &error),
-      &error);
+  check_status(L,
+               blis_scorer_create(&made.alloc, made.name, &made.params, context,
+                                  scorer, &error),
+               &error);
   lua_settop(L, top);
 }
 
@@ -97,13 +109,12 @@ static void check_filter(lua_State *L, int index, bind_view *view,
     check_lua_filter(L, index, view, filter);
     return;
   }
-  const char *name = check_field_string(L, index, "name");
-  blis_params params = push_params(L, index);
-  blis_alloc alloc = bind_alloc(L);
+  definition made = push_definition(L, index);
   blis_error error = {0};
-  check_status(
-      L, blis_filter_create(&alloc, name, &params, context, filter, &error),
-      &error);
+  check_status(L,
+               blis_filter_create(&made.alloc, made.name, &made.params, context,
+                                  filter, &error),
+               &error);
 }
 
 static void check_picker(lua_State *L, int index, bind_view *view,
@@ -113,13 +124,12 @@ static void check_picker(lua_State *L, int index, bind_view *view,
     check_lua_picker(L, index, view, picker);
     return;
   }
-  const char *name = check_field_string(L, index, "name");
-  blis_params params = push_params(L, index);
-  blis_alloc alloc = bind_alloc(L);
+  definition made = push_definition(L, index);
   blis_error error = {0};
-  check_status(
-      L, blis_picker_create(&alloc, name, &params, context, picker, &error),
-      &error);
+  check_status(L,
+               blis_picker_create(&made.alloc, made.name, &made.params, context,
+                                  picker, &error),
+               &error);
 }
 
 static void check_items(lua_State *L, int scorers, bind_view *view,
@@ -195,13 +205,12 @@ void check_router(lua_State *L, int index, bind_view *view,
   } else if (lua_getfield(L, index, "scorers") != LUA_TNIL) {
     check_weighted(L, index, lua_gettop(L), view, context, router);
   } else {
-    blis_alloc alloc = bind_alloc(L);
+    definition made = push_definition(L, index);
     blis_error error = {0};
-    const char *name = check_field_string(L, index, "name");
-    blis_params params = push_params(L, index);
-    check_status(
-        L, blis_router_create(&alloc, name, &params, context, router, &error),
-        &error);
+    check_status(L,
+                 blis_router_create(&made.alloc, made.name, &made.params,
+                                    context, router, &error),
+                 &error);
   }
   lua_settop(L, top);
 }
@@ -216,14 +225,12 @@ void check_admission(lua_State *L, int index, bind_view *view,
     lua_settop(L, top);
     return;
   }
-  const char *name = check_field_string(L, index, "name");
-  blis_params params = push_params(L, index);
-  blis_alloc alloc = bind_alloc(L);
+  definition made = push_definition(L, index);
   blis_error error = {0};
-  check_status(
-      L,
-      blis_admission_create(&alloc, name, &params, context, admission, &error),
-      &error);
+  check_status(L,
+               blis_admission_create(&made.alloc, made.name, &made.params,
+                                     context, admission, &error),
+               &error);
   lua_settop(L, top);
 }
 
@@ -231,13 +238,12 @@ void check_cascade(lua_State *L, int index, bind_view *view,
                    const blis_policy_context *context, blis_cascade *cascade) {
   int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
-  const char *name = check_field_string(L, index, "name");
-  blis_params params = push_params(L, index);
-  blis_alloc alloc = bind_alloc(L);
+  definition made = push_definition(L, index);
   blis_error error = {0};
-  check_status(
-      L, blis_cascade_create(&alloc, name, &params, context, cascade, &error),
-      &error);
+  check_status(L,
+               blis_cascade_create(&made.alloc, made.name, &made.params,
+                                   context, cascade, &error),
+               &error);
   if (cascade->ops != NULL) {
     check_lua_cascade(L, index, view, context->seed, cascade);
   }
@@ -247,13 +253,12 @@ void check_cascade(lua_State *L, int index, bind_view *view,
 void check_priority(lua_State *L, int index, const blis_policy_context *context,
                     blis_priority *priority) {
   int top = lua_gettop(L);
-  const char *name = check_field_string(L, index, "name");
-  blis_params params = push_params(L, index);
-  blis_alloc alloc = bind_alloc(L);
+  definition made = push_definition(L, index);
   blis_error error = {0};
-  check_status(
-      L, blis_priority_create(&alloc, name, &params, context, priority, &error),
-      &error);
+  check_status(L,
+               blis_priority_create(&made.alloc, made.name, &made.params,
+                                    context, priority, &error),
+               &error);
   lua_settop(L, top);
 }
 

@@ -194,26 +194,6 @@ static const blis_param_spec bailian_params[BAILIAN_PARAM_COUNT] = {
      .summary = "of having few tokens (another version: 0.33)"},
 };
 
-/* An index with probability proportional to its weight; none has any: all. */
-static size_t draw_by_weight(blis_random *random, const double *weights,
-                             size_t count) {
-  double sum = 0;
-  for (size_t i = 0; i < count; i++) {
-    sum += weights[i];
-  }
-  if (sum <= 0 || count == 1) {
-    return blis_pick_random(random, count);
-  }
-  double left = blis_random_float64(random) * sum;
-  for (size_t i = 0; i + 1 < count; i++) {
-    left -= weights[i];
-    if (left < 0) {
-      return i;
-    }
-  }
-  return count - 1;
-}
-
 static size_t pick_blitz_bailian(blis__gateway *self,
                                  const blis_routing_request *request,
                                  const blis_routing_view *view) {
@@ -234,7 +214,7 @@ static size_t pick_blitz_bailian(blis__gateway *self,
     weights[i] = v[BAILIAN_HIT] * blis__range_share(hit_range, hit[i]) +
                  v[BAILIAN_BS] * few_requests + v[BAILIAN_ACTIVE] * few_tokens;
   }
-  return draw_by_weight(&self->random, weights, view->count);
+  return blis_pick_weighted_random(&self->random, weights, view->count);
 }
 
 ACTIVE_RULE(blitz_bailian)
