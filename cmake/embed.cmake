@@ -46,6 +46,6 @@ foreach(name IN LISTS files)
     "  {\"${name}\", (const char *)file_${index}, ${size}},\n")
   math(EXPR index "${index} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"lua/embedded.h\"\n\n${arrays}\n"
+file(WRITE ${OUTPUT} "#include \"lua/bind/embedded.h\"\n\n${arrays}\n"
   "static const blis_embedded_file files[] = {\n${rows}  {0, 0, 0}};\n\n"
   "const blis_embedded_table ${SYMBOL} = {files, ${index}};\n")

@@ -6,7 +6,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(blis_source_id_script ${CMAKE_CURRENT_LIST_FILE})
 
   # blis_source_id(<variable> <pattern>...): sets <variable> to a generated C
-  # file that defines blis_source_id (lua/source_id.h) over the files that match
+  # file that defines blis_source_id (lua/workers/source_id.h) over the files that match
   # a pattern below the source folder. The same files give the same number,
   # wherever they lie and whichever compiler sees them.
   function(blis_source_id variable)
@@ -40,5 +40,5 @@ endforeach()
 string(SHA256 hash "${text}")
 string(SUBSTRING ${hash} 0 12 hash)
 file(CONFIGURE OUTPUT ${OUTPUT}
-  CONTENT "#include \"lua/source_id.h\"\n\nconst char blis_source_id[] = \"${hash}\";\n"
+  CONTENT "#include \"lua/workers/source_id.h\"\n\nconst char blis_source_id[] = \"${hash}\";\n"
   @ONLY)

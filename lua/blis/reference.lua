@@ -8,9 +8,10 @@ local errors = require "blis.errors"
 local reference = {}
 
 -- Files with comments of public functions and types, in the order of the reference.
-local files = { "experiment", "comparison", "replicated", "policy", "hooks", "init", "latency",
-  "catalogue", "units", "workload", "trace", "result", "result_file", "slo", "fitness",
-  "saturation", "decisions", "diff", "regret", "capacity", "cma_es", "sweep/init",
+local files = { "experiment", "results/comparison", "results/replicated", "policy", "hooks", "init",
+  "latency", "catalogue", "units", "workload", "trace", "results/result", "results/file",
+  "results/slo", "results/fitness", "results/saturation", "results/decisions", "results/diff",
+  "results/regret", "capacity", "sweep/cma_es", "sweep/init",
   "sweep/table", "statistics/init", "statistics/distribution", "meta/core" }
 
 -- What a name in those files is called by scripts.

@@ -30,7 +30,7 @@ describe("the annotations", function()
 
   it("stand at every public function", function()
     local missing = {}
-    local modules = { "init", "policy", "experiment", "comparison", "workload", "trace", "units" }
+    local modules = { "init", "policy", "experiment", "results/comparison", "workload", "trace", "units" }
     for _, name in ipairs(modules) do
       local before = ""
       for line in read("lua/blis/" .. name .. ".lua"):gmatch "[^\n]*" do
@@ -96,7 +96,7 @@ describe("the annotations", function()
 
   --- What is said of a class, up to the next one.
   local function class_text(class)
-    local all = core .. read "lua/blis/decisions.lua" .. read "lua/blis/policy.lua"
+    local all = core .. read "lua/blis/results/decisions.lua" .. read "lua/blis/policy.lua"
     return assert(all:match("@class blis%." .. class .. "[ \n].-\n\n"), class)
   end
 

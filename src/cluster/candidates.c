@@ -32,18 +32,6 @@ static blis_status rank_ids(blis__candidates *c) {
   return BLIS_OK;
 }
 
-static char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-bool blis__is_same_model(const char *a, const char *b) {
-  while (*a != '\0' && lower(*a) == lower(*b)) {
-    a++;
-    b++;
-  }
-  return lower(*a) == lower(*b);
-}
-
 /* names.count when nobody serves it. */
 static uint32_t find_name(const blis__candidates *c, const char *model) {
   uint32_t k = 0;

@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "cluster/facts.h"
+#include "policy/contract/facts.h"
 
 /* Candidates by ascending number; what a view shows of them. */
 typedef struct blis__group {
@@ -49,9 +49,6 @@ BLIS_MUSTUSE blis_status blis__candidates_init(blis__candidates *candidates,
                                                const char *const *ids,
                                                uint32_t count);
 void blis__candidates_deinit(blis__candidates *candidates);
-
-/* Do two texts name the same model? They may differ in case. */
-bool blis__is_same_model(const char *a, const char *b);
 
 /* Does any instance serve the model, in service or not? */
 bool blis__candidates_serve(const blis__candidates *candidates,

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/pool.h"
-#include "cluster/cascade.h"
+#include "policy/cascade/cascade.h"
 
 /* Numbers of models; never moves. */
 typedef struct blis__chain {

@@ -6,7 +6,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/state.h"
-#include "routing/registry.h"
+#include "policy/registry.h"
 
 enum {
   EVENTS_PER_INTERRUPT_CHECK = 256,

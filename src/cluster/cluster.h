@@ -12,13 +12,13 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "cluster/admission.h"
-#include "cluster/cascade.h"
 #include "cluster/decision_sink.h"
-#include "cluster/facts.h"
 #include "instance/instance.h"
 #include "instance/slo_priority.h"
-#include "routing/router.h"
+#include "policy/admission/admission.h"
+#include "policy/cascade/cascade.h"
+#include "policy/contract/facts.h"
+#include "policy/contract/router.h"
 #include "workload/request.h"
 
 /* How a request ended, and what is reported about it. */

@@ -5,9 +5,9 @@
 #ifndef BLIS_CLUSTER_DECISION_SINK_H
 #define BLIS_CLUSTER_DECISION_SINK_H
 
-#include "cluster/admission.h"
-#include "cluster/cascade.h"
-#include "routing/router.h"
+#include "policy/admission/admission.h"
+#include "policy/cascade/cascade.h"
+#include "policy/contract/router.h"
 
 /* All borrowed during the call. */
 typedef struct blis_admission_event {

@@ -10,7 +10,7 @@
 #define BLIS_CLUSTER_PINS_H
 
 #include "base/map.h"
-#include "routing/view.h"
+#include "policy/contract/view.h"
 
 typedef struct blis__pins {
   blis_map instances; /* by number of the request */

@@ -7,7 +7,7 @@
 
 #include "base/pool.h"
 #include "instance/live_request.h"
-#include "routing/view.h"
+#include "policy/contract/view.h"
 #include "workload/request.h"
 
 typedef struct blis__cluster_request {

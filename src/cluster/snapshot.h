@@ -30,9 +30,9 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "cluster/candidates.h"
-#include "cluster/facts.h"
 #include "instance/instance.h"
-#include "routing/view.h"
+#include "policy/contract/facts.h"
+#include "policy/contract/view.h"
 
 typedef struct blis__snapshot {
   blis_alloc alloc;

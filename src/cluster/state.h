@@ -8,7 +8,6 @@
 #include "base/event_queue.h"
 #include "base/pool.h"
 #include "base/winner_tree.h"
-#include "cluster/admission.h"
 #include "cluster/cascade_run.h"
 #include "cluster/chain_cache.h"
 #include "cluster/cluster.h"
@@ -17,6 +16,7 @@
 #include "cluster/snapshot.h"
 #include "cluster/tenant_budgets.h"
 #include "instance/slo_priority.h"
+#include "policy/admission/admission.h"
 
 /*
  * Classes of cluster events, lower ones first at equal times. In the queue are

@@ -7,8 +7,8 @@
 
 #include "host/about.h"
 #include "host/report.h"
-#include "lua/embedded.h"
-#include "lua/lua_core.h"
+#include "lua/bind/embedded.h"
+#include "lua/core.h"
 
 /* The files below lua/, made by the build. */
 extern const blis_embedded_table blis_embedded_lua;

@@ -13,7 +13,7 @@
 
 #include "host/modules.h"
 #include "host/report.h"
-#include "lua/lua_sandbox.h"
+#include "lua/bind/sandbox.h"
 
 enum { MEBIBYTE = 1 << 20, SOURCE_MAX = 1 << 17, MESSAGE_MAX = 500 };
 

@@ -3,7 +3,7 @@
 #include <lauxlib.h>
 #include <signal.h>
 
-#include "lua/interrupt.h"
+#include "lua/bind/interrupt.h"
 
 /* A handler gets no argument: what it needs has to be global. */
 static lua_State *watched_state;

@@ -2,9 +2,9 @@
  * signals.h - Ctrl-C: the running simulation or script stops, and the program
  * ends with status 130.
  *
- * The first interrupt raises the flag of lua/interrupt.h and arms a hook, so
- * it stops Lua code as well as a loop in C that polls. The second one ends the
- * process the hard way, should neither be listening.
+ * The first interrupt raises the flag of lua/bind/interrupt.h and arms a hook,
+ * so it stops Lua code as well as a loop in C that polls. The second one ends
+ * the process the hard way, should neither be listening.
  */
 #ifndef BLIS_HOST_SIGNALS_H
 #define BLIS_HOST_SIGNALS_H

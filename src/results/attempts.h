@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/sketch.h"
-#include "cluster/cascade.h"
+#include "policy/cascade/cascade.h"
 #include "results/percentiles.h"
 #include "workload/request.h"
 

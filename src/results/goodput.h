@@ -12,7 +12,7 @@
 #define BLIS_RESULTS_GOODPUT_H
 
 #include "results/recorder.h"
-#include "workload/workload_spec.h"
+#include "workload/spec/workload_spec.h"
 
 typedef struct blis_goodput {
   int64_t arrived;

@@ -1,6 +1,6 @@
 #include "results/run_trace.h"
 
-#include "workload/trace_tools.h"
+#include "workload/trace/tools.h"
 
 typedef struct joining {
   const blis_alloc *alloc;

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "results/recorder.h"
-#include "workload/trace_write.h"
+#include "workload/trace/write.h"
 #include "workload/workload.h"
 
 /*

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/random.h"
-#include "workload/generator.h"
+#include "workload/generate/generator.h"
 
 enum { VOCABULARY = BLIS_GENERATOR_VOCABULARY };
 

@@ -23,7 +23,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "workload/distribution.h"
-#include "workload/sessions.h"
+#include "workload/generate/sessions.h"
 #include "workload/workload.h"
 
 typedef struct blis_replay_options {

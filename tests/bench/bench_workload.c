@@ -9,11 +9,11 @@
 #include "check.h"
 #include "temp_file.h"
 #include "workload/block_namer.h"
-#include "workload/generator.h"
-#include "workload/short_form.h"
+#include "workload/generate/generator.h"
+#include "workload/spec/short_form.h"
+#include "workload/spec/written_spec.h"
 #include "workload/statistics.h"
-#include "workload/trace.h"
-#include "workload/written_spec.h"
+#include "workload/trace/trace.h"
 
 #ifndef BLIS_SHARED_DIR
 #define BLIS_SHARED_DIR "../shared"

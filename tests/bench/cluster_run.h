@@ -11,9 +11,9 @@
 #include "cluster/cluster.h"
 #include "latency/trained_physics.h"
 #include "latency_fixture.h"
+#include "policy/registry.h"
 #include "results/recorder.h"
 #include "results/summary.h"
-#include "routing/registry.h"
 
 #include "base/random.h"
 

@@ -3,9 +3,9 @@
  * for more memory than there is here.
  */
 #include "fuzz.h"
-#include "workload/generator.h"
+#include "workload/generate/generator.h"
+#include "workload/spec/written_spec.h"
 #include "workload/workload.h"
-#include "workload/written_spec.h"
 
 enum { MAX_BYTES = 1 << 24, MAX_REQUESTS = 40 };
 

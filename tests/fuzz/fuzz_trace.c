@@ -2,12 +2,12 @@
  * Traces of every format: a sealed workload that keeps its promises, or an
  * error. Some of what was read is written in both formats and read again.
  */
-#include "workload/trace.h"
+#include "workload/trace/trace.h"
 
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "workload/trace_write.h"
+#include "workload/trace/write.h"
 
 enum { PATH_SIZE = 256 };
 

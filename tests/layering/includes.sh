@@ -4,7 +4,7 @@
 # belongs to one folder.
 set -euo pipefail
 
-order=(base workload latency kv instance routing cluster results lua host)
+order=(base workload latency kv instance policy cluster results lua host)
 # These do not know each other, though one stands before the other.
 strangers=(workload latency kv)
 failed=0

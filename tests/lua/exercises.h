@@ -9,8 +9,8 @@
 #include <lualib.h>
 
 #include "check.h"
-#include "lua/lua_core.h"
-#include "lua/lua_sandbox.h"
+#include "lua/bind/sandbox.h"
+#include "lua/core.h"
 
 static const char exercises_of_all[] = "tests/lua/binding_memory.lua";
 static const char exercises_in_a_sandbox[] = "tests/lua/sandbox_memory.lua";

@@ -2,7 +2,7 @@
  * test_journal.c - lines are there at once, files are new ones, and lack of
  * memory or of a folder is an error.
  */
-#include "lua/journal.h"
+#include "lua/workers/journal.h"
 
 #include <stdlib.h>
 #include <string.h>

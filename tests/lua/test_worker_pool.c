@@ -2,7 +2,7 @@
  * test_worker_pool.c - tasks are done once each whatever becomes of the
  * workers, and what became of those that died is told.
  */
-#include "lua/worker_pool.h"
+#include "lua/workers/worker_pool.h"
 
 #include <signal.h>
 #include <stdlib.h>

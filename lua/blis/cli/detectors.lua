@@ -1,7 +1,7 @@
 --- Detectors of overload, from flags and from the file of --saturation-config.
 local errors = require "blis.errors"
 local flags = require "blis.cli.flags"
-local saturation = require "blis.saturation"
+local saturation = require "blis.results.saturation"
 local schema = require "blis.config.schema"
 local yaml_file = require "blis.yaml_file"
 

@@ -1,8 +1,8 @@
 --- What BLIS in Go prints after a run: a JSON object per instance and for the cluster, then
 --- sections of text.
-local anomalies = require "blis.anomalies"
+local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
-local decisions = require "blis.decisions"
+local decisions = require "blis.results.decisions"
 local metrics = require "blis.cli.metrics"
 
 local go_blis = {}

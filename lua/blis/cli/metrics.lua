@@ -1,6 +1,6 @@
 --- The figures of a run under the names that BLIS in Go gives them, for JSON and CSV.
 local core = require "blis.core"
-local saturation = require "blis.saturation"
+local saturation = require "blis.results.saturation"
 
 local metrics = {}
 

@@ -1,11 +1,11 @@
 --- The result of a run as a summary, as JSON and as CSV.
-local anomalies = require "blis.anomalies"
+local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
 local detectors = require "blis.cli.detectors"
-local decisions = require "blis.decisions"
+local decisions = require "blis.results.decisions"
 local listing = require "blis.cli.listing"
 local metrics = require "blis.cli.metrics"
-local over_time = require "blis.series"
+local over_time = require "blis.results.series"
 
 local result_text = {}
 

@@ -9,7 +9,7 @@ local outputs = require "blis.cli.outputs"
 local report = require "blis.cli.calibration_report"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.calibration"
-local slo = require "blis.slo"
+local slo = require "blis.results.slo"
 local targets = require "blis.cli.targets"
 local yaml_file = require "blis.yaml_file"
 

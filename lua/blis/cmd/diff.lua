@@ -2,7 +2,7 @@
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local csv = require "blis.csv"
-local diff = require "blis.diff"
+local diff = require "blis.results.diff"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 

@@ -1,0 +1,80 @@
+--- Several policies under the same traffic.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local experiment = require "blis.experiment"
+local options = require "blis.config.sweep"
+local policy = require "blis.policy"
+local replicated = require "blis.results.replicated"
+local report = require "blis.results.report"
+local warm_up = require "blis.results.warm_up"
+local workload = require "blis.workload"
+
+local comparison = {}
+
+---@class blis.Comparison list of results in the order of the policies; printed as a table
+
+local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison }
+
+--- Raises unless it is a list; a single { "weighted", scorers = ... } is taken for a slip.
+local function check_policies(given)
+  if type(given) ~= "table" then
+    errors.invalid("routing: expected a list of policies to compare, got %s", errors.show(given))
+  elseif next(given) == nil then
+    errors.invalid("routing: the list is empty, expected policies to compare")
+  end
+  for key in pairs(given) do
+    if math.type(key) ~= "integer" then
+      errors.invalid("routing: expected a list of policies to compare, got one with '%s'; write "
+        .. "{ { ... } }", tostring(key))
+    end
+  end
+  for i, one in ipairs(given) do policy.read_router(one, ("routing[%d]"):format(i)) end
+end
+
+--- Raises for options that mean nothing when every policy runs once.
+local function check_single(spec)
+  for _, option in ipairs(options.compare.options) do
+    if spec[option.name] ~= nil then
+      errors.invalid("%s: it says how replications are compared, and there is no "
+        .. "replications = ...", option.name)
+    end
+  end
+end
+
+--- Runs the same experiment under every policy of the list in routing, all with the same requests.
+--- The result is a list of results, and prints as a table with a row per policy.
+--- With replications = 5 or "auto" every policy is run with several seeds, the same for all, and
+--- the differences get intervals: see blis.CompareOptions and blis.ReplicatedComparison.
+--- With warm_up_us the figures are those without the warm-up; "auto" finds one time for all
+--- policies.
+---@param spec blis.Experiment|blis.CompareOptions routing is a list of policies
+---@return blis.Comparison|blis.ReplicatedComparison
+function comparison.compare(spec)
+  if type(spec) ~= "table" then
+    errors.invalid("blis.compare: %s is not allowed, expected a table", errors.show(spec))
+  end
+  check_policies(spec.routing)
+  if spec.replications ~= nil then return replicated.compare(spec) end
+  check_single(spec)
+  local shared = {}
+  for key, value in pairs(spec) do shared[key] = value end
+  if not core.is_workload(spec.workload) then
+    local given, horizon_us = workload.read(spec.workload, "workload",
+      { seed = spec.seed or 42, horizon_us = spec.horizon_us, profile = spec.profile })
+    shared.horizon_us = spec.horizon_us or horizon_us
+    if type(given) == "userdata" then
+      shared.workload = given
+    elseif not workload.has_follow_ups(given) then
+      shared.workload = workload.collect(given)
+    end
+  end
+  local results = {}
+  for i, one in ipairs(spec.routing) do
+    shared.routing = one
+    results[i] = experiment.run(shared)
+  end
+  if spec.warm_up_us == "auto" then warm_up.align(results) end
+  return setmetatable(results, comparison_meta)
+end
+
+return comparison

@@ -1,0 +1,201 @@
+--- Results in files: what blis run computed, for later and for others.
+---
+--- A file is text, a JSON value per line. The first line is an object:
+---
+---     { "blis_result": 1, "columns": [names], "figures": { ... } }
+---
+--- figures has every field of the result, in the same units and under the same names, but requests
+--- and what is worked out of them again (by_slo_class, by_tenant, by_model). Each further line is
+--- an array, the record of one request in order of arrival, with a value per column; times that
+--- never came are null. After a cascade the last column is attempts, a list of objects. Numbers are
+--- written as short as they read back equal. A result that kept no records ends with its first
+--- line.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local result = require "blis.results.result"
+local row_file = require "blis.results.row_file"
+
+local result_file, methods = {}, result.methods
+
+local version = 1
+
+-- What a record is made of; id follows from number, session and round.
+local columns = { "number", "state", "instance", "arrival_us", "ttft_us", "scheduling_delay_us",
+  "e2e_us", "end_us", "itl_sum_us", "itl_count", "prompt_tokens", "output_tokens", "tenant",
+  "slo_class", "model", "session", "round_index", "was_counted", "reason" }
+
+local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model = "model" }
+
+local function sorted_names(values)
+  local names = {}
+  for name in next, values do
+    if type(name) == "string" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+local write_value
+
+--- A list, without the names that its items may have beside their places.
+local function write_list(writer, key, list)
+  writer:array(key)
+  for _, item in ipairs(list) do write_value(writer, nil, item) end
+  writer:done()
+end
+
+local function write_object(writer, key, values)
+  writer:object(key)
+  for _, name in ipairs(sorted_names(values)) do write_value(writer, name, values[name]) end
+  writer:done()
+end
+
+function write_value(writer, key, value)
+  if type(value) == "table" then
+    local write = value[1] ~= nil and write_list or write_object
+    write(writer, key, value)
+  elseif key then
+    writer:field(key, value)
+  else
+    writer:item(value)
+  end
+end
+
+--- The fields of a result that are written.
+local function figures_of(r)
+  local figures = {}
+  for name, value in next, r do
+    if type(value) ~= "userdata" and not group_keys[name] then figures[name] = value end
+  end
+  return figures
+end
+
+local function write_records(output, records, names)
+  for i = 1, #records do
+    local record, writer = records[i], core.json_writer():array()
+    for _, column in ipairs(names) do
+      local value = record[column]
+      if type(value) == "table" then write_list(writer, nil, value) else writer:item(value) end
+    end
+    output:write(writer:done():take()):write("\n")
+  end
+end
+
+--- Columns of the records of a run; those of a cascade have one more.
+local function columns_of(r)
+  local names = table.move(columns, 1, #columns, 1, {})
+  if rawget(r, "cascade") then names[#names + 1] = "attempts" end
+  return names
+end
+
+--- Writes the result to a file, for blis.load_result and blis.diff; whole or not at all.
+---@param path string
+function methods:save(path)
+  errors.check_path("save", path)
+  local output <close> = core.output(path)
+  local writer = core.json_writer():object():field("blis_result", version)
+  local names = columns_of(self)
+  write_list(writer, "columns", names)
+  write_object(writer, "figures", figures_of(self))
+  output:write(writer:done():take()):write("\n")
+  if self.keeps_records then write_records(output, self.requests, names) end
+  output:commit()
+end
+
+local function read_line(path, number, line, kind)
+  local ok, value = pcall(core.json_read, line, "line")
+  if not ok then
+    errors.invalid("%s:%d: this is no result of blis: %s", path, number,
+      (tostring(value):gsub("^line:1: ", "")))
+  end
+  if type(value) ~= "table" then
+    errors.invalid("%s:%d: expected %s", path, number, kind)
+  end
+  return value
+end
+
+local function check_header(path, line)
+  local header = read_line(path, 1, line, "an object")
+  if type(header.figures) ~= "table" or type(header.columns) ~= "table" then
+    errors.invalid("%s:1: this is no result of blis", path)
+  end
+  if header.blis_result ~= version then
+    errors.invalid("%s:1: blis_result is %s, this program reads version %d", path,
+      tostring(header.blis_result), version)
+  end
+  return header
+end
+
+--- JSON has null where Lua has nothing.
+local function without_nulls(value)
+  if type(value) ~= "table" then return value end
+  for key, item in pairs(value) do
+    value[key] = item ~= core.json_null and without_nulls(item) or nil
+    if item == false then value[key] = false end
+  end
+  return value
+end
+
+local function add_record(records, header, path, number, line)
+  local row = read_line(path, number, line, "an array")
+  local record = {}
+  for i, column in ipairs(header.columns) do
+    if row[i] ~= core.json_null then record[column] = without_nulls(row[i]) end
+  end
+  local ok, problem = pcall(records.add, records, record)
+  if not ok then
+    errors.invalid("%s:%d: %s", path, number, tostring(problem))
+  end
+end
+
+local function read_records(file, header, path)
+  local records, number = core.records(), 1
+  for line in file:lines() do
+    number = number + 1
+    add_record(records, header, path, number, line)
+  end
+  if records:hash() ~= header.figures.hash then
+    errors.invalid("%s: its requests have the result hash %s, but it says %s; the file was cut or "
+      .. "changed", path, records:hash(), tostring(header.figures.hash))
+  end
+  return records
+end
+
+--- Items of a list by their names, as results have them.
+local function name_items(list)
+  for _, item in ipairs(list) do list[item.name] = item end
+end
+
+--- Reads a file that result:save wrote.
+---@param path string
+---@return blis.Result
+function result_file.load(path)
+  errors.check_path("load", path)
+  local file <close>, problem = io.open(path, "r")
+  if not file then errors.invalid("cannot read %s", problem) end
+  local first, why = file:read("l")
+  if not first then
+    errors.invalid("cannot read %s: %s", path, why or "it is empty, no result of blis")
+  end
+  local header = check_header(path, first)
+  local figures = without_nulls(header.figures)
+  if figures.keeps_records then
+    figures.requests = read_records(file, header, path)
+    for name, key in pairs(group_keys) do figures[name] = figures.requests:groups(key) end
+  end
+  if figures.goodput then name_items(figures.goodput.classes) end
+  return result.of_figures(figures)
+end
+
+--- Writes the records of all requests for other programs: as CSV, or as JSON lines when the name
+--- ends in .jsonl.
+---@param path string
+function methods:export_requests(path)
+  local records, names = self.requests, { "id", table.unpack(columns) }
+  if rawget(self, "cascade") then
+    table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)
+  end
+  row_file.write(path, names, #records, function(index) return records[index] end)
+end
+
+return result_file

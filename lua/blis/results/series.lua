@@ -1,0 +1,67 @@
+--- Figures of a run over time: what is worked out of the counts, and files of them.
+local row_file = require "blis.results.row_file"
+
+local series = {}
+
+local counts = { "arrived", "completed", "rejected", "timed_out", "prompt_tokens", "output_tokens",
+  "preemptions" }
+
+--- Adds what happened per second in every interval.
+---@param given blis.Series
+function series.add_rates(given)
+  local seconds = given.interval_us / 1e6
+  local function rates(totals)
+    local list = {}
+    for row, total in ipairs(totals) do list[row] = (total - (totals[row - 1] or 0)) / seconds end
+    return list
+  end
+  given.requests_per_sec = rates(given.completed)
+  given.tokens_per_sec = rates(given.output_tokens)
+end
+
+local plain = { "t_us", "requests_per_sec", "tokens_per_sec", table.unpack(counts) }
+local levels = { "queue_depth", "batch_size", "kv_utilization" }
+
+--- The names of the columns of a file.
+---@param given blis.Series
+---@return string[]
+function series.columns(given)
+  local names = table.move(plain, 1, #plain, 1, {})
+  table.move(levels, 1, #levels, #names + 1, names)
+  for i in ipairs(given.instances) do
+    for _, level in ipairs(levels) do
+      names[#names + 1] = ("instance_%d.%s"):format(i - 1, level)
+    end
+  end
+  return names
+end
+
+--- One row by the names of the columns. Queues and batches of the cluster are sums over its
+--- instances, kv_utilization is the mean.
+---@param given blis.Series
+---@param index integer
+---@return table<string, number>
+function series.row(given, index)
+  local row = { queue_depth = 0, batch_size = 0, kv_utilization = 0.0 }
+  for _, name in ipairs(plain) do row[name] = given[name][index] end
+  for i, instance in ipairs(given.instances) do
+    for _, level in ipairs(levels) do
+      local value = instance[level][index]
+      row[("instance_%d.%s"):format(i - 1, level)] = value
+      row[level] = row[level] + value
+    end
+  end
+  row.kv_utilization = row.kv_utilization / math.max(#given.instances, 1)
+  return row
+end
+
+--- Writes all rows to a file: CSV, or JSON lines when the name ends in .jsonl.
+---@param given blis.Series
+---@param path string
+function series.export(given, path)
+  row_file.write(path, series.columns(given), given.rows, function(index)
+    return series.row(given, index)
+  end)
+end
+
+return series

@@ -1,0 +1,39 @@
+local fitness = require "blis.results.fitness"
+local small = require "spec.support.small"
+
+describe("fitness", function()
+  local result = {
+    requests_per_sec = 300, tokens_per_sec = 30000,
+    ttft_ms = { mean = 1, p50 = 3, p99 = 9 }, e2e_ms = { mean = 99, p50 = 199, p99 = 999 },
+  }
+
+  it("is a weighted sum of scaled figures", function()
+    local got = fitness.of(result, fitness.parse "throughput:2, p99_ttft:1,mean_e2e:0.5")
+    assert.same({ { "mean_e2e", 0.01 }, { "p99_ttft", 0.1 }, { "throughput", 0.75 } },
+      got.components)
+    assert.equal(0.5 * 0.01 + 0.1 + 2 * 0.75, got.score)
+  end)
+
+  it("knows every key", function()
+    local got = fitness.of(result, fitness.parse("throughput:1,tokens_per_sec:1,p99_ttft:1,"
+      .. "p50_ttft:1,mean_ttft:1,p99_e2e:1,p50_e2e:1,mean_e2e:1"))
+    assert.equal(8, #got.components)
+  end)
+
+  it("takes the last of equal keys", function()
+    assert.equal(2, fitness.parse("throughput:1,throughput:2").throughput)
+  end)
+
+  it("tells what is wrong with a weight", function()
+    for _, case in ipairs {
+      { "throughput", "'throughput' is not allowed, expected KEY:WEIGHT" },
+      { "throughput:x", "weight 'x' of throughput is not allowed" },
+      { "throughput:-1", "weight '-1' of throughput is not allowed" },
+      { "throughput:inf", "weight 'inf' of throughput is not allowed" },
+      { "p90_ttft:1", "unknown key 'p90_ttft', did you mean 'p99_ttft'?" },
+    } do
+      local message = small.message_of(fitness.parse, case[1])
+      assert.is_truthy(message:find(case[2], 1, true), message)
+    end
+  end)
+end)

@@ -1,0 +1,291 @@
+#include "lua/bind/bind.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workload/request.h"
+
+#define ERROR_TYPE "blis.error"
+
+enum { SHOWN_TEXT = 60 }; /* longer ones are not shown in messages */
+
+blis_alloc bind_alloc(lua_State *L) {
+  blis_alloc alloc;
+  alloc.fn = lua_getallocf(L, &alloc.ud);
+  return alloc;
+}
+
+void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta,
+                   const luaL_Reg *methods) {
+  luaL_newmetatable(L, name); // [meta]
+  luaL_setfuncs(L, meta, 0);
+  lua_pushboolean(L, 0); /* its functions trust that it is theirs */
+  lua_setfield(L, -2, "__metatable");
+  if (methods != NULL) {
+    lua_newtable(L);
+    luaL_setfuncs(L, methods, 0);
+    lua_setfield(L, -2, "__index");
+  }
+}
+
+static const char *status_code(blis_status status) {
+  switch (status) {
+  case BLIS_OK:
+    return "ok";
+  case BLIS_ERR_NOMEM:
+    return "nomem";
+  case BLIS_ERR_INVALID:
+    return "invalid";
+  case BLIS_ERR_PARSE:
+    return "parse";
+  case BLIS_ERR_IO:
+    return "io";
+  case BLIS_ERR_STUCK:
+    return "stuck";
+  case BLIS_ERR_POLICY:
+    return "policy";
+  case BLIS_ERR_INTERRUPTED:
+    return "interrupted";
+  }
+  return "unknown";
+}
+
+/* The message; and, for errors inside policies, the traceback below it. */
+static int error_tostring(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  lua_pushliteral(L, "message");
+  lua_rawget(L, 1);
+  lua_pushliteral(L, "traceback");
+  lua_rawget(L, 1); // [error, message, traceback]
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    lua_pushliteral(L, "error without a message");
+    return 1;
+  }
+  if (lua_type(L, 3) != LUA_TSTRING) {
+    lua_pushvalue(L, 2);
+    return 1;
+  }
+  lua_pushliteral(L, "\n");
+  lua_insert(L, 3);
+  lua_concat(L, 3);
+  return 1;
+}
+
+void bind_open_errors(lua_State *L) {
+  luaL_newmetatable(L, ERROR_TYPE);
+  lua_pushcfunction(L, error_tostring);
+  lua_setfield(L, -2, "__tostring");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  lua_pop(L, 1);
+}
+
+bool push_error_text(lua_State *L, int index, const char *name) {
+  index = lua_absindex(L, index);
+  int top = lua_gettop(L);
+  bool is_object = lua_type(L, index) == LUA_TTABLE &&
+                   lua_getmetatable(L, index) != 0 &&
+                   luaL_getmetatable(L, ERROR_TYPE) == LUA_TTABLE &&
+                   lua_rawequal(L, -1, -2) != 0;
+  lua_settop(L, top);
+  if (!is_object) {
+    return false;
+  }
+  lua_pushstring(L, name);
+  if (lua_rawget(L, index) != LUA_TSTRING) {
+    lua_settop(L, top);
+    return false;
+  }
+  return true;
+}
+
+void push_error_object(lua_State *L, const char *code) {
+  lua_createtable(L, 0, 4);
+  luaL_setmetatable(L, ERROR_TYPE);
+  lua_pushstring(L, code);
+  lua_setfield(L, -2, "code");
+}
+
+void push_core_error(lua_State *L, const blis_error *error) {
+  push_error_object(L, status_code(error->status));
+  lua_pushstring(L, error->message);
+  lua_setfield(L, -2, "message");
+}
+
+int bind_raise(lua_State *L, const blis_error *error) {
+  push_core_error(L, error);
+  return lua_error(L);
+}
+
+void check_status(lua_State *L, blis_status status, const blis_error *error) {
+  if (status == BLIS_OK) {
+    return;
+  }
+  blis_error known = {.status = status};
+  if (error != NULL && error->status == status) {
+    known = *error;
+  } else {
+    blis_fail(&known, status, "%s", blis_status_text(status));
+  }
+  bind_raise(L, &known);
+}
+
+void push_signal(lua_State *L, double value) {
+  bool is_small = value >= -0x1p62 && value <= 0x1p62;
+  lua_Integer integer = is_small ? (lua_Integer)value : 0;
+  if (is_small && (double)integer == value) {
+    lua_pushinteger(L, integer);
+  } else {
+    lua_pushnumber(L, value);
+  }
+}
+
+void push_request_id(lua_State *L, const bind_request_name *name) {
+  char id[BLIS_REQUEST_ID_SIZE];
+  lua_pushstring(L, blis_request_id_of(name->number, name->session,
+                                       name->round_index, id));
+}
+
+const char *push_what(lua_State *L, int index) {
+  switch (lua_type(L, index)) {
+  case LUA_TNUMBER:
+    if (isnan(lua_tonumber(L, index))) { // its sign depends on the machine
+      return lua_pushliteral(L, "nan");
+    }
+    return luaL_tolstring(L, index, NULL);
+  case LUA_TNIL:
+  case LUA_TBOOLEAN:
+    return luaL_tolstring(L, index, NULL);
+  case LUA_TSTRING:
+    return lua_rawlen(L, index) > SHOWN_TEXT
+               ? lua_pushliteral(L, "a long text")
+               : lua_pushfstring(L, "the text '%s'", lua_tostring(L, index));
+  case LUA_TNONE:
+    return lua_pushliteral(L, "nothing");
+  default:
+    return lua_pushfstring(L, "a %s", luaL_typename(L, index));
+  }
+}
+
+static int wrong_field(lua_State *L, const char *name, const char *wanted) {
+  return luaL_error(L, "blis.core: %s: expected %s, got %s", name, wanted,
+                    luaL_typename(L, -1));
+}
+
+int64_t check_field_integer(lua_State *L, int index, const char *name) {
+  lua_getfield(L, index, name);
+  int is_integer = 0;
+  lua_Integer value = lua_tointegerx(L, -1, &is_integer);
+  if (!is_integer) {
+    wrong_field(L, name, "an integer");
+  }
+  lua_pop(L, 1);
+  return value;
+}
+
+int64_t opt_field_integer(lua_State *L, int index, const char *name,
+                          int64_t fallback) {
+  bool is_absent = lua_getfield(L, index, name) == LUA_TNIL;
+  lua_pop(L, 1);
+  return is_absent ? fallback : check_field_integer(L, index, name);
+}
+
+double check_field_number(lua_State *L, int index, const char *name) {
+  lua_getfield(L, index, name);
+  int is_number = 0;
+  lua_Number value = lua_tonumberx(L, -1, &is_number);
+  if (!is_number) {
+    wrong_field(L, name, "a number");
+  }
+  lua_pop(L, 1);
+  return value;
+}
+
+double opt_field_number(lua_State *L, int index, const char *name,
+                        double fallback) {
+  bool is_absent = lua_getfield(L, index, name) == LUA_TNIL;
+  lua_pop(L, 1);
+  return is_absent ? fallback : check_field_number(L, index, name);
+}
+
+bool opt_field_boolean(lua_State *L, int index, const char *name,
+                       bool fallback) {
+  bool value = lua_getfield(L, index, name) == LUA_TNIL
+                   ? fallback
+                   : lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  return value;
+}
+
+const char *opt_field_string(lua_State *L, int index, const char *name) {
+  if (lua_getfield(L, index, name) != LUA_TNIL &&
+      lua_type(L, -1) != LUA_TSTRING) {
+    wrong_field(L, name, "a string");
+  }
+  const char *value = lua_tostring(L, -1);
+  lua_pop(L, 1); /* the table keeps it alive */
+  return value;
+}
+
+const char *check_field_string(lua_State *L, int index, const char *name) {
+  const char *value = opt_field_string(L, index, name);
+  if (value == NULL) {
+    luaL_error(L, "blis.core: %s: expected a string, got nil", name);
+  }
+  return value;
+}
+
+int check_field_choice(lua_State *L, int index, const char *name,
+                       const char *const *choices) {
+  const char *word = check_field_string(L, index, name);
+  for (int i = 0; choices[i] != NULL; i++) {
+    if (strcmp(choices[i], word) == 0) {
+      return i;
+    }
+  }
+  return luaL_error(L, "blis.core: %s: unknown word '%s'", name, word);
+}
+
+void push_hash(lua_State *L, uint64_t hash) {
+  char text[20];
+  snprintf(text, sizeof text, "%016" PRIx64, hash);
+  lua_pushstring(L, text);
+}
+
+void set_field_integer(lua_State *L, const char *name, int64_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+void set_field_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+void set_field_string(lua_State *L, const char *name, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, name);
+}
+
+void *push_buffer(lua_State *L, size_t count, size_t item_size) {
+  if (count > SIZE_MAX / 2 / item_size) {
+    luaL_error(L, "not enough memory");
+    return NULL; /* never */
+  }
+  void *buffer = lua_newuserdatauv(L, count * item_size, 0);
+  memset(buffer, 0, count * item_size);
+  return buffer;
+}
+
+void *push_guarded(lua_State *L, size_t count, size_t item_size,
+                   lua_CFunction gc) {
+  void *buffer = push_buffer(L, count, item_size);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  return buffer;
+}

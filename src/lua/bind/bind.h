@@ -1,0 +1,108 @@
+/*
+ * bind.h - what the binding files share: how a core failure becomes a Lua
+ * error, how the core enters Lua, and readers of plain configuration tables.
+ *
+ * Names say who may raise (longjmp): check_*, opt_*, push_*, set_* and
+ * bind_raise may, everything else does not. Nothing that may raise is called
+ * while something is held that Lua does not own.
+ */
+#ifndef BLIS_LUA_BIND_BIND_H
+#define BLIS_LUA_BIND_BIND_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* The allocator of the state, so that a memory cap covers the core as well. */
+blis_alloc bind_alloc(lua_State *L);
+
+/*
+ * Registers a metatable called name, which scripts cannot get at; __index may
+ * be a function in meta. Pushed.
+ */
+void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta,
+                   const luaL_Reg *methods);
+
+/* Makes the metatable of error objects; called once per state. */
+void bind_open_errors(lua_State *L);
+
+/*
+ * Raises the error object of a core failure: a table with code ("invalid",
+ * "parse", "nomem", ...) and message, whose tostring is the message. The one
+ * place where a core status becomes a Lua error. Does not return.
+ */
+int bind_raise(lua_State *L, const blis_error *error);
+
+/* Pushes the error object of a core failure. */
+void push_core_error(lua_State *L, const blis_error *error);
+
+/* bind_raise unless status is BLIS_OK. */
+void check_status(lua_State *L, blis_status status, const blis_error *error);
+
+/*
+ * Pushes a field of an error object; false, and nothing pushed, when the value
+ * at index is none or the field is no text. Raises when there is no memory.
+ */
+bool push_error_text(lua_State *L, int index, const char *name);
+
+/* Pushes a new error object without message; code is a static word. */
+void push_error_object(lua_State *L, const char *code);
+
+/* A signal: an integer when it is a whole number. */
+void push_signal(lua_State *L, double value);
+
+/* What the id of a request is made of, see blis_request_id_of. */
+typedef struct bind_request_name {
+  int64_t number;
+  const char *session; /* borrowed; NULL from number 0 on */
+  int32_t round_index;
+} bind_request_name;
+
+void push_request_id(lua_State *L, const bind_request_name *name);
+
+/*
+ * Pushes what the value at index is, for messages about wrong ones: nil, true,
+ * 1.5, the text 'x', a table. Returns it.
+ */
+const char *push_what(lua_State *L, int index);
+
+/*
+ * Readers of the table at index, which the Lua half has filled and checked;
+ * they raise when a field is missing or has another type.
+ */
+int64_t check_field_integer(lua_State *L, int index, const char *name);
+int64_t opt_field_integer(lua_State *L, int index, const char *name,
+                          int64_t fallback);
+double check_field_number(lua_State *L, int index, const char *name);
+double opt_field_number(lua_State *L, int index, const char *name,
+                        double fallback);
+bool opt_field_boolean(lua_State *L, int index, const char *name,
+                       bool fallback);
+/* Borrowed from the table. NULL when it is absent and not required. */
+const char *check_field_string(lua_State *L, int index, const char *name);
+const char *opt_field_string(lua_State *L, int index, const char *name);
+/* Index of the field's word in choices, which ends with NULL. */
+int check_field_choice(lua_State *L, int index, const char *name,
+                       const char *const *choices);
+
+/* Pushes 16 hexadecimal digits. */
+void push_hash(lua_State *L, uint64_t hash);
+
+/* Set a field of the table on top of the stack. May raise. */
+void set_field_integer(lua_State *L, const char *name, int64_t value);
+void set_field_number(lua_State *L, const char *name, double value);
+void set_field_string(lua_State *L, const char *name, const char *value);
+
+/* A buffer that Lua owns and collects; pushed. Zeroed; count may be 0. */
+void *push_buffer(lua_State *L, size_t count, size_t item_size);
+
+/* The same, with a function that lets go of what is in it when it goes. */
+void *push_guarded(lua_State *L, size_t count, size_t item_size,
+                   lua_CFunction gc);
+
+#endif

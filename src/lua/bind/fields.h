@@ -1,0 +1,32 @@
+/*
+ * lua_fields.h - userdata with named fields: reading them, listing them with
+ * pairs in a fixed order, and saying which there are when one is misspelled.
+ */
+#ifndef BLIS_LUA_BIND_FIELDS_H
+#define BLIS_LUA_BIND_FIELDS_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdbool.h>
+
+typedef struct bind_fields {
+  const char *owner;        /* "a KV cache", for messages */
+  const char *const *names; /* in the order of pairs; ends with NULL */
+  const luaL_Reg *methods;  /* ends with NULLs; NULL = none */
+  /*
+   * Pushes the field of the object at index 1, and only then is true. Other
+   * names than those above may be known, too. May raise.
+   */
+  bool (*push)(lua_State *L, const char *name);
+} bind_fields;
+
+/*
+ * Gives the metatable on top of the stack __index and __pairs; fields must be
+ * static. May raise.
+ */
+void set_fields(lua_State *L, const bind_fields *fields);
+
+/* pairs over [1] to [#object], whatever else __index knows. */
+void set_list_pairs(lua_State *L);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * lua_hook.h - the one place where the core enters Lua.
+ *
+ * Hooks run in protected calls: an error inside one is stored as an error
+ * object that names the policy, the request and the simulated time, the core
+ * unwinds with BLIS_ERR_POLICY, and whoever drives the simulation raises that
+ * very object.
+ */
+#ifndef BLIS_LUA_BIND_HOOK_H
+#define BLIS_LUA_BIND_HOOK_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "lua/bind/bind.h"
+
+/*
+ * Places in the anchor, the table that keeps a run's Lua values alive. The
+ * simulation holds it; the registry knows it only while the simulation is
+ * being made or driven, so that a hook which refers to its own simulation is
+ * no reason for either to live on.
+ */
+enum {
+  ANCHOR_ERROR = 1, /* the stored error object, or false */
+  ANCHOR_REQUEST,
+  ANCHOR_INSTANCES,  /* tables of all instances, by number + 1 */
+  ANCHOR_CANDIDATES, /* tables of the candidates of a decision, in order */
+  ANCHOR_COLUMNS,
+  ANCHOR_VECTORS, /* the columns, by signal + 1 */
+  ANCHOR_SCORES,
+  ANCHOR_SUMS,  /* of scores, as pickers get them */
+  ANCHOR_LOOPS, /* of lua_score_loop.h: three tables */
+  ANCHOR_LOOPS_END = ANCHOR_LOOPS + 2,
+  ANCHOR_SCORERS,  /* at work in this run, by definition */
+  ANCHOR_PREFIXES, /* what prefix indexes remember of it, by index */
+  ANCHOR_BUFFER,
+  ANCHOR_SELF,      /* the simulation */
+  ANCHOR_CALLBACKS, /* of sim:at, by address */
+  ANCHOR_LOG,       /* how it was driven, see lua_clone.h */
+  ANCHOR_FUNCTIONS  /* and everything after it: functions of the hooks */
+};
+
+/* What all hooks of one simulation share. */
+typedef struct bind_hooks {
+  lua_State *L; /* the thread that drives the run; NULL while nobody does */
+  bool has_error;
+  struct bind_sandbox *sandbox; /* NULL = none; gives each call a budget */
+  int functions;                /* places used from ANCHOR_FUNCTIONS on */
+} bind_hooks;
+
+/* Who is called about what, for error texts. */
+typedef struct bind_hook_place {
+  const char *kind;                 /* "scorer" */
+  const char *name;                 /* "" when it has none */
+  const bind_request_name *request; /* NULL = none */
+  const char *instance;             /* NULL = none */
+  int64_t now_us;                   /* -1 = outside of simulated time */
+} bind_hook_place;
+
+/*
+ * Creates and pushes the anchor of hooks, for its owner to keep, and opens it.
+ * hooks must not move from then on.
+ */
+void push_hooks_anchor(lua_State *L, bind_hooks *hooks);
+
+/*
+ * Makes the anchor on top of the stack (popped) known until it is shut. May
+ * raise; shutting never does.
+ */
+void check_hooks_open(lua_State *L, bind_hooks *hooks);
+void bind_hooks_shut(lua_State *L, const bind_hooks *hooks);
+
+/* Pushes the anchor, which must be open. */
+void bind_hooks_anchor(lua_State *L, const bind_hooks *hooks);
+
+/* Keeps the value on top of the stack (popped) and returns its place. */
+int push_hook_function(lua_State *L, bind_hooks *hooks);
+
+/*
+ * Keeps the function in a field of the table at index and returns its place; 0
+ * when there is none.
+ */
+int push_hook_field(lua_State *L, int index, const char *name,
+                    bind_hooks *hooks);
+
+/*
+ * Calls body in protected mode with argument as a light userdata at index 1.
+ * On failure the error is stored and BLIS_ERR_POLICY returned.
+ */
+blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
+                       lua_CFunction body, void *argument, blis_error *error);
+
+#endif

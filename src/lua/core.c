@@ -1,0 +1,222 @@
+#include "lua/core.h"
+
+#include "base/nearest.h"
+#include "lua/bind/bind.h"
+#include "lua/bind/embedded.h"
+#include "lua/bind/math_random.h"
+#include "lua/bind/rng.h"
+#include "lua/bind/vector.h"
+#include "lua/engine/capacity.h"
+#include "lua/engine/catalogue.h"
+#include "lua/engine/engine.h"
+#include "lua/engine/kv_cache.h"
+#include "lua/engine/latency_object.h"
+#include "lua/files/csv.h"
+#include "lua/files/folder.h"
+#include "lua/files/json.h"
+#include "lua/files/output.h"
+#include "lua/files/sqlite.h"
+#include "lua/files/yaml.h"
+#include "lua/policies/policy.h"
+#include "lua/policies/prefix_index.h"
+#include "lua/policies/scorer.h"
+#include "lua/results/decisions.h"
+#include "lua/results/records.h"
+#include "lua/simulation/event_queue.h"
+#include "lua/simulation/progress.h"
+#include "lua/simulation/simulation.h"
+#include "lua/traffic/request_table.h"
+#include "lua/traffic/trace.h"
+#include "lua/traffic/trace_stream.h"
+#include "lua/traffic/trace_tools.h"
+#include "lua/traffic/workload.h"
+#include "lua/traffic/written_spec.h"
+#include "lua/workers/journals.h"
+#include "lua/workers/source_id.h"
+#include "lua/workers/workers.h"
+#include "policy/contract/signals.h"
+
+/* embedded(name): the text of a file below data/, or nil. */
+static int core_embedded(lua_State *L) {
+  const blis_embedded_file *file = blis_embedded_find(luaL_checkstring(L, 1));
+  if (file == NULL) {
+    lua_pushnil(L);
+  } else {
+    lua_pushlstring(L, file->bytes, file->size);
+  }
+  return 1;
+}
+
+/* nearest(word, words): the word that is meant, or nil. */
+static int core_nearest(lua_State *L) {
+  blis_nearest nearest = {.wanted = luaL_checkstring(L, 1)};
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_Integer count = luaL_len(L, 2);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, 2, i); /* stays alive in the table */
+    blis_nearest_offer(&nearest, luaL_checkstring(L, -1));
+    lua_pop(L, 1);
+  }
+  lua_pushstring(L, nearest.word);
+  return 1;
+}
+
+/* error_object(code, message): what error() is to be called with. */
+static int core_error_object(lua_State *L) {
+  push_error_object(L, luaL_checkstring(L, 1));
+  luaL_checkstring(L, 2);
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, "message");
+  return 1;
+}
+
+/* signals(): {{name=, unit=, summary=}, ...} */
+static int core_signals(lua_State *L) {
+  lua_createtable(L, BLIS_SIGNAL_COUNT, 0);
+  for (int i = 0; i < BLIS_SIGNAL_COUNT; i++) {
+    lua_createtable(L, 0, 3);
+    set_field_string(L, "name", blis_signal_name((blis_signal)i));
+    set_field_string(L, "unit", blis_signal_unit((blis_signal)i));
+    set_field_string(L, "summary", blis_signal_summary((blis_signal)i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+/* set_tostring(type, fn): how values of one of the types here are printed. */
+static int core_set_tostring(lua_State *L) {
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  if (luaL_getmetatable(L, luaL_checkstring(L, 1)) != LUA_TTABLE) {
+    return luaL_argerror(L, 1, "there is no such type");
+  }
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, "__tostring");
+  return 0;
+}
+
+/* is_workload(value): a list of requests, not a specification */
+static int core_is_workload(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushboolean(L, luaL_testudata(L, 1, WORKLOAD_TYPE) != NULL);
+  return 1;
+}
+
+/* is_trace_stream(value): requests that stay in their file */
+static int core_is_trace_stream(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushboolean(L, luaL_testudata(L, 1, TRACE_STREAM_TYPE) != NULL);
+  return 1;
+}
+
+/* is_workload_spec(value): what workload_spec() returned */
+static int core_is_workload_spec(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushboolean(L, luaL_testudata(L, 1, WRITTEN_SPEC_TYPE) != NULL);
+  return 1;
+}
+
+static const luaL_Reg core_functions[] = {
+    {"call_seeded", bind_call_seeded},
+    {"catalogue", bind_catalogue_new},
+    {"check_arrival", bind_check_arrival},
+    {"check_distribution", bind_check_distribution},
+    {"clock_us", bind_clock_us},
+    {"csv_read", bind_csv_read},
+    {"embedded", core_embedded},
+    {"engine_facts", bind_engine_facts},
+    {"error_object", core_error_object},
+    {"event_queue", bind_event_queue_new},
+    {"folder", bind_folder},
+    {"hardware", bind_catalogue_hardware},
+    {"hash128", bind_hash128},
+    {"is_trace_stream", core_is_trace_stream},
+    {"is_workload", core_is_workload},
+    {"is_workload_spec", core_is_workload_spec},
+    {"journal", bind_journal_new},
+    {"json_read", bind_json_read},
+    {"json_writer", bind_json_writer_new},
+    {"kv_cache", bind_kv_cache_new},
+    {"kv_capacity", bind_kv_capacity},
+    {"latency_definition", bind_latency_definition},
+    {"latency_model", bind_latency_model_new},
+    {"make_folder", bind_folder_make},
+    {"model_config", bind_model_config},
+    {"model_id", bind_catalogue_model_id},
+    {"models", bind_catalogue_models},
+    {"nearest", core_nearest},
+    {"output", bind_output_new},
+    {"output_probe", bind_output_probe},
+    {"is_terminal", bind_is_terminal},
+    {"policies", bind_policy_catalogue},
+    {"policy", bind_policy_new},
+    {"policy_definition", bind_policy_definition},
+    {"prefix_index", bind_prefix_index_new},
+    {"processors", bind_processors},
+    {"records", bind_records_new},
+    {"rng", bind_rng_new},
+    {"run_requests", bind_run_requests},
+    {"run_trace_write", bind_run_trace_write},
+    {"scorer_list", bind_scorer_list},
+    {"set_tostring", core_set_tostring},
+    {"signals", core_signals},
+    {"simulation", bind_simulation_new},
+    {"sqlite_write", bind_sqlite_write},
+    {"stream_methods", bind_stream_methods},
+    {"terminal_columns", bind_terminal_columns},
+    {"trace_cap", bind_trace_cap},
+    {"trace_cut", bind_trace_cut},
+    {"trace_filter", bind_trace_filter},
+    {"trace_formats", bind_trace_formats},
+    {"trace_merge", bind_trace_merge},
+    {"trace_open", bind_trace_open},
+    {"trace_read", bind_trace_read},
+    {"trace_scale", bind_trace_scale},
+    {"trace_stream", bind_trace_stream_new},
+    {"trace_warp", bind_trace_warp},
+    {"trace_write", bind_trace_write},
+    {"trace_write_formats", bind_trace_write_formats},
+    {"workers", bind_workers_new},
+    {"workload", bind_workload_new},
+    {"workload_compose", bind_workload_compose},
+    {"workload_keys", bind_workload_keys},
+    {"workload_methods", bind_workload_methods},
+    {"workload_of_function", bind_workload_of_function},
+    {"workload_spec", bind_written_spec_new},
+    {"writer_name", bind_writer_name},
+    {"yaml_read", bind_yaml_read},
+    {NULL, NULL},
+};
+
+int luaopen_blis_core(lua_State *L) {
+  luaL_checkversion(L);
+  bind_open_errors(L);
+  bind_open_decisions(L);
+  bind_open_event_queues(L);
+  bind_open_instances(L);
+  bind_open_journals(L);
+  bind_open_json(L);
+  bind_open_kv_caches(L);
+  bind_open_latency_models(L);
+  bind_open_outputs(L);
+  bind_open_policies(L);
+  bind_open_prefix_indexes(L);
+  bind_open_records(L);
+  bind_open_rng(L);
+  bind_open_scorers(L);
+  bind_open_script_random(L);
+  bind_open_simulations(L);
+  bind_open_workers(L);
+  bind_open_workloads(L);
+  bind_open_trace_streams(L);
+  bind_open_written_specs(L);
+  luaL_newlib(L, core_functions);
+  push_vector_library(L);
+  lua_setfield(L, -2, "vec");
+  lua_pushlightuserdata(L, NULL);
+  lua_setfield(L, -2, "json_null");
+  lua_pushliteral(L, BLIS_VERSION);
+  lua_setfield(L, -2, "_VERSION");
+  lua_pushstring(L, blis_source_id);
+  lua_setfield(L, -2, "source_id");
+  return 1;
+}

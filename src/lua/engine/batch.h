@@ -1,0 +1,60 @@
+/*
+ * lua_batch.h - batches of an engine as Lua sees them: the table that a
+ * scripted latency model gets, and batches that a script writes down.
+ */
+#ifndef BLIS_LUA_ENGINE_BATCH_H
+#define BLIS_LUA_ENGINE_BATCH_H
+
+#include <lua.h>
+#include <stdbool.h>
+
+#include "latency/latency_model.h"
+
+/*
+ * One table, used again for every step: its fields are the sums, written where
+ * they changed; its items are tables, filled in when they are read. Its
+ * contents last until the next step.
+ */
+typedef struct bind_batch {
+  blis_batch_sums held;         /* what the fields say */
+  const blis_batch_item *items; /* NULL when sums are all there is */
+  size_t count;
+  size_t shown; /* no item after this one is in the table */
+  bool is_shown;
+} bind_batch;
+
+/*
+ * Pushes a new table; the structure belongs to it and lives as long. Items are
+ * pushed when they are read. May raise.
+ */
+bind_batch *push_batch(lua_State *L);
+
+/*
+ * Makes the table at index show these sums and items (borrowed until it is
+ * hidden; NULL = none). May raise.
+ */
+void set_batch(lua_State *L, int index, bind_batch *batch,
+               const blis_batch_sums *sums, const blis_batch_item *items,
+               size_t count);
+
+/* Takes the items out again. May raise. */
+void hide_batch(lua_State *L, int index, bind_batch *batch);
+
+/* A batch given by a script; items is NULL when only sums are known. */
+typedef struct bind_given_batch {
+  const blis_batch_item *items;
+  size_t count;
+  blis_batch_sums sums;
+} bind_given_batch;
+
+/*
+ * The batch at index, which must be absolute: the table of a step, or a list
+ * of { progress =, new =, prompt =, output = } or { progress, new, prompt,
+ * output } in batch order. Pushes what keeps the items alive. May raise.
+ */
+bind_given_batch check_batch(lua_State *L, int index);
+
+/* The sums in the table at index: named numbers, 0 when left out. May raise. */
+blis_batch_sums check_batch_sums(lua_State *L, int index);
+
+#endif

@@ -1,0 +1,59 @@
+#include "lua/engine/capacity.h"
+
+#include "lua/bind/bind.h"
+
+void check_capacity(lua_State *L, int index, const bind_engine_model *m,
+                    blis_kv_capacity *capacity) {
+  const blis_kv_capacity_config config = {
+      .model = m->spec,
+      .hardware = &m->hardware->spec,
+      .tp = m->parallelism.tp,
+      .dp = m->parallelism.dp,
+      .block_size_tokens = check_field_integer(L, index, "block_size"),
+      .memory_utilization =
+          check_field_number(L, index, "gpu_memory_utilization"),
+      .is_per_gpu = opt_field_boolean(L, index, "kv_capacity_per_gpu", false),
+  };
+  blis_error error = {0};
+  check_status(L, blis_kv_capacity_compute(&config, capacity, &error), &error);
+}
+
+void set_capacity(lua_State *L, const blis_kv_capacity *capacity) {
+  set_field_number(L, "bytes_per_token", capacity->bytes_per_token);
+  set_field_integer(L, "bytes_per_block", capacity->bytes_per_block);
+  set_field_integer(L, "params", capacity->params);
+  set_field_integer(L, "weight_bytes", capacity->weight_bytes);
+  set_field_number(L, "memory_gib", capacity->memory_gib);
+  set_field_number(L, "weights_gib", capacity->weights_gib);
+  set_field_number(L, "activations_gib", capacity->activations_gib);
+  set_field_number(L, "non_torch_gib", capacity->non_torch_gib);
+  set_field_number(L, "reserved_gib", capacity->reserved_gib);
+  set_field_number(L, "overhead_gib", capacity->overhead_gib);
+  set_field_integer(L, "allocatable_bytes", capacity->allocatable_bytes);
+}
+
+int bind_kv_capacity(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  bind_engine_model m;
+  check_engine_model(L, 1, false, &m);
+  if (m.spec == NULL || m.hardware == NULL) {
+    blis_error error = {0};
+    blis_fail(&error, BLIS_ERR_INVALID, "the dimensions of %s are not known",
+              m.id);
+    bind_raise(L, &error);
+  }
+  blis_kv_capacity capacity = {0};
+  check_capacity(L, 1, &m, &capacity);
+  lua_createtable(L, 0, 20);
+  set_field_string(L, "model", m.id);
+  set_field_string(L, "hardware", m.hardware->name);
+  set_field_integer(L, "tp", m.parallelism.tp);
+  set_field_integer(L, "dp", m.parallelism.dp);
+  int64_t block_size = check_field_integer(L, 1, "block_size");
+  set_field_integer(L, "block_size", block_size);
+  set_field_integer(L, "blocks", capacity.blocks);
+  set_field_integer(L, "tokens", capacity.blocks * block_size);
+  set_capacity(L, &capacity);
+  return 1;
+}

@@ -1,0 +1,26 @@
+/*
+ * lua_capacity.h - the KV capacity of an engine, with the terms it follows
+ * from.
+ */
+#ifndef BLIS_LUA_ENGINE_CAPACITY_H
+#define BLIS_LUA_ENGINE_CAPACITY_H
+
+#include <lua.h>
+
+#include "latency/kv_capacity.h"
+#include "lua/engine/engine_model.h"
+
+/*
+ * Works it out from the table of cluster options at index; m has dimensions
+ * and hardware. Raises when the model does not fit.
+ */
+void check_capacity(lua_State *L, int index, const bind_engine_model *m,
+                    blis_kv_capacity *capacity);
+
+/* Sets all terms in the table on top of the stack. May raise. */
+void set_capacity(lua_State *L, const blis_kv_capacity *capacity);
+
+/* kv_capacity(cluster): a table of blocks, tokens and the terms. */
+int bind_kv_capacity(lua_State *L);
+
+#endif

@@ -1,0 +1,253 @@
+#include "lua/engine/catalogue.h"
+
+#include <string.h>
+
+#include "latency/hardware_spec.h"
+#include "latency/kv_capacity.h"
+#include "latency/model_config.h"
+#include "latency/model_spec.h"
+#include "lua/bind/bind.h"
+#include "lua/bind/embedded.h"
+
+#define CATALOGUE_TYPE "blis.catalogue"
+
+static int catalogue_gc(lua_State *L) {
+  blis_catalogue **self = luaL_checkudata(L, 1, CATALOGUE_TYPE);
+  blis_catalogue_free(*self);
+  *self = NULL;
+  return 0;
+}
+
+static void push_catalogue_type(lua_State *L) {
+  static const luaL_Reg meta[] = {{"__gc", catalogue_gc}, {NULL, NULL}};
+  push_new_type(L, CATALOGUE_TYPE, meta, NULL);
+}
+
+/* Reads every embedded YAML file into the catalogue, which Lua owns. */
+static void check_embedded(lua_State *L, blis_catalogue *catalogue) {
+  for (size_t i = 0; i < blis_embedded_data.count; i++) {
+    const blis_embedded_file *file = &blis_embedded_data.files[i];
+    const char *ending = strrchr(file->name, '.');
+    if (ending != NULL && strcmp(ending, ".yaml") == 0) {
+      blis_error error = {0};
+      check_status(L,
+                   blis_catalogue_add_yaml(catalogue, file->name, file->bytes,
+                                           file->size, &error),
+                   &error);
+    }
+  }
+}
+
+/* Pushes a new catalogue with everything that is compiled in. */
+static blis_catalogue *push_embedded_catalogue(lua_State *L) {
+  blis_catalogue **self = lua_newuserdatauv(L, sizeof *self, 0);
+  *self = NULL;
+  push_catalogue_type(L);
+  lua_setmetatable(L, -2);
+  blis_alloc alloc = bind_alloc(L);
+  *self = blis_catalogue_new(&alloc);
+  if (*self == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  check_embedded(L, *self);
+  return *self;
+}
+
+const blis_catalogue *check_catalogue(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
+  blis_catalogue **self = lua_touserdata(L, -1);
+  if (self != NULL && *self != NULL) { /* a closing state has emptied it */
+    lua_pop(L, 1);
+    return *self;
+  }
+  const blis_catalogue *catalogue = push_embedded_catalogue(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
+  lua_pop(L, 1);
+  return catalogue;
+}
+
+/* That at index, or the compiled-in one for nil. */
+static const blis_catalogue *opt_catalogue(lua_State *L, int index) {
+  if (lua_isnoneornil(L, index)) {
+    return check_catalogue(L);
+  }
+  blis_catalogue **self = luaL_checkudata(L, index, CATALOGUE_TYPE);
+  luaL_argcheck(L, *self != NULL, index, "the catalogue is gone");
+  return *self;
+}
+
+const blis_catalogue *check_catalogue_of(lua_State *L, int index) {
+  lua_getfield(L, index, "catalogue");
+  const blis_catalogue *catalogue = opt_catalogue(L, lua_gettop(L));
+  lua_pop(L, 1);
+  return catalogue;
+}
+
+static void check_added(lua_State *L, blis_catalogue *catalogue,
+                        const char *name, const char *text, size_t size) {
+  blis_error error = {0};
+  check_status(L, blis_catalogue_add_yaml(catalogue, name, text, size, &error),
+               &error);
+}
+
+int bind_catalogue_new(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  blis_catalogue *catalogue = push_embedded_catalogue(L);
+  lua_Integer count = luaL_len(L, 1);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, 1, i);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    const char *name = check_field_string(L, -1, "name");
+    lua_getfield(L, -1, "text");
+    size_t size = 0;
+    const char *text = luaL_checklstring(L, -1, &size);
+    check_added(L, catalogue, name, text, size);
+    lua_settop(L, 2);
+  }
+  return 1;
+}
+
+static void push_texts(lua_State *L, const char *const *texts, size_t count) {
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_pushstring(L, texts[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* Sets every member of a description that is stated. */
+static void set_spec(lua_State *L, const void *spec,
+                     const blis_spec_field *fields, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const blis_spec_field *field = &fields[i];
+    if (field->kind == BLIS_SPEC_TEXT) {
+      const char *text = blis_spec_get_text(spec, field);
+      lua_pushstring(L, text[0] == '\0' ? NULL : text);
+    } else {
+      double number = blis_spec_get_number(spec, field);
+      if (number == 0) {
+        lua_pushnil(L);
+      } else if (field->kind == BLIS_SPEC_FLAG) {
+        lua_pushboolean(L, 1);
+      } else {
+        push_signal(L, number);
+      }
+    }
+    lua_setfield(L, -2, field->name);
+  }
+}
+
+/* Sets list.fields, the names of the members in order. */
+static void set_field_names(lua_State *L, const blis_spec_field *fields,
+                            size_t count) {
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_pushstring(L, fields[i].name);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "fields");
+}
+
+/* Sets the dimensions of a model and what its weights need. */
+static void set_model_spec(lua_State *L, const blis_model_spec *spec) {
+  size_t count = 0;
+  const blis_spec_field *fields = blis_model_spec_fields(&count);
+  set_spec(L, spec, fields, count);
+  int64_t weight_bytes = 0;
+  if (blis_model_weight_bytes(spec, &weight_bytes, NULL) == BLIS_OK) {
+    set_field_integer(L, "weight_bytes", weight_bytes);
+  }
+}
+
+static void push_model(lua_State *L, const blis_catalogue_model *model) {
+  lua_createtable(L, 0, 32);
+  if (model->has_dimensions) {
+    set_model_spec(L, &model->spec);
+  }
+  set_field_string(L, "id", model->id);
+  push_texts(L, model->aliases, model->alias_count);
+  lua_setfield(L, -2, "aliases");
+  if (model->hardware[0] != '\0') {
+    set_field_string(L, "hardware", model->hardware);
+  }
+  if (model->tp > 0) {
+    set_field_integer(L, "tp", model->tp);
+  }
+  lua_pushboolean(L, model->has_dimensions);
+  lua_setfield(L, -2, "has_dimensions");
+  set_field_string(L, "source", model->source);
+}
+
+int bind_catalogue_models(lua_State *L) {
+  const blis_catalogue *catalogue = opt_catalogue(L, 1);
+  size_t count = 0;
+  const blis_spec_field *fields = blis_model_spec_fields(&count);
+  lua_newtable(L);
+  set_field_names(L, fields, count);
+  for (size_t i = 0; i < blis_catalogue_model_count(catalogue); i++) {
+    push_model(L, blis_catalogue_model_at(catalogue, i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+int bind_catalogue_hardware(lua_State *L) {
+  const blis_catalogue *catalogue = opt_catalogue(L, 1);
+  size_t count = 0;
+  const blis_spec_field *fields = blis_hardware_spec_fields(&count);
+  lua_newtable(L);
+  set_field_names(L, fields, count);
+  for (size_t i = 0; i < blis_catalogue_hardware_count(catalogue); i++) {
+    const blis_catalogue_hardware *one =
+        blis_catalogue_hardware_at(catalogue, i);
+    lua_createtable(L, 0, 12);
+    set_spec(L, &one->spec, fields, count);
+    set_field_string(L, "name", one->name);
+    push_texts(L, one->aliases, one->alias_count);
+    lua_setfield(L, -2, "aliases");
+    set_field_string(L, "source", one->source);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+int bind_catalogue_model_id(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  const blis_catalogue_model *model = NULL;
+  blis_error error = {0};
+  check_status(
+      L, blis_catalogue_find_model(opt_catalogue(L, 2), name, &model, &error),
+      &error);
+  lua_pushstring(L, model->id);
+  lua_pushstring(L, model->hardware[0] == '\0' ? NULL : model->hardware);
+  return 2;
+}
+
+void check_model_file(lua_State *L, const char *path, const char *name,
+                      blis_model_spec *spec) {
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_model_config_load(&alloc, path, name, spec, &error),
+               &error);
+  /* The file may be silent about the precision, then the name tells. */
+  if (spec->weight_bytes_per_param == 0) {
+    spec->weight_bytes_per_param = blis_model_weight_bytes_from_name(name);
+  }
+}
+
+int bind_model_config(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  const char *name = luaL_checkstring(L, 2);
+  blis_model_spec spec = {0};
+  check_model_file(L, path, name, &spec);
+  lua_createtable(L, 0, 32);
+  set_model_spec(L, &spec);
+  set_field_string(L, "id", name);
+  lua_newtable(L);
+  lua_setfield(L, -2, "aliases");
+  lua_pushboolean(L, 1);
+  lua_setfield(L, -2, "has_dimensions");
+  set_field_string(L, "source", path);
+  return 1;
+}

@@ -1,0 +1,54 @@
+/*
+ * lua_catalogue.h - the catalogue of models, GPUs and coefficients of a state.
+ */
+#ifndef BLIS_LUA_ENGINE_CATALOGUE_H
+#define BLIS_LUA_ENGINE_CATALOGUE_H
+
+#include <lua.h>
+
+#include "latency/catalogue.h"
+
+/*
+ * The files that are compiled in, read at the first call; the registry owns
+ * it. May raise.
+ */
+const blis_catalogue *check_catalogue(lua_State *L);
+
+/*
+ * What is in the field catalogue of the table at index, or the one above; the
+ * table keeps it alive. May raise.
+ */
+const blis_catalogue *check_catalogue_of(lua_State *L, int index);
+
+/*
+ * catalogue(texts): the files that are compiled in, and then those of a list
+ * of { name =, text = }.
+ */
+int bind_catalogue_new(lua_State *L);
+
+/*
+ * models(catalogue), hardware(catalogue): lists in the order of the catalogue
+ * (left out: the compiled-in one). An entry is a table of what is stated;
+ * list.fields are the names of the members of a description in the order in
+ * which they should be shown.
+ */
+int bind_catalogue_models(lua_State *L);
+int bind_catalogue_hardware(lua_State *L);
+
+/*
+ * model_id(name, catalogue): the id of the model with that id, alias or last
+ * part, and its usual GPU or nil.
+ */
+int bind_catalogue_model_id(lua_State *L);
+
+/*
+ * Reads the config.json at path, or in the folder path, of the model called
+ * name. May raise.
+ */
+void check_model_file(lua_State *L, const char *path, const char *name,
+                      blis_model_spec *spec);
+
+/* model_config(path, name): what it says, as an entry of models(). */
+int bind_model_config(lua_State *L);
+
+#endif

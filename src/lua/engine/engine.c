@@ -1,0 +1,189 @@
+#include "lua/engine/engine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "lua/engine/capacity.h"
+#include "lua/engine/engine_model.h"
+
+static void add_note(void *ud, const char *text) {
+  bind_engine *engine = ud;
+  size_t used = strlen(engine->notes);
+  snprintf(engine->notes + used, ENGINE_NOTES_SIZE - used, "%s%s",
+           used == 0 ? "" : "\n", text);
+}
+
+/* A model in Lua knows best, but copies of a dense model are instances. */
+static void check_scripted(lua_State *L, int index,
+                           const blis_latency_config *config,
+                           bind_engine *engine) {
+  blis_error error = {0};
+  const blis_parallelism *parallelism = &config->parallelism;
+  check_status(L, blis_parallelism_validate(parallelism, &error), &error);
+  bool is_moe = config->model == NULL || blis_model_spec_is_moe(config->model);
+  if (!is_moe && (parallelism->dp > 1 || parallelism->expert_parallel)) {
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "dp above 1 and expert parallelism need a mixture-of-experts "
+              "model, %s is dense; use more instances",
+              engine->model);
+    bind_raise(L, &error);
+  }
+  lua_getfield(L, index, "latency_definition");
+  luaL_checktype(L, -1, LUA_TTABLE);
+  snprintf(engine->latency_name, ENGINE_NAME_SIZE, "%s",
+           check_field_string(L, -1, "name"));
+  lua_pop(L, 1);
+}
+
+static void check_latency(lua_State *L, int index, const bind_engine_model *m,
+                          bind_engine *engine) {
+  const blis_latency_config config = check_latency_config(L, index, m);
+  if (strcmp(m->kind, ENGINE_SCRIPTED) == 0) {
+    check_scripted(L, index, &config, engine);
+    return;
+  }
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L,
+               blis_latency_create(&alloc, &config, &engine->latency, &error),
+               &error);
+  snprintf(engine->latency_name, ENGINE_NAME_SIZE, "%s",
+           engine->latency.ops->name);
+  blis_latency_warnings(&config, add_note, engine);
+}
+
+/* Blocks measured together with the coefficients of a blackbox model. */
+static int64_t measured_blocks(const bind_engine_model *m) {
+  const blis_coefficients_key key = {
+      .kind = m->kind,
+      .model = m->model != NULL ? m->model->id : NULL,
+      .hardware = m->hardware != NULL ? m->hardware->name : NULL,
+      .tp = m->parallelism.tp,
+  };
+  const blis_catalogue_coefficients *entry = NULL;
+  blis_error error;
+  return blis_catalogue_find_coefficients(m->catalogue, &key, &entry, &error) ==
+                 BLIS_OK
+             ? entry->kv_blocks
+             : 0;
+}
+
+static int64_t check_kv_blocks(lua_State *L, int index,
+                               const bind_engine_model *m,
+                               bind_engine *engine) {
+  int64_t given = opt_field_integer(L, index, "kv_blocks", 0);
+  if (given > 0) {
+    return given;
+  }
+  blis_error error = {0};
+  engine->is_capacity_computed = true;
+  if (m->spec == NULL || m->hardware == NULL) {
+    int64_t blocks = measured_blocks(m);
+    if (blocks == 0) {
+      blis_fail(&error, BLIS_ERR_INVALID,
+                "cluster.kv_blocks is missing, and cannot be worked out "
+                "without the dimensions of %s",
+                m->id);
+      bind_raise(L, &error);
+    }
+    return blocks;
+  }
+  check_capacity(L, index, m, &engine->capacity);
+  return engine->capacity.blocks;
+}
+
+/* What the options or the model allow, if the KV cache holds as much. */
+static int64_t longest_sequence(lua_State *L, int index,
+                                const bind_engine_model *m, int64_t blocks,
+                                int64_t block_size, bind_engine *engine) {
+  int64_t given = opt_field_integer(L, index, "max_model_len", -1);
+  int64_t wanted = given >= 0        ? given
+                   : m->spec == NULL ? 0
+                                     : m->spec->max_model_tokens;
+  int64_t limit = blis_kv_limit_model_tokens(wanted, blocks, block_size);
+  if (given > limit) {
+    char text[160];
+    snprintf(text, sizeof text,
+             "max_model_len is %" PRId64 ", not %" PRId64
+             ": that is what %" PRId64 " KV blocks hold",
+             limit, given, blocks);
+    add_note(engine, text);
+  }
+  return limit;
+}
+
+static void check_instance_config(lua_State *L, int index,
+                                  const bind_engine_model *m,
+                                  bind_engine *engine) {
+  static const char *const schedulers[] = {
+      "fcfs", "priority-fcfs", "sjf", "reverse-priority", "scripted", NULL};
+  static const char *const preemptions[] = {"fcfs", "priority", NULL};
+  static const char *const engines[] = {"fast", "stepwise", NULL};
+  int64_t blocks = check_kv_blocks(L, index, m, engine);
+  int64_t block_size = check_field_integer(L, index, "block_size");
+  engine->config = (blis_instance_config){
+      .latency = &engine->latency,
+      .kv_blocks = blocks,
+      .block_size_tokens = block_size,
+      .max_num_seqs = check_field_integer(L, index, "max_num_seqs"),
+      .max_batched_tokens =
+          check_field_integer(L, index, "max_num_batched_tokens"),
+      .long_prefill_threshold_tokens =
+          check_field_integer(L, index, "long_prefill_token_threshold"),
+      .max_model_len_tokens =
+          longest_sequence(L, index, m, blocks, block_size, engine),
+      .horizon_us = check_field_integer(L, index, "horizon_us"),
+      .scheduler = (blis_scheduler_kind)check_field_choice(
+          L, index, "scheduler", schedulers),
+      .preemption = (blis_preemption_kind)check_field_choice(
+          L, index, "preemption_policy", preemptions),
+      .engine =
+          (blis_engine_kind)check_field_choice(L, index, "engine", engines),
+      .reproduce_go_blis_defects =
+          opt_field_boolean(L, index, "reproduce_go_blis_defects", false),
+      .cpu_blocks = check_field_integer(L, index, "kv_cpu_blocks"),
+      .cpu_bandwidth_tokens_per_us =
+          check_field_number(L, index, "kv_transfer_bandwidth"),
+      .cpu_base_latency_us =
+          check_field_integer(L, index, "kv_transfer_base_latency_us"),
+  };
+}
+
+static void set_names(lua_State *L, int index, const bind_engine_model *m,
+                      bind_engine *engine) {
+  snprintf(engine->model, ENGINE_NAME_SIZE, "%s", m->id);
+  if (m->hardware != NULL) {
+    snprintf(engine->hardware, ENGINE_NAME_SIZE, "%s", m->hardware->name);
+    engine->gpu_price_per_hour = m->hardware->spec.price_per_hour;
+  }
+  engine->gpu_price_per_hour = opt_field_number(L, index, "gpu_price_per_hour",
+                                                engine->gpu_price_per_hour);
+  engine->tp = m->parallelism.tp;
+  engine->dp = m->parallelism.dp;
+}
+
+void check_engine(lua_State *L, int index, bind_engine *engine) {
+  int top = lua_gettop(L);
+  bind_engine_model m;
+  check_engine_model(L, index, opt_field_integer(L, index, "kv_blocks", 0) > 0,
+                     &m);
+  set_names(L, index, &m, engine);
+  check_latency(L, index, &m, engine);
+  check_instance_config(L, index, &m, engine);
+  lua_settop(L, top);
+}
+
+void check_engine_latency(lua_State *L, int index, bind_engine *engine) {
+  int top = lua_gettop(L);
+  bind_engine_model m;
+  check_engine_model(L, index, true, &m);
+  set_names(L, index, &m, engine);
+  check_latency(L, index, &m, engine);
+  lua_settop(L, top);
+}
+
+void bind_engine_close(bind_engine *engine) {
+  blis_latency_free(&engine->latency);
+}

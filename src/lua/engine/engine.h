@@ -1,0 +1,54 @@
+/*
+ * lua_engine.h - the serving engines of a cluster, from its options: latency
+ * model, KV capacity and the configuration of every instance.
+ */
+#ifndef BLIS_LUA_ENGINE_ENGINE_H
+#define BLIS_LUA_ENGINE_ENGINE_H
+
+#include <lua.h>
+
+#include "instance/instance.h"
+#include "latency/kv_capacity.h"
+#include "latency/latency_model.h"
+
+enum { ENGINE_NAME_SIZE = 128, ENGINE_NOTES_SIZE = 1024 };
+
+/* Zero it first. */
+typedef struct bind_engine {
+  blis_latency_model latency;  /* empty for a model in Lua */
+  blis_instance_config config; /* of every instance; borrows latency */
+  char model[ENGINE_NAME_SIZE];
+  char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
+  char latency_name[ENGINE_NAME_SIZE];
+  int64_t tp;
+  int64_t dp;
+  double gpu_price_per_hour;     /* US dollars; 0 = unknown */
+  bool is_capacity_computed;     /* config.kv_blocks was worked out */
+  blis_kv_capacity capacity;     /* how; all zero when it was not */
+  char notes[ENGINE_NOTES_SIZE]; /* sentences, a line each */
+} bind_engine;
+
+/*
+ * Fills *engine from the table of cluster options at index. May raise, and
+ * leaves *engine so that bind_engine_close can be called in any case.
+ */
+void check_engine(lua_State *L, int index, bind_engine *engine);
+
+/*
+ * The same without an engine around it: latency model, names and notes alone.
+ */
+void check_engine_latency(lua_State *L, int index, bind_engine *engine);
+
+/* Idempotent. Never raises. */
+void bind_engine_close(bind_engine *engine);
+
+/*
+ * Pushes what is worth knowing of an engine before it runs: names, KV capacity
+ * with its terms, step times of some batches.
+ */
+void push_engine_facts(lua_State *L, const bind_engine *engine);
+
+/* engine_facts(cluster): the same of a table of cluster options. */
+int bind_engine_facts(lua_State *L);
+
+#endif

@@ -1,0 +1,139 @@
+#include "lua/engine/engine_model.h"
+
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "lua/engine/catalogue.h"
+
+static bool is_kind(const bind_engine_model *m, const char *kind) {
+  return strcmp(m->kind, kind) == 0;
+}
+
+static bool needs_dimensions(const bind_engine_model *m) {
+  return is_kind(m, "trained-physics") || is_kind(m, "roofline");
+}
+
+static bool needs_lookup(const bind_engine_model *m) {
+  return is_kind(m, "blackbox") && m->coefficients.beta == NULL;
+}
+
+/* The numbers in a field, kept alive on the stack; NULL without the field. */
+static const double *push_numbers(lua_State *L, int index, const char *name,
+                                  size_t *count) {
+  *count = 0;
+  if (lua_getfield(L, index, name) == LUA_TNIL) {
+    return NULL;
+  }
+  luaL_checktype(L, -1, LUA_TTABLE);
+  int list = lua_gettop(L);
+  *count = lua_rawlen(L, list);
+  double *numbers = push_buffer(L, *count, sizeof *numbers);
+  for (size_t i = 0; i < *count; i++) {
+    lua_rawgeti(L, list, (lua_Integer)i + 1);
+    numbers[i] = luaL_checknumber(L, -1);
+    lua_pop(L, 1);
+  }
+  return numbers;
+}
+
+/* A config.json goes before what the catalogue says of the model. */
+static bool check_model_config(lua_State *L, int index, bind_engine_model *m) {
+  const char *path = opt_field_string(L, index, "model_config");
+  if (path == NULL) {
+    return false;
+  }
+  check_model_file(L, path, m->id, &m->own_spec);
+  m->spec = &m->own_spec;
+  return true;
+}
+
+static void check_model(lua_State *L, int index, bool has_blocks,
+                        bind_engine_model *m) {
+  blis_error error = {0};
+  bool has_config = check_model_config(L, index, m);
+  bool is_optional =
+      has_config || (has_blocks && !needs_dimensions(m) && !needs_lookup(m));
+  blis_status status =
+      blis_catalogue_find_model(m->catalogue, m->id, &m->model, &error);
+  if (status != BLIS_OK && !is_optional) {
+    check_status(L, status, &error);
+  }
+  if (has_config) {
+    return;
+  }
+  if (m->model != NULL && m->model->has_dimensions) {
+    m->spec = &m->model->spec;
+  } else if (needs_dimensions(m)) {
+    check_status(
+        L,
+        blis_catalogue_find_model_spec(m->catalogue, m->id, &m->spec, &error),
+        &error);
+  }
+}
+
+static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
+  blis_error error = {0};
+  const char *name = opt_field_string(L, index, "hardware");
+  if (name == NULL && m->model != NULL && m->model->hardware[0] != '\0') {
+    name = m->model->hardware;
+  }
+  if (name != NULL) {
+    check_status(
+        L,
+        blis_catalogue_find_hardware(m->catalogue, name, &m->hardware, &error),
+        &error);
+  } else if (m->model != NULL || m->spec != NULL) {
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "cluster.hardware is missing, and the catalogue knows no usual "
+              "GPU for %s",
+              m->id);
+    bind_raise(L, &error);
+  }
+}
+
+static void check_parallelism(lua_State *L, int index, bind_engine_model *m) {
+  blis_error error = {0};
+  int64_t usual_tp = m->model != NULL ? m->model->tp : 1;
+  m->parallelism = (blis_parallelism){
+      .tp = opt_field_integer(L, index, "tp", usual_tp),
+      .dp = check_field_integer(L, index, "dp"),
+      .expert_parallel = opt_field_boolean(L, index, "expert_parallel", false),
+      .moe_comm_backend = opt_field_string(L, index, "moe_comm_backend")};
+  if (m->parallelism.tp == 0) {
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "cluster.tp is missing, and the catalogue knows no usual degree "
+              "for %s",
+              m->id);
+    bind_raise(L, &error);
+  }
+}
+
+void check_engine_model(lua_State *L, int index, bool has_blocks,
+                        bind_engine_model *m) {
+  *m = (bind_engine_model){
+      .catalogue = check_catalogue_of(L, index),
+      .kind = check_field_string(L, index, "latency_model"),
+      .id = check_field_string(L, index, "model"),
+  };
+  m->coefficients.alpha =
+      push_numbers(L, index, "alpha_coeffs", &m->coefficients.alpha_count);
+  m->coefficients.beta =
+      push_numbers(L, index, "beta_coeffs", &m->coefficients.beta_count);
+  check_model(L, index, has_blocks, m);
+  check_hardware(L, index, m);
+  check_parallelism(L, index, m);
+}
+
+blis_latency_config check_latency_config(lua_State *L, int index,
+                                         const bind_engine_model *m) {
+  return (blis_latency_config){
+      .kind = m->kind,
+      .model_id = m->model != NULL ? m->model->id : m->id,
+      .model = m->spec,
+      .hardware = m->hardware != NULL ? &m->hardware->spec : NULL,
+      .parallelism = m->parallelism,
+      .version = opt_field_string(L, index, "engine_version"),
+      .coefficients = m->coefficients,
+      .catalogue = m->catalogue,
+  };
+}

@@ -1,0 +1,40 @@
+/*
+ * lua_engine_model.h - which model runs on which GPUs: what the options of a
+ * cluster and the catalogue say about one engine together.
+ */
+#ifndef BLIS_LUA_ENGINE_ENGINE_MODEL_H
+#define BLIS_LUA_ENGINE_ENGINE_MODEL_H
+
+#include <lua.h>
+#include <stdbool.h>
+
+#include "latency/create.h"
+
+/* The kind of a latency model in Lua, which its simulation makes. */
+#define ENGINE_SCRIPTED "scripted"
+
+typedef struct bind_engine_model {
+  const blis_catalogue *catalogue;
+  const char *kind;                        /* of latency model */
+  const char *id;                          /* as it was given */
+  const blis_catalogue_model *model;       /* NULL: unknown and not needed */
+  const blis_model_spec *spec;             /* NULL: dimensions not known */
+  const blis_catalogue_hardware *hardware; /* NULL: not needed */
+  blis_parallelism parallelism;
+  blis_coefficients coefficients;
+  blis_model_spec own_spec; /* of a config.json that the options name */
+} bind_engine_model;
+
+/*
+ * Fills *m, which must not move, from the table of cluster options at index;
+ * pushes what must stay on the stack as long as *m is used. has_blocks: nobody
+ * will ask for the KV capacity. May raise.
+ */
+void check_engine_model(lua_State *L, int index, bool has_blocks,
+                        bind_engine_model *m);
+
+/* What blis_latency_create takes. May raise. */
+blis_latency_config check_latency_config(lua_State *L, int index,
+                                         const bind_engine_model *m);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * lua_groups.h - the instances of a cluster, all alike or in groups of which
+ * each has a model, a GPU and limits of its own.
+ */
+#ifndef BLIS_LUA_ENGINE_GROUPS_H
+#define BLIS_LUA_ENGINE_GROUPS_H
+
+#include <lua.h>
+
+#include "lua/engine/engine.h"
+#include "policy/contract/facts.h"
+
+/* The engines of the groups after the first. Zero it first. */
+typedef struct bind_groups {
+  bind_engine *others; /* a user value owns the memory */
+  uint32_t other_count;
+} bind_groups;
+
+/*
+ * Makes the engines that cluster.groups describes; cluster is at index, and its
+ * own options are those of the first group. The user value of the userdata at
+ * owner keeps their memory. May raise; bind_groups_close can be called in any
+ * case.
+ */
+void check_groups(lua_State *L, int index, int owner, int value,
+                  bind_groups *groups);
+
+/* Idempotent. Never raises. */
+void bind_groups_close(bind_groups *groups);
+
+/*
+ * Fills one configuration and the facts of every instance. What is for the
+ * whole cluster, horizon, orders and engine, is as in *first. May raise.
+ */
+void check_instances(lua_State *L, int index, const bind_engine *first,
+                     const bind_groups *groups, blis_instance_config *instances,
+                     blis_instance_facts *facts, uint32_t instance_count);
+
+/*
+ * Pushes a list of what is worth knowing of every group, with its number of
+ * instances; nil when all instances are alike.
+ */
+void push_group_facts(lua_State *L, int index, const bind_engine *first,
+                      const bind_groups *groups);
+
+#endif

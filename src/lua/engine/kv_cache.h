@@ -1,0 +1,19 @@
+/*
+ * lua_kv_cache.h - blis.kv_cache{}: the KV cache of one engine by itself, to
+ * be explored and tested.
+ *
+ * Content has names: { {"system", 1024}, {"chat 7", 80}, 20 } is a prompt of
+ * 1,024 tokens that every prompt with "system" at its start shares, 80 tokens
+ * of "chat 7" and 20 that nobody else has.
+ */
+#ifndef BLIS_LUA_ENGINE_KV_CACHE_H
+#define BLIS_LUA_ENGINE_KV_CACHE_H
+
+#include <lua.h>
+
+void bind_open_kv_caches(lua_State *L);
+
+/* kv_cache(options) */
+int bind_kv_cache_new(lua_State *L);
+
+#endif

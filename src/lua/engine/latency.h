@@ -1,0 +1,56 @@
+/*
+ * lua_latency.h - a latency model in Lua: one more implementer of
+ * blis_latency_ops.
+ *
+ * Its step time is a function of the batch and nothing else, so the engine may
+ * ask for the same step twice. From items it is asked once per step; from sums
+ * alone (from_sums = true) the fast engine skips ahead as with a built-in
+ * model, at one call per step.
+ */
+#ifndef BLIS_LUA_ENGINE_LATENCY_H
+#define BLIS_LUA_ENGINE_LATENCY_H
+
+#include <lua.h>
+
+#include "cluster/cluster.h"
+#include "latency/latency_model.h"
+#include "lua/bind/hook.h"
+#include "lua/engine/batch.h"
+
+typedef struct bind_latency {
+  bind_hooks *hooks;
+  const blis_cluster *cluster; /* for the time; NULL outside of one */
+  const char *name;            /* of the definition, which outlives this */
+  bool from_sums;
+  bool has_failed;   /* the error is stored; no step may follow */
+  bool failed_early; /* by step_time_from_sums, before the step's own time */
+  int step_time;     /* places in the anchor; 0 = none */
+  int queueing_time;
+  int table;         /* of the batch, and */
+  bind_batch *batch; /* what belongs to it */
+  int64_t queueing_us;
+  int64_t output_token_us;
+  int64_t fixed_overhead_us;
+} bind_latency;
+
+/* The same model as one instance asks it, for error texts. */
+typedef struct bind_instance_latency {
+  blis_latency_model model; /* its state is this structure */
+  bind_latency *latency;
+  int64_t instance; /* -1 = none, and no cluster either */
+} bind_instance_latency;
+
+/*
+ * Fills *latency, which must not move, from the definition at index: name,
+ * step_time, from_sums, and queueing_time, output_token_time, fixed_overhead as
+ * numbers (queueing_time as a function as well). The anchor of hooks is open,
+ * and keeps everything but the definition alive. May raise.
+ */
+void check_lua_latency(lua_State *L, int index, bind_hooks *hooks,
+                       bind_latency *latency);
+
+/* Fills *of, which must not move either. Nothing to free. */
+void bind_instance_latency_init(bind_instance_latency *of,
+                                bind_latency *latency, int64_t instance);
+
+#endif

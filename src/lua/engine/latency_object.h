@@ -1,0 +1,24 @@
+/*
+ * lua_latency_object.h - latency models as values that a script can ask, and
+ * that experiments take: what blis.latency_model returns.
+ *
+ * It never changes. A simulation makes a model of its own from the definition.
+ */
+#ifndef BLIS_LUA_ENGINE_LATENCY_OBJECT_H
+#define BLIS_LUA_ENGINE_LATENCY_OBJECT_H
+
+#include <lua.h>
+
+void bind_open_latency_models(lua_State *L);
+
+/*
+ * latency_model(definition): definition has name, and either cluster (checked
+ * cluster options, for a built-in model) or step_time and the other fields of
+ * check_lua_latency.
+ */
+int bind_latency_model_new(lua_State *L);
+
+/* latency_definition(value): its definition, or nil for any other value. */
+int bind_latency_definition(lua_State *L);
+
+#endif

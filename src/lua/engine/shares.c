@@ -1,0 +1,54 @@
+#include "lua/engine/shares.h"
+
+#include <lauxlib.h>
+
+#include "lua/bind/bind.h"
+
+/* Pushes options[name] and returns how many entries it has; 0 for none. */
+static size_t push_list(lua_State *L, int index, const char *name) {
+  if (lua_getfield(L, index, name) == LUA_TNIL) {
+    return 0;
+  }
+  luaL_checktype(L, -1, LUA_TTABLE);
+  return lua_rawlen(L, -1);
+}
+
+/* Pushes the entry of a list on the stack, counted from 0; pop it after use. */
+static const char *push_entry(lua_State *L, int list, size_t i) {
+  lua_rawgeti(L, list, (lua_Integer)i + 1);
+  luaL_checktype(L, -1, LUA_TTABLE);
+  return check_field_string(L, -1, "name");
+}
+
+static void push_slo_overrides(lua_State *L, int index,
+                               blis_cluster_config *config) {
+  size_t count = push_list(L, index, "slo_priorities");
+  int list = lua_gettop(L);
+  blis_slo_override *items = push_buffer(L, count, sizeof *items);
+  for (size_t i = 0; i < count; i++) {
+    items[i].slo_class = push_entry(L, list, i);
+    items[i].value = check_field_integer(L, -1, "value");
+    lua_pop(L, 1);
+  }
+  config->slo_overrides = items;
+  config->slo_override_count = count;
+}
+
+static void push_tenant_budgets(lua_State *L, int index,
+                                blis_cluster_config *config) {
+  size_t count = push_list(L, index, "tenant_budgets");
+  int list = lua_gettop(L);
+  blis_tenant_budget *items = push_buffer(L, count, sizeof *items);
+  for (size_t i = 0; i < count; i++) {
+    items[i].tenant = push_entry(L, list, i);
+    items[i].share = check_field_number(L, -1, "value");
+    lua_pop(L, 1);
+  }
+  config->tenant_budgets = items;
+  config->tenant_budget_count = count;
+}
+
+void push_shares(lua_State *L, int index, blis_cluster_config *config) {
+  push_slo_overrides(L, index, config);
+  push_tenant_budgets(L, index, config);
+}

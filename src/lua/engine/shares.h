@@ -1,0 +1,21 @@
+/*
+ * lua_shares.h - numbers by name among the options of a cluster: values of SLO
+ * classes, budgets of tenants.
+ *
+ * The Lua half gives them as lists {{name =, value =}, ...}, ordered by name.
+ */
+#ifndef BLIS_LUA_ENGINE_SHARES_H
+#define BLIS_LUA_ENGINE_SHARES_H
+
+#include <lua.h>
+
+#include "cluster/cluster.h"
+
+/*
+ * Fills in slo_overrides and tenant_budgets from the options at index, where
+ * they may be absent. Leaves values on the stack, which own the lists; the
+ * names are those of the options. Raises.
+ */
+void push_shares(lua_State *L, int index, blis_cluster_config *config);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * lua_folder.h - what is in a folder, for the Lua half; Lua itself cannot tell.
+ */
+#ifndef BLIS_LUA_FILES_FOLDER_H
+#define BLIS_LUA_FILES_FOLDER_H
+
+#include <lua.h>
+
+/*
+ * folder(path): the names in a folder in the order of their bytes, without
+ * those that begin with a dot; an empty list when it cannot be read.
+ */
+int bind_folder(lua_State *L);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * lua_json.h - JSON texts for Lua: a writer that keeps the order of calls, and
+ * a reader into tables.
+ */
+#ifndef BLIS_LUA_FILES_JSON_H
+#define BLIS_LUA_FILES_JSON_H
+
+#include <lua.h>
+
+void bind_open_json(lua_State *L);
+
+/*
+ * json_writer([indent]): a writer with object([key]), array([key]), done(),
+ * field(key, value), item(value), take() and #writer, the bytes that take()
+ * would return. Numbers are as short as they can be and read back equal.
+ */
+int bind_json_writer_new(lua_State *L);
+
+/*
+ * json_read(text[, file]): the value. Objects and arrays are tables, null is
+ * core.json_null.
+ */
+int bind_json_read(lua_State *L);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * lua_tree.h - tables of a script as trees like those of YAML files, so that
+ * the readers of files read them, too (base/yaml_build.h).
+ */
+#ifndef BLIS_LUA_FILES_TREE_H
+#define BLIS_LUA_FILES_TREE_H
+
+#include <lua.h>
+
+#include "base/yaml.h"
+
+/*
+ * Pushes a userdata that owns the tree of the value at index, which messages
+ * call place ("workload"), and returns the tree. A table with nothing but
+ * values 1 to n is a list, unless the first is a text: { "gaussian", mean = 9 }
+ * is a mapping with a key "[1]". Keys of mappings are in the order of their
+ * bytes. Raises for functions and the like, and for tables that contain
+ * themselves.
+ */
+blis_yaml *push_tree(lua_State *L, int index, const char *place);
+
+#endif

@@ -1,0 +1,171 @@
+#include "lua/policies/request.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "lua/bind/bind.h"
+
+typedef enum field_kind {
+  FIELD_INTEGER,
+  FIELD_ID,     /* "request_<number>" */
+  FIELD_TEXT,   /* number of a text */
+  FIELD_TIME,   /* 0 means none and is shown as nil */
+  FIELD_FUTURE, /* shown in oracle experiments only */
+} field_kind;
+
+/* XX(constant, name, kind, value, from request r and view v) */
+#define REQUEST_FIELD_MAP(XX)                                                  \
+  XX(ID, "id", FIELD_ID, r->number)                                            \
+  XX(PROMPT_TOKENS, "prompt_tokens", FIELD_INTEGER, r->prompt_tokens)          \
+  XX(MAX_OUTPUT_TOKENS, "max_output_tokens", FIELD_INTEGER,                    \
+     r->max_output_tokens)                                                     \
+  XX(OUTPUT_TOKENS, "output_tokens", FIELD_FUTURE, r->output_tokens)           \
+  XX(TENANT, "tenant", FIELD_TEXT, r->tenant)                                  \
+  XX(SLO_CLASS, "slo_class", FIELD_TEXT, r->slo_class)                         \
+  XX(MODEL, "model", FIELD_TEXT, r->model)                                     \
+  XX(SESSION, "session", FIELD_TEXT, r->session)                               \
+  XX(CLIENT, "client", FIELD_TEXT, r->client)                                  \
+  XX(PREFIX_GROUP, "prefix_group", FIELD_TEXT, r->prefix_group)                \
+  XX(PREFIX_TOKENS, "prefix_tokens", FIELD_INTEGER, r->prefix_tokens)          \
+  XX(ROUND_INDEX, "round_index", FIELD_INTEGER, r->round_index)                \
+  XX(PRIORITY, "priority", FIELD_INTEGER, r->priority)                         \
+  XX(ARRIVAL_US, "arrival_us", FIELD_INTEGER, r->arrival_us)                   \
+  XX(DEADLINE_US, "deadline_us", FIELD_TIME, r->deadline_us)                   \
+  XX(NOW_US, "now_us", FIELD_INTEGER, v->now_us)
+
+typedef enum request_field {
+#define XX(constant, name, kind, value) REQUEST_##constant,
+  REQUEST_FIELD_MAP(XX)
+#undef XX
+      REQUEST_FIELD_COUNT
+} request_field;
+
+_Static_assert((int)REQUEST_FIELD_COUNT <= (int)REQUEST_FIELDS_MAX, "bits");
+
+static const struct {
+  const char *name;
+  field_kind kind;
+} request_fields[] = {
+#define XX(constant, name, kind, value) {name, kind},
+    REQUEST_FIELD_MAP(XX)
+#undef XX
+};
+
+static int64_t request_value(const bind_view *view, request_field field) {
+  const blis_routing_request *r = view->request;
+  const blis_routing_view *v = view->view;
+  switch (field) {
+#define XX(constant, name, kind, value)                                        \
+  case REQUEST_##constant:                                                     \
+    return (int64_t)(value);
+    REQUEST_FIELD_MAP(XX)
+#undef XX
+  case REQUEST_FIELD_COUNT:
+    break;
+  }
+  return 0;
+}
+
+static void push_request_value(lua_State *L, const bind_view *view,
+                               request_field field, int64_t value) {
+  const blis_routing_request *request = view->request;
+  const blis_intern *strings = request->strings;
+  const bind_request_name name = {
+      .number = request->number,
+      .session = blis_intern_text(strings, request->session),
+      .round_index = request->round_index};
+  switch (request_fields[field].kind) {
+  case FIELD_ID:
+    push_request_id(L, &name);
+    return;
+  case FIELD_TEXT:
+    lua_pushlstring(L, blis_intern_text(strings, (uint32_t)value),
+                    blis_intern_length(strings, (uint32_t)value));
+    return;
+  case FIELD_TIME:
+    if (value == 0) {
+      lua_pushnil(L);
+      return;
+    }
+    break;
+  case FIELD_INTEGER:
+  case FIELD_FUTURE:
+    break;
+  }
+  lua_pushinteger(L, value);
+}
+
+/* table.field = value, unless it is what the table already holds. */
+static void refresh_field(lua_State *L, bind_view *view, int table,
+                          request_field field) {
+  int64_t value = request_value(view, field);
+  if (view->request_values[field] != value) {
+    push_request_value(L, view, field, value);
+    lua_setfield(L, table, request_fields[field].name);
+    view->request_values[field] = value;
+  }
+}
+
+static request_field check_request_field(lua_State *L, int index) {
+  const char *name = luaL_tolstring(L, index, NULL);
+  blis_nearest nearest = {.wanted = name};
+  for (int i = 0; i < REQUEST_FIELD_COUNT; i++) {
+    if (strcmp(name, request_fields[i].name) == 0) {
+      return (request_field)i;
+    }
+    blis_nearest_offer(&nearest, request_fields[i].name);
+  }
+  if (nearest.word == NULL) {
+    luaL_error(L,
+               "a request has no field '%s'; 'blis help Request' lists what "
+               "it has, such as prompt_tokens and session",
+               name);
+  }
+  luaL_error(L, "a request has no field '%s', did you mean '%s'?", name,
+             nearest.word);
+  return REQUEST_FIELD_COUNT;
+}
+
+/* First read of a field, or a read of one that is nil. */
+static int request_index(lua_State *L) {
+  bind_view *view = lua_touserdata(L, lua_upvalueindex(1));
+  request_field field = check_request_field(L, 2);
+  if (view->view == NULL) {
+    return luaL_error(L, "a request can be read only while a decision about "
+                         "it is being taken");
+  }
+  if (request_fields[field].kind == FIELD_FUTURE && !view->oracle) {
+    return luaL_error(L,
+                      "request.%s is the future; policies see it only with "
+                      "oracle = true in the experiment",
+                      request_fields[field].name);
+  }
+  if ((view->request_fields & (UINT32_C(1) << field)) == 0) {
+    view->request_fields |= UINT32_C(1) << field;
+    view->request_values[field] = INT64_MIN; /* differs from every value */
+    refresh_field(L, view, 1, field);
+  }
+  push_request_value(L, view, field, request_value(view, field));
+  return 1;
+}
+
+void push_request_table(lua_State *L, bind_view *view) {
+  lua_createtable(L, 0, REQUEST_FIELD_COUNT);
+  lua_createtable(L, 0, 2);
+  lua_pushlightuserdata(L, view);
+  lua_pushcclosure(L, request_index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  lua_setmetatable(L, -2);
+}
+
+void push_view_request(lua_State *L, bind_view *view, int anchor) {
+  lua_rawgeti(L, anchor, ANCHOR_REQUEST);
+  int table = lua_gettop(L);
+  for (int field = 0; view->request_fields >> field != 0; field++) {
+    if ((view->request_fields >> field & 1) != 0) {
+      refresh_field(L, view, table, (request_field)field);
+    }
+  }
+}

@@ -1,0 +1,14 @@
+/*
+ * lua_request.h - the table that policies know as `request`.
+ */
+#ifndef BLIS_LUA_POLICIES_REQUEST_H
+#define BLIS_LUA_POLICIES_REQUEST_H
+
+#include <lua.h>
+
+#include "lua/policies/view.h"
+
+/* Pushes the table of view, still without any field. */
+void push_request_table(lua_State *L, bind_view *view);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * lua_router.h - a whole routing policy that is one Lua function.
+ */
+#ifndef BLIS_LUA_POLICIES_ROUTER_H
+#define BLIS_LUA_POLICIES_ROUTER_H
+
+#include <lua.h>
+
+#include "lua/policies/view.h"
+#include "policy/contract/router.h"
+
+/*
+ * Makes *router from the definition at index: a table with name and route, a
+ * function(request, instances) that returns the index of a candidate. The
+ * caller owns *router, which borrows view. May raise, and then nothing is left
+ * behind.
+ */
+void check_lua_router(lua_State *L, int index, bind_view *view,
+                      blis_router *router);
+
+#endif

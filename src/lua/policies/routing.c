@@ -1,0 +1,292 @@
+#include "lua/policies/routing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "lua/policies/admission.h"
+#include "lua/policies/cascade.h"
+#include "lua/policies/filter.h"
+#include "lua/policies/router.h"
+#include "lua/policies/scorer.h"
+#include "policy/pipeline/weighted.h"
+#include "policy/registry.h"
+
+/* Parts of a pipeline that no router has taken yet. */
+typedef struct pending_parts {
+  size_t filter_count;
+  blis_filter *filters; /* behind the items */
+  blis_picker picker;
+  size_t count;
+  blis_weighted_item items[];
+} pending_parts;
+
+static int pending_gc(lua_State *L) {
+  pending_parts *pending = lua_touserdata(L, 1);
+  for (size_t i = 0; i < pending->count; i++) {
+    blis_scorer_free(&pending->items[i].scorer);
+  }
+  for (size_t i = 0; i < pending->filter_count; i++) {
+    blis_filter_free(&pending->filters[i]);
+  }
+  blis_picker_free(&pending->picker);
+  pending->count = 0;
+  pending->filter_count = 0;
+  return 0;
+}
+
+/* definition.parameters: {{name =, value =}, ...}; kept on the stack. */
+static blis_params push_params(lua_State *L, int index) {
+  lua_getfield(L, index, "parameters");
+  luaL_checktype(L, -1, LUA_TTABLE);
+  int list = lua_gettop(L);
+  blis_params params = {.count = lua_rawlen(L, list)};
+  blis_param *items = push_buffer(L, params.count, sizeof *items);
+  for (size_t i = 0; i < params.count; i++) {
+    lua_rawgeti(L, list, (lua_Integer)i + 1);
+    items[i].name = check_field_string(L, -1, "name");
+    items[i].key = opt_field_string(L, -1, "key"); /* of a table */
+    int type = lua_getfield(L, -1, "value");
+    if (type == LUA_TSTRING) {
+      items[i].text = lua_tostring(L, -1); /* the definition keeps it */
+    } else if (type == LUA_TBOOLEAN) {
+      items[i].number = lua_toboolean(L, -1);
+    } else {
+      items[i].number = luaL_checknumber(L, -1);
+    }
+    lua_pop(L, 2);
+  }
+  params.items = items;
+  return params;
+}
+
+/* What every built-in policy is made of; pushes what params lie in. */
+typedef struct definition {
+  const char *name; /* the table keeps it */
+  blis_params params;
+  blis_alloc alloc;
+} definition;
+
+static definition push_definition(lua_State *L, int index) {
+  return (definition){.name = check_field_string(L, index, "name"),
+                      .params = push_params(L, index),
+                      .alloc = bind_alloc(L)};
+}
+
+static bool has_field(lua_State *L, int index, const char *name) {
+  bool has = lua_getfield(L, index, name) != LUA_TNIL;
+  lua_pop(L, 1);
+  return has;
+}
+
+static void check_scorer(lua_State *L, int index, bind_view *view,
+                         const blis_policy_context *context,
+                         blis_scorer *scorer) {
+  if (has_field(L, index, "score")) {
+    check_lua_scorer(L, index, view, scorer);
+    return;
+  }
+  check_builtin_scorer(L, index, context, scorer);
+}
+
+void check_builtin_scorer(lua_State *L, int index,
+                          const blis_policy_context *context,
+                          blis_scorer *scorer) {
+  int top = lua_gettop(L);
+  definition made = push_definition(L, index);
+  blis_error error = {0};
+  check_status(L,
+               blis_scorer_create(&made.alloc, made.name, &made.params, context,
+                                  scorer, &error),
+               &error);
+  lua_settop(L, top);
+}
+
+static void check_filter(lua_State *L, int index, bind_view *view,
+                         const blis_policy_context *context,
+                         blis_filter *filter) {
+  if (has_field(L, index, "keep")) {
+    check_lua_filter(L, index, view, filter);
+    return;
+  }
+  definition made = push_definition(L, index);
+  blis_error error = {0};
+  check_status(L,
+               blis_filter_create(&made.alloc, made.name, &made.params, context,
+                                  filter, &error),
+               &error);
+}
+
+static void check_picker(lua_State *L, int index, bind_view *view,
+                         const blis_policy_context *context,
+                         blis_picker *picker) {
+  if (has_field(L, index, "pick")) {
+    check_lua_picker(L, index, view, picker);
+    return;
+  }
+  definition made = push_definition(L, index);
+  blis_error error = {0};
+  check_status(L,
+               blis_picker_create(&made.alloc, made.name, &made.params, context,
+                                  picker, &error),
+               &error);
+}
+
+static void check_items(lua_State *L, int scorers, bind_view *view,
+                        const blis_policy_context *context,
+                        pending_parts *pending) {
+  size_t count = lua_rawlen(L, scorers);
+  for (size_t i = 0; i < count; i++) {
+    blis_weighted_item *item = &pending->items[i];
+    lua_rawgeti(L, scorers, (lua_Integer)i + 1);
+    item->weight = check_field_number(L, -1, "weight");
+    lua_getfield(L, -1, "scorer");
+    check_scorer(L, lua_gettop(L), view, context, &item->scorer);
+    pending->count++;
+    lua_pop(L, 2);
+  }
+}
+
+static void check_filters(lua_State *L, int filters, bind_view *view,
+                          const blis_policy_context *context,
+                          pending_parts *pending) {
+  size_t count = lua_istable(L, filters) ? lua_rawlen(L, filters) : 0;
+  for (size_t i = 0; i < count; i++) {
+    int top = lua_gettop(L);
+    lua_rawgeti(L, filters, (lua_Integer)i + 1);
+    check_filter(L, top + 1, view, context, &pending->filters[i]);
+    pending->filter_count++;
+    lua_settop(L, top);
+  }
+}
+
+/*
+ * A weighted router of definition.scorers = {{scorer =, weight =}, ...},
+ * definition.filters = {...} and definition.picker; the last two may be nil.
+ */
+static void check_weighted(lua_State *L, int index, int scorers,
+                           bind_view *view, const blis_policy_context *context,
+                           blis_router *router) {
+  blis_params params = push_params(L, index);
+  lua_getfield(L, index, "filters");
+  int filters = lua_gettop(L);
+  size_t room = lua_istable(L, filters) ? lua_rawlen(L, filters) : 0;
+  size_t items = lua_rawlen(L, scorers) * sizeof(blis_weighted_item);
+  pending_parts *pending = push_guarded(
+      L, 1, sizeof *pending + items + room * sizeof(blis_filter), pending_gc);
+  pending->filters = (blis_filter *)(void *)((char *)pending->items + items);
+  check_items(L, scorers, view, context, pending);
+  check_filters(L, filters, view, context, pending);
+  if (lua_getfield(L, index, "picker") != LUA_TNIL) {
+    check_picker(L, lua_gettop(L), view, context, &pending->picker);
+  }
+  const blis_weighted_parts parts = {
+      .filters = pending->filters,
+      .filter_count = pending->filter_count,
+      .items = pending->items,
+      .count = pending->count,
+      .picker = pending->picker.ops == NULL ? NULL : &pending->picker};
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  pending->count = 0; /* the router takes them, come what may */
+  pending->filter_count = 0;
+  blis_status status =
+      blis_weighted_new(&alloc, &parts, &params, context, router, &error);
+  pending->picker = (blis_picker){0};
+  check_status(L, status, &error);
+}
+
+void check_router(lua_State *L, int index, bind_view *view,
+                  const blis_policy_context *context, blis_router *router) {
+  int top = lua_gettop(L);
+  luaL_checktype(L, index, LUA_TTABLE);
+  if (lua_getfield(L, index, "route") != LUA_TNIL) {
+    check_lua_router(L, index, view, router);
+  } else if (lua_getfield(L, index, "scorers") != LUA_TNIL) {
+    check_weighted(L, index, lua_gettop(L), view, context, router);
+  } else {
+    definition made = push_definition(L, index);
+    blis_error error = {0};
+    check_status(L,
+                 blis_router_create(&made.alloc, made.name, &made.params,
+                                    context, router, &error),
+                 &error);
+  }
+  lua_settop(L, top);
+}
+
+void check_admission(lua_State *L, int index, bind_view *view,
+                     const blis_policy_context *context,
+                     blis_admission *admission) {
+  int top = lua_gettop(L);
+  luaL_checktype(L, index, LUA_TTABLE);
+  if (lua_getfield(L, index, "decide") != LUA_TNIL) {
+    check_lua_admission(L, index, view, admission);
+    lua_settop(L, top);
+    return;
+  }
+  definition made = push_definition(L, index);
+  blis_error error = {0};
+  check_status(L,
+               blis_admission_create(&made.alloc, made.name, &made.params,
+                                     context, admission, &error),
+               &error);
+  lua_settop(L, top);
+}
+
+void check_cascade(lua_State *L, int index, bind_view *view,
+                   const blis_policy_context *context, blis_cascade *cascade) {
+  int top = lua_gettop(L);
+  luaL_checktype(L, index, LUA_TTABLE);
+  definition made = push_definition(L, index);
+  blis_error error = {0};
+  check_status(L,
+               blis_cascade_create(&made.alloc, made.name, &made.params,
+                                   context, cascade, &error),
+               &error);
+  if (cascade->ops != NULL) {
+    check_lua_cascade(L, index, view, context->seed, cascade);
+  }
+  lua_settop(L, top);
+}
+
+void check_priority(lua_State *L, int index, const blis_policy_context *context,
+                    blis_priority *priority) {
+  int top = lua_gettop(L);
+  definition made = push_definition(L, index);
+  blis_error error = {0};
+  check_status(L,
+               blis_priority_create(&made.alloc, made.name, &made.params,
+                                    context, priority, &error),
+               &error);
+  lua_settop(L, top);
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(((const blis_param *)a)->name, ((const blis_param *)b)->name);
+}
+
+blis_params check_changes(lua_State *L, int index) {
+  enum { CHANGES_MAX = 32 };
+  luaL_checktype(L, index, LUA_TTABLE);
+  blis_param *items = push_buffer(L, CHANGES_MAX, sizeof *items);
+  blis_params params = {items, 0};
+  lua_pushnil(L);
+  while (lua_next(L, index) != 0) {
+    luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING, index,
+                  "expected { parameter = value, ... }");
+    luaL_argcheck(L, params.count < CHANGES_MAX, index, "too many parameters");
+    blis_param *item = &items[params.count++];
+    *item = (blis_param){.name = lua_tostring(L, -2)};
+    if (lua_type(L, -1) == LUA_TSTRING) {
+      item->text = lua_tostring(L, -1); /* the table keeps it */
+    } else if (lua_isboolean(L, -1)) {
+      item->number = lua_toboolean(L, -1);
+    } else {
+      item->number = luaL_checknumber(L, -1);
+    }
+    lua_pop(L, 1);
+  }
+  qsort(items, params.count, sizeof *items, compare_names);
+  return params;
+}

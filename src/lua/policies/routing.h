@@ -1,0 +1,52 @@
+/*
+ * lua_routing.h - router, admission policy and cascade of one run from checked
+ * definitions.
+ */
+#ifndef BLIS_LUA_POLICIES_ROUTING_H
+#define BLIS_LUA_POLICIES_ROUTING_H
+
+#include <lua.h>
+
+#include "lua/policies/view.h"
+#include "policy/admission/admission.h"
+#include "policy/cascade/cascade.h"
+#include "policy/contract/policy.h"
+#include "policy/priority/priority.h"
+
+/*
+ * Makes *router from the definition at index, as lua/blis/policy.lua returns
+ * it. The caller owns *router, which borrows view. May raise, and then nothing
+ * is left behind.
+ */
+void check_router(lua_State *L, int index, bind_view *view,
+                  const blis_policy_context *context, blis_router *router);
+
+/* The built-in scorer of the definition at index; the caller owns it. Raises.
+ */
+void check_builtin_scorer(lua_State *L, int index,
+                          const blis_policy_context *context,
+                          blis_scorer *scorer);
+
+/* The same for a function or the definition of a built-in admission policy. */
+void check_admission(lua_State *L, int index, bind_view *view,
+                     const blis_policy_context *context,
+                     blis_admission *admission);
+
+/*
+ * The built-in cascade of the definition at index, with the functions of a
+ * script where there are any.
+ */
+void check_cascade(lua_State *L, int index, bind_view *view,
+                   const blis_policy_context *context, blis_cascade *cascade);
+
+/* The built-in priority policy of the definition at index. */
+void check_priority(lua_State *L, int index, const blis_policy_context *context,
+                    blis_priority *priority);
+
+/*
+ * { parameter = value, ... } at index, in order of their names; the buffer is
+ * left on the stack, and texts are those of the table. Raises.
+ */
+blis_params check_changes(lua_State *L, int index);
+
+#endif

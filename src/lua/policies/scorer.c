@@ -1,0 +1,431 @@
+#include "lua/policies/scorer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "lua/policies/routing.h"
+#include "lua/policies/score_loop.h"
+
+#define SCORER_TYPE "blis.scorer_at_work"
+
+enum { NAME_SIZE = 64 };
+
+struct bind_scorer {
+  bind_decider decider;
+  blis_scorer builtin; /* all zero when it is scripted */
+  bind_scorer *base;   /* NULL = none */
+  bind_scorer_form form;
+  int score;         /* places of the functions in the anchor */
+  int observe;       /* 0 = none */
+  bool is_in_router; /* which tells it of decisions */
+  char name[NAME_SIZE];
+  uint64_t decision; /* the scores are about; 0 = none */
+  bind_scorer *next; /* made later */
+  double scores[];   /* instance_count */
+};
+
+/* What a protected body works on. */
+typedef struct scorer_call {
+  bind_scorer *scorer;
+  double *scores; /* out, one per candidate */
+  size_t chosen;
+} scorer_call;
+
+enum { CALL = 1, ANCHOR }; /* places on the stack of every body */
+
+static scorer_call *open_call(lua_State *L) {
+  scorer_call *call = lua_touserdata(L, CALL);
+  bind_hooks_anchor(L, call->scorer->decider.view->hooks);
+  return call;
+}
+
+static int raise_nan(lua_State *L, const char *id) {
+  return luaL_error(L, "the score of %s is not a number (nan)", id);
+}
+
+/* The score at index. */
+static double check_score(lua_State *L, int index, const bind_scorer *self,
+                          size_t candidate) {
+  const char *const *ids = self->decider.view->view->ids;
+  int type = lua_type(L, index);
+  if (type != LUA_TNUMBER) {
+    if (type == LUA_TBOOLEAN && self->form == SCORER_ALL) {
+      luaL_error(L,
+                 "score_all set no score for %s (scores[%I]); it fills in the "
+                 "list that it is given",
+                 ids[candidate], (LUAI_UACINT)candidate + 1);
+    }
+    luaL_error(L, "the score of %s is %s, expected a number", ids[candidate],
+               push_what(L, index));
+  }
+  double score = lua_tonumberx(L, index, NULL);
+  if (isnan(score)) {
+    raise_nan(L, ids[candidate]);
+  }
+  return score;
+}
+
+/*
+ * Calls the loop of a chunk, which is on the stack below its arguments; it
+ * returns the scores of these candidates.
+ */
+static void check_chunk(lua_State *L, bind_scorer *self, int argument_count,
+                        size_t first, size_t count) {
+  int top = lua_gettop(L) - argument_count - 1;
+  lua_call(L, argument_count, (int)count);
+  for (size_t k = 0; k < count; k++) {
+    self->scores[first + k] = check_score(L, top + 1 + (int)k, self, first + k);
+  }
+  lua_settop(L, top);
+}
+
+static size_t chunk_after(size_t first, size_t count) {
+  return count - first < LOOP_CHUNK ? count - first : LOOP_CHUNK;
+}
+
+/* The result of a column expression: a vector, or one number for all. */
+static void check_column_result(lua_State *L, bind_scorer *self) {
+  const bind_view *view = self->decider.view;
+  size_t count = view->view->count;
+  const bind_vector *vector = bind_vector_test(L, -1);
+  if (vector == NULL && lua_type(L, -1) != LUA_TNUMBER) {
+    luaL_error(L, "score returned %s, expected a vector or a number",
+               push_what(L, -1));
+  }
+  if (vector != NULL && vector->count != count) {
+    luaL_error(L, "score returned a vector of %I items for %I candidates",
+               (LUAI_UACINT)vector->count, (LUAI_UACINT)count);
+  }
+  double single = lua_tonumber(L, -1);
+  for (size_t i = 0; i < count; i++) {
+    self->scores[i] = vector != NULL ? vector->items[i] : single;
+    if (isnan(self->scores[i])) {
+      raise_nan(L, view->view->ids[i]);
+    }
+  }
+}
+
+static void score_columns(lua_State *L, bind_scorer *self, int anchor,
+                          const double *base) {
+  bind_view *view = self->decider.view;
+  lua_rawgeti(L, anchor, self->score);
+  push_view_request(L, view, anchor);
+  push_view_columns(L, view, anchor);
+  if (base != NULL) {
+    memcpy(push_vector_temporary(L, view->view->count), base,
+           view->view->count * sizeof *base);
+  }
+  lua_call(L, base == NULL ? 2 : 3, 1);
+  check_column_result(L, self);
+}
+
+/* What the scores are at first: those of the base, or none. */
+static void set_scores(lua_State *L, int scores, const double *base,
+                       size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (base != NULL) {
+      lua_pushnumber(L, base[i]);
+    } else {
+      lua_pushboolean(L, 0); /* so that a missing one is noticed */
+    }
+    lua_rawseti(L, scores, (lua_Integer)i + 1);
+  }
+}
+
+/*
+ * A table of scores nobody else is writing to, false for each: one scorer may
+ * ask another. What the last decision has left in the usual one was taken out.
+ */
+static void push_scores_table(lua_State *L, const bind_view *view, int anchor) {
+  if (view->scorings == 1) {
+    lua_rawgeti(L, anchor, ANCHOR_SCORES);
+  } else {
+    lua_createtable(L, (int)view->view->count, 0);
+    set_scores(L, lua_gettop(L), NULL, view->view->count);
+  }
+}
+
+/* The scores that are in the table at index scores. */
+static void check_scores_in(lua_State *L, int anchor, int scores,
+                            bind_scorer *self) {
+  size_t count = self->decider.view->view->count;
+  for (size_t first = 0; first < count; first += LOOP_CHUNK) {
+    size_t chunk = chunk_after(first, count);
+    push_score_loop(L, anchor, LOOP_TAKE, first, chunk);
+    lua_pushvalue(L, scores);
+    check_chunk(L, self, 1, first, chunk);
+  }
+}
+
+/* One call per candidate; scores is where those of the base are, or 0. */
+static void score_each(lua_State *L, bind_scorer *self, int anchor,
+                       const double *base) {
+  bind_view *view = self->decider.view;
+  size_t count = view->view->count;
+  luaL_checkstack(L, LOOP_CHUNK + LUA_MINSTACK, "a scorer");
+  push_view_request(L, view, anchor);
+  int request = lua_gettop(L);
+  push_view_candidates(L, view, anchor);
+  if (base != NULL) {
+    push_scores_table(L, view, anchor);
+    set_scores(L, request + 2, base, count);
+  }
+  for (size_t first = 0; first < count; first += LOOP_CHUNK) {
+    size_t chunk = chunk_after(first, count);
+    push_score_loop(L, anchor, base == NULL ? LOOP_CALL : LOOP_WITH_BASE, first,
+                    chunk);
+    lua_rawgeti(L, anchor, self->score);
+    lua_pushvalue(L, request);
+    lua_pushvalue(L, request + 1);
+    if (base == NULL) {
+      check_chunk(L, self, 3, first, chunk);
+    } else {
+      lua_pushvalue(L, request + 2);
+      lua_call(L, 4, 0);
+    }
+  }
+  if (base != NULL) {
+    check_scores_in(L, anchor, request + 2, self);
+  }
+}
+
+static void score_all(lua_State *L, bind_scorer *self, int anchor,
+                      const double *base) {
+  bind_view *view = self->decider.view;
+  luaL_checkstack(L, LOOP_CHUNK + LUA_MINSTACK, "a scorer");
+  push_scores_table(L, view, anchor);
+  int scores = lua_gettop(L);
+  if (base != NULL) {
+    set_scores(L, scores, base, view->view->count);
+  }
+  lua_rawgeti(L, anchor, self->score);
+  push_view_request(L, view, anchor);
+  push_view_candidates(L, view, anchor);
+  lua_pushvalue(L, scores);
+  lua_call(L, 3, 0);
+  check_scores_in(L, anchor, scores, self);
+}
+
+void push_scorer_places(lua_State *L, int anchor, uint32_t instance_count) {
+  lua_newtable(L);
+  lua_rawseti(L, anchor, ANCHOR_SCORERS);
+  push_score_loops(L, anchor);
+  lua_createtable(L, (int)instance_count, 0);
+  set_scores(L, lua_gettop(L), NULL, instance_count);
+  lua_rawseti(L, anchor, ANCHOR_SCORES);
+}
+
+static void score_builtin(lua_State *L, bind_scorer *self) {
+  bind_view *view = self->decider.view;
+  if (view->request->chain == NULL) {
+    luaL_error(L,
+               "scorer '%s' can be asked only while a request is being "
+               "admitted or routed",
+               self->name);
+  }
+  for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
+    if ((self->builtin.needs & BLIS_SIGNAL_BIT(s)) != 0) {
+      check_view_column(L, view, (blis_signal)s);
+    }
+  }
+  blis_error error = {0};
+  check_status(L,
+               self->builtin.ops->score(self->builtin.state, view->request,
+                                        view->view, self->scores, &error),
+               &error);
+}
+
+const double *check_scores(lua_State *L, bind_scorer *self, int anchor) {
+  typedef void scoring(lua_State * L, bind_scorer * self, int anchor,
+                       const double *base);
+  static scoring *const forms[] = {score_each, score_columns, score_all};
+  bind_view *view = self->decider.view;
+  if (self->decision == view->pool->decision || view->view->count == 0) {
+    return self->scores;
+  }
+  if (self->builtin.ops != NULL) {
+    score_builtin(L, self);
+  } else {
+    int top = lua_gettop(L);
+    luaL_checkstack(L, LUA_MINSTACK, "scorers that ask each other");
+    const double *base =
+        self->base == NULL ? NULL : check_scores(L, self->base, anchor);
+    view->scorings++;
+    forms[self->form](L, self, anchor, base);
+    view->scorings--;
+    lua_settop(L, top);
+  }
+  self->decision = view->pool->decision;
+  return self->scores;
+}
+
+static int score_body(lua_State *L) {
+  const scorer_call *call = open_call(L);
+  const bind_view *view = call->scorer->decider.view;
+  const double *scores = check_scores(L, call->scorer, ANCHOR);
+  memcpy(call->scores, scores, view->view->count * sizeof *scores);
+  return 0;
+}
+
+static int observe_body(lua_State *L) {
+  const scorer_call *call = open_call(L);
+  bind_view *view = call->scorer->decider.view;
+  lua_rawgeti(L, ANCHOR, call->scorer->observe);
+  push_view_request(L, view, ANCHOR);
+  push_view_instances(L, view, ANCHOR);
+  lua_rawgeti(L, -1, (lua_Integer)view->view->instances[call->chosen] + 1);
+  lua_remove(L, -2);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+static blis_status scorer_score(void *state,
+                                const blis_routing_request *request,
+                                const blis_routing_view *view, double *scores,
+                                blis_error *error) {
+  bind_scorer *scorer = state;
+  scorer_call call = {.scorer = scorer, .scores = scores};
+  scorer->decider.view->is_observed = false;
+  return bind_decide(&scorer->decider, request, view, score_body, &call, error);
+}
+
+static blis_status tell_of_decision(bind_scorer *scorer,
+                                    const blis_routing_request *request,
+                                    const blis_routing_view *view,
+                                    size_t chosen, blis_error *error) {
+  const blis_scorer *builtin = &scorer->builtin;
+  if (builtin->ops != NULL) {
+    return builtin->ops->observe == NULL
+               ? BLIS_OK
+               : builtin->ops->observe(builtin->state, request, view, chosen,
+                                       error);
+  }
+  scorer_call call = {.scorer = scorer, .chosen = chosen};
+  return scorer->observe == 0 ? BLIS_OK
+                              : bind_decide(&scorer->decider, request, view,
+                                            observe_body, &call, error);
+}
+
+blis_status bind_observe_decision(bind_view *view,
+                                  const blis_routing_request *request,
+                                  const blis_routing_view *candidates,
+                                  size_t chosen, blis_error *error) {
+  view->is_observed = true;
+  for (bind_scorer *s = view->scorers; s != NULL; s = s->next) {
+    if (!s->is_in_router) {
+      BLIS_TRY(tell_of_decision(s, request, candidates, chosen, error));
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status scorer_observe(void *state,
+                                  const blis_routing_request *request,
+                                  const blis_routing_view *view, size_t chosen,
+                                  blis_error *error) {
+  bind_scorer *scorer = state;
+  BLIS_TRY(tell_of_decision(scorer, request, view, chosen, error));
+  bind_view *shown = scorer->decider.view;
+  return shown->is_observed
+             ? BLIS_OK
+             : bind_observe_decision(shown, request, view, chosen, error);
+}
+
+/* Lua owns the state. */
+static void scorer_free(const blis_alloc *alloc, void *state) {
+  (void)alloc;
+  (void)state;
+}
+
+static const blis_scorer_ops scripted_ops = {
+    .score = scorer_score, .observe = scorer_observe, .free = scorer_free};
+
+static int scorer_gc(lua_State *L) {
+  bind_scorer *self = lua_touserdata(L, 1);
+  blis_scorer_free(&self->builtin);
+  return 0;
+}
+
+static const luaL_Reg scorer_meta[] = {{"__gc", scorer_gc}, {NULL, NULL}};
+
+void bind_open_scorers(lua_State *L) {
+  push_new_type(L, SCORER_TYPE, scorer_meta, NULL);
+  lua_pop(L, 1);
+}
+
+static bind_scorer *push_scorer(lua_State *L, bind_view *view) {
+  size_t size =
+      sizeof(bind_scorer) + (size_t)view->instance_count * sizeof(double);
+  bind_scorer *self = lua_newuserdatauv(L, size, 0);
+  memset(self, 0, size);
+  luaL_setmetatable(L, SCORER_TYPE);
+  self->decider =
+      (bind_decider){.view = view, .kind = "scorer", .name = self->name};
+  return self;
+}
+
+static void check_scripted(lua_State *L, int index, bind_scorer *self) {
+  static const char *const forms[] = {"candidate", "columns", "all", NULL};
+  bind_view *view = self->decider.view;
+  self->form = (bind_scorer_form)check_field_choice(L, index, "form", forms);
+  if (lua_getfield(L, index, "base") != LUA_TNIL) {
+    self->base = check_view_scorer(L, lua_gettop(L), view);
+  }
+  lua_pop(L, 1);
+  self->score = push_hook_field(L, index, "score", view->hooks);
+  self->observe = push_hook_field(L, index, "observe", view->hooks);
+}
+
+static void check_new_scorer(lua_State *L, int index, bind_scorer *self) {
+  strncpy(self->name, check_field_string(L, index, "name"), NAME_SIZE - 1);
+  if (lua_getfield(L, index, "score") != LUA_TNIL) {
+    check_scripted(L, index, self);
+  } else {
+    check_builtin_scorer(L, index, &self->decider.view->context,
+                         &self->builtin);
+  }
+  lua_pop(L, 1);
+}
+
+/* At the end of the list, which is in the order of making. */
+static void append(bind_view *view, bind_scorer *self) {
+  bind_scorer **last = &view->scorers;
+  while (*last != NULL) {
+    last = &(*last)->next;
+  }
+  *last = self;
+}
+
+bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, LUA_MINSTACK, "scorers that build on each other");
+  bind_hooks_anchor(L, view->hooks);
+  lua_rawgeti(L, -1, ANCHOR_SCORERS);
+  lua_pushvalue(L, index);
+  lua_rawget(L, -2);
+  bind_scorer *self = lua_touserdata(L, -1);
+  if (self == NULL) {
+    self = push_scorer(L, view); // [anchor, scorers, nil, scorer]
+    check_new_scorer(L, index, self);
+    lua_pushvalue(L, index);
+    lua_pushvalue(L, top + 4);
+    lua_rawset(L, top + 2);
+    append(view, self);
+  }
+  lua_settop(L, top);
+  return self;
+}
+
+void check_lua_scorer(lua_State *L, int index, bind_view *view,
+                      blis_scorer *scorer) {
+  bind_scorer *self = check_view_scorer(L, index, view);
+  self->is_in_router = true;
+  *scorer = (blis_scorer){
+      .ops = &scripted_ops,
+      .state = self,
+      .alloc = bind_alloc(L),
+      .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
+      .name = self->name,
+  };
+}

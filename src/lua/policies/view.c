@@ -1,0 +1,311 @@
+#include "lua/policies/view.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "lua/bind/bind.h"
+#include "lua/policies/prefix_store.h"
+#include "lua/policies/request.h"
+#include "lua/policies/scorer.h"
+
+#define BITS_OF(set, bit)                                                      \
+  for (int bit = 0; (set) >> bit != 0; bit++)                                  \
+    if (((set) >> bit & 1) != 0)
+
+blis_status bind_decide(const bind_decider *decider,
+                        const blis_routing_request *request,
+                        const blis_routing_view *candidates, lua_CFunction body,
+                        void *argument, blis_error *error) {
+  bind_view *view = decider->view;
+  const bool follows = request->number < 0;
+  const bind_request_name name = {
+      .number = request->number,
+      .session =
+          follows ? blis_intern_text(request->strings, request->session) : NULL,
+      .round_index = request->round_index};
+  const bind_hook_place place = {.kind = decider->kind,
+                                 .name = decider->name,
+                                 .request = &name,
+                                 .now_us = candidates->now_us};
+  view->request = request;
+  view->view = candidates;
+  view->scorings = 0;
+  bind_vector_scope scope = bind_vector_enter(view->pool, view);
+  blis_status status = bind_pcall(view->hooks, &place, body, argument, error);
+  bind_vector_leave(view->pool, scope);
+  view->request = NULL;
+  view->view = NULL;
+  return status;
+}
+
+const double *check_view_column(lua_State *L, const bind_view *view,
+                                blis_signal signal) {
+  const blis_routing_view *shown = view->view;
+  const double *column = shown->columns[signal];
+  if (column == NULL && shown->column != NULL) {
+    column = shown->column(shown->column_ud, signal);
+  }
+  if (column == NULL && shown->column == NULL) {
+    luaL_error(L,
+               "%s can be read only while a request is being admitted or "
+               "routed",
+               blis_signal_name(signal));
+  }
+  if (column == NULL) {
+    luaL_error(L, "not enough memory for %s", blis_signal_name(signal));
+  }
+  return column;
+}
+
+/* Brings one field of the candidates' tables up to date. */
+static void refresh_field(lua_State *L, bind_view *view, int tables,
+                          blis_signal signal) {
+  const double *column = check_view_column(L, view, signal);
+  const uint32_t *instances = view->view->instances;
+  const size_t count = view->view->count;
+  double *held = &view->instance_values[(size_t)signal * view->instance_count];
+  lua_pushstring(L, blis_signal_name(signal));
+  int name = lua_gettop(L);
+  for (size_t i = 0; i < count; i++) {
+    const uint32_t instance = instances[i];
+    const double value = column[i];
+    if (held[instance] != value) {
+      lua_rawgeti(L, tables, (lua_Integer)instance + 1);
+      lua_pushvalue(L, name);
+      push_signal(L, value);
+      lua_rawset(L, name + 1);
+      lua_settop(L, name);
+      held[instance] = value;
+    }
+  }
+  lua_pop(L, 1);
+}
+
+/* Makes the next refresh write the field into every table. */
+static void forget_field(bind_view *view, blis_signal signal) {
+  double *held = &view->instance_values[(size_t)signal * view->instance_count];
+  for (uint32_t i = 0; i < view->instance_count; i++) {
+    held[i] = (double)NAN; /* differs from everything */
+  }
+}
+
+static blis_signal check_signal(lua_State *L, int index, const char *owner) {
+  const char *name = lua_type(L, index) == LUA_TSTRING
+                         ? lua_tostring(L, index)
+                         : luaL_tolstring(L, index, NULL);
+  blis_signal signal = blis_signal_find(name);
+  if (signal == BLIS_SIGNAL_COUNT) {
+    blis_nearest nearest = {.wanted = name};
+    for (int i = 0; i < BLIS_SIGNAL_COUNT; i++) {
+      blis_nearest_offer(&nearest, blis_signal_name((blis_signal)i));
+    }
+    if (nearest.word == NULL) {
+      luaL_error(L,
+                 "%s has no field '%s'; 'blis help signals' lists what it "
+                 "has, such as queue_depth and kv_utilization",
+                 owner, name);
+    }
+    luaL_error(L, "%s has no field '%s', did you mean '%s'?", owner, name,
+               nearest.word);
+  }
+  return signal;
+}
+
+static bind_view *check_open_view(lua_State *L, const char *owner) {
+  bind_view *view = lua_touserdata(L, lua_upvalueindex(1));
+  if (view->view == NULL) {
+    luaL_error(L, "%s can be read only while a decision is being taken", owner);
+  }
+  return view;
+}
+
+/* First read of a field: from now on it is refreshed for every decision. */
+static int instance_index(lua_State *L) {
+  blis_signal signal = check_signal(L, 2, "an instance");
+  bind_view *view = check_open_view(L, "an instance");
+  bind_hooks_anchor(L, view->hooks);
+  lua_rawgeti(L, -1, ANCHOR_INSTANCES);
+  view->instance_fields |= BLIS_SIGNAL_BIT(signal);
+  forget_field(view, signal);
+  refresh_field(L, view, lua_gettop(L), signal);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, 1) == LUA_TNIL) {
+    return luaL_error(L, "this instance is not a candidate of this decision");
+  }
+  return 1;
+}
+
+static void check_and_point(lua_State *L, bind_view *view, blis_signal signal) {
+  bind_vector *vector = view->columns[signal];
+  vector->items = check_view_column(L, view, signal);
+  vector->count = view->view->count;
+  vector->decision = view->pool->decision;
+}
+
+/* First use of a column. */
+static int columns_index(lua_State *L) {
+  bind_view *view = check_open_view(L, "a column");
+  if (lua_type(L, 2) == LUA_TSTRING &&
+      strcmp(lua_tostring(L, 2), "count") == 0) {
+    lua_pushinteger(L, (lua_Integer)view->view->count);
+    return 1;
+  }
+  blis_signal signal = check_signal(L, 2, "the set of columns");
+  bind_hooks_anchor(L, view->hooks);
+  lua_rawgeti(L, -1, ANCHOR_VECTORS);
+  if (lua_rawgeti(L, -1, signal + 1) == LUA_TNIL) {
+    lua_pop(L, 1);
+    bind_vector *vector = push_vector_view(L);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, -3, signal + 1);
+    view->columns[signal] = vector;
+  } // [columns, name, anchor, vectors, vector]
+  check_and_point(L, view, signal);
+  view->column_fields |= BLIS_SIGNAL_BIT(signal);
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, 1);
+  return 1;
+}
+
+static int columns_newindex(lua_State *L) {
+  return luaL_error(L, "columns are read-only");
+}
+
+static int columns_len(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)check_open_view(L, "a column")->view->count);
+  return 1;
+}
+
+static const luaL_Reg instance_meta[] = {{"__index", instance_index},
+                                         {NULL, NULL}};
+static const luaL_Reg columns_meta[] = {{"__index", columns_index},
+                                        {"__newindex", columns_newindex},
+                                        {"__len", columns_len},
+                                        {NULL, NULL}};
+
+/* Pushes a metatable whose functions have the view as upvalue. */
+static void push_view_metatable(lua_State *L, const luaL_Reg *functions,
+                                bind_view *view) {
+  lua_newtable(L);
+  lua_pushlightuserdata(L, view);
+  luaL_setfuncs(L, functions, 1);
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+}
+
+/* Gives the table of every instance its id and its place in the cluster. */
+static void push_instance_tables(lua_State *L, bind_view *view) {
+  lua_createtable(L, (int)view->instance_count, 0);
+  push_view_metatable(L, instance_meta, view);
+  for (uint32_t i = 0; i < view->instance_count; i++) {
+    lua_createtable(L, 0, BLIS_SIGNAL_COUNT);
+    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)i);
+    lua_setfield(L, -2, "id");
+    lua_pushinteger(L, (lua_Integer)i + 1);
+    lua_setfield(L, -2, "index");
+    lua_pushvalue(L, -2);
+    lua_setmetatable(L, -2);
+    lua_rawseti(L, -3, (lua_Integer)i + 1);
+  }
+  lua_pop(L, 1);
+}
+
+/* One userdata holds both arrays, so that Lua frees them. */
+static void push_view_arrays(lua_State *L, bind_view *view) {
+  size_t values = (size_t)view->instance_count * BLIS_SIGNAL_COUNT;
+  double *buffer =
+      push_buffer(L, values + view->instance_count, sizeof(double));
+  view->instance_values = buffer;
+  view->candidates = (uint32_t *)(void *)(buffer + values);
+}
+
+void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
+                      const blis_policy_context *context, bool oracle) {
+  uint32_t instance_count = context->instance_count;
+  *view = (bind_view){.hooks = hooks,
+                      .pool = bind_vector_pool_of(L),
+                      .instance_count = instance_count,
+                      .oracle = oracle,
+                      .context = *context};
+  bind_hooks_anchor(L, hooks);
+  int anchor = lua_gettop(L);
+  push_request_table(L, view);
+  view->request_table = lua_topointer(L, -1);
+  lua_rawseti(L, anchor, ANCHOR_REQUEST);
+  push_instance_tables(L, view);
+  lua_rawseti(L, anchor, ANCHOR_INSTANCES);
+  lua_createtable(L, (int)instance_count, 0);
+  lua_rawseti(L, anchor, ANCHOR_CANDIDATES);
+  lua_createtable(L, 0, BLIS_SIGNAL_COUNT);
+  push_view_metatable(L, columns_meta, view);
+  lua_setmetatable(L, -2);
+  view->columns_table = lua_topointer(L, -1);
+  lua_rawseti(L, anchor, ANCHOR_COLUMNS);
+  lua_createtable(L, BLIS_SIGNAL_COUNT, 0);
+  lua_rawseti(L, anchor, ANCHOR_VECTORS);
+  lua_createtable(L, (int)instance_count, 0);
+  lua_rawseti(L, anchor, ANCHOR_SUMS);
+  push_prefix_stores(L);
+  lua_rawseti(L, anchor, ANCHOR_PREFIXES);
+  push_scorer_places(L, anchor, instance_count);
+  push_view_arrays(L, view);
+  lua_rawseti(L, anchor, ANCHOR_BUFFER);
+  lua_pop(L, 1);
+}
+
+void push_view_instances(lua_State *L, bind_view *view, int anchor) {
+  lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
+  int tables = lua_gettop(L);
+  BITS_OF(view->instance_fields, signal) {
+    refresh_field(L, view, tables, (blis_signal)signal);
+  }
+}
+
+void push_view_candidates(lua_State *L, bind_view *view, int anchor) {
+  push_view_instances(L, view, anchor);
+  lua_rawgeti(L, anchor, ANCHOR_CANDIDATES); // [.., tables, candidates]
+  const blis_routing_view *shown = view->view;
+  if (view->candidate_count == shown->count &&
+      memcmp(view->candidates, shown->instances,
+             shown->count * sizeof *shown->instances) == 0) {
+    lua_remove(L, -2);
+    return;
+  }
+  for (size_t i = 0; i < shown->count; i++) {
+    if (i >= view->candidate_count ||
+        view->candidates[i] != shown->instances[i]) {
+      lua_rawgeti(L, -2, (lua_Integer)shown->instances[i] + 1);
+      lua_rawseti(L, -2, (lua_Integer)i + 1);
+      view->candidates[i] = shown->instances[i];
+    }
+  }
+  for (size_t i = shown->count; i < view->candidate_count; i++) {
+    lua_pushnil(L);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  view->candidate_count = shown->count;
+  lua_remove(L, -2);
+}
+
+size_t check_candidate_index(lua_State *L, int index, const bind_view *view) {
+  int is_integer = 0;
+  lua_Integer value = lua_tointegerx(L, index, &is_integer);
+  lua_Integer count = (lua_Integer)view->view->count;
+  if (lua_type(L, index) != LUA_TNUMBER || !is_integer || value < 1 ||
+      value > count) {
+    luaL_error(L,
+               "it returned %s, expected the index of a candidate, an integer "
+               "from 1 to %I (its place in the list, not the instance)",
+               push_what(L, index), (LUAI_UACINT)count);
+  }
+  return (size_t)value - 1;
+}
+
+void push_view_columns(lua_State *L, bind_view *view, int anchor) {
+  lua_rawgeti(L, anchor, ANCHOR_COLUMNS);
+  BITS_OF(view->column_fields, signal) {
+    check_and_point(L, view, (blis_signal)signal);
+  }
+}

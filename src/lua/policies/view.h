@@ -1,0 +1,92 @@
+/*
+ * lua_view.h - what Lua policies are shown for a decision.
+ *
+ * The request is one table, each instance is one table, and all signals
+ * together are one table of columns; they live as long as the simulation and
+ * are refreshed in place. A field that no policy has ever read is not kept up:
+ * the first read of it misses, is answered, and puts the field on the list of
+ * those that are refreshed, and only where they have changed.
+ */
+#ifndef BLIS_LUA_POLICIES_VIEW_H
+#define BLIS_LUA_POLICIES_VIEW_H
+
+#include <lua.h>
+
+#include "lua/bind/hook.h"
+#include "lua/bind/vector.h"
+#include "policy/contract/policy.h"
+#include "policy/contract/view.h"
+
+enum { REQUEST_FIELDS_MAX = 32 };
+
+typedef struct bind_view {
+  bind_hooks *hooks;
+  bind_vector_pool *pool;
+  bool oracle;
+  blis_policy_context context; /* of built-in policies that scripts ask */
+
+  struct bind_scorer *scorers; /* at work in this run, see lua_scorer.h */
+  int scorings;                /* of scripted ones, one inside the other */
+  bool is_observed;            /* they have heard of the last decision */
+
+  /* The decision being taken; NULL outside decisions. */
+  const blis_routing_request *request;
+  const blis_routing_view *view;
+
+  const void *request_table; /* as lua_topointer gives them */
+  const void *columns_table;
+  uint32_t request_fields;         /* used so far, a bit each */
+  blis_signal_set instance_fields; /* used so far */
+  blis_signal_set column_fields;   /* used so far */
+
+  int64_t request_values[REQUEST_FIELDS_MAX]; /* what the table holds */
+  uint32_t instance_count;
+  double *instance_values; /* what the tables hold, by signal and number */
+  uint32_t *candidates;    /* instance numbers in the list of candidates */
+  size_t candidate_count;
+  bind_vector *columns[BLIS_SIGNAL_COUNT]; /* NULL while not used */
+} bind_view;
+
+/*
+ * Fills *view, which must not move from then on; context says how many
+ * instances there are. May raise.
+ */
+void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
+                      const blis_policy_context *context, bool oracle);
+
+/* Who takes a decision: kind "scorer", name "least-prefill". */
+typedef struct bind_decider {
+  bind_view *view;
+  const char *kind;
+  const char *name; /* "" when it has none */
+} bind_decider;
+
+/*
+ * One protected call of body about one decision, with argument as a light
+ * userdata at index 1. Never raises.
+ */
+blis_status bind_decide(const bind_decider *decider,
+                        const blis_routing_request *request,
+                        const blis_routing_view *candidates, lua_CFunction body,
+                        void *argument, blis_error *error);
+
+/*
+ * In a decision, with the anchor at index anchor: push the refreshed table.
+ * push_view_instances pushes the tables of all instances, by number + 1.
+ */
+void push_view_request(lua_State *L, bind_view *view, int anchor);
+void push_view_instances(lua_State *L, bind_view *view, int anchor);
+void push_view_candidates(lua_State *L, bind_view *view, int anchor);
+void push_view_columns(lua_State *L, bind_view *view, int anchor);
+
+/* In a decision: the column of a signal over the candidates. Raises. */
+const double *check_view_column(lua_State *L, const bind_view *view,
+                                blis_signal signal);
+
+/* In a decision: the candidate whose index, from 1, is the value. Raises. */
+size_t check_candidate_index(lua_State *L, int index, const bind_view *view);
+
+/* Pushes the table that admission policies know as `cluster`. */
+void push_cluster_table(lua_State *L, bind_view *view);
+
+#endif

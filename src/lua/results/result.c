@@ -1,0 +1,211 @@
+#include "lua/results/result.h"
+
+#include "lua/bind/bind.h"
+#include "lua/results/attempts.h"
+#include "lua/results/decisions.h"
+#include "lua/results/figures.h"
+#include "lua/results/series.h"
+#include "results/instance_times.h"
+#include "results/summary.h"
+
+/* What is computed on the way; Lua frees it should something raise. */
+typedef struct working {
+  blis_alloc alloc;
+  blis_summary summary;
+  const blis_instance_times *times; /* Lua's own; NULL = not wanted */
+} working;
+
+static int working_gc(lua_State *L) {
+  working *w = lua_touserdata(L, 1);
+  if (w->alloc.fn != NULL) {
+    blis_summary_deinit(&w->summary, &w->alloc);
+  }
+  return 0;
+}
+
+/* What is known of one instance only when it was asked for. */
+static void set_instance_times(lua_State *L, const blis_instance_times *times) {
+  set_counts(L, &times->counts);
+  set_percentiles(L, "ttft_ms", &times->ttft);
+  set_percentiles(L, "itl_ms", &times->itl);
+  set_percentiles(L, "e2e_ms", &times->e2e);
+  set_percentiles(L, "scheduling_delay_ms", &times->scheduling_delay);
+}
+
+static void push_instance_summary(lua_State *L, uint32_t index,
+                                  const blis_instance_summary *one) {
+  lua_createtable(L, 0, 14);
+  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)index);
+  lua_setfield(L, -2, "id");
+  set_field_integer(L, "requests", one->requests);
+  set_field_integer(L, "end_us", one->end_us);
+  set_field_number(L, "cache_hit_rate", one->cache_hit_rate);
+  set_field_integer(L, "completed", one->stats.completed);
+  set_field_integer(L, "length_capped", one->stats.length_capped);
+  set_field_integer(L, "timed_out", one->stats.timed_out);
+  set_field_integer(L, "unservable", one->stats.unservable);
+  set_field_integer(L, "preemptions", one->stats.preemptions);
+  set_field_integer(L, "kv_allocation_failures",
+                    one->stats.kv_allocation_failures);
+  set_field_integer(L, "steps", one->stats.steps);
+  set_field_integer(L, "queue_depth_sum", one->stats.queue_depth_sum);
+  set_field_integer(L, "prompt_tokens", one->stats.prompt_tokens);
+  set_field_integer(L, "output_tokens", one->stats.output_tokens);
+  set_field_integer(L, "cache_hits", one->stats.cache_hits);
+  set_field_integer(L, "cache_misses", one->stats.cache_misses);
+  set_field_integer(L, "cpu_reloads", one->stats.cpu_reloads);
+  set_field_integer(L, "cpu_misses", one->stats.cpu_misses);
+  set_field_integer(L, "cpu_saved", one->stats.cpu_saved);
+  set_field_integer(L, "cpu_evictions", one->stats.cpu_evictions);
+}
+
+static void set_figures(lua_State *L, const working *w) {
+  const blis_summary *s = &w->summary;
+  set_counts(L, &s->counts);
+  set_field_integer(L, "duration_us", s->duration_us);
+  set_field_integer(L, "prompt_tokens", s->prompt_tokens);
+  set_field_integer(L, "output_tokens", s->output_tokens);
+  set_field_number(L, "requests_per_sec", s->requests_per_sec);
+  set_field_number(L, "tokens_per_sec", s->tokens_per_sec);
+  set_percentiles(L, "ttft_ms", &s->ttft);
+  set_percentiles(L, "itl_ms", &s->itl);
+  set_percentiles(L, "e2e_ms", &s->e2e);
+  set_percentiles(L, "scheduling_delay_ms", &s->scheduling_delay);
+  set_field_number(L, "cache_hit_rate", s->cache_hit_rate);
+  set_field_number(L, "cache_hit_rate_overall", s->cache_hit_rate_overall);
+  set_field_integer(L, "preemptions", s->preemptions);
+  set_field_number(L, "preemption_rate", s->preemption_rate);
+  set_field_integer(L, "kv_allocation_failures", s->kv_allocation_failures);
+  set_field_integer(L, "steps", s->steps);
+  set_field_number(L, "balance", s->balance);
+  push_hash(L, s->hash);
+  lua_setfield(L, -2, "hash");
+  lua_createtable(L, (int)s->instance_count, 0);
+  for (uint32_t i = 0; i < s->instance_count; i++) {
+    push_instance_summary(L, i, &s->instances[i]);
+    if (w->times != NULL) {
+      set_instance_times(L, &w->times[i]);
+    }
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "instances");
+}
+
+static bool has_sessions(const blis_recorder *recorder) {
+  const blis_record *records = blis_recorder_records(recorder);
+  size_t count = blis_recorder_count(recorder);
+  size_t i = 0;
+  while (i < count && records[i].session == 0) {
+    i++;
+  }
+  return i < count;
+}
+
+/* What the run was made of, as far as the program has worked it out. */
+static void set_setup(lua_State *L, int index, const bind_simulation *sim) {
+  push_engine_facts(L, &sim->engine);
+  lua_getiuservalue(L, index, SIMULATION_CONFIG);
+  lua_getfield(L, -1, "cluster");
+  push_group_facts(L, lua_gettop(L), &sim->engine, &sim->groups);
+  lua_setfield(L, -4, "groups");
+  lua_pop(L, 2);
+  set_field_integer(L, "instances", sim->instance_count);
+  set_field_integer(L, "seed", sim->seed);
+  lua_setfield(L, -2, "setup");
+}
+
+/* Pushes what each instance counted, and adds it up for the whole. */
+static const blis_instance_times *push_times(lua_State *L,
+                                             bind_simulation *sim) {
+  uint32_t count = sim->instance_count;
+  blis_alloc alloc = bind_alloc(L);
+  blis_instance_times *times = push_buffer(L, count, sizeof *times);
+  blis_histogram_clear(&sim->itl_us);
+  for (uint32_t i = 0; i < count; i++) {
+    check_status(
+        L, blis_histogram_merge(&sim->itl_us, &sim->itl_of_instance_us[i]),
+        NULL);
+  }
+  check_status(L,
+               blis_instance_times_fill(times, count, &alloc,
+                                        sim->records->recorder,
+                                        sim->itl_of_instance_us),
+               NULL);
+  return times;
+}
+
+/* What only records tell; a run without them has none of these fields. */
+static void set_from_records(lua_State *L, int index,
+                             const bind_records *records) {
+  push_groups(L, records, BLIS_GROUP_SLO_CLASS);
+  lua_setfield(L, -2, "by_slo_class");
+  push_groups(L, records, BLIS_GROUP_TENANT);
+  lua_setfield(L, -2, "by_tenant");
+  push_groups(L, records, BLIS_GROUP_MODEL);
+  lua_setfield(L, -2, "by_model");
+  lua_getiuservalue(L, index, SIMULATION_RECORDS);
+  lua_setfield(L, -2, "requests");
+  lua_pushboolean(L, has_sessions(records->recorder));
+  lua_setfield(L, -2, "has_sessions");
+}
+
+/* What the router believed of the caches and what was there. */
+static void set_cache_belief(lua_State *L, const blis_cluster *cluster) {
+  blis_cache_belief belief;
+  blis_cluster_get_cache_belief(cluster, &belief);
+  double prompt = belief.prompt_tokens > 0 ? (double)belief.prompt_tokens : 1;
+  lua_createtable(L, 0, 8);
+  set_field_integer(L, "decisions", belief.decisions);
+  set_field_integer(L, "prompt_tokens", belief.prompt_tokens);
+  set_field_integer(L, "believed_tokens", belief.believed_tokens);
+  set_field_integer(L, "true_tokens", belief.true_tokens);
+  set_field_integer(L, "missing_tokens", belief.missing_tokens);
+  set_field_integer(L, "unknown_tokens", belief.unknown_tokens);
+  set_field_number(L, "believed_hit_rate",
+                   (double)belief.believed_tokens / prompt);
+  set_field_number(L, "true_hit_rate", (double)belief.true_tokens / prompt);
+  lua_setfield(L, -2, "cache_belief");
+}
+
+void push_summary(lua_State *L, int index, bind_simulation *sim) {
+  blis_error error = {0};
+  working *w = push_guarded(L, 1, sizeof *w, working_gc);
+  int guard = lua_gettop(L);
+  w->alloc = bind_alloc(L);
+  blis_recorder_sort(sim->records->recorder);
+  if (sim->itl_of_instance_us != NULL) {
+    w->times = push_times(L, sim);
+  }
+  check_status(L,
+               blis_summary_init(&w->summary, &w->alloc, sim->cluster,
+                                 sim->records->recorder, &sim->itl_us, &error),
+               &error);
+  lua_createtable(L, 0, 40);
+  set_figures(L, w);
+  set_cache_belief(L, sim->cluster);
+  set_setup(L, index, sim);
+  if (sim->series.interval_us > 0) {
+    push_series(L, &sim->series);
+    lua_setfield(L, -2, "series");
+  }
+  if (sim->records->decisions != NULL) {
+    lua_getiuservalue(L, index, SIMULATION_RECORDS);
+    push_decisions(L, -1);
+    lua_setfield(L, -3, "decisions");
+    lua_pop(L, 1);
+  }
+  if (sim->has_cascade) {
+    push_cascade(L, sim->records);
+    lua_setfield(L, -2, "cascade");
+  }
+  bool keeps_records = blis_recorder_keeps_records(sim->records->recorder);
+  lua_pushboolean(L, keeps_records);
+  lua_setfield(L, -2, "keeps_records");
+  if (keeps_records) {
+    set_from_records(L, index, sim->records);
+  }
+  blis_summary_deinit(&w->summary, &w->alloc);
+  w->alloc.fn = NULL;
+  lua_replace(L, guard);
+  lua_settop(L, guard);
+}

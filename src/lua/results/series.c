@@ -1,0 +1,63 @@
+#include "lua/results/series.h"
+
+#include "lua/bind/bind.h"
+
+static void set_times(lua_State *L, const blis_series *series) {
+  lua_createtable(L, (int)series->rows, 0);
+  for (size_t row = 0; row < series->rows; row++) {
+    lua_pushinteger(L, (lua_Integer)row * series->interval_us);
+    lua_rawseti(L, -2, (lua_Integer)row + 1);
+  }
+  lua_setfield(L, -2, "t_us");
+}
+
+static void set_count(lua_State *L, const blis_series *series,
+                      blis_series_count count) {
+  lua_createtable(L, (int)series->rows, 0);
+  for (size_t row = 0; row < series->rows; row++) {
+    lua_pushinteger(L, blis_series_at(series, row, count));
+    lua_rawseti(L, -2, (lua_Integer)row + 1);
+  }
+  lua_setfield(L, -2, blis_series_count_name(count));
+}
+
+static void push_instance(lua_State *L, const blis_series *series,
+                          uint32_t instance) {
+  enum { QUEUE = 1, BATCH, KV };
+  int top = lua_gettop(L);
+  for (int column = QUEUE; column <= KV; column++) {
+    lua_createtable(L, (int)series->rows, 0);
+  }
+  for (size_t row = 0; row < series->rows; row++) {
+    const blis_series_instance *seen =
+        blis_series_instance_at(series, row, instance);
+    lua_Integer place = (lua_Integer)row + 1;
+    lua_pushinteger(L, seen->queue_depth);
+    lua_rawseti(L, top + QUEUE, place);
+    lua_pushinteger(L, seen->batch_size);
+    lua_rawseti(L, top + BATCH, place);
+    lua_pushnumber(L, seen->kv_utilization);
+    lua_rawseti(L, top + KV, place);
+  }
+  lua_createtable(L, 0, 3);
+  lua_insert(L, top + QUEUE); // [.., table, queue, batch, kv]
+  lua_setfield(L, top + 1, "kv_utilization");
+  lua_setfield(L, top + 1, "batch_size");
+  lua_setfield(L, top + 1, "queue_depth");
+}
+
+void push_series(lua_State *L, const blis_series *series) {
+  lua_createtable(L, 0, BLIS_SERIES_COUNT_COUNT + 4);
+  set_field_integer(L, "interval_us", series->interval_us);
+  set_field_integer(L, "rows", (int64_t)series->rows);
+  set_times(L, series);
+  for (int count = 0; count < BLIS_SERIES_COUNT_COUNT; count++) {
+    set_count(L, series, (blis_series_count)count);
+  }
+  lua_createtable(L, (int)series->instance_count, 0);
+  for (uint32_t i = 0; i < series->instance_count; i++) {
+    push_instance(L, series, i);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "instances");
+}

@@ -1,0 +1,18 @@
+/*
+ * lua_series.h - figures over time as Lua columns.
+ */
+#ifndef BLIS_LUA_RESULTS_SERIES_H
+#define BLIS_LUA_RESULTS_SERIES_H
+
+#include <lua.h>
+
+#include "results/series.h"
+
+/*
+ * Pushes { interval_us =, rows =, t_us = {...}, a list per count of the
+ * cluster, instances = { { queue_depth = {...}, batch_size =, kv_utilization =
+ * }, ... } }.
+ */
+void push_series(lua_State *L, const blis_series *series);
+
+#endif

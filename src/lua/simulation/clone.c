@@ -1,0 +1,184 @@
+#include "lua/simulation/clone.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "lua/simulation/simulation.h"
+
+/* Notes are lists: the method, and what it was called with. */
+enum { NOTE_METHOD = 1, NOTE_FIRST };
+
+/*
+ * Adds to the last note what the next call would only go on with: a number of
+ * steps, a later time to run to. The note is on top; false when it is another.
+ */
+static bool extend_note(lua_State *L, const char *method, int argument) {
+  lua_rawgeti(L, -1, NOTE_METHOD);
+  bool is_same = strcmp(lua_tostring(L, -1), method) == 0;
+  lua_pop(L, 1);
+  bool is_step = strcmp(method, "step") == 0;
+  if (!is_same || (!is_step && strcmp(method, "run_until") != 0)) {
+    return false;
+  }
+  lua_rawgeti(L, -1, NOTE_FIRST);
+  lua_Integer noted = lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  if (is_step) {
+    noted++;
+  } else if (lua_tointeger(L, argument) > noted) {
+    noted = lua_tointeger(L, argument);
+  }
+  lua_pushinteger(L, noted);
+  lua_rawseti(L, -2, NOTE_FIRST);
+  return true;
+}
+
+static void add_note(lua_State *L, int log, const char *method, int top) {
+  lua_createtable(L, top, 0);
+  lua_pushstring(L, method);
+  lua_rawseti(L, -2, NOTE_METHOD);
+  if (strcmp(method, "step") == 0) {
+    lua_pushinteger(L, 1);
+    lua_rawseti(L, -2, NOTE_FIRST);
+  }
+  for (int i = 2; i <= top; i++) {
+    lua_pushvalue(L, i);
+    lua_rawseti(L, -2, NOTE_FIRST + i - 2);
+  }
+  lua_rawseti(L, log, (lua_Integer)lua_rawlen(L, log) + 1);
+}
+
+void log_drive(lua_State *L, const char *method) {
+  const bind_simulation *sim = check_simulation(L, 1);
+  if (sim->hooks.L != NULL || sim->has_failed || sim->is_finished) {
+    return;
+  }
+  int top = lua_gettop(L);
+  lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
+  lua_rawgeti(L, -1, ANCHOR_LOG);
+  int log = lua_gettop(L);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, log);
+  bool is_extended = false;
+  if (count > 0) {
+    lua_rawgeti(L, log, count);
+    is_extended = extend_note(L, method, 2);
+  }
+  if (!is_extended) {
+    add_note(L, log, method, top);
+  }
+  lua_settop(L, top);
+}
+
+/* Calls the method of the note on top of the stack on the clone. */
+static void repeat_note(lua_State *L, int clone) {
+  int note = lua_gettop(L);
+  int arguments = (int)lua_rawlen(L, note) - 1;
+  lua_Integer times = 1;
+  lua_rawgeti(L, note, NOTE_METHOD);
+  const char *method = lua_tostring(L, -1);
+  if (strcmp(method, "step") == 0) {
+    lua_rawgeti(L, note, NOTE_FIRST);
+    times = lua_tointeger(L, -1);
+    arguments = 0;
+  }
+  for (lua_Integer k = 0; k < times; k++) {
+    lua_getfield(L, clone, method);
+    lua_pushvalue(L, clone);
+    for (int i = 0; i < arguments; i++) {
+      lua_rawgeti(L, note, NOTE_FIRST + i);
+    }
+    lua_call(L, arguments + 1, 0);
+  }
+  lua_settop(L, note);
+}
+
+static void check_same(lua_State *L, const bind_simulation *sim,
+                       const bind_simulation *clone) {
+  bool is_same = blis_cluster_fingerprint(sim->cluster) ==
+                     blis_cluster_fingerprint(clone->cluster) &&
+                 blis_recorder_hash(sim->records->recorder) ==
+                     blis_recorder_hash(clone->records->recorder);
+  if (!is_same) {
+    blis_error error = {0};
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "the simulation cannot be cloned: driven in the same way once "
+              "more, it came to another state at %" PRId64
+              " us. A function of the script remembers something between runs, "
+              "or the run was interrupted",
+              blis_cluster_now_us(sim->cluster));
+    bind_raise(L, &error);
+  }
+}
+
+int bind_simulation_clone(lua_State *L) {
+  enum { SELF = 1, CLONE, LOG };
+  lua_settop(L, SELF);
+  const bind_simulation *sim = check_simulation(L, SELF);
+  if (sim->hooks.L != NULL) {
+    return luaL_error(L, "sim:clone() cannot be called inside a hook of the "
+                         "same simulation, in the middle of an event");
+  }
+  if (sim->has_failed) {
+    return bind_simulation_raise_failure(L, SELF);
+  }
+  lua_pushcfunction(L, bind_simulation_new);
+  lua_getiuservalue(L, SELF, SIMULATION_CONFIG);
+  lua_call(L, 1, 1); // [sim, clone]
+  lua_getiuservalue(L, SELF, SIMULATION_ANCHOR);
+  lua_rawgeti(L, -1, ANCHOR_LOG);
+  lua_remove(L, -2); // [sim, clone, log]
+  lua_Integer count = (lua_Integer)lua_rawlen(L, LOG);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, LOG, i);
+    repeat_note(L, CLONE);
+    lua_settop(L, LOG);
+  }
+  check_same(L, sim, check_simulation(L, CLONE));
+  lua_settop(L, CLONE);
+  return 1;
+}
+
+/* The number of a request by its id; raises when it is none. */
+static int64_t check_request_number(lua_State *L, int index) {
+  const char *id = luaL_checkstring(L, index);
+  int64_t number = 0;
+  int end = 0;
+  if (sscanf(id, "request_%" SCNd64 "%n", &number, &end) == 1 &&
+      id[end] == '\0' && number >= 0) {
+    return number;
+  }
+  const char *last = strrchr(id, '_');
+  if (strncmp(id, "session_", 8) == 0 && last != NULL &&
+      sscanf(last, "_%" SCNd64 "%n", &number, &end) == 1 && last[end] == '\0' &&
+      number > 0) {
+    return -number;
+  }
+  luaL_argerror(L, index, "expected the id of a request, such as request_17");
+  return 0;
+}
+
+static uint32_t check_instance_number(lua_State *L, int index) {
+  const char *id = luaL_checkstring(L, index);
+  uint32_t number = 0;
+  int end = 0;
+  if (sscanf(id, "instance_%" SCNu32 "%n", &number, &end) != 1 ||
+      id[end] != '\0') {
+    luaL_argerror(L, index, "expected the id of an instance: instance_2");
+  }
+  return number;
+}
+
+int bind_simulation_pin(lua_State *L) {
+  const bind_simulation *sim = check_simulation(L, 1);
+  int64_t number = check_request_number(L, 2);
+  uint32_t instance = check_instance_number(L, 3);
+  lua_settop(L, 3);
+  log_drive(L, "pin");
+  blis_error error = {0};
+  check_status(L, blis_cluster_pin(sim->cluster, number, instance, &error),
+               &error);
+  lua_settop(L, 1);
+  return 1;
+}

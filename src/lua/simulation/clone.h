@@ -1,0 +1,32 @@
+/*
+ * lua_clone.h - a second simulation in the state of the first, and decisions
+ * that are taken beforehand.
+ *
+ * A simulation is what its configuration and the way it was driven make of it,
+ * to the last bit. So a clone is made anew from the same configuration and
+ * driven in the same way again: right for every policy, engine and workload,
+ * at the cost of simulating up to that point once more. Functions of a script
+ * are shared; one that remembers something outside of the simulation makes the
+ * clone another one, which is noticed by its fingerprint where it has already
+ * had an effect.
+ */
+#ifndef BLIS_LUA_SIMULATION_CLONE_H
+#define BLIS_LUA_SIMULATION_CLONE_H
+
+#include <lua.h>
+
+/*
+ * A method of the simulation at index 1 is about to be called with all that is
+ * on the stack, to be repeated for clones. Every method that changes a
+ * simulation says so. Calls inside hooks are not noted: the hooks themselves
+ * will be there to repeat them.
+ */
+void log_drive(lua_State *L, const char *method);
+
+/* sim:clone() */
+int bind_simulation_clone(lua_State *L);
+
+/* sim:pin(request, instance): "request_17", "instance_2" */
+int bind_simulation_pin(lua_State *L);
+
+#endif

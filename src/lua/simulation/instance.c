@@ -1,0 +1,298 @@
+/* Instances as userdata, for looking inside a simulation. */
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "lua/bind/fields.h"
+#include "lua/simulation/clone.h"
+#include "lua/simulation/simulation.h"
+
+/* The user value is the simulation. */
+typedef struct instance {
+  uint32_t index;
+} instance;
+
+/* Simulated faults. */
+
+typedef struct fault {
+  uint32_t index;
+  bool re_route;
+  double factor;
+} fault;
+
+static blis_status make_fail(void *ud, blis_cluster *cluster,
+                             blis_error *error) {
+  const fault *f = ud;
+  return blis_cluster_instance_fail(cluster, f->index, f->re_route, error);
+}
+
+static blis_status make_drain(void *ud, blis_cluster *cluster,
+                              blis_error *error) {
+  const fault *f = ud;
+  return blis_cluster_instance_drain(cluster, f->index, f->re_route, error);
+}
+
+static blis_status make_restart(void *ud, blis_cluster *cluster,
+                                blis_error *error) {
+  const fault *f = ud;
+  return blis_cluster_instance_restore(cluster, f->index, error);
+}
+
+static blis_status make_slow(void *ud, blis_cluster *cluster,
+                             blis_error *error) {
+  const fault *f = ud;
+  return blis_cluster_instance_slow(cluster, f->index, f->factor, error);
+}
+
+/* The options of a fault, { reroute = true }; reroute is all there is. */
+static bool check_re_route(lua_State *L) {
+  if (lua_isnoneornil(L, 2)) {
+    return false;
+  }
+  luaL_checktype(L, 2, LUA_TTABLE);
+  bool re_route = false;
+  lua_pushnil(L);
+  while (lua_next(L, 2) != 0) {
+    bool is_known = lua_type(L, -2) == LUA_TSTRING &&
+                    strcmp(lua_tostring(L, -2), "reroute") == 0;
+    luaL_argcheck(L, is_known, 2, "reroute is the only option");
+    luaL_argcheck(L, lua_isboolean(L, -1), 2, "reroute is true or false");
+    re_route = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  return re_route;
+}
+
+static const struct {
+  const char *method;
+  blis_status (*change)(void *ud, blis_cluster *cluster, blis_error *error);
+} changes[] = {{"drain", make_drain},
+               {"fail", make_fail},
+               {"restart", make_restart},
+               {"slow", make_slow}};
+
+int bind_simulation_change_instance(lua_State *L) {
+  fault f = {.index = (uint32_t)luaL_checkinteger(L, 2),
+             .re_route = lua_toboolean(L, 4),
+             .factor = lua_tonumber(L, 4)};
+  const char *method = luaL_checkstring(L, 3);
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    if (strcmp(method, changes[i].method) == 0) {
+      check_change(L, 1, changes[i].change, &f);
+    }
+  }
+  lua_settop(L, 4);
+  log_drive(L, "change_instance");
+  return 0;
+}
+
+/*
+ * Does it to the instance at index 1, which is the result; what is on top of
+ * the stack goes with it.
+ */
+static int suffer(lua_State *L, const char *method) {
+  const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);
+  lua_pushcfunction(L, bind_simulation_change_instance);
+  lua_getiuservalue(L, 1, 1);
+  lua_pushinteger(L, self->index);
+  lua_pushstring(L, method);
+  lua_pushvalue(L, -5);
+  lua_call(L, 4, 0);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* instance:fail([{ reroute = boolean }]) */
+static int instance_fail(lua_State *L) {
+  lua_pushboolean(L, check_re_route(L));
+  return suffer(L, "fail");
+}
+
+/* instance:drain([{ reroute = boolean }]) */
+static int instance_drain(lua_State *L) {
+  lua_pushboolean(L, check_re_route(L));
+  return suffer(L, "drain");
+}
+
+/* instance:restart() */
+static int instance_restart(lua_State *L) {
+  return suffer(L, "restart");
+}
+
+/* instance:slow(factor) */
+static int instance_slow(lua_State *L) {
+  lua_pushnumber(L, luaL_checknumber(L, 2));
+  return suffer(L, "slow");
+}
+
+/* Figures. */
+
+static const char *service_name(blis_service service) {
+  switch (service) {
+  case BLIS_SERVICE_ACTIVE:
+    return "active";
+  case BLIS_SERVICE_DRAINING:
+    return "draining";
+  case BLIS_SERVICE_DRAINED:
+    return "drained";
+  case BLIS_SERVICE_FAILED:
+    return "failed";
+  }
+  return "unknown";
+}
+
+/* The simulation of the instance at index 1, which is left on the stack. */
+static const bind_simulation *check_owner(lua_State *L) {
+  lua_getiuservalue(L, 1, 1);
+  return check_simulation(L, lua_gettop(L));
+}
+
+static bool push_stat(lua_State *L, const bind_simulation *sim, uint32_t index,
+                      const char *name) {
+  blis_instance_stats stats;
+  blis_instance_get_stats(blis_cluster_instance(sim->cluster, index), &stats);
+  const struct {
+    const char *name;
+    int64_t value;
+  } fields[] = {
+      {"completed", stats.completed},
+      {"timed_out", stats.timed_out},
+      {"unservable", stats.unservable},
+      {"steps", stats.steps},
+      {"cache_hits", stats.cache_hits},
+      {"cache_misses", stats.cache_misses},
+      {"used_kv_blocks", stats.used_kv_blocks},
+  };
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    if (strcmp(name, fields[i].name) == 0) {
+      lua_pushinteger(L, fields[i].value);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Who it is and whether it serves; false for another name. */
+static bool push_identity(lua_State *L, const bind_simulation *sim,
+                          uint32_t index, const char *name) {
+  const blis_cluster *cluster = sim->cluster;
+  const blis_instance_facts *facts =
+      blis_cluster_instance_facts(cluster, index);
+  if (strcmp(name, "id") == 0) {
+    lua_pushstring(L, blis_cluster_instance_id(cluster, index));
+  } else if (strcmp(name, "index") == 0) {
+    lua_pushinteger(L, (lua_Integer)index + 1);
+  } else if (strcmp(name, "state") == 0) {
+    lua_pushstring(L,
+                   service_name(blis_cluster_instance_service(cluster, index)));
+  } else if (strcmp(name, "model") == 0) {
+    lua_pushstring(L, facts->model);
+  } else if (strcmp(name, "gpu") == 0) {
+    lua_pushstring(L, facts->gpu);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/* A signal about a request has no value without one. */
+static void check_is_lasting(lua_State *L, blis_signal signal) {
+  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
+    luaL_error(L, "'%s' is about a request; policies can read it",
+               blis_signal_name(signal));
+  }
+}
+
+static bool push_instance_field(lua_State *L, const char *name) {
+  const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);
+  const bind_simulation *sim = check_owner(L);
+  if (push_identity(L, sim, self->index, name)) {
+    return true;
+  }
+  blis_signal signal = blis_signal_find(name);
+  if (signal == BLIS_SIGNAL_COUNT) {
+    return push_stat(L, sim, self->index, name);
+  }
+  check_is_lasting(L, signal);
+  push_signal(L, blis_cluster_signal(sim->cluster, self->index, signal));
+  return true;
+}
+
+static int instance_tostring(lua_State *L) {
+  const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);
+  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)self->index);
+  return 1;
+}
+
+static const luaL_Reg instance_meta[] = {
+    {"__tostring", instance_tostring},
+    {NULL, NULL},
+};
+
+static const luaL_Reg instance_methods[] = {
+    {"drain", instance_drain},
+    {"fail", instance_fail},
+    {"restart", instance_restart},
+    {"slow", instance_slow},
+    {NULL, NULL},
+};
+
+/* Signals that are not about a request, and what there is beside them. */
+static const char *const instance_fields[] = {"id",
+                                              "index",
+                                              "state",
+                                              "model",
+                                              "gpu",
+                                              "queue_depth",
+                                              "batch_size",
+                                              "pending",
+                                              "in_flight",
+                                              "requests",
+                                              "effective_load",
+                                              "kv_utilization",
+                                              "free_kv_blocks",
+                                              "kv_blocks",
+                                              "pending_prefill_tokens",
+                                              "preemptions",
+                                              "cache_hit_rate",
+                                              "max_num_seqs",
+                                              "tp",
+                                              "watts",
+                                              "capacity",
+                                              "cost_per_hour",
+                                              "completed",
+                                              "timed_out",
+                                              "unservable",
+                                              "steps",
+                                              "cache_hits",
+                                              "cache_misses",
+                                              "used_kv_blocks",
+                                              NULL};
+
+static const bind_fields instance_members = {.owner = "an instance",
+                                             .names = instance_fields,
+                                             .methods = instance_methods,
+                                             .push = push_instance_field};
+
+void bind_open_instances(lua_State *L) {
+  push_new_type(L, INSTANCE_TYPE, instance_meta, NULL);
+  set_fields(L, &instance_members);
+  lua_pop(L, 1);
+}
+
+void push_instances(lua_State *L, int index, const bind_simulation *sim) {
+  if (lua_getiuservalue(L, index, SIMULATION_INSTANCES) != LUA_TNIL) {
+    return;
+  }
+  lua_pop(L, 1);
+  lua_createtable(L, (int)sim->instance_count, 0);
+  for (uint32_t i = 0; i < sim->instance_count; i++) {
+    instance *made = lua_newuserdatauv(L, sizeof *made, 1);
+    made->index = i;
+    lua_pushvalue(L, index);
+    lua_setiuservalue(L, -2, 1);
+    luaL_setmetatable(L, INSTANCE_TYPE);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, index, SIMULATION_INSTANCES);
+}

@@ -1,0 +1,57 @@
+/*
+ * lua_observer.h - functions that hear of what happens to requests (on_arrival,
+ * on_routed, on_first_token, on_escalation, on_completion, on_rejection,
+ * on_failure), and the two that say something about a request by itself: its
+ * priority, and how long a user thinks before the next round of a session.
+ */
+#ifndef BLIS_LUA_SIMULATION_OBSERVER_H
+#define BLIS_LUA_SIMULATION_OBSERVER_H
+
+#include <lua.h>
+
+#include "cluster/cluster.h"
+#include "lua/policies/view.h"
+
+typedef enum bind_event {
+  EVENT_ARRIVAL,
+  EVENT_ROUTED,
+  EVENT_FIRST_TOKEN,
+  EVENT_ESCALATION,
+  EVENT_COMPLETION,
+  EVENT_REJECTION,
+  EVENT_FAILURE,
+  EVENT_COUNT
+} bind_event;
+
+typedef struct bind_observer {
+  bind_view *view;
+  int functions[EVENT_COUNT]; /* places in the anchor; 0 = none */
+  int outcome;                /* the table that tells of an end */
+  int attempt;                /* and that of an attempt of a cascade */
+  int priority;
+  int think_time;
+  blis_observer observer;
+  blis_request_source source;       /* with the think times of a script */
+  const blis_request_source *inner; /* what that is around */
+} bind_observer;
+
+/*
+ * Fills *observer, which must not move, from the functions in the table at
+ * index config. May raise.
+ */
+void check_observer(lua_State *L, int config, bind_view *view,
+                    bind_observer *observer);
+
+/* Sets what concerns the observer in *made, which borrows it. */
+void bind_observer_configure(bind_observer *observer,
+                             blis_cluster_config *made);
+
+/*
+ * The source to use in place of source, which it borrows. Raises when a script
+ * has think times for requests that do not follow on others.
+ */
+const blis_request_source *
+check_observed_source(lua_State *L, bind_observer *observer,
+                      const blis_request_source *source);
+
+#endif

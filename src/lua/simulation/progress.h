@@ -1,0 +1,38 @@
+/*
+ * lua_progress.h - a Lua function that hears now and then how far a run has
+ * come, for somebody who waits at a terminal.
+ *
+ * It is called where the cluster asks whether it was interrupted, when enough
+ * time has passed by the clock on the wall. Nothing that is simulated depends
+ * on it. Without a function it costs one comparison per some thousand events.
+ */
+#ifndef BLIS_LUA_SIMULATION_PROGRESS_H
+#define BLIS_LUA_SIMULATION_PROGRESS_H
+
+#include <lua.h>
+
+#include "cluster/cluster.h"
+#include "lua/bind/hook.h"
+
+typedef struct bind_progress {
+  bind_hooks *hooks;
+  const blis_cluster *cluster; /* set when there is one */
+  int function;                /* its place among the hooks; 0 = none */
+  int64_t interval_ms;
+  int64_t next_ms; /* 0 = not started */
+} bind_progress;
+
+/* Reads progress and progress_interval_ms of the configuration at index. */
+void check_lua_progress(lua_State *L, int index, bind_hooks *hooks,
+                        bind_progress *progress);
+
+/*
+ * Calls the function with (requests ended, requests arrived, simulated time in
+ * us), when it is due. An error in it is stored in the hooks.
+ */
+void bind_progress_tell(bind_progress *progress);
+
+/* is_terminal(): whether standard error is one. */
+int bind_is_terminal(lua_State *L);
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * lua_simulation.h - the simulation as a userdata: it owns cluster, latency
+ * model and hooks, and drives them.
+ */
+#ifndef BLIS_LUA_SIMULATION_SIMULATION_H
+#define BLIS_LUA_SIMULATION_SIMULATION_H
+
+#include <lua.h>
+
+#include "cluster/cluster.h"
+#include "lua/bind/hook.h"
+#include "lua/bind/math_random.h"
+#include "lua/engine/engine.h"
+#include "lua/engine/groups.h"
+#include "lua/engine/latency.h"
+#include "lua/policies/scheduler.h"
+#include "lua/policies/view.h"
+#include "lua/results/records.h"
+#include "lua/simulation/observer.h"
+#include "lua/simulation/progress.h"
+#include "policy/priority/priority.h"
+#include "results/series.h"
+
+#define SIMULATION_TYPE "blis.simulation"
+#define INSTANCE_TYPE "blis.instance"
+
+/* User values of the userdata. */
+enum {
+  SIMULATION_ANCHOR = 1,
+  SIMULATION_CONFIG, /* keeps workload and definitions alive */
+  SIMULATION_RECORDS,
+  SIMULATION_INSTANCES,
+  SIMULATION_RESULT,
+  SIMULATION_GROUPS,
+  SIMULATION_VALUES = SIMULATION_GROUPS
+};
+
+/* Zeroed before anything is acquired, so that it can be closed at any time. */
+typedef struct bind_simulation {
+  bind_hooks hooks;
+  bind_view view;
+  bind_scheduler scheduler;
+  bind_observer observer;
+  bind_progress progress;
+  bind_engine engine;               /* of the first group of instances */
+  bind_groups groups;               /* and those of the others */
+  bind_latency latency;             /* for a model in Lua */
+  bind_instance_latency *latencies; /* by instance; the anchor owns them */
+  blis_histogram itl_us;
+  blis_histogram *itl_of_instance_us; /* NULL unless asked for */
+  blis_series series;                 /* all-zero unless asked for */
+  bind_records *records;              /* a user value */
+  blis_router router;                 /* until the cluster takes it */
+  blis_admission admission;           /* until the cluster takes it */
+  blis_cascade cascade;               /* until the cluster takes it */
+  blis_priority priority;             /* the cluster borrows it */
+  blis_cluster *cluster;              /* NULL once closed */
+  uint32_t instance_count;
+  int64_t seed;
+  bind_script_random script_random;  /* math.random in hooks */
+  bind_script_random *random_before; /* while it is driven */
+  bool has_cascade;
+  bool has_failed;  /* the error is in the anchor */
+  bool is_finished; /* the books are closed */
+} bind_simulation;
+
+void bind_open_simulations(lua_State *L);
+void bind_open_instances(lua_State *L);
+
+/* simulation(config) */
+int bind_simulation_new(lua_State *L);
+
+/* Fills the new simulation at index self from the table at index config. */
+void check_simulation_parts(lua_State *L, int self, int config,
+                            bind_simulation *sim);
+
+/* Lets go of the histograms by instance. Idempotent; never raises. */
+void bind_close_instance_times(bind_simulation *sim);
+
+/* Raises for anything but a simulation that is not closed. */
+bind_simulation *check_simulation(lua_State *L, int index);
+
+/* Raises the stored error object of the simulation at index, which failed. */
+int bind_simulation_raise_failure(lua_State *L, int index);
+
+/*
+ * Calls change between two events of the simulation at index, or inside one of
+ * its functions, and raises what fails; the simulation goes on after
+ * BLIS_ERR_INVALID.
+ */
+void check_change(lua_State *L, int index,
+                  blis_status (*change)(void *ud, blis_cluster *cluster,
+                                        blis_error *error),
+                  void *ud);
+
+/*
+ * sim:change_instance(number from 0, method, argument): what the methods of
+ * instances do, so that clones can repeat it.
+ */
+int bind_simulation_change_instance(lua_State *L);
+
+/* Pushes the list of the instances of the simulation at index. */
+void push_instances(lua_State *L, int index, const bind_simulation *sim);
+
+#endif

@@ -1,0 +1,266 @@
+/* Builds the parts of a simulation from a checked configuration. */
+#include "lua/bind/bind.h"
+#include "lua/bind/interrupt.h"
+#include "lua/engine/shares.h"
+#include "lua/policies/routing.h"
+#include "lua/simulation/simulation.h"
+
+static bool is_interrupted(void *ud) {
+  bind_simulation *sim = ud;
+  bind_progress_tell(&sim->progress);
+  return blis_interrupt_requested() || sim->hooks.has_error;
+}
+
+/* A latency model in Lua, which every instance asks in its own name. */
+static void check_latency_part(lua_State *L, int config, bind_simulation *sim) {
+  lua_getfield(L, config, "cluster");
+  if (lua_getfield(L, -1, "latency_definition") != LUA_TNIL) {
+    check_lua_latency(L, lua_gettop(L), &sim->hooks, &sim->latency);
+    sim->latencies =
+        push_buffer(L, sim->instance_count, sizeof *sim->latencies);
+    push_hook_function(L, &sim->hooks);
+    for (uint32_t i = 0; i < sim->instance_count; i++) {
+      bind_instance_latency_init(&sim->latencies[i], &sim->latency, i);
+    }
+  }
+}
+
+static void check_scheduler_parts(lua_State *L, int config,
+                                  bind_simulation *sim) {
+  blis_instance_config *made = &sim->engine.config;
+  bind_scheduler_init(&sim->scheduler, &sim->hooks, sim->view.oracle);
+  if (lua_getfield(L, config, "scheduler") != LUA_TNIL) {
+    check_goes_before(L, lua_gettop(L), &sim->scheduler);
+    made->scheduler = BLIS_SCHEDULER_SCRIPTED;
+    made->goes_before = bind_scheduler_goes_before;
+    made->goes_before_ud = &sim->scheduler;
+  }
+  if (lua_getfield(L, config, "preemption") != LUA_TNIL) {
+    check_victim(L, lua_gettop(L), &sim->scheduler);
+    made->preemption = BLIS_PREEMPTION_SCRIPTED;
+    made->choose_victim = bind_scheduler_victim;
+    made->choose_victim_ud = &sim->scheduler;
+  }
+}
+
+static void check_hooks_parts(lua_State *L, int self, int config,
+                              bind_simulation *sim) {
+  push_hooks_anchor(L, &sim->hooks); // [anchor]
+  lua_pushvalue(L, self);
+  lua_rawseti(L, -2, ANCHOR_SELF);
+  lua_newtable(L);
+  lua_rawseti(L, -2, ANCHOR_CALLBACKS);
+  lua_newtable(L);
+  lua_rawseti(L, -2, ANCHOR_LOG);
+  lua_setiuservalue(L, self, SIMULATION_ANCHOR);
+  bool oracle = opt_field_boolean(L, config, "oracle", false);
+  const blis_policy_context context = {
+      .instance_count = sim->instance_count,
+      .kv_block_size_tokens = sim->engine.config.block_size_tokens,
+      .kv_blocks = sim->engine.config.kv_blocks,
+      .seed = sim->seed,
+      .go_blis = opt_field_boolean(L, config, "go_blis", false),
+  };
+  push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
+  check_observer(L, config, &sim->view, &sim->observer);
+  check_scheduler_parts(L, config, sim);
+  check_lua_progress(L, config, &sim->hooks, &sim->progress);
+}
+
+static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
+  const blis_policy_context *context = &sim->view.context;
+  lua_getfield(L, config, "routing");
+  check_router(L, lua_gettop(L), &sim->view, context, &sim->router);
+  if (lua_getfield(L, config, "admission") != LUA_TNIL) {
+    check_admission(L, lua_gettop(L), &sim->view, context, &sim->admission);
+  }
+  if (lua_getfield(L, config, "priority_policy") != LUA_TNIL) {
+    check_priority(L, lua_gettop(L), context, &sim->priority);
+  }
+  if (lua_getfield(L, config, "cascade") != LUA_TNIL) {
+    check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);
+  }
+}
+
+/* With instance_times = true: inter-token latencies of each instance. */
+static void check_instance_times(lua_State *L, int config,
+                                 bind_simulation *sim) {
+  if (!opt_field_boolean(L, config, "instance_times", false)) {
+    return;
+  }
+  blis_alloc alloc = bind_alloc(L);
+  sim->itl_of_instance_us = blis_alloc_zeroed(&alloc, sim->instance_count,
+                                              sizeof *sim->itl_of_instance_us);
+  if (sim->itl_of_instance_us == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  for (uint32_t i = 0; i < sim->instance_count; i++) {
+    blis_histogram_init(&sim->itl_of_instance_us[i], &alloc);
+  }
+}
+
+void bind_close_instance_times(bind_simulation *sim) {
+  if (sim->itl_of_instance_us == NULL) {
+    return;
+  }
+  for (uint32_t i = 0; i < sim->instance_count; i++) {
+    blis_histogram_deinit(&sim->itl_of_instance_us[i]);
+  }
+  blis_alloc_free(&sim->itl_us.alloc, sim->itl_of_instance_us,
+                  sim->instance_count * sizeof *sim->itl_of_instance_us);
+  sim->itl_of_instance_us = NULL;
+}
+
+/* May a policy look at how much of a prompt is cached where? */
+static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
+  const blis_signal_set signals = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+                                  BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT);
+  return opt_field_boolean(L, config, "is_scripted", false) ||
+         ((sim->router.needs | sim->admission.needs) & signals) != 0;
+}
+
+/* The instances of the cluster whose options are at that index; pushes. */
+static void check_cluster_instances(lua_State *L, int options,
+                                    bind_simulation *sim,
+                                    blis_cluster_config *made) {
+  blis_instance_config *instances =
+      push_buffer(L, sim->instance_count, sizeof *instances);
+  blis_instance_facts *facts =
+      push_buffer(L, sim->instance_count, sizeof *facts);
+  check_instances(L, options, &sim->engine, &sim->groups, instances, facts,
+                  sim->instance_count);
+  for (uint32_t i = 0; i < sim->instance_count && sim->latencies != NULL; i++) {
+    instances[i].latency = &sim->latencies[i].model;
+  }
+  made->instances = instances;
+  made->facts = facts;
+  made->instance_count = sim->instance_count;
+}
+
+/* What it returns borrows from the simulation and from what it pushes. */
+static blis_cluster_config check_cluster_config(lua_State *L, int config,
+                                                bind_simulation *sim) {
+  lua_getfield(L, config, "cluster");
+  int options = lua_gettop(L);
+  blis_cluster_config made = {
+      .admission_latency_us =
+          check_field_integer(L, options, "admission_latency_us"),
+      .routing_latency_us =
+          check_field_integer(L, options, "routing_latency_us"),
+      .snapshot_refresh_us =
+          check_field_integer(L, options, "snapshot_refresh_us"),
+      .cache_signal_delay_us =
+          check_field_integer(L, options, "cache_signal_delay_us"),
+      .horizon_us = sim->engine.config.horizon_us,
+      .load_counts_in_flight = opt_field_boolean(L, config, "go_blis", false),
+      .oracle = sim->view.oracle,
+      .max_requests_in_memory =
+          check_field_integer(L, options, "max_requests_in_memory"),
+      .interrupted = is_interrupted,
+      .interrupted_ud = sim,
+      .itl_of_instance_us = sim->itl_of_instance_us,
+      .decisions = sim->records->decisions == NULL
+                       ? NULL
+                       : blis_decisions_sink(sim->records->decisions),
+  };
+  check_cluster_instances(L, options, sim, &made);
+  push_shares(L, options, &made);
+  made.priority = sim->priority.decide; /* NULL = that of the SLO class */
+  made.priority_ud = sim->priority.state;
+  if (!reads_caches(L, config, sim)) {
+    made.cache_signal_delay_us = 0; /* nobody sees the difference */
+  }
+  bind_observer_configure(&sim->observer, &made);
+  return made;
+}
+
+/* The cluster takes admission policy and cascade, come what may. */
+static void hand_over_policies(lua_State *L, bind_simulation *sim) {
+  if (sim->admission.ops != NULL) {
+    blis_cluster_set_admission(sim->cluster, &sim->admission);
+    sim->admission = (blis_admission){0};
+  }
+  if (sim->cascade.ops != NULL) {
+    blis_cascade cascade = sim->cascade;
+    blis_error error = {0};
+    sim->has_cascade = true;
+    sim->cascade = (blis_cascade){0};
+    check_status(L, blis_cluster_set_cascade(sim->cluster, &cascade, &error),
+                 &error);
+  }
+}
+
+static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
+  blis_cluster_config made = check_cluster_config(L, config, sim);
+  const blis_request_source *source =
+      check_observed_source(L, &sim->observer, &sim->records->source.source);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  blis_router router = sim->router;
+  sim->router = (blis_router){0}; /* the cluster takes it, come what may */
+  check_status(L,
+               blis_cluster_new(&alloc, &made, &router, source,
+                                blis_recorder_sink(sim->records->recorder),
+                                &sim->itl_us, &sim->cluster, &error),
+               &error);
+  int64_t interval_us = opt_field_integer(L, config, "series_interval_us", 0);
+  if (interval_us > 0) {
+    check_status(L,
+                 blis_series_init(&sim->series, &alloc, sim->cluster,
+                                  interval_us, &error),
+                 &error);
+  }
+  sim->scheduler.cluster = sim->cluster;
+  sim->latency.cluster = sim->cluster;
+  sim->progress.cluster = sim->cluster;
+  hand_over_policies(L, sim);
+}
+
+/* With decisions = true: a trace of them. */
+static void check_decisions(lua_State *L, int config, bind_simulation *sim) {
+  if (!opt_field_boolean(L, config, "decisions", false)) {
+    return;
+  }
+  blis_alloc alloc = bind_alloc(L);
+  sim->records->decisions = blis_decisions_new(
+      &alloc,
+      opt_field_integer(L, config, "counterfactual_k", BLIS_DECISIONS_ALL));
+  if (sim->records->decisions == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+}
+
+void check_simulation_parts(lua_State *L, int self, int config,
+                            bind_simulation *sim) {
+  int top = lua_gettop(L);
+  blis_alloc alloc = bind_alloc(L);
+  sim->seed = check_field_integer(L, config, "seed");
+  sim->script_random.hooks = &sim->hooks;
+  sim->script_random.name = "scripts";
+  sim->script_random.seed = sim->seed;
+  lua_getfield(L, config, "cluster");
+  luaL_checktype(L, -1, LUA_TTABLE);
+  sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "instances");
+  check_engine(L, top + 1, &sim->engine);
+  check_groups(L, top + 1, self, SIMULATION_GROUPS, &sim->groups);
+  check_hooks_parts(L, self, config, sim);
+  check_latency_part(L, config, sim);
+  check_policy_parts(L, config, sim);
+  lua_getfield(L, config, "workload");
+  check_source(L, lua_gettop(L), &sim->records->source);
+  if (opt_field_boolean(L, config, "keep_requests", false)) {
+    check_source_copy(L, &sim->records->source);
+  }
+  blis_histogram_init(&sim->itl_us, &alloc);
+  check_instance_times(L, config, sim);
+  sim->records->recorder = opt_field_boolean(L, config, "keep_records", true)
+                               ? blis_recorder_new(&alloc)
+                               : blis_recorder_new_streaming(&alloc);
+  if (sim->records->recorder == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  check_decisions(L, config, sim);
+  check_cluster_part(L, config, sim);
+  bind_hooks_shut(L, &sim->hooks);
+  lua_settop(L, top);
+}

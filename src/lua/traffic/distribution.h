@@ -1,0 +1,29 @@
+/*
+ * lua_distribution.h - lengths and arrivals from tables that the Lua half has
+ * checked.
+ *
+ * What the results borrow is kept alive by the tables themselves and by the
+ * table at index keep, which gets the buffers that are made. Everything may
+ * raise.
+ */
+#ifndef BLIS_LUA_TRAFFIC_DISTRIBUTION_H
+#define BLIS_LUA_TRAFFIC_DISTRIBUTION_H
+
+#include <lua.h>
+
+#include "workload/spec/workload_spec.h"
+
+/* Appends the value on top of the stack to the table at keep, and pops it. */
+void keep_on_top(lua_State *L, int keep);
+
+/* Pushes a field: a table, or nil and false when it is left out. */
+bool opt_part(lua_State *L, int index, const char *name);
+
+/* {type =, params = {{name, value}, ...}} */
+void check_distribution(lua_State *L, int table, int keep,
+                        blis_distribution_spec *spec);
+
+/* {process =, cv =, shape =, scale =} */
+void check_arrival(lua_State *L, int table, blis_arrival_spec *spec);
+
+#endif

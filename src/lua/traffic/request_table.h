@@ -1,0 +1,27 @@
+/*
+ * lua_request_table.h - requests from tables: { arrival_us =, prompt_tokens =,
+ * output_tokens =, tenant =, ... }. Lists of requests that a function makes or
+ * changes; everything is read before it is simulated, so that a run does not
+ * depend on when the function is called.
+ */
+#ifndef BLIS_LUA_TRAFFIC_REQUEST_TABLE_H
+#define BLIS_LUA_TRAFFIC_REQUEST_TABLE_H
+
+#include <lua.h>
+
+/*
+ * workload_of_function(fn, place, limit, horizon_us): the requests that fn
+ * returns until it returns nil, or until there are limit of them, or one
+ * arrives at the horizon (0 = none, both). They arrive in order. Messages call
+ * the list place.
+ */
+int bind_workload_of_function(lua_State *L);
+
+/*
+ * workload:map(fn): a new list. fn gets each request as a table and returns a
+ * table of what changes (the same one will do), or nil to leave the request
+ * out. Content stays as it is.
+ */
+int bind_workload_map(lua_State *L);
+
+#endif

@@ -1,0 +1,28 @@
+/* Traces from files. */
+#include "lua/traffic/trace.h"
+
+#include "lua/bind/bind.h"
+#include "lua/traffic/trace_stream.h"
+#include "lua/traffic/workload.h"
+
+int bind_trace_read(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  const blis_trace_options options = check_trace_options(L, 2);
+  blis_workload **self = push_workload(L);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_trace_read(&alloc, path, &options, self, &error),
+               &error);
+  return 1;
+}
+
+int bind_trace_formats(lua_State *L) {
+  lua_newtable(L);
+  for (size_t i = 0; i < blis_trace_format_count(); i++) {
+    lua_createtable(L, 0, 2);
+    set_field_string(L, "name", blis_trace_format_name(i));
+    set_field_string(L, "summary", blis_trace_format_text(i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}

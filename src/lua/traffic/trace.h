@@ -1,0 +1,15 @@
+/*
+ * lua_trace.h - blis.trace: recorded requests from files.
+ */
+#ifndef BLIS_LUA_TRAFFIC_TRACE_H
+#define BLIS_LUA_TRAFFIC_TRACE_H
+
+#include <lua.h>
+
+/* trace_read(path, options): a workload. */
+int bind_trace_read(lua_State *L);
+
+/* trace_formats(): {{name =, summary =}, ...} */
+int bind_trace_formats(lua_State *L);
+
+#endif

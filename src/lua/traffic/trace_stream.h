@@ -1,0 +1,37 @@
+/*
+ * lua_trace_stream.h - traces that stay in their files, as Lua sees them.
+ */
+#ifndef BLIS_LUA_TRAFFIC_TRACE_STREAM_H
+#define BLIS_LUA_TRAFFIC_TRACE_STREAM_H
+
+#include <lua.h>
+
+#include "workload/trace/stream.h"
+#include "workload/trace/trace.h"
+
+#define TRACE_STREAM_TYPE "blis.trace_stream"
+
+void bind_open_trace_streams(lua_State *L);
+
+/* trace_stream(path, options): a stream. */
+int bind_trace_stream_new(lua_State *L);
+
+/* trace_open(path, options): a stream, or a list when the file is small. */
+int bind_trace_open(lua_State *L);
+
+/* stream_methods(): the table of the methods, for the Lua half to add to. */
+int bind_stream_methods(lua_State *L);
+
+/* Pushes a userdata without a stream; set *stream to give it one. */
+blis_trace_stream **push_trace_stream(lua_State *L);
+
+/* Raises when the value is no stream. */
+blis_trace_stream *check_trace_stream(lua_State *L, int index);
+
+/* Pushes a cursor at the first request of a stream. */
+blis_trace_cursor *push_trace_cursor(lua_State *L, blis_trace_stream *stream);
+
+/* Options of a trace from the table at index, which they borrow from. */
+blis_trace_options check_trace_options(lua_State *L, int index);
+
+#endif

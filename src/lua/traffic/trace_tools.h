@@ -1,0 +1,34 @@
+/*
+ * lua_trace_tools.h - workloads made from others, and as files. Options come
+ * checked, from lua/blis/trace.lua.
+ */
+#ifndef BLIS_LUA_TRAFFIC_TRACE_TOOLS_H
+#define BLIS_LUA_TRAFFIC_TRACE_TOOLS_H
+
+#include <lua.h>
+
+/* trace_cut(list, options), ...: a workload. */
+int bind_trace_cut(lua_State *L);
+int bind_trace_scale(lua_State *L);
+int bind_trace_warp(lua_State *L);
+int bind_trace_cap(lua_State *L);
+
+/* trace_filter(list, function(request) ... end): those it is true for. */
+int bind_trace_filter(lua_State *L);
+
+/* trace_merge({list, ...}, same_content) */
+int bind_trace_merge(lua_State *L);
+
+/* trace_write(list, path, options) */
+int bind_trace_write(lua_State *L);
+
+/* run_requests(records): the requests of a run that kept them, or nil. */
+int bind_run_requests(lua_State *L);
+
+/* run_trace_write(records, path, options): the same with how they ended. */
+int bind_run_trace_write(lua_State *L);
+
+/* trace_write_formats(): {name, ...} */
+int bind_trace_write_formats(lua_State *L);
+
+#endif

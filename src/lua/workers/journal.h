@@ -1,0 +1,43 @@
+/*
+ * journal.h - a file to which one writer appends lines, and the folder it is
+ * in.
+ *
+ * Every line is one write, so that a process that is killed leaves at most its
+ * last line torn; a file has one writer for as long as it lives, so no locks
+ * are needed, on shared file systems either.
+ */
+#ifndef BLIS_LUA_WORKERS_JOURNAL_H
+#define BLIS_LUA_WORKERS_JOURNAL_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+typedef struct blis_journal blis_journal;
+
+/*
+ * Creates folder/<stem>.jsonl, or folder/<stem>-<n>.jsonl when that exists:
+ * never a file that was there before. The caller owns *journal.
+ */
+BLIS_MUSTUSE blis_status blis_journal_create(const blis_alloc *alloc,
+                                             const char *folder,
+                                             const char *stem,
+                                             blis_journal **journal,
+                                             blis_error *error);
+
+/*
+ * Appends line and a newline; the line must hold none. What was appended more
+ * than a second ago is on the disk, or on its way there. BLIS_ERR_IO names the
+ * file and the system's reason.
+ */
+BLIS_MUSTUSE blis_status blis_journal_append(blis_journal *journal,
+                                             blis_slice line,
+                                             blis_error *error);
+
+/* Brings everything to the disk and closes the file. NULL is allowed. */
+void blis_journal_close(blis_journal *journal);
+
+/* Makes a folder unless it is there; its parent must be. */
+BLIS_MUSTUSE blis_status blis_folder_make(const char *path, blis_error *error);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * lua_journal.h - for Lua: journals, the folders they are in, and what has to
+ * be known of the machine to use it well.
+ */
+#ifndef BLIS_LUA_WORKERS_JOURNALS_H
+#define BLIS_LUA_WORKERS_JOURNALS_H
+
+#include <lua.h>
+
+void bind_open_journals(lua_State *L);
+
+/* journal(folder, stem): a new file; append(line), close(). */
+int bind_journal_new(lua_State *L);
+
+/* make_folder(path): raises unless it is there afterwards. */
+int bind_folder_make(lua_State *L);
+
+/* writer_name(): "<host>-<pid>", different for all who write now. */
+int bind_writer_name(lua_State *L);
+
+/* processors(): how many this process may use. */
+int bind_processors(lua_State *L);
+
+/* clock_us(): of a clock that only goes forward; its zero is arbitrary. */
+int bind_clock_us(lua_State *L);
+
+/* terminal_columns(): of standard error; nil when that is no terminal. */
+int bind_terminal_columns(lua_State *L);
+
+/* hash128(text): XXH3, 32 hexadecimal digits. */
+int bind_hash128(lua_State *L);
+
+#endif

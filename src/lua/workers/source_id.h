@@ -1,0 +1,14 @@
+/*
+ * source_id.h - which sources a program was built of.
+ */
+#ifndef BLIS_LUA_WORKERS_SOURCE_ID_H
+#define BLIS_LUA_WORKERS_SOURCE_ID_H
+
+/*
+ * 12 hexadecimal digits, made by the build: a hash of the C sources and the
+ * files below data/ that results depend on, and of nothing else. Two programs
+ * with the same one compute the same, whatever compiled them and where.
+ */
+extern const char blis_source_id[];
+
+#endif

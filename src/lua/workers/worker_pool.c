@@ -1,0 +1,301 @@
+#include "lua/workers/worker_pool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lua/workers/worker_process.h"
+
+/* Tasks that wait, a ring. */
+typedef struct queue {
+  int64_t *tasks;
+  size_t capacity; /* a power of two, or 0 */
+  size_t first;
+  size_t count;
+} queue;
+
+struct blis_worker_pool {
+  blis_alloc alloc;
+  blis_worker_options options;
+  pid_t owner; /* a forked copy of the pool must not kill anybody */
+  queue waiting;
+  size_t busy;
+  blis__worker *workers; /* options.jobs of them */
+  struct pollfd *polled;
+  int *polled_worker;
+  int reported; /* whose text the caller may still read, or -1 */
+};
+
+static int64_t now_us(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+blis_status blis_worker_pool_new(const blis_alloc *alloc,
+                                 const blis_worker_options *options,
+                                 blis_worker_pool **pool, blis_error *error) {
+  *pool = NULL;
+  if (options->jobs < 1 || options->jobs > BLIS_WORKERS_MAX) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "jobs: %d is not allowed, expected 1 to %d", options->jobs,
+                     BLIS_WORKERS_MAX);
+  }
+  size_t jobs = (size_t)options->jobs;
+  blis_worker_pool *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL) {
+    return blis_fail_nomem(error);
+  }
+  self->alloc = *alloc;
+  self->options = *options;
+  self->owner = getpid();
+  self->reported = -1;
+  self->workers = blis_alloc_zeroed(alloc, jobs, sizeof *self->workers);
+  self->polled = blis_alloc_zeroed(alloc, jobs, sizeof *self->polled);
+  self->polled_worker =
+      blis_alloc_zeroed(alloc, jobs, sizeof *self->polled_worker);
+  if (self->workers == NULL || self->polled == NULL ||
+      self->polled_worker == NULL) {
+    blis_worker_pool_free(self);
+    return blis_fail_nomem(error);
+  }
+  for (size_t i = 0; i < jobs; i++) {
+    blis_buffer_init(&self->workers[i].input, alloc);
+  }
+  *pool = self;
+  return BLIS_OK;
+}
+
+static void free_workers(blis_worker_pool *pool) {
+  int detail = 0;
+  bool is_owner = pool->owner == getpid();
+  for (int i = 0; pool->workers != NULL && i < pool->options.jobs; i++) {
+    blis__worker *worker = &pool->workers[i];
+    if (worker->process != 0 && is_owner) {
+      (void)blis__worker_stop(worker, &detail);
+    }
+    blis_buffer_deinit(&worker->input);
+  }
+}
+
+void blis_worker_pool_free(blis_worker_pool *pool) {
+  if (pool == NULL) {
+    return;
+  }
+  free_workers(pool);
+  size_t jobs = (size_t)pool->options.jobs;
+  blis_alloc alloc = pool->alloc;
+  blis_alloc_free(&alloc, pool->workers, jobs * sizeof *pool->workers);
+  blis_alloc_free(&alloc, pool->polled, jobs * sizeof *pool->polled);
+  blis_alloc_free(&alloc, pool->polled_worker,
+                  jobs * sizeof *pool->polled_worker);
+  blis_alloc_free(&alloc, pool->waiting.tasks,
+                  pool->waiting.capacity * sizeof *pool->waiting.tasks);
+  blis_alloc_free(&alloc, pool, sizeof *pool);
+}
+
+static blis_status grow(blis_worker_pool *pool, blis_error *error) {
+  queue *waiting = &pool->waiting;
+  size_t capacity = waiting->capacity == 0 ? 64 : waiting->capacity * 2;
+  int64_t *tasks = blis_alloc_zeroed(&pool->alloc, capacity, sizeof *tasks);
+  if (tasks == NULL) {
+    return blis_fail_nomem(error);
+  }
+  for (size_t i = 0; i < waiting->count; i++) {
+    tasks[i] = waiting->tasks[(waiting->first + i) & (waiting->capacity - 1)];
+  }
+  blis_alloc_free(&pool->alloc, waiting->tasks,
+                  waiting->capacity * sizeof *waiting->tasks);
+  waiting->tasks = tasks;
+  waiting->capacity = capacity;
+  waiting->first = 0;
+  return BLIS_OK;
+}
+
+blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task,
+                                    blis_error *error) {
+  queue *waiting = &pool->waiting;
+  if (waiting->count == waiting->capacity) {
+    BLIS_TRY(grow(pool, error));
+  }
+  size_t end = (waiting->first + waiting->count) & (waiting->capacity - 1);
+  waiting->tasks[end] = task;
+  waiting->count++;
+  return BLIS_OK;
+}
+
+size_t blis_worker_pool_pending(const blis_worker_pool *pool) {
+  return pool->waiting.count + pool->busy;
+}
+
+/* Gives the next task to a worker that lives; false when it does not. */
+static bool hand_over(blis_worker_pool *pool, blis__worker *worker) {
+  queue *waiting = &pool->waiting;
+  if (!blis__worker_send(worker, waiting->tasks[waiting->first])) {
+    return false;
+  }
+  waiting->first = (waiting->first + 1) & (waiting->capacity - 1);
+  waiting->count--;
+  pool->busy++;
+  worker->deadline_us = pool->options.time_limit_us > 0
+                            ? now_us() + pool->options.time_limit_us
+                            : INT64_MAX;
+  return true;
+}
+
+/* Gives the next task to a worker, and the worker a process if it has none. */
+static blis_status hand_out(blis_worker_pool *pool, blis__worker *worker,
+                            blis_error *error) {
+  int detail = 0;
+  /* One that died while it had nothing to do is replaced without a word. */
+  while (worker->process == 0 || !hand_over(pool, worker)) {
+    if (worker->process != 0) {
+      (void)blis__worker_stop(worker, &detail);
+    }
+    BLIS_TRY(blis__worker_start(worker, &pool->options, pool->workers,
+                                pool->options.jobs, error));
+  }
+  return BLIS_OK;
+}
+
+/* Where processes are scarce, a pool with one is still a pool. */
+static blis_status hand_out_all(blis_worker_pool *pool, blis_error *error) {
+  for (int i = 0; pool->waiting.count > 0 && i < pool->options.jobs; i++) {
+    if (pool->workers[i].is_busy) {
+      continue;
+    }
+    blis_status status = hand_out(pool, &pool->workers[i], error);
+    if (status != BLIS_OK) {
+      return pool->busy > 0 ? BLIS_OK : status;
+    }
+  }
+  return BLIS_OK;
+}
+
+/* Fills pool->polled; returns how many, and the first deadline. */
+static int list_busy(blis_worker_pool *pool, int64_t *deadline_us) {
+  int count = 0;
+  for (int i = 0; i < pool->options.jobs; i++) {
+    const blis__worker *worker = &pool->workers[i];
+    if (!worker->is_busy) {
+      continue;
+    }
+    pool->polled[count].fd = worker->socket;
+    pool->polled[count].events = POLLIN;
+    pool->polled[count].revents = 0;
+    pool->polled_worker[count] = i;
+    count++;
+    if (worker->deadline_us < *deadline_us) {
+      *deadline_us = worker->deadline_us;
+    }
+  }
+  return count;
+}
+
+/* Milliseconds from now until then, rounded up, as poll wants them. */
+static int poll_timeout(int64_t until_us) {
+  if (until_us == INT64_MAX) {
+    return -1;
+  }
+  int64_t left_us = until_us - now_us();
+  if (left_us <= 0) {
+    return 0;
+  }
+  int64_t ms = left_us / 1000 + 1;
+  return ms > 60000 ? 60000 : (int)ms;
+}
+
+static void set_idle(blis_worker_pool *pool, int index) {
+  pool->workers[index].is_busy = false;
+  pool->busy--;
+  pool->reported = index;
+}
+
+/* A worker said something or died; true: *result is what came of its task. */
+static bool hear(blis_worker_pool *pool, int index,
+                 blis_worker_result *result) {
+  blis__worker *worker = &pool->workers[index];
+  blis__worker_news news = blis__worker_receive(worker);
+  if (news == BLIS__WORKER_SILENT) {
+    return false;
+  }
+  int detail = 0;
+  if (news == BLIS__WORKER_ANSWERED) {
+    blis__worker_result(worker, result);
+    if (result->outcome == BLIS_WORKER_NO_MEMORY) {
+      (void)blis__worker_stop(worker, &detail);
+    }
+  } else {
+    result->task = worker->task;
+    result->text = (blis_slice){.data = "", .length = 0};
+    result->outcome = blis__worker_stop(worker, &result->detail);
+  }
+  set_idle(pool, index);
+  return true;
+}
+
+/* Ends the first worker whose time is over; true: *result tells of it. */
+static bool end_overdue(blis_worker_pool *pool, blis_worker_result *result) {
+  int64_t now = now_us();
+  for (int i = 0; i < pool->options.jobs; i++) {
+    blis__worker *worker = &pool->workers[i];
+    if (worker->is_busy && worker->deadline_us <= now) {
+      result->task = worker->task;
+      (void)blis__worker_stop(worker, &result->detail);
+      result->outcome = BLIS_WORKER_TIMEOUT;
+      result->text = (blis_slice){.data = "", .length = 0};
+      set_idle(pool, i);
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool hear_all(blis_worker_pool *pool, int count,
+                     blis_worker_result *result) {
+  for (int i = 0; i < count; i++) {
+    if (pool->polled[i].revents != 0 &&
+        hear(pool, pool->polled_worker[i], result)) {
+      return true;
+    }
+  }
+  return end_overdue(pool, result);
+}
+
+static void forget_reported(blis_worker_pool *pool) {
+  if (pool->reported >= 0) {
+    blis_buffer_clear(&pool->workers[pool->reported].input);
+    pool->reported = -1;
+  }
+}
+
+blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
+                                  blis_worker_result *result, bool *has_result,
+                                  blis_error *error) {
+  *has_result = false;
+  forget_reported(pool);
+  int64_t end_us = timeout_us < 0 ? INT64_MAX : now_us() + timeout_us;
+  BLIS_TRY(hand_out_all(pool, error));
+  while (pool->busy > 0 && !*has_result) {
+    int64_t until_us = end_us;
+    int count = list_busy(pool, &until_us);
+    int ready = poll(pool->polled, (nfds_t)count, poll_timeout(until_us));
+    if (ready < 0) {
+      return errno == EINTR
+                 ? BLIS_OK
+                 : blis_fail(error, BLIS_ERR_IO, "poll: %s", strerror(errno));
+    }
+    *has_result = hear_all(pool, count, result);
+    if (!*has_result && end_us != INT64_MAX && now_us() >= end_us) {
+      return BLIS_OK;
+    }
+  }
+  /* Whoever became free goes on while the caller looks at the result. */
+  if (*has_result && pool->waiting.count > 0 &&
+      pool->workers[pool->reported].process != 0) {
+    (void)hand_over(pool, &pool->workers[pool->reported]);
+  }
+  return BLIS_OK;
+}

@@ -1,0 +1,93 @@
+/*
+ * worker_pool.h - forked processes that do numbered tasks.
+ *
+ * Tasks are handed out one at a time to whichever worker is free; what a task
+ * wrote comes back through a socket. A worker is a copy of the process as it
+ * was when a task found nobody free, so it sees all that was loaded before,
+ * in memory that is shared until somebody writes to it. It does one task after
+ * the other and is replaced when it dies, hangs or runs out of memory; the
+ * task that did it is reported with the reason, the others do not notice.
+ *
+ * In a worker, standard output is standard error and standard input is empty;
+ * a worker ends when its parent does, and neither runs exit handlers nor
+ * flushes what the parent had buffered.
+ *
+ * Handing out a task costs about 6 us; a worker about 0.3 ms, and 29 ms for
+ * each GB in pages of 4 KB that the process has.
+ */
+#ifndef BLIS_LUA_WORKERS_WORKER_POOL_H
+#define BLIS_LUA_WORKERS_WORKER_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+enum { BLIS_WORKERS_MAX = 1024 };
+
+typedef enum blis_worker_outcome {
+  BLIS_WORKER_DONE,      /* the text is what the task wrote */
+  BLIS_WORKER_FAILED,    /* the text is why */
+  BLIS_WORKER_NO_MEMORY, /* failed for lack of it; the text is why */
+  BLIS_WORKER_EXITED,    /* detail is the exit status */
+  BLIS_WORKER_KILLED,    /* detail is the signal */
+  BLIS_WORKER_TIMEOUT    /* killed by the pool */
+} blis_worker_outcome;
+
+/*
+ * Does a task inside a worker: writes to *text and returns DONE, FAILED or
+ * NO_MEMORY. After the last of these the worker is not used again.
+ */
+typedef blis_worker_outcome (*blis_worker_fn)(void *ud, int64_t task,
+                                              blis_buffer *text);
+
+typedef struct blis_worker_options {
+  int jobs;                   /* workers at the same time, from 1 */
+  int64_t time_limit_us;      /* of a task, by the clock; 0 = none */
+  int64_t memory_limit_bytes; /* what a worker may take on top of what the
+                                 process had; 0 = no limit */
+  blis_worker_fn work;
+  void *ud; /* borrowed, passed to work */
+} blis_worker_options;
+
+typedef struct blis_worker_result {
+  int64_t task;
+  blis_worker_outcome outcome;
+  int detail;
+  blis_slice text; /* valid until the next call */
+} blis_worker_result;
+
+typedef struct blis_worker_pool blis_worker_pool;
+
+/* Starts no process yet. The caller owns *pool; *alloc is copied. */
+BLIS_MUSTUSE blis_status blis_worker_pool_new(
+    const blis_alloc *alloc, const blis_worker_options *options,
+    blis_worker_pool **pool, blis_error *error);
+
+/* Kills the workers, and with them unfinished tasks. NULL is allowed. */
+void blis_worker_pool_free(blis_worker_pool *pool);
+
+/* Adds a task behind those that wait. */
+BLIS_MUSTUSE blis_status blis_worker_pool_submit(blis_worker_pool *pool,
+                                                 int64_t task,
+                                                 blis_error *error);
+
+/* Tasks that were submitted and not reported. */
+size_t blis_worker_pool_pending(const blis_worker_pool *pool);
+
+/*
+ * Hands out tasks and waits for one to end. *has_result is false when none
+ * did in timeout_us (negative = wait for ever), when none is pending and when
+ * a signal came. BLIS_ERR_IO when no process can be started.
+ */
+BLIS_MUSTUSE blis_status blis_worker_pool_wait(blis_worker_pool *pool,
+                                               int64_t timeout_us,
+                                               blis_worker_result *result,
+                                               bool *has_result,
+                                               blis_error *error);
+
+#endif

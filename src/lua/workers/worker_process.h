@@ -1,0 +1,62 @@
+/*
+ * worker_process.h - one forked worker as its parent sees it: a process and a
+ * socket on which tasks go out and results come back.
+ */
+#ifndef BLIS_LUA_WORKERS_WORKER_PROCESS_H
+#define BLIS_LUA_WORKERS_WORKER_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buffer.h"
+#include "lua/workers/worker_pool.h"
+
+/* What precedes the text of a result on the socket. */
+typedef struct blis__worker_header {
+  int64_t task;
+  uint32_t outcome; /* DONE, FAILED or NO_MEMORY */
+  uint32_t length;
+} blis__worker_header;
+
+typedef struct blis__worker {
+  pid_t process; /* 0 = there is none */
+  int socket;
+  bool is_busy;
+  int64_t task;        /* while busy */
+  int64_t deadline_us; /* of the task */
+  blis_buffer input;   /* what of a result has come so far */
+} blis__worker;
+
+/*
+ * Forks a worker; others[0 .. count) are those of the same pool, whose sockets
+ * it must not keep. BLIS_ERR_IO with the system's reason.
+ */
+BLIS_MUSTUSE blis_status blis__worker_start(blis__worker *worker,
+                                            const blis_worker_options *options,
+                                            const blis__worker *others,
+                                            int count, blis_error *error);
+
+/* Sends a task; false when the worker is gone. */
+bool blis__worker_send(blis__worker *worker, int64_t task);
+
+typedef enum blis__worker_news {
+  BLIS__WORKER_SILENT, /* the result is not complete */
+  BLIS__WORKER_ANSWERED,
+  BLIS__WORKER_GONE
+} blis__worker_news;
+
+/* Reads what has come, without waiting for more. */
+blis__worker_news blis__worker_receive(blis__worker *worker);
+
+/* The complete result in worker->input. */
+void blis__worker_result(const blis__worker *worker,
+                         blis_worker_result *result);
+
+/*
+ * Ends the process and all that it started, and waits for it. Returns how it
+ * ended, for one that had ended before: EXITED or KILLED, and *detail.
+ */
+blis_worker_outcome blis__worker_stop(blis__worker *worker, int *detail);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * lua_workers.h - worker processes for Lua: a function is called with numbered
+ * tasks in forked copies of the program.
+ */
+#ifndef BLIS_LUA_WORKERS_WORKERS_H
+#define BLIS_LUA_WORKERS_WORKERS_H
+
+#include <lua.h>
+
+void bind_open_workers(lua_State *L);
+
+/*
+ * workers{jobs=, time_limit_us=, memory_limit_bytes=, work=}: a pool that
+ * calls work(task), which returns a text, in worker processes (worker_pool.h).
+ * Methods: submit(task); wait([timeout_us]) = task, outcome, text, detail or
+ * nothing; pending(); close().
+ */
+int bind_workers_new(lua_State *L);
+
+#endif

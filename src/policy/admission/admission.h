@@ -1,0 +1,77 @@
+/*
+ * admission.h - the first decision about a request: let it in, refuse it, or
+ * ask again later.
+ *
+ * Built-in policies and Lua functions stand behind the same interface. The
+ * policy sees the request and its candidates as routing would see them; there
+ * may be none.
+ */
+#ifndef BLIS_POLICY_ADMISSION_ADMISSION_H
+#define BLIS_POLICY_ADMISSION_ADMISSION_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "policy/contract/policy.h"
+#include "policy/contract/view.h"
+
+typedef enum blis_admission_verdict {
+  BLIS_ADMIT,
+  BLIS_REJECT,
+  BLIS_DELAY
+} blis_admission_verdict;
+
+typedef struct blis_admission_decision {
+  blis_admission_verdict verdict;
+  const char
+      *reason;      /* of a rejection; the policy's, until its next decision */
+  int64_t delay_us; /* > 0: decide again that much later */
+} blis_admission_decision;
+
+typedef struct blis_admission_ops {
+  /* BLIS_ERR_POLICY (or NOMEM) stops the run with *error. */
+  blis_status (*decide)(void *state, const blis_routing_request *request,
+                        const blis_routing_view *view,
+                        blis_admission_decision *decision, blis_error *error);
+  /*
+   * An admitted request has ended in whatever way; ticket is the one that
+   * decide saw in request->ticket. NULL when not wanted.
+   */
+  void (*ended)(void *state, blis_ticket *ticket);
+  void (*free)(const blis_alloc *alloc, void *state);
+} blis_admission_ops;
+
+typedef struct blis_admission {
+  const blis_admission_ops *ops; /* NULL admits everything at no cost */
+  void *state;
+  blis_alloc alloc;
+  blis_signal_set needs; /* columns it reads; more by view->column */
+  const char *name;      /* static, or owned by state */
+} blis_admission;
+
+/* Idempotent; an all-zero policy is allowed. */
+void blis_admission_free(blis_admission *admission);
+
+typedef struct blis_admission_entry {
+  const char *name;
+  const char *aliases; /* "a|b"; "" = none */
+  const char *summary;
+  const char *source;
+  const blis_param_spec *params;
+  size_t param_count;
+  /* params are checked. The caller owns *admission. */
+  blis_status (*create)(const blis_alloc *alloc, const blis_params *params,
+                        const blis_policy_context *context,
+                        blis_admission *admission, blis_error *error);
+} blis_admission_entry;
+
+/* The built-in policies; static storage. */
+size_t blis_admission_entry_count(void);
+const blis_admission_entry *blis_admission_entry_at(size_t index);
+
+/* As blis_router_create. */
+BLIS_MUSTUSE blis_status blis_admission_create(
+    const blis_alloc *alloc, const char *name, const blis_params *params,
+    const blis_policy_context *context, blis_admission *admission,
+    blis_error *error);
+
+#endif

@@ -1,0 +1,229 @@
+/*
+ * admission_count.c - admission policies that count the requests they let in
+ * until these end: tenant-quota and cognitora.admission.
+ */
+#include <string.h>
+
+#include "base/array.h"
+#include "base/intern.h"
+#include "policy/admission/entries.h"
+
+/* Of one tenant, or of one model. */
+typedef struct counted {
+  int64_t active;
+  double limit; /* below 0: not looked up yet */
+} counted;
+
+typedef struct counting {
+  blis_alloc alloc;
+  BLIS_ARRAY(counted) items; /* by number of the text */
+  bool counts_models;        /* in place of tenants */
+  double usual_limit;
+  blis_intern *named; /* with a limit of their own; NULL without any */
+  BLIS_ARRAY(double) named_limits;
+  const char *reason;
+} counting;
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  counting *self = state;
+  blis_array_deinit(alloc, &self->items);
+  blis_array_deinit(alloc, &self->named_limits);
+  blis_intern_free(self->named);
+  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static double limit_of(const counting *self, const blis_intern *strings,
+                       uint32_t number) {
+  if (self->named == NULL) {
+    return self->usual_limit;
+  }
+  uint32_t found =
+      blis_intern_find(self->named, blis_intern_text(strings, number),
+                       blis_intern_length(strings, number));
+  return found == BLIS_INTERN_NONE || self->named_limits.items[found] < 0
+             ? self->usual_limit
+             : self->named_limits.items[found];
+}
+
+/* NULL = out of memory. */
+static counted *find(counting *self, const blis_intern *strings,
+                     uint32_t number) {
+  size_t needed = (size_t)number + 1;
+  if (blis_array_reserve(&self->alloc, &self->items, needed) != BLIS_OK) {
+    return NULL;
+  }
+  while (self->items.count < needed) {
+    self->items.items[self->items.count++] = (counted){.limit = -1};
+  }
+  counted *c = &self->items.items[number];
+  if (c->limit < 0) {
+    c->limit = limit_of(self, strings, number);
+  }
+  return c;
+}
+
+/* What a ticket holds: the number that the request was counted for. */
+enum { COUNTED_FOR = 0 };
+
+static blis_status decide(void *state, const blis_routing_request *request,
+                          const blis_routing_view *view,
+                          blis_admission_decision *decision,
+                          blis_error *error) {
+  (void)view;
+  counting *self = state;
+  uint32_t number = self->counts_models ? request->model : request->tenant;
+  counted *c = find(self, request->strings, number);
+  if (c == NULL) {
+    return blis_fail_nomem(error);
+  }
+  *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
+  if ((double)c->active >= c->limit) {
+    decision->verdict = BLIS_REJECT;
+    decision->reason = self->reason;
+    return BLIS_OK;
+  }
+  c->active++;
+  request->ticket->values[COUNTED_FOR] = number;
+  return BLIS_OK;
+}
+
+static void ended(void *state, blis_ticket *ticket) {
+  counting *self = state;
+  self->items.items[ticket->values[COUNTED_FOR]].active--;
+}
+
+static const blis_admission_ops ops = {
+    .decide = decide, .ended = ended, .free = free_state};
+
+static counting *make(const blis_alloc *alloc, const char *name,
+                      blis_admission *admission) {
+  counting *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self != NULL) {
+    self->alloc = *alloc;
+    *admission = (blis_admission){
+        .ops = &ops, .state = self, .alloc = *alloc, .name = name};
+  }
+  return self;
+}
+
+/* tenant-quota */
+
+enum { QUOTA_PARAMS = 2 };
+
+static const blis_param_spec quota_params[QUOTA_PARAMS] = {
+    {.name = "default_quota",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 0,
+     .maximum = 1e15,
+     .fallback = 1e15,
+     .unit = "requests",
+     .summary = "of a tenant without a quota of its own; left out, any number"},
+    {.name = "quota",
+     .kind = BLIS_PARAM_TABLE,
+     .minimum = 0,
+     .maximum = 1e15,
+     .unit = "requests",
+     .summary = "by tenant: how many may be in the cluster at once"},
+};
+
+static blis_status note_limit(counting *self, const blis_param *param) {
+  uint32_t number;
+  BLIS_TRY(
+      blis_intern_add(self->named, param->key, strlen(param->key), &number));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->named_limits,
+                              (size_t)number + 1));
+  while (self->named_limits.count <= number) {
+    self->named_limits.items[self->named_limits.count++] = -1;
+  }
+  self->named_limits.items[number] = param->number;
+  return BLIS_OK;
+}
+
+static blis_status note_limits(counting *self, const blis_params *params) {
+  if (blis_params_find(params, "quota") == NULL) {
+    return BLIS_OK;
+  }
+  self->named = blis_intern_new(&self->alloc);
+  if (self->named == NULL ||
+      blis_array_push(&self->alloc, &self->named_limits, -1) != BLIS_OK) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < params->count; i++) {
+    if (strcmp(params->items[i].name, "quota") == 0) {
+      BLIS_TRY(note_limit(self, &params->items[i]));
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status create_tenant_quota(const blis_alloc *alloc,
+                                       const blis_params *params,
+                                       const blis_policy_context *context,
+                                       blis_admission *admission,
+                                       blis_error *error) {
+  (void)context;
+  counting *self = make(alloc, "tenant-quota", admission);
+  if (self == NULL) {
+    return blis_fail_nomem(error);
+  }
+  self->reason = "tenant-quota";
+  self->usual_limit =
+      blis_params_number(params, quota_params, QUOTA_PARAMS, "default_quota");
+  if (note_limits(self, params) != BLIS_OK) {
+    blis_admission_free(admission);
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
+const blis_admission_entry blis__admission_tenant_quota = {
+    .name = "tenant-quota",
+    .aliases = "",
+    .summary = "a tenant has at most so many requests in the cluster at once",
+    .source = "BLIS macro-level implementation plan",
+    .params = quota_params,
+    .param_count = QUOTA_PARAMS,
+    .create = create_tenant_quota,
+};
+
+/* cognitora.admission */
+
+enum { COGNITORA_PARAMS = 1 };
+
+static const blis_param_spec cognitora_params[COGNITORA_PARAMS] = {
+    {.name = "max_queue",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 1,
+     .maximum = 1e15,
+     .fallback = 1024,
+     .unit = "requests",
+     .summary = "of one model in the cluster at once"},
+};
+
+static blis_status create_cognitora(const blis_alloc *alloc,
+                                    const blis_params *params,
+                                    const blis_policy_context *context,
+                                    blis_admission *admission,
+                                    blis_error *error) {
+  (void)context;
+  counting *self = make(alloc, "cognitora.admission", admission);
+  if (self == NULL) {
+    return blis_fail_nomem(error);
+  }
+  self->reason = "cognitora.admission: full (503)";
+  self->counts_models = true;
+  self->usual_limit = blis_params_number(params, cognitora_params,
+                                         COGNITORA_PARAMS, "max_queue");
+  return BLIS_OK;
+}
+
+const blis_admission_entry blis__admission_cognitora_admission = {
+    .name = "cognitora.admission",
+    .aliases = "",
+    .summary = "permits per model, held until a request ends; without one it "
+               "is rejected at once",
+    .source = "Cognitora, KV-aware scoring deep dive; 89f555a",
+    .params = cognitora_params,
+    .param_count = COGNITORA_PARAMS,
+    .create = create_cognitora,
+};

@@ -1,0 +1,76 @@
+/*
+ * b3.h - what the policies of "B3 Routing Policies - Pseudocode" share that
+ * look at caches: the router's own index of what it sent where, its load
+ * counters, and the score of LMetric (arXiv 2603.15202) over both:
+ *
+ *   score = (pending prefill tokens + max(0, prompt - cached)) *
+ *           (requests + bs_offset)
+ *
+ * A decision is blis__b3_score, then blis__b3_take of the chosen candidate.
+ * The state is the first member of the state of its policies, so that
+ * blis__b3_first_token and blis__b3_ended can be their operations.
+ */
+#ifndef BLIS_POLICY_B3_B3_H
+#define BLIS_POLICY_B3_B3_H
+
+#include "policy/contract/policy.h"
+#include "policy/memory/load_counters.h"
+#include "policy/memory/prefix_index.h"
+
+typedef struct blis__b3 {
+  blis_alloc alloc;
+  blis_prefix_index *index;
+  uint32_t block_size_tokens;
+  blis__load_counters counters;
+  BLIS_ARRAY(uint32_t) blocks; /* matched, by instance number */
+  BLIS_ARRAY(double) scores;   /* negated: the highest is the best */
+} blis__b3;
+
+/* Parameters of every such policy, at the beginning of its list. */
+#define BLIS__B3_PARAMS                                                        \
+  BLIS__BLOCK_SIZE_PARAM(512, "block size of the router's index"), {           \
+    .name = "cache_capacity", .kind = BLIS_PARAM_INTEGER, .minimum = 0,        \
+    .maximum = 1 << 30, .fallback = 0, .unit = "blocks",                       \
+    .summary = "size of the index per instance; 0 = as many tokens as the "    \
+               "KV cache"                                                      \
+  }
+
+/* self is zeroed. BLIS_ERR_NOMEM leaves nothing behind. */
+BLIS_MUSTUSE blis_status blis__b3_init(blis__b3 *self, const blis_alloc *alloc,
+                                       const blis_params *params,
+                                       const blis_param_spec *specs,
+                                       size_t spec_count,
+                                       const blis_policy_context *context);
+void blis__b3_deinit(blis__b3 *self);
+
+/*
+ * Looks the prompt up and fills scores. BLIS_ERR_NOMEM or BLIS_OK. The rest
+ * refers to the view and request scored last.
+ */
+BLIS_MUSTUSE blis_status blis__b3_score(blis__b3 *self,
+                                        const blis_routing_request *request,
+                                        const blis_routing_view *view,
+                                        double bs_offset);
+
+/* Prompt tokens that the router believes an instance to have cached. */
+static inline int64_t
+blis__b3_cached_tokens(const blis__b3 *self,
+                       const blis_routing_request *request, uint32_t instance) {
+  int64_t cached =
+      (int64_t)self->blocks.items[instance] * (int64_t)self->block_size_tokens;
+  return cached < request->prompt_tokens ? cached : request->prompt_tokens;
+}
+
+/* The candidate gets the request. BLIS_ERR_NOMEM or BLIS_OK. */
+BLIS_MUSTUSE blis_status blis__b3_take(blis__b3 *self,
+                                       const blis_routing_request *request,
+                                       const blis_routing_view *view,
+                                       size_t chosen, blis_decision *decision);
+
+/* Operations of a router whose state begins with a blis__b3. */
+void blis__b3_first_token(void *state, blis_ticket *ticket, uint32_t instance,
+                          const blis_request_times *times);
+void blis__b3_ended(void *state, blis_ticket *ticket, uint32_t instance,
+                    const blis_request_times *times);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * b3_sessions.c - load_only and sticky, the two controls of the B3 experiments
+ * that know no caches: fewest requests, and the session's instance whatever
+ * happens.
+ *
+ * Requests are those the router itself has sent and not seen end.
+ */
+#include <stdbool.h>
+
+#include "policy/contract/policy.h"
+#include "policy/memory/bindings.h"
+#include "policy/memory/load_counters.h"
+
+typedef struct session_router {
+  blis_alloc alloc;
+  blis__load_counters counters;
+  BLIS_ARRAY(double) requests; /* per candidate */
+  blis_tie tie;
+  bool is_sticky;
+  int64_t session_ttl_us; /* 0 = bindings last for ever */
+  blis__bindings sessions;
+} session_router;
+
+static blis_status fewest_requests(session_router *self,
+                                   const blis_routing_view *view,
+                                   size_t *chosen) {
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->requests, view->count));
+  for (size_t i = 0; i < view->count; i++) {
+    self->requests.items[i] =
+        (double)self->counters.items[view->instances[i]].requests;
+  }
+  *chosen = blis_tie_pick_min(&self->tie, self->requests.items, view);
+  return BLIS_OK;
+}
+
+/* The candidate that the session is bound to, or view->count. */
+static size_t bound_candidate(const session_router *self,
+                              const blis_routing_request *request,
+                              const blis_routing_view *view) {
+  const blis__binding *binding =
+      blis__bindings_find(&self->sessions, request->session);
+  bool has_expired = binding != NULL && self->session_ttl_us > 0 &&
+                     view->now_us - binding->last_use_us > self->session_ttl_us;
+  return binding == NULL || has_expired
+             ? view->count
+             : blis_routing_view_find(view, binding->instance);
+}
+
+static blis_status choose(session_router *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view, size_t *chosen) {
+  bool has_session = self->is_sticky && request->session != 0;
+  *chosen = has_session ? bound_candidate(self, request, view) : view->count;
+  if (*chosen == view->count) {
+    BLIS_TRY(fewest_requests(self, view, chosen));
+  }
+  return has_session
+             ? blis__bindings_put(&self->sessions, request->session,
+                                  view->instances[*chosen], view->now_us)
+             : BLIS_OK;
+}
+
+static blis_status route(void *state, const blis_routing_request *request,
+                         const blis_routing_view *view, blis_decision *decision,
+                         blis_error *error) {
+  session_router *self = state;
+  size_t chosen;
+  if (blis__load_counters_reserve(&self->counters, &self->alloc, view) !=
+          BLIS_OK ||
+      choose(self, request, view, &chosen) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  blis__load_counters_add(&self->counters, request->ticket,
+                          view->instances[chosen], 0, request->prompt_tokens);
+  *decision = (blis_decision){.chosen = chosen};
+  return BLIS_OK;
+}
+
+static void ended(void *state, blis_ticket *ticket, uint32_t instance,
+                  const blis_request_times *times) {
+  (void)times;
+  session_router *self = state;
+  blis__load_counters_ended(&self->counters, ticket, instance);
+}
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  session_router *self = state;
+  blis_array_deinit(alloc, &self->counters);
+  blis_array_deinit(alloc, &self->requests);
+  blis__bindings_deinit(&self->sessions);
+  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static const blis_router_ops ops = {
+    .route = route, .ended = ended, .free = free_state};
+
+enum { LOAD_ONLY_PARAM_COUNT = 1, STICKY_PARAM_COUNT };
+
+/* sticky has both, load_only the first. */
+static const blis_param_spec params_of[STICKY_PARAM_COUNT] = {
+    BLIS__TIE_FIRST_PARAM,
+    {.name = "session_ttl_us",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 0,
+     .maximum = 1e15,
+     .fallback = 0,
+     .unit = "us",
+     .summary = "a session not heard of for longer is bound anew; 0 = never"},
+};
+
+static blis_status make(const blis_alloc *alloc, const char *name,
+                        const blis_params *params,
+                        const blis_policy_context *context, blis_router *router,
+                        blis_error *error) {
+  session_router *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL) {
+    return blis_fail_nomem(error);
+  }
+  self->alloc = *alloc;
+  blis__bindings_init(&self->sessions, alloc);
+  blis_tie_rule rule =
+      blis__tie_first_param(params, params_of, STICKY_PARAM_COUNT);
+  blis_tie_init_of(&self->tie, rule, context->seed, name);
+  *router =
+      (blis_router){.ops = &ops, .state = self, .alloc = *alloc, .name = name};
+  return BLIS_OK;
+}
+
+static blis_status create_load_only(const blis_alloc *alloc,
+                                    const blis_params *params,
+                                    const blis_policy_context *context,
+                                    blis_router *router, blis_error *error) {
+  return make(alloc, "load_only", params, context, router, error);
+}
+
+const blis_router_entry blis__router_load_only = {
+    .name = "load_only",
+    .aliases = "b3.load_only",
+    .summary = "fewest requests: neither caches nor sessions",
+    .source = "B3 Routing Policies - Pseudocode (08530b3915)",
+    .params = params_of,
+    .param_count = LOAD_ONLY_PARAM_COUNT,
+    .create = create_load_only,
+};
+
+static blis_status create_sticky(const blis_alloc *alloc,
+                                 const blis_params *params,
+                                 const blis_policy_context *context,
+                                 blis_router *router, blis_error *error) {
+  BLIS_TRY(make(alloc, "sticky", params, context, router, error));
+  session_router *self = router->state;
+  self->is_sticky = true;
+  self->session_ttl_us = (int64_t)blis_params_number(
+      params, params_of, STICKY_PARAM_COUNT, "session_ttl_us");
+  return BLIS_OK;
+}
+
+const blis_router_entry blis__router_sticky = {
+    .name = "sticky",
+    .aliases = "b3.sticky",
+    .summary = "the session's instance whatever its load; a new session goes "
+               "where the fewest requests are",
+    .source = "B3 Routing Policies - Pseudocode (08530b3915)",
+    .params = params_of,
+    .param_count = STICKY_PARAM_COUNT,
+    .create = create_sticky,
+};

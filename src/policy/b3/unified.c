@@ -1,0 +1,312 @@
+/*
+ * unified.c - routing policy unified: the session's instance as long as its
+ * cache pays for it and it is not overloaded, else the choice of LMetric.
+ */
+#include "policy/b3/b3.h"
+#include "policy/memory/bindings.h"
+
+enum { FACT_COUNT = 8 };
+
+typedef enum bind_rule { BIND_EVERY_PICK, BIND_FIRST, BIND_NEVER } bind_rule;
+
+typedef struct unified {
+  blis__b3 b3;
+  double affinity_ratio;
+  double overload_factor;
+  double decode_weight;
+  bind_rule bind;
+  uint64_t ties; /* broken so far */
+  blis__bindings sessions;
+  blis_decision_fact facts[FACT_COUNT]; /* of the decision at hand */
+} unified;
+
+/* Mean number of requests, at least 1. */
+static double mean_requests(const unified *self,
+                            const blis_routing_view *view) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    sum += self->b3.counters.items[view->instances[i]].requests;
+  }
+  double mean = (double)sum / (double)view->count;
+  return mean > 1 ? mean : 1;
+}
+
+/* The share of the prompt that an instance is believed to have cached. */
+static double cache_ratio(const unified *self,
+                          const blis_routing_request *request,
+                          uint32_t instance) {
+  double prompt =
+      request->prompt_tokens > 1 ? (double)request->prompt_tokens : 1;
+  return (double)blis__b3_cached_tokens(&self->b3, request, instance) / prompt;
+}
+
+static bool is_worth_sticking(const unified *self,
+                              const blis_routing_request *request,
+                              const blis_routing_view *view,
+                              uint32_t instance) {
+  double requests = (double)self->b3.counters.items[instance].requests;
+  return cache_ratio(self, request, instance) > self->affinity_ratio &&
+         requests <= mean_requests(self, view) * self->overload_factor;
+}
+
+/* Prompts in decode count as that part of tokens to prefill. */
+static void add_decode(unified *self, const blis_routing_view *view) {
+  for (size_t i = 0; i < view->count && self->decode_weight > 0; i++) {
+    const blis__load *load = &self->b3.counters.items[view->instances[i]];
+    self->b3.scores.items[i] -= self->decode_weight *
+                                (double)load->decode_tokens *
+                                (double)load->requests;
+  }
+}
+
+/* Less than 0 when candidate a is better than b, 0 when they are equal. */
+static int compare(const unified *self, const blis_routing_request *request,
+                   const blis_routing_view *view, size_t a, size_t b) {
+  const double *scores = self->b3.scores.items; /* negated */
+  if (scores[a] != scores[b]) {
+    return scores[a] > scores[b] ? -1 : 1;
+  }
+  uint32_t left = view->instances[a];
+  uint32_t right = view->instances[b];
+  int64_t cached_left = blis__b3_cached_tokens(&self->b3, request, left);
+  int64_t cached_right = blis__b3_cached_tokens(&self->b3, request, right);
+  if (cached_left != cached_right) {
+    return cached_left > cached_right ? -1 : 1; /* fewer new tokens */
+  }
+  int64_t requests = self->b3.counters.items[left].requests -
+                     self->b3.counters.items[right].requests;
+  return (requests > 0) - (requests < 0);
+}
+
+/* The first of the best ones and how many they are. */
+static size_t first_best(const unified *self,
+                         const blis_routing_request *request,
+                         const blis_routing_view *view, size_t *tied) {
+  size_t best = 0;
+  *tied = 1;
+  for (size_t i = 1; i < view->count; i++) {
+    int order = compare(self, request, view, i, best);
+    if (order < 0) {
+      best = i;
+      *tied = 1;
+    } else if (order == 0) {
+      ++*tied;
+    }
+  }
+  return best;
+}
+
+static size_t fall_back(unified *self, const blis_routing_request *request,
+                        const blis_routing_view *view) {
+  size_t tied;
+  size_t best = first_best(self, request, view, &tied);
+  if (tied == 1) {
+    return best;
+  }
+  uint64_t skipped = self->ties++ % tied;
+  for (size_t i = best; i < view->count; i++) {
+    if (compare(self, request, view, i, best) == 0 && skipped-- == 0) {
+      return i;
+    }
+  }
+  return best;
+}
+
+static blis_status bind_session(unified *self,
+                                const blis_routing_request *request,
+                                uint32_t instance, bool is_bound,
+                                int64_t now_us) {
+  bool is_due =
+      self->bind == BIND_EVERY_PICK || (self->bind == BIND_FIRST && !is_bound);
+  return request->session != 0 && is_due
+             ? blis__bindings_put(&self->sessions, request->session, instance,
+                                  now_us)
+             : BLIS_OK;
+}
+
+typedef struct choice {
+  size_t bound; /* candidate of the session's instance, or view->count */
+  size_t chosen;
+  bool is_stuck;  /* to the session's instance */
+  bool broke_tie; /* by the counter */
+} choice;
+
+/* The decision record of the pseudocode; before the decision is counted. */
+static size_t tell(unified *self, const blis_routing_request *request,
+                   const blis_routing_view *view, const choice *made) {
+  uint32_t instance = view->instances[made->chosen];
+  double hit = (double)blis__b3_cached_tokens(&self->b3, request, instance);
+  blis_decision_fact *fact = self->facts;
+  *fact++ = (blis_decision_fact){"is_affinity", made->is_stuck};
+  *fact++ = (blis_decision_fact){"cached_tokens", hit};
+  *fact++ =
+      (blis_decision_fact){"cache_ratio", cache_ratio(self, request, instance)};
+  *fact++ = (blis_decision_fact){"mean_requests", mean_requests(self, view)};
+  if (made->bound < view->count) {
+    uint32_t bound = view->instances[made->bound];
+    *fact++ = (blis_decision_fact){"affinity_instance", bound};
+    *fact++ = (blis_decision_fact){"affinity_cache_ratio",
+                                   cache_ratio(self, request, bound)};
+  }
+  if (!made->is_stuck) {
+    *fact++ = (blis_decision_fact){"fallback_score",
+                                   0 - self->b3.scores.items[made->chosen]};
+    *fact++ = (blis_decision_fact){"broke_tie", made->broke_tie};
+  }
+  return (size_t)(fact - self->facts);
+}
+
+static choice choose(unified *self, const blis_routing_request *request,
+                     const blis_routing_view *view) {
+  const blis__binding *binding =
+      blis__bindings_find(&self->sessions, request->session);
+  choice made = {.bound = binding == NULL ? view->count
+                                          : blis_routing_view_find(
+                                                view, binding->instance)};
+  made.is_stuck =
+      made.bound < view->count &&
+      is_worth_sticking(self, request, view, view->instances[made.bound]);
+  uint64_t ties = self->ties;
+  made.chosen = made.is_stuck ? made.bound : fall_back(self, request, view);
+  made.broke_tie = self->ties > ties;
+  return made;
+}
+
+static blis_status decide(unified *self, const blis_routing_request *request,
+                          const blis_routing_view *view,
+                          blis_decision *decision) {
+  BLIS_TRY(blis__b3_score(&self->b3, request, view, 0));
+  add_decode(self, view);
+  choice made = choose(self, request, view);
+  size_t facts = request->wants_parts ? tell(self, request, view, &made) : 0;
+  BLIS_TRY(bind_session(self, request, view->instances[made.chosen],
+                        made.bound < view->count, view->now_us));
+  BLIS_TRY(blis__b3_take(&self->b3, request, view, made.chosen, decision));
+  decision->facts = facts > 0 ? self->facts : NULL;
+  decision->fact_count = facts;
+  return BLIS_OK;
+}
+
+static blis_status route(void *state, const blis_routing_request *request,
+                         const blis_routing_view *view, blis_decision *decision,
+                         blis_error *error) {
+  return decide(state, request, view, decision) == BLIS_OK
+             ? BLIS_OK
+             : blis_fail_nomem(error);
+}
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  unified *self = state;
+  blis__b3_deinit(&self->b3);
+  blis__bindings_deinit(&self->sessions);
+  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static const blis_router_ops ops = {.route = route,
+                                    .first_token = blis__b3_first_token,
+                                    .ended = blis__b3_ended,
+                                    .free = free_state};
+
+enum { UNIFIED_PARAM_COUNT = 5, AB_PARAM_COUNT };
+
+#define UNIFIED_PARAMS(overload)                                               \
+  BLIS__B3_PARAMS,                                                             \
+      {.name = "affinity_ratio",                                               \
+       .kind = BLIS_PARAM_NUMBER,                                              \
+       .minimum = 0,                                                           \
+       .maximum = 1,                                                           \
+       .fallback = 0.5,                                                        \
+       .unit = "0 to 1",                                                       \
+       .summary = "a session stays if more than this share of the prompt is "  \
+                  "cached at its instance"},                                   \
+      {.name = "overload_factor",                                              \
+       .kind = BLIS_PARAM_NUMBER,                                              \
+       .minimum = 0,                                                           \
+       .maximum = 1e9,                                                         \
+       .fallback = (overload),                                                 \
+       .unit = "",                                                             \
+       .summary = "and if its instance has at most this many times the mean "  \
+                  "number of requests"},                                       \
+  {                                                                            \
+    .name = "bind", .kind = BLIS_PARAM_CHOICE,                                 \
+    .choices = "every-pick|first|never", .unit = "",                           \
+    .summary = "which decisions make an instance the session's own; the "      \
+               "pseudocode, literally: never"                                  \
+  }
+
+static const blis_param_spec unified_params[UNIFIED_PARAM_COUNT] = {
+    UNIFIED_PARAMS(2)};
+
+static const blis_param_spec ab_params[AB_PARAM_COUNT] = {
+    UNIFIED_PARAMS(1.3),
+    {.name = "decode_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.01,
+     .unit = "",
+     .summary = "of a prompt token in decode, against one to prefill"},
+};
+
+static blis_status make(const blis_alloc *alloc, const blis_router_entry *entry,
+                        const blis_params *params,
+                        const blis_policy_context *context, blis_router *router,
+                        blis_error *error) {
+  const blis_param_spec *specs = entry->params;
+  size_t count = entry->param_count;
+  unified *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL || blis__b3_init(&self->b3, alloc, params, specs, count,
+                                    context) != BLIS_OK) {
+    blis_alloc_free(alloc, self, sizeof *self);
+    return blis_fail_nomem(error);
+  }
+  blis__bindings_init(&self->sessions, alloc);
+  self->affinity_ratio =
+      blis_params_number(params, specs, count, "affinity_ratio");
+  self->overload_factor =
+      blis_params_number(params, specs, count, "overload_factor");
+  self->bind = (bind_rule)blis_params_choice(params, specs, count, "bind");
+  *router = (blis_router){
+      .ops = &ops, .state = self, .alloc = *alloc, .name = entry->name};
+  return BLIS_OK;
+}
+
+static blis_status create(const blis_alloc *alloc, const blis_params *params,
+                          const blis_policy_context *context,
+                          blis_router *router, blis_error *error) {
+  return make(alloc, &blis__router_unified, params, context, router, error);
+}
+
+const blis_router_entry blis__router_unified = {
+    .name = "unified",
+    .aliases = "b3.unified",
+    .summary = "the session's instance while most of the prompt is cached "
+               "there and it is not overloaded, else as lmetric",
+    .source = "B3 Routing Policies - Pseudocode (08530b3915)",
+    .params = unified_params,
+    .param_count = UNIFIED_PARAM_COUNT,
+    .create = create,
+};
+
+static blis_status create_ab(const blis_alloc *alloc, const blis_params *params,
+                             const blis_policy_context *context,
+                             blis_router *router, blis_error *error) {
+  BLIS_TRY(
+      make(alloc, &blis__router_b3_unified_ab, params, context, router, error));
+  unified *self = router->state;
+  self->decode_weight =
+      blis_params_number(params, ab_params, AB_PARAM_COUNT, "decode_weight");
+  return BLIS_OK;
+}
+
+const blis_router_entry blis__router_b3_unified_ab = {
+    .name = "b3.unified_ab",
+    .aliases = "",
+    .summary = "unified with overload factor 1.3 and, beside the tokens to "
+               "prefill, 0.01 x the prompts in decode",
+    .source = "LMetric and B3: later variants of the project, which name the "
+              "two numbers; where the second one goes is our reading",
+    .params = ab_params,
+    .param_count = AB_PARAM_COUNT,
+    .create = create_ab,
+};

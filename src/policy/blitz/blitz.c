@@ -1,0 +1,116 @@
+/*
+ * blitz.c - the comparison set of LMetric's authors: routing policies that take
+ * the least of one formula of what an engine reports.
+ */
+#include "policy/blitz/blitz.h"
+
+enum { WAITING_WEIGHT = 4 };
+
+BLIS__LEAST_RULE(blitz_join_shortest_weight,
+                 WAITING_WEIGHT *blis__blitz_waiting(view, i) +
+                     blis__blitz_requests(view, i),
+                 BLIS__BLITZ_NEEDS_COUNTS)
+BLIS__LEAST_RULE(blitz_least_bs, blis__blitz_requests(view, i),
+                 BLIS__BLITZ_NEEDS_COUNTS)
+BLIS__LEAST_RULE(blitz_least_waiting, blis__blitz_waiting(view, i),
+                 BLIS__BLITZ_NEEDS_COUNTS)
+BLIS__LEAST_RULE(blitz_least_wait_token,
+                 blis__blitz_wait_tokens(request, view, i),
+                 BLIS__BLITZ_NEEDS_TOKENS)
+
+const blis_router_entry blis__router_blitz_join_shortest_weight = {
+    .name = "blitz.join-shortest-weight",
+    .aliases = "",
+    .summary = "least 4 x waiting + requests, as vLLM between its ranks",
+    .source = BLIS__BLITZ_SOURCE,
+    .create = create_blitz_join_shortest_weight,
+};
+
+const blis_router_entry blis__router_blitz_least_bs = {
+    .name = "blitz.least-bs",
+    .aliases = "",
+    .summary = "fewest requests, waiting and running",
+    .source = BLIS__BLITZ_SOURCE,
+    .create = create_blitz_least_bs,
+};
+
+const blis_router_entry blis__router_blitz_least_waiting = {
+    .name = "blitz.least-waiting",
+    .aliases = "",
+    .summary = "fewest waiting requests",
+    .source = BLIS__BLITZ_SOURCE,
+    .create = create_blitz_least_waiting,
+};
+
+const blis_router_entry blis__router_blitz_least_wait_token = {
+    .name = "blitz.least-wait-token",
+    .aliases = "",
+    .summary = "least pending prefill + new tokens",
+    .source = BLIS__BLITZ_SOURCE,
+    .create = create_blitz_least_wait_token,
+};
+
+enum { MAX_PENDING, BOUNDED_PARAM_COUNT };
+
+static const blis_param_spec bounded_params[BOUNDED_PARAM_COUNT] = {
+    {.name = "max_pending_tokens",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e15,
+     .fallback = 2048,
+     .unit = "tokens",
+     .summary = "an instance with as much pending prefill or more is not "
+                "followed for its cache"},
+};
+
+/* The last of those with most cached tokens and little ahead of them. */
+static blis_status choose_bounded(blis__gateway *self,
+                                  const blis_routing_request *request,
+                                  const blis_routing_view *view,
+                                  size_t *chosen) {
+  const double *pending = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
+  size_t best = view->count;
+  for (size_t i = 0; i < view->count; i++) {
+    bool is_eligible = pending[i] < self->values[MAX_PENDING];
+    if (is_eligible &&
+        (best == view->count ||
+         blis__blitz_cached(view, i) >= blis__blitz_cached(view, best))) {
+      best = i;
+    }
+  }
+  if (best == view->count) {
+    return choose_blitz_least_wait_token(self, request, view, chosen);
+  }
+  *chosen = best;
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule bounded_rule = {
+    .choose = choose_bounded, .needs = BLIS__BLITZ_NEEDS_TOKENS};
+
+BLIS__GATEWAY_CREATE(blitz_bounded_most_hit, bounded_rule)
+
+const blis_router_entry blis__router_blitz_bounded_most_hit = {
+    .name = "blitz.bounded-most-hit",
+    .aliases = "",
+    .summary = "most cached tokens among those with little pending prefill; "
+               "none, least pending prefill + new tokens",
+    .source = BLIS__BLITZ_SOURCE,
+    .params = bounded_params,
+    .param_count = BOUNDED_PARAM_COUNT,
+    .create = create_blitz_bounded_most_hit,
+};
+
+BLIS__LEAST_RULE(blitz_lmetric,
+                 blis__blitz_wait_tokens(request, view, i) *
+                     (blis__blitz_requests(view, i) + 1),
+                 BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS)
+
+const blis_router_entry blis__router_blitz_lmetric = {
+    .name = "blitz.lmetric",
+    .aliases = "",
+    .summary = "least (pending prefill + new tokens) x (requests + 1), by what "
+               "the engines report",
+    .source = BLIS__BLITZ_SOURCE,
+    .create = create_blitz_lmetric,
+};

@@ -1,0 +1,50 @@
+/*
+ * blitz.h - the figures of an engine that the comparison set of LMetric's
+ * authors is made of, of one candidate:
+ *
+ *   waiting      requests that have not started
+ *   requests     waiting + running
+ *   wait tokens  prompt tokens to be computed there, those of this one included
+ *
+ * The least goes to the first instance, the most to the last.
+ */
+#ifndef BLIS_POLICY_BLITZ_BLITZ_H
+#define BLIS_POLICY_BLITZ_BLITZ_H
+
+#include "policy/gateways/gateway.h"
+
+static inline double blis__blitz_cached(const blis_routing_view *view,
+                                        size_t i) {
+  return view->columns[BLIS_SIGNAL_CACHED_TOKENS][i];
+}
+
+static inline double blis__blitz_waiting(const blis_routing_view *view,
+                                         size_t i) {
+  return view->columns[BLIS_SIGNAL_QUEUE_DEPTH][i] +
+         view->columns[BLIS_SIGNAL_PENDING][i];
+}
+
+static inline double blis__blitz_requests(const blis_routing_view *view,
+                                          size_t i) {
+  return blis__blitz_waiting(view, i) +
+         view->columns[BLIS_SIGNAL_BATCH_SIZE][i];
+}
+
+static inline double
+blis__blitz_wait_tokens(const blis_routing_request *request,
+                        const blis_routing_view *view, size_t i) {
+  return view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][i] +
+         (double)request->prompt_tokens - blis__blitz_cached(view, i);
+}
+
+#define BLIS__BLITZ_NEEDS_COUNTS                                               \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |                                  \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING) |                                      \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE))
+#define BLIS__BLITZ_NEEDS_TOKENS                                               \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |                       \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS))
+
+#define BLIS__BLITZ_SOURCE "LMetric authors' blitz-router 1e3f21c5"
+
+#endif

@@ -1,0 +1,356 @@
+/*
+ * blitz_tokens.c - the part of the comparison set of LMetric's authors that
+ * counts the tokens of the requests at an instance, prompts and outputs: the
+ * prompts of those in flight, which the policy knows itself, and what the
+ * running ones have decoded, which the engine reports.
+ */
+#include <math.h>
+
+#include "policy/blitz/blitz.h"
+#include "policy/memory/load_counters.h"
+#include "policy/pickers/pick_rules.h"
+
+typedef struct active_tokens {
+  blis__load_counters counters;
+  BLIS_ARRAY(double) figures; /* of the candidates, one row for each figure */
+} active_tokens;
+
+enum { BS, HIT, ACTIVE, WEIGHT, FIGURE_ROWS };
+
+static void deinit_active(blis__gateway *self) {
+  active_tokens *own = self->own;
+  blis_array_deinit(&self->alloc, &own->counters);
+  blis_array_deinit(&self->alloc, &own->figures);
+}
+
+static void forget_active(blis__gateway *self, blis_ticket *ticket,
+                          uint32_t instance, const blis_request_times *times) {
+  (void)times;
+  active_tokens *own = self->own;
+  blis__load_counters_ended(&own->counters, ticket, instance);
+}
+
+static double *row_of(const blis__gateway *self, const blis_routing_view *view,
+                      int row) {
+  const active_tokens *own = self->own;
+  return own->figures.items + (size_t)row * view->count;
+}
+
+/* Fills the rows bs, hit and active. */
+static blis_status fill_rows(blis__gateway *self,
+                             const blis_routing_view *view) {
+  active_tokens *own = self->own;
+  BLIS_TRY(blis__load_counters_reserve(&own->counters, &self->alloc, view));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &own->figures,
+                              FIGURE_ROWS * view->count));
+  for (size_t i = 0; i < view->count; i++) {
+    const blis__load *load = &own->counters.items[view->instances[i]];
+    row_of(self, view, BS)[i] = blis__blitz_requests(view, i);
+    row_of(self, view, HIT)[i] = blis__blitz_cached(view, i);
+    row_of(self, view, ACTIVE)[i] =
+        (double)load->ongoing_tokens +
+        view->columns[BLIS_SIGNAL_DECODED_TOKENS][i];
+  }
+  return BLIS_OK;
+}
+
+static void take_active(blis__gateway *self,
+                        const blis_routing_request *request,
+                        const blis_routing_view *view, size_t chosen) {
+  active_tokens *own = self->own;
+  blis__load_counters_add(&own->counters, request->ticket,
+                          view->instances[chosen], 0, request->prompt_tokens);
+}
+
+/* A rule of such a policy: pick_<name> chooses by the rows. */
+#define ACTIVE_RULE(name)                                                      \
+  static blis_status choose_##name(                                            \
+      blis__gateway *self, const blis_routing_request *request,                \
+      const blis_routing_view *view, size_t *chosen) {                         \
+    BLIS_TRY(fill_rows(self, view));                                           \
+    *chosen = pick_##name(self, request, view);                                \
+    take_active(self, request, view, *chosen);                                 \
+    return BLIS_OK;                                                            \
+  }                                                                            \
+  static const blis__gateway_rule name##_rule = {                              \
+      .choose = choose_##name,                                                 \
+      .needs = BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS |           \
+               BLIS_SIGNAL_BIT(BLIS_SIGNAL_DECODED_TOKENS),                    \
+      .own_size = sizeof(active_tokens),                                       \
+      .deinit_own = deinit_active,                                             \
+      .ended = forget_active,                                                  \
+  };                                                                           \
+  BLIS__GATEWAY_CREATE(name, name##_rule)
+
+static size_t pick_blitz_least_active(blis__gateway *self,
+                                      const blis_routing_request *request,
+                                      const blis_routing_view *view) {
+  (void)request;
+  return blis__first_least(row_of(self, view, ACTIVE), view->count);
+}
+
+ACTIVE_RULE(blitz_least_active)
+
+const blis_router_entry blis__router_blitz_least_active = {
+    .name = "blitz.least-active",
+    .aliases = "",
+    .summary = "fewest tokens of requests in flight, prompts and outputs",
+    .source = BLIS__BLITZ_SOURCE,
+    .create = create_blitz_least_active,
+};
+
+static size_t pick_blitz_least_token_load(blis__gateway *self,
+                                          const blis_routing_request *request,
+                                          const blis_routing_view *view) {
+  (void)request;
+  double *weights = row_of(self, view, WEIGHT);
+  for (size_t i = 0; i < view->count; i++) {
+    weights[i] = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][i] +
+                 row_of(self, view, ACTIVE)[i];
+  }
+  return blis__first_least(weights, view->count);
+}
+
+ACTIVE_RULE(blitz_least_token_load)
+
+const blis_router_entry blis__router_blitz_least_token_load = {
+    .name = "blitz.least-token-load",
+    .aliases = "",
+    .summary = "least pending prefill + tokens of requests in flight",
+    .source = BLIS__BLITZ_SOURCE,
+    .create = create_blitz_least_token_load,
+};
+
+enum { DYNAMO_WEIGHT, DYNAMO_BLOCK_SIZE, DYNAMO_DECODE, DYNAMO_PARAM_COUNT };
+
+static const blis_param_spec dynamo_params[DYNAMO_PARAM_COUNT] = {
+    {.name = "overlap_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 1,
+     .unit = "",
+     .summary = "of the tokens to prefill, in blocks"},
+    BLIS__BLOCK_SIZE_PARAM(16, "of the blocks that are counted"),
+    {.name = "count",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = "prefill-and-decode|prefill",
+     .unit = "",
+     .summary = "prefill leaves out the blocks in decode"},
+};
+
+static size_t pick_blitz_dynamo(blis__gateway *self,
+                                const blis_routing_request *request,
+                                const blis_routing_view *view) {
+  double block_size = self->values[DYNAMO_BLOCK_SIZE];
+  bool counts_decode = self->values[DYNAMO_DECODE] == 0;
+  double *weights = row_of(self, view, WEIGHT);
+  for (size_t i = 0; i < view->count; i++) {
+    double fresh = (double)request->prompt_tokens - blis__blitz_cached(view, i);
+    double blocks = ceil(fresh / block_size);
+    double decode = row_of(self, view, ACTIVE)[i] / block_size;
+    weights[i] = self->values[DYNAMO_WEIGHT] * (fresh / block_size) + blocks +
+                 (counts_decode ? decode : 0);
+  }
+  return blis__first_least(weights, view->count);
+}
+
+ACTIVE_RULE(blitz_dynamo)
+
+const blis_router_entry blis__router_blitz_dynamo = {
+    .name = "blitz.dynamo",
+    .aliases = "",
+    .summary = "least overlap weight x blocks to prefill + new blocks + blocks "
+               "in decode",
+    .source = BLIS__BLITZ_SOURCE "; overlap weight 1 is ours",
+    .params = dynamo_params,
+    .param_count = DYNAMO_PARAM_COUNT,
+    .create = create_blitz_dynamo,
+};
+
+enum { BAILIAN_HIT, BAILIAN_BS, BAILIAN_ACTIVE, BAILIAN_PARAM_COUNT };
+
+static const blis_param_spec bailian_params[BAILIAN_PARAM_COUNT] = {
+    {.name = "hit_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.7,
+     .unit = "",
+     .summary = "of the cached share of the prompt (another version: 0.33)"},
+    {.name = "requests_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.15,
+     .unit = "",
+     .summary = "of having few requests (another version: 0.33)"},
+    {.name = "tokens_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.15,
+     .unit = "",
+     .summary = "of having few tokens (another version: 0.33)"},
+};
+
+static size_t pick_blitz_bailian(blis__gateway *self,
+                                 const blis_routing_request *request,
+                                 const blis_routing_view *view) {
+  (void)request;
+  const double *v = self->values;
+  const double *bs = row_of(self, view, BS);
+  const double *hit = row_of(self, view, HIT);
+  const double *active = row_of(self, view, ACTIVE);
+  blis__range bs_range = blis__range_of(bs, view->count);
+  blis__range hit_range = blis__range_of(hit, view->count);
+  blis__range active_range = blis__range_of(active, view->count);
+  double *weights = row_of(self, view, WEIGHT);
+  for (size_t i = 0; i < view->count; i++) {
+    double few_requests =
+        blis__range_share(bs_range, bs_range.high + bs_range.low - bs[i]);
+    double few_tokens = blis__range_share(
+        active_range, active_range.high + active_range.low - active[i]);
+    weights[i] = v[BAILIAN_HIT] * blis__range_share(hit_range, hit[i]) +
+                 v[BAILIAN_BS] * few_requests + v[BAILIAN_ACTIVE] * few_tokens;
+  }
+  return blis_pick_weighted_random(&self->random, weights, view->count);
+}
+
+ACTIVE_RULE(blitz_bailian)
+
+const blis_router_entry blis__router_blitz_bailian = {
+    .name = "blitz.bailian",
+    .aliases = "",
+    .summary = "drawn by cached share of the prompt, few requests and few "
+               "tokens, each scaled to 0 to 1 over the instances",
+    .source = BLIS__BLITZ_SOURCE,
+    .params = bailian_params,
+    .param_count = BAILIAN_PARAM_COUNT,
+    .create = create_blitz_bailian,
+};
+
+enum { AIBRIX_IMBALANCE, AIBRIX_DEVIATIONS, AIBRIX_PARAM_COUNT };
+
+static const blis_param_spec aibrix_params[AIBRIX_PARAM_COUNT] = {
+    {.name = "imbalance",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e12,
+     .fallback = 8,
+     .unit = "requests",
+     .summary = "further apart, only those with the fewest count"},
+    {.name = "deviations",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 1,
+     .unit = "",
+     .summary = "above the mean number of requests that one may be, in "
+                "standard deviations"},
+};
+
+/* More of the prompt, then fewer requests. */
+static bool is_ahead(const double *hit, const double *bs, size_t a, size_t b) {
+  return hit[a] > hit[b] || (hit[a] == hit[b] && bs[a] < bs[b]);
+}
+
+static size_t pick_blitz_aibrix(blis__gateway *self,
+                                const blis_routing_request *request,
+                                const blis_routing_view *view) {
+  (void)request;
+  const double *bs = row_of(self, view, BS);
+  const double *hit = row_of(self, view, HIT);
+  blis__range range = blis__range_of(bs, view->count);
+  bool is_imbalanced = range.high - range.low > self->values[AIBRIX_IMBALANCE];
+  double bound =
+      blis__mean_bound(bs, view->count, self->values[AIBRIX_DEVIATIONS]);
+  size_t best = view->count; /* within the bound */
+  size_t last = view->count; /* of all, in order */
+  for (size_t i = 0; i < view->count; i++) {
+    if (is_imbalanced && bs[i] > range.low) {
+      continue;
+    }
+    if (bs[i] <= bound && (best == view->count || is_ahead(hit, bs, i, best))) {
+      best = i;
+    }
+    if (last == view->count || !is_ahead(hit, bs, i, last)) {
+      last = i;
+    }
+  }
+  return best < view->count ? best : last;
+}
+
+ACTIVE_RULE(blitz_aibrix)
+
+const blis_router_entry blis__router_blitz_aibrix = {
+    .name = "blitz.aibrix",
+    .aliases = "",
+    .summary = "most cached tokens among those not far above the mean number "
+               "of requests",
+    .source = BLIS__BLITZ_SOURCE,
+    .params = aibrix_params,
+    .param_count = AIBRIX_PARAM_COUNT,
+    .create = create_blitz_aibrix,
+};
+
+enum { LLMD_HIT, LLMD_LOAD, LLMD_ACTIVE, LLMD_PARAM_COUNT };
+
+enum { LLMD_QUEUE = 128 };
+
+static const blis_param_spec llmd_params[LLMD_PARAM_COUNT] = {
+    {.name = "hit_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 10,
+     .unit = "",
+     .summary = "of the cached share of the prompt"},
+    {.name = "load_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 1,
+     .unit = "",
+     .summary = "of a short queue"},
+    {.name = "tokens_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0,
+     .unit = "",
+     .summary = "of having few tokens; 1 in one version"},
+};
+
+static size_t pick_blitz_llmd(blis__gateway *self,
+                              const blis_routing_request *request,
+                              const blis_routing_view *view) {
+  (void)request;
+  const double *v = self->values;
+  const double *hit = row_of(self, view, HIT);
+  const double *active = row_of(self, view, ACTIVE);
+  blis__range hit_range = blis__range_of(hit, view->count);
+  blis__range active_range = blis__range_of(active, view->count);
+  double *weights = row_of(self, view, WEIGHT);
+  for (size_t i = 0; i < view->count; i++) {
+    double waiting = fmin(blis__blitz_waiting(view, i), LLMD_QUEUE);
+    double load = 0.5 * (1 - waiting / LLMD_QUEUE);
+    double few_tokens = 1 - blis__range_share(active_range, active[i]);
+    weights[i] = 0 - (v[LLMD_HIT] * blis__range_share(hit_range, hit[i]) +
+                      v[LLMD_LOAD] * load + v[LLMD_ACTIVE] * few_tokens);
+  }
+  return blis__last_least(weights, view->count);
+}
+
+ACTIVE_RULE(blitz_llmd)
+
+const blis_router_entry blis__router_blitz_llmd = {
+    .name = "blitz.llm-d",
+    .aliases = "",
+    .summary = "highest 10 x cached share of the prompt + 0.5 (1 - waiting / "
+               "128), the last of the equal ones",
+    .source = BLIS__BLITZ_SOURCE,
+    .params = llmd_params,
+    .param_count = LLMD_PARAM_COUNT,
+    .create = create_blitz_llmd,
+};

@@ -1,0 +1,146 @@
+/*
+ * cascade.h - asks one model after the other, small ones first, until an
+ * answer is good enough (Cognitora, KV-aware scoring deep dive).
+ *
+ *   START -> RUN(0) -> EVALUATE -> ACCEPT        the answer is good enough
+ *                               -> RUN(k + 1)    it is not, there is a next one
+ *                               -> ACCEPT_LAST   it is not, the chain is over
+ *
+ * Every attempt is admitted and routed like a request of its own for that
+ * model, when the attempt before has ended. The client sees nothing before an
+ * answer is accepted: times of a request are those of its last attempt, from
+ * the request's arrival on. An attempt that is rejected, lost or can never be
+ * served has failed: it has no tokens, and the next model is asked. One that
+ * times out ends the request, for the client is gone.
+ *
+ * How good an answer is, is not simulated: a request may say it
+ * (blis_request.mean_logprob), or the policy does.
+ */
+#ifndef BLIS_POLICY_CASCADE_CASCADE_H
+#define BLIS_POLICY_CASCADE_CASCADE_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "instance/live_request.h"
+#include "policy/contract/policy.h"
+#include "policy/contract/view.h"
+
+/* The models of a chain, in the order in which they are asked. */
+typedef struct blis_cascade_chain {
+  const char *model; /* of the requests it is for; NULL = of all the others */
+  const char *const *models;
+  uint32_t count; /* 0: these requests take no part */
+} blis_cascade_chain;
+
+/* What a model would answer to a request. */
+typedef struct blis_cascade_answer {
+  double mean_logprob;   /* of its tokens; NAN = not known */
+  int64_t output_tokens; /* -1 = as many as the request says */
+} blis_cascade_answer;
+
+/* An attempt that has ended. */
+typedef struct blis_cascade_attempt {
+  const char *model; /* that was asked; the text of model_id */
+  uint32_t model_id; /* in the source's string table */
+  uint32_t step;     /* which attempt of the request it is, from 1 */
+  uint32_t stage;    /* place in the chain, from 0 */
+  uint32_t stage_count;
+  const uint32_t *chain; /* stage_count models: ids like model_id */
+  blis_request_state state;
+  const char *reason;    /* of a rejection or failure; or NULL */
+  int32_t instance;      /* -1 = none */
+  int64_t arrival_us;    /* of the request */
+  int64_t start_us;      /* when this attempt began */
+  int64_t ttft_us;       /* from the arrival on; -1 = never */
+  int64_t end_us;        /* of its last step */
+  int64_t prompt_tokens; /* 0 of one that never reached a wait queue */
+  int64_t output_tokens; /* it sent; 0 of one that failed */
+  double mean_logprob;   /* NAN when nobody knows */
+} blis_cascade_attempt;
+
+/* What was made of an attempt. */
+typedef enum blis_cascade_verdict {
+  BLIS_CASCADE_ACCEPT,
+  BLIS_CASCADE_ESCALATE,
+  BLIS_CASCADE_ACCEPT_LAST, /* though not good enough */
+  BLIS_CASCADE_FAIL,        /* the last one failed, and so does the request */
+  BLIS_CASCADE_UNFINISHED,  /* the run was over before */
+  BLIS_CASCADE_VERDICT_COUNT
+} blis_cascade_verdict;
+
+/* "accept", "escalate", ...; static storage. */
+const char *blis_cascade_verdict_name(blis_cascade_verdict verdict);
+
+/* Every request is shown without prompt and ticket, with the model asked. */
+typedef struct blis_cascade_ops {
+  /*
+   * What request->model will answer, asked when the attempt begins;
+   * output_tokens is how long the answer to the request is planned to be. This
+   * is about the world, not a decision. NULL = nothing is known.
+   */
+  blis_status (*answer)(void *state, const blis_routing_request *request,
+                        int64_t output_tokens, int64_t now_us,
+                        blis_cascade_answer *answer, blis_error *error);
+  /*
+   * Should another model be asked? *next = its stage, above attempt->stage; it
+   * is the next one when left alone, which at the end of the chain is none.
+   */
+  blis_status (*escalates)(void *state, const blis_routing_request *request,
+                           const blis_cascade_attempt *attempt, int64_t now_us,
+                           bool *escalates, uint32_t *next, blis_error *error);
+  void (*free)(const blis_alloc *alloc, void *state);
+} blis_cascade_ops;
+
+typedef struct blis_cascade {
+  const blis_cascade_ops *ops; /* NULL: there is no cascade */
+  void *state;
+  blis_alloc alloc;
+  const char *name;                 /* static, or owned by state, as chains */
+  const blis_cascade_chain *chains; /* at most one for each model */
+  size_t chain_count;
+} blis_cascade;
+
+/* Idempotent; an all-zero cascade is allowed. */
+void blis_cascade_free(blis_cascade *cascade);
+
+typedef struct blis_cascade_entry {
+  const char *name;
+  const char *aliases; /* "a|b"; "" = none */
+  const char *summary;
+  const char *source;
+  const blis_param_spec *params;
+  size_t param_count;
+  /* params are checked. The caller owns *cascade. */
+  blis_status (*create)(const blis_alloc *alloc, const blis_params *params,
+                        const blis_policy_context *context,
+                        blis_cascade *cascade, blis_error *error);
+} blis_cascade_entry;
+
+/* The built-in cascades; static storage. */
+size_t blis_cascade_entry_count(void);
+const blis_cascade_entry *blis_cascade_entry_at(size_t index);
+
+/* As blis_router_create. */
+BLIS_MUSTUSE blis_status blis_cascade_create(const blis_alloc *alloc,
+                                             const char *name,
+                                             const blis_params *params,
+                                             const blis_policy_context *context,
+                                             blis_cascade *cascade,
+                                             blis_error *error);
+
+/*
+ * The stream of what is drawn about the answer of a model to a request: its
+ * own, so that neither other requests nor other models change it. Seeds
+ * *random.
+ */
+void blis_cascade_random(blis_random *random, int64_t seed,
+                         const blis_routing_request *request);
+
+/*
+ * A mean log-probability for an answer of which nothing but the length is
+ * known: -1 / max(ln(max(n, 1)), 0.5), as Cognitora's program has it.
+ */
+double blis_cascade_substitute_logprob(int64_t output_tokens);
+
+#endif

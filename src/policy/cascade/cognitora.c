@@ -1,0 +1,286 @@
+/*
+ * cascade_cognitora.c - an answer is good enough when the mean log-probability
+ * of its tokens reaches a threshold (Cognitora, KV-aware scoring deep dive;
+ * 89f555a).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/random.h"
+#include "policy/cascade/entries.h"
+#include "policy/contract/facts.h"
+
+static const blis_param_spec specs[] = {
+    {.name = "enabled",
+     .kind = BLIS_PARAM_BOOLEAN,
+     .fallback = 1,
+     .unit = "",
+     .summary = "false: every request is asked of its own model alone"},
+    {.name = "chain",
+     .kind = BLIS_PARAM_TEXTS,
+     .unit = "",
+     .summary = "models in the order in which they are asked, for requests "
+                "whose model has no chain of its own"},
+    {.name = "chains",
+     .kind = BLIS_PARAM_TEXT_LISTS,
+     .unit = "",
+     .summary = "chains by the model that a request wants; an empty one means "
+                "that model alone"},
+    {.name = "confidence_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = -1e9,
+     .maximum = 1e9,
+     .fallback = -1.5,
+     .unit = "",
+     .summary = "mean log-probability below which the next model is asked"},
+    {.name = "mean_logprob",
+     .kind = BLIS_PARAM_TABLE,
+     .minimum = -1e9,
+     .maximum = 1e9,
+     .unit = "",
+     .summary = "by model: mean log-probability of its answers, for requests "
+                "that do not say their own; without any it follows from the "
+                "length, as in Cognitora's program"},
+    {.name = "logprob_std_dev",
+     .kind = BLIS_PARAM_TABLE,
+     .minimum = 0,
+     .maximum = 1e9,
+     .unit = "",
+     .summary = "by model: standard deviation around mean_logprob; what is "
+                "drawn is never above 0"},
+};
+
+enum { SPEC_COUNT = sizeof specs / sizeof *specs };
+
+/* How good the answers of a model are. */
+typedef struct quality {
+  const char *model;
+  double mean_logprob; /* NAN = not known */
+  double std_dev;
+} quality;
+
+typedef struct cognitora {
+  blis_arena arena; /* of all that follows */
+  double threshold;
+  int64_t seed;
+  quality *qualities;
+  size_t quality_count;
+  blis_cascade_chain *chains;
+  size_t chain_count;
+} cognitora;
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  cognitora *self = state;
+  blis_arena_deinit(&self->arena);
+  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static const quality *find_quality(const cognitora *self, const char *model) {
+  for (size_t i = 0; i < self->quality_count; i++) {
+    if (blis__is_same_model(self->qualities[i].model, model)) {
+      return &self->qualities[i];
+    }
+  }
+  return NULL;
+}
+
+static blis_status answer(void *state, const blis_routing_request *request,
+                          int64_t output_tokens, int64_t now_us,
+                          blis_cascade_answer *answer, blis_error *error) {
+  (void)output_tokens, (void)now_us, (void)error;
+  const cognitora *self = state;
+  const quality *known =
+      find_quality(self, blis_intern_text(request->strings, request->model));
+  if (known == NULL) {
+    return BLIS_OK;
+  }
+  answer->mean_logprob = known->mean_logprob;
+  if (known->std_dev > 0) {
+    blis_random random;
+    blis_cascade_random(&random, self->seed, request);
+    double drawn =
+        known->mean_logprob + known->std_dev * blis_random_normal(&random);
+    answer->mean_logprob = fmin(drawn, 0);
+  }
+  return BLIS_OK;
+}
+
+static blis_status escalates(void *state, const blis_routing_request *request,
+                             const blis_cascade_attempt *attempt,
+                             int64_t now_us, bool *escalates, uint32_t *next,
+                             blis_error *error) {
+  (void)request, (void)now_us, (void)next, (void)error;
+  const cognitora *self = state;
+  *escalates =
+      attempt->output_tokens == 0 || attempt->mean_logprob < self->threshold;
+  return BLIS_OK;
+}
+
+static const blis_cascade_ops ops = {
+    .answer = answer, .escalates = escalates, .free = free_state};
+
+/* Construction. */
+
+static const char *keep_text(cognitora *self, const char *text) {
+  return blis_arena_text(&self->arena, text, strlen(text));
+}
+
+static bool is_same_key(const blis_param *a, const blis_param *b) {
+  return strcmp(a->name, b->name) == 0 &&
+         (a->key == b->key ||
+          (a->key != NULL && b->key != NULL && strcmp(a->key, b->key) == 0));
+}
+
+/* The items of one list, of which this is the first. */
+static blis_status keep_models(cognitora *self, const blis_params *params,
+                               size_t first, blis_cascade_chain *chain) {
+  const char **models =
+      blis_arena_new(&self->arena, params->count * sizeof *models);
+  if (models == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  chain->models = models;
+  for (size_t i = first; i < params->count; i++) {
+    const blis_param *item = &params->items[i];
+    if (!is_same_key(item, &params->items[first]) || item->text[0] == '\0') {
+      continue; /* of another list, or there to say that this one is empty */
+    }
+    models[chain->count] = keep_text(self, item->text);
+    if (models[chain->count++] == NULL) {
+      return BLIS_ERR_NOMEM;
+    }
+  }
+  return BLIS_OK;
+}
+
+static bool is_first_item(const blis_params *params, size_t index) {
+  for (size_t i = 0; i < index; i++) {
+    if (is_same_key(&params->items[i], &params->items[index])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static blis_status keep_chains(cognitora *self, const blis_params *params) {
+  self->chains =
+      blis_arena_new(&self->arena, params->count * sizeof *self->chains);
+  if (self->chains == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < params->count; i++) {
+    const blis_param *param = &params->items[i];
+    bool is_chain = strcmp(param->name, "chain") == 0;
+    if ((!is_chain && strcmp(param->name, "chains") != 0) ||
+        !is_first_item(params, i)) {
+      continue;
+    }
+    blis_cascade_chain *chain = &self->chains[self->chain_count++];
+    *chain = (blis_cascade_chain){0};
+    if (param->key != NULL) {
+      chain->model = keep_text(self, param->key);
+      if (chain->model == NULL) {
+        return BLIS_ERR_NOMEM;
+      }
+    }
+    BLIS_TRY(keep_models(self, params, i, chain));
+  }
+  return BLIS_OK;
+}
+
+static blis_status keep_quality(cognitora *self, const blis_param *param) {
+  quality *known = (quality *)find_quality(self, param->key);
+  if (known == NULL) {
+    known = &self->qualities[self->quality_count];
+    *known =
+        (quality){.model = keep_text(self, param->key), .mean_logprob = NAN};
+    if (known->model == NULL) {
+      return BLIS_ERR_NOMEM;
+    }
+    self->quality_count++;
+  }
+  bool is_mean = strcmp(param->name, "mean_logprob") == 0;
+  *(is_mean ? &known->mean_logprob : &known->std_dev) = param->number;
+  return BLIS_OK;
+}
+
+static blis_status keep_qualities(cognitora *self, const blis_params *params) {
+  self->qualities =
+      blis_arena_new(&self->arena, params->count * sizeof *self->qualities);
+  if (self->qualities == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < params->count; i++) {
+    const blis_param *param = &params->items[i];
+    if (strcmp(param->name, "mean_logprob") == 0 ||
+        strcmp(param->name, "logprob_std_dev") == 0) {
+      BLIS_TRY(keep_quality(self, param));
+    }
+  }
+  return BLIS_OK;
+}
+
+/* A deviation is around something. */
+static blis_status check_qualities(const cognitora *self, blis_error *error) {
+  for (size_t i = 0; i < self->quality_count; i++) {
+    if (isnan(self->qualities[i].mean_logprob)) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "cascade cognitora.cascade: logprob_std_dev of %s goes "
+                       "with its mean_logprob, which is missing",
+                       self->qualities[i].model);
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status fill(cognitora *self, const blis_params *params,
+                        blis_error *error) {
+  if (params == NULL || params->count == 0) {
+    return BLIS_OK;
+  }
+  if (keep_chains(self, params) != BLIS_OK ||
+      keep_qualities(self, params) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  return check_qualities(self, error);
+}
+
+static blis_status create(const blis_alloc *alloc, const blis_params *params,
+                          const blis_policy_context *context,
+                          blis_cascade *cascade, blis_error *error) {
+  cognitora *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL) {
+    return blis_fail_nomem(error);
+  }
+  blis_arena_init(&self->arena, alloc);
+  self->seed = context->seed;
+  self->threshold =
+      blis_params_number(params, specs, SPEC_COUNT, "confidence_threshold");
+  blis_status status = fill(self, params, error);
+  if (status != BLIS_OK) {
+    free_state(alloc, self);
+    return status;
+  }
+  *cascade = (blis_cascade){.ops = &ops,
+                            .state = self,
+                            .alloc = *alloc,
+                            .name = "cognitora.cascade",
+                            .chains = self->chains,
+                            .chain_count = self->chain_count};
+  if (blis_params_number(params, specs, SPEC_COUNT, "enabled") == 0) {
+    blis_cascade_free(cascade);
+  }
+  return BLIS_OK;
+}
+
+const blis_cascade_entry blis__cascade_cognitora = {
+    .name = "cognitora.cascade",
+    .aliases = "",
+    .summary = "a chain of models, small ones first, until the mean "
+               "log-probability of an answer reaches a threshold",
+    .source = "Cognitora, KV-aware scoring deep dive; 89f555a",
+    .params = specs,
+    .param_count = SPEC_COUNT,
+    .create = create,
+};

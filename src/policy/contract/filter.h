@@ -1,0 +1,48 @@
+/*
+ * filter.h - narrows the candidates of one request: the first stage of the
+ * pipeline filters -> scorers -> picker.
+ *
+ * Filters are applied one after the other by the weighted router
+ * (policy/pipeline/weighted.h), each to what the one before has left; when
+ * nobody is left the request is rejected, reason no-candidate. Built-in filters
+ * and Lua functions stand behind the same interface.
+ */
+#ifndef BLIS_POLICY_CONTRACT_FILTER_H
+#define BLIS_POLICY_CONTRACT_FILTER_H
+
+#include <stdbool.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "policy/contract/view.h"
+
+typedef struct blis_filter_ops {
+  /*
+   * keep[0 .. view->count) are true; sets those to false that are out. The
+   * view has one candidate or more.
+   */
+  blis_status (*filter)(void *state, const blis_routing_request *request,
+                        const blis_routing_view *view, bool *keep,
+                        blis_error *error);
+  /*
+   * After every decision, for filters with a memory; NULL when not wanted. The
+   * view is of the candidates that all filters have left.
+   */
+  blis_status (*observe)(void *state, const blis_routing_request *request,
+                         const blis_routing_view *view, size_t chosen,
+                         blis_error *error);
+  void (*free)(const blis_alloc *alloc, void *state);
+} blis_filter_ops;
+
+typedef struct blis_filter {
+  const blis_filter_ops *ops;
+  void *state;
+  blis_alloc alloc;
+  blis_signal_set needs; /* columns it reads; more by view->column */
+  const char *name;      /* static, or owned by state */
+} blis_filter;
+
+/* Idempotent; an all-zero filter is allowed. */
+void blis_filter_free(blis_filter *filter);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * narrowed.h - a view of some of the candidates of another one.
+ *
+ * begin() shows all of them, at no cost; each keep() takes those away that are
+ * not kept and copies what the rest of the columns say, O(candidates) for each
+ * column that is there. Order, instances and signals on demand are as in the
+ * whole view.
+ */
+#ifndef BLIS_POLICY_CONTRACT_NARROWED_H
+#define BLIS_POLICY_CONTRACT_NARROWED_H
+
+#include <stdbool.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "policy/contract/view.h"
+
+/* All zero is ready for use, in a place where it stays. */
+typedef struct blis__narrowed {
+  blis_alloc alloc;
+  const blis_routing_view *whole;
+  bool is_all;                 /* view is whole */
+  blis_routing_view view;      /* what is left */
+  BLIS_ARRAY(uint32_t) places; /* in whole, of each that is left */
+  BLIS_ARRAY(uint32_t) instances;
+  BLIS_ARRAY(uint32_t) id_ranks;
+  BLIS_ARRAY(const char *) ids;
+  BLIS_ARRAY(double) columns; /* one after the other, whole->count apart */
+} blis__narrowed;
+
+void blis__narrowed_deinit(blis__narrowed *narrowed);
+
+/* Shows all of whole, which is borrowed until the next begin. */
+void blis__narrowed_begin(blis__narrowed *narrowed,
+                          const blis_routing_view *whole);
+
+/* What is left; valid until the next begin or keep. */
+static inline const blis_routing_view *
+blis__narrowed_view(const blis__narrowed *narrowed) {
+  return narrowed->is_all ? narrowed->whole : &narrowed->view;
+}
+
+/*
+ * Leaves only those of the view with keep[k]. BLIS_ERR_NOMEM or BLIS_OK.
+ */
+BLIS_MUSTUSE blis_status blis__narrowed_keep(blis__narrowed *narrowed,
+                                             const bool *keep);
+
+/* Where candidate k of the view is in the whole one. */
+static inline size_t blis__narrowed_place(const blis__narrowed *narrowed,
+                                          size_t k) {
+  return narrowed->is_all ? k : narrowed->places.items[k];
+}
+
+#endif

@@ -1,0 +1,190 @@
+#include "policy/contract/params.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "base/nearest.h"
+#include "base/number.h"
+
+static const blis_param_spec *find_spec(const blis_param_spec *specs,
+                                        size_t spec_count, const char *name) {
+  for (size_t i = 0; i < spec_count; i++) {
+    if (strcmp(specs[i].name, name) == 0) {
+      return &specs[i];
+    }
+  }
+  return NULL;
+}
+
+const blis_param *blis_params_find(const blis_params *params,
+                                   const char *name) {
+  for (size_t i = 0; params != NULL && i < params->count; i++) {
+    if (strcmp(params->items[i].name, name) == 0) {
+      return &params->items[i];
+    }
+  }
+  return NULL;
+}
+
+static blis_status fail_unknown(const char *name, const blis_param_spec *specs,
+                                size_t spec_count, const char *owner,
+                                blis_error *error) {
+  if (spec_count == 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s: unknown parameter '%s'; it has no parameters", owner,
+                     name);
+  }
+  blis_nearest nearest = {.wanted = name};
+  for (size_t i = 0; i < spec_count; i++) {
+    blis_nearest_offer(&nearest, specs[i].name);
+  }
+  if (nearest.word != NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s: unknown parameter '%s', did you mean '%s'?", owner,
+                     name, nearest.word);
+  }
+  char names[256] = "";
+  for (size_t i = 0; i < spec_count; i++) {
+    blis_word_list_add(names, sizeof names, specs[i].name);
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "%s: unknown parameter '%s'; it has %s", owner, name, names);
+}
+
+/* Index of word in "a|b|c", or -1. */
+static int choice_index(const char *choices, const char *word) {
+  size_t length = strlen(word);
+  int index = 0;
+  for (const char *p = choices;; index++) {
+    size_t part = strcspn(p, "|");
+    if (part == length && memcmp(p, word, length) == 0) {
+      return index;
+    }
+    if (p[part] == '\0') {
+      return -1;
+    }
+    p += part + 1;
+  }
+}
+
+static blis_status check_number(const blis_param *param,
+                                const blis_param_spec *spec, const char *owner,
+                                blis_error *error) {
+  double value = param->number;
+  bool is_in_range = value >= spec->minimum && value <= spec->maximum;
+  if (spec->kind == BLIS_PARAM_BOOLEAN) {
+    if (value != 0 && value != 1) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%s: %s is %g, expected true or false", owner,
+                       param->name, value);
+    }
+    return BLIS_OK;
+  }
+  bool is_integer = spec->kind == BLIS_PARAM_INTEGER;
+  if (!is_in_range || (is_integer && value != floor(value))) {
+    return blis_fail(
+        error, BLIS_ERR_INVALID, "%s: %s%s%s is %s, expected %s from %s to %s",
+        owner, param->name, param->key == NULL ? "" : " of ",
+        param->key == NULL ? "" : param->key, blis_show_double(value).text,
+        is_integer ? "an integer" : "a number",
+        blis_show_double(spec->minimum).text,
+        blis_show_double(spec->maximum).text);
+  }
+  return BLIS_OK;
+}
+
+/* Among equal names, those of a table with other keys do not count. */
+static bool is_given_before(const blis_params *params, size_t index) {
+  const blis_param *param = &params->items[index];
+  for (size_t i = 0; i < index; i++) {
+    const blis_param *earlier = &params->items[i];
+    if (strcmp(earlier->name, param->name) == 0 &&
+        (param->key == NULL || earlier->key == NULL ||
+         strcmp(earlier->key, param->key) == 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_list(const blis_param_spec *spec) {
+  return spec->kind == BLIS_PARAM_TEXTS || spec->kind == BLIS_PARAM_TEXT_LISTS;
+}
+
+/* What a parameter must be that is something else. */
+static const char *expected(const blis_param_spec *spec,
+                            const blis_param *param) {
+  switch (spec->kind) {
+  case BLIS_PARAM_TABLE:
+    return "a table of numbers";
+  case BLIS_PARAM_TEXTS:
+    return "a list of texts";
+  case BLIS_PARAM_TEXT_LISTS:
+    return "a table of lists of texts";
+  case BLIS_PARAM_CHOICE:
+    return param->key != NULL ? "a value" : "one of ";
+  default:
+    return param->key != NULL ? "a value" : "a number";
+  }
+}
+
+static blis_status check_one(const blis_param *param,
+                             const blis_param_spec *spec, const char *owner,
+                             blis_error *error) {
+  bool has_keys =
+      spec->kind == BLIS_PARAM_TABLE || spec->kind == BLIS_PARAM_TEXT_LISTS;
+  bool is_text = spec->kind == BLIS_PARAM_CHOICE || is_list(spec);
+  if (has_keys != (param->key != NULL) || is_text != (param->text != NULL)) {
+    bool is_choice = spec->kind == BLIS_PARAM_CHOICE && param->key == NULL;
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: %s must be %s%s", owner,
+                     param->name, expected(spec, param),
+                     is_choice ? spec->choices : "");
+  }
+  if (!is_text) {
+    return check_number(param, spec, owner, error);
+  }
+  if (spec->kind == BLIS_PARAM_CHOICE &&
+      choice_index(spec->choices, param->text) < 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s: %s is '%s', expected one of %s", owner, param->name,
+                     param->text, spec->choices);
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_params_check(const blis_params *params,
+                              const blis_param_spec *specs, size_t spec_count,
+                              const char *owner, blis_error *error) {
+  for (size_t i = 0; params != NULL && i < params->count; i++) {
+    const blis_param *param = &params->items[i];
+    const blis_param_spec *spec = find_spec(specs, spec_count, param->name);
+    if (spec == NULL) {
+      return fail_unknown(param->name, specs, spec_count, owner, error);
+    }
+    if (!is_list(spec) && is_given_before(params, i)) {
+      return blis_fail(error, BLIS_ERR_INVALID, "%s: %s%s%s is given twice",
+                       owner, param->name, param->key == NULL ? "" : " of ",
+                       param->key == NULL ? "" : param->key);
+    }
+    BLIS_TRY(check_one(param, spec, owner, error));
+  }
+  return BLIS_OK;
+}
+
+double blis_params_number(const blis_params *params,
+                          const blis_param_spec *specs, size_t spec_count,
+                          const char *name) {
+  const blis_param_spec *spec = find_spec(specs, spec_count, name);
+  BLIS_ASSERT(spec != NULL && spec->kind != BLIS_PARAM_CHOICE);
+  const blis_param *param = blis_params_find(params, name);
+  return param != NULL ? param->number : spec->fallback;
+}
+
+int blis_params_choice(const blis_params *params, const blis_param_spec *specs,
+                       size_t spec_count, const char *name) {
+  const blis_param_spec *spec = find_spec(specs, spec_count, name);
+  BLIS_ASSERT(spec != NULL && spec->kind == BLIS_PARAM_CHOICE);
+  const blis_param *param = blis_params_find(params, name);
+  return param != NULL ? choice_index(spec->choices, param->text) : 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * picker.h - from scores to one candidate: the last stage of the pipeline
+ * filters -> scorers -> picker.
+ *
+ * Built-in pickers (policy/pickers/pickers.c) and Lua functions stand behind
+ * the same interface.
+ */
+#ifndef BLIS_POLICY_CONTRACT_PICKER_H
+#define BLIS_POLICY_CONTRACT_PICKER_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "policy/contract/view.h"
+
+typedef struct blis_picker_ops {
+  /*
+   * *chosen < view->count, by scores[0 .. view->count), which hold no NaN. The
+   * view has one candidate or more.
+   */
+  blis_status (*pick)(void *state, const blis_routing_request *request,
+                      const blis_routing_view *view, const double *scores,
+                      size_t *chosen, blis_error *error);
+  void (*free)(const blis_alloc *alloc, void *state);
+} blis_picker_ops;
+
+typedef struct blis_picker {
+  const blis_picker_ops *ops;
+  void *state;
+  blis_alloc alloc;
+  blis_signal_set needs; /* columns it reads; more by view->column */
+  const char *name;      /* static, or owned by state */
+} blis_picker;
+
+/* Idempotent; an all-zero picker is allowed. */
+void blis_picker_free(blis_picker *picker);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * router.h - a routing policy: picks one candidate for one request.
+ *
+ * The one interface behind which built-in policies and Lua functions stand;
+ * the cluster cannot tell them apart.
+ */
+#ifndef BLIS_POLICY_CONTRACT_ROUTER_H
+#define BLIS_POLICY_CONTRACT_ROUTER_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "policy/contract/params.h"
+#include "policy/contract/view.h"
+
+/* What the score of every candidate consists of. */
+typedef struct blis_score_part {
+  const char *scorer;   /* its name */
+  double weight;        /* normalised: all weights sum to 1 */
+  const double *scores; /* one per candidate, 0 to 1 */
+} blis_score_part;
+
+/* A figure of a policy's own about a decision of its. */
+typedef struct blis_decision_fact {
+  const char *name; /* static; an identifier, with its unit if it has one */
+  double value;
+} blis_decision_fact;
+
+typedef struct blis_decision {
+  size_t chosen; /* candidate index, < view->count */
+  double score;  /* of the chosen one; 0 for policies without scores */
+  /*
+   * One score per candidate, or NULL for policies without scores; -INFINITY
+   * for candidates that the policy ruled out. The router's own, valid until
+   * its next decision.
+   */
+  const double *scores;
+  /*
+   * Not NULL: no candidate is taken, for this reason, and the request is
+   * rejected; chosen means nothing then. Static, or the router's own until its
+   * next decision.
+   */
+  const char *rejected;
+  /*
+   * If request->wants_parts: what the scores consist of, or NULL for policies
+   * that do not add them up. The router's own, valid until its next decision.
+   */
+  const blis_score_part *parts;
+  size_t part_count;
+  /*
+   * If request->wants_parts: what else led to the choice, or NULL. The
+   * router's own, valid until its next decision.
+   */
+  const blis_decision_fact *facts;
+  size_t fact_count;
+  /*
+   * Leading prompt tokens that the policy took to be cached at the chosen one,
+   * by what it knows of the caches, when it has looked at that.
+   */
+  bool has_belief;
+  int64_t believed_tokens;
+} blis_decision;
+
+typedef struct blis_router_ops {
+  /* BLIS_ERR_POLICY (or NOMEM) stops the run with *error. */
+  blis_status (*route)(void *state, const blis_routing_request *request,
+                       const blis_routing_view *view, blis_decision *decision,
+                       blis_error *error);
+  /*
+   * A request that was routed to instance got a first token (again, after a
+   * preemption), or has ended in whatever way. NULL when not wanted.
+   */
+  void (*first_token)(void *state, blis_ticket *ticket, uint32_t instance,
+                      const blis_request_times *times);
+  void (*ended)(void *state, blis_ticket *ticket, uint32_t instance,
+                const blis_request_times *times);
+  /*
+   * New values of some parameters, checked and marked as changeable; the
+   * others keep theirs. NULL when no parameter can be changed during a run.
+   */
+  blis_status (*change)(void *state, const blis_params *params,
+                        blis_error *error);
+  void (*free)(const blis_alloc *alloc, void *state);
+} blis_router_ops;
+
+typedef struct blis_router {
+  const blis_router_ops *ops;
+  void *state;
+  blis_alloc alloc;
+  blis_signal_set needs; /* columns it reads; more by view->column */
+  bool needs_least_load; /* it asks view->least_load, with effective_load */
+  /*
+   * It reads no column, not on demand either, and does not care when it hears
+   * of first tokens and ends: instances need not be up to date for it.
+   */
+  bool is_blind;
+  const char *name; /* static, or owned by state */
+} blis_router;
+
+/* Idempotent; an all-zero router is allowed. */
+void blis_router_free(blis_router *router);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * signals.h - everything a policy may know about an instance, by name.
+ *
+ * One list for C and Lua policies, errors and documentation. A signal is one
+ * column of doubles over the candidates. Counts are exact up to 2^53.
+ */
+#ifndef BLIS_POLICY_CONTRACT_SIGNALS_H
+#define BLIS_POLICY_CONTRACT_SIGNALS_H
+
+#include <stdint.h>
+
+/* XX(constant, name, unit, what it is) */
+#define BLIS_SIGNAL_MAP(XX)                                                    \
+  XX(QUEUE_DEPTH, "queue_depth", "requests", "waiting, not yet in a batch")    \
+  XX(BATCH_SIZE, "batch_size", "requests", "in the running batch")             \
+  XX(PENDING, "pending", "requests", "routed here, not yet in the wait queue") \
+  XX(IN_FLIGHT, "in_flight", "requests", "routed here and not finished")       \
+  XX(REQUESTS, "requests", "requests", "another name of in_flight")            \
+  XX(EFFECTIVE_LOAD, "effective_load", "requests",                             \
+     "queue_depth + batch_size + pending (profile go-blis: + in_flight)")      \
+  XX(KV_UTILIZATION, "kv_utilization", "0 to 1",                               \
+     "share of the KV blocks that live requests hold")                         \
+  XX(FREE_KV_BLOCKS, "free_kv_blocks", "blocks", "not held by a live request") \
+  XX(KV_BLOCKS, "kv_blocks", "blocks", "size of the KV cache")                 \
+  XX(CACHED_TOKENS, "cached_tokens", "tokens",                                 \
+     "leading prompt tokens whose blocks are in the KV cache")                 \
+  XX(PREFIX_HIT, "prefix_hit", "0 to 1",                                       \
+     "cached full blocks of the prompt / full blocks of the prompt")           \
+  XX(LIVE_PREFIX_HIT, "live_prefix_hit", "0 to 1",                             \
+     "prefix_hit as of now, whatever the delay of cache signals")              \
+  XX(PENDING_PREFILL_TOKENS, "pending_prefill_tokens", "tokens",               \
+     "uncached prompt tokens routed here whose first token is not out")        \
+  XX(DECODED_TOKENS, "decoded_tokens", "tokens",                               \
+     "in the contexts of the running batch behind the prompts")                \
+  XX(OUTPUT_TOKENS, "output_tokens", "tokens",                                 \
+     "decoded_tokens + outputs of the requests that completed here")           \
+  XX(PREEMPTIONS, "preemptions", "requests", "preempted so far")               \
+  XX(CACHE_HIT_RATE, "cache_hit_rate", "0 to 1",                               \
+     "blocks found / blocks looked for, so far")                               \
+  XX(MAX_NUM_SEQS, "max_num_seqs", "requests", "limit of the running batch")   \
+  XX(TP, "tp", "GPUs", "of the instance, as stated; 0 = not stated")           \
+  XX(WATTS, "watts", "W", "mean power draw, as stated; 0 = not stated")        \
+  XX(CAPACITY, "capacity", "0 to 1",                                           \
+     "how strong it is among its kind, as stated; 1 = not stated")             \
+  XX(COST_PER_HOUR, "cost_per_hour", "USD/h", "as stated; 0 = not stated")
+
+typedef enum blis_signal {
+#define XX(constant, name, unit, what) BLIS_SIGNAL_##constant,
+  BLIS_SIGNAL_MAP(XX)
+#undef XX
+      BLIS_SIGNAL_COUNT
+} blis_signal;
+
+/* A set of signals: what a policy reads, so that nothing else is kept up. */
+typedef uint32_t blis_signal_set;
+
+#define BLIS_SIGNAL_BIT(signal) ((blis_signal_set)1 << (signal))
+
+/*
+ * Signals that count what happened since the start at a cost per request: a
+ * policy that may ever read one declares it before its first decision.
+ *
+ * The past is needed also where signals lag behind, by a refresh interval or a
+ * delay of cache signals. A policy that may ask for such a signal late, with
+ * view->column, declares that signal or one of these.
+ */
+#define BLIS_SIGNALS_WITH_HISTORY                                              \
+  BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS)
+
+/* Signals about one request and one instance. */
+#define BLIS_SIGNALS_OF_REQUEST                                                \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |                                \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |                                   \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT))
+
+/* Static storage. */
+const char *blis_signal_name(blis_signal signal);
+const char *blis_signal_unit(blis_signal signal);
+const char *blis_signal_summary(blis_signal signal);
+
+/* BLIS_SIGNAL_COUNT when there is no signal of that name. */
+blis_signal blis_signal_find(const char *name);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * stable_hash.h - ties that always fall the same way for the same prefix:
+ * rendezvous hashing of instance and prefix.
+ *
+ * A prefix keeps its instance from one request to the next, and an instance
+ * that goes away takes only its own prefixes along. The rule is that of
+ * Cognitora's "Routing - KV-aware scoring deep dive", which names no hash
+ * function; this is XXH64 (seed 0) throughout:
+ *
+ *   prefix hash   h(-1) = XXH64(model name)
+ *                 h(i) = XXH64(h(i-1) as 8 bytes, little-endian; block i)
+ *   weight        XXH64(instance id; one zero byte; prefix hash as 8 bytes)
+ *
+ * over the full blocks at the beginning of the prompt, a block being its
+ * tokens as 32-bit words. In a simulation, where tokens are not known, a block
+ * is the stretches of content that it consists of, each as three 64-bit words
+ * (stream, offset, length) and a step of the chain of its own. So the hash
+ * follows from what is in the prompt, and not from the identities of blocks,
+ * which depend on who asked for them when. Cost: one hash per stretch, and one
+ * per tied candidate.
+ */
+#ifndef BLIS_POLICY_CONTRACT_STABLE_HASH_H
+#define BLIS_POLICY_CONTRACT_STABLE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/contract/view.h"
+
+/* h(-1) of a model. */
+uint64_t blis_stable_hash_start(const char *model);
+
+/* h(i) from h(i-1) and the bytes of block i. */
+uint64_t blis_stable_hash_next(uint64_t hash, const void *block, size_t size);
+
+uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash);
+
+/*
+ * The prefix hash of a request, over the full blocks in its first
+ * window_tokens tokens (0 = in all of it).
+ */
+uint64_t blis_stable_hash_of(const blis_routing_request *request,
+                             uint32_t block_size_tokens, int64_t window_tokens);
+
+/* XXH64 of a text of the request, which has a number in request->strings. */
+uint64_t blis_stable_hash_of_text(const blis_routing_request *request,
+                                  uint32_t text);
+
+typedef struct blis_stable_hash {
+  double epsilon; /* this much below the best is a tie, too */
+  uint32_t block_size_tokens;
+  int64_t window_tokens;
+} blis_stable_hash;
+
+/* The document's numbers. */
+#define BLIS_STABLE_HASH_DEFAULT                                               \
+  ((blis_stable_hash){                                                         \
+      .epsilon = 0.01, .block_size_tokens = 16, .window_tokens = 64})
+
+/*
+ * Of the candidates with best - score <= epsilon the one of the highest
+ * weight; of equal weights the lowest id. Alone at the top, it costs no hash.
+ */
+size_t blis_stable_hash_pick(const blis_stable_hash *rule,
+                             const blis_routing_request *request,
+                             const blis_routing_view *view,
+                             const double *scores);
+
+#endif

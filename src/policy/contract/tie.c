@@ -1,0 +1,107 @@
+#include "policy/contract/tie.h"
+
+#include "base/invariant.h"
+#include "policy/pickers/pick_rules.h"
+
+void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
+                   const char *stream) {
+  tie->rule = rule;
+  tie->rotation = 0;
+  blis_random_init_named(&tie->random, master_seed, stream);
+}
+
+void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
+                      const char *policy) {
+  tie->rule = rule;
+  tie->rotation = 0;
+  blis_policy_random_init(&tie->random, master_seed, policy);
+}
+
+/* The n-th candidate, from 0, whose value is best; there must be one. */
+static size_t nth_tied(const double *values, double best, size_t n) {
+  size_t i = 0;
+  while (values[i] != best || n-- > 0) {
+    i++;
+  }
+  return i;
+}
+
+static size_t lowest_id_tied(const double *values, double best,
+                             const blis_routing_view *view) {
+  size_t lowest = view->count;
+  for (size_t i = 0; i < view->count; i++) {
+    if (values[i] == best &&
+        (lowest == view->count || view->id_ranks[i] < view->id_ranks[lowest])) {
+      lowest = i;
+    }
+  }
+  return lowest;
+}
+
+static size_t pick_tied(blis_tie *tie, const double *values, double best,
+                        const blis_routing_view *view) {
+  size_t tied = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    tied += values[i] == best;
+  }
+  BLIS_ASSERT(tied > 0); /* values hold no NaN */
+  if (tied == 1) {
+    return nth_tied(values, best, 0);
+  }
+  switch (tie->rule) {
+  case BLIS_TIE_RANDOM: {
+    int32_t n = blis_random_intn(&tie->random, (int32_t)tied);
+    return nth_tied(values, best, (size_t)n);
+  }
+  case BLIS_TIE_ROTATE:
+    return nth_tied(values, best, (size_t)(tie->rotation++ % tied));
+  case BLIS_TIE_LAST:
+    return nth_tied(values, best, tied - 1);
+  case BLIS_TIE_FIRST:
+    return nth_tied(values, best, 0);
+  case BLIS_TIE_LOWEST_ID:
+  case BLIS_TIE_RULE_COUNT:
+    break;
+  }
+  return lowest_id_tied(values, best, view);
+}
+
+size_t blis_tie_pick_max(blis_tie *tie, const double *values,
+                         const blis_routing_view *view) {
+  double best = values[0];
+  for (size_t i = 1; i < view->count; i++) {
+    best = values[i] > best ? values[i] : best;
+  }
+  return pick_tied(tie, values, best, view);
+}
+
+size_t blis_tie_pick_min(blis_tie *tie, const double *values,
+                         const blis_routing_view *view) {
+  double best = values[0];
+  for (size_t i = 1; i < view->count; i++) {
+    best = values[i] < best ? values[i] : best;
+  }
+  return pick_tied(tie, values, best, view);
+}
+
+size_t blis_tie_pick_least(blis_tie *tie, const blis_least_tree *values) {
+  uint32_t tied = blis_least_tree_tied(values);
+  uint32_t n = 0;
+  switch (tie->rule) {
+  case BLIS_TIE_RANDOM:
+    n = tied == 1 ? 0 : (uint32_t)blis_random_intn(&tie->random, (int32_t)tied);
+    break;
+  case BLIS_TIE_ROTATE:
+    n = tied == 1 ? 0 : (uint32_t)(tie->rotation++ % tied);
+    break;
+  case BLIS_TIE_LAST:
+    n = tied - 1;
+    break;
+  case BLIS_TIE_FIRST:
+    break;
+  case BLIS_TIE_LOWEST_ID:
+  case BLIS_TIE_RULE_COUNT:
+    return blis_least_tree_lowest(values);
+  }
+  return blis_least_tree_nth(values, n);
+}

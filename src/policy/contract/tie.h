@@ -1,0 +1,58 @@
+/*
+ * tie.h - which of several equally good candidates is taken.
+ *
+ * At low load most scores are equal, so this rule decides most requests; every
+ * policy names its own. Values tie when they are equal as doubles.
+ */
+#ifndef BLIS_POLICY_CONTRACT_TIE_H
+#define BLIS_POLICY_CONTRACT_TIE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/random.h"
+#include "policy/contract/view.h"
+
+typedef enum blis_tie_rule {
+  BLIS_TIE_LOWEST_ID, /* smallest instance id in byte order */
+  BLIS_TIE_RANDOM,    /* uniform, one draw, and only when there is a tie */
+  BLIS_TIE_FIRST,     /* first in candidate order */
+  BLIS_TIE_LAST,
+  BLIS_TIE_ROTATE, /* (ties so far mod number tied)-th in candidate order */
+  BLIS_TIE_RULE_COUNT
+} blis_tie_rule;
+
+/* The rules' names in this order, for a parameter of kind choice. */
+#define BLIS_TIE_CHOICES "lowest-id|random|first|last|rotate"
+
+/* The same with another default; blis__tie_first_param reads it. */
+#define BLIS_TIE_CHOICES_FIRST "first|lowest-id|random|last|rotate"
+
+/* The same for llm-d.max-score-picker; policy/pickers/pickers.c reads it. */
+#define BLIS_TIE_CHOICES_RANDOM "random|lowest-id|first|last|rotate"
+
+/* In the policy's storage; 5 KB for the random stream. */
+typedef struct blis_tie {
+  blis_tie_rule rule;
+  uint64_t rotation;
+  blis_random random;
+} blis_tie;
+
+/* stream names the random stream under master_seed. */
+void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
+                   const char *stream);
+
+/* The same with the stream "policy/<policy>". */
+void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
+                      const char *policy);
+
+/* Candidate with the largest or smallest of values[0 .. view->count). */
+size_t blis_tie_pick_max(blis_tie *tie, const double *values,
+                         const blis_routing_view *view);
+size_t blis_tie_pick_min(blis_tie *tie, const double *values,
+                         const blis_routing_view *view);
+
+/* The same as the latter for numbers that are kept up in a tree. */
+size_t blis_tie_pick_least(blis_tie *tie, const blis_least_tree *values);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * view.h - what a policy is shown for one decision: a request and candidates.
+ *
+ * It is a picture with a stated freshness (cluster/snapshot.h), never the
+ * future: the true output length is there only in oracle experiments.
+ */
+#ifndef BLIS_POLICY_CONTRACT_VIEW_H
+#define BLIS_POLICY_CONTRACT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/block_chain.h"
+#include "base/intern.h"
+#include "base/least_tree.h"
+#include "policy/contract/signals.h"
+#include "workload/request.h"
+
+/*
+ * What a policy wants to remember about one routed request, without a table
+ * of its own: written during route(), handed back when the request gets its
+ * first token and when it ends.
+ */
+typedef struct blis_ticket {
+  int64_t values[2];
+} blis_ticket;
+
+/* What a router is told of a request that it has sent to an instance. */
+typedef struct blis_request_times {
+  int64_t now_us;     /* of the simulation */
+  int64_t ttft_us;    /* since arrival, the last one; -1 = none so far */
+  int64_t itl_sum_us; /* between its tokens; told when it has completed */
+  int64_t itl_count;
+} blis_request_times;
+
+typedef struct blis_routing_request {
+  int64_t number; /* id is "request_<number>" */
+  int64_t arrival_us;
+  int64_t deadline_us; /* absolute; 0 = none */
+  int64_t prompt_tokens;
+  int64_t max_output_tokens;
+  int64_t output_tokens; /* -1 unless the experiment is an oracle */
+  int32_t priority;      /* lower is more urgent */
+  int32_t slo_value;     /* of its class: higher is more important, below 0 may
+                            be shed */
+  int32_t round_index;
+  uint32_t tenant; /* numbers in strings */
+  uint32_t slo_class;
+  uint32_t model;
+  uint32_t session;
+  uint32_t client;
+  uint32_t prefix_group;
+  uint32_t prefix_tokens;
+  /* What the prompt begins with; tokens of the request's own come behind. */
+  const blis_segment *segments;
+  uint32_t segment_count;
+  const blis_intern *strings;
+  blis_ticket *ticket;
+  /*
+   * The prompt's block identities for blocks of that many tokens; computed at
+   * the first call and kept until the decision is over. NULL = out of memory.
+   */
+  const blis_block_chain *(*chain)(void *chain_ud, uint32_t block_size_tokens);
+  void *chain_ud;
+  bool wants_parts; /* the decision should tell its parts and its facts */
+} blis_routing_request;
+
+typedef struct blis_routing_view {
+  size_t count; /* candidates; 0 only where admission is decided */
+  int64_t now_us;
+  const uint32_t *instances; /* number of each candidate's, ascending */
+  const char *const *ids;    /* id of each candidate's instance */
+  /*
+   * Rank of each candidate's id in byte order (instance_10 < instance_2):
+   * the smallest rank is the lowest id.
+   */
+  const uint32_t *id_ranks;
+  /* columns[signal][candidate]; NULL where no policy declared a need. */
+  const double *columns[BLIS_SIGNAL_COUNT];
+  /*
+   * The same, for a signal that was not declared: from now on it is kept up
+   * like a declared one. NULL = out of memory, or a signal of
+   * BLIS_SIGNALS_WITH_HISTORY, which cannot be had later. The pointer is NULL
+   * in views made by hand.
+   */
+  const double *(*column)(void *column_ud, blis_signal signal);
+  void *column_ud;
+  /*
+   * The least effective load over the candidates, by candidate and id_ranks,
+   * kept up for routers that need it. NULL where only the column tells: always
+   * when some instances are no candidates.
+   */
+  const blis_least_tree *least_load;
+} blis_routing_view;
+
+/* The candidate that is this instance; view->count when it is none. */
+size_t blis_routing_view_find(const blis_routing_view *view, uint32_t instance);
+
+#endif

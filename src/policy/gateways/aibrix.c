@@ -1,0 +1,225 @@
+/*
+ * aibrix.c - routing policies of the AIBrix gateway: prefix-cache, and those
+ * that take the least of one metric.
+ */
+#include "policy/gateways/gateway.h"
+#include "policy/pickers/pick_rules.h"
+
+enum { IMBALANCE, DEVIATIONS, PREFIX_PARAM_COUNT = DEVIATIONS + 3 };
+
+static const blis_param_spec prefix_params[PREFIX_PARAM_COUNT] = {
+    {.name = "imbalance",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e12,
+     .fallback = 8,
+     .unit = "requests",
+     .summary = "further apart, only the least busy count (README: 16)"},
+    {.name = "deviations",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 1,
+     .unit = "",
+     .summary = "above the mean number of requests that a match may be, in "
+                "standard deviations (README: 2)"},
+    BLIS__GATEWAY_MEMORY_PARAMS(16, 200000),
+};
+
+/* Matched per cent of the blocks, rounded down. */
+static int64_t percent_at(const blis__gateway *self,
+                          const blis_routing_view *view, size_t i) {
+  int64_t total = self->memory.prompt_blocks;
+  int64_t matched = self->memory.blocks.items[view->instances[i]];
+  return total > 0 ? matched * 100 / total : 0;
+}
+
+/* In self->order, those that know something of the prompt. */
+static size_t collect_matched(blis__gateway *self,
+                              const blis_routing_view *view) {
+  const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  blis__range range = blis__range_of(running, view->count);
+  bool is_imbalanced = range.high - range.low > self->values[IMBALANCE];
+  size_t count = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    bool counts = !is_imbalanced || running[i] == range.low;
+    if (counts && self->memory.blocks.items[view->instances[i]] > 0) {
+      self->order.items[count++] = i;
+    }
+  }
+  return count;
+}
+
+static void shuffle(blis_random *random, size_t *items, size_t count) {
+  for (size_t i = count; i-- > 1;) {
+    size_t k = (size_t)blis_random_intn(random, (int32_t)i + 1);
+    size_t item = items[i];
+    items[i] = items[k];
+    items[k] = item;
+  }
+}
+
+/* The best of the matched within the bound, in shuffled order; or count. */
+static size_t best_match(const blis__gateway *self,
+                         const blis_routing_view *view, size_t matched,
+                         double bound) {
+  const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  size_t best = view->count;
+  for (size_t k = 0; k < matched; k++) {
+    size_t i = self->order.items[k];
+    if (running[i] > bound) {
+      continue;
+    }
+    int64_t percent = percent_at(self, view, i);
+    int64_t best_percent =
+        best == view->count ? -1 : percent_at(self, view, best);
+    if (percent > best_percent ||
+        (percent == best_percent && running[i] < running[best])) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+static blis_status choose_by_prefix(blis__gateway *self,
+                                    const blis_routing_request *request,
+                                    const blis_routing_view *view,
+                                    size_t *chosen) {
+  (void)request;
+  const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  size_t matched = collect_matched(self, view);
+  shuffle(&self->random, self->order.items, matched);
+  double bound =
+      blis__mean_bound(running, view->count, self->values[DEVIATIONS]);
+  *chosen = best_match(self, view, matched, bound);
+  if (*chosen == view->count) {
+    *chosen = blis__any_least(&self->random, running, view->count);
+  }
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule prefix_rule = {
+    .choose = choose_by_prefix,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+    .has_memory = true,
+};
+
+BLIS__GATEWAY_CREATE(aibrix_prefix_cache, prefix_rule)
+
+const blis_router_entry blis__router_aibrix_prefix_cache = {
+    .name = "aibrix.prefix-cache",
+    .aliases = "",
+    .summary = "longest match among those not far above the mean load, else "
+               "fewest requests",
+    .source = "AIBrix e3e10f9e; blocks of tokens, as with its tokenizer",
+    .params = prefix_params,
+    .param_count = PREFIX_PARAM_COUNT,
+    .create = create_aibrix_prefix_cache,
+};
+
+#define AIBRIX_SOURCE "AIBrix e3e10f9e"
+
+static blis_status choose_least_request(blis__gateway *self,
+                                        const blis_routing_request *request,
+                                        const blis_routing_view *view,
+                                        size_t *chosen) {
+  (void)request;
+  *chosen = blis__any_least(&self->random, view->columns[BLIS_SIGNAL_IN_FLIGHT],
+                            view->count);
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule least_request_rule = {
+    .choose = choose_least_request,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+};
+
+BLIS__GATEWAY_CREATE(aibrix_least_request, least_request_rule)
+
+const blis_router_entry blis__router_aibrix_least_request = {
+    .name = "aibrix.least-request",
+    .aliases = "",
+    .summary = "fewest requests in flight, any of the equal ones",
+    .source = AIBRIX_SOURCE,
+    .create = create_aibrix_least_request,
+};
+
+static blis_status choose_least_kv(blis__gateway *self,
+                                   const blis_routing_request *request,
+                                   const blis_routing_view *view,
+                                   size_t *chosen) {
+  (void)self, (void)request;
+  *chosen =
+      blis__last_least(view->columns[BLIS_SIGNAL_KV_UTILIZATION], view->count);
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule least_kv_rule = {
+    .choose = choose_least_kv,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+};
+
+BLIS__GATEWAY_CREATE(aibrix_least_kv_cache, least_kv_rule)
+
+const blis_router_entry blis__router_aibrix_least_kv_cache = {
+    .name = "aibrix.least-kv-cache",
+    .aliases = "",
+    .summary = "lowest KV utilisation, the last of the equal ones",
+    .source = AIBRIX_SOURCE,
+    .create = create_aibrix_least_kv_cache,
+};
+
+static blis_status choose_least_gpu(blis__gateway *self,
+                                    const blis_routing_request *request,
+                                    const blis_routing_view *view,
+                                    size_t *chosen) {
+  (void)self, (void)request;
+  *chosen =
+      blis__first_least(view->columns[BLIS_SIGNAL_KV_UTILIZATION], view->count);
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule least_gpu_rule = {
+    .choose = choose_least_gpu,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+};
+
+BLIS__GATEWAY_CREATE(aibrix_least_gpu_cache, least_gpu_rule)
+
+const blis_router_entry blis__router_aibrix_least_gpu_cache = {
+    .name = "aibrix.least-gpu-cache",
+    .aliases = "",
+    .summary = "lowest KV utilisation, the first of the equal ones",
+    .source = AIBRIX_SOURCE,
+    .create = create_aibrix_least_gpu_cache,
+};
+
+static blis_status choose_of_two(blis__gateway *self,
+                                 const blis_routing_request *request,
+                                 const blis_routing_view *view,
+                                 size_t *chosen) {
+  (void)request;
+  const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  *chosen = 0;
+  if (view->count > 1) {
+    size_t second;
+    blis_pick_two(&self->random, view->count, chosen, &second);
+    *chosen = running[second] < running[*chosen] ? second : *chosen;
+  }
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule of_two_rule = {
+    .choose = choose_of_two,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+};
+
+BLIS__GATEWAY_CREATE(aibrix_power_of_two, of_two_rule)
+
+const blis_router_entry blis__router_aibrix_power_of_two = {
+    .name = "aibrix.power-of-two",
+    .aliases = "",
+    .summary = "fewer requests in flight of two random instances",
+    .source = AIBRIX_SOURCE,
+    .create = create_aibrix_power_of_two,
+};

@@ -1,0 +1,277 @@
+/*
+ * dynamo.c - routing policies dynamo.kv and dynamo.lmetric: the cost function
+ * of NVIDIA Dynamo's KV router, in KV blocks, and its choice by a temperature.
+ *
+ *   excess  = max(0, prefill tokens - the least of them) / B
+ *   decay   = 1 / (1 + d * excess / request blocks), 1 with d = 0
+ *   credit  = c * decay * cached blocks
+ *   prefill = scale * max(0, (prefill tokens + prompt) / B - credit)
+ *   cost    = prefill + decode blocks + a * requests     (dynamo.kv)
+ *           = prefill * (decode blocks + 1)              (dynamo.lmetric)
+ *
+ * Prefill tokens and decode blocks are those of the requests that the router
+ * has sent: both rise at the decision, the prefill tokens fall at the first
+ * token, the blocks at the end. Prefill tokens are counted without those that
+ * were cached. The GPU tier alone is known.
+ */
+#include "base/array.h"
+#include "policy/contract/policy.h"
+#include "policy/pickers/pick_rules.h"
+
+enum { PREFILL_TOKENS, BLOCKS }; /* values of a ticket */
+
+typedef struct active {
+  int64_t prefill_tokens;
+  int64_t blocks;
+  int64_t requests;
+} active;
+
+typedef struct dynamo {
+  blis_alloc alloc;
+  BLIS_ARRAY(active) loads;  /* by instance number */
+  BLIS_ARRAY(double) scores; /* negated costs */
+  double block_size_tokens;
+  double credit;
+  double decay;
+  double prefill_scale;
+  double request_weight;
+  double temperature;
+  bool is_product;
+  bool tracks_prefill;
+  blis_random random;
+} dynamo;
+
+static blis_status make_room(dynamo *self, const blis_routing_view *view) {
+  size_t instances = (size_t)view->instances[view->count - 1] + 1;
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->loads, instances));
+  while (self->loads.count < instances) {
+    self->loads.items[self->loads.count++] = (active){0};
+  }
+  return blis_array_reserve(&self->alloc, &self->scores, view->count);
+}
+
+static double prefill_tokens_at(const dynamo *self,
+                                const blis_routing_view *view, size_t i) {
+  return self->tracks_prefill
+             ? (double)self->loads.items[view->instances[i]].prefill_tokens
+             : 0;
+}
+
+static double least_prefill(const dynamo *self, const blis_routing_view *view) {
+  double least = prefill_tokens_at(self, view, 0);
+  for (size_t i = 1; i < view->count; i++) {
+    double tokens = prefill_tokens_at(self, view, i);
+    least = tokens < least ? tokens : least;
+  }
+  return least;
+}
+
+static double decay_at(const dynamo *self, double request_blocks,
+                       double excess_blocks) {
+  bool decays = self->tracks_prefill && self->decay > 0 && request_blocks > 0;
+  return decays ? 1 / (1 + self->decay * excess_blocks / request_blocks) : 1;
+}
+
+static double cost_at(const dynamo *self, const blis_routing_request *request,
+                      const blis_routing_view *view, size_t i, double least) {
+  const active *load = &self->loads.items[view->instances[i]];
+  double prefill_tokens = prefill_tokens_at(self, view, i);
+  double prompt = (double)request->prompt_tokens;
+  double size = self->block_size_tokens;
+  double cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS][i] / size;
+  double excess = (prefill_tokens - least) / size;
+  double credit = self->credit * decay_at(self, prompt / size, excess) * cached;
+  double raw = (prefill_tokens + prompt) / size;
+  double prefill = self->prefill_scale * (raw > credit ? raw - credit : 0);
+  if (self->is_product) {
+    return prefill * ((double)load->blocks + 1);
+  }
+  return prefill + (double)load->blocks +
+         self->request_weight * (double)load->requests;
+}
+
+/* The k-th of equally good ones replaces the one before with chance 1/k. */
+static size_t pick_least_cost(dynamo *self, size_t count) {
+  const double *scores = self->scores.items;
+  size_t best = 0;
+  int32_t tied = 1;
+  for (size_t i = 1; i < count; i++) {
+    if (scores[i] > scores[best]) {
+      best = i;
+      tied = 1;
+    } else if (scores[i] == scores[best] &&
+               blis_random_intn(&self->random, ++tied) == 0) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+static void take(dynamo *self, const blis_routing_request *request,
+                 const blis_routing_view *view, size_t chosen) {
+  active *load = &self->loads.items[view->instances[chosen]];
+  int64_t cached = (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][chosen];
+  int64_t size = (int64_t)self->block_size_tokens;
+  int64_t *held = request->ticket->values;
+  held[PREFILL_TOKENS] = request->prompt_tokens - cached;
+  held[BLOCKS] = (request->prompt_tokens + size - 1) / size;
+  load->prefill_tokens += held[PREFILL_TOKENS];
+  load->blocks += held[BLOCKS];
+  load->requests++;
+}
+
+static blis_status route(void *state, const blis_routing_request *request,
+                         const blis_routing_view *view, blis_decision *decision,
+                         blis_error *error) {
+  dynamo *self = state;
+  if (make_room(self, view) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  double least = least_prefill(self, view);
+  double *scores = self->scores.items;
+  for (size_t i = 0; i < view->count; i++) {
+    scores[i] = 0 - cost_at(self, request, view, i, least);
+  }
+  size_t chosen = self->temperature > 0
+                      ? blis_pick_softmax(&self->random, scores, view->count,
+                                          self->temperature)
+                      : pick_least_cost(self, view->count);
+  take(self, request, view, chosen);
+  *decision = (blis_decision){
+      .chosen = chosen,
+      .score = scores[chosen],
+      .scores = scores,
+      .has_belief = true,
+      .believed_tokens =
+          (int64_t)view->columns[BLIS_SIGNAL_CACHED_TOKENS][chosen]};
+  return BLIS_OK;
+}
+
+static void first_token(void *state, blis_ticket *ticket, uint32_t instance,
+                        const blis_request_times *times) {
+  (void)times;
+  dynamo *self = state;
+  self->loads.items[instance].prefill_tokens -= ticket->values[PREFILL_TOKENS];
+  ticket->values[PREFILL_TOKENS] = 0;
+}
+
+static void ended(void *state, blis_ticket *ticket, uint32_t instance,
+                  const blis_request_times *times) {
+  (void)times;
+  dynamo *self = state;
+  active *load = &self->loads.items[instance];
+  first_token(state, ticket, instance, times);
+  load->blocks -= ticket->values[BLOCKS];
+  load->requests--;
+}
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  dynamo *self = state;
+  blis_array_deinit(alloc, &self->loads);
+  blis_array_deinit(alloc, &self->scores);
+  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static const blis_router_ops ops = {.route = route,
+                                    .first_token = first_token,
+                                    .ended = ended,
+                                    .free = free_state};
+
+#define NUMBER(given_name, most, usual, text)                                  \
+  {                                                                            \
+    .name = (given_name), .kind = BLIS_PARAM_NUMBER, .minimum = 0,             \
+    .maximum = (most), .fallback = (usual), .unit = "", .summary = (text)      \
+  }
+
+enum { PARAM_COUNT = 7 };
+
+static const blis_param_spec params_of[PARAM_COUNT] = {
+    NUMBER("overlap_score_credit", 1, 1,
+           "of a cached block; more weight for prefill is "
+           "prefill_load_scale"),
+    NUMBER("overlap_score_credit_decay", 1e9, 0,
+           "how fast the credit falls with prefill that is ahead"),
+    NUMBER("prefill_load_scale", 1e9, 1, "weight of blocks to prefill"),
+    NUMBER("decode_active_request_weight", 1e9, 0,
+           "of a request, in blocks (dynamo.kv)"),
+    NUMBER("router_temperature", 1e9, 0, "0 takes the least cost"),
+    {.name = "router_track_prefill_tokens",
+     .kind = BLIS_PARAM_BOOLEAN,
+     .fallback = 1,
+     .unit = "",
+     .summary = "count the prefill that is ahead"},
+    {.name = "block_size",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 0,
+     .maximum = 1 << 20,
+     .fallback = 0,
+     .unit = "tokens",
+     .summary = "of the blocks that costs count; 0 = that of the KV cache"},
+};
+
+static double number_of(const blis_params *params, const char *name) {
+  return blis_params_number(params, params_of, PARAM_COUNT, name);
+}
+
+static blis_status make(const blis_alloc *alloc, const char *name,
+                        const blis_params *params,
+                        const blis_policy_context *context, blis_router *router,
+                        blis_error *error) {
+  dynamo *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL) {
+    return blis_fail_nomem(error);
+  }
+  self->alloc = *alloc;
+  double given = number_of(params, "block_size");
+  self->block_size_tokens =
+      given > 0 ? given : (double)context->kv_block_size_tokens;
+  self->credit = number_of(params, "overlap_score_credit");
+  self->decay = number_of(params, "overlap_score_credit_decay");
+  self->prefill_scale = number_of(params, "prefill_load_scale");
+  self->request_weight = number_of(params, "decode_active_request_weight");
+  self->temperature = number_of(params, "router_temperature");
+  self->tracks_prefill = number_of(params, "router_track_prefill_tokens") != 0;
+  blis_policy_random_init(&self->random, context->seed, name);
+  *router = (blis_router){.ops = &ops,
+                          .state = self,
+                          .alloc = *alloc,
+                          .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
+                          .name = name};
+  return BLIS_OK;
+}
+
+static blis_status create_kv(const blis_alloc *alloc, const blis_params *params,
+                             const blis_policy_context *context,
+                             blis_router *router, blis_error *error) {
+  return make(alloc, "dynamo.kv", params, context, router, error);
+}
+
+const blis_router_entry blis__router_dynamo_kv = {
+    .name = "dynamo.kv",
+    .aliases = "",
+    .summary = "least blocks to prefill and blocks in decode, less credit for "
+               "cached ones",
+    .source = "NVIDIA Dynamo, lib/kv-router 07a6c9ce, 0243c51b",
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create_kv,
+};
+
+static blis_status create_lmetric(const blis_alloc *alloc,
+                                  const blis_params *params,
+                                  const blis_policy_context *context,
+                                  blis_router *router, blis_error *error) {
+  BLIS_TRY(make(alloc, "dynamo.lmetric", params, context, router, error));
+  ((dynamo *)router->state)->is_product = true;
+  return BLIS_OK;
+}
+
+const blis_router_entry blis__router_dynamo_lmetric = {
+    .name = "dynamo.lmetric",
+    .aliases = "",
+    .summary = "least blocks to prefill x (blocks in decode + 1)",
+    .source = "NVIDIA Dynamo, lib/kv-router 07a6c9ce",
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create_lmetric,
+};

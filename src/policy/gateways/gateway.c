@@ -1,0 +1,225 @@
+#include "policy/gateways/gateway.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "policy/pickers/pick_rules.h"
+
+static blis_status make_room(blis__gateway *self,
+                             const blis_routing_view *view) {
+  size_t instances = (size_t)view->instances[view->count - 1] + 1;
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->sent, instances));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->bound, instances));
+  while (self->sent.count < instances) {
+    self->sent.items[self->sent.count++] = 0;
+    self->bound.items[self->bound.count++] = 0;
+  }
+  return blis_array_reserve(&self->alloc, &self->order, view->count);
+}
+
+static blis_status decide(blis__gateway *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view,
+                          blis_decision *decision) {
+  bool has_memory = self->rule->has_memory;
+  size_t chosen;
+  BLIS_TRY(make_room(self, view));
+  if (has_memory) {
+    BLIS_TRY(blis__prefix_memory_look_up(&self->memory, request, view));
+  }
+  BLIS_TRY(self->rule->choose(self, request, view, &chosen));
+  if (chosen == view->count) {
+    *decision = (blis_decision){.rejected = "no-candidate"};
+    return BLIS_OK;
+  }
+  *decision = (blis_decision){.chosen = chosen};
+  self->sent.items[view->instances[chosen]]++;
+  if (!has_memory) {
+    return BLIS_OK;
+  }
+  decision->has_belief = true;
+  decision->believed_tokens =
+      blis__prefix_memory_tokens(&self->memory, view, chosen);
+  return blis__prefix_memory_observe(&self->memory, request,
+                                     view->instances[chosen]);
+}
+
+static blis_status route(void *state, const blis_routing_request *request,
+                         const blis_routing_view *view, blis_decision *decision,
+                         blis_error *error) {
+  return decide(state, request, view, decision) == BLIS_OK
+             ? BLIS_OK
+             : blis_fail_nomem(error);
+}
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  blis__gateway *self = state;
+  if (self->own != NULL && self->rule->deinit_own != NULL) {
+    self->rule->deinit_own(self);
+  }
+  blis_alloc_free(alloc, self->own, self->rule->own_size);
+  blis__prefix_memory_deinit(&self->memory);
+  blis__bindings_deinit(&self->sessions);
+  blis_array_deinit(alloc, &self->sent);
+  blis_array_deinit(alloc, &self->bound);
+  blis_array_deinit(alloc, &self->order);
+  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static void first_token(void *state, blis_ticket *ticket, uint32_t instance,
+                        const blis_request_times *times) {
+  blis__gateway *self = state;
+  if (self->rule->first_token != NULL) {
+    self->rule->first_token(self, ticket, instance, times);
+  }
+}
+
+static void ended(void *state, blis_ticket *ticket, uint32_t instance,
+                  const blis_request_times *times) {
+  blis__gateway *self = state;
+  if (self->rule->ended != NULL) {
+    self->rule->ended(self, ticket, instance, times);
+  }
+}
+
+static const blis_router_ops ops = {.route = route,
+                                    .first_token = first_token,
+                                    .ended = ended,
+                                    .free = free_state};
+
+static void read_values(blis__gateway *self, const blis_router_entry *entry,
+                        const blis_params *params) {
+  BLIS_DCHECK(entry->param_count <= BLIS__GATEWAY_PARAM_MAX);
+  for (size_t i = 0; i < entry->param_count; i++) {
+    const blis_param_spec *spec = &entry->params[i];
+    bool is_choice = spec->kind == BLIS_PARAM_CHOICE;
+    self->values[i] = is_choice
+                          ? blis_params_choice(params, entry->params,
+                                               entry->param_count, spec->name)
+                          : blis_params_number(params, entry->params,
+                                               entry->param_count, spec->name);
+  }
+}
+
+static blis_status init_memory(blis__gateway *self,
+                               const blis_router_entry *entry,
+                               const blis_params *params) {
+  if (!self->rule->has_memory) {
+    return BLIS_OK;
+  }
+  uint32_t block_size = (uint32_t)blis_params_number(
+      params, entry->params, entry->param_count, "block_size");
+  uint64_t capacity = (uint64_t)blis_params_number(
+      params, entry->params, entry->param_count, "capacity");
+  return blis__prefix_memory_init(&self->memory, &self->alloc, block_size,
+                                  capacity);
+}
+
+static blis_status init_own(blis__gateway *self,
+                            const blis_policy_context *context) {
+  if (self->rule->own_size == 0) {
+    return BLIS_OK;
+  }
+  self->own = blis_alloc_zeroed(&self->alloc, 1, self->rule->own_size);
+  if (self->own == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  if (self->rule->init_own != NULL) {
+    self->rule->init_own(self, context);
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__gateway_new(const blis_alloc *alloc,
+                              const blis__gateway_rule *rule,
+                              const blis_router_entry *entry,
+                              const blis_params *params,
+                              const blis_policy_context *context,
+                              blis_router *router, blis_error *error) {
+  blis__gateway *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL) {
+    return blis_fail_nomem(error);
+  }
+  self->alloc = *alloc;
+  self->rule = rule;
+  blis__bindings_init(&self->sessions, alloc);
+  read_values(self, entry, params);
+  blis_policy_random_init(&self->random, context->seed, entry->name);
+  if (init_own(self, context) != BLIS_OK ||
+      init_memory(self, entry, params) != BLIS_OK) {
+    free_state(alloc, self);
+    return blis_fail_nomem(error);
+  }
+  *router =
+      (blis_router){.ops = &ops,
+                    .state = self,
+                    .alloc = *alloc,
+                    .needs = rule->needs,
+                    .is_blind = rule->needs == 0 && rule->first_token == NULL &&
+                                rule->ended == NULL,
+                    .name = entry->name};
+  return BLIS_OK;
+}
+
+size_t blis__gateway_bound(const blis__gateway *gateway, uint64_t key,
+                           const blis_routing_view *view) {
+  const blis__binding *binding = blis__bindings_find(&gateway->sessions, key);
+  return binding == NULL ? view->count
+                         : blis_routing_view_find(view, binding->instance);
+}
+
+blis__range blis__range_of(const double *values, size_t count) {
+  blis__range range = {values[0], values[0]};
+  for (size_t i = 1; i < count; i++) {
+    range.low = values[i] < range.low ? values[i] : range.low;
+    range.high = values[i] > range.high ? values[i] : range.high;
+  }
+  return range;
+}
+
+double blis__mean_bound(const double *values, size_t count, double deviations) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    sum += values[i];
+  }
+  double mean = sum / (double)count;
+  double squares = 0;
+  for (size_t i = 0; i < count; i++) {
+    squares += (values[i] - mean) * (values[i] - mean);
+  }
+  double variance = count > 1 ? squares / (double)(count - 1) : 0;
+  return mean + deviations * sqrt(variance);
+}
+
+size_t blis__first_least(const double *values, size_t count) {
+  size_t best = 0;
+  for (size_t i = 1; i < count; i++) {
+    best = values[i] < values[best] ? i : best;
+  }
+  return best;
+}
+
+size_t blis__last_least(const double *values, size_t count) {
+  size_t best = 0;
+  for (size_t i = 1; i < count; i++) {
+    best = values[i] <= values[best] ? i : best;
+  }
+  return best;
+}
+
+size_t blis__any_least(blis_random *random, const double *values,
+                       size_t count) {
+  size_t best = blis__first_least(values, count);
+  size_t tied = 0;
+  for (size_t i = best; i < count; i++) {
+    tied += values[i] == values[best];
+  }
+  size_t skipped = blis_pick_random(random, tied);
+  for (size_t i = best; i < count; i++) {
+    if (values[i] == values[best] && skipped-- == 0) {
+      return i;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,134 @@
+/*
+ * gateway.h - what the routing policies of deployed gateways share: a memory of
+ * prompts, sessions bound to instances, a random stream, decisions counted.
+ *
+ * Such a policy is a rule: a function that chooses among the candidates with
+ * the numbers of its parameters. What was chosen is remembered for it.
+ */
+#ifndef BLIS_POLICY_GATEWAYS_GATEWAY_H
+#define BLIS_POLICY_GATEWAYS_GATEWAY_H
+
+#include "base/array.h"
+#include "base/random.h"
+#include "policy/contract/policy.h"
+#include "policy/memory/bindings.h"
+#include "policy/memory/prefix_memory.h"
+
+enum { BLIS__GATEWAY_PARAM_MAX = 12 };
+
+typedef struct blis__gateway blis__gateway;
+
+typedef struct blis__gateway_rule {
+  /*
+   * A candidate; view->count rejects the request, reason no-candidate. With a
+   * memory it has been looked up.
+   */
+  blis_status (*choose)(blis__gateway *gateway,
+                        const blis_routing_request *request,
+                        const blis_routing_view *view, size_t *chosen);
+  blis_signal_set needs;
+  bool has_memory; /* of prompts; takes parameters block_size, capacity */
+  /* State of the rule's own, zeroed, behind gateway->own. */
+  size_t own_size;
+  void (*init_own)(blis__gateway *gateway, const blis_policy_context *context);
+  void (*deinit_own)(blis__gateway *gateway); /* of what init_own has begun */
+  /* What blis_router_ops has; NULL when not wanted. */
+  void (*first_token)(blis__gateway *gateway, blis_ticket *ticket,
+                      uint32_t instance, const blis_request_times *times);
+  void (*ended)(blis__gateway *gateway, blis_ticket *ticket, uint32_t instance,
+                const blis_request_times *times);
+} blis__gateway_rule;
+
+struct blis__gateway {
+  blis_alloc alloc;
+  const blis__gateway_rule *rule;
+  blis__prefix_memory memory;
+  blis__bindings sessions;
+  blis_random random; /* "policy/<name>" */
+  /* Numbers of the parameters, and indices of choices, in their order. */
+  double values[BLIS__GATEWAY_PARAM_MAX];
+  BLIS_ARRAY(int64_t) sent;  /* requests so far, by instance number */
+  BLIS_ARRAY(int64_t) bound; /* the same for what rules count themselves */
+  BLIS_ARRAY(size_t) order;  /* room for one per candidate */
+  void *own;
+};
+
+/* The usual parameters of a memory, at the end of a list. */
+#define BLIS__GATEWAY_MEMORY_PARAMS(block_tokens, blocks)                      \
+  BLIS__BLOCK_SIZE_PARAM(block_tokens,                                         \
+                         "prompts are compared in blocks of this size"),       \
+      BLIS__INDEX_CAPACITY_PARAM(blocks, "remembered per instance")
+
+/* entry->create of a rule. */
+BLIS_MUSTUSE blis_status blis__gateway_new(
+    const blis_alloc *alloc, const blis__gateway_rule *rule,
+    const blis_router_entry *entry, const blis_params *params,
+    const blis_policy_context *context, blis_router *router, blis_error *error);
+
+#define BLIS__GATEWAY_CREATE(name, rule)                                       \
+  static blis_status create_##name(const blis_alloc *alloc,                    \
+                                   const blis_params *params,                  \
+                                   const blis_policy_context *context,         \
+                                   blis_router *router, blis_error *error) {   \
+    return blis__gateway_new(alloc, &(rule), &blis__router_##name, params,     \
+                             context, router, error);                          \
+  }
+
+/*
+ * A rule that takes the first candidate of the least VALUE, an expression of
+ * self, request, view and i.
+ */
+#define BLIS__LEAST_RULE(name, value, signals)                                 \
+  static blis_status choose_##name(                                            \
+      blis__gateway *self, const blis_routing_request *request,                \
+      const blis_routing_view *view, size_t *chosen) {                         \
+    (void)self, (void)request;                                                 \
+    double best = 0;                                                           \
+    for (size_t i = 0; i < view->count; i++) {                                 \
+      double figure = (value);                                                 \
+      if (i == 0 || figure < best) {                                           \
+        best = figure;                                                         \
+        *chosen = i;                                                           \
+      }                                                                        \
+    }                                                                          \
+    return BLIS_OK;                                                            \
+  }                                                                            \
+  static const blis__gateway_rule name##_rule = {.choose = choose_##name,      \
+                                                 .needs = (signals)};          \
+  BLIS__GATEWAY_CREATE(name, name##_rule)
+
+/* Requests that the policy has sent to a candidate so far. */
+static inline int64_t blis__gateway_sent(const blis__gateway *gateway,
+                                         const blis_routing_view *view,
+                                         size_t candidate) {
+  return gateway->sent.items[view->instances[candidate]];
+}
+
+/* The candidate of a binding, or view->count. */
+size_t blis__gateway_bound(const blis__gateway *gateway, uint64_t key,
+                           const blis_routing_view *view);
+
+/* First of the least, last of the least, any of the least. */
+size_t blis__first_least(const double *values, size_t count);
+size_t blis__last_least(const double *values, size_t count);
+size_t blis__any_least(blis_random *random, const double *values, size_t count);
+
+/* Lowest and highest of values. */
+typedef struct blis__range {
+  double low;
+  double high;
+} blis__range;
+blis__range blis__range_of(const double *values, size_t count);
+
+/*
+ * (value - low) / (high - low); 0 where all are equal.
+ */
+static inline double blis__range_share(blis__range range, double value) {
+  return range.high > range.low ? (value - range.low) / (range.high - range.low)
+                                : 0;
+}
+
+/* Mean + deviations x sample standard deviation, which is 0 for one value. */
+double blis__mean_bound(const double *values, size_t count, double deviations);
+
+#endif

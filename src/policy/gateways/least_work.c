@@ -1,0 +1,99 @@
+/*
+ * least_work.c - routing policies that take the least of a figure of work
+ * ahead: sglang.lmetric, infera.kv.
+ */
+#include "policy/gateways/gateway.h"
+
+static double new_tokens(const blis__gateway *self,
+                         const blis_routing_request *request,
+                         const blis_routing_view *view, size_t i) {
+  int64_t known = blis__prefix_memory_tokens(&self->memory, view, i);
+  int64_t fresh = request->prompt_tokens - known;
+  return fresh > 0 ? (double)fresh : 0;
+}
+
+/* Less of new x (load + 1), of load, of new; then the first. */
+static blis_status choose_sglang(blis__gateway *self,
+                                 const blis_routing_request *request,
+                                 const blis_routing_view *view,
+                                 size_t *chosen) {
+  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  *chosen = 0;
+  double best = new_tokens(self, request, view, 0) * (load[0] + 1);
+  for (size_t i = 1; i < view->count; i++) {
+    double fresh = new_tokens(self, request, view, i);
+    double score = fresh * (load[i] + 1);
+    bool is_better =
+        score < best ||
+        (score == best && (load[i] < load[*chosen] ||
+                           (load[i] == load[*chosen] &&
+                            fresh < new_tokens(self, request, view, *chosen))));
+    if (is_better) {
+      *chosen = i;
+      best = score;
+    }
+  }
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule sglang_rule = {
+    .choose = choose_sglang,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+    .has_memory = true,
+};
+
+static const blis_param_spec memory_params[] = {
+    BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
+};
+
+BLIS__GATEWAY_CREATE(sglang_lmetric, sglang_rule)
+
+const blis_router_entry blis__router_sglang_lmetric = {
+    .name = "sglang.lmetric",
+    .aliases = "",
+    .summary = "least new tokens x (requests in flight + 1)",
+    .source = "SGLang gateway acaa759a; blocks in place of characters",
+    .params = memory_params,
+    .param_count = 2,
+    .create = create_sglang_lmetric,
+};
+
+static double cached_at(const blis_routing_view *view, size_t i) {
+  return view->columns[BLIS_SIGNAL_CACHED_TOKENS][i];
+}
+
+enum { OVERLAP_WEIGHT, INFERA_PARAM_COUNT = OVERLAP_WEIGHT + 2 };
+
+static const blis_param_spec infera_params[INFERA_PARAM_COUNT] = {
+    {.name = "overlap_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 1,
+     .unit = "requests per block",
+     .summary = "of a block that is not cached"},
+    BLIS__BLOCK_SIZE_PARAM(16, "of the blocks that are counted"),
+};
+
+static double infera_cost(const blis__gateway *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view, size_t i) {
+  double missed = ((double)request->prompt_tokens - cached_at(view, i)) /
+                  self->values[OVERLAP_WEIGHT + 1];
+  return self->values[OVERLAP_WEIGHT] * missed +
+         view->columns[BLIS_SIGNAL_IN_FLIGHT][i];
+}
+
+BLIS__LEAST_RULE(infera_kv, infera_cost(self, request, view, i),
+                 BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+                     BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT))
+
+const blis_router_entry blis__router_infera_kv = {
+    .name = "infera.kv",
+    .aliases = "",
+    .summary = "least weight x blocks not cached + requests in flight",
+    .source = "Infera, KV-aware routing",
+    .params = infera_params,
+    .param_count = INFERA_PARAM_COUNT,
+    .create = create_infera_kv,
+};

@@ -1,0 +1,100 @@
+/*
+ * ray_prefix.c - routing policy ray.prefix-cache-affinity: those that know
+ * most of the prompt, or the ones with the smallest memory when nobody knows
+ * enough; of these the one with the shortest queue.
+ */
+#include "policy/gateways/gateway.h"
+#include "policy/pickers/pick_rules.h"
+
+enum { IMBALANCED, MATCH_RATE, PARAM_COUNT = MATCH_RATE + 3 };
+
+static const blis_param_spec params_of[PARAM_COUNT] = {
+    {.name = "imbalanced_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e15,
+     .fallback = 1e15,
+     .unit = "requests",
+     .summary = "queues further apart: the shorter of two random ones"},
+    {.name = "match_rate_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1,
+     .fallback = 0.1,
+     .unit = "0 to 1",
+     .summary = "share of the prompt that must be known to follow it"},
+    BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
+};
+
+static double size_at(const blis__gateway *self, const blis_routing_view *view,
+                      size_t i) {
+  return (double)blis_prefix_index_size(self->memory.index, view->instances[i]);
+}
+
+static double known_at(const blis__gateway *self, const blis_routing_view *view,
+                       size_t i) {
+  return (double)blis__prefix_memory_tokens(&self->memory, view, i);
+}
+
+typedef double (*figure_at)(const blis__gateway *self,
+                            const blis_routing_view *view, size_t i);
+
+/* The shortest queue, the first of them, among those of the least figure. */
+static size_t shortest_of_least(const blis__gateway *self,
+                                const blis_routing_view *view, figure_at figure,
+                                double sign) {
+  const double *queue = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  size_t best = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    double less = sign * (figure(self, view, best) - figure(self, view, i));
+    best = less > 0 || (less == 0 && queue[i] < queue[best]) ? i : best;
+  }
+  return best;
+}
+
+static size_t choose_of_two(blis__gateway *self,
+                            const blis_routing_view *view) {
+  const double *queue = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  size_t first;
+  size_t second;
+  blis_pick_two(&self->random, view->count, &first, &second);
+  return queue[second] < queue[first] ? second : first;
+}
+
+static blis_status choose(blis__gateway *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view, size_t *chosen) {
+  blis__range queues =
+      blis__range_of(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
+  if (queues.high - queues.low > self->values[IMBALANCED]) {
+    *chosen = choose_of_two(self, view);
+    return BLIS_OK;
+  }
+  *chosen = shortest_of_least(self, view, known_at, -1);
+  double length =
+      request->prompt_tokens > 0 ? (double)request->prompt_tokens : 1;
+  double rate = known_at(self, view, *chosen) / length;
+  if (rate < self->values[MATCH_RATE]) {
+    *chosen = shortest_of_least(self, view, size_at, 1);
+  }
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule rule = {
+    .choose = choose,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+    .has_memory = true,
+};
+
+BLIS__GATEWAY_CREATE(ray_prefix_cache_affinity, rule)
+
+const blis_router_entry blis__router_ray_prefix_cache_affinity = {
+    .name = "ray.prefix-cache-affinity",
+    .aliases = "",
+    .summary = "shortest queue of those that know most of the prompt, or of "
+               "the smallest memories",
+    .source = "Ray Serve LLM 06c16f2f; blocks in place of characters",
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create_ray_prefix_cache_affinity,
+};

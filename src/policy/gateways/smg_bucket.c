@@ -1,0 +1,222 @@
+/*
+ * smg_bucket.c - routing policy smg.bucket: every instance serves prompts of
+ * some range of lengths; the ranges follow the prompts of late, so that each
+ * carries about as many characters; and when one has had too many of them, the
+ * instance with the fewest.
+ *
+ * A range belongs to a place in the list of candidates, so a change of their
+ * number begins anew with equal ranges.
+ */
+#include <stdlib.h>
+
+#include "policy/gateways/gateway.h"
+#include "policy/memory/recent.h"
+
+enum {
+  BALANCE_ABSOLUTE,
+  BALANCE_RELATIVE,
+  PERIOD,
+  FIRST_RANGE,
+  CHARACTERS_PER_TOKEN,
+  PARAM_COUNT
+};
+
+static const blis_param_spec params_of[PARAM_COUNT] = {
+    {.name = "balance_abs_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e15,
+     .fallback = 64,
+     .unit = "characters",
+     .summary = "instances further apart are balanced (library: 32)"},
+    {.name = "balance_rel_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e12,
+     .fallback = 1.5,
+     .unit = "",
+     .summary = "if the highest is more than this many times the lowest "
+                "(library: 1.0001)"},
+    {.name = "period_us",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 1,
+     .maximum = 1e15,
+     .fallback = 5e6,
+     .unit = "us",
+     .summary = "in which prompts count, and after which ranges are adjusted"},
+    {.name = "first_range_characters",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 1,
+     .maximum = 1e9,
+     .fallback = 4096,
+     .unit = "characters",
+     .summary = "that the instances share equally at first"},
+    {.name = "characters_per_token",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 1e-3,
+     .maximum = 1e3,
+     .fallback = 4,
+     .unit = "characters",
+     .summary = "of a prompt, whose length in characters is rounded down"},
+};
+
+typedef struct bucket {
+  blis__recent prompts; /* of the period: by instance, in characters */
+  BLIS_ARRAY(int64_t) characters; /* of these, by instance number */
+  BLIS_ARRAY(int64_t) longest;    /* prompt of each range but the last */
+  BLIS_ARRAY(int64_t) lengths;    /* scratch */
+  size_t ranges;                  /* 0 = not made yet */
+  int64_t round;                  /* of the last adjustment */
+  double load;                    /* characters per range, then */
+} bucket;
+
+static void deinit_own(blis__gateway *self) {
+  bucket *own = self->own;
+  blis__recent_deinit(&self->alloc, &own->prompts);
+  blis_array_deinit(&self->alloc, &own->characters);
+  blis_array_deinit(&self->alloc, &own->longest);
+  blis_array_deinit(&self->alloc, &own->lengths);
+}
+
+static blis_status forget_old(blis__gateway *self,
+                              const blis_routing_view *view) {
+  bucket *own = self->own;
+  size_t instances = (size_t)view->instances[view->count - 1] + 1;
+  BLIS_TRY(blis_array_reserve(&self->alloc, &own->characters, instances));
+  while (own->characters.count < instances) {
+    own->characters.items[own->characters.count++] = 0;
+  }
+  int64_t begin_us = view->now_us - (int64_t)self->values[PERIOD];
+  blis__recent_item item;
+  while (blis__recent_expire(&own->prompts, begin_us, &item)) {
+    own->characters.items[item.key] -= item.amount;
+  }
+  return BLIS_OK;
+}
+
+static blis_status begin_ranges(blis__gateway *self, size_t count) {
+  bucket *own = self->own;
+  if (own->ranges == count) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_array_reserve(&self->alloc, &own->longest, count));
+  own->ranges = count;
+  own->load = 0;
+  for (size_t k = 0; k + 1 < count; k++) {
+    double end = self->values[FIRST_RANGE] * (double)(k + 1) / (double)count;
+    own->longest.items[k] = (int64_t)end - 1;
+  }
+  return BLIS_OK;
+}
+
+static int compare_lengths(const void *a, const void *b) {
+  const int64_t *left = a;
+  const int64_t *right = b;
+  return (*left > *right) - (*left < *right);
+}
+
+/* Range k ends with the prompt that completes its part of all characters. */
+static void share_out(bucket *own, double total) {
+  double sum = 0;
+  size_t range = 0;
+  for (size_t i = 0; i < own->lengths.count; i++) {
+    sum += (double)own->lengths.items[i];
+    while (range + 1 < own->ranges &&
+           sum >= total * (double)(range + 1) / (double)own->ranges) {
+      own->longest.items[range++] = own->lengths.items[i];
+    }
+  }
+}
+
+/* Whether the load is another one than the ranges were made for. */
+static bool has_changed(const bucket *own, double load) {
+  return own->load == 0 || load > 2 * own->load || 2 * load < own->load;
+}
+
+static blis_status adjust_when_due(blis__gateway *self, int64_t now_us) {
+  bucket *own = self->own;
+  int64_t round = now_us / (int64_t)self->values[PERIOD];
+  if (round == own->round) {
+    return BLIS_OK;
+  }
+  own->round = round;
+  size_t count = blis__recent_count(&own->prompts);
+  BLIS_TRY(blis_array_reserve(&self->alloc, &own->lengths,
+                              own->prompts.items.capacity));
+  double total = 0;
+  for (own->lengths.count = 0; own->lengths.count < count;) {
+    int64_t length = blis__recent_at(&own->prompts, own->lengths.count)->amount;
+    own->lengths.items[own->lengths.count++] = length;
+    total += (double)length;
+  }
+  double load = total / (double)own->ranges;
+  if (total > 0 && has_changed(own, load)) {
+    own->load = load;
+    qsort(own->lengths.items, count, sizeof *own->lengths.items,
+          compare_lengths);
+    share_out(own, total);
+  }
+  return BLIS_OK;
+}
+
+static size_t range_of(const bucket *own, int64_t length) {
+  size_t range = 0;
+  while (range + 1 < own->ranges && length > own->longest.items[range]) {
+    range++;
+  }
+  return range;
+}
+
+/* The first with the fewest characters when they are far apart, or count. */
+static size_t least_of_imbalanced(const blis__gateway *self,
+                                  const blis_routing_view *view) {
+  const bucket *own = self->own;
+  size_t least = 0;
+  int64_t high = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    int64_t here = own->characters.items[view->instances[i]];
+    high = here > high ? here : high;
+    least = here < own->characters.items[view->instances[least]] ? i : least;
+  }
+  int64_t low = own->characters.items[view->instances[least]];
+  bool is_imbalanced =
+      (double)(high - low) > self->values[BALANCE_ABSOLUTE] &&
+      (double)high > self->values[BALANCE_RELATIVE] * (double)low;
+  return is_imbalanced ? least : view->count;
+}
+
+static blis_status choose(blis__gateway *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view, size_t *chosen) {
+  bucket *own = self->own;
+  BLIS_TRY(forget_old(self, view));
+  BLIS_TRY(begin_ranges(self, view->count));
+  BLIS_TRY(adjust_when_due(self, view->now_us));
+  int64_t length = (int64_t)((double)request->prompt_tokens *
+                             self->values[CHARACTERS_PER_TOKEN]);
+  *chosen = least_of_imbalanced(self, view);
+  if (*chosen == view->count) {
+    *chosen = range_of(own, length);
+  }
+  const blis__recent_item item = {
+      .at_us = view->now_us, .amount = length, .key = view->instances[*chosen]};
+  own->characters.items[item.key] += length;
+  return blis__recent_add(&self->alloc, &own->prompts, &item);
+}
+
+static const blis__gateway_rule rule = {
+    .choose = choose, .own_size = sizeof(bucket), .deinit_own = deinit_own};
+
+BLIS__GATEWAY_CREATE(smg_bucket, rule)
+
+const blis_router_entry blis__router_smg_bucket = {
+    .name = "smg.bucket",
+    .aliases = "",
+    .summary = "the instance that serves prompts of this length; the one with "
+               "the fewest characters of late when they are far apart",
+    .source = "SMG 73da68ca, defaults of its command line; 4 characters per "
+              "token, and all instances in place of the prefill ones",
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create_smg_bucket,
+};

@@ -1,0 +1,183 @@
+/*
+ * smg_cache_aware.c - routing policy smg.cache_aware: the instance that knows
+ * most of the prompt if it knows enough of it, else the least loaded one; and
+ * always that while loads are far apart.
+ */
+#include "policy/gateways/gateway.h"
+
+enum {
+  CACHE_THRESHOLD,
+  ABSOLUTE,
+  RELATIVE,
+  OVERLOAD_USAGE,
+  BALANCE_USAGE,
+  INDEX,
+  MISS,
+  PARAM_COUNT = MISS + 3
+};
+
+enum { INDEX_APPROXIMATE, INDEX_EVENTS };
+enum { MISS_MIN_LOAD, MISS_SMALLEST_TREE };
+
+static const blis_param_spec params_of[PARAM_COUNT] = {
+    {.name = "cache_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1,
+     .fallback = 0.3,
+     .unit = "0 to 1",
+     .summary = "share of the prompt that must be known to follow it (library: "
+                "0.5)"},
+    {.name = "balance_abs_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e12,
+     .fallback = 64,
+     .unit = "requests",
+     .summary = "loads further apart are balanced (library: 32)"},
+    {.name = "balance_rel_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e12,
+     .fallback = 1.5,
+     .unit = "",
+     .summary = "and the highest is more than this many times the lowest "
+                "(library: 1.1)"},
+    {.name = "overload_token_usage_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1,
+     .fallback = 1,
+     .unit = "0 to 1",
+     .summary = "a higher KV utilisation is balanced; 1 = never"},
+    {.name = "balance_token_usage_threshold",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1,
+     .fallback = 1,
+     .unit = "0 to 1",
+     .summary = "KV utilisations further apart are balanced; 1 = never"},
+    {.name = "index",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = "approximate|events",
+     .unit = "",
+     .summary = "the gateway's own tree, or what the caches report"},
+    {.name = "miss",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = "min-load|smallest-tree",
+     .unit = "",
+     .summary = "where a prompt goes that the tree knows too little of; its "
+                "documentation says smallest-tree"},
+    BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
+};
+
+/* Least requests in flight, then fewest sent so far, then the first. */
+static size_t least_loaded(const blis__gateway *self,
+                           const blis_routing_view *view) {
+  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  size_t best = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    bool is_better =
+        load[i] < load[best] ||
+        (load[i] == load[best] && blis__gateway_sent(self, view, i) <
+                                      blis__gateway_sent(self, view, best));
+    best = is_better ? i : best;
+  }
+  return best;
+}
+
+static bool is_imbalanced(const blis__gateway *self,
+                          const blis_routing_view *view) {
+  const double *v = self->values;
+  blis__range usage =
+      blis__range_of(view->columns[BLIS_SIGNAL_KV_UTILIZATION], view->count);
+  blis__range load =
+      blis__range_of(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
+  return usage.high > v[OVERLOAD_USAGE] ||
+         usage.high - usage.low > v[BALANCE_USAGE] ||
+         (load.high - load.low > v[ABSOLUTE] &&
+          load.high > v[RELATIVE] * load.low);
+}
+
+/* The first of those with the fewest blocks in the tree. */
+static size_t smallest_tree(const blis__gateway *self,
+                            const blis_routing_view *view) {
+  const blis_prefix_index *index = self->memory.index;
+  size_t best = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    bool is_smaller = blis_prefix_index_size(index, view->instances[i]) <
+                      blis_prefix_index_size(index, view->instances[best]);
+    best = is_smaller ? i : best;
+  }
+  return best;
+}
+
+/* Most of the prompt in the tree; equal ones by load as above. */
+static size_t follow_tree(const blis__gateway *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view) {
+  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  const blis__prefix_memory *memory = &self->memory;
+  size_t best = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    int64_t more = blis__prefix_memory_tokens(memory, view, i) -
+                   blis__prefix_memory_tokens(memory, view, best);
+    best = more > 0 || (more == 0 && load[i] < load[best]) ? i : best;
+  }
+  double matched = (double)blis__prefix_memory_tokens(memory, view, best);
+  double length = (double)request->prompt_tokens;
+  if (length > 0 && matched / length > self->values[CACHE_THRESHOLD]) {
+    return best;
+  }
+  return self->values[MISS] == MISS_SMALLEST_TREE ? smallest_tree(self, view)
+                                                  : least_loaded(self, view);
+}
+
+/* Most cached tokens; equal ones by load, and then the last. */
+static size_t follow_events(const blis__gateway *self,
+                            const blis_routing_view *view) {
+  const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
+  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  size_t best = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    bool is_better = cached[i] > cached[best] ||
+                     (cached[i] == cached[best] && load[i] <= load[best]);
+    best = is_better ? i : best;
+  }
+  return cached[best] > 0 ? best : least_loaded(self, view);
+}
+
+static blis_status choose(blis__gateway *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view, size_t *chosen) {
+  if (is_imbalanced(self, view)) {
+    *chosen = least_loaded(self, view);
+  } else if (self->values[INDEX] == INDEX_EVENTS) {
+    *chosen = follow_events(self, view);
+  } else {
+    *chosen = follow_tree(self, request, view);
+  }
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule rule = {
+    .choose = choose,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
+    .has_memory = true,
+};
+
+BLIS__GATEWAY_CREATE(smg_cache_aware, rule)
+
+const blis_router_entry blis__router_smg_cache_aware = {
+    .name = "smg.cache_aware",
+    .aliases = "",
+    .summary = "the one that knows most of the prompt, if it knows enough of "
+               "it and loads are balanced; else fewest requests in flight",
+    .source = "SMG 73da68ca, defaults of its command line; blocks in place of "
+              "characters",
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create_smg_cache_aware,
+};

@@ -1,0 +1,192 @@
+/*
+ * smg_load.c - routing policy smg.least_load: the least time that the prompt
+ * tokens ahead and the pressure on the KV cache stand for, by what the
+ * instances were last polled for and what was sent to them since.
+ *
+ *   (queued + sent since) / tokens per second + lambda k / (1 - k)
+ */
+#include <math.h>
+
+#include "policy/gateways/gateway.h"
+
+enum {
+  PRESSURE_WEIGHT,
+  MEAN_PREFILL,
+  DEFAULT_THROUGHPUT,
+  POLL_INTERVAL,
+  PARAM_COUNT
+};
+
+#define HIGHEST_USAGE 0.999
+
+static const blis_param_spec params_of[PARAM_COUNT] = {
+    {.name = "kv_pressure_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.15,
+     .unit = "s",
+     .summary = "of k / (1 - k), k being the KV utilisation"},
+    {.name = "mean_prefill_tokens",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 1,
+     .maximum = 1e9,
+     .fallback = 1024,
+     .unit = "tokens",
+     .summary = "of a request at an instance that was not polled yet"},
+    {.name = "default_throughput",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 1e-9,
+     .maximum = 1e12,
+     .fallback = 2000,
+     .unit = "tokens/s",
+     .summary = "of an instance that generated nothing between two polls"},
+    {.name = "poll_interval_us",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 1,
+     .maximum = 1e15,
+     .fallback = 10e6,
+     .unit = "us",
+     .summary = "at whose multiples instances are polled; the first decision "
+                "after one sees to it"},
+};
+
+/* What the last poll of an instance has shown. */
+typedef struct polled {
+  int64_t round; /* the poll's number; 0 = not polled yet */
+  int64_t at_us;
+  double queued_tokens;
+  double tokens_per_s;  /* 0 = it generated nothing */
+  double usage;         /* of the KV cache, 0 to HIGHEST_USAGE */
+  double output_tokens; /* so far */
+  double sent_tokens;   /* since */
+} polled;
+
+typedef struct least_load {
+  BLIS_ARRAY(polled) instances; /* by number */
+} least_load;
+
+static void deinit_own(blis__gateway *self) {
+  least_load *own = self->own;
+  blis_array_deinit(&self->alloc, &own->instances);
+}
+
+static polled *polled_of(const blis__gateway *self,
+                         const blis_routing_view *view, size_t i) {
+  const least_load *own = self->own;
+  return &own->instances.items[view->instances[i]];
+}
+
+static blis_status make_room(blis__gateway *self,
+                             const blis_routing_view *view) {
+  least_load *own = self->own;
+  size_t instances = (size_t)view->instances[view->count - 1] + 1;
+  BLIS_TRY(blis_array_reserve(&self->alloc, &own->instances, instances));
+  while (own->instances.count < instances) {
+    own->instances.items[own->instances.count++] = (polled){0};
+  }
+  return BLIS_OK;
+}
+
+static void poll_one(polled *p, const blis_routing_view *view, size_t i,
+                     int64_t round) {
+  double output = view->columns[BLIS_SIGNAL_OUTPUT_TOKENS][i];
+  double seconds = (double)(view->now_us - p->at_us) / 1e6;
+  double usage = view->columns[BLIS_SIGNAL_KV_UTILIZATION][i];
+  *p = (polled){
+      .round = round,
+      .at_us = view->now_us,
+      .queued_tokens = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][i],
+      .tokens_per_s =
+          seconds > 0 ? fmax((output - p->output_tokens) / seconds, 0) : 0,
+      .usage = fmin(fmax(usage, 0), HIGHEST_USAGE),
+      .output_tokens = output};
+}
+
+/* Polls all candidates if none of them was in this round. Its number, or 0. */
+static int64_t poll_when_due(blis__gateway *self,
+                             const blis_routing_view *view) {
+  int64_t round = view->now_us / (int64_t)self->values[POLL_INTERVAL];
+  int64_t newest = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    const polled *p = polled_of(self, view, i);
+    newest = p->round > newest ? p->round : newest;
+  }
+  if (newest >= round) {
+    return newest;
+  }
+  for (size_t i = 0; i < view->count; i++) {
+    poll_one(polled_of(self, view, i), view, i, round);
+  }
+  return round;
+}
+
+/* Of those that generated something. */
+static double mean_throughput(const blis__gateway *self,
+                              const blis_routing_view *view) {
+  double sum = 0;
+  double count = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    double tokens_per_s = polled_of(self, view, i)->tokens_per_s;
+    sum += tokens_per_s;
+    count += tokens_per_s > 0;
+  }
+  return count > 0 ? sum / count : self->values[DEFAULT_THROUGHPUT];
+}
+
+static double score_of(const blis__gateway *self, const blis_routing_view *view,
+                       size_t i, double fleet_throughput) {
+  const polled *p = polled_of(self, view, i);
+  if (p->round == 0) {
+    return view->columns[BLIS_SIGNAL_IN_FLIGHT][i] *
+           self->values[MEAN_PREFILL] / fleet_throughput;
+  }
+  double throughput =
+      p->tokens_per_s > 0 ? p->tokens_per_s : self->values[DEFAULT_THROUGHPUT];
+  return (p->queued_tokens + p->sent_tokens) / throughput +
+         self->values[PRESSURE_WEIGHT] * p->usage / (1 - p->usage);
+}
+
+static blis_status choose(blis__gateway *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view, size_t *chosen) {
+  BLIS_TRY(make_room(self, view));
+  *chosen = 0;
+  if (poll_when_due(self, view) == 0) {
+    *chosen =
+        blis__first_least(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
+  } else {
+    double fleet_throughput = mean_throughput(self, view);
+    double least = score_of(self, view, 0, fleet_throughput);
+    for (size_t i = 1; i < view->count; i++) {
+      double score = score_of(self, view, i, fleet_throughput);
+      *chosen = score < least ? i : *chosen;
+      least = score < least ? score : least;
+    }
+  }
+  polled_of(self, view, *chosen)->sent_tokens += (double)request->prompt_tokens;
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule rule = {
+    .choose = choose,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_OUTPUT_TOKENS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+    .own_size = sizeof(least_load),
+    .deinit_own = deinit_own,
+};
+
+BLIS__GATEWAY_CREATE(smg_least_load, rule)
+
+const blis_router_entry blis__router_smg_least_load = {
+    .name = "smg.least_load",
+    .aliases = "",
+    .summary = "least (queued + sent tokens) / throughput + 0.15 s x k / (1 - "
+               "k), k = KV utilisation, as last polled",
+    .source = "SMG 73da68ca",
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create_smg_least_load,
+};

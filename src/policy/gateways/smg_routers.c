@@ -1,0 +1,181 @@
+/*
+ * smg_routers.c - routing policies smg.power_of_two, smg.manual,
+ * sglang.workload_aware.
+ */
+#include "policy/gateways/gateway.h"
+#include "policy/pickers/pick_rules.h"
+
+static blis_status choose_of_two(blis__gateway *self,
+                                 const blis_routing_request *request,
+                                 const blis_routing_view *view,
+                                 size_t *chosen) {
+  (void)request;
+  const double *usage = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
+  *chosen = 0;
+  if (view->count > 1) {
+    size_t second;
+    blis_pick_two(&self->random, view->count, chosen, &second);
+    *chosen = usage[second] < usage[*chosen] ? second : *chosen;
+  }
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule power_of_two_rule = {
+    .choose = choose_of_two,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+};
+
+BLIS__GATEWAY_CREATE(smg_power_of_two, power_of_two_rule)
+
+const blis_router_entry blis__router_smg_power_of_two = {
+    .name = "smg.power_of_two",
+    .aliases = "",
+    .summary = "the lower KV utilisation of two random instances",
+    .source = "SMG 73da68ca",
+    .create = create_smg_power_of_two,
+};
+
+enum { ASSIGNMENT, IDLE_TIME, MANUAL_PARAM_COUNT };
+
+enum { ASSIGN_RANDOM, ASSIGN_MIN_LOAD };
+
+static const blis_param_spec manual_params[MANUAL_PARAM_COUNT] = {
+    {.name = "assignment_mode",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = "random|min_load",
+     .unit = "",
+     .summary = "where a session goes that is not remembered"},
+    {.name = "max_idle_us",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 0,
+     .maximum = 1e15,
+     .fallback = 14400e6,
+     .unit = "us",
+     .summary = "a session not heard of for longer is forgotten"},
+};
+
+static size_t assign(blis__gateway *self, const blis_routing_view *view) {
+  return self->values[ASSIGNMENT] == ASSIGN_MIN_LOAD
+             ? blis__any_least(&self->random,
+                               view->columns[BLIS_SIGNAL_IN_FLIGHT],
+                               view->count)
+             : blis_pick_random(&self->random, view->count);
+}
+
+/* A session remembers two instances, under these keys; the older one first. */
+static uint64_t key_of(const blis_routing_request *request, unsigned place) {
+  return (uint64_t)request->session * 2 + place;
+}
+
+static void forget_when_idle(blis__gateway *self, uint64_t key,
+                             int64_t now_us) {
+  const blis__binding *binding = blis__bindings_find(&self->sessions, key);
+  if (binding != NULL &&
+      (double)(now_us - binding->last_use_us) > self->values[IDLE_TIME]) {
+    blis__bindings_remove(&self->sessions, key);
+  }
+}
+
+/* A third instance pushes the older one out. */
+static blis_status remember(blis__gateway *self,
+                            const blis_routing_request *request,
+                            uint32_t instance, int64_t now_us) {
+  const blis__binding *older =
+      blis__bindings_find(&self->sessions, key_of(request, 0));
+  const blis__binding *newer =
+      blis__bindings_find(&self->sessions, key_of(request, 1));
+  if (newer != NULL) {
+    uint32_t moved = newer->instance;
+    BLIS_TRY(
+        blis__bindings_put(&self->sessions, key_of(request, 0), moved, now_us));
+  }
+  return blis__bindings_put(&self->sessions, key_of(request, older != NULL),
+                            instance, now_us);
+}
+
+static blis_status choose_manually(blis__gateway *self,
+                                   const blis_routing_request *request,
+                                   const blis_routing_view *view,
+                                   size_t *chosen) {
+  if (request->session == 0) {
+    *chosen = assign(self, view);
+    return BLIS_OK;
+  }
+  for (unsigned place = 0; place < 2; place++) {
+    uint64_t key = key_of(request, place);
+    forget_when_idle(self, key, view->now_us);
+    *chosen = blis__gateway_bound(self, key, view);
+    if (*chosen < view->count) {
+      return blis__bindings_put(&self->sessions, key, view->instances[*chosen],
+                                view->now_us);
+    }
+  }
+  *chosen = assign(self, view);
+  return remember(self, request, view->instances[*chosen], view->now_us);
+}
+
+static const blis__gateway_rule manual_rule = {
+    .choose = choose_manually,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+};
+
+BLIS__GATEWAY_CREATE(smg_manual, manual_rule)
+
+const blis_router_entry blis__router_smg_manual = {
+    .name = "smg.manual",
+    .aliases = "",
+    .summary = "the first of the two instances that a session remembers which "
+               "is there; else a random or idle one",
+    .source = "SMG 73da68ca",
+    .params = manual_params,
+    .param_count = MANUAL_PARAM_COUNT,
+    .create = create_smg_manual,
+};
+
+enum { MAX_WAITING, WORKLOAD_PARAM_COUNT };
+
+static const blis_param_spec workload_params[WORKLOAD_PARAM_COUNT] = {
+    {.name = "max_waiting",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e12,
+     .fallback = 10,
+     .unit = "requests",
+     .summary = "most waiting requests of an instance that gets another"},
+};
+
+static blis_status choose_by_workload(blis__gateway *self,
+                                      const blis_routing_request *request,
+                                      const blis_routing_view *view,
+                                      size_t *chosen) {
+  (void)request;
+  const double *waiting = view->columns[BLIS_SIGNAL_QUEUE_DEPTH];
+  size_t eligible = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    if (waiting[i] <= self->values[MAX_WAITING]) {
+      self->order.items[eligible++] = i;
+    }
+  }
+  *chosen = eligible == 0
+                ? view->count
+                : self->order.items[blis_pick_random(&self->random, eligible)];
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule workload_rule = {
+    .choose = choose_by_workload,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH),
+};
+
+BLIS__GATEWAY_CREATE(sglang_workload_aware, workload_rule)
+
+const blis_router_entry blis__router_sglang_workload_aware = {
+    .name = "sglang.workload_aware",
+    .aliases = "",
+    .summary = "any instance with few waiting requests; none, and the request "
+               "is rejected",
+    .source = "SGLang gateway f318dbdb; counts as fresh as the snapshot",
+    .params = workload_params,
+    .param_count = WORKLOAD_PARAM_COUNT,
+    .create = create_sglang_workload_aware,
+};

@@ -1,0 +1,196 @@
+/*
+ * vllm_routers.c - routing policies of the vLLM router: vllm-router.kv_aware,
+ * vllm-router.ttft_aware, vllm-router.least_conn_sticky,
+ * vllm-router.rendezvous_hash. vllm-router.smetric has a file of its own.
+ */
+#include "policy/contract/stable_hash.h"
+#include "policy/gateways/gateway.h"
+#include "policy/pickers/pick_rules.h"
+
+/* Most cached tokens, the last of them; nobody has any: first least load. */
+static blis_status choose_kv_aware(blis__gateway *self,
+                                   const blis_routing_request *request,
+                                   const blis_routing_view *view,
+                                   size_t *chosen) {
+  (void)self, (void)request;
+  const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
+  size_t best = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    best = cached[i] >= cached[best] ? i : best;
+  }
+  *chosen = cached[best] > 0
+                ? best
+                : blis__first_least(view->columns[BLIS_SIGNAL_IN_FLIGHT],
+                                    view->count);
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule kv_aware_rule = {
+    .choose = choose_kv_aware,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+};
+
+BLIS__GATEWAY_CREATE(vllm_router_kv_aware, kv_aware_rule)
+
+const blis_router_entry blis__router_vllm_router_kv_aware = {
+    .name = "vllm-router.kv_aware",
+    .aliases = "",
+    .summary = "most cached tokens, else fewest requests in flight; without "
+               "its speculative entries",
+    .source = "vLLM router 71af9941",
+    .create = create_vllm_router_kv_aware,
+};
+
+enum { PENDING_WEIGHT, PENDING_MS, TOKEN_WEIGHT, TOKEN_MS, TTFT_PARAM_COUNT };
+
+static const blis_param_spec ttft_params[TTFT_PARAM_COUNT] = {
+    {.name = "pending_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.6,
+     .unit = "",
+     .summary = "of the requests in flight"},
+    {.name = "pending_ms",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 100,
+     .unit = "ms",
+     .summary = "that each of them is taken to cost"},
+    {.name = "token_weight",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.4,
+     .unit = "",
+     .summary = "of the prompt"},
+    {.name = "token_ms",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.5,
+     .unit = "ms",
+     .summary = "that each of its tokens is taken to cost, anywhere the same"},
+};
+
+static double expected_ttft_ms(const blis__gateway *self,
+                               const blis_routing_request *request,
+                               const blis_routing_view *view, size_t i) {
+  const double *v = self->values;
+  return v[PENDING_WEIGHT] * view->columns[BLIS_SIGNAL_IN_FLIGHT][i] *
+             v[PENDING_MS] +
+         v[TOKEN_WEIGHT] * (double)request->prompt_tokens * v[TOKEN_MS];
+}
+
+BLIS__LEAST_RULE(vllm_router_ttft_aware,
+                 expected_ttft_ms(self, request, view, i),
+                 BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT))
+
+const blis_router_entry blis__router_vllm_router_ttft_aware = {
+    .name = "vllm-router.ttft_aware",
+    .aliases = "",
+    .summary = "least expected TTFT, 0.6 x requests in flight x 100 ms + 0.4 x "
+               "prompt tokens x 0.5 ms",
+    .source = "vLLM router e0c942d4",
+    .params = ttft_params,
+    .param_count = TTFT_PARAM_COUNT,
+    .create = create_vllm_router_ttft_aware,
+};
+
+/* Least requests in flight + sessions bound there so far. */
+static blis_status choose_sticky(blis__gateway *self,
+                                 const blis_routing_request *request,
+                                 const blis_routing_view *view,
+                                 size_t *chosen) {
+  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  bool has_session = request->session != 0;
+  *chosen = has_session ? blis__gateway_bound(self, request->session, view)
+                        : view->count;
+  if (*chosen < view->count) {
+    return BLIS_OK;
+  }
+  *chosen = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    double here = load[i] + (double)self->bound.items[view->instances[i]];
+    double best =
+        load[*chosen] + (double)self->bound.items[view->instances[*chosen]];
+    *chosen = here < best ? i : *chosen;
+  }
+  if (!has_session) {
+    return BLIS_OK;
+  }
+  uint32_t instance = view->instances[*chosen];
+  self->bound.items[instance]++;
+  return blis__bindings_put(&self->sessions, request->session, instance,
+                            view->now_us);
+}
+
+static const blis__gateway_rule sticky_rule = {
+    .choose = choose_sticky,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+};
+
+BLIS__GATEWAY_CREATE(vllm_router_least_conn_sticky, sticky_rule)
+
+const blis_router_entry blis__router_vllm_router_least_conn_sticky = {
+    .name = "vllm-router.least_conn_sticky",
+    .aliases = "",
+    .summary = "the session's instance; a new session goes to the least "
+               "requests in flight + sessions",
+    .source = "vLLM router 240c709b",
+    .create = create_vllm_router_least_conn_sticky,
+};
+
+enum { RENDEZVOUS_WINDOW, RENDEZVOUS_BLOCK, RENDEZVOUS_PARAM_COUNT };
+
+static const blis_param_spec rendezvous_params[RENDEZVOUS_PARAM_COUNT] = {
+    BLIS__PREFIX_TOKENS_PARAM(
+        0, "of the prompt that are the key without session and tenant; "
+           "0 = all"),
+    BLIS__BLOCK_SIZE_PARAM(
+        16, "of the blocks of these tokens of which the full ones count"),
+};
+
+static uint64_t key_of(const blis__gateway *self,
+                       const blis_routing_request *request) {
+  uint32_t text = request->session != 0 ? request->session : request->tenant;
+  if (text != 0 && request->strings != NULL) {
+    return blis_stable_hash_of_text(request, text);
+  }
+  return blis_stable_hash_of(request, (uint32_t)self->values[RENDEZVOUS_BLOCK],
+                             (int64_t)self->values[RENDEZVOUS_WINDOW]);
+}
+
+/* The highest hash of key and instance, the last of equal ones. */
+static blis_status choose_rendezvous(blis__gateway *self,
+                                     const blis_routing_request *request,
+                                     const blis_routing_view *view,
+                                     size_t *chosen) {
+  uint64_t key = key_of(self, request);
+  uint64_t highest = 0;
+  *chosen = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    uint64_t weight = blis_stable_hash_weight(view->ids[i], key);
+    if (weight >= highest) {
+      highest = weight;
+      *chosen = i;
+    }
+  }
+  return BLIS_OK;
+}
+
+static const blis__gateway_rule rendezvous_rule = {.choose = choose_rendezvous};
+
+BLIS__GATEWAY_CREATE(vllm_router_rendezvous_hash, rendezvous_rule)
+
+const blis_router_entry blis__router_vllm_router_rendezvous_hash = {
+    .name = "vllm-router.rendezvous_hash",
+    .aliases = "",
+    .summary = "highest hash of instance and session, tenant or prompt",
+    .source = "vLLM router 292889eb; XXH64 in place of its hash",
+    .params = rendezvous_params,
+    .param_count = RENDEZVOUS_PARAM_COUNT,
+    .create = create_vllm_router_rendezvous_hash,
+};

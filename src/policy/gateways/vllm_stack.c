@@ -1,0 +1,248 @@
+/*
+ * vllm_stack.c - routing policies of the vLLM production stack:
+ * vllm-stack.session, vllm-stack.prefixaware, vllm-stack.kvaware. What has no
+ * better place goes where the fewest requests per second have gone of late.
+ */
+#include <math.h>
+
+#include "policy/contract/stable_hash.h"
+#include "policy/gateways/gateway.h"
+#include "policy/memory/hash_ring.h"
+#include "policy/memory/recent.h"
+#include "policy/pickers/pick_rules.h"
+
+/* The parameters that all of them begin with. */
+enum { QPS_WINDOW, VIRTUAL_NODES, STACK_PARAM_COUNT };
+
+#define STACK_PARAMS                                                           \
+  {.name = "qps_window_us",                                                    \
+   .kind = BLIS_PARAM_INTEGER,                                                 \
+   .minimum = 1,                                                               \
+   .maximum = 1e15,                                                            \
+   .fallback = 60e6,                                                           \
+   .unit = "us",                                                               \
+   .summary = "over which requests per second are counted"},                   \
+  {                                                                            \
+    .name = "virtual_nodes", .kind = BLIS_PARAM_INTEGER, .minimum = 1,         \
+    .maximum = 10000, .fallback = 150, .unit = "points",                       \
+    .summary = "of an instance on the ring of sessions"                        \
+  }
+
+#define STACK_SOURCE "vLLM production-stack a6c01db0"
+
+typedef struct stack {
+  blis__hash_ring ring;
+  blis__recent recent;        /* decisions, by instance */
+  BLIS_ARRAY(int64_t) counts; /* of these, by instance number */
+} stack;
+
+static void init_stack(blis__gateway *self,
+                       const blis_policy_context *context) {
+  (void)context;
+  stack *own = self->own;
+  blis__hash_ring_init(&own->ring, &self->alloc,
+                       (uint32_t)self->values[VIRTUAL_NODES]);
+}
+
+static void deinit_stack(blis__gateway *self) {
+  stack *own = self->own;
+  blis__hash_ring_deinit(&own->ring);
+  blis__recent_deinit(&self->alloc, &own->recent);
+  blis_array_deinit(&self->alloc, &own->counts);
+}
+
+/* Counts for every candidate, without those of before the window. */
+static blis_status update_counts(blis__gateway *self,
+                                 const blis_routing_view *view) {
+  stack *own = self->own;
+  size_t instances = (size_t)view->instances[view->count - 1] + 1;
+  BLIS_TRY(blis_array_reserve(&self->alloc, &own->counts, instances));
+  while (own->counts.count < instances) {
+    own->counts.items[own->counts.count++] = 0;
+  }
+  int64_t begin_us = view->now_us - (int64_t)self->values[QPS_WINDOW];
+  blis__recent_item item;
+  while (blis__recent_expire(&own->recent, begin_us, &item)) {
+    own->counts.items[item.key]--;
+  }
+  return BLIS_OK;
+}
+
+/* The first that never had a request, else the first of the fewest. */
+static size_t lowest_qps(const blis__gateway *self,
+                         const blis_routing_view *view) {
+  const stack *own = self->own;
+  size_t best = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    if (blis__gateway_sent(self, view, i) == 0) {
+      return i;
+    }
+    best = own->counts.items[view->instances[i]] <
+                   own->counts.items[view->instances[best]]
+               ? i
+               : best;
+  }
+  return best;
+}
+
+/* The instance that follows the session on the ring; none, the lowest QPS. */
+static blis_status follow_session(blis__gateway *self,
+                                  const blis_routing_request *request,
+                                  const blis_routing_view *view,
+                                  size_t *chosen) {
+  stack *own = self->own;
+  if (request->session == 0 || request->strings == NULL) {
+    *chosen = lowest_qps(self, view);
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis__hash_ring_of(&own->ring, view));
+  uint64_t key = blis_stable_hash_of_text(request, request->session);
+  size_t point = blis__hash_ring_find(&own->ring, key);
+  *chosen = own->ring.points.items[point].candidate;
+  return BLIS_OK;
+}
+
+static blis_status count_decision(blis__gateway *self,
+                                  const blis_routing_view *view,
+                                  size_t chosen) {
+  stack *own = self->own;
+  const blis__recent_item item = {.at_us = view->now_us,
+                                  .key = view->instances[chosen]};
+  own->counts.items[item.key]++;
+  return blis__recent_add(&self->alloc, &own->recent, &item);
+}
+
+/* A rule of a policy: find_<name> chooses. */
+#define STACK_RULE(name, memory, signals)                                      \
+  static blis_status choose_##name(                                            \
+      blis__gateway *self, const blis_routing_request *request,                \
+      const blis_routing_view *view, size_t *chosen) {                         \
+    BLIS_TRY(update_counts(self, view));                                       \
+    BLIS_TRY(find_##name(self, request, view, chosen));                        \
+    return count_decision(self, view, *chosen);                                \
+  }                                                                            \
+  static const blis__gateway_rule name##_rule = {                              \
+      .choose = choose_##name,                                                 \
+      .needs = (signals),                                                      \
+      .has_memory = (memory),                                                  \
+      .own_size = sizeof(stack),                                               \
+      .init_own = init_stack,                                                  \
+      .deinit_own = deinit_stack,                                              \
+  };                                                                           \
+  BLIS__GATEWAY_CREATE(vllm_stack_##name, name##_rule)
+
+static const blis_param_spec session_params[] = {STACK_PARAMS};
+
+static blis_status find_session(blis__gateway *self,
+                                const blis_routing_request *request,
+                                const blis_routing_view *view, size_t *chosen) {
+  return follow_session(self, request, view, chosen);
+}
+
+STACK_RULE(session, false, 0)
+
+const blis_router_entry blis__router_vllm_stack_session = {
+    .name = "vllm-stack.session",
+    .aliases = "",
+    .summary = "the instance that follows the session on a hash ring; without "
+               "session the lowest QPS",
+    .source = STACK_SOURCE ", with XXH64 on its ring",
+    .params = session_params,
+    .param_count = STACK_PARAM_COUNT,
+    .create = create_vllm_stack_session,
+};
+
+enum { THRESHOLD = STACK_PARAM_COUNT, KVAWARE_PARAM_COUNT };
+
+static const blis_param_spec kvaware_params[KVAWARE_PARAM_COUNT] = {
+    STACK_PARAMS,
+    {.name = "threshold",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 0,
+     .maximum = 1e15,
+     .fallback = 2000,
+     .unit = "tokens",
+     .summary = "of the prompt that may be missing in the cache that is "
+                "followed"},
+};
+
+/* The first of those with most cached, if that is nearly all of the prompt. */
+static blis_status find_kvaware(blis__gateway *self,
+                                const blis_routing_request *request,
+                                const blis_routing_view *view, size_t *chosen) {
+  const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
+  size_t best = 0;
+  for (size_t i = 1; i < view->count; i++) {
+    best = cached[i] > cached[best] ? i : best;
+  }
+  double wanted =
+      fmax((double)request->prompt_tokens - self->values[THRESHOLD], 0);
+  if (cached[best] > 0 && cached[best] >= wanted) {
+    *chosen = best;
+    return BLIS_OK;
+  }
+  return follow_session(self, request, view, chosen);
+}
+
+STACK_RULE(kvaware, false, BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS))
+
+const blis_router_entry blis__router_vllm_stack_kvaware = {
+    .name = "vllm-stack.kvaware",
+    .aliases = "",
+    .summary = "most cached tokens if nearly all of the prompt; else by "
+               "session on a hash ring, else the lowest QPS",
+    .source = STACK_SOURCE ", with XXH64 on its ring",
+    .params = kvaware_params,
+    .param_count = KVAWARE_PARAM_COUNT,
+    .create = create_vllm_stack_kvaware,
+};
+
+enum { MIN_MATCH = STACK_PARAM_COUNT, PREFIXAWARE_PARAM_COUNT = MIN_MATCH + 3 };
+
+static const blis_param_spec prefixaware_params[PREFIXAWARE_PARAM_COUNT] = {
+    STACK_PARAMS,
+    {.name = "prefix_min_match_tokens",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 0,
+     .maximum = 1e15,
+     .fallback = 0,
+     .unit = "tokens",
+     .summary = "shorter matches are not followed, but the lowest QPS"},
+    BLIS__GATEWAY_MEMORY_PARAMS(32, 1 << 24),
+};
+
+/* Any of those with the longest match. */
+static blis_status find_prefixaware(blis__gateway *self,
+                                    const blis_routing_request *request,
+                                    const blis_routing_view *view,
+                                    size_t *chosen) {
+  (void)request;
+  int64_t longest = 0;
+  size_t tied = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    int64_t matched = blis__prefix_memory_tokens(&self->memory, view, i);
+    if (matched > longest) {
+      longest = matched;
+      tied = 0;
+    }
+    if (matched == longest) {
+      self->order.items[tied++] = i;
+    }
+  }
+  *chosen = (double)longest < self->values[MIN_MATCH]
+                ? lowest_qps(self, view)
+                : self->order.items[blis_pick_random(&self->random, tied)];
+  return BLIS_OK;
+}
+
+STACK_RULE(prefixaware, true, 0)
+
+const blis_router_entry blis__router_vllm_stack_prefixaware = {
+    .name = "vllm-stack.prefixaware",
+    .aliases = "",
+    .summary = "any one of those with the longest match",
+    .source = STACK_SOURCE "; 32 tokens in place of 128 characters",
+    .params = prefixaware_params,
+    .param_count = PREFIXAWARE_PARAM_COUNT,
+    .create = create_vllm_stack_prefixaware,
+};

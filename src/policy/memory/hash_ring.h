@@ -1,0 +1,48 @@
+/*
+ * hash_ring.h - consistent hashing: candidates own arcs of a circle of 64-bit
+ * hashes.
+ *
+ * Every candidate has some points on the circle, point k of instance "a" at
+ * XXH64("a#k"); a key belongs to the first point at or after it. A candidate
+ * that goes away leaves its keys to its neighbours and moves no other. Finding
+ * the first point is O(log points).
+ */
+#ifndef BLIS_POLICY_MEMORY_HASH_RING_H
+#define BLIS_POLICY_MEMORY_HASH_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "policy/contract/view.h"
+
+typedef struct blis__ring_point {
+  uint64_t hash;
+  uint32_t candidate;
+} blis__ring_point;
+
+typedef struct blis__hash_ring {
+  blis_alloc alloc;
+  uint32_t points_per_candidate;
+  BLIS_ARRAY(blis__ring_point) points; /* by hash */
+  BLIS_ARRAY(uint32_t) instances;      /* the candidates it was made for */
+} blis__hash_ring;
+
+/* points_per_candidate >= 1. Copies *alloc; allocates nothing yet. */
+void blis__hash_ring_init(blis__hash_ring *ring, const blis_alloc *alloc,
+                          uint32_t points_per_candidate);
+void blis__hash_ring_deinit(blis__hash_ring *ring);
+
+/*
+ * Makes the ring one of the view's candidates, if it is not yet. O(candidates)
+ * when it is, O(points log points) otherwise. BLIS_ERR_NOMEM or BLIS_OK.
+ */
+BLIS_MUSTUSE blis_status blis__hash_ring_of(blis__hash_ring *ring,
+                                            const blis_routing_view *view);
+
+/* Index of the point that a key belongs to; the next ones follow, in a ring. */
+size_t blis__hash_ring_find(const blis__hash_ring *ring, uint64_t key);
+
+#endif

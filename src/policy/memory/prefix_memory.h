@@ -1,0 +1,59 @@
+/*
+ * prefix_memory.h - what a router remembers of the prompts it has sent where:
+ * a prefix index (policy/memory/prefix_index.h), and the matches of one
+ * request.
+ *
+ * It stands for the radix and hash trees of gateways. Those compare characters
+ * or tokens, this compares whole blocks of block_size tokens, and the oldest
+ * blocks of an instance go when it has capacity_blocks of them.
+ */
+#ifndef BLIS_POLICY_MEMORY_PREFIX_MEMORY_H
+#define BLIS_POLICY_MEMORY_PREFIX_MEMORY_H
+
+#include "base/array.h"
+#include "policy/contract/view.h"
+#include "policy/memory/prefix_index.h"
+
+/* All zero is an empty one that can be freed. */
+typedef struct blis__prefix_memory {
+  blis_alloc alloc;
+  blis_prefix_index *index;
+  uint32_t block_size_tokens;
+  uint32_t prompt_blocks;      /* full ones, of the request looked up last */
+  BLIS_ARRAY(uint32_t) blocks; /* matched, by instance number */
+} blis__prefix_memory;
+
+/* Both >= 1. BLIS_ERR_NOMEM or BLIS_OK. */
+BLIS_MUSTUSE blis_status blis__prefix_memory_init(blis__prefix_memory *memory,
+                                                  const blis_alloc *alloc,
+                                                  uint32_t block_size_tokens,
+                                                  uint64_t capacity_blocks);
+void blis__prefix_memory_deinit(blis__prefix_memory *memory);
+
+/* Matches the prompt at every candidate. BLIS_ERR_NOMEM or BLIS_OK. */
+BLIS_MUSTUSE blis_status blis__prefix_memory_look_up(
+    blis__prefix_memory *memory, const blis_routing_request *request,
+    const blis_routing_view *view);
+
+/* The prompt goes to an instance. BLIS_ERR_NOMEM or BLIS_OK. */
+BLIS_MUSTUSE blis_status blis__prefix_memory_observe(
+    blis__prefix_memory *memory, const blis_routing_request *request,
+    uint32_t instance);
+
+/* Leading prompt tokens believed to be at a candidate looked up last. */
+static inline int64_t
+blis__prefix_memory_tokens(const blis__prefix_memory *memory,
+                           const blis_routing_view *view, size_t candidate) {
+  return (int64_t)memory->blocks.items[view->instances[candidate]] *
+         (int64_t)memory->block_size_tokens;
+}
+
+/* The same as a share of the full blocks of the prompt, 0 to 1. */
+static inline double
+blis__prefix_memory_share(const blis__prefix_memory *memory,
+                          const blis_routing_view *view, size_t candidate) {
+  double total = memory->prompt_blocks > 0 ? (double)memory->prompt_blocks : 1;
+  return (double)memory->blocks.items[view->instances[candidate]] / total;
+}
+
+#endif

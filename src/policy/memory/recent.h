@@ -1,0 +1,53 @@
+/*
+ * recent.h - what happened in a window of time: items in order, of which the
+ * oldest go when they are too old.
+ *
+ * Adding and expiring are O(1) on average; memory follows the items of the
+ * window.
+ */
+#ifndef BLIS_POLICY_MEMORY_RECENT_H
+#define BLIS_POLICY_MEMORY_RECENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+
+typedef struct blis__recent_item {
+  int64_t at_us;
+  int64_t amount;
+  int64_t part;   /* of the amount; as the owner likes */
+  uint32_t key;   /* what it is about: an instance, a tenant */
+  uint32_t place; /* as the owner likes */
+} blis__recent_item;
+
+/* All zero is an empty one. */
+typedef struct blis__recent {
+  BLIS_ARRAY(blis__recent_item) items;
+  size_t first; /* items[first .. count) are there */
+} blis__recent;
+
+void blis__recent_deinit(const blis_alloc *alloc, blis__recent *recent);
+
+/* item->at_us must not be before that of the item added last. */
+BLIS_MUSTUSE blis_status blis__recent_add(const blis_alloc *alloc,
+                                          blis__recent *recent,
+                                          const blis__recent_item *item);
+
+/* Takes out the oldest item if it happened before before_us. */
+bool blis__recent_expire(blis__recent *recent, int64_t before_us,
+                         blis__recent_item *item);
+
+static inline size_t blis__recent_count(const blis__recent *recent) {
+  return recent->items.count - recent->first;
+}
+
+/* The k-th oldest. */
+static inline const blis__recent_item *
+blis__recent_at(const blis__recent *recent, size_t k) {
+  return &recent->items.items[recent->first + k];
+}
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * span_store.h - short arrays of 64-bit words in one block of memory.
+ *
+ * A span is named by its offset, so the block may move when it grows. Spans
+ * are rounded up to a power of two; one given back serves the next of its
+ * size. Taking and giving are O(1) and cannot fail: room is made before, by
+ * blis__span_store_reserve, so that callers change either all or nothing.
+ */
+#ifndef BLIS_POLICY_MEMORY_SPAN_STORE_H
+#define BLIS_POLICY_MEMORY_SPAN_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#define BLIS__SPAN_NONE UINT32_MAX
+
+enum { BLIS__SPAN_CLASSES = 32 };
+
+typedef struct blis__span_store {
+  blis_alloc alloc;
+  uint64_t *words;
+  size_t used;
+  size_t capacity;
+  uint32_t free_spans[BLIS__SPAN_CLASSES]; /* linked through their words[0] */
+} blis__span_store;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis__span_store_init(blis__span_store *store, const blis_alloc *alloc);
+void blis__span_store_deinit(blis__span_store *store);
+
+/* How many words a span of count words takes. */
+size_t blis__span_size(size_t count);
+
+/* Room for spans of size words in all, sizes rounded by blis__span_size. */
+BLIS_MUSTUSE blis_status blis__span_store_reserve(blis__span_store *store,
+                                                  size_t size);
+
+/* A span of count >= 1 undefined words, within what was reserved. */
+uint32_t blis__span_take(blis__span_store *store, size_t count);
+
+/* Gives back a span that was taken with this count. */
+void blis__span_give(blis__span_store *store, uint32_t span, size_t count);
+
+/* Valid until the next reserve. */
+static inline uint64_t *blis__span_words(const blis__span_store *store,
+                                         uint32_t span) {
+  return store->words + span;
+}
+
+#endif

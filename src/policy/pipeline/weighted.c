@@ -1,0 +1,422 @@
+#include "policy/pipeline/weighted.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/invariant.h"
+#include "policy/contract/narrowed.h"
+#include "policy/contract/tie.h"
+#include "policy/registry.h"
+
+typedef struct weighted {
+  blis_filter *filters;
+  size_t filter_count;
+  blis_weighted_item *items; /* weights are normalised */
+  size_t count;
+  blis__narrowed narrowed;       /* what the filters leave */
+  BLIS_ARRAY(bool) keep;         /* of one filter */
+  BLIS_ARRAY(double) scores;     /* of one scorer */
+  BLIS_ARRAY(double) composites; /* per candidate that is left */
+  BLIS_ARRAY(double) spread;     /* the same per candidate */
+  BLIS_ARRAY(blis_score_part) parts;
+  BLIS_ARRAY(double) part_scores; /* by part, then candidate */
+  blis_picker picker;
+  blis_alloc alloc;
+} weighted;
+
+static blis_status fail_nan(const blis_scorer *scorer, const double *scores,
+                            const blis_routing_request *request,
+                            const blis_routing_view *view, blis_error *error) {
+  size_t i = 0;
+  while (!isnan(scores[i])) {
+    i++;
+  }
+  return blis_fail(error, BLIS_ERR_POLICY,
+                   "scorer %s: the score of %s for request_%" PRId64
+                   " at %" PRId64 " us is NaN; scores are numbers from 0 to 1",
+                   scorer->name, view->ids[i], request->number, view->now_us);
+}
+
+/* Adds clamped scores; false when one of them is NaN. */
+static bool add_scores(const double *scores, double weight, size_t count,
+                       double *composites) {
+  bool has_nan = false;
+  for (size_t i = 0; i < count; i++) {
+    double score = scores[i];
+    has_nan |= score != score;
+    score = score < 0 ? 0 : score;
+    score = score > 1 ? 1 : score;
+    composites[i] += score * weight;
+  }
+  return !has_nan;
+}
+
+/* Room for what every scorer says; NaN for candidates that are filtered. */
+static blis_status make_parts(weighted *self, size_t candidates) {
+  size_t room = self->count * candidates;
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->parts, self->count));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->part_scores, room));
+  self->parts.count = self->count;
+  for (size_t i = 0; i < self->count; i++) {
+    self->parts.items[i] =
+        (blis_score_part){.scorer = self->items[i].scorer.name,
+                          .weight = self->items[i].weight,
+                          .scores = self->part_scores.items + i * candidates};
+  }
+  for (size_t i = 0; i < room; i++) {
+    self->part_scores.items[i] = (double)NAN;
+  }
+  return BLIS_OK;
+}
+
+/* Keeps the scores of a scorer for the candidates that are left. */
+static void keep_part(weighted *self, size_t part, size_t left) {
+  size_t candidates = self->narrowed.whole->count;
+  double *kept = self->part_scores.items + part * candidates;
+  const double *scores = self->scores.items;
+  for (size_t k = 0; k < left; k++) {
+    kept[blis__narrowed_place(&self->narrowed, k)] = scores[k] < 0 ? 0
+                                                     : scores[k] > 1
+                                                         ? 1
+                                                         : scores[k];
+  }
+}
+
+static blis_status sum_scores(weighted *self,
+                              const blis_routing_request *request,
+                              const blis_routing_view *view, bool keeps_parts,
+                              blis_error *error) {
+  double *composites = self->composites.items;
+  double *scores = self->scores.items;
+  memset(composites, 0, view->count * sizeof *composites);
+  for (size_t i = 0; i < self->count; i++) {
+    const blis_scorer *scorer = &self->items[i].scorer;
+    BLIS_TRY(scorer->ops->score(scorer->state, request, view, scores, error));
+    if (!add_scores(scores, self->items[i].weight, view->count, composites)) {
+      return fail_nan(scorer, scores, request, view, error);
+    }
+    if (keeps_parts) {
+      keep_part(self, i, view->count);
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status observe_all(const weighted *self,
+                               const blis_routing_request *request,
+                               const blis_routing_view *view, size_t chosen,
+                               blis_error *error) {
+  for (size_t i = 0; i < self->filter_count; i++) {
+    const blis_filter *filter = &self->filters[i];
+    if (filter->ops->observe != NULL) {
+      BLIS_TRY(
+          filter->ops->observe(filter->state, request, view, chosen, error));
+    }
+  }
+  for (size_t i = 0; i < self->count; i++) {
+    const blis_scorer *scorer = &self->items[i].scorer;
+    if (scorer->ops->observe != NULL) {
+      BLIS_TRY(
+          scorer->ops->observe(scorer->state, request, view, chosen, error));
+    }
+  }
+  return BLIS_OK;
+}
+
+/* Stops as soon as nobody is left. */
+static blis_status apply_filters(weighted *self,
+                                 const blis_routing_request *request,
+                                 blis_error *error) {
+  bool *keep = self->keep.items;
+  for (size_t i = 0; i < self->filter_count; i++) {
+    const blis_filter *filter = &self->filters[i];
+    const blis_routing_view *view = blis__narrowed_view(&self->narrowed);
+    for (size_t k = 0; k < view->count; k++) {
+      keep[k] = true;
+    }
+    BLIS_TRY(filter->ops->filter(filter->state, request, view, keep, error));
+    if (blis__narrowed_keep(&self->narrowed, keep) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+    if (blis__narrowed_view(&self->narrowed)->count == 0) {
+      return BLIS_OK;
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status reserve(weighted *self, size_t count) {
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->keep, count));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->scores, count));
+  BLIS_TRY(blis_array_reserve(&self->alloc, &self->composites, count));
+  return blis_array_reserve(&self->alloc, &self->spread, count);
+}
+
+/* Scores of the candidates that are left, over all of them. */
+static const double *spread_scores(weighted *self,
+                                   const blis_routing_view *left, size_t all) {
+  if (left->count == all) {
+    return self->composites.items;
+  }
+  double *spread = self->spread.items;
+  for (size_t i = 0; i < all; i++) {
+    spread[i] = -INFINITY;
+  }
+  for (size_t k = 0; k < left->count; k++) {
+    size_t place = blis__narrowed_place(&self->narrowed, k);
+    spread[place] = self->composites.items[k];
+  }
+  return spread;
+}
+
+/* What the first scorer that looks at caches takes to be at the chosen one. */
+static void note_belief(const weighted *self, const blis_routing_view *view,
+                        size_t chosen, blis_decision *decision) {
+  for (size_t i = 0; i < self->count && !decision->has_belief; i++) {
+    const blis_scorer *scorer = &self->items[i].scorer;
+    if (scorer->ops->believed_tokens != NULL) {
+      decision->has_belief = true;
+      decision->believed_tokens =
+          scorer->ops->believed_tokens(scorer->state, view, chosen);
+    }
+  }
+}
+
+static blis_status route(void *state, const blis_routing_request *request,
+                         const blis_routing_view *view, blis_decision *decision,
+                         blis_error *error) {
+  weighted *self = state;
+  bool wants_parts = request->wants_parts;
+  if (reserve(self, view->count) != BLIS_OK ||
+      (wants_parts && make_parts(self, view->count) != BLIS_OK)) {
+    return blis_fail_nomem(error);
+  }
+  blis__narrowed_begin(&self->narrowed, view);
+  BLIS_TRY(apply_filters(self, request, error));
+  const blis_routing_view *left = blis__narrowed_view(&self->narrowed);
+  if (left->count == 0) {
+    *decision = (blis_decision){.rejected = "no-candidate"};
+    return BLIS_OK;
+  }
+  BLIS_TRY(sum_scores(self, request, left, wants_parts, error));
+  size_t chosen = 0;
+  BLIS_TRY(self->picker.ops->pick(self->picker.state, request, left,
+                                  self->composites.items, &chosen, error));
+  BLIS_DCHECK(chosen < left->count);
+  *decision =
+      (blis_decision){.chosen = blis__narrowed_place(&self->narrowed, chosen),
+                      .score = self->composites.items[chosen],
+                      .scores = spread_scores(self, left, view->count),
+                      .parts = self->parts.items,
+                      .part_count = wants_parts ? self->count : 0};
+  note_belief(self, left, chosen, decision);
+  return observe_all(self, request, left, chosen, error);
+}
+
+static void free_parts(const blis_weighted_parts *parts) {
+  for (size_t i = 0; i < parts->filter_count; i++) {
+    blis_filter_free(&parts->filters[i]);
+  }
+  for (size_t i = 0; i < parts->count; i++) {
+    blis_scorer_free(&parts->items[i].scorer);
+  }
+  if (parts->picker != NULL) {
+    blis_picker_free(parts->picker);
+  }
+}
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  weighted *self = state;
+  const blis_weighted_parts parts = {self->filters, self->filter_count,
+                                     self->items, self->count, &self->picker};
+  free_parts(&parts);
+  blis_alloc_free(alloc, self->filters,
+                  self->filter_count * sizeof *self->filters);
+  blis_alloc_free(alloc, self->items, self->count * sizeof *self->items);
+  blis__narrowed_deinit(&self->narrowed);
+  blis_array_deinit(alloc, &self->keep);
+  blis_array_deinit(alloc, &self->scores);
+  blis_array_deinit(alloc, &self->composites);
+  blis_array_deinit(alloc, &self->spread);
+  blis_array_deinit(alloc, &self->parts);
+  blis_array_deinit(alloc, &self->part_scores);
+  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static const blis_router_ops ops = {.route = route, .free = free_state};
+
+static blis_status check_items(const blis_weighted_item *items, size_t count,
+                               blis_error *error) {
+  for (size_t i = 0; i < count; i++) {
+    const char *name = items[i].scorer.name;
+    double weight = items[i].weight;
+    if (!(weight > 0) || isinf(weight)) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "scorer %s: weight is %g, expected a finite number > 0",
+                       name, weight);
+    }
+    for (size_t j = 0; j < i && name[0] != '\0'; j++) {
+      if (strcmp(name, items[j].scorer.name) == 0) {
+        return blis_fail(error, BLIS_ERR_INVALID,
+                         "scorer %s: listed twice; each scorer may be listed "
+                         "once",
+                         name);
+      }
+    }
+  }
+  return BLIS_OK;
+}
+
+/* Weights that sum to 1. */
+static void normalise(blis_weighted_item *items, size_t count) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    sum += items[i].weight;
+  }
+  for (size_t i = 0; i < count; i++) {
+    items[i].weight /= sum;
+  }
+}
+
+static blis_signal_set needs_of(const weighted *self) {
+  blis_signal_set needs = self->picker.needs;
+  for (size_t i = 0; i < self->filter_count; i++) {
+    needs |= self->filters[i].needs;
+  }
+  for (size_t i = 0; i < self->count; i++) {
+    needs |= self->items[i].scorer.needs;
+  }
+  return needs;
+}
+
+const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
+    {.name = "tie",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = BLIS_TIE_CHOICES "|stable-hash",
+     .unit = "",
+     .summary = "which of equally good ones (profile go-blis: random)"},
+    {.name = "picker",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = "best|random|power-of-two|softmax|epsilon-greedy|"
+                "weighted-random|llm-d.max-score-picker|llm-d.random-picker|"
+                "llm-d.weighted-random-picker",
+     .unit = "",
+     .summary = "how one candidate is taken by the sums"},
+    {.name = "temperature",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 1,
+     .unit = "",
+     .summary = "of picker softmax: 0 takes the best, a high one any"},
+    {.name = "exploration",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1,
+     .fallback = 0.05,
+     .unit = "0 to 1",
+     .summary = "of picker epsilon-greedy: share of decisions at random"},
+};
+
+/* The picker that the parameters name; the other ones are its own. */
+static blis_status make_picker(weighted *self, const blis_params *params,
+                               const blis_policy_context *context,
+                               blis_error *error) {
+  blis_param items[BLIS__WEIGHTED_PARAM_COUNT];
+  blis_params own = {items, 0};
+  const char *name = "best";
+  for (size_t i = 0; params != NULL && i < params->count; i++) {
+    if (strcmp(params->items[i].name, "picker") == 0) {
+      name = params->items[i].text;
+    } else {
+      items[own.count++] = params->items[i];
+    }
+  }
+  return blis_picker_create(&self->alloc, name, &own, context, &self->picker,
+                            error);
+}
+
+/* Parameters are those of a picker by name; another one brings its own. */
+static blis_status check_no_params(const blis_picker *picker,
+                                   const blis_params *params,
+                                   blis_error *error) {
+  if (params == NULL || params->count == 0) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "routing policy weighted: %s is a parameter of pickers by "
+                   "name, and there is picker '%s'",
+                   params->items[0].name, picker->name);
+}
+
+/* Moves the parts into self; what is left behind is empty. */
+static blis_status take_parts(weighted *self,
+                              const blis_weighted_parts *parts) {
+  self->filters = blis_alloc_zeroed(&self->alloc, parts->filter_count,
+                                    sizeof *self->filters);
+  self->filter_count = self->filters == NULL ? 0 : parts->filter_count;
+  self->items =
+      blis_alloc_zeroed(&self->alloc, parts->count, sizeof *self->items);
+  self->count = self->items == NULL ? 0 : parts->count;
+  if (self->filter_count < parts->filter_count || self->count < parts->count) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < parts->filter_count; i++) {
+    self->filters[i] = parts->filters[i];
+    parts->filters[i] = (blis_filter){0};
+  }
+  for (size_t i = 0; i < parts->count; i++) {
+    self->items[i] = parts->items[i];
+    parts->items[i].scorer = (blis_scorer){0};
+  }
+  if (parts->picker != NULL) {
+    self->picker = *parts->picker;
+    *parts->picker = (blis_picker){0};
+  }
+  return BLIS_OK;
+}
+
+static blis_status make(weighted *self, const blis_weighted_parts *parts,
+                        const blis_params *params,
+                        const blis_policy_context *context, blis_error *error) {
+  BLIS_TRY(blis_params_check(params, blis__weighted_params,
+                             BLIS__WEIGHTED_PARAM_COUNT,
+                             "routing policy weighted", error));
+  BLIS_TRY(check_items(parts->items, parts->count, error));
+  if (take_parts(self, parts) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  normalise(self->items, self->count);
+  return self->picker.ops != NULL
+             ? check_no_params(&self->picker, params, error)
+             : make_picker(self, params, context, error);
+}
+
+blis_status blis_weighted_new(const blis_alloc *alloc,
+                              const blis_weighted_parts *parts,
+                              const blis_params *params,
+                              const blis_policy_context *context,
+                              blis_router *router, blis_error *error) {
+  BLIS_DCHECK(parts->count >= 1);
+  weighted *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL) {
+    free_parts(parts);
+    return blis_fail_nomem(error);
+  }
+  self->alloc = *alloc;
+  self->narrowed.alloc = *alloc;
+  blis_status status = make(self, parts, params, context, error);
+  if (status != BLIS_OK) {
+    free_parts(parts);
+    free_state(alloc, self);
+    return status;
+  }
+  *router = (blis_router){.ops = &ops,
+                          .state = self,
+                          .alloc = *alloc,
+                          .needs = needs_of(self),
+                          .name = "weighted"};
+  return BLIS_OK;
+}

@@ -1,0 +1,48 @@
+/*
+ * weighted.h - the pipeline filters -> scorers -> picker: the router that adds
+ * up the weighted scores of the candidates left by its filters.
+ *
+ * composite = sum of weight / (sum of weights) * score, in list order, each
+ * score clamped to [0, 1]; a NaN stops the run and names its scorer. Then
+ * every filter and scorer with a memory observes the decision, in list order.
+ * One pass over the candidates per scorer and one for the choice.
+ *
+ * Parameters: picker, any of policy/pickers/pickers.c by name or alias, and
+ * tie, temperature, exploration: those of the picker that it has.
+ */
+#ifndef BLIS_POLICY_PIPELINE_WEIGHTED_H
+#define BLIS_POLICY_PIPELINE_WEIGHTED_H
+
+#include "policy/contract/policy.h"
+
+typedef struct blis_weighted_item {
+  blis_scorer scorer;
+  double weight; /* finite and > 0; only ratios matter */
+} blis_weighted_item;
+
+/* What a weighted router is made of; arrays may be NULL when empty. */
+typedef struct blis_weighted_parts {
+  blis_filter *filters;
+  size_t filter_count;
+  blis_weighted_item *items;
+  size_t count;        /* >= 1 */
+  blis_picker *picker; /* NULL = what the parameters say */
+} blis_weighted_parts;
+
+enum { BLIS__WEIGHTED_PARAM_COUNT = 4 };
+extern const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT];
+
+/*
+ * Takes the filters, scorers and picker of parts, also on failure. params
+ * (NULL = all defaults) are checked here. BLIS_ERR_INVALID names a bad
+ * parameter or weight, or a scorer that is there twice. The caller owns
+ * *router.
+ */
+BLIS_MUSTUSE blis_status blis_weighted_new(const blis_alloc *alloc,
+                                           const blis_weighted_parts *parts,
+                                           const blis_params *params,
+                                           const blis_policy_context *context,
+                                           blis_router *router,
+                                           blis_error *error);
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * routesim_cost.c - RouteSim's cost_escalation: every decision makes its
+ * instance dearer, by more if it is busy, and time makes all cheaper again.
+ */
+#include "policy/routesim/routesim.h"
+
+typedef struct cost_router {
+  blis__routesim base;
+  double base_cost;
+  double queue_cost;
+  double pressure_cost;
+  double decay_per_s;
+  int64_t decayed_us;       /* up to when the costs have decayed */
+  BLIS_ARRAY(double) costs; /* by instance number */
+} cost_router;
+
+static blis_status make_room(cost_router *self, const blis_routing_view *view) {
+  size_t instances = (size_t)view->instances[view->count - 1] + 1;
+  BLIS_TRY(blis_array_reserve(&self->base.alloc, &self->costs, instances));
+  while (self->costs.count < instances) {
+    self->costs.items[self->costs.count++] = 0;
+  }
+  return BLIS_OK;
+}
+
+/* Also of instances that are no candidates. */
+static void decay(cost_router *self, int64_t now_us) {
+  double elapsed_s = (double)(now_us - self->decayed_us) / 1e6;
+  self->decayed_us = now_us;
+  if (elapsed_s > 0 && self->decay_per_s > 0) {
+    double factor = exp(-self->decay_per_s * elapsed_s);
+    for (size_t k = 0; k < self->costs.count; k++) {
+      self->costs.items[k] *= factor;
+    }
+  }
+}
+
+/* RouteSim's custom metrics; costs are those after the decision. */
+static void tell_costs(cost_router *self) {
+  double most = 0;
+  double least = INFINITY;
+  for (size_t k = 0; k < self->costs.count; k++) {
+    most = fmax(most, self->costs.items[k]);
+    least = fmin(least, self->costs.items[k]);
+  }
+  blis__routesim_tell(&self->base, "max_backend_cost", most);
+  blis__routesim_tell(&self->base, "min_backend_cost", least);
+  blis__routesim_tell(&self->base, "cost_spread", most - least);
+}
+
+static blis_status choose(void *state, const blis_routing_request *request,
+                          const blis_routing_view *view, size_t *chosen) {
+  cost_router *self = state;
+  BLIS_TRY(make_room(self, view));
+  decay(self, view->now_us);
+  double *scores = self->base.scores.items;
+  *chosen = view->count;
+  for (size_t i = 0; i < view->count; i++) {
+    bool is_full = blis__routesim_is_full(&self->base, i);
+    scores[i] =
+        is_full ? -(double)INFINITY : 0 - self->costs.items[view->instances[i]];
+    if (!is_full && (*chosen == view->count || scores[i] > scores[*chosen])) {
+      *chosen = i;
+    }
+  }
+  self->base.has_scores = true;
+  self->costs.items[view->instances[*chosen]] +=
+      self->base_cost +
+      self->queue_cost * view->columns[BLIS_SIGNAL_QUEUE_DEPTH][*chosen] +
+      self->pressure_cost * view->columns[BLIS_SIGNAL_KV_UTILIZATION][*chosen];
+  if (request->wants_parts) {
+    tell_costs(self);
+  }
+  return BLIS_OK;
+}
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  cost_router *self = state;
+  blis_array_deinit(alloc, &self->costs);
+  blis__routesim_free(alloc, state);
+}
+
+static const blis_router_ops ops = {.route = blis__routesim_route,
+                                    .first_token = blis__routesim_first_token,
+                                    .ended = blis__routesim_ended,
+                                    .free = free_state};
+
+enum { PARAM_COUNT = BLIS__ROUTESIM_PARAM_COUNT + 4 };
+
+static const blis_param_spec params_of[PARAM_COUNT] = {
+    BLIS__ROUTESIM_PARAMS,
+    {.name = "base",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 1,
+     .unit = "",
+     .summary = "cost of every decision"},
+    {.name = "queue",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.5,
+     .unit = "",
+     .summary = "cost of every request waiting there"},
+    {.name = "pressure",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 2,
+     .unit = "",
+     .summary = "cost of a full KV cache; of one in part used, its share"},
+    {.name = "decay",
+     .kind = BLIS_PARAM_NUMBER,
+     .minimum = 0,
+     .maximum = 1e9,
+     .fallback = 0.1,
+     .unit = "1/s",
+     .summary = "costs fall as exp(-decay x seconds); 0 = never"}};
+
+static blis_status create(const blis_alloc *alloc, const blis_params *params,
+                          const blis_policy_context *context,
+                          blis_router *router, blis_error *error) {
+  (void)context;
+  const blis__routesim_kind kind = {
+      .entry = &blis__router_routesim_cost_escalation,
+      .size = sizeof(cost_router),
+      .ops = &ops,
+      .choose = choose,
+      .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION)};
+  BLIS_TRY(blis__routesim_new(alloc, &kind, params, router, error));
+  cost_router *self = router->state;
+  self->base_cost = blis_params_number(params, params_of, PARAM_COUNT, "base");
+  self->queue_cost =
+      blis_params_number(params, params_of, PARAM_COUNT, "queue");
+  self->pressure_cost =
+      blis_params_number(params, params_of, PARAM_COUNT, "pressure");
+  self->decay_per_s =
+      blis_params_number(params, params_of, PARAM_COUNT, "decay");
+  return BLIS_OK;
+}
+
+const blis_router_entry blis__router_routesim_cost_escalation = {
+    .name = "routesim.cost_escalation",
+    .aliases = "cost_escalation",
+    .summary = "lowest cost; a decision adds base + queue x waiting + pressure "
+               "x KV utilisation to its instance, and costs decay with time",
+    .source = BLIS__ROUTESIM_SOURCE,
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create,
+};

@@ -1,0 +1,132 @@
+/*
+ * routesim_load.c - the simplest algorithms of RouteSim: round_robin,
+ * least_outstanding, least_kv.
+ */
+#include "policy/routesim/routesim.h"
+
+static const blis_param_spec params_of[] = {BLIS__ROUTESIM_PARAMS};
+
+typedef struct round_robin {
+  blis__routesim base;
+  bool has_last;
+  uint32_t last; /* number */
+} round_robin;
+
+/* The first candidate behind the last one chosen, else the first of all. */
+static blis_status choose_next(void *state, const blis_routing_request *request,
+                               const blis_routing_view *view, size_t *chosen) {
+  (void)request;
+  round_robin *self = state;
+  size_t first = view->count;
+  size_t next = view->count;
+  for (size_t i = 0; i < view->count && next == view->count; i++) {
+    if (blis__routesim_is_full(&self->base, i)) {
+      continue;
+    }
+    first = first == view->count ? i : first;
+    if (self->has_last && view->instances[i] > self->last) {
+      next = i;
+    }
+  }
+  *chosen = next < view->count ? next : first;
+  self->has_last = true;
+  self->last = view->instances[*chosen];
+  return BLIS_OK;
+}
+
+static blis_status create_round_robin(const blis_alloc *alloc,
+                                      const blis_params *params,
+                                      const blis_policy_context *context,
+                                      blis_router *router, blis_error *error) {
+  (void)context;
+  const blis__routesim_kind kind = {.entry = &blis__router_routesim_round_robin,
+                                    .size = sizeof(round_robin),
+                                    .ops = &blis__routesim_ops,
+                                    .choose = choose_next};
+  return blis__routesim_new(alloc, &kind, params, router, error);
+}
+
+const blis_router_entry blis__router_routesim_round_robin = {
+    .name = "routesim.round_robin",
+    .aliases = "round_robin",
+    .summary = "the next higher number with room in its queue, then from the "
+               "lowest again",
+    .source = BLIS__ROUTESIM_SOURCE,
+    .params = params_of,
+    .param_count = BLIS__ROUTESIM_PARAM_COUNT,
+    .create = create_round_robin,
+};
+
+static blis_status choose_least_load(void *state,
+                                     const blis_routing_request *request,
+                                     const blis_routing_view *view,
+                                     size_t *chosen) {
+  (void)request;
+  *chosen = blis__routesim_least_outstanding(state, view);
+  return BLIS_OK;
+}
+
+static blis_status create_least_outstanding(const blis_alloc *alloc,
+                                            const blis_params *params,
+                                            const blis_policy_context *context,
+                                            blis_router *router,
+                                            blis_error *error) {
+  (void)context;
+  const blis__routesim_kind kind = {
+      .entry = &blis__router_routesim_least_outstanding,
+      .size = sizeof(blis__routesim),
+      .ops = &blis__routesim_ops,
+      .choose = choose_least_load};
+  return blis__routesim_new(alloc, &kind, params, router, error);
+}
+
+const blis_router_entry blis__router_routesim_least_outstanding = {
+    .name = "routesim.least_outstanding",
+    .aliases = "least_outstanding",
+    .summary = "fewest waiting and decoding requests",
+    .source = BLIS__ROUTESIM_SOURCE,
+    .params = params_of,
+    .param_count = BLIS__ROUTESIM_PARAM_COUNT,
+    .create = create_least_outstanding,
+};
+
+static blis_status choose_least_kv(void *state,
+                                   const blis_routing_request *request,
+                                   const blis_routing_view *view,
+                                   size_t *chosen) {
+  (void)request;
+  const blis__routesim *self = state;
+  const double *utilization = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
+  *chosen = view->count;
+  for (size_t i = 0; i < view->count; i++) {
+    if (!blis__routesim_is_full(self, i) &&
+        (*chosen == view->count || utilization[i] < utilization[*chosen])) {
+      *chosen = i;
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status create_least_kv(const blis_alloc *alloc,
+                                   const blis_params *params,
+                                   const blis_policy_context *context,
+                                   blis_router *router, blis_error *error) {
+  (void)context;
+  const blis__routesim_kind kind = {
+      .entry = &blis__router_routesim_least_kv,
+      .size = sizeof(blis__routesim),
+      .ops = &blis__routesim_ops,
+      .choose = choose_least_kv,
+      .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION)};
+  return blis__routesim_new(alloc, &kind, params, router, error);
+}
+
+const blis_router_entry blis__router_routesim_least_kv = {
+    .name = "routesim.least_kv",
+    .aliases = "least_kv",
+    .summary = "lowest KV utilisation",
+    .source = BLIS__ROUTESIM_SOURCE,
+    .params = params_of,
+    .param_count = BLIS__ROUTESIM_PARAM_COUNT,
+    .create = create_least_kv,
+};

@@ -1,0 +1,232 @@
+/*
+ * routesim_prefix.c - the algorithms of RouteSim that add cache and load up:
+ * prefix_aware (is the prefix there?) and prefix_overlap (how many blocks
+ * are?).
+ *
+ *   score = w * cache + (1 - w) * (1 - load / max_queue_depth)
+ *
+ * RouteSim asks sets of prefix hashes and block ids; here the instances' own
+ * caches answer, whose blocks hang on the blocks before them. So prefix_aware
+ * finds the declared prefix if all its full blocks are cached (a prompt that
+ * declares none, but shares content: if its first block is), and
+ * prefix_overlap counts the leading run of cached blocks. A block that lies in
+ * a cache without its predecessors is counted by neither.
+ */
+#include "policy/routesim/routesim.h"
+
+typedef struct prefix_router {
+  blis__routesim base;
+  double cache_weight;
+  double breaker;          /* load / depth from which on it works; 0 = none */
+  bool breaker_at_limit;   /* also at exactly that ratio */
+  bool clamps_ratio;       /* of prefix_overlap */
+  int64_t kv_block_tokens; /* of the instances */
+  blis_tie tie;
+} prefix_router;
+
+static blis_status choose_highest(prefix_router *self,
+                                  const blis_routing_view *view,
+                                  size_t *chosen) {
+  for (size_t i = 0; i < view->count; i++) {
+    if (blis__routesim_is_full(&self->base, i)) {
+      self->base.scores.items[i] = -INFINITY;
+    }
+  }
+  self->base.has_scores = true;
+  *chosen = blis_tie_pick_max(&self->tie, self->base.scores.items, view);
+  return BLIS_OK;
+}
+
+static double ratio_of(const prefix_router *self, size_t candidate) {
+  return self->base.loads.items[candidate] / self->base.max_queue_depth;
+}
+
+static bool is_broken(const prefix_router *self, double ratio) {
+  return self->breaker > 0 &&
+         (ratio > self->breaker ||
+          (self->breaker_at_limit && ratio == self->breaker));
+}
+
+/* Cached tokens from which on the prefix counts as there; 0 = no prefix. */
+static blis_status prefix_size(const prefix_router *self,
+                               const blis_routing_request *request,
+                               double *tokens) {
+  if (request->prefix_tokens > 0) {
+    int64_t rest = request->prefix_tokens % self->kv_block_tokens;
+    *tokens = (double)(request->prefix_tokens - rest);
+    return BLIS_OK;
+  }
+  const blis_block_chain *chain =
+      request->chain(request->chain_ud, (uint32_t)self->kv_block_tokens);
+  if (chain == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  *tokens = chain->shared_count > 0 ? (double)self->kv_block_tokens : 0;
+  return BLIS_OK;
+}
+
+static blis_status choose_aware(void *state,
+                                const blis_routing_request *request,
+                                const blis_routing_view *view, size_t *chosen) {
+  prefix_router *self = state;
+  double needed;
+  BLIS_TRY(prefix_size(self, request, &needed));
+  if (needed == 0) {
+    *chosen = blis__routesim_least_outstanding(&self->base, view);
+    return BLIS_OK;
+  }
+  const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
+  double w = self->cache_weight;
+  for (size_t i = 0; i < view->count; i++) {
+    double ratio = ratio_of(self, i);
+    double has_prefix = cached[i] >= needed && !is_broken(self, ratio) ? 1 : 0;
+    double load = ratio < 1 ? 1 - ratio : 0;
+    self->base.scores.items[i] = w * has_prefix + (1 - w) * load;
+  }
+  return choose_highest(self, view, chosen);
+}
+
+static blis_status choose_overlap(void *state,
+                                  const blis_routing_request *request,
+                                  const blis_routing_view *view,
+                                  size_t *chosen) {
+  prefix_router *self = state;
+  if (request->prompt_tokens < self->kv_block_tokens) {
+    *chosen = blis__routesim_least_outstanding(&self->base, view);
+    return BLIS_OK;
+  }
+  const double *hit = view->columns[BLIS_SIGNAL_PREFIX_HIT];
+  double w = self->cache_weight;
+  for (size_t i = 0; i < view->count; i++) {
+    double ratio = ratio_of(self, i);
+    double cache = is_broken(self, ratio) ? 0 : hit[i];
+    ratio = self->clamps_ratio && ratio > 1 ? 1 : ratio;
+    self->base.scores.items[i] = w * cache + (1 - w) * (1 - ratio);
+  }
+  return choose_highest(self, view, chosen);
+}
+
+#define CACHE_WEIGHT(default_value)                                            \
+  {                                                                            \
+    .name = "cache_weight", .kind = BLIS_PARAM_NUMBER, .minimum = 0,           \
+    .maximum = 1, .fallback = (default_value), .unit = "0 to 1",               \
+    .summary = "w: share of the cache in the score"                            \
+  }
+
+#define BREAKER(default_value, text)                                           \
+  {                                                                            \
+    .name = "breaker", .kind = BLIS_PARAM_NUMBER, .minimum = 0,                \
+    .maximum = 1e9, .fallback = (default_value), .unit = "",                   \
+    .summary = "the cache does not count above this load / max_queue_depth; "  \
+               "0 = it always does" text                                       \
+  }
+
+#define TIE                                                                    \
+  {                                                                            \
+    .name = "tie", .kind = BLIS_PARAM_CHOICE,                                  \
+    .choices = BLIS_TIE_CHOICES_FIRST, .unit = "",                             \
+    .summary = "which of equally good ones (profile routesim: last)"           \
+  }
+
+enum { PARAM_COUNT = BLIS__ROUTESIM_PARAM_COUNT + 4 };
+
+static const blis_param_spec aware_params[PARAM_COUNT] = {
+    BLIS__ROUTESIM_PARAMS,
+    CACHE_WEIGHT(0.8),
+    BREAKER(0, " (profile routesim: 0.9)"),
+    TIE,
+    {.name = "profile",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = "design|routesim",
+     .unit = "",
+     .summary = "the design document, or the code: breaker 0.9, and already at "
+                "that load; ties to the last"}};
+
+static const blis_param_spec overlap_params[PARAM_COUNT] = {
+    BLIS__ROUTESIM_PARAMS,
+    CACHE_WEIGHT(0.7),
+    BREAKER(0.9, ""),
+    TIE,
+    {.name = "profile",
+     .kind = BLIS_PARAM_CHOICE,
+     .choices = "design|routesim",
+     .unit = "",
+     .summary = "the design document, or the code: breaker already at that "
+                "load; a load above the depth counts as the depth; ties to "
+                "the last"}};
+
+static const double code_breaker = 0.9;
+
+static blis_status make(const blis_alloc *alloc,
+                        const blis__routesim_kind *kind,
+                        const blis_params *params,
+                        const blis_policy_context *context, blis_router *router,
+                        blis_error *error) {
+  BLIS_TRY(blis__routesim_new(alloc, kind, params, router, error));
+  prefix_router *self = router->state;
+  const blis_param_spec *specs = kind->entry->params;
+  bool is_code = blis_params_choice(params, specs, PARAM_COUNT, "profile") == 1;
+  bool has_breaker = blis_params_find(params, "breaker") != NULL;
+  bool has_tie = blis_params_find(params, "tie") != NULL;
+  self->cache_weight =
+      blis_params_number(params, specs, PARAM_COUNT, "cache_weight");
+  self->breaker =
+      is_code && !has_breaker
+          ? code_breaker
+          : blis_params_number(params, specs, PARAM_COUNT, "breaker");
+  self->breaker_at_limit = is_code;
+  self->clamps_ratio = is_code;
+  self->kv_block_tokens = context->kv_block_size_tokens;
+  blis_tie_rule rule = is_code && !has_tie
+                           ? BLIS_TIE_LAST
+                           : blis__tie_first_param(params, specs, PARAM_COUNT);
+  blis_tie_init_of(&self->tie, rule, context->seed, kind->entry->name);
+  return BLIS_OK;
+}
+
+static blis_status create_aware(const blis_alloc *alloc,
+                                const blis_params *params,
+                                const blis_policy_context *context,
+                                blis_router *router, blis_error *error) {
+  const blis__routesim_kind kind = {
+      .entry = &blis__router_routesim_prefix_aware,
+      .size = sizeof(prefix_router),
+      .ops = &blis__routesim_ops,
+      .choose = choose_aware,
+      .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)};
+  return make(alloc, &kind, params, context, router, error);
+}
+
+const blis_router_entry blis__router_routesim_prefix_aware = {
+    .name = "routesim.prefix_aware",
+    .aliases = "prefix_aware",
+    .summary = "highest 0.8 [the prefix is cached] + 0.2 (1 - load / depth)",
+    .source = BLIS__ROUTESIM_SOURCE,
+    .params = aware_params,
+    .param_count = PARAM_COUNT,
+    .create = create_aware,
+};
+
+static blis_status create_overlap(const blis_alloc *alloc,
+                                  const blis_params *params,
+                                  const blis_policy_context *context,
+                                  blis_router *router, blis_error *error) {
+  const blis__routesim_kind kind = {
+      .entry = &blis__router_routesim_prefix_overlap,
+      .size = sizeof(prefix_router),
+      .ops = &blis__routesim_ops,
+      .choose = choose_overlap,
+      .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT)};
+  return make(alloc, &kind, params, context, router, error);
+}
+
+const blis_router_entry blis__router_routesim_prefix_overlap = {
+    .name = "routesim.prefix_overlap",
+    .aliases = "prefix_overlap",
+    .summary = "highest 0.7 (share of the prompt's blocks cached) + 0.3 (1 - "
+               "load / depth)",
+    .source = BLIS__ROUTESIM_SOURCE,
+    .params = overlap_params,
+    .param_count = PARAM_COUNT,
+    .create = create_overlap,
+};

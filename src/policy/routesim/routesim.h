@@ -1,0 +1,117 @@
+/*
+ * routesim.h - what the seven algorithms of RouteSim share: who is a
+ * candidate, what counts as load, and how a request is taken.
+ *
+ * Candidates are the instances with fewer than max_queue_depth waiting
+ * requests; with none the request is rejected. The load of an instance is
+ * waiting + decoding requests: those being prefilled are in neither unless
+ * count_prefilling says so, which is RouteSim's own budget. Decoding requests
+ * are the router's count of those whose first token is out. Ties go to the
+ * lowest number, which is the first in candidate order.
+ *
+ * An algorithm is a struct whose first member is a blis__routesim, and a
+ * function that chooses; blis__routesim_route does the rest. O(candidates).
+ */
+#ifndef BLIS_POLICY_ROUTESIM_ROUTESIM_H
+#define BLIS_POLICY_ROUTESIM_ROUTESIM_H
+
+#include <math.h>
+
+#include "policy/contract/policy.h"
+#include "policy/memory/load_counters.h"
+
+#define BLIS__ROUTESIM_SOURCE "RouteSim Design Document; RouteSim 65e0004"
+
+/* Custom metrics of an algorithm at the most. */
+enum { BLIS__ROUTESIM_MAX_FACTS = 3 };
+
+/*
+ * One of the candidates that are not full; there is one. state is that of the
+ * algorithm. BLIS_ERR_NOMEM or BLIS_OK.
+ */
+typedef blis_status (*blis__routesim_choose)(
+    void *state, const blis_routing_request *request,
+    const blis_routing_view *view, size_t *chosen);
+
+typedef struct blis__routesim {
+  blis_alloc alloc;
+  size_t size; /* of the algorithm's struct */
+  blis__routesim_choose choose;
+  double max_queue_depth;
+  bool counts_prefilling;
+  blis__load_counters counters;
+  BLIS_ARRAY(double) loads;  /* per candidate; INFINITY = its queue is full */
+  BLIS_ARRAY(double) scores; /* per candidate, room for the algorithm */
+  bool has_scores;           /* scores are part of the decision */
+  blis_decision_fact facts[BLIS__ROUTESIM_MAX_FACTS]; /* custom metrics */
+  size_t fact_count;
+} blis__routesim;
+
+/* Parameters of every algorithm, at the beginning of its list. */
+#define BLIS__ROUTESIM_PARAMS                                                  \
+  {.name = "max_queue_depth",                                                  \
+   .kind = BLIS_PARAM_INTEGER,                                                 \
+   .minimum = 1,                                                               \
+   .maximum = 1e9,                                                             \
+   .fallback = 256,                                                            \
+   .unit = "requests",                                                         \
+   .summary = "waiting requests from which on an instance takes no more"},     \
+  {                                                                            \
+    .name = "count_prefilling", .kind = BLIS_PARAM_BOOLEAN, .fallback = 0,     \
+    .unit = "", .summary = "requests being prefilled are part of the load"     \
+  }
+
+enum { BLIS__ROUTESIM_PARAM_COUNT = 2 };
+
+/* What every algorithm reads. */
+#define BLIS__ROUTESIM_NEEDS                                                   \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |                                  \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE))
+
+typedef struct blis__routesim_kind {
+  const blis_router_entry *entry;
+  size_t size; /* of the algorithm's struct */
+  const blis_router_ops *ops;
+  blis__routesim_choose choose;
+  blis_signal_set needs; /* beside the common ones */
+} blis__routesim_kind;
+
+/* A router with a zeroed struct of the algorithm around its base. */
+BLIS_MUSTUSE blis_status blis__routesim_new(const blis_alloc *alloc,
+                                            const blis__routesim_kind *kind,
+                                            const blis_params *params,
+                                            blis_router *router,
+                                            blis_error *error);
+
+/* The operations of an algorithm without memory of its own. */
+extern const blis_router_ops blis__routesim_ops;
+
+/* Their parts, for the others. */
+blis_status blis__routesim_route(void *state,
+                                 const blis_routing_request *request,
+                                 const blis_routing_view *view,
+                                 blis_decision *decision, blis_error *error);
+void blis__routesim_first_token(void *state, blis_ticket *ticket,
+                                uint32_t instance,
+                                const blis_request_times *times);
+void blis__routesim_ended(void *state, blis_ticket *ticket, uint32_t instance,
+                          const blis_request_times *times);
+void blis__routesim_free(const blis_alloc *alloc, void *state);
+
+/* For choose functions. */
+static inline bool blis__routesim_is_full(const blis__routesim *self,
+                                          size_t candidate) {
+  return isinf(self->loads.items[candidate]);
+}
+
+/* One more custom metric of the decision at hand; name is static. */
+static inline void blis__routesim_tell(blis__routesim *self, const char *name,
+                                       double value) {
+  self->facts[self->fact_count++] = (blis_decision_fact){name, value};
+}
+
+/* The first candidate of the least load. */
+size_t blis__routesim_least_outstanding(const blis__routesim *self,
+                                        const blis_routing_view *view);
+
+#endif

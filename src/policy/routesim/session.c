@@ -1,0 +1,105 @@
+/*
+ * routesim_session.c - RouteSim's session_affinity: a conversation stays where
+ * it began, as long as that instance has room in its queue.
+ */
+#include "policy/memory/bindings.h"
+#include "policy/routesim/routesim.h"
+
+typedef struct session_router {
+  blis__routesim base;
+  blis__bindings sessions;
+  uint32_t max_sessions;
+} session_router;
+
+/* The candidate of the session's instance, or view->count. */
+static size_t bound_candidate(const session_router *self, uint32_t session,
+                              const blis_routing_view *view) {
+  const blis__binding *binding = blis__bindings_find(&self->sessions, session);
+  size_t i = binding == NULL ? view->count
+                             : blis_routing_view_find(view, binding->instance);
+  return i < view->count && !blis__routesim_is_full(&self->base, i)
+             ? i
+             : view->count;
+}
+
+static blis_status choose_for_session(session_router *self,
+                                      const blis_routing_request *request,
+                                      const blis_routing_view *view,
+                                      size_t *chosen) {
+  *chosen = bound_candidate(self, request->session, view);
+  if (*chosen == view->count) {
+    *chosen = blis__routesim_least_outstanding(&self->base, view);
+    blis__bindings_remove(&self->sessions, request->session);
+    uint32_t count = blis__bindings_count(&self->sessions);
+    if (count > self->max_sessions) {
+      blis__bindings_drop_oldest(&self->sessions, count / 2);
+    }
+  }
+  return blis__bindings_put(&self->sessions, request->session,
+                            view->instances[*chosen], view->now_us);
+}
+
+static blis_status choose(void *state, const blis_routing_request *request,
+                          const blis_routing_view *view, size_t *chosen) {
+  session_router *self = state;
+  if (request->session == 0) {
+    *chosen = blis__routesim_least_outstanding(&self->base, view);
+  } else {
+    BLIS_TRY(choose_for_session(self, request, view, chosen));
+  }
+  blis__routesim_tell(&self->base, "active_sessions",
+                      blis__bindings_count(&self->sessions));
+  return BLIS_OK;
+}
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  session_router *self = state;
+  blis__bindings_deinit(&self->sessions);
+  blis__routesim_free(alloc, state);
+}
+
+static const blis_router_ops ops = {.route = blis__routesim_route,
+                                    .first_token = blis__routesim_first_token,
+                                    .ended = blis__routesim_ended,
+                                    .free = free_state};
+
+enum { PARAM_COUNT = BLIS__ROUTESIM_PARAM_COUNT + 1 };
+
+static const blis_param_spec params_of[PARAM_COUNT] = {
+    BLIS__ROUTESIM_PARAMS,
+    {.name = "max_sessions",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 0,
+     .maximum = 1 << 30,
+     .fallback = 100000,
+     .unit = "sessions",
+     .summary = "with more of them known, a new one makes the router forget "
+                "the half not used for longest"}};
+
+static blis_status create(const blis_alloc *alloc, const blis_params *params,
+                          const blis_policy_context *context,
+                          blis_router *router, blis_error *error) {
+  (void)context;
+  const blis__routesim_kind kind = {.entry =
+                                        &blis__router_routesim_session_affinity,
+                                    .size = sizeof(session_router),
+                                    .ops = &ops,
+                                    .choose = choose};
+  BLIS_TRY(blis__routesim_new(alloc, &kind, params, router, error));
+  session_router *self = router->state;
+  blis__bindings_init(&self->sessions, alloc);
+  self->max_sessions = (uint32_t)blis_params_number(
+      params, params_of, PARAM_COUNT, "max_sessions");
+  return BLIS_OK;
+}
+
+const blis_router_entry blis__router_routesim_session_affinity = {
+    .name = "routesim.session_affinity",
+    .aliases = "session_affinity",
+    .summary = "the session's instance unless its queue is full; a new session "
+               "goes where the fewest requests wait and decode",
+    .source = BLIS__ROUTESIM_SOURCE,
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create,
+};

@@ -1,0 +1,24 @@
+/*
+ * column_scorer.h - what scorers share that are a pass over one column.
+ *
+ * Each pass is O(candidates); scores may be the same array as values.
+ */
+#ifndef BLIS_POLICY_SCORERS_COLUMN_SCORER_H
+#define BLIS_POLICY_SCORERS_COLUMN_SCORER_H
+
+#include <stddef.h>
+
+#include "policy/contract/scorer.h"
+
+/* (max - value) / (max - min); all 1 when they are equal. count >= 1. */
+void blis__score_least(const double *values, size_t count, double *scores);
+
+/* (value - min) / (max - min); all 1 when they are equal. count >= 1. */
+void blis__score_most(const double *values, size_t count, double *scores);
+
+/* A scorer without state that reads these signals. name is static. */
+blis_scorer blis__column_scorer(const blis_alloc *alloc, const char *name,
+                                const blis_scorer_ops *ops,
+                                blis_signal_set needs);
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * prefix_policy.c - routing policy prefix-affinity: equal prompts go to the
+ * instance that got the first of them, new ones where the load is least.
+ *
+ * A prompt is known by its last full block, whose identity stands for all full
+ * blocks; one shorter than a block by all its tokens. Prompts that only begin
+ * alike are not equal. A prompt that ends in tokens of its own can never come
+ * again, so nothing is kept of it.
+ */
+#include "policy/contract/policy.h"
+#include "policy/memory/bindings.h"
+
+typedef struct prefix_policy {
+  blis__bindings prompts;
+  uint32_t block_size_tokens;
+  uint32_t max_entries; /* 0 = unlimited */
+  blis_tie tie;
+} prefix_policy;
+
+/* BLIS_BLOCK_NONE for an empty prompt: those are all equal. */
+static blis_status key_of(const prefix_policy *self,
+                          const blis_routing_request *request,
+                          blis_block_id *key) {
+  uint32_t block_size = self->block_size_tokens;
+  *key = BLIS_BLOCK_NONE;
+  if (request->prompt_tokens == 0) {
+    return BLIS_OK;
+  }
+  if (request->prompt_tokens < block_size) {
+    block_size = (uint32_t)request->prompt_tokens;
+  }
+  const blis_block_chain *chain = request->chain(request->chain_ud, block_size);
+  if (chain == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  *key = blis_block_chain_at(chain, chain->prompt_blocks - 1);
+  return BLIS_OK;
+}
+
+static blis_status bind_prompt(prefix_policy *self, blis_block_id key,
+                               uint32_t instance, int64_t now_us) {
+  if ((key & BLIS_BLOCK_PRIVATE) != 0) {
+    return BLIS_OK;
+  }
+  bool is_full = self->max_entries > 0 &&
+                 blis__bindings_count(&self->prompts) >= self->max_entries &&
+                 blis__bindings_find(&self->prompts, key) == NULL;
+  if (is_full) {
+    blis__bindings_drop_oldest(&self->prompts, 1);
+  }
+  return blis__bindings_put(&self->prompts, key, instance, now_us);
+}
+
+static blis_status choose(prefix_policy *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view, size_t *chosen) {
+  blis_block_id key;
+  BLIS_TRY(key_of(self, request, &key));
+  const blis__binding *binding = blis__bindings_find(&self->prompts, key);
+  *chosen = binding == NULL ? view->count
+                            : blis_routing_view_find(view, binding->instance);
+  if (*chosen == view->count) {
+    *chosen = blis_tie_pick_min(
+        &self->tie, view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view);
+  }
+  return bind_prompt(self, key, view->instances[*chosen], view->now_us);
+}
+
+static blis_status route(void *state, const blis_routing_request *request,
+                         const blis_routing_view *view, blis_decision *decision,
+                         blis_error *error) {
+  size_t chosen;
+  if (choose(state, request, view, &chosen) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  *decision = (blis_decision){.chosen = chosen};
+  return BLIS_OK;
+}
+
+static void free_state(const blis_alloc *alloc, void *state) {
+  prefix_policy *self = state;
+  blis__bindings_deinit(&self->prompts);
+  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static const blis_router_ops ops = {.route = route, .free = free_state};
+
+enum { PARAM_COUNT = 3 };
+
+static const blis_param_spec params_of[PARAM_COUNT] = {
+    BLIS__BLOCK_SIZE_PARAM(
+        16, "of the blocks of which the full ones count (profile go-blis: "
+            "that of the KV cache)"),
+    {.name = "max_entries",
+     .kind = BLIS_PARAM_INTEGER,
+     .minimum = 0,
+     .maximum = 1 << 30,
+     .fallback = 0,
+     .unit = "prompts",
+     .summary = "that are kept, the one not seen for longest goes first; 0 = "
+                "all"},
+    BLIS__TIE_FIRST_PARAM};
+
+static blis_status create(const blis_alloc *alloc, const blis_params *params,
+                          const blis_policy_context *context,
+                          blis_router *router, blis_error *error) {
+  prefix_policy *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
+  if (self == NULL) {
+    return blis_fail_nomem(error);
+  }
+  bool follows_cache =
+      context->go_blis && blis_params_find(params, "block_size") == NULL;
+  blis__bindings_init(&self->prompts, alloc);
+  self->block_size_tokens =
+      follows_cache ? (uint32_t)context->kv_block_size_tokens
+                    : (uint32_t)blis_params_number(params, params_of,
+                                                   PARAM_COUNT, "block_size");
+  self->max_entries = (uint32_t)blis_params_number(params, params_of,
+                                                   PARAM_COUNT, "max_entries");
+  blis_tie_rule rule = blis__tie_first_param(params, params_of, PARAM_COUNT);
+  blis_tie_init_of(&self->tie, rule, context->seed, "prefix-affinity");
+  *router = (blis_router){.ops = &ops,
+                          .state = self,
+                          .alloc = *alloc,
+                          .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
+                          .name = "prefix-affinity"};
+  return BLIS_OK;
+}
+
+const blis_router_entry blis__router_prefix_policy = {
+    .name = "prefix-affinity",
+    .aliases = "",
+    .summary = "prompts with the same full blocks go to the same instance, new "
+               "ones to the lowest effective load",
+    .source = "BLIS Evolutionary Policy Optimization: Macro-Level "
+              "Implementation Plan; BLIS (Go) v0.6.0 to v0.6.6",
+    .params = params_of,
+    .param_count = PARAM_COUNT,
+    .create = create,
+};

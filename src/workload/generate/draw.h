@@ -1,0 +1,50 @@
+/*
+ * generator_draw.h - draws all requests of one client; for generator files.
+ *
+ * The order of draws from the client's stream decides everything that follows,
+ * so what is drawn and then not used is drawn all the same.
+ */
+#ifndef BLIS_WORKLOAD_GENERATE_DRAW_H
+#define BLIS_WORKLOAD_GENERATE_DRAW_H
+
+#include "base/random.h"
+#include "workload/generate/plan.h"
+
+/* Where the drawing of one client stands. */
+typedef struct blis__drawing {
+  blis__plan *plan;
+  const blis__kind *kind;
+  uint32_t client;
+  blis_random arrivals;
+  blis_random own_lengths; /* in lazy workloads */
+  blis_random *lengths;    /* own_lengths, or the stream of the arrivals */
+  int64_t rounds;          /* drawn so far, also those that were dropped */
+} blis__drawing;
+
+/* Starts a client whose stream has a seed. */
+void blis__drawing_init(blis__drawing *drawing, blis__plan *plan,
+                        uint32_t client, int64_t seed);
+
+/*
+ * Draws requests at constant rates until the client's last one, the first at or
+ * after limit_us, or twice as many as are wanted. The distances between them
+ * are those of the arrival process, or spread over a time.
+ */
+BLIS_MUSTUSE blis_status blis__draw_client(blis__drawing *drawing,
+                                           int64_t limit_us, blis_error *error);
+
+/* Draws the requests of all windows of a client whose rate varies. */
+BLIS_MUSTUSE blis_status blis__draw_windows(blis__drawing *drawing,
+                                            blis_error *error);
+
+/*
+ * Draws the single request of a client that arrives at a time: lengths from
+ * input and output, or those of its modalities, and tokens.
+ */
+BLIS_MUSTUSE blis_status blis__draw_request(blis__drawing *drawing,
+                                            const blis_distribution *input,
+                                            const blis_distribution *output,
+                                            int64_t arrival_us,
+                                            blis_error *error);
+
+#endif

@@ -1,0 +1,513 @@
+#include "workload/generate/generator.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "base/winner_tree.h"
+#include "workload/generate/plan.h"
+#include "workload/workload.h"
+
+enum { VOCABULARY = BLIS_GENERATOR_VOCABULARY };
+
+#define NO_CLIENT UINT32_MAX
+
+/* The request of a client that waits; its time is in the tree. */
+typedef struct client_state {
+  int64_t arrival_us;
+  uint32_t input_tokens; /* without the prefix */
+  uint32_t output_tokens;
+} client_state;
+
+/* What was given out last, for those who want its tokens. */
+typedef enum last_request {
+  NOTHING,
+  FROM_STREAM,
+  FROM_LAYOUT,
+  FOLLOW_UP
+} last_request;
+
+/*
+ * The stream of a client stands right before the tokens of its waiting request,
+ * and before those of the last one taken until the next is asked for. With a
+ * layout there are no streams.
+ */
+struct blis_generator {
+  blis__plan *plan;
+  client_state *clients;
+  blis_random *randoms; /* one per client; lazy: arrivals, then lengths */
+  blis_winner_tree *pending;
+  blis__sessions *sessions; /* NULL = none that wait for answers */
+  int64_t taken;
+  uint32_t last_client; /* that is to be drawn from; NO_CLIENT = none */
+  last_request last;
+};
+
+static size_t random_count(const blis__plan *plan) {
+  return (size_t)plan->client_count * (plan->is_lazy ? 2 : 1);
+}
+
+static blis_random *arrivals_of(const blis_generator *generator,
+                                uint32_t client) {
+  return &generator
+              ->randoms[generator->plan->is_lazy ? 2 * (size_t)client : client];
+}
+
+/* The stream behind that of the arrivals, or the same one. */
+static blis_random *lengths_of(const blis_generator *generator,
+                               uint32_t client) {
+  return arrivals_of(generator, client) + (generator->plan->is_lazy ? 1 : 0);
+}
+
+void blis_generator_free(blis_generator *generator) {
+  if (generator == NULL) {
+    return;
+  }
+  blis__plan *plan = generator->plan;
+  blis_alloc alloc = plan->alloc;
+  if (!plan->has_layout) {
+    blis_alloc_free(&alloc, generator->clients,
+                    plan->client_count * sizeof *generator->clients);
+    blis_alloc_free(&alloc, generator->randoms,
+                    random_count(plan) * sizeof *generator->randoms);
+  }
+  blis_winner_tree_free(generator->pending);
+  blis__sessions_free(generator->sessions);
+  blis_alloc_free(&alloc, generator, sizeof *generator);
+  blis__plan_unref(plan);
+}
+
+static bool make_streams(blis_generator *generator) {
+  const blis__plan *plan = generator->plan;
+  const blis_alloc *alloc = &plan->alloc;
+  generator->clients =
+      blis_alloc_zeroed(alloc, plan->client_count, sizeof *generator->clients);
+  generator->randoms =
+      blis_alloc_zeroed(alloc, random_count(plan), sizeof *generator->randoms);
+  generator->pending = blis_winner_tree_new(alloc, plan->client_count);
+  return generator->clients != NULL && generator->randoms != NULL &&
+         generator->pending != NULL;
+}
+
+/* A generator without content that uses the plan; NULL = out of memory. */
+static blis_generator *generator_new(blis__plan *plan) {
+  blis_generator *generator = blis_alloc_new(&plan->alloc, sizeof *generator);
+  if (generator == NULL) {
+    return NULL;
+  }
+  blis__plan_ref(plan);
+  *generator = (blis_generator){.plan = plan, .last_client = NO_CLIENT};
+  if (!plan->has_layout && !make_streams(generator)) {
+    blis_generator_free(generator);
+    return NULL;
+  }
+  return generator;
+}
+
+/* Requests one by one. */
+
+/* The clients' seeds come behind the prefix tokens in the one stream. */
+static void seed_clients(blis_generator *generator) {
+  const blis__plan *plan = generator->plan;
+  blis_random workload;
+  blis__plan_seed_stream(plan, &workload);
+  for (uint32_t i = 0; i < plan->client_count; i++) {
+    int64_t seed = blis_random_int63(&workload);
+    if (plan->is_lazy) {
+      blis_random_init_named(arrivals_of(generator, i), seed, "arrivals");
+      blis_random_init_named(lengths_of(generator, i), seed, "lengths");
+    } else {
+      blis_random_init(arrivals_of(generator, i), seed);
+    }
+  }
+}
+
+/* The client's next time, outside of whose windows only time passes. */
+static int64_t draw_arrival(blis_generator *generator, uint32_t client) {
+  const blis__plan *plan = generator->plan;
+  const blis__kind *kind = blis__plan_kind_of(plan, client);
+  int64_t time_us = generator->clients[client].arrival_us;
+  do {
+    time_us = blis_time_after_us(
+        time_us,
+        blis_arrival_draw(&kind->arrival, arrivals_of(generator, client)));
+    if (time_us >= plan->horizon_us ||
+        (kind->window_count > 0 && time_us >= kind->last_end_us)) {
+      return BLIS_TIME_NEVER_US;
+    }
+  } while (kind->window_count > 0 && !blis__kind_is_active(kind, time_us));
+  return time_us;
+}
+
+/* Draws the next request of a client, or leaves it without one for good. */
+static blis_status draw_request(blis_generator *generator, uint32_t client,
+                                blis_error *error) {
+  const blis__plan *plan = generator->plan;
+  const blis__kind *kind = blis__plan_kind_of(plan, client);
+  client_state *state = &generator->clients[client];
+  state->arrival_us = draw_arrival(generator, client);
+  if (state->arrival_us == BLIS_TIME_NEVER_US) {
+    blis_winner_tree_clear(generator->pending, client);
+    return BLIS_OK;
+  }
+  blis_random *lengths = lengths_of(generator, client);
+  BLIS_TRY(blis__plan_draw_length(plan, client, &kind->input, "input", lengths,
+                                  &state->input_tokens, error));
+  BLIS_TRY(blis__plan_draw_length(plan, client, &kind->output, "output",
+                                  lengths, &state->output_tokens, error));
+  blis_winner_tree_set(generator->pending, client, state->arrival_us);
+  return BLIS_OK;
+}
+
+/* Replaces the request that was taken last by the next of its client. */
+static blis_status refill(blis_generator *generator, blis_error *error) {
+  uint32_t client = generator->last_client;
+  if (client == NO_CLIENT) {
+    return BLIS_OK;
+  }
+  generator->last_client = NO_CLIENT;
+  if (!generator->plan->is_lazy) {
+    const client_state *state = &generator->clients[client];
+    blis_random_skip_intn(arrivals_of(generator, client), VOCABULARY,
+                          (uint64_t)state->input_tokens + state->output_tokens);
+  }
+  return draw_request(generator, client, error);
+}
+
+/* What all requests of a client have in common. */
+static void fill_labels(const blis__plan *plan, uint32_t client,
+                        blis_request *request) {
+  const blis__client_plan *labels = &plan->clients[client];
+  const blis__kind *kind = &plan->kinds[labels->kind];
+  uint32_t prefix_tokens = labels->prefix.length_tokens;
+  *request =
+      (blis_request){.segments = prefix_tokens > 0 ? &labels->prefix : NULL,
+                     .segment_count = prefix_tokens > 0 ? 1 : 0,
+                     .shared_tokens = prefix_tokens,
+                     .tenant = kind->tenant,
+                     .slo_class = kind->slo_class,
+                     .model = kind->model,
+                     .adapter = kind->adapter,
+                     .client = labels->id,
+                     .prefix_group = labels->prefix_group,
+                     .prefix_tokens = prefix_tokens,
+                     .slo_target_us = kind->slo_target_us,
+                     .is_streaming = kind->is_streaming};
+}
+
+static void fill_values(const blis_generator *generator, int64_t arrival_us,
+                        int64_t timeout_us, uint32_t input_tokens,
+                        uint32_t output_tokens, blis_request *request) {
+  request->number = generator->taken;
+  request->arrival_us = arrival_us;
+  request->deadline_us =
+      timeout_us > 0 ? blis_time_after_us(arrival_us, timeout_us) : 0;
+  request->prompt_tokens = request->shared_tokens + input_tokens;
+  request->output_tokens = output_tokens;
+  request->max_output_tokens = output_tokens;
+}
+
+static blis_status next_drawn(blis_generator *generator, blis_request *request,
+                              bool *done, blis_error *error) {
+  *done = generator->taken == generator->plan->num_requests;
+  if (*done) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(refill(generator, error));
+  uint32_t client;
+  int64_t arrival_us;
+  *done = !blis_winner_tree_min(generator->pending, &client, &arrival_us);
+  if (*done) {
+    return BLIS_OK;
+  }
+  const client_state *state = &generator->clients[client];
+  fill_labels(generator->plan, client, request);
+  fill_values(generator, state->arrival_us,
+              blis__plan_kind_of(generator->plan, client)->timeout_us,
+              state->input_tokens, state->output_tokens, request);
+  generator->last_client = client;
+  generator->last = FROM_STREAM;
+  return BLIS_OK;
+}
+
+/* Requests from a layout. */
+
+static void fill_modalities(const blis__drawn *drawn, blis_request *request) {
+  request->text_tokens = drawn->modal_tokens[BLIS__TEXT];
+  request->image_tokens = drawn->modal_tokens[BLIS__IMAGE];
+  request->audio_tokens = drawn->modal_tokens[BLIS__AUDIO];
+  request->video_tokens = drawn->modal_tokens[BLIS__VIDEO];
+}
+
+/* The whole prompt is known content when conversations grow. */
+static void fill_round(const blis__plan *plan, size_t index,
+                       blis_request *request) {
+  const blis__drawn *drawn = &plan->layout.requests.items[index];
+  const blis__kind *kind = blis__plan_kind_of(plan, drawn->client);
+  request->round_index = drawn->round;
+  request->reason_ratio = (double)drawn->reason_percent / 100;
+  if (plan->is_compatible) {
+    request->prefix_group = 0;
+    request->is_streaming = false;
+    request->slo_target_us = plan->is_varying ? 0 : request->slo_target_us;
+  }
+  if (!kind->accumulates) {
+    return;
+  }
+  const blis_segment *segments = plan->layout.segments[index];
+  bool has_prefix = segments[0].length_tokens > 0;
+  request->segments = has_prefix ? segments : segments + 1;
+  request->segment_count = has_prefix ? 2 : 1;
+  request->prompt_tokens += drawn->context_tokens;
+  request->shared_tokens = request->prompt_tokens;
+  request->shares_output = drawn->round + 1 < kind->max_rounds;
+  request->shares_last_output = request->shares_output && !kind->is_closed_loop;
+}
+
+/* BLIS (Go) leaves prefix and deadline out where rates vary. */
+static bool loses_labels(const blis__plan *plan, const blis__kind *kind) {
+  return plan->is_compatible && plan->is_varying && !kind->is_multi_turn &&
+         kind->concurrency == 0;
+}
+
+static void next_laid_out(blis_generator *generator, blis_request *request,
+                          bool *done) {
+  const blis__plan *plan = generator->plan;
+  size_t index = (size_t)generator->taken;
+  *done = index == plan->layout.requests.count;
+  if (*done) {
+    return;
+  }
+  const blis__drawn *drawn = &plan->layout.requests.items[index];
+  const blis__kind *kind = blis__plan_kind_of(plan, drawn->client);
+  bool loses = loses_labels(plan, kind);
+  fill_labels(plan, drawn->client, request);
+  if (loses) {
+    request->segment_count = 0;
+    request->shared_tokens = 0;
+    request->prefix_group = 0;
+    request->prefix_tokens = 0;
+  }
+  fill_values(generator, drawn->arrival_us, loses ? 0 : kind->timeout_us,
+              drawn->input_tokens, drawn->output_tokens, request);
+  request->session = drawn->session;
+  if (kind->is_multi_turn) {
+    fill_round(plan, index, request);
+  } else {
+    fill_modalities(drawn, request);
+  }
+  generator->last = FROM_LAYOUT;
+}
+
+static blis_status next_request(void *state, blis_request *request, bool *done,
+                                blis_error *error) {
+  blis_generator *generator = state;
+  if (generator->plan->has_layout) {
+    next_laid_out(generator, request, done);
+  } else {
+    BLIS_TRY(next_drawn(generator, request, done, error));
+  }
+  generator->taken += *done ? 0 : 1;
+  return BLIS_OK;
+}
+
+static blis_status request_ended(void *state, const blis_request *request,
+                                 const blis_request_outcome *outcome,
+                                 blis_request *follow_up, bool *has_follow_up,
+                                 blis_error *error) {
+  blis_generator *generator = state;
+  BLIS_TRY(blis__sessions_ended(generator->sessions, request, outcome,
+                                follow_up, has_follow_up, error));
+  if (*has_follow_up) {
+    generator->last = FOLLOW_UP;
+  }
+  return BLIS_OK;
+}
+
+blis_request_source blis_generator_source(blis_generator *generator) {
+  const blis__plan *plan = generator->plan;
+  int64_t count = -1;
+  if (plan->has_layout) {
+    count = (int64_t)plan->layout.requests.count - generator->taken;
+  } else if (!plan->has_end) {
+    count = plan->num_requests - generator->taken;
+  }
+  return (blis_request_source){
+      .next = next_request,
+      .ended = generator->sessions != NULL ? request_ended : NULL,
+      .state = generator,
+      .strings = plan->strings,
+      .count = count};
+}
+
+/* Construction. */
+
+static blis_status start_sessions(blis_generator *generator,
+                                  blis_error *error) {
+  const blis__plan *plan = generator->plan;
+  const blis__layout *layout = &plan->layout;
+  if (layout->sessions.count == 0) {
+    return BLIS_OK;
+  }
+  const blis__sessions_config config = {.starts = layout->sessions.items,
+                                        .count = layout->sessions.count,
+                                        .string_count =
+                                            blis_intern_count(plan->strings),
+                                        .follow_ups = layout->follow_ups,
+                                        .is_lazy = plan->is_lazy,
+                                        .keeps_tokens = plan->keeps_tokens};
+  generator->sessions = blis__sessions_new(&plan->alloc, &config);
+  return generator->sessions != NULL ? BLIS_OK : blis_fail_nomem(error);
+}
+
+static blis_status start(blis_generator *generator, blis_error *error) {
+  if (generator->plan->has_layout) {
+    return start_sessions(generator, error);
+  }
+  seed_clients(generator);
+  for (uint32_t i = 0; i < generator->plan->client_count; i++) {
+    BLIS_TRY(draw_request(generator, i, error));
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_generator_new(const blis_alloc *alloc,
+                               const blis_workload_spec *spec,
+                               blis_generator **generator, blis_error *error) {
+  blis__plan *plan;
+  BLIS_TRY(blis__plan_new(alloc, spec, &plan, error));
+  blis_generator *made = generator_new(plan);
+  blis__plan_unref(plan); /* the generator has its own hold on it */
+  if (made == NULL) {
+    return blis_fail_nomem(error);
+  }
+  blis_status status = start(made, error);
+  if (status != BLIS_OK) {
+    blis_generator_free(made);
+    return status;
+  }
+  *generator = made;
+  return BLIS_OK;
+}
+
+static void copy_streams(const blis_generator *from, blis_generator *to) {
+  const blis__plan *plan = from->plan;
+  memcpy(to->clients, from->clients, plan->client_count * sizeof *to->clients);
+  memcpy(to->randoms, from->randoms, random_count(plan) * sizeof *to->randoms);
+  for (uint32_t i = 0; i < plan->client_count; i++) {
+    blis_winner_tree_set(to->pending, i,
+                         blis_winner_tree_time_us(from->pending, i));
+  }
+}
+
+blis_status blis_generator_clone(const blis_generator *generator,
+                                 blis_generator **clone, blis_error *error) {
+  blis_generator *made = generator_new(generator->plan);
+  if (made == NULL) {
+    return blis_fail_nomem(error);
+  }
+  if (!generator->plan->has_layout) {
+    copy_streams(generator, made);
+  } else if (generator->sessions != NULL) {
+    made->sessions = blis__sessions_clone(generator->sessions);
+    if (made->sessions == NULL) {
+      blis_generator_free(made);
+      return blis_fail_nomem(error);
+    }
+  }
+  made->taken = generator->taken;
+  made->last_client = generator->last_client;
+  made->last = generator->last;
+  *clone = made;
+  return BLIS_OK;
+}
+
+void blis_generator_get_session_counts(const blis_generator *generator,
+                                       blis_session_counts *counts) {
+  *counts = (blis_session_counts){0};
+  if (generator->sessions != NULL) {
+    blis__sessions_get_counts(generator->sessions, counts);
+  }
+}
+
+/* Token ids. */
+
+static void drawn_tokens(const blis_generator *generator, int32_t *prompt,
+                         int32_t *output) {
+  const blis__plan *plan = generator->plan;
+  uint32_t client = generator->last_client;
+  const blis__client_plan *of = &plan->clients[client];
+  const client_state *state = &generator->clients[client];
+  blis_random random;
+  if (of->prefix.length_tokens > 0) {
+    blis_random_init_named(&random, plan->seed, "workload-gen");
+    blis_random_skip_intn(&random, VOCABULARY, of->prefix_draw);
+    blis_random_fill_intn(&random, VOCABULARY, prompt,
+                          of->prefix.length_tokens);
+  }
+  random = *arrivals_of(generator, client);
+  blis_random_fill_intn(&random, VOCABULARY, prompt + of->prefix.length_tokens,
+                        state->input_tokens);
+  blis_random_fill_intn(&random, VOCABULARY, output, state->output_tokens);
+}
+
+static void copy_tokens(int32_t *to, const int32_t *from, size_t count) {
+  if (count > 0) {
+    memcpy(to, from, count * sizeof *to);
+  }
+}
+
+/* A conversation's tokens lie one behind the other, round after round. */
+static void laid_out_tokens(const blis_generator *generator, int32_t *prompt,
+                            int32_t *output) {
+  const blis__plan *plan = generator->plan;
+  const blis__layout *layout = &plan->layout;
+  const blis__drawn *drawn = &layout->requests.items[generator->taken - 1];
+  const blis__client_plan *client = &plan->clients[drawn->client];
+  const blis__kind *kind = &plan->kinds[client->kind];
+  uint32_t context_tokens = kind->is_multi_turn ? drawn->context_tokens : 0;
+  if (!loses_labels(plan, kind) && client->prefix.length_tokens > 0) {
+    copy_tokens(prompt, layout->prefix_tokens + client->prefix_draw,
+                client->prefix.length_tokens);
+    prompt += client->prefix.length_tokens;
+  }
+  const int32_t *own = layout->tokens.items +
+                       layout->token_starts.items[drawn->sequence] -
+                       context_tokens;
+  size_t input_tokens = (size_t)context_tokens + drawn->input_tokens;
+  copy_tokens(prompt, own, input_tokens);
+  copy_tokens(output, own + input_tokens, drawn->output_tokens);
+}
+
+blis_status blis_generator_tokens(const blis_generator *generator,
+                                  int32_t *prompt, int32_t *output,
+                                  blis_error *error) {
+  const blis__plan *plan = generator->plan;
+  if (plan->is_lazy) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "a workload with lazy tokens has no token ids");
+  }
+  if (plan->has_layout && !plan->keeps_tokens) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "the token ids of this workload were not kept "
+                     "(keep_tokens)");
+  }
+  switch (generator->last) {
+  case FROM_STREAM:
+    drawn_tokens(generator, prompt, output);
+    return BLIS_OK;
+  case FROM_LAYOUT:
+    laid_out_tokens(generator, prompt, output);
+    return BLIS_OK;
+  case FOLLOW_UP:
+    blis__sessions_tokens(generator->sessions, prompt, output);
+    return BLIS_OK;
+  case NOTHING:
+    break;
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "token ids are those of the last request, and none was "
+                   "taken yet");
+}

@@ -1,0 +1,79 @@
+/*
+ * generator.h - requests from a workload specification, one at a time.
+ *
+ * Every client has a random stream of its own and one request that waits for
+ * its turn; the earliest goes next, the client that is listed first when two
+ * arrive together. Requests, numbers and random draws are those of BLIS (Go,
+ * inference-sim f90a1e3a), which makes all requests of all clients, sorts them
+ * stably and cuts the list at num_requests: a client's own requests come in
+ * order and a cut list never needs more than num_requests of one client, so the
+ * rule that a client stops at twice that number changes nothing here.
+ *
+ * Memory is 5 KB per client (10 KB with lazy tokens), whatever the number of
+ * requests. Token ids are not kept; the stream is moved past them, 512 + 512
+ * tokens in about 300 ns.
+ *
+ * Sessions, users, modalities, windows with rates of their own and kept tokens
+ * need all requests beforehand; then they are made at once and take 56 bytes
+ * each. Rounds of closed-loop sessions are not among them: they follow when
+ * the source is told that a request has ended.
+ */
+#ifndef BLIS_WORKLOAD_GENERATE_GENERATOR_H
+#define BLIS_WORKLOAD_GENERATE_GENERATOR_H
+
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "workload/generate/sessions.h"
+#include "workload/request.h"
+#include "workload/spec/workload_spec.h"
+
+/* Token ids are drawn from 0 to this, exclusive. */
+#define BLIS_GENERATOR_VOCABULARY 128000
+
+typedef struct blis_generator blis_generator;
+
+/*
+ * Checks the specification and copies what is needed of it; the caller owns the
+ * generator. Copies *alloc. BLIS_ERR_INVALID names client, key, value and what
+ * is allowed.
+ */
+BLIS_MUSTUSE blis_status blis_generator_new(const blis_alloc *alloc,
+                                            const blis_workload_spec *spec,
+                                            blis_generator **generator,
+                                            blis_error *error);
+
+/* NULL is allowed. Segments of its requests are gone with the last clone. */
+void blis_generator_free(blis_generator *generator);
+
+/*
+ * A second generator that goes on from where this one is, independently. They
+ * share what never changes, so both must be used from one thread.
+ */
+BLIS_MUSTUSE blis_status blis_generator_clone(const blis_generator *generator,
+                                              blis_generator **clone,
+                                              blis_error *error);
+
+/*
+ * The requests not yet taken, as a source that borrows the generator. Taking
+ * one fails with BLIS_ERR_INVALID when a length is above
+ * BLIS_WORKLOAD_MAX_TOKENS.
+ */
+blis_request_source blis_generator_source(blis_generator *generator);
+
+/* How its closed-loop sessions have ended so far; all 0 without any. */
+void blis_generator_get_session_counts(const blis_generator *generator,
+                                       blis_session_counts *counts);
+
+/*
+ * The token ids of the request that the source gave last, follow-ups included,
+ * written to prompt (prompt_tokens of them) and output (output_tokens). Costs 2
+ * ns a token. BLIS_ERR_INVALID when no request was taken yet, tokens are lazy,
+ * or requests were made at once without keep_tokens.
+ */
+BLIS_MUSTUSE blis_status blis_generator_tokens(const blis_generator *generator,
+                                               int32_t *prompt, int32_t *output,
+                                               blis_error *error);
+
+#endif

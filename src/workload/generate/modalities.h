@@ -1,0 +1,51 @@
+/*
+ * modalities.h - prompts of text, images, sound and video; for the generator
+ * and its sessions.
+ *
+ * A prompt has one text and as many images, sounds and videos as are drawn for
+ * their number, each with a length of its own.
+ */
+#ifndef BLIS_WORKLOAD_GENERATE_MODALITIES_H
+#define BLIS_WORKLOAD_GENERATE_MODALITIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "workload/distribution.h"
+#include "workload/spec/workload_spec.h"
+
+/* In the order in which they are drawn. */
+enum { BLIS__TEXT, BLIS__IMAGE, BLIS__AUDIO, BLIS__VIDEO, BLIS__MODALITIES };
+
+/* A zeroed one has none of them. */
+typedef struct blis__modalities {
+  blis_distribution tokens[BLIS__MODALITIES];
+  blis_distribution counts[BLIS__MODALITIES]; /* none for text */
+  bool is_there[BLIS__MODALITIES];
+} blis__modalities;
+
+/*
+ * Makes a zeroed one; label says in messages whose it is ("client 1"). What was
+ * made before an error is to be freed, too.
+ */
+BLIS_MUSTUSE blis_status blis__modalities_init(blis__modalities *modalities,
+                                               const blis_alloc *alloc,
+                                               const blis_multimodal_spec *spec,
+                                               const char *label,
+                                               blis_error *error);
+void blis__modalities_deinit(blis__modalities *modalities,
+                             const blis_alloc *alloc);
+
+/*
+ * Draws the tokens of every modality of one prompt; *sum is at least 1.
+ * BLIS_ERR_INVALID, with client in the message, when they are more than
+ * BLIS_WORKLOAD_MAX_TOKENS.
+ */
+BLIS_MUSTUSE blis_status blis__modalities_draw(
+    const blis__modalities *modalities, const char *client, blis_random *random,
+    uint32_t tokens[BLIS__MODALITIES], uint32_t *sum, blis_error *error);
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * generator_plan.h - what of a generator never changes; for its own files.
+ *
+ * A generator and its clones share one plan and count its users. A kind is what
+ * the members of a cohort have in common, or one client; clients are listed
+ * kind after kind.
+ */
+#ifndef BLIS_WORKLOAD_GENERATE_PLAN_H
+#define BLIS_WORKLOAD_GENERATE_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/random.h"
+#include "workload/arrival.h"
+#include "workload/distribution.h"
+#include "workload/generate/modalities.h"
+#include "workload/generate/sessions.h"
+#include "workload/request.h"
+#include "workload/spec/workload_spec.h"
+
+/* A time in which clients are active; start inclusive, end exclusive. */
+typedef struct blis__window {
+  int64_t start_us;
+  int64_t end_us;
+  double trace_rate; /* of one member */
+  bool has_trace_rate;
+  bool has_arrival;
+  blis_arrival_spec arrival_spec; /* while the plan is made */
+  /* When rates vary with time: */
+  blis_arrival arrival;
+  int64_t requests;        /* planned for one member */
+  blis_distribution input; /* no bins, no type: see has_input */
+  blis_distribution output;
+  bool has_input;
+  bool has_output;
+} blis__window;
+
+typedef struct blis__kind {
+  uint32_t first_client;
+  uint32_t client_count;
+  double fraction;    /* weight of one member */
+  double rate_per_us; /* of one member; 0 = nothing comes by itself */
+  blis_arrival arrival;
+  blis_distribution input;
+  blis_distribution output;
+  blis__modalities modalities;
+  blis_distribution reason_ratio; /* percent */
+  blis__window *windows;
+  size_t window_count;
+  size_t window_capacity;
+  int64_t last_end_us; /* of the windows */
+  uint32_t tenant;
+  uint32_t slo_class;
+  uint32_t model;
+  uint32_t adapter;
+  int64_t timeout_us; /* 0 = no deadline */
+  int64_t slo_target_us;
+  int64_t max_rounds;
+  int64_t think_us;
+  int64_t spread_count;
+  int64_t spread_us;
+  uint32_t concurrency;
+  bool is_streaming;
+  bool has_prefix_length; /* it was given, not left to the default */
+  bool is_multimodal;     /* input does not count */
+  bool is_multi_turn;
+  bool is_single_session;
+  bool is_closed_loop;
+  bool accumulates;
+  bool has_reason_ratio;
+  bool has_zero_reason_ratio; /* the constant 0, which the sampler lifts to 1 */
+} blis__kind;
+
+typedef struct blis__client_plan {
+  uint32_t kind;
+  uint32_t id;
+  uint32_t prefix_group;
+  blis_segment prefix;  /* its length is 0 without a group */
+  uint64_t prefix_draw; /* how many draws come before those of the prefix */
+} blis__client_plan;
+
+/* One request that is drawn, whenever it is its turn. */
+typedef struct blis__drawn {
+  int64_t arrival_us;
+  uint64_t sequence; /* in the order of drawing; equal arrivals keep it */
+  union {
+    uint32_t modal_tokens[BLIS__MODALITIES];
+    struct {
+      int64_t session_id;      /* -1 = none */
+      uint32_t context_tokens; /* of the conversation, in front of the input */
+      int32_t round;
+    };
+  };
+  uint32_t client;
+  uint32_t input_tokens; /* new ones, without prefix and context */
+  uint32_t output_tokens;
+  uint32_t session; /* number of its name in the string table */
+  uint8_t reason_percent;
+} blis__drawn;
+
+typedef BLIS_ARRAY(blis__drawn) blis__drawn_array;
+typedef BLIS_ARRAY(blis__session_start) blis__session_start_array;
+typedef BLIS_ARRAY(int32_t) blis__token_array;
+typedef BLIS_ARRAY(size_t) blis__place_array;
+
+/*
+ * All requests, for workloads that cannot be drawn one by one: those with
+ * sessions, users, rates that vary with time or other modalities.
+ */
+typedef struct blis__layout {
+  blis__drawn_array requests;  /* in order of arrival */
+  uint64_t drawn_count;        /* while it is made */
+  blis_segment (*segments)[2]; /* prefix and context; NULL when none grows */
+  blis__session_start_array sessions; /* those with follow-ups */
+  blis__session_rule *rules;          /* by kind */
+  int64_t follow_ups;             /* at most so many; INT64_MAX = any number */
+  blis__place_array token_starts; /* by sequence, when tokens are kept */
+  blis__token_array tokens;
+  int32_t *prefix_tokens; /* of all groups, when tokens are kept */
+} blis__layout;
+
+/* Shared by a generator and its clones. */
+typedef struct blis__plan {
+  blis_alloc alloc;
+  size_t users;
+  blis_intern *strings;
+  blis__kind *kinds;
+  uint32_t kind_count;
+  blis__client_plan *clients;
+  uint32_t client_count;
+  int64_t seed;
+  uint64_t prefix_draws; /* of all prefixes together */
+  int64_t num_requests;  /* INT64_MAX = unlimited */
+  int64_t horizon_us;
+  bool is_lazy;
+  bool keeps_tokens;
+  bool is_compatible; /* with BLIS (Go), where that has defects */
+  bool is_varying;    /* windows have rates, arrivals or lengths of their own */
+  bool has_end; /* a horizon or windows: fewer than num_requests may come */
+  bool has_layout;
+  blis__layout layout;
+} blis__plan;
+
+/*
+ * Checks a specification and copies what is needed of it. The plan has one
+ * user, the caller.
+ */
+BLIS_MUSTUSE blis_status blis__plan_new(const blis_alloc *alloc,
+                                        const blis_workload_spec *spec,
+                                        blis__plan **plan, blis_error *error);
+
+/* One user more; one user less, the last of whom frees the plan. */
+void blis__plan_ref(blis__plan *plan);
+void blis__plan_unref(blis__plan *plan);
+
+static inline const blis__kind *blis__plan_kind_of(const blis__plan *plan,
+                                                   uint32_t client) {
+  return &plan->kinds[plan->clients[client].kind];
+}
+
+/* generator_windows.c: when clients are active, and how much they send. */
+
+/* The windows of a client, or those of a cohort's shape. */
+BLIS_MUSTUSE blis_status blis__plan_windows(blis__plan *plan,
+                                            const blis_workload_spec *spec,
+                                            uint32_t kind, blis_error *error);
+
+/* Rates of all kinds, and of their windows; BLIS_ERR_INVALID or NOMEM. */
+BLIS_MUSTUSE blis_status blis__plan_rates(blis__plan *plan,
+                                          const blis_workload_spec *spec,
+                                          blis_error *error);
+
+/* Whether a kind is active at a time. */
+bool blis__kind_is_active(const blis__kind *kind, int64_t time_us);
+
+/* generator_layout.c: makes all requests of a plan that cannot do without. */
+BLIS_MUSTUSE blis_status blis__plan_lay_out(blis__plan *plan,
+                                            blis_error *error);
+void blis__layout_deinit(blis__plan *plan);
+
+/*
+ * The random stream of prefixes and client seeds, behind the prefixes. In lazy
+ * workloads there are no prefix draws.
+ */
+void blis__plan_seed_stream(const blis__plan *plan, blis_random *random);
+
+/* How messages name a client of the list: client 2 ("users-1"). */
+void blis__plan_label(const blis__plan *plan, uint32_t client,
+                      char label[BLIS_CLIENT_LABEL_SIZE]);
+
+/* A length of a client's, at most BLIS_WORKLOAD_MAX_TOKENS. */
+BLIS_MUSTUSE blis_status blis__plan_draw_length(
+    const blis__plan *plan, uint32_t client,
+    const blis_distribution *distribution, const char *what,
+    blis_random *random, uint32_t *tokens, blis_error *error);
+
+#endif

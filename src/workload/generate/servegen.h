@@ -1,0 +1,40 @@
+/*
+ * servegen.h - the clients of ServeGen (Xiang et al., "ServeGen: Workload
+ * Characterization and Generation of Large Language Model Serving in
+ * Production", 2025) as cohorts of a workload specification.
+ *
+ * A folder holds files chunk-<id>-trace.csv (rates and burstiness of a client
+ * in windows of ten minutes) and chunk-<id>-dataset.json (its lengths). Of
+ * language data the clients that are active in one window of three parts of the
+ * day become cohorts, one per part and SLO class; of reasoning data those of
+ * the busiest window. The conversion follows BLIS (Go, inference-sim f90a1e3a).
+ */
+#ifndef BLIS_WORKLOAD_GENERATE_SERVEGEN_H
+#define BLIS_WORKLOAD_GENERATE_SERVEGEN_H
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "workload/spec/workload_spec.h"
+
+typedef struct blis_servegen_spec {
+  const char *path;        /* the folder */
+  const char *time_window; /* no longer used */
+  int64_t span_start;
+  int64_t span_end;
+  int64_t window_secs; /* length of a window; 0 = 600 */
+  int64_t drain_secs;  /* behind it; 0 = 180 */
+} blis_servegen_spec;
+
+/*
+ * Sets cohorts, category and aggregate_rate of *spec, whose seed decides who
+ * gets which class; what they point to lives in arena. note is called with what
+ * was left out. Errors name file and line; *fault tells which of the members of
+ * *from is wrong, if any is.
+ */
+BLIS_MUSTUSE blis_status blis_servegen_expand(
+    const blis_servegen_spec *from, const blis_alloc *alloc, blis_arena *arena,
+    blis_workload_spec *spec, blis_status (*note)(void *ud, const char *text),
+    void *ud, blis_spec_fault *fault, blis_error *error);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * source_copy.h - a source that passes another one on and keeps a copy of every
+ * request it gave: what was made on the way can then be written as a trace.
+ */
+#ifndef BLIS_WORKLOAD_GENERATE_SOURCE_COPY_H
+#define BLIS_WORKLOAD_GENERATE_SOURCE_COPY_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "workload/request.h"
+#include "workload/workload.h"
+
+typedef struct blis_source_copy blis_source_copy;
+
+/* Copies *alloc and *original. NULL = out of memory. */
+blis_source_copy *blis_source_copy_new(const blis_alloc *alloc,
+                                       const blis_request_source *original);
+
+/* NULL is allowed. */
+void blis_source_copy_free(blis_source_copy *copy);
+
+/* In place of the original; borrows the copy. */
+blis_request_source blis_source_copy_source(blis_source_copy *copy);
+
+/*
+ * All requests so far as a new, sealed workload of the caller. Follow-ups come
+ * behind the others with the same arrival, as they did in the run.
+ * BLIS_ERR_NOMEM.
+ */
+BLIS_MUSTUSE blis_status blis_source_copy_get(const blis_source_copy *copy,
+                                              const blis_alloc *alloc,
+                                              blis_workload **workload,
+                                              blis_error *error);
+
+#endif

@@ -1,0 +1,274 @@
+#include "workload/spec/inference_perf.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "workload/workload.h"
+
+enum { MAX_USERS = 1000000, MAX_STAGES = 10000 };
+
+/* The spread sampler of BLIS (Go) has the same limit. */
+#define MAX_SPREAD 10000000
+
+#define MAX_SECONDS 1000000000
+
+typedef struct expansion {
+  const blis_inference_perf_spec *from;
+  const blis_inference_perf_prefixes *prefixes;
+  blis_arena *arena;
+  blis_spec_fault *fault; /* NULL = nobody asks */
+  blis_client_spec *clients;
+  int64_t users;
+  blis_distribution_spec question;
+  blis_distribution_spec output;
+  blis_distribution_spec zero;
+  bool is_compatible;
+} expansion;
+
+/* Remembers the wrong member, or with NULL that something is missing. */
+static void note(const expansion *e, const void *member, const void *whole) {
+  if (e->fault != NULL) {
+    *e->fault = (blis_spec_fault){.member = member, .whole = whole};
+  }
+}
+
+static blis_status check_whole(const expansion *e, const void *whole,
+                               const char *key, const int64_t *value,
+                               int64_t min, int64_t max, blis_error *error) {
+  if (*value >= min && *value <= max) {
+    return BLIS_OK;
+  }
+  note(e, value, whole);
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "inference_perf: %s is %" PRId64 "; it must be from %" PRId64
+                   " to %" PRId64,
+                   key, *value, min, max);
+}
+
+static blis_status check_stages(const expansion *e, blis_error *error) {
+  for (size_t i = 0; i < e->from->stage_count; i++) {
+    const blis_inference_perf_stage *stage = &e->from->stages[i];
+    if (!(stage->rate > 0 && stage->rate <= DBL_MAX)) {
+      note(e, &stage->rate, stage);
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "inference_perf: the rate of stage %zu is %g; it must "
+                       "be a finite number above 0",
+                       i + 1, stage->rate);
+    }
+    BLIS_TRY(check_whole(e, stage, "the duration of a stage", &stage->duration,
+                         1, MAX_SECONDS, error));
+  }
+  return BLIS_OK;
+}
+
+static blis_status check(const expansion *e, blis_error *error) {
+  const blis_inference_perf_prefixes *p = e->prefixes;
+  if (e->from->stage_count == 0 || e->from->stage_count > MAX_STAGES) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "inference_perf: there are %zu stages; there must be from "
+                     "1 to %d",
+                     e->from->stage_count, MAX_STAGES);
+  }
+  if (p == NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "inference_perf: shared_prefix is missing");
+  }
+  BLIS_TRY(check_stages(e, error));
+  BLIS_TRY(check_whole(e, p, "num_unique_system_prompts", &p->prompts, 1,
+                       MAX_USERS, error));
+  BLIS_TRY(check_whole(e, p, "num_users_per_system_prompt",
+                       &p->users_per_prompt, 1, MAX_USERS / p->prompts, error));
+  BLIS_TRY(check_whole(e, p, "system_prompt_len", &p->prompt_tokens, 0,
+                       BLIS_WORKLOAD_MAX_TOKENS, error));
+  BLIS_TRY(check_whole(e, p, "question_len", &p->question_tokens, 0,
+                       BLIS_WORKLOAD_MAX_TOKENS, error));
+  return check_whole(e, p, "output_len", &p->output_tokens, 0,
+                     BLIS_WORKLOAD_MAX_TOKENS, error);
+}
+
+static blis_status make_constant(const expansion *e, int64_t value,
+                                 blis_distribution_spec *spec,
+                                 blis_error *error) {
+  blis_distribution_param *param = blis_arena_new(e->arena, sizeof *param);
+  if (param == NULL) {
+    return blis_fail_nomem(error);
+  }
+  *param = (blis_distribution_param){"value", (double)value};
+  *spec = (blis_distribution_spec){"constant", param, 1};
+  return BLIS_OK;
+}
+
+static blis_status copy_text(const expansion *e, const char *text,
+                             const char **copy, blis_error *error) {
+  *copy = blis_arena_text(e->arena, text, strlen(text));
+  return *copy != NULL ? BLIS_OK : blis_fail_nomem(error);
+}
+
+/* What a user is in every stage. */
+static blis_status make_user(const expansion *e, int64_t index,
+                             const char *prefix, blis_client_spec *client,
+                             blis_error *error) {
+  int64_t prompt = index / e->prefixes->users_per_prompt;
+  int64_t user = index % e->prefixes->users_per_prompt;
+  char name[96];
+  snprintf(name, sizeof name, "prompt-%" PRId64, prompt);
+  const char *group;
+  BLIS_TRY(copy_text(e, name, &group, error));
+  snprintf(name, sizeof name, "%sprompt-%" PRId64 "-user-%" PRId64, prefix,
+           prompt, user);
+  /* BLIS (Go) takes no length for its default length of 50. */
+  bool has_prefix = e->prefixes->prompt_tokens > 0 || e->is_compatible;
+  *client = (blis_client_spec){.tenant = group,
+                               .slo_class = "standard",
+                               .rate_fraction = 1,
+                               .arrival = {.process = "poisson"},
+                               .input = e->question,
+                               .output = e->output,
+                               .prefix_group = has_prefix ? group : NULL,
+                               .prefix_tokens = e->prefixes->prompt_tokens};
+  return copy_text(e, name, &client->id, error);
+}
+
+/* How many of a stage's requests a user gets. */
+static blis_status share_of(const expansion *e,
+                            const blis_inference_perf_stage *stage,
+                            int64_t index, int64_t *share, blis_error *error) {
+  double total = trunc(stage->rate * (double)stage->duration);
+  if (!(total >= (double)e->users && total <= 1e15)) {
+    note(e, &stage->rate, stage);
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "inference_perf: a stage of %g requests/s for %" PRId64
+                     " s has %g requests for %" PRId64
+                     " users; each needs at least one",
+                     stage->rate, stage->duration, total, e->users);
+  }
+  int64_t whole = (int64_t)total;
+  *share = whole / e->users + (index < whole % e->users ? 1 : 0);
+  return BLIS_OK;
+}
+
+/* One session for the whole stage. */
+static blis_status set_session(const expansion *e,
+                               const blis_inference_perf_stage *stage,
+                               int64_t index, blis_client_spec *client,
+                               blis_error *error) {
+  blis_multi_turn_spec *turns = blis_arena_new(e->arena, sizeof *turns);
+  if (turns == NULL) {
+    return blis_fail_nomem(error);
+  }
+  double think_us = trunc((double)e->users / stage->rate * 1e6);
+  *turns = (blis_multi_turn_spec){.single_session = true,
+                                  .think_time_us =
+                                      think_us < (double)BLIS_TIME_SPAN_MAX_US
+                                          ? (int64_t)think_us
+                                          : BLIS_TIME_SPAN_MAX_US};
+  client->multi_turn = turns;
+  client->reason_ratio = e->zero;
+  return share_of(e, stage, index, &turns->max_rounds, error);
+}
+
+static blis_status expand_one_stage(expansion *e, blis_workload_spec *spec,
+                                    blis_error *error) {
+  const blis_inference_perf_stage *stage = &e->from->stages[0];
+  for (int64_t i = 0; i < e->users; i++) {
+    blis_client_spec *client = &e->clients[i];
+    BLIS_TRY(make_user(e, i, "", client, error));
+    client->rate_fraction = 1 / (double)e->users;
+    if (e->prefixes->is_multi_turn) {
+      BLIS_TRY(set_session(e, stage, i, client, error));
+      continue;
+    }
+    BLIS_TRY(share_of(e, stage, i, &client->spread_count, error));
+    client->spread_us = stage->duration * 1000000;
+    if (client->spread_count > MAX_SPREAD ||
+        client->spread_count > client->spread_us) {
+      return blis_fail(
+          error, BLIS_ERR_INVALID,
+          "inference_perf: %g requests/s for %" PRId64 " s are %" PRId64
+          " per user; at most %d and one per microsecond are "
+          "possible",
+          stage->rate, stage->duration, client->spread_count, MAX_SPREAD);
+    }
+  }
+  spec->aggregate_rate = stage->rate;
+  return BLIS_OK;
+}
+
+static blis_status expand_stage(expansion *e, size_t index, int64_t start_us,
+                                blis_error *error) {
+  const blis_inference_perf_stage *stage = &e->from->stages[index];
+  blis_window_spec *window = blis_arena_new(e->arena, sizeof *window);
+  if (window == NULL) {
+    return blis_fail_nomem(error);
+  }
+  *window = (blis_window_spec){.start_us = start_us,
+                               .end_us = start_us + stage->duration * 1000000};
+  char prefix[32];
+  snprintf(prefix, sizeof prefix, "stage-%zu-", index);
+  for (int64_t i = 0; i < e->users; i++) {
+    blis_client_spec *client = &e->clients[(int64_t)index * e->users + i];
+    BLIS_TRY(make_user(e, i, prefix, client, error));
+    client->windows = window;
+    client->window_count = 1;
+    client->fixed_rate = stage->rate / (double)e->users;
+    if (e->prefixes->is_multi_turn) {
+      BLIS_TRY(set_session(e, stage, i, client, error));
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status expand_stages(expansion *e, blis_workload_spec *spec,
+                                 blis_error *error) {
+  int64_t start_us = 0;
+  spec->aggregate_rate = 0;
+  for (size_t i = 0; i < e->from->stage_count; i++) {
+    BLIS_TRY(expand_stage(e, i, start_us, error));
+    start_us += e->from->stages[i].duration * 1000000;
+    if (start_us > INT64_C(1000000) * MAX_SECONDS) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "inference_perf: the stages last longer than %d s",
+                       MAX_SECONDS);
+    }
+    spec->aggregate_rate += e->from->stages[i].rate;
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_inference_perf_expand(const blis_inference_perf_spec *from,
+                                       blis_arena *arena,
+                                       blis_workload_spec *spec,
+                                       blis_spec_fault *fault,
+                                       blis_error *error) {
+  expansion e = {.from = from,
+                 .prefixes = from->shared_prefix,
+                 .arena = arena,
+                 .fault = fault,
+                 .is_compatible = spec->reproduce_go_blis_defects};
+  note(&e, NULL, from);
+  BLIS_TRY(check(&e, error));
+  e.users = e.prefixes->prompts * e.prefixes->users_per_prompt;
+  size_t count = (size_t)e.users * from->stage_count;
+  if (count > MAX_USERS) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "inference_perf: %" PRId64 " users in %zu stages are too "
+                     "many; at most %d are possible together",
+                     e.users, from->stage_count, MAX_USERS);
+  }
+  e.clients = blis_arena_new(arena, count * sizeof *e.clients);
+  if (e.clients == NULL) {
+    return blis_fail_nomem(error);
+  }
+  BLIS_TRY(make_constant(&e, e.prefixes->question_tokens, &e.question, error));
+  BLIS_TRY(make_constant(&e, e.prefixes->output_tokens, &e.output, error));
+  BLIS_TRY(make_constant(&e, 0, &e.zero, error));
+  spec->clients = e.clients;
+  spec->client_count = count;
+  spec->category = e.prefixes->is_multi_turn ? "reasoning" : "language";
+  return from->stage_count == 1 ? expand_one_stage(&e, spec, error)
+                                : expand_stages(&e, spec, error);
+}

@@ -1,0 +1,305 @@
+#include "workload/spec/keys.h"
+
+#include <float.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "workload/spec/workload_spec.h"
+
+void blis__spec_reader_init(blis__spec_reader *reader, const blis_alloc *alloc,
+                            blis_arena *arena, bool is_script) {
+  *reader = (blis__spec_reader){
+      .alloc = alloc, .arena = arena, .is_script = is_script};
+  blis_map_init(&reader->members, alloc);
+  blis_map_init(&reader->structs, alloc);
+}
+
+void blis__spec_reader_deinit(blis__spec_reader *reader) {
+  blis_map_deinit(&reader->members);
+  blis_map_deinit(&reader->structs);
+}
+
+/* Two maps: a struct has the address of its first member. */
+static blis_status remember(blis_map *places, const void *address,
+                            const blis_yaml_node *node, blis_error *error) {
+  if (blis_map_put(places, (uint64_t)(uintptr_t)address,
+                   (uint64_t)(uintptr_t)node) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
+static const blis_yaml_node *find(const blis_map *places, const void *address) {
+  uint64_t node;
+  return blis_map_get(places, (uint64_t)(uintptr_t)address, &node)
+             ? (const blis_yaml_node *)(uintptr_t)node
+             : NULL;
+}
+
+const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,
+                                      const void *member) {
+  return find(&reader->members, member);
+}
+
+const blis_yaml_node *blis__spec_find_struct(const blis__spec_reader *reader,
+                                             const void *whole) {
+  return find(&reader->structs, whole);
+}
+
+/* Finding keys. */
+
+blis_status blis__spec_fail_key(const blis_yaml_node *key, const char *section,
+                                const char *const *known, size_t known_count,
+                                blis_error *error) {
+  const char *name = blis_yaml_scalar(key).data;
+  blis_nearest nearest = {.wanted = name};
+  char all[320] = "";
+  for (size_t i = 0; i < known_count; i++) {
+    blis_nearest_offer(&nearest, known[i]);
+    blis_word_list_add(all, sizeof all, known[i]);
+  }
+  const char *article = strchr("aeiou", *section) != NULL ? "an" : "a";
+  char what[400];
+  if (nearest.word != NULL) {
+    snprintf(what, sizeof what, "is no key of %s %s; did you mean \"%s\"?",
+             article, section, nearest.word);
+  } else {
+    snprintf(what, sizeof what, "is no key of %s %s; known are %s", article,
+             section, all);
+  }
+  return blis_yaml_fail(key, what, error);
+}
+
+size_t blis__section_list_keys(const blis__section *section,
+                               const blis__key *keys[BLIS__SECTION_MAX_KEYS]) {
+  size_t count = 0;
+  for (const blis__section *s = section; s != NULL; s = s->base) {
+    for (size_t i = 0; i < s->key_count; i++) {
+      if (s == section || !s->keys[i].is_for_clients) {
+        keys[count++] = &s->keys[i];
+      }
+    }
+  }
+  return count;
+}
+
+static blis_status find_key(const blis__spec_reader *reader,
+                            const blis_yaml_node *name,
+                            const blis__section *section, const blis__key **key,
+                            blis_error *error) {
+  const blis__key *keys[BLIS__SECTION_MAX_KEYS];
+  const char *known[BLIS__SECTION_MAX_KEYS];
+  size_t count = blis__section_list_keys(section, keys);
+  blis_slice wanted = blis_yaml_scalar(name);
+  for (size_t i = 0; i < count; i++) {
+    known[i] = keys[i]->name;
+    bool is_alias = reader->is_script && keys[i]->alias != NULL &&
+                    blis_slice_equals(wanted, keys[i]->alias);
+    if (is_alias || blis_slice_equals(wanted, known[i])) {
+      *key = keys[i];
+      return BLIS_OK;
+    }
+  }
+  return blis__spec_fail_key(name, section->name, known, count, error);
+}
+
+/* Values. */
+
+blis_status blis__spec_read_text(blis__spec_reader *reader,
+                                 const blis_yaml_node *node, const char **text,
+                                 blis_error *error) {
+  blis_slice found;
+  BLIS_TRY(blis_yaml_text(node, &found, error));
+  if (memchr(found.data, '\0', found.length) != NULL) {
+    return blis_yaml_fail(node, "has a zero byte in it", error);
+  }
+  *text = blis_arena_text(reader->arena, found.data, found.length);
+  return *text != NULL ? BLIS_OK : blis_fail_nomem(error);
+}
+
+static blis_status read_loop(const blis_yaml_node *node, blis_loop *loop,
+                             blis_error *error) {
+  bool is_closed;
+  BLIS_TRY(blis_yaml_bool(node, &is_closed, error));
+  *loop = is_closed ? BLIS_LOOP_CLOSED : BLIS_LOOP_OPEN;
+  return BLIS_OK;
+}
+
+static blis_status read_timeout(const blis_yaml_node *node, int64_t *timeout_us,
+                                bool *is_none, blis_error *error) {
+  BLIS_TRY(blis_yaml_int64(node, INT64_MIN, INT64_MAX, timeout_us, error));
+  *is_none = *timeout_us == 0;
+  return BLIS_OK;
+}
+
+static blis_status read_tokens(const blis_yaml_node *node, bool *is_lazy,
+                               blis_error *error) {
+  blis_slice word;
+  BLIS_TRY(blis_yaml_text(node, &word, error));
+  *is_lazy = blis_slice_equals(word, "lazy");
+  return *is_lazy || blis_slice_equals(word, "drawn")
+             ? BLIS_OK
+             : blis_yaml_fail(node, "is neither drawn nor lazy", error);
+}
+
+/* Zeroed structs of a section. */
+static blis_status new_structs(blis__spec_reader *reader,
+                               const blis__section *section, size_t count,
+                               char **structs, blis_error *error) {
+  *structs = blis_arena_new(reader->arena, count * section->size);
+  if (*structs == NULL) {
+    return blis_fail_nomem(error);
+  }
+  memset(*structs, 0, count * section->size);
+  return BLIS_OK;
+}
+
+static blis_status read_list(blis__spec_reader *reader,
+                             const blis_yaml_node *node, const blis__key *key,
+                             char **list, size_t *count, blis_error *error) {
+  BLIS_TRY(blis_yaml_need_sequence(node, error));
+  *count = blis_yaml_count(node);
+  if (*count == 0) {
+    return key->needs_members
+               ? blis_yaml_fail(node, "must have at least one member", error)
+               : BLIS_OK;
+  }
+  BLIS_TRY(new_structs(reader, key->section, *count, list, error));
+  for (size_t i = 0; i < *count; i++) {
+    const blis_yaml_node *item = blis_yaml_item(node, i);
+    char *into = *list + i * key->section->size;
+    BLIS_TRY(remember(&reader->structs, into, item, error));
+    BLIS_TRY(blis__spec_read(reader, item, key->section, into, error));
+  }
+  return BLIS_OK;
+}
+
+/* Each key is a name, the first member of its struct. */
+static blis_status read_named(blis__spec_reader *reader,
+                              const blis_yaml_node *node, const blis__key *key,
+                              char **list, size_t *count, blis_error *error) {
+  BLIS_TRY(blis_yaml_need_mapping(node, error));
+  *count = blis_yaml_count(node);
+  if (*count == 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(new_structs(reader, key->section, *count, list, error));
+  for (size_t i = 0; i < *count; i++) {
+    char *into = *list + i * key->section->size;
+    BLIS_TRY(blis__spec_read_text(reader, blis_yaml_key(node, i),
+                                  (const char **)(void *)into, error));
+    const blis_yaml_node *item = blis_yaml_item(node, i);
+    BLIS_TRY(remember(&reader->structs, into, item, error));
+    BLIS_TRY(blis__spec_read(reader, item, key->section, into, error));
+  }
+  return BLIS_OK;
+}
+
+static blis_status read_part(blis__spec_reader *reader,
+                             const blis_yaml_node *node, const blis__key *key,
+                             void **part, blis_error *error) {
+  char *into;
+  BLIS_TRY(new_structs(reader, key->section, 1, &into, error));
+  BLIS_TRY(remember(&reader->structs, into, node, error));
+  BLIS_TRY(blis__spec_read(reader, node, key->section, into, error));
+  *part = into;
+  return BLIS_OK;
+}
+
+static blis_status read_plain(blis__spec_reader *reader,
+                              const blis_yaml_node *node, const blis__key *key,
+                              void *member, bool *flag, blis_error *error) {
+  switch (key->kind) {
+  case BLIS__KEY_INTEGER:
+    return blis_yaml_int64(node, INT64_MIN, INT64_MAX, member, error);
+  case BLIS__KEY_NUMBER: /* that is dropped is checked here alone */
+    return blis_yaml_double(node, key->member == BLIS__NO_MEMBER ? 0 : -DBL_MAX,
+                            DBL_MAX, member, error);
+  case BLIS__KEY_BOOLEAN:
+    return blis_yaml_bool(node, member, error);
+  case BLIS__KEY_LOOP:
+    return read_loop(node, member, error);
+  case BLIS__KEY_TIMEOUT:
+    return read_timeout(node, member, flag, error);
+  case BLIS__KEY_TOKENS:
+    return read_tokens(node, member, error);
+  case BLIS__KEY_DISTRIBUTION:
+    return blis__spec_read_distribution(reader, node, member, error);
+  case BLIS__KEY_ARRIVAL:
+    return blis__spec_read_arrival(reader, node, member, error);
+  default:
+    return blis__spec_read_text(reader, node, member, error);
+  }
+}
+
+static blis_status read_value(blis__spec_reader *reader,
+                              const blis_yaml_node *node, const blis__key *key,
+                              char *into, blis_error *error) {
+  union {
+    double number;
+    const char *text;
+  } dropped;
+  void *member =
+      key->member == BLIS__NO_MEMBER ? (void *)&dropped : into + key->member;
+  bool has_flag = key->flag != BLIS__NO_MEMBER;
+  switch (key->kind) {
+  case BLIS__KEY_LIST:
+    return read_list(reader, node, key, member,
+                     (size_t *)(void *)(into + key->flag), error);
+  case BLIS__KEY_NAMED:
+    return read_named(reader, node, key, member,
+                      (size_t *)(void *)(into + key->flag), error);
+  case BLIS__KEY_PART:
+    return read_part(reader, node, key, member, error);
+  case BLIS__KEY_INSIDE:
+    if (key->needs_members && blis_yaml_count(node) == 0) {
+      return blis_yaml_fail(node, "must have at least one member", error);
+    }
+    if (has_flag) {
+      *(bool *)(into + key->flag) = true;
+    }
+    return blis__spec_read(reader, node, key->section, into, error);
+  default:
+    break;
+  }
+  bool *flag = has_flag ? (bool *)(into + key->flag) : NULL;
+  if (flag != NULL) {
+    *flag = true;
+  }
+  BLIS_TRY(remember(&reader->members, member, node, error));
+  return read_plain(reader, node, key, member, flag, error);
+}
+
+/* A key and its alias are the same key. */
+static blis_status check_once(const blis_yaml_node *node, size_t index,
+                              const blis__key *key, blis_error *error) {
+  for (size_t i = 0; key->alias != NULL && i < index; i++) {
+    blis_slice other = blis_yaml_scalar(blis_yaml_key(node, i));
+    if (blis_slice_equals(other, key->name) ||
+        blis_slice_equals(other, key->alias)) {
+      return blis_yaml_fail(blis_yaml_key(node, index),
+                            "is there twice, by two names", error);
+    }
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__spec_read(blis__spec_reader *reader,
+                            const blis_yaml_node *node,
+                            const blis__section *section, void *into,
+                            blis_error *error) {
+  BLIS_TRY(blis_yaml_need_mapping(node, error));
+  for (size_t i = 0; i < blis_yaml_count(node); i++) {
+    const blis__key *key;
+    BLIS_TRY(find_key(reader, blis_yaml_key(node, i), section, &key, error));
+    BLIS_TRY(check_once(node, i, key, error));
+    const blis_yaml_node *value = blis_yaml_item(node, i);
+    if (!blis_yaml_is_null(value)) {
+      BLIS_TRY(read_value(reader, value, key, into, error));
+    }
+  }
+  return BLIS_OK;
+}

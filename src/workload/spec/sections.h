@@ -1,0 +1,23 @@
+/*
+ * spec_sections.h - the keys of a workload specification; for its reader.
+ */
+#ifndef BLIS_WORKLOAD_SPEC_SECTIONS_H
+#define BLIS_WORKLOAD_SPEC_SECTIONS_H
+
+#include "workload/generate/servegen.h"
+#include "workload/spec/inference_perf.h"
+#include "workload/spec/keys.h"
+#include "workload/spec/workload_spec.h"
+
+/* What is at the top: the specification, and what is expanded into it. */
+typedef struct blis__spec_top {
+  blis_workload_spec spec;
+  const char *version;
+  bool has_seed;
+  const blis_inference_perf_spec *inference_perf; /* NULL = none */
+  const blis_servegen_spec *servegen;
+} blis__spec_top;
+
+extern const blis__section blis__spec_top_section;
+
+#endif

@@ -1,0 +1,140 @@
+#include "workload/spec/short_form.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workload/workload.h"
+
+static const blis_distribution_param default_params[] = {
+    {"mean", 512}, {"std_dev", 256}, {"min", 2}, {"max", 7000}};
+
+static const blis_distribution_spec default_length = {
+    "gaussian", default_params, sizeof default_params / sizeof *default_params};
+
+blis_short_form blis_short_form_default(void) {
+  return (blis_short_form){.rate = 1,
+                           .num_requests = 100,
+                           .arrival = {.process = "poisson"},
+                           .prompt = default_length,
+                           .output = default_length,
+                           .timeout_us = 300 * INT64_C(1000000)};
+}
+
+static blis_status check_prefixes(const blis_short_form *form,
+                                  blis_error *error) {
+  if (form->prefix_groups < 0 ||
+      form->prefix_groups > BLIS_SHORT_FORM_MAX_GROUPS) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "prefixes.groups is %" PRId64 "; it must be from 0 to %d",
+                     form->prefix_groups, BLIS_SHORT_FORM_MAX_GROUPS);
+  }
+  if (form->prefix_groups > 0 &&
+      (form->prefix_tokens < 1 ||
+       form->prefix_tokens > BLIS_WORKLOAD_MAX_TOKENS)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "prefixes.tokens is %" PRId64 "; it must be from 1 to %d",
+                     form->prefix_tokens, BLIS_WORKLOAD_MAX_TOKENS);
+  }
+  if (!(form->prefix_zipf >= 0 && form->prefix_zipf <= 100)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "prefixes.zipf is %g; it must be a number from 0 to 100",
+                     form->prefix_zipf);
+  }
+  return BLIS_OK;
+}
+
+static blis_client_spec common_client(const blis_short_form *form) {
+  const blis_short_form defaults = blis_short_form_default();
+  blis_client_spec client = {
+      .id = "distribution",
+      .tenant = form->tenant,
+      .slo_class = form->slo_class,
+      .model = form->model,
+      .rate_fraction = 1,
+      .arrival = form->arrival,
+      .input = form->prompt.type != NULL ? form->prompt : default_length,
+      .output = form->output.type != NULL ? form->output : default_length,
+      .timeout_us = form->timeout_us};
+  if (client.arrival.process == NULL) {
+    client.arrival.process = defaults.arrival.process;
+  }
+  return client;
+}
+
+/* A weight of 0 is no weight: the rarest groups get the smallest number. */
+static double zipf_weight(int64_t rank, double exponent) {
+  return fmax(1 / pow((double)(rank + 1), exponent), 1e-300);
+}
+
+/* NULL without sessions. */
+static blis_status make_turns(const blis_short_form *form, blis_arena *arena,
+                              const blis_multi_turn_spec **made,
+                              blis_error *error) {
+  *made = NULL;
+  if (form->max_rounds == 0) {
+    return BLIS_OK;
+  }
+  blis_multi_turn_spec *turns = blis_arena_new(arena, sizeof *turns);
+  if (turns == NULL) {
+    return blis_fail_nomem(error);
+  }
+  *turns = (blis_multi_turn_spec){.max_rounds = form->max_rounds,
+                                  .think_time_us = form->think_time_us,
+                                  .context_growth =
+                                      form->rounds_grow ? "accumulate" : NULL};
+  *made = turns;
+  return BLIS_OK;
+}
+
+/* Of several groups each has a client with its name. */
+static blis_status set_prefix(const blis_short_form *form, size_t k,
+                              blis_arena *arena, blis_client_spec *client,
+                              blis_error *error) {
+  client->prefix_tokens = form->prefix_tokens;
+  client->prefix_group = "shared";
+  if (form->prefix_groups == 1) {
+    return BLIS_OK;
+  }
+  char name[32];
+  snprintf(name, sizeof name, "prefix_%zu", k);
+  client->prefix_group = blis_arena_text(arena, name, strlen(name));
+  if (client->prefix_group == NULL) {
+    return blis_fail_nomem(error);
+  }
+  client->id = client->prefix_group;
+  client->rate_fraction = zipf_weight((int64_t)k, form->prefix_zipf);
+  return BLIS_OK;
+}
+
+blis_status blis_short_form_expand(const blis_short_form *form,
+                                   blis_arena *arena, blis_workload_spec *spec,
+                                   blis_error *error) {
+  BLIS_TRY(check_prefixes(form, error));
+  size_t count = form->prefix_groups > 0 ? (size_t)form->prefix_groups : 1;
+  blis_client_spec *clients = blis_arena_new(arena, count * sizeof *clients);
+  if (clients == NULL) {
+    return blis_fail_nomem(error);
+  }
+  const blis_multi_turn_spec *turns;
+  BLIS_TRY(make_turns(form, arena, &turns, error));
+  for (size_t k = 0; k < count; k++) {
+    clients[k] = common_client(form);
+    clients[k].multi_turn = turns;
+    clients[k].loop = form->is_open_loop ? BLIS_LOOP_OPEN : BLIS_LOOP_DEFAULT;
+    if (form->prefix_groups > 0) {
+      BLIS_TRY(set_prefix(form, k, arena, &clients[k], error));
+    }
+  }
+  *spec = (blis_workload_spec){.seed = form->seed,
+                               .aggregate_rate = form->rate,
+                               .num_requests = form->num_requests,
+                               .horizon_us = form->horizon_us,
+                               .lazy_tokens = form->lazy_tokens,
+                               .reproduce_go_blis_defects =
+                                   form->reproduce_go_blis_defects,
+                               .clients = clients,
+                               .client_count = count};
+  return BLIS_OK;
+}

@@ -1,0 +1,71 @@
+/*
+ * short_form.h - the workload of most experiments in a few numbers.
+ *
+ *   { rate = 40, requests = 4000, prompt = ..., output = ...,
+ *     prefixes = { groups = 8, tokens = 1024, zipf = 1.1 },
+ *     sessions = { max_rounds = 5, think_time_us = 1000000 } }
+ *
+ * It is nothing of its own but a workload specification (workload_spec.h) with
+ * one client per prefix group, so its requests are those of that specification
+ * however it is written. A single client is called "distribution", and its
+ * group "shared", as on the command line of BLIS (Go). Of several, client k,
+ * from 0, is called "prefix_<k>", as is its group; its weight is 1, or 1 / (k +
+ * 1)^zipf. So each group arrives as a process of its own; with poisson arrivals
+ * that is the same as choosing the group of every request by weight. What is
+ * left out has the values of the command line's flags, but that arrivals are
+ * poisson.
+ */
+#ifndef BLIS_WORKLOAD_SPEC_SHORT_FORM_H
+#define BLIS_WORKLOAD_SPEC_SHORT_FORM_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "workload/spec/workload_spec.h"
+
+enum { BLIS_SHORT_FORM_MAX_GROUPS = 100000 };
+
+/* Everything is borrowed; texts may be NULL. */
+typedef struct blis_short_form {
+  int64_t seed;
+  double rate; /* requests per second */
+  int64_t num_requests;
+  int64_t horizon_us;
+  blis_arrival_spec arrival;
+  blis_distribution_spec prompt; /* own tokens, behind the prefix */
+  blis_distribution_spec output;
+  int64_t prefix_groups; /* 0 = no prefixes */
+  int64_t prefix_tokens;
+  double prefix_zipf; /* 0 = all groups alike */
+  int64_t max_rounds; /* of conversations; 0 = single requests */
+  int64_t think_time_us;
+  bool rounds_grow;  /* prompts begin with the rounds before */
+  bool is_open_loop; /* rounds do not wait for answers */
+  const char *tenant;
+  const char *slo_class;
+  const char *model;
+  int64_t timeout_us;
+  bool lazy_tokens;
+  bool reproduce_go_blis_defects;
+} blis_short_form;
+
+/*
+ * 1 request per second, 100 requests, poisson, prompts and outputs gaussian
+ * with mean 512, standard deviation 256, from 2 to 7000, a deadline after 300
+ * s.
+ */
+blis_short_form blis_short_form_default(void);
+
+/*
+ * Writes a form as a specification, which lives in arena and borrows from the
+ * form. A missing type of prompt or output and a missing process are the
+ * default ones. BLIS_ERR_INVALID for a wrong number of groups, tokens or zipf;
+ * the rest is checked where the specification is used.
+ */
+BLIS_MUSTUSE blis_status blis_short_form_expand(const blis_short_form *form,
+                                                blis_arena *arena,
+                                                blis_workload_spec *spec,
+                                                blis_error *error);
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * workload_spec.h - what a user says about the requests to generate.
+ *
+ * Clients share an aggregate rate by weight; a cohort is a number of clients
+ * that are alike. Keys, defaults and meaning are those of the workload
+ * specification, version 2, of BLIS (Go, inference-sim f90a1e3a), with its
+ * defects corrected unless reproduce_go_blis_defects says otherwise.
+ *
+ * Everything is borrowed. A zeroed member is one that was left out.
+ */
+#ifndef BLIS_WORKLOAD_SPEC_WORKLOAD_SPEC_H
+#define BLIS_WORKLOAD_SPEC_WORKLOAD_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "workload/arrival.h"
+#include "workload/distribution.h"
+
+enum {
+  /* Length of a shared prefix that gives none. */
+  BLIS_WORKLOAD_DEFAULT_PREFIX_TOKENS = 50,
+  BLIS_WORKLOAD_MAX_POPULATION = 100000
+};
+
+/* Deadline of requests in sessions that give none. */
+#define BLIS_WORKLOAD_SESSION_TIMEOUT_US INT64_C(300000000)
+
+/* A time in which a client is active; start inclusive, end exclusive. */
+typedef struct blis_window_spec {
+  int64_t start_us;
+  int64_t end_us;
+  /* In place of the client's own; any of them makes rates vary with time. */
+  double
+      trace_rate; /* a weight, or requests/s when there is no aggregate rate */
+  bool has_trace_rate;
+  bool has_arrival;
+  blis_arrival_spec arrival;
+  blis_distribution_spec input; /* no type = the client's */
+  blis_distribution_spec output;
+} blis_window_spec;
+
+/* Prompts with images, sound and video: tokens of each, and how many. */
+typedef struct blis_multimodal_spec {
+  blis_distribution_spec text;
+  blis_distribution_spec image;
+  blis_distribution_spec image_count;
+  blis_distribution_spec audio;
+  blis_distribution_spec audio_count;
+  blis_distribution_spec video;
+  blis_distribution_spec video_count;
+} blis_multimodal_spec;
+
+/* Conversations. */
+typedef struct blis_multi_turn_spec {
+  int64_t max_rounds;         /* >= 1 */
+  int64_t think_time_us;      /* from the end of a round to the next */
+  const char *context_growth; /* accumulate, or empty: rounds are independent */
+  bool single_session;
+} blis_multi_turn_spec;
+
+typedef enum blis_loop {
+  BLIS_LOOP_DEFAULT, /* closed exactly when there are several turns */
+  BLIS_LOOP_OPEN,    /* rounds arrive at times that are fixed beforehand */
+  BLIS_LOOP_CLOSED   /* a round arrives after the one before was answered */
+} blis_loop;
+
+/* One client; NULL is the empty text. */
+typedef struct blis_client_spec {
+  const char *id;
+  const char *tenant;
+  const char *slo_class; /* critical, standard, sheddable, batch, background */
+  const char *model;     /* empty = the run's model */
+  const char *adapter;   /* LoRA adapter */
+  double rate_fraction;  /* weight, > 0; 0 with concurrency */
+  /* That many users, each with one request at a time, in place of a rate. */
+  int64_t concurrency;
+  int64_t think_time_us; /* of these users */
+  blis_arrival_spec arrival;
+  blis_distribution_spec input; /* own tokens, behind the prefix */
+  blis_distribution_spec output;
+  /*
+   * Clients of a group start every prompt with the same tokens, as many as the
+   * first of them says (0 = BLIS_WORKLOAD_DEFAULT_PREFIX_TOKENS). Without a
+   * group prefix_tokens has no effect.
+   */
+  const char *prefix_group;
+  int64_t prefix_tokens;
+  bool is_streaming;
+  bool has_network; /* it has no effect */
+  /* When the client is active; none = always. */
+  const blis_window_spec *windows;
+  size_t window_count;
+  const blis_multimodal_spec *multimodal; /* NULL = text only */
+  const blis_multi_turn_spec *multi_turn; /* NULL = single requests */
+  blis_distribution_spec reason_ratio;    /* percent, of several turns */
+  int64_t timeout_us;    /* from arrival to deadline; 0 = the default */
+  bool has_no_timeout;   /* a timeout of 0 was given: no deadline, no default */
+  int64_t slo_target_us; /* wanted time to first token; 0 = none */
+  blis_loop loop;
+  /*
+   * Set by expansions of other forms, not by users: requests/s of this client
+   * whatever its weight; and exactly spread_count requests within spread_us, at
+   * exponential distances that are stretched to fill it.
+   */
+  double fixed_rate;
+  int64_t spread_count;
+  int64_t spread_us;
+} blis_client_spec;
+
+/* On and off within each hour, most in peak_hour (0 to 23). */
+typedef struct blis_diurnal_spec {
+  int64_t peak_hour;
+  double peak_to_trough_ratio; /* >= 1 */
+} blis_diurnal_spec;
+
+typedef struct blis_spike_spec {
+  int64_t start_us;
+  int64_t duration_us;
+  double trace_rate; /* of the whole cohort */
+  bool has_trace_rate;
+} blis_spike_spec;
+
+/* Ten steps from always active to never. */
+typedef struct blis_drain_spec {
+  int64_t start_us;
+  int64_t ramp_us;
+} blis_drain_spec;
+
+/* Clients "<id>-0", "<id>-1", ... with equal shares of one weight. */
+typedef struct blis_cohort_spec {
+  blis_client_spec client;          /* without windows and concurrency */
+  int64_t population;               /* 1 to BLIS_WORKLOAD_MAX_POPULATION */
+  const char *prefix_sharing;       /* shared (also when empty) or per_member */
+  const blis_diurnal_spec *diurnal; /* NULL = none, all three */
+  const blis_spike_spec *spike;
+  const blis_drain_spec *drain;
+} blis_cohort_spec;
+
+/* What counts as good enough for one SLO class; 0 = not gated. */
+typedef struct blis_goodput_target {
+  const char *slo_class;
+  double ttft_ms;
+  double itl_ms;
+  double e2e_ms;
+} blis_goodput_target;
+
+typedef struct blis_workload_spec {
+  int64_t seed;
+  const char *category; /* language, multimodal or reasoning: only a label */
+  /*
+   * Requests per second of all rate clients together; 0 = every window has a
+   * trace_rate, which then is requests per second.
+   */
+  double aggregate_rate;
+  int64_t num_requests; /* 0 = unlimited; then there is a horizon */
+  int64_t horizon_us;   /* no arrival from here on; 0 = none */
+  /*
+   * Arrivals and lengths come from random streams of their own, and no token
+   * ids are drawn: other numbers than the usual ones, for less time.
+   */
+  bool lazy_tokens;
+  /*
+   * Token ids can be asked for (blis_generator_tokens), 4 bytes each; without
+   * effect on lazy ones.
+   */
+  bool keep_tokens;
+  bool reproduce_go_blis_defects;
+  const blis_client_spec *clients;
+  size_t client_count;
+  const blis_cohort_spec *cohorts; /* come behind the clients */
+  size_t cohort_count;
+  const blis_goodput_target *goodput_targets;
+  size_t goodput_target_count;
+} blis_workload_spec;
+
+enum { BLIS_CLIENT_LABEL_SIZE = 96 };
+
+/*
+ * How messages name client index, counted from 1: client 2 ("chat"). The
+ * cohorts follow on the clients: index client_count is cohort 1 ("users").
+ * Returns label.
+ */
+const char *blis_client_label(const blis_workload_spec *spec, size_t index,
+                              char label[BLIS_CLIENT_LABEL_SIZE]);
+
+/* Client index, or what the members of a cohort have in common. */
+const blis_client_spec *
+blis_workload_spec_client(const blis_workload_spec *spec, size_t index);
+
+/* Whether a client's sessions wait for answers. */
+bool blis_client_is_closed_loop(const blis_client_spec *client);
+
+/* Whether there are requests that wait for the answers to others. */
+bool blis_workload_spec_has_follow_ups(const blis_workload_spec *spec);
+
+/* What an error is about, for those who know where it is written. */
+typedef struct blis_spec_fault {
+  const void *member; /* that is wrong; NULL = something is missing */
+  const void *whole;  /* the specification, client, cohort or part it is in */
+} blis_spec_fault;
+
+/*
+ * Checks everything but the parameters of distributions, which
+ * blis_distribution_init checks. BLIS_ERR_INVALID names client or cohort, key,
+ * value and what is allowed, and sets *fault unless that is NULL.
+ */
+BLIS_MUSTUSE blis_status blis_workload_spec_check(
+    const blis_workload_spec *spec, blis_spec_fault *fault, blis_error *error);
+
+#endif

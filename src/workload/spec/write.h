@@ -1,0 +1,22 @@
+/*
+ * spec_write.h - workload specifications as YAML text, in the form of BLIS (Go,
+ * inference-sim f90a1e3a): the order of its keys, four spaces, the shortest
+ * numbers. What is written can be read by written_spec.h.
+ */
+#ifndef BLIS_WORKLOAD_SPEC_WRITE_H
+#define BLIS_WORKLOAD_SPEC_WRITE_H
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "workload/spec/workload_spec.h"
+
+/*
+ * Appends a specification. Requests that an expansion has spread over a time
+ * (spread_count) become poisson ones, and rates of its own (fixed_rate) those
+ * of windows. Failures are those of the buffer.
+ */
+void blis_workload_spec_write(const blis_workload_spec *spec,
+                              blis_buffer *text);
+
+#endif

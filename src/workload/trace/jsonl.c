@@ -1,0 +1,105 @@
+#include "workload/trace/jsonl.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "workload/trace/rows.h"
+
+static bool is_skipped(blis_slice line) {
+  return line.length == 0 || line.data[0] == '#';
+}
+
+blis_status blis__trace_lines_open(blis__trace_job *job,
+                                   blis__trace_lines *lines,
+                                   blis_error *error) {
+  *lines = (blis__trace_lines){.limit = job->limit};
+  return blis_text_open_input(job->alloc, blis__trace_take_input(job),
+                              &lines->text, error);
+}
+
+static void forget_row(blis__trace_lines *lines) {
+  if (lines->has_json) {
+    blis_json_deinit(&lines->json);
+    lines->has_json = false;
+  }
+}
+
+void blis__trace_lines_close(blis__trace_lines *lines) {
+  forget_row(lines);
+  blis_text_close(lines->text);
+  lines->text = NULL;
+}
+
+blis_status blis__trace_lines_next(blis__trace_lines *lines,
+                                   blis__trace_line *line, bool *has_row,
+                                   blis_error *error) {
+  blis_text_line content;
+  forget_row(lines);
+  *has_row = false;
+  if (lines->count == lines->limit) {
+    return BLIS_OK;
+  }
+  do {
+    BLIS_TRY(blis_text_next(lines->text, &content, has_row, error));
+    if (!*has_row) {
+      return BLIS_OK;
+    }
+  } while (is_skipped(blis_slice_trim(content.content)));
+  BLIS_TRY(blis_json_parse(&lines->json, blis_text_name(lines->text),
+                           content.number, content.content, error));
+  lines->has_json = true;
+  *line = (blis__trace_line){.row = blis_json_root(&lines->json),
+                             .number = lines->count++,
+                             .line = content.number};
+  return blis_json_need_object(line->row, error);
+}
+
+blis_slice blis__trace_first_row(blis_slice head) {
+  while (head.length > 0) {
+    const char *end = memchr(head.data, '\n', head.length);
+    size_t length = end != NULL ? (size_t)(end - head.data) : head.length;
+    blis_slice line = blis_slice_trim((blis_slice){head.data, length});
+    if (!is_skipped(line)) {
+      return line;
+    }
+    size_t skipped = end != NULL ? length + 1 : length;
+    head.data += skipped;
+    head.length -= skipped;
+  }
+  return head;
+}
+
+blis_status blis__trace_time(blis_json_value row, const char *key,
+                             double unit_us, int64_t *time_us,
+                             blis_error *error) {
+  double time;
+  BLIS_TRY(blis_json_double(blis_json_member(row, key), 0,
+                            BLIS__TRACE_MAX_MS * 1000 / unit_us, &time, error));
+  *time_us = llround(time * unit_us);
+  return BLIS_OK;
+}
+
+blis_status blis__trace_tokens(blis_json_value row, const char *key,
+                               uint32_t *tokens, blis_error *error) {
+  int64_t value;
+  BLIS_TRY(blis_json_int64(blis_json_member(row, key), 0,
+                           BLIS_WORKLOAD_MAX_TOKENS, &value, error));
+  *tokens = (uint32_t)value;
+  return BLIS_OK;
+}
+
+blis_status blis__trace_name(const blis__trace_job *job, blis_json_value row,
+                             const char *key, uint32_t *id, blis_error *error) {
+  blis_json_value value = blis_json_member(row, key);
+  char digits[BLIS_INT64_TEXT_SIZE];
+  blis_slice name = {0};
+  if (blis_json_type_of(value) == BLIS_JSON_INTEGER) {
+    int64_t number;
+    BLIS_TRY(blis_json_int64(value, INT64_MIN, INT64_MAX, &number, error));
+    name = (blis_slice){digits, blis_format_int64(number, digits)};
+  } else if (blis_json_has(value)) {
+    BLIS_TRY(blis_json_text(value, &name, error));
+  }
+  return blis__trace_text(job, name, id, error);
+}

@@ -1,0 +1,72 @@
+/*
+ * trace_jsonl.h - what the readers of traces in JSON lines share; for trace
+ * files only.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_JSONL_H
+#define BLIS_WORKLOAD_TRACE_JSONL_H
+
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "workload/trace/format.h"
+
+/* Milliseconds up to here are whole microseconds in a double: 285 years. */
+#define BLIS__TRACE_MAX_MS 9e12
+
+/* One row, while it is read. */
+typedef struct blis__trace_line {
+  blis_json_value row; /* an object */
+  int64_t number;      /* of the row, from 0 */
+  int64_t line;        /* in the file, from 1 */
+} blis__trace_line;
+
+/* The rows of a file. Zeroed ones are closed. */
+typedef struct blis__trace_lines {
+  blis_text *text;
+  int64_t limit;
+  int64_t count;
+  blis_json json; /* of the current row */
+  bool has_json;
+} blis__trace_lines;
+
+/* Takes the input of the job. */
+BLIS_MUSTUSE blis_status blis__trace_lines_open(blis__trace_job *job,
+                                                blis__trace_lines *lines,
+                                                blis_error *error);
+
+/* Idempotent. */
+void blis__trace_lines_close(blis__trace_lines *lines);
+
+/*
+ * The next row up to the limit of the job; *has_row is false at the end. It is
+ * valid until the next call. Blank lines and those that start with '#' are
+ * skipped.
+ */
+BLIS_MUSTUSE blis_status blis__trace_lines_next(blis__trace_lines *lines,
+                                                blis__trace_line *line,
+                                                bool *has_row,
+                                                blis_error *error);
+
+/* The first line of head that is neither blank nor starts with '#'. */
+blis_slice blis__trace_first_row(blis_slice head);
+
+/* A member that is a time: from 0 in units of unit_us, to the nearest us. */
+BLIS_MUSTUSE blis_status blis__trace_time(blis_json_value row, const char *key,
+                                          double unit_us, int64_t *time_us,
+                                          blis_error *error);
+
+/* A member that is a number of tokens. */
+BLIS_MUSTUSE blis_status blis__trace_tokens(blis_json_value row,
+                                            const char *key, uint32_t *tokens,
+                                            blis_error *error);
+
+/*
+ * A member that names something: a text or a whole number, which is a name,
+ * too. Its number among the workload's texts; 0 when it is absent or null.
+ */
+BLIS_MUSTUSE blis_status blis__trace_name(const blis__trace_job *job,
+                                          blis_json_value row, const char *key,
+                                          uint32_t *id, blis_error *error);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * trace_open.h - a trace file of whatever format and the reader of its rows;
+ * for trace files only.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_OPEN_H
+#define BLIS_WORKLOAD_TRACE_OPEN_H
+
+#include "workload/trace/format.h"
+
+/* Must not move while it is open: the reader borrows the job. */
+typedef struct blis__trace_file {
+  const blis__trace_format *format;
+  blis__trace_job job;
+  void *reader;
+} blis__trace_file;
+
+/*
+ * Checks the options, recognises the format unless it is named and opens a
+ * reader. Texts and notes go to the workload. Everything is borrowed until
+ * blis__trace_close, which is to be called even when this fails.
+ */
+BLIS_MUSTUSE blis_status blis__trace_open(const blis_alloc *alloc,
+                                          const char *path,
+                                          const blis_trace_options *options,
+                                          blis_workload *workload,
+                                          blis__trace_file *file,
+                                          blis_error *error);
+
+/* A second reader, of a file whose first one has finished and stays open. */
+BLIS_MUSTUSE blis_status blis__trace_open_again(const blis__trace_file *known,
+                                                const blis_alloc *alloc,
+                                                blis__trace_file *file,
+                                                blis_error *error);
+
+/* Fails because there is no row. */
+blis_status blis__trace_fail_empty(const blis__trace_file *file,
+                                   blis_error *error);
+
+/* Idempotent. */
+void blis__trace_close(blis__trace_file *file);
+
+/*
+ * blis_trace_stream_new, but a file that is too far out of order is no error:
+ * it sets *is_ordered to false and makes no stream.
+ */
+struct blis_trace_stream;
+BLIS_MUSTUSE blis_status blis__trace_stream_try(
+    const blis_alloc *alloc, const char *path,
+    const blis_trace_options *options, struct blis_trace_stream **stream,
+    bool *is_ordered, blis_error *error);
+
+#endif

@@ -1,0 +1,209 @@
+#include "workload/trace/tools.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/invariant.h"
+#include "workload/trace/edit.h"
+
+/* Texts get the same numbers, because they are added in the same order. */
+static blis_status copy_texts(const blis_workload *from, blis_workload *to) {
+  const blis_intern *strings = blis_workload_strings(from);
+  for (uint32_t id = 1; id < blis_intern_count(strings); id++) {
+    uint32_t same_id;
+    BLIS_TRY(blis_workload_text(to, blis_intern_text(strings, id),
+                                blis_intern_length(strings, id), &same_id));
+    BLIS_ASSERT(same_id == id);
+  }
+  for (size_t i = 0; i < blis_workload_note_count(from); i++) {
+    BLIS_TRY(blis_workload_note(to, "%s", blis_workload_note_text(from, i)));
+  }
+  return BLIS_OK;
+}
+
+static blis_status copy_edited(const blis_workload *from,
+                               const blis__trace_edit *edit, blis_workload *to,
+                               blis_error *error) {
+  if (copy_texts(from, to) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  blis__trace_editing editing = {.edit = edit};
+  for (size_t i = 0; i < blis_workload_count(from); i++) {
+    blis_request request = *blis_workload_request(from, i);
+    bool keep;
+    BLIS_TRY(blis__trace_edit_next(&editing, &request, &keep, error));
+    if (keep && blis_workload_add(to, &request) != BLIS_OK) {
+      return blis_fail_nomem(error);
+    }
+  }
+  if (blis_workload_describe(to, "%s, %s", blis_workload_description(from),
+                             edit->what) != BLIS_OK ||
+      blis_workload_seal(to) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
+static blis_status make_edited(const blis_alloc *alloc,
+                               const blis_workload *workload,
+                               const blis__trace_edit *edit,
+                               blis_workload **edited, blis_error *error) {
+  blis_workload *made = blis_workload_new(alloc);
+  if (made == NULL) {
+    return blis_fail_nomem(error);
+  }
+  blis_status status = copy_edited(workload, edit, made, error);
+  if (status != BLIS_OK) {
+    blis_workload_free(made);
+    return status;
+  }
+  *edited = made;
+  return BLIS_OK;
+}
+
+blis_status blis_trace_cut(const blis_alloc *alloc,
+                           const blis_workload *workload,
+                           const blis_trace_cut_options *options,
+                           blis_workload **part, blis_error *error) {
+  blis__trace_edit edit;
+  BLIS_TRY(blis__trace_edit_cut(options, &edit, error));
+  return make_edited(alloc, workload, &edit, part, error);
+}
+
+blis_status blis_trace_scale(const blis_alloc *alloc,
+                             const blis_workload *workload, double factor,
+                             blis_workload **scaled, blis_error *error) {
+  blis__trace_edit edit;
+  BLIS_TRY(blis__trace_edit_scale(factor, &edit, error));
+  return make_edited(alloc, workload, &edit, scaled, error);
+}
+
+blis_status blis_trace_warp(const blis_alloc *alloc,
+                            const blis_workload *workload,
+                            const blis_trace_warp_point *points, size_t count,
+                            blis_workload **warped, blis_error *error) {
+  blis__trace_edit edit;
+  BLIS_TRY(blis__trace_edit_warp(points, count, &edit, error));
+  return make_edited(alloc, workload, &edit, warped, error);
+}
+
+/* Cap. */
+
+typedef struct turn {
+  uint32_t session;
+  int32_t round_index;
+  size_t index; /* in order of arrival */
+} turn;
+
+static int compare_turns(const void *a, const void *b) {
+  const turn *left = a;
+  const turn *right = b;
+  if (left->session != right->session) {
+    return left->session < right->session ? -1 : 1;
+  }
+  if (left->round_index != right->round_index) {
+    return left->round_index < right->round_index ? -1 : 1;
+  }
+  return (left->index > right->index) - (left->index < right->index);
+}
+
+/* Sets the marks of all requests but those beyond the cap. */
+static blis_status mark_capped(const blis_alloc *alloc,
+                               const blis_workload *workload, void *state,
+                               uint64_t *marks) {
+  const int64_t *max_turns = state;
+  BLIS_ARRAY(turn) turns = {0};
+  size_t count = blis_workload_count(workload);
+  BLIS_TRY(blis_array_reserve(alloc, &turns, count));
+  for (size_t i = 0; i < count; i++) {
+    const blis_request *request = blis_workload_request(workload, i);
+    blis_trace_mark(marks, i);
+    if (request->session != 0) {
+      turns.items[turns.count++] =
+          (turn){request->session, request->round_index, i};
+    }
+  }
+  if (turns.count > 0) {
+    qsort(turns.items, turns.count, sizeof *turns.items, compare_turns);
+  }
+  int64_t taken = 0;
+  for (size_t i = 0; i < turns.count; i++) {
+    bool goes_on =
+        i > 0 && turns.items[i].session == turns.items[i - 1].session;
+    taken = goes_on ? taken + 1 : 1;
+    size_t index = turns.items[i].index;
+    if (taken > *max_turns) {
+      marks[index / 64] &= ~(UINT64_C(1) << index % 64);
+    }
+  }
+  blis_array_deinit(alloc, &turns);
+  return BLIS_OK;
+}
+
+/* Marks. */
+
+/* Marks what is kept; BLIS_ERR_NOMEM alone. */
+typedef blis_status mark_fn(const blis_alloc *alloc,
+                            const blis_workload *workload, void *state,
+                            uint64_t *marks);
+
+static blis_status make_marked(const blis_alloc *alloc,
+                               const blis_workload *workload, mark_fn *mark,
+                               void *state, const char *what,
+                               blis_workload **marked, blis_error *error) {
+  size_t words = blis_trace_mark_words(blis_workload_count(workload));
+  uint64_t *marks = blis_alloc_zeroed(alloc, words, sizeof *marks);
+  if (marks == NULL) {
+    return blis_fail_nomem(error);
+  }
+  blis_status status = mark(alloc, workload, state, marks);
+  if (status != BLIS_OK) {
+    status = blis_fail_nomem(error);
+  } else {
+    blis__trace_edit edit = blis__trace_edit_marks(marks, what);
+    status = make_edited(alloc, workload, &edit, marked, error);
+  }
+  blis_alloc_free(alloc, marks, words * sizeof *marks);
+  return status;
+}
+
+blis_status blis_trace_cap(const blis_alloc *alloc,
+                           const blis_workload *workload, int64_t max_turns,
+                           blis_workload **capped, blis_error *error) {
+  if (max_turns < 1) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "max_turns is %lld; it must be at least 1",
+                     (long long)max_turns);
+  }
+  return make_marked(alloc, workload, mark_capped, &max_turns, "capped", capped,
+                     error);
+}
+
+/* Filter. */
+
+typedef struct testing {
+  blis_trace_test *test;
+  void *state;
+} testing;
+
+static blis_status mark_tested(const blis_alloc *alloc,
+                               const blis_workload *workload, void *state,
+                               uint64_t *marks) {
+  (void)alloc;
+  const testing *t = state;
+  for (size_t i = 0; i < blis_workload_count(workload); i++) {
+    if (t->test(t->state, workload, i)) {
+      blis_trace_mark(marks, i);
+    }
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_trace_filter(const blis_alloc *alloc,
+                              const blis_workload *workload,
+                              blis_trace_test *test, void *state,
+                              blis_workload **filtered, blis_error *error) {
+  testing t = {test, state};
+  return make_marked(alloc, workload, mark_tested, &t, "filtered", filtered,
+                     error);
+}

@@ -1,0 +1,81 @@
+/*
+ * trace.h - recorded requests from a file, in any of the formats below.
+ *
+ *   mooncake  JSONL: timestamp (ms), input_length, output_length, hash_ids
+ *   azure     CSV: TIMESTAMP, ContextTokens, GeneratedTokens (2023 and 2024)
+ *   tracev2   CSV with a YAML header beside it: the format of BLIS
+ *   burstgpt  CSV: Timestamp (s), Request tokens, Response tokens, Session ID
+ *   bailian   JSONL: chat_id, parent_chat_id, timestamp (s), turn, hash_ids
+ *   routesim  JSONL: ts (ms), prompt_tokens, gen_tokens, prefix_hash
+ *   vllm      JSON: the detailed result of vllm bench serve
+ *   llmservingsim  JSONL: arrival_time_ns, input_toks, output_toks; or
+ *             sub_requests, the calls of a session
+ *   vidur     CSV: arrived_at (s), num_prefill_tokens, num_decode_tokens
+ *   splitwise CSV: arrival_timestamp (s), prompt_size, token_size
+ *   otel      OTLP JSON: spans with llm.prompt_tokens or gen_ai.prompt.tokens
+ *
+ * A format is recognised by the first lines of the file, or named; "-" is
+ * standard input. Files may be packed (gzip, zstd). Errors name file, line,
+ * column or key, the value and what is allowed; nothing is read half: a trace
+ * is read as a whole or not at all.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_TRACE_H
+#define BLIS_WORKLOAD_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "workload/workload.h"
+
+/* Zeroed options are the defaults. */
+typedef struct blis_trace_options {
+  const char *format; /* NULL = recognise it */
+  int64_t limit;      /* at most this many rows from the start; 0 = all */
+  uint32_t hash_block_tokens; /* tokens per hash id; 0 = those of the format */
+  /*
+   * tracev2: the file of the header; NULL = beside the data. The path that is
+   * read may be that of the data, that of the header or both without ".csv" or
+   * ".yaml".
+   */
+  const char *header_path;
+  /*
+   * tracev2, observed traces: requests arrive at the recorded send times, in
+   * microseconds since 1970, not on the clock of the other columns.
+   */
+  bool keep_epoch;
+} blis_trace_options;
+
+/*
+ * Reads a trace into a new, sealed workload, which the caller owns. options may
+ * be NULL. BLIS_ERR_IO, BLIS_ERR_PARSE or BLIS_ERR_INVALID with the details.
+ */
+BLIS_MUSTUSE blis_status blis_trace_read(const blis_alloc *alloc,
+                                         const char *path,
+                                         const blis_trace_options *options,
+                                         blis_workload **workload,
+                                         blis_error *error);
+
+/*
+ * What is best for the size of the file: a list, or, beyond 64 MB (8 MB
+ * packed), a stream (trace_stream.h) if the file can be streamed. The other one
+ * is set to NULL.
+ */
+struct blis_trace_stream;
+BLIS_MUSTUSE blis_status blis_trace_open(const blis_alloc *alloc,
+                                         const char *path,
+                                         const blis_trace_options *options,
+                                         blis_workload **workload,
+                                         struct blis_trace_stream **stream,
+                                         blis_error *error);
+
+/* The names of the formats, index < count; static. */
+size_t blis_trace_format_count(void);
+const char *blis_trace_format_name(size_t index);
+
+/* What a format is, in a few words; static. */
+const char *blis_trace_format_text(size_t index);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * workload_edit.h - changes to the requests of a list while it is built; for
+ * trace files only.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_WORKLOAD_EDIT_H
+#define BLIS_WORKLOAD_TRACE_WORKLOAD_EDIT_H
+
+#include "workload/workload.h"
+
+/*
+ * May change the request and its segments, which lie at segments; there may be
+ * fewer of them afterwards, from the first on, but not more.
+ */
+typedef void blis__workload_edit_fn(const void *state, blis_request *request,
+                                    blis_segment *segments);
+
+/*
+ * Calls fn for every request in the order of adding. Only before the workload
+ * is sealed, and nothing can be added afterwards.
+ */
+void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn,
+                         const void *state);
+
+/*
+ * Numbers the requests of each session in order of arrival, from 0; those
+ * without a session stay as they are. Only when the workload is sealed and
+ * nobody reads it yet. BLIS_ERR_NOMEM changes nothing.
+ */
+BLIS_MUSTUSE blis_status blis__workload_number_rounds(blis_workload *workload);
+
+#endif
