@@ -28,7 +28,7 @@ local public_names = {
 -- Functions that scripts reach under another name than the modules give them.
 local renamed = {
   ["latency.model"] = "blis.latency_model", ["workload.new"] = "blis.workload",
-  ["result_file.load"] = "blis.load_result", ["diff.compare"] = "blis.diff",
+  ["result.load"] = "blis.load_result", ["diff.compare"] = "blis.diff",
   ["regret.examine"] = "blis.regret", ["capacity.search"] = "blis.capacity",
   ["sweep.new"] = "blis.sweep", ["cma_es.new"] = "blis.cma_es",
 }

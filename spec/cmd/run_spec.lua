@@ -435,6 +435,27 @@ describe("blis run --trace-output", function()
 end)
 
 describe("the program #host", function()
+  it("writes results and requests to files, for run and for replay", function()
+    files.with(nil, function(path)
+      local saved, rows, trace = path .. ".blis", path .. ".requests", path .. ".trace"
+      for _, line in ipairs {
+        { "run", with("--trace-output", trace) },
+        { "replay", trace .. ".csv", "--num-instances", "2" },
+      } do
+        local outputs = { "--save", saved, "--requests-path", rows }
+        local run = program.run(table.unpack(table.move(outputs, 1, 4, #line + 1, line)))
+        assert.equal("", run.err)
+        assert.equal(0, run.status)
+        assert.equal(40, blis.load_result(saved).completed)
+        assert.equal(41, select(2, files.read(rows):gsub("\n", "")))
+        os.remove(saved)
+        os.remove(rows)
+      end
+      os.remove(trace .. ".csv")
+      os.remove(trace .. ".yaml")
+    end)
+  end)
+
   it("ends with status 2 for wrong flags and 1 for a failed run", function()
     local run = program.run("run", "--nosuch")
     assert.equal(2, run.status)

@@ -1,7 +1,7 @@
 --- What differs between two results: figure by figure, and request by request.
 local errors = require "blis.errors"
 local format = require "blis.format"
-local result_file = require "blis.results.file"
+local result = require "blis.results.result"
 
 local diff = {}
 
@@ -191,7 +191,7 @@ local diff_meta = {
 }
 
 local function read(given, name)
-  if type(given) == "string" then return result_file.load(given) end
+  if type(given) == "string" then return result.load(given) end
   if type(given) ~= "table" or rawget(given, "hash") == nil then
     errors.invalid("diff: %s is not allowed for %s, expected a result or the path of one",
       errors.show(given), name)

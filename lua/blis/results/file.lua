@@ -12,10 +12,9 @@
 --- line.
 local core = require "blis.core"
 local errors = require "blis.errors"
-local result = require "blis.results.result"
 local row_file = require "blis.results.row_file"
 
-local result_file, methods = {}, result.methods
+local result_file = {}
 
 local version = 1
 
@@ -88,17 +87,18 @@ local function columns_of(r)
   return names
 end
 
---- Writes the result to a file, for blis.load_result and blis.diff; whole or not at all.
+--- Writes a result to a file, whole or not at all.
+---@param result blis.Result
 ---@param path string
-function methods:save(path)
+function result_file.save(result, path)
   errors.check_path("save", path)
   local output <close> = core.output(path)
   local writer = core.json_writer():object():field("blis_result", version)
-  local names = columns_of(self)
+  local names = columns_of(result)
   write_list(writer, "columns", names)
-  write_object(writer, "figures", figures_of(self))
+  write_object(writer, "figures", figures_of(result))
   output:write(writer:done():take()):write("\n")
-  if self.keeps_records then write_records(output, self.requests, names) end
+  if result.keeps_records then write_records(output, result.requests, names) end
   output:commit()
 end
 
@@ -166,10 +166,10 @@ local function name_items(list)
   for _, item in ipairs(list) do list[item.name] = item end
 end
 
---- Reads a file that result:save wrote.
+--- The figures of a result that save wrote, with its requests if it kept them.
 ---@param path string
----@return blis.Result
-function result_file.load(path)
+---@return table
+function result_file.read(path)
   errors.check_path("load", path)
   local file <close>, problem = io.open(path, "r")
   if not file then errors.invalid("cannot read %s", problem) end
@@ -184,15 +184,16 @@ function result_file.load(path)
     for name, key in pairs(group_keys) do figures[name] = figures.requests:groups(key) end
   end
   if figures.goodput then name_items(figures.goodput.classes) end
-  return result.of_figures(figures)
+  return figures
 end
 
 --- Writes the records of all requests for other programs: as CSV, or as JSON lines when the name
 --- ends in .jsonl.
+---@param result blis.Result
 ---@param path string
-function methods:export_requests(path)
-  local records, names = self.requests, { "id", table.unpack(columns) }
-  if rawget(self, "cascade") then
+function result_file.export_requests(result, path)
+  local records, names = result.requests, { "id", table.unpack(columns) }
+  if rawget(result, "cascade") then
     table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)
   end
   row_file.write(path, names, #records, function(index) return records[index] end)

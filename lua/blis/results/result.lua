@@ -6,6 +6,7 @@ local errors = require "blis.errors"
 local fitness = require "blis.results.fitness"
 local format = require "blis.format"
 local report = require "blis.results.report"
+local result_file = require "blis.results.file"
 local saturation = require "blis.results.saturation"
 local schema = require "blis.config.schema"
 local series = require "blis.results.series"
@@ -186,7 +187,6 @@ local on_request = { goodput = "slo_targets = ...", steady = "warm_up_us = ...",
   decisions = 'trace_level = "decisions"' }
 
 local methods = {}
-result.methods = methods -- others may add theirs
 
 --- Coefficient of variation, and Jain's index of some numbers.
 local function evenness(values)
@@ -315,6 +315,19 @@ function methods:export_series(path)
   series.export(self.series, path)
 end
 
+--- Writes the result to a file, for blis.load_result and blis.diff; whole or not at all.
+---@param path string
+function methods:save(path)
+  result_file.save(self, path)
+end
+
+--- Writes the records of all requests for other programs: as CSV, or as JSON lines when the name
+--- ends in .jsonl.
+---@param path string
+function methods:export_requests(path)
+  result_file.export_requests(self, path)
+end
+
 --- Writes the trace of decisions to a file: a JSON line for every decision.
 ---@param path string
 function methods:save_decisions(path)
@@ -423,12 +436,16 @@ local function add_asked_for(summary, config)
   if summary.series then series.add_rates(summary.series) end
 end
 
---- Makes a result of a table with all its figures.
----@param figures table
----@return blis.Result
-function result.of_figures(figures)
+local function of_figures(figures)
   setmetatable(figures.requests_per_instance, list_meta)
   return setmetatable(figures, result_meta)
+end
+
+--- Reads a file that result:save wrote.
+---@param path string
+---@return blis.Result
+function result.load(path)
+  return of_figures(result_file.read(path))
 end
 
 --- What there is to say of the traffic is told with the rest.
@@ -451,7 +468,7 @@ function result.new(summary, config)
   add_asked_for(summary, config)
   add_traffic_notes(summary.setup, config.workload)
   if config.keep_requests then trace_headers[summary] = header_of(config) end
-  return result.of_figures(summary)
+  return of_figures(summary)
 end
 
 return result
