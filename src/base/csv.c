@@ -37,9 +37,7 @@ static blis_status fail_row(const blis_csv *csv, int64_t line, const char *what,
 static blis_status add_field(blis_csv *csv, const char *data, size_t length,
                              blis_error *error) {
   const blis_slice field = {.data = data, .length = length};
-  if (blis_array_push(&csv->alloc, &csv->fields, field) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_push(&csv->alloc, &csv->fields, field), error);
   return BLIS_OK;
 }
 
@@ -149,9 +147,7 @@ static blis_status split_quoted(blis_csv *csv, const blis_text_line *line,
     has_more = row.at < row.line.content.length;
     row.at++;
   } while (has_more);
-  if (blis_buffer_status(&csv->unquoted) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_buffer_status(&csv->unquoted), error);
   const char *data = blis_buffer_text(&csv->unquoted);
   for (size_t i = 0; i < csv->fields.count; i++) {
     csv->fields.items[i].data = data;
@@ -201,10 +197,8 @@ blis_status blis_csv_next(blis_csv *csv, bool *has_row, blis_error *error) {
 static blis_status keep_header(blis_csv *csv, blis_error *error) {
   for (size_t i = 0; i < csv->fields.count; i++) {
     blis_slice name = blis_slice_trim(csv->fields.items[i]);
-    if (blis_array_push(&csv->alloc, &csv->columns, csv->header.length) !=
-        BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(
+        blis_array_push(&csv->alloc, &csv->columns, csv->header.length), error);
     blis_buffer_bytes(&csv->header, name.data, name.length);
     blis_buffer_char(&csv->header, '\0');
   }
@@ -214,9 +208,7 @@ static blis_status keep_header(blis_csv *csv, blis_error *error) {
 
 static blis_status check_header(const blis_csv *csv, blis_error *error) {
   blis_intern *names = blis_intern_new(&csv->alloc);
-  if (names == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(names, error);
   blis_status status = BLIS_OK;
   for (size_t i = 0; status == BLIS_OK && i < csv->columns.count; i++) {
     blis_slice name = blis_slice_of(blis_csv_column_name(csv, i));

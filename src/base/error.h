@@ -59,6 +59,25 @@ blis_status blis_fail_nomem(blis_error *error);
 #define blis_fail_nomem(error) (blis_fail_nomem(error), BLIS_ERR_NOMEM)
 #endif
 
+/*
+ * A function that returns a blis_status and takes no blis_error can fail for
+ * want of memory alone, and so can one that returns NULL without one. Its
+ * caller says so with BLIS_TRY_MEM or BLIS_TRY_NEW.
+ */
+#define BLIS_TRY_MEM(expression, error)                                        \
+  do {                                                                         \
+    if ((expression) != BLIS_OK) {                                             \
+      return blis_fail_nomem(error);                                           \
+    }                                                                          \
+  } while (0)
+
+#define BLIS_TRY_NEW(pointer, error)                                           \
+  do {                                                                         \
+    if ((pointer) == NULL) {                                                   \
+      return blis_fail_nomem(error);                                           \
+    }                                                                          \
+  } while (0)
+
 /* Hands a failure on to the caller. */
 #define BLIS_TRY(expression)                                                   \
   do {                                                                         \

@@ -88,9 +88,7 @@ static blis_status start_format(blis_input *input, blis_error *error) {
 static blis_status new_input(const blis_alloc *alloc, const char *name,
                              blis_input **input, blis_error *error) {
   blis_input *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   made->alloc = *alloc;
   made->name_size = strlen(name) + 1;
   made->name = blis_alloc_new(alloc, made->name_size);
@@ -278,9 +276,7 @@ static blis_status prepare_peek(blis_input *input, blis_error *error) {
   if (input->peeked == NULL) {
     input->peeked = blis_alloc_new(&input->alloc, BLIS_INPUT_PEEK_MAX);
   }
-  if (input->peeked == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(input->peeked, error);
   input->peeked_end -= input->peeked_start;
   memmove(input->peeked, input->peeked + input->peeked_start,
           input->peeked_end);
@@ -307,9 +303,7 @@ static blis_status read_rest(blis_input *input, size_t max_size,
   size_t before = buffer->length;
   for (;;) {
     char *end = blis_buffer_reserve(buffer, RAW_SIZE);
-    if (end == NULL) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_NEW(end, error);
     size_t got;
     BLIS_TRY(blis_input_read(input, end, RAW_SIZE, &got, error));
     if (got == 0) {

@@ -49,9 +49,7 @@ static blis_status open_part(blis_output *output, blis_error *error) {
     if (i > 0) {
       blis_buffer_int64(&output->part, i);
     }
-    if (blis_buffer_status(&output->part) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_buffer_status(&output->part), error);
     output->file = fopen(blis_buffer_text(&output->part), "wbx");
     if (output->file != NULL) {
       return BLIS_OK;
@@ -71,16 +69,12 @@ static blis_status open_part(blis_output *output, blis_error *error) {
 }
 
 static blis_status open_file(blis_output *output, blis_error *error) {
-  if (blis_buffer_status(&output->path) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_buffer_status(&output->path), error);
   const char *path = blis_buffer_text(&output->path);
   blis_packing packing = blis_packing_of(path, NULL);
   if (packing != BLIS_PACKING_NONE) {
     output->packer = blis_packer_new(&output->alloc, packing);
-    if (output->packer == NULL) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_NEW(output->packer, error);
   }
   if (strcmp(path, "-") == 0) {
     int copy = dup(STDOUT_FILENO); /* to be closed without closing that */
@@ -97,9 +91,7 @@ static blis_status open_file(blis_output *output, blis_error *error) {
 blis_status blis_output_open(const blis_alloc *alloc, const char *path,
                              blis_output **output, blis_error *error) {
   blis_output *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   made->alloc = *alloc;
   blis_buffer_init(&made->path, alloc);
   blis_buffer_init(&made->part, alloc);

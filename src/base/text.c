@@ -89,9 +89,7 @@ static blis_status make_room(blis_text *text, blis_error *error) {
   }
   char *grown =
       text->alloc.fn(text->alloc.ud, text->bytes, text->size, text->size * 2);
-  if (grown == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(grown, error);
   text->bytes = grown;
   text->size *= 2;
   return BLIS_OK;

@@ -454,9 +454,7 @@ blis_status blis_yaml_parse(const blis_alloc *alloc, const char *file,
                             blis_slice text, blis_yaml **yaml,
                             blis_error *error) {
   blis_yaml *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   made->alloc = *alloc;
   blis_arena_init(&made->arena, alloc);
   made->file = blis_arena_text(&made->arena, file, strlen(file));

@@ -57,9 +57,7 @@ static blis_status add_model(blis_cluster *cluster, const char *where,
                              uint32_t *count, blis_error *error) {
   blis_intern *strings = cluster->source->strings;
   uint32_t id;
-  if (blis_intern_add(strings, model, length, &id) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_intern_add(strings, model, length, &id), error);
   const char *text = blis_intern_text(strings, id);
   if (!blis__candidates_serve(&cluster->snapshot.candidates, text)) {
     return fail_unknown(cluster, where, text, error);
@@ -89,9 +87,7 @@ static blis_status read_chain(blis_cluster *cluster,
   }
   uint32_t *models =
       blis_arena_new(&c->arena, (from->count + 1) * sizeof *models);
-  if (models == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(models, error);
   *to = (blis__chain){.models = models};
   for (uint32_t i = 0; i < from->count; i++) {
     const char *model = from->models[i];
@@ -127,9 +123,7 @@ blis_status blis_cluster_set_cascade(blis_cluster *cluster,
   *cascade = (blis_cascade){0};
   size_t count = c->policy.chain_count;
   c->chains = blis_arena_new(&c->arena, (count + 1) * sizeof *c->chains);
-  if (c->chains == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(c->chains, error);
   BLIS_TRY(check_chains_differ(&c->policy, error));
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(read_chain(cluster, &c->policy.chains[i], &c->chains[i], error));
@@ -181,9 +175,8 @@ static blis_status parse_chain(blis_cluster *cluster,
   blis__chain *made = blis_arena_new(arena, sizeof *made);
   uint32_t *models =
       blis_arena_new(arena, (strlen(text) / 2 + 1) * sizeof *models);
-  if (made == NULL || models == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
+  BLIS_TRY_NEW(models, error);
   *made = (blis__chain){.models = models};
   *chain = made;
   if (strcmp(text, "-") == 0) {
@@ -230,9 +223,7 @@ static blis_status chain_of(blis_cluster *cluster,
   uint32_t model = request->request.model;
   const blis__chain **known =
       own != 0 ? SLOT_OF(&c->by_text, own) : SLOT_OF(&c->by_model, model);
-  if (known == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(known, error);
   if (*known == NULL && own == 0) {
     *known = find_chain(cluster, model);
   } else if (*known == NULL) {
@@ -339,9 +330,7 @@ blis_status blis__cascade_begin(blis_cluster *cluster,
     return BLIS_OK;
   }
   uint32_t slot;
-  if (blis_pool_take(&c->runs, &slot) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_pool_take(&c->runs, &slot), error);
   const blis_request *r = &request->request;
   request->cascade = blis_pool_item(&c->runs, slot);
   *request->cascade =

@@ -258,9 +258,7 @@ blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
                      at_us, cluster->now_us);
   }
   uint32_t index;
-  if (blis_pool_take(&cluster->calls, &index) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_pool_take(&cluster->calls, &index), error);
   *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index) =
       (blis__scheduled_call){fn, ud};
   const blis_event event = {

@@ -86,9 +86,7 @@ static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
     char id[32];
     int length = snprintf(id, sizeof id, "instance_%" PRIu32, i);
     cluster->ids[i] = blis_arena_text(&cluster->texts, id, (size_t)length);
-    if (cluster->ids[i] == NULL) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_NEW(cluster->ids[i], error);
     blis_instance_config instance = config->instances[i];
     if (config->horizon_us < instance.horizon_us) {
       instance.horizon_us = config->horizon_us;
@@ -140,12 +138,13 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
   cluster->next_events = blis_winner_tree_new(alloc, count);
   cluster->queue = blis_event_queue_new(alloc);
   cluster->namer = blis_block_namer_new(alloc);
-  if (cluster->instances == NULL || cluster->ids == NULL ||
-      cluster->facts == NULL || cluster->services == NULL ||
-      cluster->next_events == NULL || cluster->queue == NULL ||
-      cluster->namer == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(cluster->instances, error);
+  BLIS_TRY_NEW(cluster->ids, error);
+  BLIS_TRY_NEW(cluster->facts, error);
+  BLIS_TRY_NEW(cluster->services, error);
+  BLIS_TRY_NEW(cluster->next_events, error);
+  BLIS_TRY_NEW(cluster->queue, error);
+  BLIS_TRY_NEW(cluster->namer, error);
   blis__chain_cache_init(&cluster->chains, alloc, cluster->namer);
   BLIS_TRY(blis_slo_priority_new(alloc, config->slo_overrides,
                                  config->slo_override_count,
@@ -162,9 +161,8 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
       .refresh_us = config->snapshot_refresh_us,
       .cache_delay_us = config->cache_signal_delay_us,
       .load_counts_in_flight = config->load_counts_in_flight};
-  if (blis__snapshot_init(&cluster->snapshot, alloc, &snapshot) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__snapshot_init(&cluster->snapshot, alloc, &snapshot),
+               error);
   blis__snapshot_declare(&cluster->snapshot, cluster->router.needs);
   if (cluster->router.needs_least_load &&
       blis__snapshot_keep_least_load(&cluster->snapshot) != BLIS_OK) {

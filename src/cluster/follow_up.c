@@ -36,9 +36,7 @@ blis_status blis__cluster_tell_source(blis_cluster *cluster,
                      follow_up.arrival_us, end_us);
   }
   uint32_t index;
-  if (blis_pool_take(&cluster->follow_ups, &index) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_pool_take(&cluster->follow_ups, &index), error);
   *(blis_request *)blis_pool_item(&cluster->follow_ups, index) = follow_up;
   const blis_event event = {.time_us = follow_up.arrival_us,
                             .event_class = BLIS__CLUSTER_ARRIVAL,

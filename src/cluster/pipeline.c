@@ -66,9 +66,7 @@ blis_status blis__cluster_schedule(blis_cluster *cluster,
                                 blis_time_after_us(cluster->now_us, delay_us),
                             .event_class = event_class,
                             .object = request};
-  if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, NULL), error);
   return BLIS_OK;
 }
 
@@ -85,9 +83,8 @@ blis_status blis__cluster_enter(blis_cluster *cluster,
   }
   blis__cluster_request *request =
       blis__request_table_add(&cluster->requests, arrival);
-  if (request == NULL || classify(cluster, request) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(request, error);
+  BLIS_TRY_MEM(classify(cluster, request), error);
   request->live.session =
       blis_intern_text(cluster->source->strings, arrival->session);
   cluster->counts.arrived++;
@@ -163,10 +160,9 @@ static blis_status look_without_policy(blis_cluster *cluster,
                                        blis_error *error) {
   const blis_request *r = &request->request;
   const blis_intern *strings = cluster->source->strings;
-  if (blis__snapshot_refresh(&cluster->snapshot, strings, r->model,
-                             cluster->now_us) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__snapshot_refresh(&cluster->snapshot, strings, r->model,
+                                      cluster->now_us),
+               error);
   if (request->slo_value < 0 &&
       blis__tenant_budgets_is_over(&cluster->budgets, strings, r->tenant,
                                    is_over_budget) != BLIS_OK) {
@@ -249,27 +245,25 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
   blis_live_request *live = &request->live;
   uint32_t block_size =
       (uint32_t)blis_instance_get_config(instance)->block_size_tokens;
-  if (blis__chain_cache_take(&cluster->chains, block_size, &live->chain) !=
-      BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(
+      blis__chain_cache_take(&cluster->chains, block_size, &live->chain),
+      error);
   blis__snapshot *snapshot = &cluster->snapshot;
   request->instance = (int32_t)number;
   if ((snapshot->kept & BLIS_SIGNALS_WITH_HISTORY) != 0) {
     uint32_t cached;
-    if (blis__snapshot_cached_blocks(snapshot, number, &live->chain, &cached) !=
-        BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(
+        blis__snapshot_cached_blocks(snapshot, number, &live->chain, &cached),
+        error);
     request->pending_prefill_tokens =
         live->prompt_tokens - (int64_t)cached * (int64_t)block_size;
     blis__snapshot_add_prefill(snapshot, number,
                                request->pending_prefill_tokens);
   }
-  if (blis__tenant_budgets_add(&cluster->budgets, cluster->source->strings,
-                               request->request.tenant) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__tenant_budgets_add(&cluster->budgets,
+                                        cluster->source->strings,
+                                        request->request.tenant),
+               error);
   request->is_pending = true;
   blis__snapshot_add_pending(snapshot, number, 1);
   blis__snapshot_add_in_flight(snapshot, number, 1);
@@ -290,9 +284,7 @@ static blis_status check_belief(blis_cluster *cluster,
   int64_t block_size = blis_instance_get_config(instance)->block_size_tokens;
   const blis_block_chain *chain =
       blis__chain_cache_get(&cluster->chains, (uint32_t)block_size);
-  if (chain == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(chain, error);
   int64_t true_tokens =
       (int64_t)blis_instance_cached_blocks(instance, chain) * block_size;
   int64_t excess = believed_tokens - true_tokens;
@@ -316,9 +308,7 @@ static blis_status route_and_inject(blis_cluster *cluster,
   shown.wants_parts = cluster->config.decisions != NULL;
   const blis_routing_view *view =
       blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
-  if (view == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(view, error);
   if (view->count == 0) {
     decision->rejected = "no-candidate";
     return tell_routing(cluster, &shown, view, decision, error);

@@ -17,10 +17,9 @@ static blis_status add_budget(blis__tenant_budgets *budgets,
                      "the budget of tenant %s is %g, expected 0 to 1",
                      item->tenant, item->share);
   }
-  if (blis_intern_add(budgets->tenants, item->tenant, strlen(item->tenant),
-                      &number) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_intern_add(budgets->tenants, item->tenant,
+                               strlen(item->tenant), &number),
+               error);
   if (number < budgets->limits.count) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "tenant %s has more than one budget", item->tenant);
@@ -44,11 +43,9 @@ blis_status blis__tenant_budgets_init(blis__tenant_budgets *budgets,
   }
   budgets->tenants = blis_intern_new(alloc);
   /* Number 0, the empty text, is the tenant of requests that name none. */
-  if (budgets->tenants == NULL ||
-      blis_array_push(alloc, &budgets->limits, 0) != BLIS_OK ||
-      blis_array_push(alloc, &budgets->in_flight, 0) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(budgets->tenants, error);
+  BLIS_TRY_MEM(blis_array_push(alloc, &budgets->limits, 0), error);
+  BLIS_TRY_MEM(blis_array_push(alloc, &budgets->in_flight, 0), error);
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(add_budget(budgets, &items[i], capacity, error));
   }

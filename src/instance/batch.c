@@ -94,9 +94,8 @@ static blis_status choose_victim(blis__stepwise *engine, size_t *victim,
   for (size_t i = 0; i < engine->batch.count; i++) {
     const blis_live_request *request = engine->batch.items[i]->place.request;
     const blis_running_request shown = {request, request->progress_tokens};
-    if (blis_array_push(&engine->alloc, &engine->running, shown) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->running, shown),
+                 error);
   }
   return engine->config->choose_victim(engine->config->choose_victim_ud,
                                        engine->running.items,
@@ -181,10 +180,9 @@ static blis_status admit_head(blis__stepwise *engine, bool *is_admitted,
                               blis_error *error) {
   blis__sequence *sequence = blis__sequence_at(engine->waiting.head);
   blis_live_request *request = sequence->place.request;
-  if (blis_array_reserve(&engine->alloc, &engine->batch,
-                         engine->batch.count + 1) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &engine->batch,
+                                  engine->batch.count + 1),
+               error);
   BLIS_TRY(blis_kv_cache_match(engine->cache, &request->chain, &engine->found,
                                error));
   int64_t cached =

@@ -120,9 +120,7 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
          !blis__fast_is_blocked(engine, plan->budget_tokens)) {
     fast_request *head = engine->queue.head->request->engine;
     bool is_admitted = false;
-    if (try_head(engine, head, plan, &is_admitted) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(try_head(engine, head, plan, &is_admitted), error);
     if (!is_admitted) {
       remember_block(engine, head, plan->budget_tokens);
       return BLIS_OK;

@@ -105,9 +105,8 @@ static blis_status ask_for_victim(fast_engine *engine, fast_request **victim,
        r = next_in_batch(r)) {
     const blis_running_request shown = {r->live,
                                         blis__fast_progress(engine, r)};
-    if (blis_array_push(&engine->alloc, &engine->running, shown) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->running, shown),
+                 error);
   }
   size_t index = 0;
   BLIS_TRY(engine->config->choose_victim(engine->config->choose_victim_ud,
@@ -191,9 +190,7 @@ static blis_status make_room(fast_engine *engine, fast_plan *plan,
     fast_request *victim = NULL;
     BLIS_TRY(choose_victim(engine, &victim, error));
     BLIS_TRY(check_progress(engine, victim, error));
-    if (preempt(engine, plan, victim) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(preempt(engine, plan, victim), error);
     if (victim == request) {
       *is_there = false;
       return BLIS_OK;
@@ -214,9 +211,7 @@ static blis_status schedule_prefill(fast_engine *engine, fast_plan *plan,
   if (!*is_there) {
     return BLIS_OK;
   }
-  if (blis__fast_extend(engine, request, chunk) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__fast_extend(engine, request, chunk), error);
   live->new_tokens = chunk;
   live->computed_tokens = live->progress_tokens + chunk;
   plan->budget_tokens -= chunk;

@@ -37,9 +37,7 @@ static blis_status engine_inject(void *state, blis_live_request *live,
                                  int64_t now_us, blis_error *error) {
   fast_engine *engine = state;
   fast_request *request = NULL;
-  if (blis__fast_request_new(engine, live, &request) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__fast_request_new(engine, live, &request), error);
   fast_arrival arrival = {.queued_us =
                               blis__queued_at_us(engine->config, live, now_us),
                           .request = request};
@@ -125,10 +123,9 @@ static blis_status take_out(fast_engine *engine, fast_request *request,
   case BLIS_REQUEST_RUNNING:
     blis__fast_note_progress(engine, request);
     blis__fast_uncount_itl(engine, request);
-    if (blis__fast_leave_batch(engine, request,
-                               blis__fast_stored(engine, request)) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis__fast_leave_batch(engine, request,
+                                        blis__fast_stored(engine, request)),
+                 error);
     return BLIS_OK;
   case BLIS_REQUEST_QUEUED:
     /* What was remembered about the head may be about this very record. */
@@ -260,9 +257,7 @@ blis_status blis__fast_new(const blis_alloc *alloc,
                            const blis_instance_events *events,
                            blis__engine *engine, blis_error *error) {
   fast_engine *fast = blis_alloc_new(alloc, sizeof *fast);
-  if (fast == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(fast, error);
   *fast = (fast_engine){
       .alloc = *alloc,
       .config = config,

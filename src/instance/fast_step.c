@@ -166,9 +166,7 @@ static blis_status time_by_items(fast_engine *engine, const fast_plan *plan,
                             .new_tokens = new_tokens,
                             .prompt_tokens = r->live->prompt_tokens,
                             .output_tokens = r->live->output_tokens};
-    if (blis_array_push(&engine->alloc, &engine->items, item) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->items, item), error);
   }
   return blis_latency_step_time(engine->config->latency, engine->items.items,
                                 engine->items.count, step_us, error);
@@ -323,16 +321,12 @@ static blis_status complete(fast_engine *engine, int64_t now_us, int64_t end_us,
         (fast_request *)((char *)first - offsetof(fast_request, finish));
     blis_live_request *live = r->live;
     int64_t stored = 0;
-    if (store_last_token(engine, r, &stored) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(store_last_token(engine, r, &stored), error);
     int64_t produced = blis__fast_progress(engine, r) - live->prompt_tokens;
     engine->fruitless_preemptions = 0;
     blis__fast_stop_decoding(engine, r);
     blis__fast_list_remove(&engine->batch, r);
-    if (blis__fast_release(engine, r, stored) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis__fast_release(engine, r, stored), error);
     record_completion(engine, r, produced);
     BLIS_TRY(tell_completed(engine, r, end_us, error));
     if (end_us <= engine->config->horizon_us) {

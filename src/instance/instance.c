@@ -124,9 +124,7 @@ blis_status blis_instance_new(const blis_alloc *alloc,
   BLIS_DCHECK(config->latency != NULL && events->ended != NULL);
   BLIS_TRY(check_config(config, error));
   blis_instance *i = blis_alloc_zeroed(alloc, 1, sizeof *i);
-  if (i == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(i, error);
   i->alloc = *alloc;
   i->config = *config;
   i->events = *events;

@@ -88,9 +88,7 @@ blis_status blis_slo_priority_new(const blis_alloc *alloc,
     }
   }
   blis_slo_priority *p = blis_alloc_zeroed(alloc, 1, sizeof *p);
-  if (p == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(p, error);
   p->alloc = *alloc;
   if (set_all(p, overrides, count) != BLIS_OK) {
     blis_slo_priority_free(p);

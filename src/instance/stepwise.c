@@ -13,9 +13,7 @@ blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
   blis_event event = {
       .time_us = time_us, .event_class = event_class, .object = sequence};
   blis_event_handle handle;
-  if (blis_event_queue_push(engine->queue, &event, &handle) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_event_queue_push(engine->queue, &event, &handle), error);
   if (sequence != NULL) {
     sequence->event = handle;
   }
@@ -45,10 +43,9 @@ static blis_status inject(void *state, blis_live_request *request,
   blis__sequence *sequence;
   BLIS_DCHECK(now_us >= engine->clock_us && request->engine == NULL);
   BLIS_DCHECK(request->prompt_tokens >= 0 && request->output_tokens >= 0);
-  if (blis__sequences_take(&engine->alloc, &engine->sequences, request,
-                           &sequence) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__sequences_take(&engine->alloc, &engine->sequences, request,
+                                    &sequence),
+               error);
   blis_status status = blis__stepwise_schedule(
       engine, now_us, BLIS__EVENT_ARRIVAL, sequence, error);
   if (status != BLIS_OK) {
@@ -292,9 +289,7 @@ blis_status blis__stepwise_new(const blis_alloc *alloc,
       .keeps_failed_claims = config->reproduce_go_blis_defects,
   };
   blis__stepwise *e = blis_alloc_zeroed(alloc, 1, sizeof *e);
-  if (e == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(e, error);
   e->alloc = *alloc;
   e->config = config;
   e->events = *events;

@@ -75,9 +75,7 @@ blis_status blis_block_pool_new(const blis_alloc *alloc, int64_t blocks,
   BLIS_TRY(check_size("number of KV blocks", blocks, error));
   BLIS_TRY(check_size("KV block size in tokens", block_size_tokens, error));
   blis_block_pool *p = blis_alloc_zeroed(alloc, 1, sizeof *p);
-  if (p == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(p, error);
   p->blocks = blis_alloc_zeroed(alloc, (size_t)blocks, sizeof *p->blocks);
   if (p->blocks == NULL) {
     blis_alloc_free(alloc, p, sizeof *p);

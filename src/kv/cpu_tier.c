@@ -34,9 +34,7 @@ blis_status blis_cpu_tier_new(const blis_alloc *alloc, int64_t capacity_blocks,
                      capacity_blocks, UINT32_MAX - 1);
   }
   blis_cpu_tier *t = blis_alloc_zeroed(alloc, 1, sizeof *t);
-  if (t == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(t, error);
   t->alloc = *alloc;
   t->capacity = capacity_blocks;
   t->oldest = NO_ENTRY;

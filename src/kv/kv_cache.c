@@ -66,9 +66,7 @@ blis_status blis_kv_cache_new(const blis_alloc *alloc,
                               blis_kv_cache **cache, blis_error *error) {
   BLIS_TRY(check_tier(config, error));
   blis_kv_cache *c = blis_alloc_zeroed(alloc, 1, sizeof *c);
-  if (c == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(c, error);
   c->alloc = *alloc;
   c->block_size_tokens = config->block_size_tokens;
   c->keeps_failed_claims = config->keeps_failed_claims;

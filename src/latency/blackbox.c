@@ -52,9 +52,7 @@ blis_status blis_blackbox_new(const blis_alloc *alloc,
   BLIS_TRY(
       blis_coefficients_validate(coefficients, BETA_COUNT, OPS.name, error));
   blackbox *b = blis_alloc_new(alloc, sizeof *b);
-  if (b == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(b, error);
   b->alpha = blis__alpha_from(coefficients);
   for (size_t i = 0; i < BETA_COUNT; i++) {
     b->beta[i] = coefficients->beta[i];

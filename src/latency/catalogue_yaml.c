@@ -169,9 +169,7 @@ static blis_status read_model_key(const reader *r, blis_catalogue_model *model,
 static blis_status read_model(const reader *r, const blis_yaml_node *node,
                               blis_error *error) {
   blis_catalogue_model *model = new_entry(r, sizeof *model);
-  if (model == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(model, error);
   model->hardware = "";
   model->source = r->source;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
@@ -223,9 +221,7 @@ static blis_status read_hardware_key(const reader *r,
 static blis_status read_hardware(const reader *r, const blis_yaml_node *node,
                                  blis_error *error) {
   blis_catalogue_hardware *hardware = new_entry(r, sizeof *hardware);
-  if (hardware == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(hardware, error);
   hardware->source = r->source;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
     BLIS_TRY(read_hardware_key(r, hardware, blis_yaml_key(node, i),
@@ -285,9 +281,7 @@ static blis_status read_coefficients(const reader *r,
                                      const blis_yaml_node *node,
                                      blis_error *error) {
   blis_catalogue_coefficients *c = new_entry(r, sizeof *c);
-  if (c == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(c, error);
   c->source = r->source;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
     BLIS_TRY(read_coefficients_key(r, c, blis_yaml_key(node, i),
@@ -352,9 +346,7 @@ blis_status blis__catalogue_read(blis_catalogue *catalogue, const char *name,
                                  blis__entries *entries, blis_error *error) {
   reader r = {.catalogue = catalogue, .entries = entries};
   r.source = blis_arena_text(&catalogue->arena, name, strlen(name));
-  if (r.source == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(r.source, error);
   blis_yaml *yaml;
   BLIS_TRY(blis_yaml_parse(&catalogue->alloc, name, (blis_slice){text, size},
                            &yaml, error));

@@ -238,9 +238,7 @@ blis_status blis_model_config_load(const blis_alloc *alloc, const char *path,
                                    blis_error *error) {
   size_t size = strlen(path) + sizeof "/config.json";
   char *inside = blis_alloc_new(alloc, size);
-  if (inside == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(inside, error);
   (void)snprintf(inside, size, "%s/config.json", path);
   blis_status status = load_file(alloc, inside, name, spec, error);
   if (status == BLIS_ERR_IO) {

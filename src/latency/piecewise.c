@@ -98,9 +98,7 @@ blis_status blis_piecewise_new(const blis_alloc *alloc,
   BLIS_TRY(check("decode_tokens_per_sec_saturated",
                  params->decode_tokens_per_sec_saturated, 0.0, error));
   piecewise *p = blis_alloc_new(alloc, sizeof *p);
-  if (p == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(p, error);
   p->params = *params;
   *model = (blis_latency_model){.ops = &OPS, .state = p, .alloc = *alloc};
   return BLIS_OK;

@@ -340,9 +340,7 @@ blis_status blis_roofline_new(const blis_alloc *alloc,
   BLIS_TRY(blis_coefficients_validate(coefficients, 0, OPS.name, error));
   BLIS_TRY(check(model, hardware, tp, error));
   roofline *r = blis_alloc_zeroed(alloc, 1, sizeof *r);
-  if (r == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(r, error);
   r->alpha = blis__alpha_from(coefficients);
   set_model(r, model);
   set_rates(r, model, hardware, tp);

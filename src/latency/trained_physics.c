@@ -540,9 +540,7 @@ blis_status blis_trained_physics_new(const blis_alloc *alloc,
   blis_moe_comm comm;
   BLIS_TRY(blis_moe_comm_parse(parallelism->moe_comm_backend, &comm, error));
   trained_physics *m = blis_alloc_zeroed(alloc, 1, sizeof *m);
-  if (m == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(m, error);
   m->alpha = blis__alpha_from(coefficients);
   m->comm = comm;
   set_betas(m, coefficients);

@@ -59,10 +59,8 @@ static blis_status on_admission(void *ud, const blis_admission_event *event,
       record_of(event->request, event->now_us, BLIS_DECISION_ADMISSION);
   record.verdict = (uint8_t)event->verdict;
   record.first_candidate = self->candidates.count;
-  if (intern(self, event->reason, &record.reason) != BLIS_OK ||
-      blis_array_push(&self->alloc, &self->records, record) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(intern(self, event->reason, &record.reason), error);
+  BLIS_TRY_MEM(blis_array_push(&self->alloc, &self->records, record), error);
   self->summary.total += event->verdict != BLIS_DELAY;
   self->summary.admitted += event->verdict == BLIS_ADMIT;
   self->summary.rejected += event->verdict == BLIS_REJECT;
@@ -248,10 +246,8 @@ static blis_status on_cascade(void *ud, const blis_cascade_event *event,
   record.model = attempt->model_id;
   record.first_candidate = self->candidates.count;
   const char *reason = attempt->reason == NULL ? "" : attempt->reason;
-  if (intern(self, reason, &record.reason) != BLIS_OK ||
-      blis_array_push(&self->alloc, &self->records, record) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(intern(self, reason, &record.reason), error);
+  BLIS_TRY_MEM(blis_array_push(&self->alloc, &self->records, record), error);
   self->summary.escalated += event->verdict == BLIS_CASCADE_ESCALATE;
   return BLIS_OK;
 }

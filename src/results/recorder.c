@@ -33,18 +33,14 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
   blis_recorder *recorder = ud;
   blis_record record = blis_record_of(end);
   uint32_t reason;
-  if (keep_reason(recorder, end->reason, &reason) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(keep_reason(recorder, end->reason, &reason), error);
   record.reason = reason & BLIS_RECORD_REASON_MAX;
   if (!recorder->is_streaming &&
       blis_array_push(&recorder->alloc, &recorder->records, record) !=
           BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  if (blis__tally_add(&recorder->tally, &record) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__tally_add(&recorder->tally, &record), error);
   recorder->hash += blis_record_hash(&record);
   return BLIS_OK;
 }

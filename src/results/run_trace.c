@@ -60,9 +60,7 @@ static blis_status write_kept(joining *j, const char *path,
   size_t count = blis_workload_count(kept);
   blis_trace_outcome *outcomes =
       blis_alloc_zeroed(j->alloc, count + 1, sizeof *outcomes);
-  if (outcomes == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(outcomes, error);
   j->next = 0;
   for (size_t i = 0; i < count; i++) {
     outcomes[i] = outcome_of(find_record(j, blis_workload_request(kept, i)));

@@ -67,10 +67,8 @@ static blis_status take_row(void *ud, blis_cluster *cluster,
                      series->interval_us, BLIS_SERIES_ROWS_MAX,
                      blis_cluster_now_us(cluster));
   }
-  if (add_counts(series, cluster) != BLIS_OK ||
-      add_instances(series, cluster) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(add_counts(series, cluster), error);
+  BLIS_TRY_MEM(add_instances(series, cluster), error);
   series->rows++;
   if (!blis_cluster_has_requests(cluster)) {
     return BLIS_OK;

@@ -117,9 +117,7 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
   *summary = (blis_summary){.instance_count = count};
   summary->instances =
       blis_alloc_zeroed(alloc, count, sizeof *summary->instances);
-  if (summary->instances == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(summary->instances, error);
   sum_instances(summary, cluster);
   copy_tally(summary, recorder);
   put_rates(summary);

@@ -352,9 +352,7 @@ blis_status blis_block_namer_chain(blis_block_namer *namer,
     shared = is_group_prefix(request)
                  ? group_chain(namer, request, block_size, shared_count)
                  : own_chain(namer, request, block_size, shared_count);
-    if (shared == NULL) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_NEW(shared, error);
   }
   uint64_t tokens = (uint64_t)request->prompt_tokens + request->output_tokens;
   chain->shared = shared;

@@ -265,9 +265,7 @@ static blis_status init_bins(blis_distribution *d, const blis_alloc *alloc,
                      where);
   }
   d->bins = blis_alloc_zeroed(alloc, spec->param_count, sizeof *d->bins);
-  if (d->bins == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(d->bins, error);
   d->bin_capacity = spec->param_count;
   for (size_t i = 0; i < spec->param_count; i++) {
     blis_status status = add_bin(d, where, &spec->params[i], error);

@@ -338,19 +338,13 @@ static void set_tokens(plan *p) {
 
 static blis_status start_sessions(planning *g, blis_error *error) {
   plan *p = g->plan;
-  if (list_rows(g) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(list_rows(g), error);
   p->starts = new_zeroed(g, p->session_count, sizeof *p->starts);
-  if (p->starts == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(p->starts, error);
   size_t count;
   for (size_t i = 0; i < g->row_count; i += count) {
     BLIS_TRY(count_rounds(g, &g->rows[i], &count, error));
-    if (start_session(g, &g->rows[i], count) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(start_session(g, &g->rows[i], count), error);
   }
   return BLIS_OK;
 }
@@ -388,15 +382,11 @@ static blis_status fill_plan(planning *g, blis_error *error) {
                                     "think time", error));
   }
   blis_random_init(&g->random, g->options->seed);
-  if (draw_prefixes(g) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(draw_prefixes(g), error);
   if (g->options->sessions_wait) {
     BLIS_TRY(start_sessions(g, error));
   }
-  if (add_others(g) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(add_others(g), error);
   set_tokens(p);
   if (p->firsts.count > 1) {
     qsort(p->firsts.items, p->firsts.count, sizeof *p->firsts.items,
@@ -460,9 +450,7 @@ blis_status blis_replay_new(const blis_alloc *alloc,
                             const blis_replay_options *options,
                             blis_replay **replay, blis_error *error) {
   plan *p = plan_new(alloc, workload, options);
-  if (p == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(p, error);
   planning g = {.plan = p, .options = options};
   blis_status status = fill_plan(&g, error);
   blis_replay *made = status == BLIS_OK ? replay_new(p) : NULL;
@@ -479,9 +467,7 @@ blis_status blis_replay_new(const blis_alloc *alloc,
 blis_status blis_replay_clone(const blis_replay *replay, blis_replay **clone,
                               blis_error *error) {
   blis_replay *made = replay_new(replay->plan);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   made->taken = replay->taken;
   made->last_is_follow_up = replay->last_is_follow_up;
   if (replay->sessions != NULL) {

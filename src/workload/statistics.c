@@ -212,21 +212,15 @@ static blis_status add_requests(measuring *m, const blis_request_source *source,
     if (source->release != NULL) {
       source->release(source->state, &request);
     }
-    if (status != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(status, error);
   }
 }
 
 static blis_status measure(measuring *m, const blis_request_source *source,
                            blis_error *error) {
-  if (m->namer == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(m->namer, error);
   BLIS_TRY(add_requests(m, source, error));
-  if (finish_turns(m) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(finish_turns(m), error);
   finish_arrivals(m);
   blis_workload_statistics *result = &m->result;
   result->prompt = measure_lengths(&m->prompts);

@@ -280,14 +280,10 @@ static blis_status collect(const blis_request_source *source, size_t limit,
     if (done) {
       break;
     }
-    if (blis_workload_add(workload, &request) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_workload_add(workload, &request), error);
   }
-  if (copy_strings(source->strings, workload->strings) != BLIS_OK ||
-      blis_workload_seal(workload) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(copy_strings(source->strings, workload->strings), error);
+  BLIS_TRY_MEM(blis_workload_seal(workload), error);
   return BLIS_OK;
 }
 
@@ -296,9 +292,7 @@ blis_status blis_workload_collect(const blis_alloc *alloc,
                                   size_t limit, blis_workload **workload,
                                   blis_error *error) {
   blis_workload *collected = blis_workload_new(alloc);
-  if (collected == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(collected, error);
   blis_status status = collect(source, limit, collected, error);
   if (status != BLIS_OK) {
     blis_workload_free(collected);

@@ -4,9 +4,7 @@
 
 static blis_status run_traced(site *s, blis_decisions *decisions,
                               blis_error *error) {
-  if (decisions == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(decisions, error);
   s->config.decisions = blis_decisions_sink(decisions);
   blis_status status = site_open(s, error);
   if (status == BLIS_OK) {

@@ -99,9 +99,7 @@ static inline blis_status driver_inject(driver *d, blis_error *error) {
       .priority = r->priority,
       .slot = (uint32_t)slot,
   };
-  if (driver_name_blocks(d, r) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(driver_name_blocks(d, r), error);
   BLIS_TRY(blis_instance_inject(d->instances[slot % d->instance_count],
                                 &r->live, r->arrival_us, error));
   d->arrived++;
@@ -153,9 +151,7 @@ static inline blis_status driver_init(driver *d, size_t instance_count,
   blis_histogram_init(&d->itl_us, &d->alloc);
   d->instances =
       blis_alloc_zeroed(&d->alloc, instance_count, sizeof *d->instances);
-  if (d->instances == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(d->instances, error);
   blis_instance_events events = {
       .ud = d, .ended = driver_on_ended, .itl_us = &d->itl_us};
   for (size_t i = 0; i < instance_count; i++) {

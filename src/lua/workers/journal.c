@@ -39,9 +39,7 @@ static blis_status create_file(blis_journal *journal, const char *folder,
     blis_buffer_format(&journal->path, i == 1 ? "%s/%s" : "%s/%s-%d", folder,
                        stem, i);
     blis_buffer_string(&journal->path, ".jsonl");
-    if (blis_buffer_status(&journal->path) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_buffer_status(&journal->path), error);
     journal->file =
         open(blis_buffer_text(&journal->path),
              O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
@@ -60,9 +58,7 @@ blis_status blis_journal_create(const blis_alloc *alloc, const char *folder,
                                 blis_error *error) {
   *journal = NULL;
   blis_journal *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->alloc = *alloc;
   self->file = -1;
   self->synced_at = seconds_now();
@@ -98,9 +94,7 @@ blis_status blis_journal_append(blis_journal *journal, blis_slice line,
   blis_buffer_clear(&journal->line);
   blis_buffer_bytes(&journal->line, line.data, line.length);
   blis_buffer_char(&journal->line, '\n');
-  if (blis_buffer_status(&journal->line) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_buffer_status(&journal->line), error);
   BLIS_TRY(write_line(journal, error));
   time_t now = seconds_now();
   if (now != journal->synced_at) {

@@ -45,9 +45,7 @@ blis_status blis_worker_pool_new(const blis_alloc *alloc,
   }
   size_t jobs = (size_t)options->jobs;
   blis_worker_pool *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->alloc = *alloc;
   self->options = *options;
   self->owner = getpid();
@@ -100,9 +98,7 @@ static blis_status grow(blis_worker_pool *pool, blis_error *error) {
   queue *waiting = &pool->waiting;
   size_t capacity = waiting->capacity == 0 ? 64 : waiting->capacity * 2;
   int64_t *tasks = blis_alloc_zeroed(&pool->alloc, capacity, sizeof *tasks);
-  if (tasks == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(tasks, error);
   for (size_t i = 0; i < waiting->count; i++) {
     tasks[i] = waiting->tasks[(waiting->first + i) & (waiting->capacity - 1)];
   }

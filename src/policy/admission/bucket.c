@@ -57,9 +57,7 @@ static blis_status wrap(const blis_alloc *alloc, const buckets *made,
                         const blis_admission_ops *ops, const char *name,
                         blis_admission *admission, blis_error *error) {
   buckets *self = blis_alloc_new(alloc, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   *self = *made;
   self->alloc = *alloc;
   *admission = (blis_admission){
@@ -89,9 +87,7 @@ static blis_status take_tokens(void *state, const blis_routing_request *request,
                                blis_error *error) {
   buckets *self = state;
   bucket *b = fill(self, request->tenant, view->now_us);
-  if (b == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(b, error);
   double cost = cost_of(self, request);
   if (b->level >= cost) {
     b->level -= cost;
@@ -197,9 +193,7 @@ static blis_status take_turn(void *state, const blis_routing_request *request,
     return BLIS_OK;
   }
   bucket *b = fill(self, request->tenant, view->now_us);
-  if (b == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(b, error);
   if (b->level >= 1 || self->delays) {
     b->level -= 1;
   } else {

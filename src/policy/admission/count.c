@@ -73,9 +73,7 @@ static blis_status decide(void *state, const blis_routing_request *request,
   counting *self = state;
   uint32_t number = self->counts_models ? request->model : request->tenant;
   counted *c = find(self, request->strings, number);
-  if (c == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(c, error);
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   if ((double)c->active >= c->limit) {
     decision->verdict = BLIS_REJECT;
@@ -163,9 +161,7 @@ static blis_status create_tenant_quota(const blis_alloc *alloc,
                                        blis_error *error) {
   (void)context;
   counting *self = make(alloc, "tenant-quota", admission);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->reason = "tenant-quota";
   self->usual_limit =
       blis_params_number(params, quota_params, QUOTA_PARAMS, "default_quota");
@@ -207,9 +203,7 @@ static blis_status create_cognitora(const blis_alloc *alloc,
                                     blis_error *error) {
   (void)context;
   counting *self = make(alloc, "cognitora.admission", admission);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->reason = "cognitora.admission: full (503)";
   self->counts_models = true;
   self->usual_limit = blis_params_number(params, cognitora_params,

@@ -22,9 +22,7 @@ static blis_status wrap(const blis_alloc *alloc, const shedding *made,
                         const blis_admission *shape, blis_admission *admission,
                         blis_error *error) {
   shedding *self = blis_alloc_new(alloc, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   *self = *made;
   *admission = *shape;
   admission->state = self;

@@ -74,9 +74,7 @@ static blis_status route_to_least_work(void *state,
                                        blis_decision *decision,
                                        blis_error *error) {
   b3_later *self = state;
-  if (blis__b3_score(&self->b3, request, view, 0) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__b3_score(&self->b3, request, view, 0), error);
   score_work(self, request, view);
   size_t chosen = least_work(self, view);
   return blis__b3_take(&self->b3, request, view, chosen, decision) == BLIS_OK

@@ -33,16 +33,14 @@ static blis_status route(void *state, const blis_routing_request *request,
     *decision = (blis_decision){.rejected = "turn-cap"};
     return BLIS_OK;
   }
-  if (blis__b3_score(&self->b3, request, view, self->bs_offset) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__b3_score(&self->b3, request, view, self->bs_offset),
+               error);
   if (self->is_guarded && guard(self, request, view) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   size_t chosen = blis_tie_pick_max(&self->tie, self->b3.scores.items, view);
-  if (blis__b3_take(&self->b3, request, view, chosen, decision) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__b3_take(&self->b3, request, view, chosen, decision),
+               error);
   return BLIS_OK;
 }
 

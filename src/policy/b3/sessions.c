@@ -65,11 +65,9 @@ static blis_status route(void *state, const blis_routing_request *request,
                          blis_error *error) {
   session_router *self = state;
   size_t chosen;
-  if (blis__load_counters_reserve(&self->counters, &self->alloc, view) !=
-          BLIS_OK ||
-      choose(self, request, view, &chosen) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__load_counters_reserve(&self->counters, &self->alloc, view),
+               error);
+  BLIS_TRY_MEM(choose(self, request, view, &chosen), error);
   blis__load_counters_add(&self->counters, request->ticket,
                           view->instances[chosen], 0, request->prompt_tokens);
   *decision = (blis_decision){.chosen = chosen};
@@ -113,9 +111,7 @@ static blis_status make(const blis_alloc *alloc, const char *name,
                         const blis_policy_context *context, blis_router *router,
                         blis_error *error) {
   session_router *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->alloc = *alloc;
   blis__bindings_init(&self->sessions, alloc);
   blis_tie_rule rule =

@@ -239,10 +239,8 @@ static blis_status fill(cognitora *self, const blis_params *params,
   if (params == NULL || params->count == 0) {
     return BLIS_OK;
   }
-  if (keep_chains(self, params) != BLIS_OK ||
-      keep_qualities(self, params) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(keep_chains(self, params), error);
+  BLIS_TRY_MEM(keep_qualities(self, params), error);
   return check_qualities(self, error);
 }
 
@@ -250,9 +248,7 @@ static blis_status create(const blis_alloc *alloc, const blis_params *params,
                           const blis_policy_context *context,
                           blis_cascade *cascade, blis_error *error) {
   cognitora *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   blis_arena_init(&self->arena, alloc);
   self->seed = context->seed;
   self->threshold =

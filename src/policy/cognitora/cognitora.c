@@ -146,9 +146,7 @@ static blis_status route(void *state, const blis_routing_request *request,
                          blis_error *error) {
   cognitora *self = state;
   size_t chosen = 0;
-  if (choose(self, request, view, &chosen) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(choose(self, request, view, &chosen), error);
   *decision = (blis_decision){
       .chosen = chosen,
       .score = self->scores.items[chosen],
@@ -326,9 +324,7 @@ static blis_status create(const blis_alloc *alloc, const blis_params *params,
                           const blis_policy_context *context,
                           blis_router *router, blis_error *error) {
   cognitora *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->alloc = *alloc;
   configure(self, params, context);
   blis_status status = check_sum(self, error);

@@ -124,9 +124,7 @@ static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
   dynamo *self = state;
-  if (make_room(self, view) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(make_room(self, view), error);
   double least = least_prefill(self, view);
   double *scores = self->scores.items;
   for (size_t i = 0; i < view->count; i++) {
@@ -218,9 +216,7 @@ static blis_status make(const blis_alloc *alloc, const char *name,
                         const blis_policy_context *context, blis_router *router,
                         blis_error *error) {
   dynamo *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->alloc = *alloc;
   double given = number_of(params, "block_size");
   self->block_size_tokens =

@@ -138,9 +138,7 @@ blis_status blis__gateway_new(const blis_alloc *alloc,
                               const blis_policy_context *context,
                               blis_router *router, blis_error *error) {
   blis__gateway *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->alloc = *alloc;
   self->rule = rule;
   blis__bindings_init(&self->sessions, alloc);

@@ -21,9 +21,7 @@ static blis_status make(const blis_alloc *alloc, const blis_filter_entry *entry,
                         const blis_params *params, blis_filter *made,
                         blis_error *error) {
   detector *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   for (size_t i = 0; i < NUMBERS; i++) {
     self->numbers[i] = blis_params_number(
         params, entry->params, entry->param_count, entry->params[i].name);

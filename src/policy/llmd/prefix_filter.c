@@ -87,9 +87,8 @@ static blis_status filter(void *state, const blis_routing_request *request,
   if (explores) {
     return BLIS_OK;
   }
-  if (blis__prefix_memory_look_up(&self->memory, request, view) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, request, view),
+               error);
   size_t sticky = 0;
   for (size_t i = 0; i < view->count; i++) {
     sticky += is_sticky(self, view, i);

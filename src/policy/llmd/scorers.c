@@ -55,9 +55,7 @@ static blis_status make_with_numbers(const blis_alloc *alloc,
                                      blis_signal_set needs, blis_scorer *scorer,
                                      blis_error *error) {
   two_numbers *numbers = blis_alloc_zeroed(alloc, 1, sizeof *numbers);
-  if (numbers == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(numbers, error);
   numbers->first = blis_params_number(params, entry->params, entry->param_count,
                                       entry->params[0].name);
   if (entry->param_count > 1) {
@@ -191,9 +189,8 @@ static blis_status score_prefix(void *state,
                                 const blis_routing_view *view, double *scores,
                                 blis_error *error) {
   prefix_scorer *self = state;
-  if (blis__prefix_memory_look_up(&self->memory, request, view) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, request, view),
+               error);
   double weight = self->length_weight;
   for (size_t i = 0; i < view->count; i++) {
     double tokens = (double)blis__prefix_memory_tokens(&self->memory, view, i);

@@ -95,9 +95,7 @@ static blis_status create_scorer(const blis_alloc *alloc,
                                  blis_scorer *scorer, blis_error *error) {
   (void)context;
   session_memory *self = make(alloc, params);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   *scorer = (blis_scorer){.ops = &scorer_ops,
                           .state = self,
                           .alloc = *alloc,
@@ -124,9 +122,7 @@ static blis_status create_filter(const blis_alloc *alloc,
                                  blis_filter *made, blis_error *error) {
   (void)context;
   session_memory *self = make(alloc, params);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   *made = (blis_filter){.ops = &filter_ops,
                         .state = self,
                         .alloc = *alloc,

@@ -94,9 +94,7 @@ static blis_status create(const blis_alloc *alloc, const blis_params *params,
                           blis_error *error) {
   (void)context;
   utilization_filter *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   blis_signal_set needs;
   blis_status status = read_limits(self, params, &needs, error);
   if (status != BLIS_OK) {

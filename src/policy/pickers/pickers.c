@@ -141,9 +141,7 @@ static blis_status make(const blis_alloc *alloc, const blis_picker_entry *entry,
                         const blis_policy_context *context, blis_picker *made,
                         blis_error *error) {
   picker *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   if (has_param(entry, "tie")) {
     read_tie(self, entry, params, context);
   }

@@ -137,9 +137,7 @@ static blis_status apply_filters(weighted *self,
       keep[k] = true;
     }
     BLIS_TRY(filter->ops->filter(filter->state, request, view, keep, error));
-    if (blis__narrowed_keep(&self->narrowed, keep) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis__narrowed_keep(&self->narrowed, keep), error);
     if (blis__narrowed_view(&self->narrowed)->count == 0) {
       return BLIS_OK;
     }
@@ -385,9 +383,7 @@ static blis_status make(weighted *self, const blis_weighted_parts *parts,
                              BLIS__WEIGHTED_PARAM_COUNT,
                              "routing policy weighted", error));
   BLIS_TRY(check_items(parts->items, parts->count, error));
-  if (take_parts(self, parts) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(take_parts(self, parts), error);
   normalise(self->items, self->count);
   return self->picker.ops != NULL
              ? check_no_params(&self->picker, params, error)

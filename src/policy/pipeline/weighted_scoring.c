@@ -44,10 +44,10 @@ static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
   weighted_scoring *self = state;
-  if (blis_array_reserve(&self->alloc, &self->terms, view->count) != BLIS_OK ||
-      blis_array_reserve(&self->alloc, &self->scores, view->count) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->terms, view->count),
+               error);
+  BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->scores, view->count),
+               error);
   BLIS_TRY(score_all(self, request, view, error));
   size_t chosen = blis_tie_pick_max(&self->tie, self->scores.items, view);
   *decision = (blis_decision){.chosen = chosen,
@@ -133,9 +133,7 @@ static blis_status create(const blis_alloc *alloc, const blis_params *params,
                           const blis_policy_context *context,
                           blis_router *router, blis_error *error) {
   weighted_scoring *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->alloc = *alloc;
   blis_status status = make_parts(self, params, context, error);
   if (status != BLIS_OK) {

@@ -31,9 +31,8 @@ static blis_status route(void *state, const blis_routing_request *request,
                          blis_error *error) {
   (void)request;
   weighted_v04 *self = state;
-  if (blis_array_reserve(&self->alloc, &self->scores, view->count) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->scores, view->count),
+               error);
   const double *free_blocks = view->columns[BLIS_SIGNAL_FREE_KV_BLOCKS];
   const double *waiting = view->columns[BLIS_SIGNAL_QUEUE_DEPTH];
   const double *running = view->columns[BLIS_SIGNAL_BATCH_SIZE];
@@ -93,9 +92,7 @@ static blis_status create(const blis_alloc *alloc, const blis_params *params,
                      "load_weight are 0, expected one of them above 0");
   }
   weighted_v04 *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->alloc = *alloc;
   self->cache_weight = cache / (cache + load);
   self->load_weight = load / (cache + load);

@@ -266,9 +266,7 @@ blis_status blis_priority_create(const blis_alloc *alloc, const char *name,
   BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
                              error));
   state *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->last_arrival_us = -1;
   blis_arena_init(&self->arena, alloc);
   if (keep_numbers(self, policy, params) != BLIS_OK) {

@@ -5,9 +5,7 @@ blis_status blis__routesim_new(const blis_alloc *alloc,
                                const blis_params *params, blis_router *router,
                                blis_error *error) {
   blis__routesim *self = blis_alloc_zeroed(alloc, 1, kind->size);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   const blis_router_entry *entry = kind->entry;
   self->alloc = *alloc;
   self->size = kind->size;
@@ -64,9 +62,7 @@ blis_status blis__routesim_route(void *state,
                                  blis_decision *decision, blis_error *error) {
   blis__routesim *self = state;
   bool has_candidate;
-  if (look(self, view, &has_candidate) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(look(self, view, &has_candidate), error);
   if (!has_candidate) {
     *decision = (blis_decision){.rejected = "no-candidate"};
     return BLIS_OK;
@@ -74,9 +70,7 @@ blis_status blis__routesim_route(void *state,
   size_t chosen;
   self->has_scores = false;
   self->fact_count = 0;
-  if (self->choose(self, request, view, &chosen) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(self->choose(self, request, view, &chosen), error);
   blis__load_counters_add(&self->counters, request->ticket,
                           view->instances[chosen], 0, request->prompt_tokens);
   *decision = (blis_decision){.chosen = chosen};

@@ -106,9 +106,7 @@ static blis_status score(void *state, const blis_routing_request *request,
     }
     return BLIS_OK;
   }
-  if (note_places(self, view) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(note_places(self, view), error);
   if (self->most == 0) {
     prune(self);
   }
@@ -137,9 +135,7 @@ static blis_status observe(void *state, const blis_routing_request *request,
             (kept - 1) * sizeof *self->order.items);
     self->order.count--;
   }
-  if (blis_array_push(&self->alloc, &self->order, instance) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_push(&self->alloc, &self->order, instance), error);
   return BLIS_OK;
 }
 
@@ -156,9 +152,7 @@ static const blis_scorer_ops ops = {
 static blis_status make(const blis_alloc *alloc, const char *name, size_t most,
                         blis_scorer *scorer, blis_error *error) {
   no_hit_lru *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->alloc = *alloc;
   self->most = most;
   *scorer = (blis_scorer){.ops = &ops,

@@ -10,9 +10,7 @@ static blis_status score(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, double *scores,
                          blis_error *error) {
   blis__prefix_memory *memory = state;
-  if (blis__prefix_memory_look_up(memory, request, view) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(memory, request, view), error);
   for (size_t i = 0; i < view->count; i++) {
     scores[i] = blis__prefix_memory_share(memory, view, i);
   }

@@ -153,9 +153,7 @@ static blis_status create_load_aware(const blis_alloc *alloc,
                                      blis_scorer *scorer, blis_error *error) {
   (void)context;
   double *threshold = blis_alloc_new(alloc, sizeof *threshold);
-  if (threshold == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(threshold, error);
   *threshold = blis_params_number(params, load_aware_params, 1, "threshold");
   *scorer = blis__column_scorer(alloc, "load-aware", &load_aware_ops,
                                 BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH));

@@ -90,9 +90,7 @@ static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
   size_t chosen;
-  if (choose(state, request, view, &chosen) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(choose(state, request, view, &chosen), error);
   *decision = (blis_decision){.chosen = chosen};
   return BLIS_OK;
 }
@@ -140,9 +138,7 @@ static blis_status make(const blis_alloc *alloc, const blis_router_entry *entry,
                         const blis_policy_context *context, blis_router *router,
                         blis_error *error) {
   consistent_hash *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   self->block_size_tokens = 16; /* where no parameter says */
   blis_policy_random_init(&self->random, context->seed, entry->name);
   blis__hash_ring_init(&self->ring, alloc,

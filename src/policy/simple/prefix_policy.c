@@ -70,9 +70,7 @@ static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
   size_t chosen;
-  if (choose(state, request, view, &chosen) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(choose(state, request, view, &chosen), error);
   *decision = (blis_decision){.chosen = chosen};
   return BLIS_OK;
 }
@@ -105,9 +103,7 @@ static blis_status create(const blis_alloc *alloc, const blis_params *params,
                           const blis_policy_context *context,
                           blis_router *router, blis_error *error) {
   prefix_policy *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(self, error);
   bool follows_cache =
       context->go_blis && blis_params_find(params, "block_size") == NULL;
   blis__bindings_init(&self->prompts, alloc);

@@ -14,9 +14,7 @@ static blis_status make(const blis_alloc *alloc, const blis_router *pattern,
                         const char *name, const blis_policy_context *context,
                         blis_router *router, blis_error *error) {
   blis_random *random = blis_alloc_new(alloc, sizeof *random);
-  if (random == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(random, error);
   blis_policy_random_init(random, context->seed, name);
   *router = *pattern;
   router->state = random;

@@ -28,9 +28,7 @@ static blis_status create_round_robin(const blis_alloc *alloc,
                                       blis_router *router, blis_error *error) {
   (void)params, (void)context;
   uint64_t *turn = blis_alloc_zeroed(alloc, 1, sizeof *turn);
-  if (turn == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(turn, error);
   *router = (blis_router){.ops = &round_robin_ops,
                           .state = turn,
                           .alloc = *alloc,
@@ -84,9 +82,7 @@ static blis_status make_by_load(const blis_alloc *alloc, const char *name,
                                 int64_t seed, blis_router *router,
                                 blis_error *error) {
   blis_tie *tie = blis_alloc_new(alloc, sizeof *tie);
-  if (tie == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(tie, error);
   blis_tie_init(tie, rule, seed, "router");
   *router = (blis_router){.ops = ops,
                           .state = tie,

@@ -50,10 +50,8 @@ static blis_status draw_tokens(blis__drawing *d, uint32_t count,
     return BLIS_OK;
   }
   blis__token_array *tokens = &plan->layout.tokens;
-  if (blis_array_reserve(&plan->alloc, tokens, tokens->count + count) !=
-      BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_reserve(&plan->alloc, tokens, tokens->count + count),
+               error);
   blis_random_fill_intn(d->lengths, VOCABULARY, tokens->items + tokens->count,
                         count);
   tokens->count += count;
@@ -76,10 +74,9 @@ static blis_status begin_request(blis__drawing *d, blis__drawn *request,
 
 static blis_status keep_request(blis__drawing *d, const blis__drawn *request,
                                 blis_error *error) {
-  if (blis_array_push(&d->plan->alloc, &d->plan->layout.requests, *request) !=
-      BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(
+      blis_array_push(&d->plan->alloc, &d->plan->layout.requests, *request),
+      error);
   return BLIS_OK;
 }
 
@@ -353,9 +350,7 @@ blis_status blis__draw_windows(blis__drawing *drawing, blis_error *error) {
         window->end_us < plan->horizon_us ? window->end_us : plan->horizon_us;
     size_t count = (size_t)window->requests;
     int64_t *times = blis_alloc_zeroed(&plan->alloc, count, sizeof *times);
-    if (times == NULL) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_NEW(times, error);
     place_arrivals(drawing, window, end_us, times);
     blis_status status = draw_at(drawing, window, end_us, times, error);
     blis_alloc_free(&plan->alloc, times, count * sizeof *times);

@@ -380,9 +380,7 @@ blis_status blis_generator_new(const blis_alloc *alloc,
   BLIS_TRY(blis__plan_new(alloc, spec, &plan, error));
   blis_generator *made = generator_new(plan);
   blis__plan_unref(plan); /* the generator has its own hold on it */
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   blis_status status = start(made, error);
   if (status != BLIS_OK) {
     blis_generator_free(made);
@@ -405,9 +403,7 @@ static void copy_streams(const blis_generator *from, blis_generator *to) {
 blis_status blis_generator_clone(const blis_generator *generator,
                                  blis_generator **clone, blis_error *error) {
   blis_generator *made = generator_new(generator->plan);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   if (!generator->plan->has_layout) {
     copy_streams(generator, made);
   } else if (generator->sessions != NULL) {

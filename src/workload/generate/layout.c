@@ -66,9 +66,7 @@ static blis_status keep_prefixes(blis__plan *plan, blis_error *error) {
   }
   int32_t *tokens = blis_alloc_zeroed(&plan->alloc, plan->prefix_draws,
                                       sizeof *plan->layout.prefix_tokens);
-  if (tokens == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(tokens, error);
   plan->layout.prefix_tokens = tokens;
   blis_random random;
   blis_random_init_named(&random, plan->seed, "workload-gen");
@@ -124,10 +122,9 @@ static blis_status name_session(blis__plan *plan, blis__drawn *request,
   char name[NAME_SIZE];
   int length =
       snprintf(name, sizeof name, "sess_%" PRId64, request->session_id);
-  if (blis_intern_add(plan->strings, name, (size_t)length, &request->session) !=
-      BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(
+      blis_intern_add(plan->strings, name, (size_t)length, &request->session),
+      error);
   return BLIS_OK;
 }
 
@@ -146,9 +143,8 @@ static blis_status add_session(blis__plan *plan, const blis__drawn *request,
   if (!loses_prefix) {
     start.prefix = client->prefix;
   }
-  if (blis_array_push(&plan->alloc, &plan->layout.sessions, start) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_push(&plan->alloc, &plan->layout.sessions, start),
+               error);
   return BLIS_OK;
 }
 
@@ -211,18 +207,14 @@ static blis_status name_user(blis__plan *plan, uint32_t client, uint32_t user,
   uint32_t id = plan->clients[client].id;
   size_t size = blis_intern_length(plan->strings, id) + 48;
   char *text = blis_alloc_new(&plan->alloc, size);
-  if (text == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(text, error);
   int length = snprintf(text, size, "concurrency_%s_user_%" PRIu32,
                         blis_intern_text(plan->strings, id), user);
   uint32_t known = blis_intern_count(plan->strings);
   blis_status status =
       blis_intern_add(plan->strings, text, (size_t)length, name);
   blis_alloc_free(&plan->alloc, text, size);
-  if (status != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(status, error);
   if (*name < known) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "client %" PRIu32 " (\"%s\"): another client with "
@@ -281,9 +273,7 @@ static blis_status add_users(blis__plan *plan, blis__drawing *drawing,
 static blis_status make_rules(blis__plan *plan, blis_error *error) {
   plan->layout.rules = blis_alloc_zeroed(&plan->alloc, plan->kind_count,
                                          sizeof *plan->layout.rules);
-  if (plan->layout.rules == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(plan->layout.rules, error);
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     const blis__kind *kind = &plan->kinds[i];
     plan->layout.rules[i] = (blis__session_rule){
@@ -311,9 +301,7 @@ static blis_status make_segments(blis__plan *plan, blis_error *error) {
   }
   layout->segments = blis_alloc_zeroed(&plan->alloc, layout->requests.count,
                                        sizeof *layout->segments);
-  if (layout->segments == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(layout->segments, error);
   for (size_t i = 0; i < layout->requests.count; i++) {
     const blis__drawn *request = &layout->requests.items[i];
     if (blis__plan_kind_of(plan, request->client)->accumulates) {
@@ -361,9 +349,7 @@ static blis_status lay_out(blis__plan *plan, blis__drawing *drawing,
 blis_status blis__plan_lay_out(blis__plan *plan, blis_error *error) {
   /* Too large for the stack of a coroutine's host. */
   blis__drawing *drawing = blis_alloc_new(&plan->alloc, sizeof *drawing);
-  if (drawing == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(drawing, error);
   blis_status status = lay_out(plan, drawing, error);
   blis_alloc_free(&plan->alloc, drawing, sizeof *drawing);
   return status;

@@ -44,9 +44,7 @@ static blis_status intern(blis__plan *plan, const char *text, uint32_t *id,
     *id = 0;
     return BLIS_OK;
   }
-  if (blis_intern_add(plan->strings, text, strlen(text), id) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_intern_add(plan->strings, text, strlen(text), id), error);
   return BLIS_OK;
 }
 
@@ -62,9 +60,7 @@ static blis_status intern_member(blis__plan *plan, const char *text,
   size_t length = text != NULL ? strlen(text) : 0;
   size_t size = length + (size_t)end_length;
   char *name = blis_alloc_new(&plan->alloc, size);
-  if (name == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(name, error);
   if (length > 0) {
     memcpy(name, text, length);
   }
@@ -239,9 +235,7 @@ static blis_status plan_prefixes(blis__plan *plan,
                                  blis_error *error) {
   uint32_t texts = blis_intern_count(plan->strings);
   uint32_t *firsts = blis_alloc_zeroed(&plan->alloc, texts, sizeof *firsts);
-  if (firsts == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(firsts, error);
   for (uint32_t i = 0; i < plan->client_count; i++) {
     blis__client_plan *client = &plan->clients[i];
     uint32_t group = client->prefix_group;
@@ -293,15 +287,12 @@ static blis_status plan_fill(blis__plan *plan, const blis_workload_spec *spec,
   plan->strings = blis_intern_new(&plan->alloc);
   plan->kinds =
       blis_alloc_zeroed(&plan->alloc, plan->kind_count, sizeof *plan->kinds);
-  if (plan->strings == NULL || plan->kinds == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(plan->strings, error);
+  BLIS_TRY_NEW(plan->kinds, error);
   count_clients(plan, spec);
   plan->clients = blis_alloc_zeroed(&plan->alloc, plan->client_count,
                                     sizeof *plan->clients);
-  if (plan->clients == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(plan->clients, error);
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     BLIS_TRY(plan_kind(plan, spec, i, error));
     BLIS_TRY(name_clients(plan, spec, i, error));
@@ -319,9 +310,7 @@ blis_status blis__plan_new(const blis_alloc *alloc,
                            blis_error *error) {
   BLIS_TRY(blis_workload_spec_check(spec, NULL, error));
   blis__plan *made = blis_alloc_new(alloc, sizeof *made);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   *made = (blis__plan){
       .alloc = *alloc,
       .users = 1,

@@ -100,9 +100,7 @@ static blis_status make_distribution(const conversion *c, const char *type,
                                      blis_error *error) {
   blis_distribution_param *copy =
       blis_arena_new(c->arena, count * sizeof *copy);
-  if (copy == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(copy, error);
   memcpy(copy, params, count * sizeof *copy);
   *spec = (blis_distribution_spec){type, copy, count};
   return BLIS_OK;
@@ -227,9 +225,7 @@ static blis_status name_cohort(const conversion *c, const char *prefix,
 static blis_status make_spike(const conversion *c, int64_t start_s, double rate,
                               blis_cohort_spec *cohort, blis_error *error) {
   blis_spike_spec *spike = blis_arena_new(c->arena, sizeof *spike);
-  if (spike == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(spike, error);
   *spike = (blis_spike_spec){.start_us = start_s * 1000000,
                              .duration_us = c->from->window_secs * 1000000,
                              .trace_rate = rate,
@@ -376,9 +372,8 @@ static blis_status convert(conversion *c, blis_workload_spec *spec,
   c->cohorts = blis_arena_new(c->arena,
                               (most + spec->cohort_count) * sizeof *c->cohorts);
   c->active = blis_arena_new(c->arena, chunks * sizeof *c->active);
-  if (c->cohorts == NULL || c->active == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(c->cohorts, error);
+  BLIS_TRY_NEW(c->active, error);
   if (spec->cohort_count > 0) {
     memcpy(c->cohorts, spec->cohorts, spec->cohort_count * sizeof *c->cohorts);
     c->cohort_count = spec->cohort_count;

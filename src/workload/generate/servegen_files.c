@@ -31,9 +31,7 @@ void blis__servegen_end(blis__servegen_data *data) {
 
 static blis_status tell(blis__servegen_data *data, const char *text,
                         blis_error *error) {
-  if (data->note(data->note_ud, text) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(data->note(data->note_ud, text), error);
   return BLIS_OK;
 }
 
@@ -64,10 +62,8 @@ static blis_status add_chunk(blis__servegen_data *data, const char *file,
                              size_t length, blis_error *error) {
   blis__servegen_chunk chunk = {
       .name = blis_arena_text(&data->arena, file, length)};
-  if (chunk.name == NULL ||
-      blis_array_push(&data->alloc, &data->chunks, chunk) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(chunk.name, error);
+  BLIS_TRY_MEM(blis_array_push(&data->alloc, &data->chunks, chunk), error);
   return BLIS_OK;
 }
 
@@ -309,9 +305,7 @@ static blis_status read_entry(blis__servegen_data *data,
   blis__servegen_lengths lengths = {.start_s = (int64_t)start};
   BLIS_TRY(read_fit(entry, "input_tokens", &lengths.input, error));
   BLIS_TRY(read_fit(entry, "output_tokens", &lengths.output, error));
-  if (blis_array_push(&data->alloc, &chunk->lengths, lengths) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_push(&data->alloc, &chunk->lengths, lengths), error);
   blis_json_value ratios = blis_json_member(entry, "reason_ratio");
   return blis_json_has(ratios)
              ? read_ratios(data, chunk, key, ratios, first, error)

@@ -380,9 +380,7 @@ blis_status blis__sessions_ended(blis__sessions *sessions,
   if (!goes_on(sessions, &r, outcome)) {
     return BLIS_OK;
   }
-  if (need_stream(sessions, &r) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(need_stream(sessions, &r), error);
   draw_arrival(&r, outcome);
   if (r.arrival_us > r.start->rule->horizon_us ||
       r.arrival_us == BLIS_TIME_NEVER_US) {
@@ -390,9 +388,7 @@ blis_status blis__sessions_ended(blis__sessions *sessions,
     return BLIS_OK;
   }
   BLIS_TRY(draw_lengths(&r, error));
-  if (draw_tokens(sessions, &r) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(draw_tokens(sessions, &r), error);
   sessions->counts.follow_ups++;
   fill_request(sessions, &r, follow_up);
   sessions->last = index;

@@ -42,10 +42,8 @@ void blis_source_copy_free(blis_source_copy *copy) {
 static blis_status keep(const blis_alloc *alloc, kept_requests *kept,
                         const blis_request *request, blis_error *error) {
   for (uint32_t i = 0; i < request->segment_count; i++) {
-    if (blis_array_push(alloc, &kept->segments, request->segments[i]) !=
-        BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_array_push(alloc, &kept->segments, request->segments[i]),
+                 error);
   }
   return blis_array_push(alloc, &kept->requests, *request) == BLIS_OK
              ? BLIS_OK

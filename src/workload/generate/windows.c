@@ -112,9 +112,7 @@ blis_status blis__plan_windows(blis__plan *plan, const blis_workload_spec *spec,
     return BLIS_OK;
   }
   kind->windows = blis_alloc_zeroed(&plan->alloc, count, sizeof *kind->windows);
-  if (kind->windows == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(kind->windows, error);
   kind->window_capacity = count;
   add_client_windows(kind, client);
   if (days > 0) {
@@ -328,9 +326,7 @@ static blis_status open_for_ever(blis__plan *plan,
                      blis_client_label(spec, index, label));
   }
   kind->windows = blis_alloc_zeroed(&plan->alloc, 1, sizeof *kind->windows);
-  if (kind->windows == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(kind->windows, error);
   kind->window_capacity = 1;
   add_window(kind, 0, plan->horizon_us);
   return BLIS_OK;

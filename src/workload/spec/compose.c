@@ -176,9 +176,7 @@ blis_workload_spec_compose(const blis_spec_part *parts, size_t count,
       .parts = parts, .count = count, .whole = whole, .note = note, .ud = ud};
   *whole = (blis_workload_spec){.category = parts[0].spec->category,
                                 .aggregate_rate = total};
-  if (make_room(&c, arena) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(make_room(&c, arena), error);
   whole->clients = c.clients;
   whole->cohorts = c.cohorts;
   whole->goodput_targets = c.targets;
@@ -188,12 +186,8 @@ blis_workload_spec_compose(const blis_spec_part *parts, size_t count,
     double sum = sum_of_fractions(spec);
     bool scales = total > 0 && sum > 0;
     add_clients(&c, spec, scales ? spec->aggregate_rate / total / sum : 1);
-    if (add_targets(&c, spec) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(add_targets(&c, spec), error);
   }
-  if (set_totals(&c) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(set_totals(&c), error);
   return check_whole(whole, error);
 }

@@ -94,9 +94,7 @@ static blis_status make_constant(const expansion *e, int64_t value,
                                  blis_distribution_spec *spec,
                                  blis_error *error) {
   blis_distribution_param *param = blis_arena_new(e->arena, sizeof *param);
-  if (param == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(param, error);
   *param = (blis_distribution_param){"value", (double)value};
   *spec = (blis_distribution_spec){"constant", param, 1};
   return BLIS_OK;
@@ -157,9 +155,7 @@ static blis_status set_session(const expansion *e,
                                int64_t index, blis_client_spec *client,
                                blis_error *error) {
   blis_multi_turn_spec *turns = blis_arena_new(e->arena, sizeof *turns);
-  if (turns == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(turns, error);
   double think_us = trunc((double)e->users / stage->rate * 1e6);
   *turns = (blis_multi_turn_spec){.single_session = true,
                                   .think_time_us =
@@ -202,9 +198,7 @@ static blis_status expand_stage(expansion *e, size_t index, int64_t start_us,
                                 blis_error *error) {
   const blis_inference_perf_stage *stage = &e->from->stages[index];
   blis_window_spec *window = blis_arena_new(e->arena, sizeof *window);
-  if (window == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(window, error);
   *window = (blis_window_spec){.start_us = start_us,
                                .end_us = start_us + stage->duration * 1000000};
   char prefix[32];
@@ -260,9 +254,7 @@ blis_status blis_inference_perf_expand(const blis_inference_perf_spec *from,
                      e.users, from->stage_count, MAX_USERS);
   }
   e.clients = blis_arena_new(arena, count * sizeof *e.clients);
-  if (e.clients == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(e.clients, error);
   BLIS_TRY(make_constant(&e, e.prefixes->question_tokens, &e.question, error));
   BLIS_TRY(make_constant(&e, e.prefixes->output_tokens, &e.output, error));
   BLIS_TRY(make_constant(&e, 0, &e.zero, error));

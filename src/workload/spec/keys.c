@@ -25,10 +25,9 @@ void blis__spec_reader_deinit(blis__spec_reader *reader) {
 /* Two maps: a struct has the address of its first member. */
 static blis_status remember(blis_map *places, const void *address,
                             const blis_yaml_node *node, blis_error *error) {
-  if (blis_map_put(places, (uint64_t)(uintptr_t)address,
-                   (uint64_t)(uintptr_t)node) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_map_put(places, (uint64_t)(uintptr_t)address,
+                            (uint64_t)(uintptr_t)node),
+               error);
   return BLIS_OK;
 }
 
@@ -150,9 +149,7 @@ static blis_status new_structs(blis__spec_reader *reader,
                                const blis__section *section, size_t count,
                                char **structs, blis_error *error) {
   *structs = blis_arena_new(reader->arena, count * section->size);
-  if (*structs == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(*structs, error);
   memset(*structs, 0, count * section->size);
   return BLIS_OK;
 }

@@ -77,9 +77,7 @@ static blis_status make_turns(const blis_short_form *form, blis_arena *arena,
     return BLIS_OK;
   }
   blis_multi_turn_spec *turns = blis_arena_new(arena, sizeof *turns);
-  if (turns == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(turns, error);
   *turns = (blis_multi_turn_spec){.max_rounds = form->max_rounds,
                                   .think_time_us = form->think_time_us,
                                   .context_growth =
@@ -100,9 +98,7 @@ static blis_status set_prefix(const blis_short_form *form, size_t k,
   char name[32];
   snprintf(name, sizeof name, "prefix_%zu", k);
   client->prefix_group = blis_arena_text(arena, name, strlen(name));
-  if (client->prefix_group == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(client->prefix_group, error);
   client->id = client->prefix_group;
   client->rate_fraction = zipf_weight((int64_t)k, form->prefix_zipf);
   return BLIS_OK;
@@ -114,9 +110,7 @@ blis_status blis_short_form_expand(const blis_short_form *form,
   BLIS_TRY(check_prefixes(form, error));
   size_t count = form->prefix_groups > 0 ? (size_t)form->prefix_groups : 1;
   blis_client_spec *clients = blis_arena_new(arena, count * sizeof *clients);
-  if (clients == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(clients, error);
   const blis_multi_turn_spec *turns;
   BLIS_TRY(make_turns(form, arena, &turns, error));
   for (size_t k = 0; k < count; k++) {

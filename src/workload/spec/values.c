@@ -63,9 +63,7 @@ static blis_status read_params(blis__spec_reader *reader,
   BLIS_TRY(blis_yaml_need_mapping(node, error));
   size_t count = blis_yaml_count(node);
   blis_distribution_param *params = new_params(reader, count);
-  if (params == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(params, error);
   spec->params = params;
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(add_param(reader, blis_yaml_key(node, i), blis_yaml_item(node, i),
@@ -80,9 +78,7 @@ static blis_status read_short(blis__spec_reader *reader,
                               blis_distribution_spec *spec, blis_error *error) {
   size_t count = blis_yaml_count(node);
   blis_distribution_param *params = new_params(reader, count);
-  if (params == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(params, error);
   spec->params = params;
   for (size_t i = 0; i < count; i++) {
     const blis_yaml_node *key = blis_yaml_key(node, i);
@@ -131,9 +127,7 @@ static blis_status read_constant(blis__spec_reader *reader,
                                  blis_distribution_spec *spec,
                                  blis_error *error) {
   blis_distribution_param *param = new_params(reader, 1);
-  if (param == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(param, error);
   int64_t length;
   BLIS_TRY(blis_yaml_int64(node, 0, BLIS_WORKLOAD_MAX_TOKENS, &length, error));
   param->value = (double)length;

@@ -232,9 +232,7 @@ static blis_status expand_inference_perf(reading *r, blis_error *error) {
     snprintf(text, sizeof text,
              "aggregate_rate %g is replaced by that of inference_perf, %g",
              written_rate, top->spec.aggregate_rate);
-    if (add_note(r->written, text) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(add_note(r->written, text), error);
   }
   return BLIS_OK;
 }
@@ -249,9 +247,7 @@ static blis_status expand_servegen(reading *r, blis_error *error) {
   if (is_relative && folder != NULL) {
     size_t size = strlen(folder) + strlen(servegen->path) + 2;
     char *path = blis_arena_new(&r->written->arena, size);
-    if (path == NULL) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_NEW(path, error);
     snprintf(path, size, "%s/%s", folder, servegen->path);
     servegen->path = path;
   }
@@ -340,9 +336,7 @@ blis_status blis_written_spec_from(const blis_alloc *alloc,
                                    blis_error *error) {
   const blis_spec_settings no_settings = {0};
   blis_written_spec *made = written_new(alloc);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   reading r = {.written = made,
                .root = root,
                .settings = settings != NULL ? settings : &no_settings};

@@ -140,9 +140,7 @@ static blis_status read_hash_ids(reading *r, const blis__trace_line *line,
     int64_t id;
     BLIS_TRY(blis_json_int64(blis_json_item(ids, i), 0, INT64_MAX, &id, error));
     blis_segment segment = {.stream = (uint64_t)id};
-    if (blis_array_push(r->job->alloc, &r->segments, segment) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_array_push(r->job->alloc, &r->segments, segment), error);
   }
   request->segments = r->segments.items;
   request->segment_count = (uint32_t)count;
@@ -232,9 +230,7 @@ static blis_status resolve_sessions(reading *r, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(resolve_session(r, i, error));
   }
-  if (blis_array_reserve(r->job->alloc, &r->sessions, count) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_reserve(r->job->alloc, &r->sessions, count), error);
   for (size_t i = 0; i < count; i++) {
     r->sessions.items[r->sessions.count++] = r->chats.items[i].session;
   }

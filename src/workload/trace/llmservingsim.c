@@ -58,11 +58,10 @@ static blis_status add_piece(reading *r, blis_error *error) {
   uint32_t stream;
   blis_segment segment = {.length_tokens =
                               (uint32_t)(r->piece.length / sizeof(uint32_t))};
-  if (blis_buffer_status(&r->piece) != BLIS_OK ||
-      blis_intern_add(r->pieces, r->piece.data, r->piece.length, &stream) !=
-          BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_buffer_status(&r->piece), error);
+  BLIS_TRY_MEM(
+      blis_intern_add(r->pieces, r->piece.data, r->piece.length, &stream),
+      error);
   segment.stream = stream;
   blis_buffer_clear(&r->piece);
   return blis_array_push(r->job->alloc, &r->segments, segment) == BLIS_OK
@@ -147,9 +146,7 @@ static blis_status name_session(reading *r, const blis__trace_line *line,
                               &r->session, error));
   }
   while (r->rounds.count <= r->session) {
-    if (blis_array_push(r->job->alloc, &r->rounds, 0) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_array_push(r->job->alloc, &r->rounds, 0), error);
   }
   return BLIS_OK;
 }
@@ -249,9 +246,7 @@ static void close_reading(void *reader) {
 static blis_status open_lines(blis__trace_job *job, reading *r,
                               blis_error *error) {
   r->pieces = blis_intern_new(job->alloc);
-  if (r->pieces == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(r->pieces, error);
   return blis__trace_lines_open(job, &r->lines, error);
 }
 

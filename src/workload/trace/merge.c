@@ -256,9 +256,7 @@ blis_status blis_trace_merge(const blis_alloc *alloc,
                      "there are no workloads to be merged");
   }
   input *inputs = new_inputs(alloc, count);
-  if (inputs == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(inputs, error);
   blis_workload *made = blis_workload_new(alloc);
   blis_status status = BLIS_ERR_NOMEM;
   if (made != NULL) {

@@ -171,9 +171,7 @@ static blis_status parse_ids(const blis_alloc *alloc, blis_json_value ids,
     int64_t id;
     BLIS_TRY(blis_json_int64(blis_json_item(ids, i), 0, INT64_MAX, &id, error));
     blis_segment segment = {.stream = (uint64_t)id};
-    if (blis_array_push(alloc, &row->ids, segment) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_array_push(alloc, &row->ids, segment), error);
   }
   return BLIS_OK;
 }

@@ -167,9 +167,7 @@ static blis_status open_reader(blis__trace_file *file, blis_error *error) {
     BLIS_TRY(recognise(job->input, &file->format, error));
   }
   file->reader = blis_alloc_zeroed(job->alloc, 1, file->format->reader_size);
-  if (file->reader == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(file->reader, error);
   blis_status status = file->format->open(job, file->reader, error);
   if (status != BLIS_OK) {
     blis__trace_close(file);

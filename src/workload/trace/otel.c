@@ -84,9 +84,7 @@ static blis_status join_lines(reading *r, blis_text_line line,
     }
     BLIS_TRY(blis_text_next(r->text, &line, &has_line, error));
   }
-  if (blis_buffer_status(buffer) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_buffer_status(buffer), error);
   return blis_json_parse(&r->json, r->job->name, first,
                          blis_buffer_slice(buffer), error);
 }

@@ -139,9 +139,7 @@ static blis_status set_prefix(reading *r, blis_request *request,
   }
   blis_segment prefix = {.stream = PREFIX_STREAM | request->prefix_group,
                          .length_tokens = request->prefix_tokens};
-  if (blis_array_push(r->job->alloc, &r->segments, prefix) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_array_push(r->job->alloc, &r->segments, prefix), error);
   request->shared_tokens = request->prefix_tokens;
   return BLIS_OK;
 }

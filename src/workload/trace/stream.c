@@ -106,9 +106,7 @@ static blis_status measure_rows(const survey *base, blis__trace_file *file,
     if (settles) {
       file->format->settle(file->reader, &row, (blis_segment *)row.segments);
     }
-    if (blis__trace_lag_add(&base->alloc, lag, row.arrival_us) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis__trace_lag_add(&base->alloc, lag, row.arrival_us), error);
   }
 }
 
@@ -149,11 +147,10 @@ static blis_status read_all(survey *base, blis__trace_lag *lag,
   base->window = lag->window;
   base->numbers_rounds = format->numbers_rounds != NULL &&
                          format->numbers_rounds(base->file.reader);
-  if (blis_workload_describe(base->about, "%s trace %s", format->name,
-                             blis__trace_file_name(base->file.job.name)) !=
-      BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(
+      blis_workload_describe(base->about, "%s trace %s", format->name,
+                             blis__trace_file_name(base->file.job.name)),
+      error);
   return BLIS_OK;
 }
 
@@ -249,9 +246,7 @@ static blis_status make_stream(const blis_alloc *alloc, const char *path,
   const char *own_path = NULL;
   survey *base =
       survey_new(alloc, path, options != NULL ? options : &defaults, &own_path);
-  if (base == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(base, error);
   blis_status status = survey_fill(base, own_path, is_ordered, error);
   blis_trace_stream *made = NULL;
   if (status == BLIS_OK && (is_ordered == NULL || *is_ordered)) {
@@ -289,9 +284,7 @@ static blis_status derive(blis_trace_stream *parent,
                           blis_error *error) {
   blis_trace_stream *made =
       stream_new(parent->base, parent->description, edit->what);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   made->parent = parent;
   parent->users++;
   made->edit = *edit;
@@ -483,9 +476,7 @@ blis_status blis_trace_cursor_open(const blis_alloc *alloc,
                                    blis_trace_cursor **cursor,
                                    blis_error *error) {
   blis_trace_cursor *made = blis_alloc_zeroed(alloc, 1, sizeof *made);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   made->alloc = *alloc;
   made->stream = stream;
   stream->users++;
@@ -606,9 +597,7 @@ static blis_status next_request(void *state, blis_request *request, bool *done,
   if (row.segment_count > 0) {
     size_t size = row.segment_count * sizeof(blis_segment);
     kept_segments *kept = blis_alloc_new(&cursor->alloc, sizeof *kept + size);
-    if (kept == NULL) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_NEW(kept, error);
     *kept =
         (kept_segments){.behind = cursor->kept, .size = sizeof *kept + size};
     memcpy(kept->items, row.segments, size);
@@ -653,11 +642,10 @@ blis_request_source blis_trace_cursor_source(blis_trace_cursor *cursor) {
 
 static blis_status fill_list(blis_trace_cursor *cursor, blis_workload *list,
                              blis_error *error) {
-  if (blis_workload_take_texts(list, cursor->stream->base->about) != BLIS_OK ||
-      blis_workload_describe(list, "%s", cursor->stream->description) !=
-          BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_workload_take_texts(list, cursor->stream->base->about),
+               error);
+  BLIS_TRY_MEM(blis_workload_describe(list, "%s", cursor->stream->description),
+               error);
   for (;;) {
     blis_request request;
     bool done;
@@ -665,9 +653,7 @@ static blis_status fill_list(blis_trace_cursor *cursor, blis_workload *list,
     if (done) {
       break;
     }
-    if (blis_workload_add(list, &request) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_workload_add(list, &request), error);
   }
   return blis_workload_seal(list) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }

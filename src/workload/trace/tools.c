@@ -24,9 +24,7 @@ static blis_status copy_texts(const blis_workload *from, blis_workload *to) {
 static blis_status copy_edited(const blis_workload *from,
                                const blis__trace_edit *edit, blis_workload *to,
                                blis_error *error) {
-  if (copy_texts(from, to) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(copy_texts(from, to), error);
   blis__trace_editing editing = {.edit = edit};
   for (size_t i = 0; i < blis_workload_count(from); i++) {
     blis_request request = *blis_workload_request(from, i);
@@ -36,11 +34,10 @@ static blis_status copy_edited(const blis_workload *from,
       return blis_fail_nomem(error);
     }
   }
-  if (blis_workload_describe(to, "%s, %s", blis_workload_description(from),
-                             edit->what) != BLIS_OK ||
-      blis_workload_seal(to) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_workload_describe(
+                   to, "%s, %s", blis_workload_description(from), edit->what),
+               error);
+  BLIS_TRY_MEM(blis_workload_seal(to), error);
   return BLIS_OK;
 }
 
@@ -49,9 +46,7 @@ static blis_status make_edited(const blis_alloc *alloc,
                                const blis__trace_edit *edit,
                                blis_workload **edited, blis_error *error) {
   blis_workload *made = blis_workload_new(alloc);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   blis_status status = copy_edited(workload, edit, made, error);
   if (status != BLIS_OK) {
     blis_workload_free(made);
@@ -153,9 +148,7 @@ static blis_status make_marked(const blis_alloc *alloc,
                                blis_workload **marked, blis_error *error) {
   size_t words = blis_trace_mark_words(blis_workload_count(workload));
   uint64_t *marks = blis_alloc_zeroed(alloc, words, sizeof *marks);
-  if (marks == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(marks, error);
   blis_status status = mark(alloc, workload, state, marks);
   if (status != BLIS_OK) {
     status = blis_fail_nomem(error);

@@ -22,22 +22,16 @@ static blis_status add_rows(blis__trace_file *file, blis_error *error) {
     if (!has_row) {
       break;
     }
-    if (blis_workload_add(workload, &row) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_workload_add(workload, &row), error);
   }
   BLIS_TRY(format->finish(file->reader, error));
-  if (blis_workload_describe(workload, "%s trace %s", format->name,
-                             blis__trace_file_name(file->job.name)) !=
-      BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_workload_describe(workload, "%s trace %s", format->name,
+                                      blis__trace_file_name(file->job.name)),
+               error);
   if (format->settle != NULL) {
     blis__workload_edit(workload, format->settle, file->reader);
   }
-  if (blis_workload_seal(workload) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_workload_seal(workload), error);
   bool is_numbered =
       format->numbers_rounds != NULL && format->numbers_rounds(file->reader);
   if (is_numbered && blis__workload_number_rounds(workload) != BLIS_OK) {
@@ -59,9 +53,7 @@ static blis_status read_list(const blis_alloc *alloc, const char *path,
                              bool only_if_small, blis_workload **workload,
                              bool *is_left, blis_error *error) {
   blis_workload *made = blis_workload_new(alloc);
-  if (made == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(made, error);
   blis__trace_file file;
   blis_status status =
       blis__trace_open(alloc, path, options, made, &file, error);

@@ -185,10 +185,8 @@ static blis_status find_files(const blis__trace_job *job, blis_buffer *data,
     blis_buffer_string(header,
                        is_header && !is_stem ? job->path + length : ".yaml");
   }
-  if (blis_buffer_status(data) != BLIS_OK ||
-      blis_buffer_status(header) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_buffer_status(data), error);
+  BLIS_TRY_MEM(blis_buffer_status(header), error);
   return BLIS_OK;
 }
 
@@ -303,9 +301,7 @@ static enum column id_column(const reading *r) {
 static blis_status check_id(reading *r, blis_error *error) {
   enum column column = id_column(r);
   bool is_new;
-  if (blis__id_set_add(&r->ids, r->values[column], &is_new) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__id_set_add(&r->ids, r->values[column], &is_new), error);
   return is_new
              ? BLIS_OK
              : blis_csv_fail(r->csv, r->places[column],
@@ -318,9 +314,7 @@ static blis_status note_group(reading *r, blis_error *error) {
     return BLIS_OK;
   }
   while (r->group_tokens.count <= group) {
-    if (blis_array_push(r->alloc, &r->group_tokens, 0) != BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY_MEM(blis_array_push(r->alloc, &r->group_tokens, 0), error);
   }
   if (r->group_tokens.items[group] == 0) {
     r->group_tokens.items[group] = (uint32_t)r->values[PREFIX_LENGTH];

@@ -163,9 +163,7 @@ static blis_status check_id(survey *s, const blis_request *request,
     return BLIS_OK;
   }
   bool is_new;
-  if (blis__id_set_add(&s->ids, request->number, &is_new) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis__id_set_add(&s->ids, request->number, &is_new), error);
   if (!is_new || request->number < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s: the number %lld of a request %s; ids in a trace "
@@ -222,9 +220,7 @@ static blis_status look_at(void *state, size_t index,
   blis__trace_writing *w = s->w;
   s->count++;
   BLIS_TRY(check_id(s, request, error));
-  if (compare_group(s, request) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(compare_group(s, request), error);
   w->has_limits =
       w->has_limits || request->max_output_tokens != request->output_tokens;
   w->has_slo_targets = w->has_slo_targets || request->slo_target_us != 0;
@@ -242,9 +238,7 @@ static blis_status look_at_all(blis__trace_writing *w, bool needs_even,
   size_t texts = blis_intern_count(w->strings);
   survey s = {.w = w, .needs_even = needs_even};
   s.prefixes = blis_alloc_zeroed(w->alloc, texts, sizeof *s.prefixes);
-  if (s.prefixes == NULL) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_NEW(s.prefixes, error);
   blis__id_set_init(&s.ids, w->alloc);
   blis_map_init(&s.groups, w->alloc);
   w->is_by_group = true;
@@ -278,10 +272,8 @@ typedef struct row_writing {
 static blis_status write_row(void *state, size_t index,
                              const blis_request *request, blis_error *error) {
   row_writing *r = state;
-  if (r->row(r->w, index, request, &r->buffer) != BLIS_OK ||
-      blis_buffer_status(&r->buffer) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(r->row(r->w, index, request, &r->buffer), error);
+  BLIS_TRY_MEM(blis_buffer_status(&r->buffer), error);
   if (r->buffer.length >= FLUSH_SIZE) {
     BLIS_TRY(
         blis_output_write(r->output, blis_buffer_slice(&r->buffer), error));
@@ -294,9 +286,7 @@ static blis_status write_rows(row_writing *r, const char *head,
                               blis_error *error) {
   blis_buffer_string(&r->buffer, head);
   BLIS_TRY(each_request(r->w, write_row, r, error));
-  if (blis_buffer_status(&r->buffer) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_buffer_status(&r->buffer), error);
   return blis_output_write(r->output, blis_buffer_slice(&r->buffer), error);
 }
 

@@ -233,9 +233,7 @@ static blis_status write_header(const blis__trace_writing *w,
                                 blis_output **output, blis_error *error) {
   blis_buffer_clear(buffer);
   add_header(w->options, buffer);
-  if (blis_buffer_status(buffer) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_buffer_status(buffer), error);
   BLIS_TRY(blis_output_open(w->alloc, path, output, error));
   blis_status status =
       blis_output_write(*output, blis_buffer_slice(buffer), error);
@@ -252,9 +250,7 @@ static blis_status write_files(blis__trace_writing *w, const char *data_path,
   blis_output *data;
   blis_output *header;
   add_column_names(w, buffer);
-  if (blis_buffer_status(buffer) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(blis_buffer_status(buffer), error);
   BLIS_TRY(blis__trace_write_rows(w, data_path, blis_buffer_text(buffer),
                                   write_row, &data, error));
   blis_status status = write_header(w, buffer, header_path, &header, error);
