@@ -4,15 +4,14 @@
 option(BLIS_WERROR "Treat warnings as errors" OFF)
 option(BLIS_SANITIZE "Address and undefined behaviour sanitizers" OFF)
 option(BLIS_FUZZ "Targets of tests/fuzz as libFuzzer programs (clang)" OFF)
-option(BLIS_CHECKED "BLIS_DCHECK is on" OFF)
-option(BLIS_PARANOID "BLIS_DCHECK and BLIS_INVARIANT are on" OFF)
+option(BLIS_CHECKED "BLIS_ASSERT is on" OFF)
+option(BLIS_PARANOID "BLIS_ASSERT and BLIS_INVARIANT are on" OFF)
 option(BLIS_LTO "Link-time optimisation of the program and the module" OFF)
 option(BLIS_SHARED_LUA "Link the shared liblua instead of the static one" OFF)
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
 endif()
-# NDEBUG is left out: BLIS_ASSERT is meant to stay in every build.
 set(CMAKE_C_FLAGS_RELEASE "-O3")
 
 set(CMAKE_C_STANDARD 17)

@@ -315,7 +315,7 @@ size_t blis_csv_column_count(const blis_csv *csv) {
 }
 
 const char *blis_csv_column_name(const blis_csv *csv, size_t column) {
-  BLIS_DCHECK(column < csv->columns.count);
+  BLIS_ASSERT(column < csv->columns.count);
   return csv->header.data + csv->columns.items[column];
 }
 
@@ -337,6 +337,6 @@ size_t blis_csv_count(const blis_csv *csv) {
 }
 
 blis_slice blis_csv_field(const blis_csv *csv, size_t column) {
-  BLIS_DCHECK(column < csv->fields.count);
+  BLIS_ASSERT(column < csv->fields.count);
   return csv->fields.items[column];
 }

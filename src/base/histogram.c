@@ -266,7 +266,7 @@ static void merge_chunk(chunk *into, const chunk *from) {
 
 blis_status blis_histogram_merge(blis_histogram *histogram,
                                  const blis_histogram *other) {
-  BLIS_DCHECK(other != histogram);
+  BLIS_ASSERT(other != histogram);
   if (other->total == 0) {
     return BLIS_OK;
   }

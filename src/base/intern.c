@@ -141,12 +141,12 @@ uint32_t blis_intern_find(const blis_intern *table, const char *text,
 }
 
 const char *blis_intern_text(const blis_intern *table, uint32_t id) {
-  BLIS_DCHECK(id < table->entries.count);
+  BLIS_ASSERT(id < table->entries.count);
   return table->entries.items[id].text;
 }
 
 size_t blis_intern_length(const blis_intern *table, uint32_t id) {
-  BLIS_DCHECK(id < table->entries.count);
+  BLIS_ASSERT(id < table->entries.count);
   return table->entries.items[id].length;
 }
 

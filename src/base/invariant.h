@@ -1,11 +1,12 @@
 /*
- * invariant.h - three grades of assertion.
+ * invariant.h - assertions: what must hold unless this program is wrong.
  *
- *   BLIS_ASSERT     in every build; cheap; a state that must not go on
- *   BLIS_DCHECK     dev, asan and paranoid builds; arguments, post-conditions
- *   BLIS_INVARIANT  paranoid builds; a walk over a whole structure
+ *   BLIS_ASSERT     cheap: a legal state, a count in its bounds, an order kept
+ *   BLIS_INVARIANT  a walk over a whole structure
  *
- * They are for mistakes in this program, never for what a user may get wrong.
+ * The presets dev and asan have the first, paranoid has both. A release build
+ * evaluates neither, so an expression must have no effect. They are never for
+ * what a user may get wrong: that is an error with a text (base/error.h).
  */
 #ifndef BLIS_BASE_INVARIANT_H
 #define BLIS_BASE_INVARIANT_H
@@ -14,17 +15,17 @@
 _Noreturn void blis_assert_failed(const char *file, int line,
                                   const char *expression);
 
-#define BLIS_ASSERT(expression)                                                \
+#define BLIS__CHECK(expression)                                                \
   ((expression) ? (void)0 : blis_assert_failed(__FILE__, __LINE__, #expression))
 
 #if defined(BLIS_CHECKED) || defined(BLIS_PARANOID)
-#define BLIS_DCHECK(expression) BLIS_ASSERT(expression)
+#define BLIS_ASSERT(expression) BLIS__CHECK(expression)
 #else
-#define BLIS_DCHECK(expression) ((void)sizeof(expression))
+#define BLIS_ASSERT(expression) ((void)sizeof(expression))
 #endif
 
 #ifdef BLIS_PARANOID
-#define BLIS_INVARIANT(expression) BLIS_ASSERT(expression)
+#define BLIS_INVARIANT(expression) BLIS__CHECK(expression)
 #else
 #define BLIS_INVARIANT(expression) ((void)sizeof(expression))
 #endif

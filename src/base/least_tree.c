@@ -98,7 +98,7 @@ uint32_t blis_least_tree_lowest(const blis_least_tree *tree) {
 }
 
 uint32_t blis_least_tree_nth(const blis_least_tree *tree, uint32_t n) {
-  BLIS_DCHECK(n < tree->nodes[1].tied);
+  BLIS_ASSERT(n < tree->nodes[1].tied);
   double least = tree->nodes[1].least;
   uint32_t index = 1;
   while (index < tree->leaf_count) {

@@ -53,7 +53,7 @@ static blis_status need_page(blis_paged_map *map, uint64_t key,
 
 blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key,
                                uint32_t value, bool *is_new) {
-  BLIS_DCHECK(value != NONE);
+  BLIS_ASSERT(value != NONE);
   uint32_t page;
   BLIS_TRY(need_page(map, key, &page));
   uint32_t *place = &map->pages.items[page].values[key % BLIS__PAGE_KEYS];

@@ -11,7 +11,7 @@ enum { CHUNK_SIZE = 16 * 1024 };
 
 void blis_pool_init(blis_pool *pool, const blis_alloc *alloc,
                     size_t item_size) {
-  BLIS_DCHECK(item_size > 0);
+  BLIS_ASSERT(item_size > 0);
   *pool = (blis_pool){.alloc = *alloc,
                       .item_size = item_size,
                       .chunk_shift = 3,

@@ -94,7 +94,7 @@ void blis__random_refill(blis_random *random) {
  * run of n values would favour the small ones.
  */
 static int32_t largest_accepted(int32_t n) {
-  BLIS_DCHECK(n > 0);
+  BLIS_ASSERT(n > 0);
   uint32_t excess = (UINT32_C(1) << 31) % (uint32_t)n;
   return (int32_t)(INT32_MAX - excess);
 }
@@ -238,7 +238,7 @@ static void swap_bytes(unsigned char *a, unsigned char *b, size_t size) {
 
 void blis_random_shuffle(blis_random *random, void *items, size_t count,
                          size_t item_size) {
-  BLIS_DCHECK(count <= INT32_MAX);
+  BLIS_ASSERT(count <= INT32_MAX);
   unsigned char *bytes = items;
   for (size_t i = count; i > 1; i--) {
     size_t j = draw_bounded(random, (uint32_t)i);

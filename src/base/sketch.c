@@ -56,7 +56,7 @@ static void widen(blis_sketch *sketch, int64_t min, int64_t max) {
 }
 
 blis_status blis_sketch_add(blis_sketch *sketch, int64_t value) {
-  BLIS_DCHECK(value >= 0);
+  BLIS_ASSERT(value >= 0);
   int part = part_of(value);
   BLIS_TRY(need_part(sketch, part));
   sketch->parts[part][place_in(value, part)]++;

@@ -169,7 +169,7 @@ static void set_wide(blis_winner_tree *tree, uint32_t owner, int64_t time_us) {
 
 void blis_winner_tree_set(blis_winner_tree *tree, uint32_t owner,
                           int64_t time_us) {
-  BLIS_DCHECK(owner < tree->owner_count && time_us >= 0);
+  BLIS_ASSERT(owner < tree->owner_count && time_us >= 0);
   uint64_t shifted = (uint64_t)time_us << tree->owner_bits;
   /* The last time that fits is left out, since its keys may equal NO_KEY. */
   bool fits = (uint64_t)time_us < NO_KEY >> tree->owner_bits;
@@ -185,7 +185,7 @@ void blis_winner_tree_set(blis_winner_tree *tree, uint32_t owner,
 }
 
 void blis_winner_tree_clear(blis_winner_tree *tree, uint32_t owner) {
-  BLIS_DCHECK(owner < tree->owner_count);
+  BLIS_ASSERT(owner < tree->owner_count);
   if (tree->is_wide) {
     set_wide(tree, owner, BLIS_TIME_NEVER_US);
   } else {
@@ -194,7 +194,7 @@ void blis_winner_tree_clear(blis_winner_tree *tree, uint32_t owner) {
 }
 
 int64_t blis_winner_tree_time_us(const blis_winner_tree *tree, uint32_t owner) {
-  BLIS_DCHECK(owner < tree->owner_count);
+  BLIS_ASSERT(owner < tree->owner_count);
   if (tree->is_wide) {
     return tree->times_us[owner];
   }

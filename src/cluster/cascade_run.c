@@ -116,7 +116,7 @@ static blis_status check_chains_differ(const blis_cascade *policy,
 
 blis_status blis_cluster_set_cascade(blis_cluster *cluster,
                                      blis_cascade *cascade, blis_error *error) {
-  BLIS_DCHECK(cluster->counts.arrived == 0);
+  BLIS_ASSERT(cluster->counts.arrived == 0);
   blis__cascades *c = &cluster->cascades;
   blis_cascade_free(&c->policy);
   c->policy = *cascade;

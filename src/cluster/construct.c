@@ -257,7 +257,7 @@ void blis_cluster_free(blis_cluster *cluster) {
 
 void blis_cluster_set_admission(blis_cluster *cluster,
                                 blis_admission *admission) {
-  BLIS_DCHECK(cluster->counts.arrived == 0);
+  BLIS_ASSERT(cluster->counts.arrived == 0);
   blis_admission_free(&cluster->admission);
   cluster->admission = *admission;
   *admission = (blis_admission){0};

@@ -76,7 +76,7 @@ blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
       holder->named.count >= chain->shared_count) {
     return BLIS_OK;
   }
-  BLIS_DCHECK((int64_t)holder->named.count + 1 ==
+  BLIS_ASSERT((int64_t)holder->named.count + 1 ==
               stored_tokens / engine->config->block_size_tokens);
   /* While decoding, nobody keeps count of the anonymous blocks. */
   holder->anonymous = 1;

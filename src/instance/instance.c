@@ -121,7 +121,7 @@ blis_status blis_instance_new(const blis_alloc *alloc,
                               const blis_instance_config *config,
                               const blis_instance_events *events,
                               blis_instance **instance, blis_error *error) {
-  BLIS_DCHECK(config->latency != NULL && events->ended != NULL);
+  BLIS_ASSERT(config->latency != NULL && events->ended != NULL);
   BLIS_TRY(check_config(config, error));
   blis_instance *i = blis_alloc_zeroed(alloc, 1, sizeof *i);
   BLIS_TRY_NEW(i, error);
@@ -169,7 +169,7 @@ blis_status blis_instance_evict(blis_instance *instance,
                                 blis_live_request *request, int64_t now_us,
                                 blis_error *error) {
   blis_error *failure = &instance->failure;
-  BLIS_DCHECK(request->engine != NULL);
+  BLIS_ASSERT(request->engine != NULL);
   if (failure->status == BLIS_OK) {
     failure->status = instance->engine.ops->evict(instance->engine.state,
                                                   request, now_us, failure);
@@ -208,7 +208,7 @@ blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
 }
 
 void blis_instance_slow_down(blis_instance *instance, double factor) {
-  BLIS_DCHECK(factor > 0 && isfinite(factor));
+  BLIS_ASSERT(factor > 0 && isfinite(factor));
   instance->slowed.factor = factor;
   instance->config.latency =
       factor == 1 ? instance->slowed.model : &instance->slowed_model;
@@ -222,7 +222,7 @@ blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
                                    bool *clock_moved, blis_error *error) {
   blis_error *failure = &instance->failure;
   if (failure->status == BLIS_OK) {
-    BLIS_DCHECK(blis_instance_next_us(instance) < limit_us &&
+    BLIS_ASSERT(blis_instance_next_us(instance) < limit_us &&
                 blis_instance_next_us(instance) <= instance->config.horizon_us);
     failure->status = instance->engine.ops->run_next(
         instance->engine.state, limit_us, clock_moved, failure);
@@ -282,7 +282,7 @@ void blis_instance_mark_cache(blis_instance *instance) {
 blis_status blis_instance_cached_blocks_at_mark(const blis_instance *instance,
                                                 const blis_block_chain *chain,
                                                 uint32_t *count) {
-  BLIS_DCHECK(instance->is_watched);
+  BLIS_ASSERT(instance->is_watched);
   if (blis_block_journal_is_broken(&instance->journal)) {
     return BLIS_ERR_NOMEM;
   }

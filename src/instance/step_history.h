@@ -41,7 +41,7 @@ BLIS_MUSTUSE blis_status blis__step_history_grow(const blis_alloc *alloc,
 /* Adds the values of n steps from next_step on; there is room. */
 static inline void blis__step_history_add(step_history *history,
                                           const int64_t *values, size_t n) {
-  BLIS_DCHECK(blis__step_history_room(history) >= n);
+  BLIS_ASSERT(blis__step_history_room(history) >= n);
   size_t start = (size_t)history->next_step & (history->capacity - 1);
   size_t until_end = history->capacity - start;
   size_t first = n < until_end ? n : until_end;
@@ -52,7 +52,7 @@ static inline void blis__step_history_add(step_history *history,
 
 static inline int64_t blis__step_history_at(const step_history *history,
                                             int64_t step) {
-  BLIS_DCHECK(step >= history->first_step && step < history->next_step);
+  BLIS_ASSERT(step >= history->first_step && step < history->next_step);
   return history->values[(size_t)step & (history->capacity - 1)];
 }
 

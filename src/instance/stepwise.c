@@ -41,8 +41,8 @@ static blis_status inject(void *state, blis_live_request *request,
                           int64_t now_us, blis_error *error) {
   blis__stepwise *engine = state;
   blis__sequence *sequence;
-  BLIS_DCHECK(now_us >= engine->clock_us && request->engine == NULL);
-  BLIS_DCHECK(request->prompt_tokens >= 0 && request->output_tokens >= 0);
+  BLIS_ASSERT(now_us >= engine->clock_us && request->engine == NULL);
+  BLIS_ASSERT(request->prompt_tokens >= 0 && request->output_tokens >= 0);
   BLIS_TRY_MEM(blis__sequences_take(&engine->alloc, &engine->sequences, request,
                                     &sequence),
                error);

@@ -123,7 +123,7 @@ void blis_run_pool_free(blis_run_pool *pool) {
 }
 
 void blis_run_pool_drop_holder(blis_run_pool *pool, blis_run_holder *holder) {
-  BLIS_DCHECK(holder->named.count == 0 && holder->anonymous == 0);
+  BLIS_ASSERT(holder->named.count == 0 && holder->anonymous == 0);
   blis_array_deinit(&pool->alloc, &holder->named);
 }
 
@@ -199,7 +199,7 @@ static blis_status put_into_table(blis_run_pool *pool, blis_block_id id,
 
 blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
                                 const blis_block_chain *chain, uint32_t count) {
-  BLIS_DCHECK(holder->named.count == 0 && holder->anonymous == 0);
+  BLIS_ASSERT(holder->named.count == 0 && holder->anonymous == 0);
   BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->named, count));
   uint32_t *named = holder->named.items;
   for (uint32_t k = 0; k < count; k++) {
@@ -219,7 +219,7 @@ blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
 }
 
 void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count) {
-  BLIS_DCHECK(count <= pool->free_blocks);
+  BLIS_ASSERT(count <= pool->free_blocks);
   pool->free_blocks -= count;
   while (count > 0) {
     uint32_t index = pool->head;
@@ -258,7 +258,7 @@ bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
 
 blis_status blis_run_pool_name(blis_run_pool *pool, blis_run_holder *holder,
                                blis_block_id id) {
-  BLIS_DCHECK(holder->anonymous > 0);
+  BLIS_ASSERT(holder->anonymous > 0);
   uint32_t index = 0;
   BLIS_TRY(new_item(pool, id, 1, &index));
   size_t count = holder->named.count;
@@ -307,7 +307,7 @@ blis_status blis_run_pool_name_up_to(blis_run_pool *pool,
       continue;
     }
     uint32_t index = 0;
-    BLIS_DCHECK(pool->free_blocks > 0);
+    BLIS_ASSERT(pool->free_blocks > 0);
     BLIS_TRY(rename_head(pool, id, &index));
     ++*taken;
     holder->named.items[holder->named.count++] = index;

@@ -28,7 +28,7 @@ static void distribute(arrangement *a, const blis_instance_times *times,
     a->ends[k] = start;
     start += (size_t)times[k].counts.arrived;
   }
-  BLIS_DCHECK(start <= a->count);
+  BLIS_ASSERT(start <= a->count);
   for (size_t i = 0; i < a->count; i++) {
     int32_t instance = a->records[i].instance;
     if (instance >= 0) {

@@ -43,12 +43,12 @@ void blis_value_set_deinit(blis_value_set *set, const blis_alloc *alloc) {
 }
 
 void blis_value_set_add(blis_value_set *set, int64_t value_us) {
-  BLIS_DCHECK(set->count < set->capacity && value_us >= 0 && !set->is_double);
+  BLIS_ASSERT(set->count < set->capacity && value_us >= 0 && !set->is_double);
   set->keys[set->count++] = (uint64_t)value_us;
 }
 
 void blis_value_set_add_double(blis_value_set *set, double value_us) {
-  BLIS_DCHECK(set->count < set->capacity && value_us >= 0 && set->is_double);
+  BLIS_ASSERT(set->count < set->capacity && value_us >= 0 && set->is_double);
   memcpy(&set->keys[set->count++], &value_us, sizeof value_us);
 }
 

@@ -340,9 +340,9 @@ blis_status blis_block_namer_chain(blis_block_namer *namer,
                                    const blis_request *request,
                                    uint32_t block_size, blis_block_chain *chain,
                                    blis_error *error) {
-  BLIS_DCHECK(block_size > 0);
-  BLIS_DCHECK(request->shared_tokens <= request->prompt_tokens);
-  BLIS_DCHECK(!request->shares_output ||
+  BLIS_ASSERT(block_size > 0);
+  BLIS_ASSERT(request->shared_tokens <= request->prompt_tokens);
+  BLIS_ASSERT(!request->shares_output ||
               request->shared_tokens == request->prompt_tokens);
   const blis_block_id *shared = NULL;
   uint64_t named_tokens =

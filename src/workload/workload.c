@@ -216,8 +216,8 @@ size_t blis_workload_count(const blis_workload *workload) {
 
 const blis_request *blis_workload_request(const blis_workload *workload,
                                           size_t index) {
-  BLIS_DCHECK(workload->is_sealed);
-  BLIS_DCHECK(index < workload->requests.count);
+  BLIS_ASSERT(workload->is_sealed);
+  BLIS_ASSERT(index < workload->requests.count);
   return &workload->requests.items[index];
 }
 
@@ -235,7 +235,7 @@ size_t blis_workload_note_count(const blis_workload *workload) {
 
 const char *blis_workload_note_text(const blis_workload *workload,
                                     size_t index) {
-  BLIS_DCHECK(index < workload->notes.count);
+  BLIS_ASSERT(index < workload->notes.count);
   return workload->notes.items[index];
 }
 

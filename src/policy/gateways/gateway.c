@@ -90,7 +90,7 @@ static const blis_router_ops ops = {.route = route,
 
 static void read_values(blis__gateway *self, const blis_router_entry *entry,
                         const blis_params *params) {
-  BLIS_DCHECK(entry->param_count <= BLIS__GATEWAY_PARAM_MAX);
+  BLIS_ASSERT(entry->param_count <= BLIS__GATEWAY_PARAM_MAX);
   for (size_t i = 0; i < entry->param_count; i++) {
     const blis_param_spec *spec = &entry->params[i];
     bool is_choice = spec->kind == BLIS_PARAM_CHOICE;

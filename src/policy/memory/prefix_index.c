@@ -55,7 +55,7 @@ struct blis_prefix_index {
 
 blis_prefix_index *blis_prefix_index_new(const blis_alloc *alloc,
                                          uint64_t capacity_blocks) {
-  BLIS_DCHECK(capacity_blocks >= 1);
+  BLIS_ASSERT(capacity_blocks >= 1);
   blis_prefix_index *index = blis_alloc_new(alloc, sizeof *index);
   if (index != NULL) {
     *index = (blis_prefix_index){.alloc = *alloc, .capacity = capacity_blocks};
@@ -108,7 +108,7 @@ static uint32_t find_node(const blis_prefix_index *index, blis_block_id first) {
 static uint32_t agreement(const blis_prefix_index *index, const node *n,
                           const blis_block_chain *chain, uint32_t start) {
   if (n->ids == NONE) {
-    BLIS_DCHECK(chain->prompt_blocks - start == n->length);
+    BLIS_ASSERT(chain->prompt_blocks - start == n->length);
     return n->length;
   }
   const uint64_t *ids = blis__span_words(&index->spans, n->ids);

@@ -148,7 +148,7 @@ static blis_status add_place(blis__prompt_tree *tree, uint32_t node_index,
 static void add_decode(blis__prompt_tree *tree, node *n, uint32_t instance,
                        int64_t tokens) {
   uint32_t p = *find_link(tree, n, instance);
-  BLIS_DCHECK(is_of(tree, p, instance));
+  BLIS_ASSERT(is_of(tree, p, instance));
   tree->places.items[p].decode_tokens += tokens;
   tree->loads.items[instance].decode_tokens += tokens;
 }
@@ -234,7 +234,7 @@ static blis_status add_leaf(blis__prompt_tree *tree,
 static blis_status split(blis__prompt_tree *tree, uint32_t lower,
                          uint32_t blocks, uint32_t *upper) {
   node above = *node_at(tree, lower);
-  BLIS_DCHECK(blocks > 0 && blocks < above.length && blocks <= above.shared);
+  BLIS_ASSERT(blocks > 0 && blocks < above.length && blocks <= above.shared);
   above.length = blocks;
   above.shared = blocks;
   above.children = 1;

@@ -29,7 +29,7 @@ static void take_out(blis__recent_values *values, double value) {
 
 void blis__recent_values_add(blis__recent_values *values, uint32_t limit,
                              double value) {
-  BLIS_DCHECK(limit > 0 && limit <= BLIS__RECENT_VALUES_MAX && !isnan(value));
+  BLIS_ASSERT(limit > 0 && limit <= BLIS__RECENT_VALUES_MAX && !isnan(value));
   if (values->count == limit) {
     take_out(values, values->in_order[values->next]);
   }

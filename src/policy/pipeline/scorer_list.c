@@ -98,7 +98,7 @@ blis_status blis_scorer_list_router(const blis_alloc *alloc,
                                     const blis_params *params,
                                     const blis_policy_context *context,
                                     blis_router *router, blis_error *error) {
-  BLIS_DCHECK(list->count >= 1);
+  BLIS_ASSERT(list->count >= 1);
   blis_weighted_item items[BLIS_SCORER_LIST_MAX] = {0};
   for (size_t i = 0; i < list->count; i++) {
     blis_status status =

@@ -202,7 +202,7 @@ static blis_status route(void *state, const blis_routing_request *request,
   size_t chosen = 0;
   BLIS_TRY(self->picker.ops->pick(self->picker.state, request, left,
                                   self->composites.items, &chosen, error));
-  BLIS_DCHECK(chosen < left->count);
+  BLIS_ASSERT(chosen < left->count);
   *decision =
       (blis_decision){.chosen = blis__narrowed_place(&self->narrowed, chosen),
                       .score = self->composites.items[chosen],
@@ -395,7 +395,7 @@ blis_status blis_weighted_new(const blis_alloc *alloc,
                               const blis_params *params,
                               const blis_policy_context *context,
                               blis_router *router, blis_error *error) {
-  BLIS_DCHECK(parts->count >= 1);
+  BLIS_ASSERT(parts->count >= 1);
   weighted *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
   if (self == NULL) {
     free_parts(parts);
