@@ -27,6 +27,11 @@ typedef enum blis_request_state {
   BLIS_REQUEST_FAILED      /* lost with the instance it was at */
 } blis_request_state;
 
+enum { BLIS_REQUEST_STATE_COUNT = BLIS_REQUEST_FAILED + 1 };
+
+/* "completed", "still_running", ...: what a result calls the state; static. */
+const char *blis_request_state_name(blis_request_state state);
+
 typedef struct blis_live_request {
   /* Set by the cluster before the instance sees it. */
   int64_t arrival_us;

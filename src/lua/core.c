@@ -22,6 +22,7 @@
 #include "lua/policies/scorer.h"
 #include "lua/results/decisions.h"
 #include "lua/results/records.h"
+#include "lua/results/run_trace.h"
 #include "lua/simulation/event_queue.h"
 #include "lua/simulation/progress.h"
 #include "lua/simulation/simulation.h"

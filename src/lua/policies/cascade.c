@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "instance/live_request.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/rng.h"
-#include "lua/results/records.h"
 #include "workload/workload.h"
 
 enum { NAME_SIZE = 64 };
@@ -144,7 +144,7 @@ void set_attempt(lua_State *L, const blis_cascade_attempt *attempt) {
   set_field_integer(L, "step", attempt->step);
   set_field_integer(L, "stage", (int64_t)attempt->stage + 1);
   set_field_integer(L, "stages", attempt->stage_count);
-  set_field_string(L, "state", bind_state_name(attempt->state));
+  set_field_string(L, "state", blis_request_state_name(attempt->state));
   if (attempt->reason != NULL) {
     lua_pushstring(L, attempt->reason);
   } else {

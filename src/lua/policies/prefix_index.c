@@ -7,7 +7,7 @@
 #include "lua/bind/hook.h"
 #include "lua/bind/math_random.h"
 #include "lua/policies/prefix_store.h"
-#include "lua/simulation/simulation.h"
+#include "lua/policies/view.h"
 
 #define INDEX_TYPE "blis.prefix_index"
 

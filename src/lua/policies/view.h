@@ -17,6 +17,9 @@
 #include "policy/contract/policy.h"
 #include "policy/contract/view.h"
 
+/* The live instances of a simulation, which scripts may name in a policy. */
+#define INSTANCE_TYPE "blis.instance"
+
 enum { REQUEST_FIELDS_MAX = 32 };
 
 typedef struct bind_view {

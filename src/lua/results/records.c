@@ -37,25 +37,6 @@ bind_records *push_records(lua_State *L) {
   return self;
 }
 
-/* By blis_request_state. */
-static const char *const state_names[] = {
-    [BLIS_REQUEST_ARRIVED] = "still_arriving",
-    [BLIS_REQUEST_QUEUED] = "still_queued",
-    [BLIS_REQUEST_RUNNING] = "still_running",
-    [BLIS_REQUEST_COMPLETED] = "completed",
-    [BLIS_REQUEST_LENGTH_CAPPED] = "length_capped",
-    [BLIS_REQUEST_TIMED_OUT] = "timed_out",
-    [BLIS_REQUEST_UNSERVABLE] = "unservable",
-    [BLIS_REQUEST_FAILED] = "failed",
-    [BLIS_REQUEST_REJECTED] = "rejected",
-};
-
-enum { STATE_COUNT = sizeof state_names / sizeof *state_names };
-
-const char *bind_state_name(blis_request_state state) {
-  return state_names[state];
-}
-
 static void set_text(lua_State *L, const char *name, const blis_intern *strings,
                      uint32_t id) {
   lua_pushlstring(L, blis_intern_text(strings, id),
@@ -79,7 +60,7 @@ static void push_record(lua_State *L, const bind_records *self,
                               .round_index = record->round_index};
   char id[BLIS_REQUEST_ID_SIZE];
   set_field_string(L, "id", blis_request_id(&named, strings, id));
-  set_field_string(L, "state", state_names[record->state]);
+  set_field_string(L, "state", blis_request_state_name(record->state));
   set_field_integer(L, "number", record->number);
   set_field_integer(L, "arrival_us", record->arrival_us);
   set_time(L, "ttft_us", record->ttft_us);
@@ -183,10 +164,12 @@ blis_request_state check_record_state(lua_State *L, int index) {
   lua_getfield(L, index, "state");
   const char *name = luaL_checkstring(L, -1);
   int state = 0;
-  while (state < STATE_COUNT && strcmp(state_names[state], name) != 0) {
+  while (state < BLIS_REQUEST_STATE_COUNT &&
+         strcmp(blis_request_state_name((blis_request_state)state), name) !=
+             0) {
     state++;
   }
-  if (state == STATE_COUNT) {
+  if (state == BLIS_REQUEST_STATE_COUNT) {
     luaL_error(L, "a request has state = '%s', which is none", name);
   }
   lua_pop(L, 1);

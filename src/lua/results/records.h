@@ -39,7 +39,4 @@ blis_request_state check_record_state(lua_State *L, int index);
 /* instance = "instance_3" there as 3; -1 without one. Raises. */
 int32_t check_record_instance(lua_State *L, int index);
 
-/* "completed", "timed_out", ...; static. */
-const char *bind_state_name(blis_request_state state);
-
 #endif

@@ -3,7 +3,6 @@
 #include "base/time.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/cascade.h"
-#include "lua/results/records.h"
 #include "lua/simulation/simulation.h"
 
 /* One call of a function. */
@@ -54,7 +53,7 @@ static void set_time(lua_State *L, const char *name, int64_t time_us) {
 static void push_outcome(lua_State *L, const event_call *call) {
   const blis_request_end *end = call->end;
   lua_rawgeti(L, ANCHOR, call->observer->outcome);
-  set_field_string(L, "state", bind_state_name(end->state));
+  set_field_string(L, "state", blis_request_state_name(end->state));
   set_time(L, "ttft_us", end->ttft_us);
   set_time(L, "e2e_us", end->e2e_us);
   set_time(L, "end_us", end->end_us);

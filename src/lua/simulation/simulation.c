@@ -6,8 +6,8 @@
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
 #include "lua/policies/routing.h"
-#include "lua/results/result.h"
 #include "lua/simulation/clone.h"
+#include "lua/simulation/result.h"
 
 static bind_simulation *to_simulation(lua_State *L, int index) {
   return luaL_checkudata(L, index, SIMULATION_TYPE);

@@ -22,7 +22,6 @@
 #include "results/series.h"
 
 #define SIMULATION_TYPE "blis.simulation"
-#define INSTANCE_TYPE "blis.instance"
 
 /* User values of the userdata. */
 enum {

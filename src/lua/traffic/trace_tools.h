@@ -22,12 +22,6 @@ int bind_trace_merge(lua_State *L);
 /* trace_write(list, path, options) */
 int bind_trace_write(lua_State *L);
 
-/* run_requests(records): the requests of a run that kept them, or nil. */
-int bind_run_requests(lua_State *L);
-
-/* run_trace_write(records, path, options): the same with how they ended. */
-int bind_run_trace_write(lua_State *L);
-
 /* trace_write_formats(): {name, ...} */
 int bind_trace_write_formats(lua_State *L);
 

@@ -1,8 +1,8 @@
 /*
- * lua_result.h - what a run was like, as a plain Lua table.
+ * result.h - the summary of a run as a plain Lua table.
  */
-#ifndef BLIS_LUA_RESULTS_RESULT_H
-#define BLIS_LUA_RESULTS_RESULT_H
+#ifndef BLIS_LUA_SIMULATION_RESULT_H
+#define BLIS_LUA_SIMULATION_RESULT_H
 
 #include <lua.h>
 

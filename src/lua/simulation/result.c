@@ -1,4 +1,4 @@
-#include "lua/results/result.h"
+#include "lua/simulation/result.h"
 
 #include "lua/bind/bind.h"
 #include "lua/results/attempts.h"

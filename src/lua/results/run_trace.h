@@ -1,0 +1,16 @@
+/*
+ * run_trace.h - the requests of a run that kept them, as a workload and as a
+ * trace file.
+ */
+#ifndef BLIS_LUA_RESULTS_RUN_TRACE_H
+#define BLIS_LUA_RESULTS_RUN_TRACE_H
+
+#include <lua.h>
+
+/* run_requests(records): a workload, or nil. */
+int bind_run_requests(lua_State *L);
+
+/* run_trace_write(records, path, options): with how the requests ended. */
+int bind_run_trace_write(lua_State *L);
+
+#endif
