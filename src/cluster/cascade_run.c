@@ -10,7 +10,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/time.h"
-#include "cluster/state.h"
+#include "cluster/clock.h"
 #include "instance/arrival.h"
 
 static const blis__chain no_chain;

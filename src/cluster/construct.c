@@ -7,7 +7,8 @@
 
 #include "base/invariant.h"
 #include "base/time.h"
-#include "cluster/state.h"
+#include "cluster/ending.h"
+#include "cluster/stages.h"
 
 static blis_status check_config(const blis_cluster_config *config,
                                 blis_error *error) {

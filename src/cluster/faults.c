@@ -3,7 +3,8 @@
  */
 #include <inttypes.h>
 
-#include "cluster/state.h"
+#include "cluster/clock.h"
+#include "cluster/ending.h"
 #include "instance/arrival.h"
 
 /* Far more than a request can need that gets anywhere at all. */
@@ -25,13 +26,6 @@ static blis_status check_call(const blis_cluster *cluster, uint32_t index,
                      cluster->ids[index]);
   }
   return BLIS_OK;
-}
-
-static void set_service(blis_cluster *cluster, uint32_t index,
-                        blis_service service) {
-  cluster->services[index] = service;
-  blis__snapshot_put_in_service(&cluster->snapshot, index,
-                                service == BLIS_SERVICE_ACTIVE);
 }
 
 static void note_change(blis_cluster *cluster, uint32_t index) {
@@ -133,20 +127,12 @@ blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINED) {
     return BLIS_OK;
   }
-  set_service(cluster, index, BLIS_SERVICE_FAILED);
+  blis__cluster_set_service(cluster, index, BLIS_SERVICE_FAILED);
   const eviction how = {.index = index, .re_route = re_route};
   BLIS_TRY(evict_all(cluster, &how, error));
   BLIS_TRY(restart(cluster, index, error));
   note_change(cluster, index);
   return BLIS_OK;
-}
-
-void blis__cluster_check_drained(blis_cluster *cluster, uint32_t index) {
-  if (cluster->services[index] == BLIS_SERVICE_DRAINING &&
-      blis__snapshot_live(&cluster->snapshot, index, BLIS_SIGNAL_IN_FLIGHT) ==
-          0) {
-    set_service(cluster, index, BLIS_SERVICE_DRAINED);
-  }
 }
 
 blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
@@ -156,7 +142,7 @@ blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINED) {
     return BLIS_OK;
   }
-  set_service(cluster, index, BLIS_SERVICE_DRAINING);
+  blis__cluster_set_service(cluster, index, BLIS_SERVICE_DRAINING);
   if (re_route) {
     const eviction how = {
         .index = index, .spares_running = true, .re_route = true};
@@ -177,7 +163,7 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
     BLIS_TRY(restart(cluster, index, error));
   }
-  set_service(cluster, index, BLIS_SERVICE_ACTIVE);
+  blis__cluster_set_service(cluster, index, BLIS_SERVICE_ACTIVE);
   note_change(cluster, index);
   return BLIS_OK;
 }

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "cluster/state.h"
+#include "cluster/clock.h"
 
 blis_status blis__cluster_tell_source(blis_cluster *cluster,
                                       const blis__cluster_request *request,
@@ -46,12 +46,4 @@ blis_status blis__cluster_tell_source(blis_cluster *cluster,
     return blis_fail_nomem(error);
   }
   return BLIS_OK;
-}
-
-blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
-                                            uint32_t index, blis_error *error) {
-  const blis_request follow_up =
-      *(blis_request *)blis_pool_item(&cluster->follow_ups, index);
-  blis_pool_give(&cluster->follow_ups, index);
-  return blis__cluster_enter(cluster, &follow_up, error);
 }

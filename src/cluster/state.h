@@ -82,19 +82,12 @@ struct blis_cluster {
   blis_cache_belief belief;
 };
 
-/*
- * cluster.c: executes what the instance has before now_us, if it lags behind.
- */
-BLIS_MUSTUSE blis_status blis__cluster_bring_forward(blis_cluster *cluster,
-                                                     uint32_t number,
-                                                     blis_error *error);
-
-/* notify.c: what the observer is told. */
-
 /* As policies see the request, without prompt and ticket. */
 blis_routing_request
 blis__cluster_show_request(const blis_cluster *cluster,
                            const blis__cluster_request *request);
+
+/* observer.c: what the observer is told. */
 
 BLIS_MUSTUSE blis_status blis__cluster_tell_arrival(
     blis_cluster *cluster, const blis__cluster_request *request,
@@ -111,63 +104,6 @@ BLIS_MUSTUSE blis_status blis__cluster_tell_escalation(
 BLIS_MUSTUSE blis_status blis__cluster_tell_end(
     blis_cluster *cluster, const blis__cluster_request *request,
     const blis_request_end *end, blis_error *error);
-
-/* pipeline.c: from arrival to instance, and back out. */
-
-/* Takes the next request from the source, if it has one. */
-BLIS_MUSTUSE blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
-                                                     blis_error *error);
-
-/* Executes the arrival that was fetched, and fetches the next. */
-BLIS_MUSTUSE blis_status blis__cluster_arrive(blis_cluster *cluster,
-                                              blis_error *error);
-
-/* A request is there: it goes to admission. */
-BLIS_MUSTUSE blis_status blis__cluster_enter(blis_cluster *cluster,
-                                             const blis_request *arrival,
-                                             blis_error *error);
-
-BLIS_MUSTUSE blis_status blis__cluster_admit(blis_cluster *cluster,
-                                             blis__cluster_request *request,
-                                             blis_error *error);
-
-BLIS_MUSTUSE blis_status blis__cluster_route(blis_cluster *cluster,
-                                             blis__cluster_request *request,
-                                             blis_error *error);
-
-/* Schedules the admission or routing of a request. */
-BLIS_MUSTUSE blis_status blis__cluster_schedule(blis_cluster *cluster,
-                                                blis__cluster_request *request,
-                                                int event_class,
-                                                int64_t delay_us,
-                                                blis_error *error);
-
-/*
- * The request is with its instance no longer: counters and policies forget it
- * there, and a draining instance may be done.
- */
-void blis__cluster_leave_instance(blis_cluster *cluster,
-                                  blis__cluster_request *request);
-
-/* The admission policy is told that an admitted request has ended. */
-void blis__cluster_end_admission(blis_cluster *cluster,
-                                 blis__cluster_request *request);
-
-/*
- * A request, or an attempt of a cascade at it, has ended in the state it says;
- * nobody has it any more. Another model is asked, or blis__cluster_report.
- */
-BLIS_MUSTUSE blis_status blis__cluster_end(blis_cluster *cluster,
-                                           blis__cluster_request *request,
-                                           int64_t end_us, const char *reason,
-                                           blis_error *error);
-
-/* Tells the sink how the request ended (or stands) and forgets it. */
-BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
-                                              blis__cluster_request *request,
-                                              int64_t end_us,
-                                              const char *reason,
-                                              blis_error *error);
 
 /* cascade_run.c: requests that are asked of several models. */
 
@@ -196,26 +132,11 @@ BLIS_MUSTUSE blis_status blis__cascade_close(blis_cluster *cluster,
                                              blis__cluster_request *request,
                                              blis_error *error);
 
-/* faults.c: a draining instance without requests is gone. */
-void blis__cluster_check_drained(blis_cluster *cluster, uint32_t index);
-
-/* follow_up.c: requests that follow on others. */
+/* follow_up.c */
 
 /* Tells the source about a request that reached an end, after the sink. */
 BLIS_MUSTUSE blis_status blis__cluster_tell_source(
     blis_cluster *cluster, const blis__cluster_request *request, int64_t end_us,
     blis_error *error);
-
-/* Executes the arrival of a follow-up. */
-BLIS_MUSTUSE blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
-                                                         uint32_t index,
-                                                         blis_error *error);
-
-/* cluster.c: a call or a delay; BLIS_ERR_STUCK when nothing else goes on. */
-BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
-                                                      blis_error *error);
-
-/* What the instances call; ud is the cluster. */
-extern const blis_instance_events blis__cluster_instance_events;
 
 #endif

@@ -1,32 +1,5 @@
-/* notify.c - what the observer is told. */
+/* observer.c - what the observer is told. */
 #include "cluster/state.h"
-
-blis_routing_request
-blis__cluster_show_request(const blis_cluster *cluster,
-                           const blis__cluster_request *request) {
-  const blis_request *r = &request->request;
-  return (blis_routing_request){
-      .number = r->number,
-      .arrival_us = r->arrival_us,
-      .deadline_us = r->deadline_us,
-      .prompt_tokens = r->prompt_tokens,
-      .max_output_tokens = r->max_output_tokens,
-      .output_tokens = cluster->config.oracle ? (int64_t)r->output_tokens : -1,
-      .priority = request->live.priority,
-      .slo_value = request->slo_value,
-      .round_index = r->round_index,
-      .tenant = r->tenant,
-      .slo_class = r->slo_class,
-      .model = r->model,
-      .session = r->session,
-      .client = r->client,
-      .prefix_group = r->prefix_group,
-      .prefix_tokens = r->prefix_tokens,
-      .segments = r->segments,
-      .segment_count = r->segment_count,
-      .strings = cluster->source->strings,
-  };
-}
 
 blis_status blis__cluster_tell_arrival(blis_cluster *cluster,
                                        const blis__cluster_request *request,

@@ -1,12 +1,12 @@
 /*
- * pipeline.c - the way of one request: arrival, admission, routing, injection
- * into an instance, and its end.
+ * stages.c - the way of a request in: arrival, admission, routing, injection
+ * into an instance.
  */
 #include <inttypes.h>
 
-#include "base/invariant.h"
-#include "base/time.h"
-#include "cluster/state.h"
+#include "cluster/clock.h"
+#include "cluster/ending.h"
+#include "cluster/stages.h"
 
 blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
                                         blis_error *error) {
@@ -58,18 +58,6 @@ static blis_status prioritise(blis_cluster *cluster,
                           &request->live.priority, error);
 }
 
-blis_status blis__cluster_schedule(blis_cluster *cluster,
-                                   blis__cluster_request *request,
-                                   int event_class, int64_t delay_us,
-                                   blis_error *error) {
-  const blis_event event = {.time_us =
-                                blis_time_after_us(cluster->now_us, delay_us),
-                            .event_class = event_class,
-                            .object = request};
-  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, NULL), error);
-  return BLIS_OK;
-}
-
 blis_status blis__cluster_enter(blis_cluster *cluster,
                                 const blis_request *arrival,
                                 blis_error *error) {
@@ -100,6 +88,14 @@ blis_status blis__cluster_enter(blis_cluster *cluster,
 blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
   BLIS_TRY(blis__cluster_enter(cluster, &cluster->arrival, error));
   return blis__cluster_fetch_arrival(cluster, error);
+}
+
+blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
+                                            uint32_t index, blis_error *error) {
+  const blis_request follow_up =
+      *(blis_request *)blis_pool_item(&cluster->follow_ups, index);
+  blis_pool_give(&cluster->follow_ups, index);
+  return blis__cluster_enter(cluster, &follow_up, error);
 }
 
 /* Decisions. */
@@ -353,187 +349,5 @@ blis_status blis__cluster_route(blis_cluster *cluster,
   if (status == BLIS_OK && decision.rejected != NULL) {
     return refuse(cluster, request, decision.rejected, error);
   }
-  return status;
-}
-
-/* What the instances report. */
-
-static void forget_pending(blis_cluster *cluster,
-                           blis__cluster_request *request) {
-  if (request->is_pending) {
-    request->is_pending = false;
-    blis__snapshot_add_pending(&cluster->snapshot, (uint32_t)request->instance,
-                               -1);
-  }
-}
-
-static void forget_prefill(blis_cluster *cluster,
-                           blis__cluster_request *request) {
-  if (request->pending_prefill_tokens != 0) {
-    blis__snapshot_add_prefill(&cluster->snapshot, (uint32_t)request->instance,
-                               -request->pending_prefill_tokens);
-    request->pending_prefill_tokens = 0;
-  }
-}
-
-static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
-  (void)now_us;
-  blis_cluster *cluster = ud;
-  forget_pending(cluster, blis__request_table_of(&cluster->requests, live));
-}
-
-static blis_request_times times_of(const blis_cluster *cluster,
-                                   const blis_live_request *live) {
-  return (blis_request_times){.now_us = cluster->now_us,
-                              .ttft_us = live->ttft_us,
-                              .itl_sum_us = live->itl_sum_us,
-                              .itl_count = live->itl_count};
-}
-
-static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
-  (void)now_us;
-  blis_cluster *cluster = ud;
-  blis__cluster_request *request =
-      blis__request_table_of(&cluster->requests, live);
-  forget_prefill(cluster, request);
-  if (cluster->router.ops->first_token != NULL) {
-    const blis_request_times times = times_of(cluster, live);
-    cluster->router.ops->first_token(cluster->router.state,
-                                     &request->router_ticket,
-                                     (uint32_t)request->instance, &times);
-  }
-  blis__cluster_tell_first_token(cluster, request);
-}
-
-void blis__cluster_leave_instance(blis_cluster *cluster,
-                                  blis__cluster_request *request) {
-  uint32_t number = (uint32_t)request->instance;
-  forget_pending(cluster, request);
-  forget_prefill(cluster, request);
-  blis__snapshot_add_in_flight(&cluster->snapshot, number, -1);
-  blis__tenant_budgets_remove(&cluster->budgets, request->request.tenant);
-  if (cluster->router.ops->ended != NULL) {
-    const blis_request_times times = times_of(cluster, &request->live);
-    cluster->router.ops->ended(cluster->router.state, &request->router_ticket,
-                               number, &times);
-  }
-  blis__cluster_check_drained(cluster, number);
-}
-
-void blis__cluster_end_admission(blis_cluster *cluster,
-                                 blis__cluster_request *request) {
-  const blis_admission *admission = &cluster->admission;
-  if (admission->ops != NULL && admission->ops->ended != NULL) {
-    admission->ops->ended(admission->state, &request->admission_ticket);
-  }
-}
-
-static blis_status on_completed(void *ud, const blis_live_request *live,
-                                int64_t end_us, bool *counts_itl,
-                                blis_error *error) {
-  blis_cluster *cluster = ud;
-  bool is_dropped;
-  BLIS_TRY(blis__cascade_look(cluster,
-                              blis__request_table_of(&cluster->requests, live),
-                              end_us, &is_dropped, error));
-  *counts_itl = !is_dropped;
-  return BLIS_OK;
-}
-
-static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
-                            int64_t end_us, blis_error *error) {
-  (void)now_us;
-  blis_cluster *cluster = ud;
-  blis__cluster_request *request =
-      blis__request_table_of(&cluster->requests, live);
-  blis__cluster_leave_instance(cluster, request);
-  blis__cluster_end_admission(cluster, request);
-  return blis__cluster_end(cluster, request, end_us, NULL, error);
-}
-
-const blis_instance_events blis__cluster_instance_events = {
-    .queued = on_queued,
-    .first_token = on_first_token,
-    .completed = on_completed,
-    .ended = on_ended,
-};
-
-static void count_end(blis_cluster_counts *counts, blis_request_state state) {
-  switch (state) {
-  case BLIS_REQUEST_REJECTED:
-    counts->rejected++;
-    return;
-  case BLIS_REQUEST_FAILED:
-    counts->failed++;
-    return;
-  case BLIS_REQUEST_TIMED_OUT:
-    counts->timed_out++;
-    return;
-  case BLIS_REQUEST_UNSERVABLE:
-    counts->unservable++;
-    return;
-  default:
-    BLIS_ASSERT(state == BLIS_REQUEST_COMPLETED ||
-                state == BLIS_REQUEST_LENGTH_CAPPED);
-    counts->completed++;
-  }
-}
-
-blis_status blis__cluster_end(blis_cluster *cluster,
-                              blis__cluster_request *request, int64_t end_us,
-                              const char *reason, blis_error *error) {
-  bool goes_on = false;
-  if (request->cascade != NULL) {
-    BLIS_TRY(
-        blis__cascade_ended(cluster, request, end_us, reason, &goes_on, error));
-  }
-  if (goes_on) {
-    return BLIS_OK;
-  }
-  count_end(&cluster->counts, request->live.state);
-  return blis__cluster_report(cluster, request, end_us, reason, error);
-}
-
-blis_status blis__cluster_report(blis_cluster *cluster,
-                                 blis__cluster_request *request, int64_t end_us,
-                                 const char *reason, blis_error *error) {
-  blis_live_request *live = &request->live;
-  const blis__cascade_run *run = request->cascade;
-  if (run != NULL) {
-    BLIS_TRY(blis__cascade_close(cluster, request, error));
-  }
-  const blis_request_end end = {
-      .request = &request->request,
-      .state = live->state,
-      .instance = request->instance,
-      .reason = reason,
-      .was_counted = live->was_counted,
-      .ttft_us = live->ttft_us,
-      .e2e_us = live->e2e_us,
-      .scheduling_delay_us = live->scheduling_delay_us,
-      .itl_sum_us = live->itl_sum_us,
-      .itl_count = live->itl_count,
-      .end_us = end_us,
-      .steps = run == NULL ? 0 : run->steps,
-      .attempt = run == NULL ? NULL : &run->attempt,
-      .verdict = run == NULL ? BLIS_CASCADE_ACCEPT : run->verdict,
-  };
-  blis_status status = cluster->sink->ended(cluster->sink->ud, &end, error);
-  if (status == BLIS_OK) {
-    status = blis__cluster_tell_end(cluster, request, &end, error);
-  }
-  if (status == BLIS_OK) {
-    status = blis__cluster_tell_source(cluster, request, end_us, error);
-  }
-  blis_block_namer_release(cluster->namer, &live->chain);
-  if (run != NULL) {
-    blis_pool_give(&cluster->cascades.runs, run->slot);
-  }
-  const blis_request_source *source = cluster->source;
-  if (source->release != NULL) {
-    source->release(source->state, &request->request);
-  }
-  blis__request_table_remove(&cluster->requests, request);
-  cluster->counts.in_flight--;
   return status;
 }

@@ -1,0 +1,105 @@
+/*
+ * clock.c - what the clock does next: events of requests and calls, and the
+ * instances' own.
+ */
+#include <inttypes.h>
+
+#include "base/time.h"
+#include "cluster/clock.h"
+
+enum { FRUITLESS_MAX = 1000000 };
+
+blis_status blis__cluster_schedule(blis_cluster *cluster,
+                                   blis__cluster_request *request,
+                                   int event_class, int64_t delay_us,
+                                   blis_error *error) {
+  const blis_event event = {.time_us =
+                                blis_time_after_us(cluster->now_us, delay_us),
+                            .event_class = event_class,
+                            .object = request};
+  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, NULL), error);
+  return BLIS_OK;
+}
+
+blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
+                                 blis_status (*fn)(void *ud,
+                                                   blis_cluster *cluster,
+                                                   blis_error *error),
+                                 void *ud, blis_error *error) {
+  if (at_us < cluster->now_us) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "the time %" PRId64 " us is over: it is %" PRId64 " us",
+                     at_us, cluster->now_us);
+  }
+  uint32_t index;
+  BLIS_TRY_MEM(blis_pool_take(&cluster->calls, &index), error);
+  *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index) =
+      (blis__scheduled_call){fn, ud};
+  const blis_event event = {
+      .time_us = at_us, .event_class = BLIS__CLUSTER_CALL, .number = index};
+  if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
+    blis_pool_give(&cluster->calls, index);
+    return blis_fail_nomem(error);
+  }
+  return BLIS_OK;
+}
+
+/*
+ * Functions that call themselves again and requests that are put off again may
+ * go on for ever. While a request can still move on by itself that is no harm.
+ */
+blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
+                                         blis_error *error) {
+  bool can_move =
+      cluster->has_arrival || blis_pool_count(&cluster->follow_ups) > 0 ||
+      blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US;
+  if (++cluster->fruitless <= FRUITLESS_MAX || can_move) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_STUCK,
+                   "no request has moved on during the last %d scheduled "
+                   "functions and delayed admissions, and none can; it is "
+                   "%" PRId64 " us, %" PRId64 " requests are waiting",
+                   FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight);
+}
+
+blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
+                                       int64_t time_us, int64_t limit_us,
+                                       blis_error *error) {
+  blis_instance *instance = cluster->instances[number];
+  bool clock_moved = true;
+  int64_t before_us = cluster->now_us;
+  cluster->now_us = time_us;
+  blis_error cause = {0};
+  blis_status status =
+      blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
+  if (cluster->observer_error.status != BLIS_OK) {
+    *error = cluster->observer_error;
+    return error->status;
+  }
+  if (status != BLIS_OK) {
+    return blis_fail(error, status, "%s: %s", cluster->ids[number],
+                     cause.message);
+  }
+  /* One that lagged behind does not turn back the clock of the others. */
+  if (!clock_moved || time_us < before_us) {
+    cluster->now_us = before_us;
+  }
+  cluster->fruitless = 0;
+  blis__snapshot_instance_changed(&cluster->snapshot, number);
+  blis_winner_tree_set(cluster->next_events, number,
+                       blis_instance_next_us(instance));
+  return BLIS_OK;
+}
+
+blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number,
+                                        blis_error *error) {
+  const blis_instance *instance = cluster->instances[number];
+  int64_t limit_us = cluster->now_us;
+  for (int64_t next_us = blis_instance_next_us(instance); next_us < limit_us;
+       next_us = blis_instance_next_us(instance)) {
+    BLIS_TRY(
+        blis__cluster_run_instance(cluster, number, next_us, limit_us, error));
+  }
+  return BLIS_OK;
+}

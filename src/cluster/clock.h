@@ -1,0 +1,36 @@
+/*
+ * clock.h - the shared clock: what is to happen when, and how instances follow
+ * it.
+ *
+ * Requests, calls and follow-ups are events in one queue; each instance has
+ * events of its own, which may lie behind the clock (see bring_forward).
+ */
+#ifndef BLIS_CLUSTER_CLOCK_H
+#define BLIS_CLUSTER_CLOCK_H
+
+#include "cluster/state.h"
+
+/* Schedules the admission or routing of a request. */
+BLIS_MUSTUSE blis_status blis__cluster_schedule(blis_cluster *cluster,
+                                                blis__cluster_request *request,
+                                                int event_class,
+                                                int64_t delay_us,
+                                                blis_error *error);
+
+/* A call or a delay; BLIS_ERR_STUCK when nothing else goes on. */
+BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
+                                                      blis_error *error);
+
+/* Lets the instance execute its next event, or more of them before limit_us. */
+BLIS_MUSTUSE blis_status blis__cluster_run_instance(blis_cluster *cluster,
+                                                    uint32_t number,
+                                                    int64_t time_us,
+                                                    int64_t limit_us,
+                                                    blis_error *error);
+
+/* Executes what the instance has before now_us, if it lags behind. */
+BLIS_MUSTUSE blis_status blis__cluster_bring_forward(blis_cluster *cluster,
+                                                     uint32_t number,
+                                                     blis_error *error);
+
+#endif
