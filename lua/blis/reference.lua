@@ -12,13 +12,14 @@ local files = { "experiment", "results/comparison", "results/replicated", "polic
   "latency", "catalogue", "units", "workload", "trace", "results/result", "results/file",
   "results/slo", "results/fitness", "results/saturation", "results/decisions", "results/diff",
   "results/regret", "capacity", "sweep/cma_es", "sweep/init",
-  "sweep/table", "statistics/init", "statistics/distribution", "meta/core" }
+  "sweep/table", "statistics/init", "statistics/distribution", "statistics/transfer",
+  "meta/core" }
 
 -- What a name in those files is called by scripts.
 local public_names = {
   experiment = "blis", comparison = "blis", policy = "blis", hooks = "blis", blis = "blis",
   units = "blis", vec = "blis.vec", trace = "blis.trace", statistics = "blis.statistics",
-  distribution = "blis.statistics", simulation = "Simulation", instance = "Instance",
+  distribution = "blis.statistics", transfer = "blis.statistics", simulation = "Simulation", instance = "Instance",
   scorer = "Scorer", list = "Workload", rng = "Rng", queue = "EventQueue", cache = "KvCache",
   prefix_index = "PrefixIndex", latency_model = "LatencyModel", latency = "blis",
   catalogue = "blis", methods = "Result", Sweep = "Sweep", Table = "SweepTable",
@@ -30,6 +31,7 @@ local renamed = {
   ["latency.model"] = "blis.latency_model", ["workload.new"] = "blis.workload",
   ["result.load"] = "blis.load_result", ["diff.compare"] = "blis.diff",
   ["regret.examine"] = "blis.regret", ["capacity.search"] = "blis.capacity",
+  ["transfer.compare"] = "blis.statistics.transfer",
   ["sweep.new"] = "blis.sweep", ["cma_es.new"] = "blis.cma_es",
 }
 

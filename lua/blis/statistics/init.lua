@@ -5,6 +5,7 @@
 local core = require "blis.core"
 local distribution = require "blis.statistics.distribution"
 local errors = require "blis.errors"
+local transfer = require "blis.statistics.transfer"
 local words = require "blis.statistics.words"
 
 local statistics = {
@@ -12,6 +13,8 @@ local statistics = {
   t_probability = distribution.t_probability,
   normal_quantile = distribution.normal_quantile,
   normal_probability = distribution.normal_probability,
+  spearman = transfer.spearman,
+  transfer = transfer.compare,
 }
 
 ---@class blis.Estimate

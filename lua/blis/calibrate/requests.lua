@@ -1,0 +1,123 @@
+--- What was measured of one run: its requests one by one, collected and checked.
+---
+--- Readers of all formats give requests with times in microseconds from any common start. A request
+--- that failed is dropped with a reason and counted; a value that is missing stays missing.
+local errors = require "blis.errors"
+
+---@class blis.ObservedRequest
+---@field prompt_tokens integer
+---@field output_tokens integer
+---@field cached_tokens integer? of the prompt, found in the engine's cache
+---@field arrival_us number? when the client sent it
+---@field ttft_us number
+---@field e2e_us number to the last token
+---@field place string where it stands: "results.csv:17"
+
+---@class blis.ObservedRequests
+---@field list blis.ObservedRequest[] in order of arrival, if arrivals are known
+---@field has_arrivals boolean
+---@field dropped { reason: string, count: integer }[]
+local Requests = {}
+Requests.__index = Requests
+
+local requests = {}
+
+--- An empty collection.
+---@param path string the file that is read
+function requests.new(path)
+  return setmetatable({ path = path, list = {}, dropped = {}, has_arrivals = true }, Requests)
+end
+
+--- Counts a request that takes no part.
+---@param reason string
+function Requests:drop(reason)
+  local entry = self.dropped[reason]
+  if not entry then
+    entry = { reason = reason, count = 0 }
+    self.dropped[reason] = entry
+    self.dropped[#self.dropped + 1] = entry
+  end
+  entry.count = entry.count + 1
+end
+
+local function check_tokens(one, name)
+  local tokens = one[name]
+  if math.tointeger(tokens) == nil or tokens < 1 then
+    errors.raise("parse", ("%s: %s is %s; expected a whole number from 1"):format(one.place, name,
+      errors.show(tokens)))
+  end
+  one[name] = math.tointeger(tokens)
+end
+
+--- Adds a request; raises when its figures contradict each other.
+---@param one blis.ObservedRequest
+function Requests:add(one)
+  check_tokens(one, "prompt_tokens")
+  check_tokens(one, "output_tokens")
+  for _, name in ipairs { "ttft_us", "e2e_us" } do
+    local value = one[name]
+    if type(value) ~= "number" or value ~= value or value <= 0 or value == math.huge then
+      errors.raise("parse", ("%s: %s is %s; expected a time above 0"):format(one.place, name,
+        errors.show(value)))
+    end
+  end
+  if one.e2e_us < one.ttft_us then
+    errors.raise("parse", ("%s: the last token comes %.0f us before the first one"):format(
+      one.place, one.ttft_us - one.e2e_us))
+  end
+  if one.output_tokens > 1 and one.e2e_us == one.ttft_us then
+    errors.raise("parse", ("%s: all %d tokens come at the same time; was the answer not streamed?")
+      :format(one.place, one.output_tokens))
+  end
+  if one.cached_tokens and one.cached_tokens > one.prompt_tokens then
+    errors.raise("parse", ("%s: cached_tokens is %d; expected 0 to prompt_tokens, %d"):format(
+      one.place, one.cached_tokens, one.prompt_tokens))
+  end
+  one.index = #self.list + 1
+  self.list[one.index] = one
+  self.has_arrivals = self.has_arrivals and one.arrival_us ~= nil
+end
+
+local function median(values)
+  table.sort(values)
+  return values[(#values + 1) // 2]
+end
+
+--- No engine makes a token in a microsecond or takes a minute for one: the unit is another one.
+local function check_unit(self)
+  local gaps = {}
+  for _, one in ipairs(self.list) do
+    if one.output_tokens > 1 then
+      gaps[#gaps + 1] = (one.e2e_us - one.ttft_us) / (one.output_tokens - 1)
+    end
+  end
+  local typical = #gaps > 0 and median(gaps)
+  if typical and (typical < 20 or typical > 60e6) then
+    errors.raise("parse", ("%s: the median time per output token is %s us; expected 20 us to 60 s: "
+      .. "is the unit of its times another one?"):format(self.path, errors.show(typical)))
+  end
+end
+
+--- Ends the collection: puts requests in order of arrival, the first at 0.
+---@return blis.ObservedRequests
+function Requests:finish()
+  if #self.list == 0 then
+    local why = self.dropped[1] and (": %d were dropped, %s"):format(self.dropped[1].count,
+      self.dropped[1].reason) or ""
+    errors.raise("parse", ("%s: there are no requests to compare with%s"):format(self.path, why))
+  end
+  check_unit(self)
+  if self.has_arrivals then
+    table.sort(self.list, function(a, b)
+      if a.arrival_us ~= b.arrival_us then return a.arrival_us < b.arrival_us end
+      return a.index < b.index
+    end)
+    local start_us = self.list[1].arrival_us
+    for _, one in ipairs(self.list) do
+      one.arrival_us = math.tointeger((one.arrival_us - start_us + 0.5) // 1)
+    end
+  end
+  return self
+end
+
+return requests
