@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/invariant.h"
-#include "workload/trace/workload_edit.h"
+#include "workload/workload_edit.h"
 
 enum { TEXT_BYTES = 512 };
 

@@ -5,8 +5,8 @@
 #include "lua/traffic/workload.h"
 #include "lua/traffic/written_spec.h"
 #include "workload/generate/generator.h"
+#include "workload/generate/replay.h"
 #include "workload/generate/source_copy.h"
-#include "workload/replay.h"
 #include "workload/spec/short_form.h"
 
 static void check_sessions(lua_State *L, int index, blis_short_form *form) {

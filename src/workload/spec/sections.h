@@ -4,9 +4,9 @@
 #ifndef BLIS_WORKLOAD_SPEC_SECTIONS_H
 #define BLIS_WORKLOAD_SPEC_SECTIONS_H
 
-#include "workload/generate/servegen.h"
 #include "workload/spec/inference_perf.h"
 #include "workload/spec/keys.h"
+#include "workload/spec/servegen.h"
 #include "workload/spec/workload_spec.h"
 
 /* What is at the top: the specification, and what is expanded into it. */

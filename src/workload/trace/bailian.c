@@ -16,7 +16,6 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "workload/trace/jsonl.h"
-#include "workload/trace/rows.h"
 #include "workload/trace/segments.h"
 
 enum { USUAL_BLOCK_TOKENS = 16, LARGE_BLOCK_TOKENS = 512 };
@@ -30,9 +29,7 @@ typedef struct chat {
 } chat;
 
 typedef struct reading {
-  const blis__trace_job *job;
-  const struct reading *known; /* the reader of the job, or this one */
-  blis__trace_lines lines;
+  blis__trace_rows rows;
   blis__segment_list segments; /* of the row; streams, later lengths, too */
   /* What only the whole file tells. */
   BLIS_ARRAY(chat) chats;        /* of the rows, until their sessions are */
@@ -80,7 +77,7 @@ static blis_status note_chat(reading *r, blis_json_value id, const chat *made,
   if (!is_new) {
     return blis_json_fail(id, "is there twice; every row needs its own", error);
   }
-  return blis_array_push(r->job->alloc, &r->chats, *made) == BLIS_OK
+  return blis_array_push(r->rows.job->alloc, &r->chats, *made) == BLIS_OK
              ? BLIS_OK
              : blis_fail_nomem(error);
 }
@@ -90,8 +87,8 @@ static blis_status read_chat(reading *r, const blis__trace_line *line,
   blis_json_value id = blis_json_member(line->row, "chat_id");
   blis_json_value parent = blis_json_member(line->row, "parent_chat_id");
   chat made = {.parent = -1, .line = line->line};
-  BLIS_TRY(blis__trace_name(r->job, line->row, "session_id", &request->session,
-                            error));
+  BLIS_TRY(blis__trace_name(r->rows.job, line->row, "session_id",
+                            &request->session, error));
   made.session = request->session;
   if (request->session == 0) {
     BLIS_TRY(blis_json_int64(id, 0, INT64_MAX, &made.id, error));
@@ -99,7 +96,7 @@ static blis_status read_chat(reading *r, const blis__trace_line *line,
       BLIS_TRY(blis_json_int64(parent, -1, INT64_MAX, &made.parent, error));
     }
   }
-  return r->known == r ? note_chat(r, id, &made, error) : BLIS_OK;
+  return r->rows.known == r ? note_chat(r, id, &made, error) : BLIS_OK;
 }
 
 static uint32_t count_blocks(uint32_t tokens, uint32_t block_tokens) {
@@ -111,14 +108,14 @@ static blis_status check_blocks(reading *r, const blis__trace_line *line,
                                 const blis_request *request,
                                 blis_error *error) {
   uint32_t tokens = request->prompt_tokens;
-  uint32_t given = r->job->options->hash_block_tokens;
+  uint32_t given = r->rows.job->options->hash_block_tokens;
   uint32_t block_tokens = given != 0 ? given : USUAL_BLOCK_TOKENS;
   uint32_t blocks = count_blocks(tokens, block_tokens);
   if (request->segment_count > blocks) {
     return blis_fail(error, BLIS_ERR_PARSE,
                      "%s:%lld: key \"hash_ids\" has %u ids; %u tokens in "
                      "blocks of %u need %u",
-                     r->job->name, (long long)line->line,
+                     r->rows.job->name, (long long)line->line,
                      request->segment_count, tokens, block_tokens, blocks);
   }
   r->has_small_blocks =
@@ -140,7 +137,8 @@ static blis_status read_hash_ids(reading *r, const blis__trace_line *line,
     int64_t id;
     BLIS_TRY(blis_json_int64(blis_json_item(ids, i), 0, INT64_MAX, &id, error));
     blis_segment segment = {.stream = (uint64_t)id};
-    BLIS_TRY_MEM(blis_array_push(r->job->alloc, &r->segments, segment), error);
+    BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->segments, segment),
+                 error);
   }
   request->segments = r->segments.items;
   request->segment_count = (uint32_t)count;
@@ -158,7 +156,7 @@ static blis_status read_row(reading *r, const blis__trace_line *line,
   BLIS_TRY(
       blis__trace_tokens(row, "output_length", &request->output_tokens, error));
   request->max_output_tokens = request->output_tokens;
-  BLIS_TRY(blis__trace_name(r->job, row, "type", &request->client, error));
+  BLIS_TRY(blis__trace_name(r->rows.job, row, "type", &request->client, error));
   BLIS_TRY(read_turn(r, row, request, error));
   BLIS_TRY(read_chat(r, line, request, error));
   return read_hash_ids(r, line, request, error);
@@ -168,7 +166,7 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
                         blis_error *error) {
   reading *r = reader;
   blis__trace_line line;
-  BLIS_TRY(blis__trace_lines_next(&r->lines, &line, has_row, error));
+  BLIS_TRY(blis__trace_next_json(&r->rows, &line, has_row, error));
   return *has_row ? read_row(r, &line, row, error) : BLIS_OK;
 }
 
@@ -198,7 +196,8 @@ static blis_status name_session(reading *r, size_t row, uint32_t *session,
   char digits[BLIS_INT64_TEXT_SIZE];
   size_t length =
       blis_format_int64(end->parent >= 0 ? end->parent : end->id, digits);
-  return blis__trace_text(r->job, (blis_slice){digits, length}, session, error);
+  return blis__trace_text(r->rows.job, (blis_slice){digits, length}, session,
+                          error);
 }
 
 static blis_status resolve_session(reading *r, size_t row, blis_error *error) {
@@ -209,7 +208,7 @@ static blis_status resolve_session(reading *r, size_t row, blis_error *error) {
       return blis_fail(error, BLIS_ERR_PARSE,
                        "%s:%lld: key \"parent_chat_id\": the parents of chat "
                        "%lld never end",
-                       r->job->name, (long long)r->chats.items[row].line,
+                       r->rows.job->name, (long long)r->chats.items[row].line,
                        (long long)r->chats.items[row].id);
     }
   }
@@ -230,35 +229,31 @@ static blis_status resolve_sessions(reading *r, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(resolve_session(r, i, error));
   }
-  BLIS_TRY_MEM(blis_array_reserve(r->job->alloc, &r->sessions, count), error);
+  BLIS_TRY_MEM(blis_array_reserve(r->rows.job->alloc, &r->sessions, count),
+               error);
   for (size_t i = 0; i < count; i++) {
     r->sessions.items[r->sessions.count++] = r->chats.items[i].session;
   }
-  blis_array_deinit(r->job->alloc, &r->chats);
+  blis_array_deinit(r->rows.job->alloc, &r->chats);
   blis_map_deinit(&r->row_of_chat);
-  blis_map_init(&r->row_of_chat, r->job->alloc);
+  blis_map_init(&r->row_of_chat, r->rows.job->alloc);
   return BLIS_OK;
 }
 
 static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
-  blis__trace_lines_close(&r->lines);
   BLIS_TRY(resolve_sessions(r, error));
-  if (r->without_turn > 0 &&
-      blis_workload_note(r->job->workload,
-                         "%s: rows without a turn: %lld; the rounds of a "
-                         "session are taken in order of time",
-                         r->job->name, (long long)r->without_turn) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  return BLIS_OK;
+  return blis__trace_note(&r->rows, "rows without a turn", r->without_turn,
+                          "; the rounds of a session are taken in order of "
+                          "time",
+                          error);
 }
 
 static void settle(const void *reader, blis_request *row,
                    blis_segment *segments) {
   const reading *r = reader;
-  const reading *known = r->known;
-  uint32_t given = r->job->options->hash_block_tokens;
+  const reading *known = r->rows.known;
+  uint32_t given = r->rows.job->options->hash_block_tokens;
   uint32_t block_tokens = given != 0                ? given
                           : known->has_small_blocks ? USUAL_BLOCK_TOKENS
                                                     : LARGE_BLOCK_TOKENS;
@@ -283,20 +278,16 @@ static bool numbers_rounds(const void *reader) {
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  blis__trace_lines_close(&r->lines);
   blis_map_deinit(&r->row_of_chat);
-  blis_array_deinit(r->job->alloc, &r->chats);
-  blis_array_deinit(r->job->alloc, &r->sessions);
-  blis_array_deinit(r->job->alloc, &r->segments);
+  blis_array_deinit(r->rows.job->alloc, &r->chats);
+  blis_array_deinit(r->rows.job->alloc, &r->sessions);
+  blis_array_deinit(r->rows.job->alloc, &r->segments);
 }
 
-static blis_status open_reading(blis__trace_job *job, void *reader,
-                                blis_error *error) {
+static blis_status open_reading(void *reader, blis_error *error) {
   reading *r = reader;
-  r->job = job;
-  r->known = job->known != NULL ? job->known : r;
-  blis_map_init(&r->row_of_chat, job->alloc);
-  return blis__trace_lines_open(job, &r->lines, error);
+  blis_map_init(&r->row_of_chat, r->rows.job->alloc);
+  return blis__trace_open_text(reader, error);
 }
 
 const blis__trace_format blis__trace_bailian = {

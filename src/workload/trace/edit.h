@@ -1,5 +1,5 @@
 /*
- * trace_edit.h - what a tool does to requests one after the other; for trace
+ * edit.h - what a tool does to requests one after the other; for trace
  * files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_EDIT_H

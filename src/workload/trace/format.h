@@ -1,5 +1,5 @@
 /*
- * trace_format.h - what a reader of one trace format is; for trace files only.
+ * format.h - what a reader of one trace format is; for trace files only.
  *
  * A reader gives the rows of a file one after the other, in the order of the
  * file. What can only be known when all rows were seen (the earliest time, the
@@ -8,8 +8,8 @@
  * kept, through two readers: the first learns, the second is given the first
  * and settles each row as it comes.
  *
- * A new format is one file that defines a blis__trace_format, and its line in
- * the table of trace_open.c.
+ * A new format is one file that defines a blis__trace_format, and its name in
+ * the map below; one that is a plain table is a rule of table.c in its place.
  */
 #ifndef BLIS_WORKLOAD_TRACE_FORMAT_H
 #define BLIS_WORKLOAD_TRACE_FORMAT_H
@@ -37,26 +37,22 @@ typedef struct blis__trace_job {
   int64_t size_bytes; /* on the disk; -1 = it cannot be read twice */
   bool is_packed;
   bool is_whole; /* set by open: the rows can only be had all together */
-  /*
-   * A reader that has finished the same file, for one that reads it again;
-   * NULL the first time. The second one says nothing twice: it checks only
-   * what it has to, and adds no notes.
-   */
-  const void *known;
 } blis__trace_job;
 
 typedef struct blis__trace_format {
   const char *name;
   const char *text;
   /* Whether a file that starts with head (some KB, unpacked) is of the format.
-   */
+   * NULL: when its first line has both marks. */
   bool (*recognise)(blis_slice head);
+  const char *marks[2];
+  const void *rule;   /* what the reader makes of it; may be NULL */
   size_t reader_size; /* of the state behind every void *reader */
   /*
-   * reader is all zero. Takes the input if it wants it. Is followed by close
-   * even when it fails.
+   * A reader is a structure that begins with a blis__trace_rows (rows.h), which
+   * is set up; the rest is zero. Opens the input.
    */
-  blis_status (*open)(blis__trace_job *job, void *reader, blis_error *error);
+  blis_status (*open)(void *reader, blis_error *error);
   /*
    * The next row, as far as it can be known; *has_row is false at the end. Its
    * segments are the reader's until the next call.
@@ -64,8 +60,8 @@ typedef struct blis__trace_format {
   blis_status (*next)(void *reader, blis_request *row, bool *has_row,
                       blis_error *error);
   /*
-   * All rows were read: closes the file and makes settle possible. With
-   * job->known it is not called.
+   * All rows were read, and the input is closed: makes settle possible. Not for
+   * a reader that has another one to know from. NULL = nothing to do.
    */
   blis_status (*finish)(void *reader, blis_error *error);
   /*
@@ -81,41 +77,35 @@ typedef struct blis__trace_format {
    * order of arrival. NULL = never.
    */
   bool (*numbers_rounds)(const void *reader);
-  /* Lets go of what the reader holds; its memory is the caller's. */
+  /*
+   * Lets go of what the reader holds besides its rows, opened or not; its own
+   * memory is the caller's. NULL = it holds nothing.
+   */
   void (*close)(void *reader);
 } blis__trace_format;
 
-extern const blis__trace_format blis__trace_azure;
-extern const blis__trace_format blis__trace_bailian;
-extern const blis__trace_format blis__trace_burstgpt;
-extern const blis__trace_format blis__trace_llmservingsim;
-extern const blis__trace_format blis__trace_mooncake;
-extern const blis__trace_format blis__trace_otel;
-extern const blis__trace_format blis__trace_routesim;
-extern const blis__trace_format blis__trace_splitwise;
-extern const blis__trace_format blis__trace_v2;
-extern const blis__trace_format blis__trace_vidur;
-extern const blis__trace_format blis__trace_vllm;
+/* All formats, in the order in which they are recognised and listed. */
+#define BLIS__TRACE_FORMAT_MAP(XX)                                             \
+  XX(mooncake)                                                                 \
+  XX(azure)                                                                    \
+  XX(v2)                                                                       \
+  XX(burstgpt)                                                                 \
+  XX(bailian)                                                                  \
+  XX(routesim)                                                                 \
+  XX(vllm)                                                                     \
+  XX(llmservingsim)                                                            \
+  XX(vidur)                                                                    \
+  XX(splitwise)                                                                \
+  XX(otel)
+
+#define XX(name) extern const blis__trace_format blis__trace_##name;
+BLIS__TRACE_FORMAT_MAP(XX)
+#undef XX
 
 /* Whether a path is that of a tracev2 trace but for ".csv". BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis__trace_v2_find_stem(const blis_alloc *alloc,
                                                   const char *path,
                                                   bool *is_stem,
-                                                  blis_error *error);
-
-/* Whether head has the text somewhere in its first line, or anywhere. */
-bool blis__trace_first_line_has(blis_slice head, const char *text);
-bool blis__trace_head_has(blis_slice head, const char *text);
-
-/* The name of a file without its folders. */
-const char *blis__trace_file_name(const char *path);
-
-/* The input of a job, which the caller now owns; may be NULL. */
-blis_input *blis__trace_take_input(blis__trace_job *job);
-
-/* Opens another file as the input of a job, in place of the one it has. */
-BLIS_MUSTUSE blis_status blis__trace_change_input(blis__trace_job *job,
-                                                  const char *path,
                                                   blis_error *error);
 
 #endif

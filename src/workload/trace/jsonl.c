@@ -4,53 +4,31 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "workload/trace/rows.h"
 
 static bool is_skipped(blis_slice line) {
   return line.length == 0 || line.data[0] == '#';
 }
 
-blis_status blis__trace_lines_open(blis__trace_job *job,
-                                   blis__trace_lines *lines,
-                                   blis_error *error) {
-  *lines = (blis__trace_lines){.limit = job->limit};
-  return blis_text_open_input(job->alloc, blis__trace_take_input(job),
-                              &lines->text, error);
-}
-
-static void forget_row(blis__trace_lines *lines) {
-  if (lines->has_json) {
-    blis_json_deinit(&lines->json);
-    lines->has_json = false;
-  }
-}
-
-void blis__trace_lines_close(blis__trace_lines *lines) {
-  forget_row(lines);
-  blis_text_close(lines->text);
-  lines->text = NULL;
-}
-
-blis_status blis__trace_lines_next(blis__trace_lines *lines,
-                                   blis__trace_line *line, bool *has_row,
-                                   blis_error *error) {
+blis_status blis__trace_next_json(blis__trace_rows *rows,
+                                  blis__trace_line *line, bool *has_row,
+                                  blis_error *error) {
   blis_text_line content;
-  forget_row(lines);
+  blis__trace_forget_json(rows);
   *has_row = false;
-  if (lines->count == lines->limit) {
+  if (rows->taken == rows->job->limit) {
     return BLIS_OK;
   }
   do {
-    BLIS_TRY(blis_text_next(lines->text, &content, has_row, error));
+    BLIS_TRY(blis_text_next(rows->text, &content, has_row, error));
     if (!*has_row) {
       return BLIS_OK;
     }
   } while (is_skipped(blis_slice_trim(content.content)));
-  BLIS_TRY(blis_json_parse(&lines->json, blis_text_name(lines->text),
+  BLIS_TRY(blis_json_parse(&rows->json, blis_text_name(rows->text),
                            content.number, content.content, error));
-  lines->has_json = true;
-  *line = (blis__trace_line){.row = blis_json_root(&lines->json),
-                             .number = lines->count++,
+  rows->has_json = true;
+  *line = (blis__trace_line){.row = blis_json_root(&rows->json),
+                             .number = rows->taken++,
                              .line = content.number};
   return blis_json_need_object(line->row, error);
 }

@@ -1,5 +1,5 @@
 /*
- * trace_jsonl.h - what the readers of traces in JSON lines share; for trace
+ * jsonl.h - what the readers of traces in JSON lines share; for trace
  * files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_JSONL_H
@@ -8,8 +8,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "base/text.h"
-#include "workload/trace/format.h"
+#include "workload/trace/rows.h"
 
 /* Milliseconds up to here are whole microseconds in a double: 285 years. */
 #define BLIS__TRACE_MAX_MS 9e12
@@ -21,32 +20,15 @@ typedef struct blis__trace_line {
   int64_t line;        /* in the file, from 1 */
 } blis__trace_line;
 
-/* The rows of a file. Zeroed ones are closed. */
-typedef struct blis__trace_lines {
-  blis_text *text;
-  int64_t limit;
-  int64_t count;
-  blis_json json; /* of the current row */
-  bool has_json;
-} blis__trace_lines;
-
-/* Takes the input of the job. */
-BLIS_MUSTUSE blis_status blis__trace_lines_open(blis__trace_job *job,
-                                                blis__trace_lines *lines,
-                                                blis_error *error);
-
-/* Idempotent. */
-void blis__trace_lines_close(blis__trace_lines *lines);
-
 /*
  * The next row up to the limit of the job; *has_row is false at the end. It is
  * valid until the next call. Blank lines and those that start with '#' are
  * skipped.
  */
-BLIS_MUSTUSE blis_status blis__trace_lines_next(blis__trace_lines *lines,
-                                                blis__trace_line *line,
-                                                bool *has_row,
-                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_next_json(blis__trace_rows *rows,
+                                               blis__trace_line *line,
+                                               bool *has_row,
+                                               blis_error *error);
 
 /* The first line of head that is neither blank nor starts with '#'. */
 blis_slice blis__trace_first_row(blis_slice head);

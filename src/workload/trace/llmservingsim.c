@@ -21,15 +21,12 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "workload/trace/jsonl.h"
-#include "workload/trace/rows.h"
 #include "workload/trace/segments.h"
 
 enum { PIECE_TOKENS = 16, NAME_SIZE = 40 };
 
 typedef struct reading {
-  const blis__trace_job *job;
-  const struct reading *known; /* the reader of the job, or this one */
-  blis__trace_lines lines;
+  blis__trace_rows rows;
   blis__segment_list segments; /* of one row */
   blis_buffer piece;           /* its ids, 4 bytes each */
   blis_intern *pieces;         /* the stream of a piece is its number here */
@@ -44,7 +41,6 @@ typedef struct reading {
   BLIS_ARRAY(int32_t) rounds; /* so far, by session */
   /* What only the whole file tells. */
   int64_t later_calls; /* requests that are not the first of a line */
-  int64_t start_us;    /* of the earliest measurement */
   bool is_measured;
 } reading;
 
@@ -64,7 +60,7 @@ static blis_status add_piece(reading *r, blis_error *error) {
       error);
   segment.stream = stream;
   blis_buffer_clear(&r->piece);
-  return blis_array_push(r->job->alloc, &r->segments, segment) == BLIS_OK
+  return blis_array_push(r->rows.job->alloc, &r->segments, segment) == BLIS_OK
              ? BLIS_OK
              : blis_fail_nomem(error);
 }
@@ -76,8 +72,8 @@ static blis_status read_ids(reading *r, blis_json_value ids,
   if (count != request->prompt_tokens) {
     return blis_json_fail(ids, "has not as many ids as input_toks says", error);
   }
-  size_t piece_tokens = r->job->options->hash_block_tokens != 0
-                            ? r->job->options->hash_block_tokens
+  size_t piece_tokens = r->rows.job->options->hash_block_tokens != 0
+                            ? r->rows.job->options->hash_block_tokens
                             : PIECE_TOKENS;
   for (size_t i = 0; i < count; i++) {
     int64_t id;
@@ -121,14 +117,16 @@ static blis_status read_time(reading *r, const blis__trace_line *line,
     return blis_fail(error, BLIS_ERR_PARSE,
                      "%s:%lld: the row has %s, rows before it have %s; all "
                      "must have the same",
-                     r->job->name, (long long)line->line,
+                     r->rows.job->name, (long long)line->line,
                      names[!r->is_measured], names[r->is_measured]);
   }
   BLIS_TRY(r->is_measured ? blis__trace_time(line->row, "arrival_time", 1e6,
                                              arrival_us, error)
                           : blis__trace_time(line->row, "arrival_time_ns", 1e-3,
                                              arrival_us, error));
-  r->start_us = *arrival_us < r->start_us ? *arrival_us : r->start_us;
+  if (r->is_measured) {
+    blis__trace_note_start(&r->rows, *arrival_us);
+  }
   return BLIS_OK;
 }
 
@@ -136,17 +134,17 @@ static blis_status read_time(reading *r, const blis__trace_line *line,
 
 static blis_status name_session(reading *r, const blis__trace_line *line,
                                 blis_error *error) {
-  BLIS_TRY(
-      blis__trace_name(r->job, line->row, "session_id", &r->session, error));
+  BLIS_TRY(blis__trace_name(r->rows.job, line->row, "session_id", &r->session,
+                            error));
   if (r->session == 0) {
     char name[NAME_SIZE];
     int length =
         snprintf(name, sizeof name, "line_%lld", (long long)line->line);
-    BLIS_TRY(blis__trace_text(r->job, (blis_slice){name, (size_t)length},
+    BLIS_TRY(blis__trace_text(r->rows.job, (blis_slice){name, (size_t)length},
                               &r->session, error));
   }
   while (r->rounds.count <= r->session) {
-    BLIS_TRY_MEM(blis_array_push(r->job->alloc, &r->rounds, 0), error);
+    BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->rounds, 0), error);
   }
   return BLIS_OK;
 }
@@ -197,7 +195,7 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
     return next_call(r, row, error);
   }
   blis__trace_line line;
-  BLIS_TRY(blis__trace_lines_next(&r->lines, &line, has_row, error));
+  BLIS_TRY(blis__trace_next_json(&r->rows, &line, has_row, error));
   if (!*has_row) {
     return BLIS_OK;
   }
@@ -212,52 +210,29 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
 
 static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
-  blis__trace_lines_close(&r->lines);
-  if (r->later_calls > 0 &&
-      blis_workload_note(
-          r->job->workload,
-          "%s: calls that wait for the one before them, for which there is no "
-          "time: %lld; unless sessions are replayed in a closed loop they "
-          "arrive as if only the tools took any time",
-          r->job->name, (long long)r->later_calls) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  return BLIS_OK;
-}
-
-static void settle(const void *reader, blis_request *row,
-                   blis_segment *segments) {
-  (void)segments;
-  const reading *known = ((const reading *)reader)->known;
-  if (known->is_measured) {
-    row->arrival_us -= known->start_us;
-  }
+  return blis__trace_note(
+      &r->rows,
+      "calls that wait for the one before them, for which there is no time",
+      r->later_calls,
+      "; unless sessions are replayed in a closed loop they arrive as if only "
+      "the tools took any time",
+      error);
 }
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  blis__trace_lines_close(&r->lines);
   blis_buffer_deinit(&r->piece);
-  blis_array_deinit(r->job->alloc, &r->segments);
-  blis_array_deinit(r->job->alloc, &r->rounds);
+  blis_array_deinit(r->rows.job->alloc, &r->segments);
+  blis_array_deinit(r->rows.job->alloc, &r->rounds);
   blis_intern_free(r->pieces);
 }
 
-static blis_status open_lines(blis__trace_job *job, reading *r,
-                              blis_error *error) {
-  r->pieces = blis_intern_new(job->alloc);
-  BLIS_TRY_NEW(r->pieces, error);
-  return blis__trace_lines_open(job, &r->lines, error);
-}
-
-static blis_status open_reading(blis__trace_job *job, void *reader,
-                                blis_error *error) {
+static blis_status open_reading(void *reader, blis_error *error) {
   reading *r = reader;
-  r->job = job;
-  r->known = job->known != NULL ? job->known : r;
-  r->start_us = INT64_MAX;
-  blis_buffer_init(&r->piece, job->alloc);
-  return open_lines(job, r, error);
+  blis_buffer_init(&r->piece, r->rows.job->alloc);
+  r->pieces = blis_intern_new(r->rows.job->alloc);
+  BLIS_TRY_NEW(r->pieces, error);
+  return blis__trace_open_text(reader, error);
 }
 
 const blis__trace_format blis__trace_llmservingsim = {
@@ -268,6 +243,6 @@ const blis__trace_format blis__trace_llmservingsim = {
     .open = open_reading,
     .next = next,
     .finish = finish,
-    .settle = settle,
+    .settle = blis__trace_settle_us,
     .close = close_reading,
 };

@@ -16,9 +16,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/json.h"
-#include "base/text.h"
-#include "workload/trace/format.h"
+#include "workload/trace/rows.h"
 
 enum { HASH_BLOCK_TOKENS = 512, MAX_DIGITS = 18 };
 
@@ -45,11 +43,8 @@ static bool recognise(blis_slice head) {
 }
 
 typedef struct reading {
-  const blis_alloc *alloc;
-  int64_t limit;
+  blis__trace_rows rows;
   uint32_t block_tokens;
-  blis_text *text; /* NULL when all rows were read */
-  int64_t count;   /* rows */
   mooncake_row row;
 } reading;
 
@@ -216,8 +211,8 @@ static blis_status set_request(reading *r, int64_t line, blis_request *request,
     return blis_fail(error, BLIS_ERR_PARSE,
                      "%s:%lld: key \"hash_ids\" has %zu ids; %u tokens in "
                      "blocks of %u need %zu",
-                     blis_text_name(r->text), (long long)line, row->ids.count,
-                     left, r->block_tokens, blocks);
+                     blis_text_name(r->rows.text), (long long)line,
+                     row->ids.count, left, r->block_tokens, blocks);
   }
   for (size_t i = 0; i < row->ids.count; i++) {
     uint32_t length = left < r->block_tokens ? left : r->block_tokens;
@@ -225,7 +220,7 @@ static blis_status set_request(reading *r, int64_t line, blis_request *request,
     left -= length;
   }
   *request =
-      (blis_request){.number = r->count++,
+      (blis_request){.number = r->rows.taken++,
                      .arrival_us = row->arrival_us,
                      .prompt_tokens = (uint32_t)row->input_tokens,
                      .output_tokens = (uint32_t)row->output_tokens,
@@ -241,43 +236,28 @@ static blis_status next(void *reader, blis_request *request, bool *has_row,
   reading *r = reader;
   blis_text_line line;
   *has_row = false;
-  if (r->count == r->limit) {
+  if (r->rows.taken == r->rows.job->limit) {
     return BLIS_OK;
   }
-  do {
-    BLIS_TRY(blis_text_next(r->text, &line, has_row, error));
-    if (!*has_row) {
-      return BLIS_OK;
-    }
-  } while (blis_slice_trim(line.content).length == 0);
-  BLIS_TRY(read_row(r->alloc, blis_text_name(r->text), &line, &r->row, error));
+  BLIS_TRY(blis__trace_next_line(&r->rows, &line, has_row, error));
+  if (!*has_row) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(read_row(r->rows.job->alloc, blis_text_name(r->rows.text), &line,
+                    &r->row, error));
   return set_request(r, line.number, request, error);
-}
-
-static blis_status finish(void *reader, blis_error *error) {
-  (void)error;
-  reading *r = reader;
-  blis_text_close(r->text);
-  r->text = NULL;
-  return BLIS_OK;
 }
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  blis_array_deinit(r->alloc, &r->row.ids);
-  blis_text_close(r->text);
+  blis_array_deinit(r->rows.job->alloc, &r->row.ids);
 }
 
-static blis_status open_reading(blis__trace_job *job, void *reader,
-                                blis_error *error) {
+static blis_status open_reading(void *reader, blis_error *error) {
   reading *r = reader;
-  r->alloc = job->alloc;
-  r->limit = job->limit;
-  r->block_tokens = job->options->hash_block_tokens != 0
-                        ? job->options->hash_block_tokens
-                        : HASH_BLOCK_TOKENS;
-  return blis_text_open_input(job->alloc, blis__trace_take_input(job), &r->text,
-                              error);
+  uint32_t given = r->rows.job->options->hash_block_tokens;
+  r->block_tokens = given != 0 ? given : HASH_BLOCK_TOKENS;
+  return blis__trace_open_text(reader, error);
 }
 
 const blis__trace_format blis__trace_mooncake = {
@@ -287,6 +267,5 @@ const blis__trace_format blis__trace_mooncake = {
     .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
-    .finish = finish,
     .close = close_reading,
 };

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "workload/trace/rows.h"
 
-/* Recognised in this order. */
 static const blis__trace_format *const formats[] = {
-    &blis__trace_mooncake,  &blis__trace_azure,         &blis__trace_v2,
-    &blis__trace_burstgpt,  &blis__trace_bailian,       &blis__trace_routesim,
-    &blis__trace_vllm,      &blis__trace_llmservingsim, &blis__trace_vidur,
-    &blis__trace_splitwise, &blis__trace_otel,
+#define XX(name) &blis__trace_##name,
+    BLIS__TRACE_FORMAT_MAP(XX)
+#undef XX
 };
 
 enum { FORMATS = sizeof formats / sizeof *formats, NAMES_SIZE = 256 };
@@ -25,28 +24,6 @@ const char *blis_trace_format_name(size_t index) {
 
 const char *blis_trace_format_text(size_t index) {
   return formats[index]->text;
-}
-
-bool blis__trace_head_has(blis_slice head, const char *text) {
-  size_t length = strlen(text);
-  for (size_t i = 0; i + length <= head.length; i++) {
-    if (memcmp(head.data + i, text, length) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool blis__trace_first_line_has(blis_slice head, const char *text) {
-  const char *end =
-      head.length > 0 ? memchr(head.data, '\n', head.length) : NULL;
-  head.length = end != NULL ? (size_t)(end - head.data) : head.length;
-  return blis__trace_head_has(head, text);
-}
-
-const char *blis__trace_file_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
 }
 
 /* The names of all formats, "a, b, c". */
@@ -92,6 +69,13 @@ static blis_slice skip_blank_start(blis_slice head) {
   return head;
 }
 
+static bool is_of(const blis__trace_format *format, blis_slice head) {
+  return format->recognise != NULL
+             ? format->recognise(head)
+             : blis__trace_first_line_has(head, format->marks[0]) &&
+                   blis__trace_first_line_has(head, format->marks[1]);
+}
+
 static blis_status recognise(blis_input *input,
                              const blis__trace_format **format,
                              blis_error *error) {
@@ -99,7 +83,7 @@ static blis_status recognise(blis_input *input,
   BLIS_TRY(blis_input_peek(input, &head, error));
   head = skip_blank_start(head);
   for (size_t i = 0; i < FORMATS; i++) {
-    if (formats[i]->recognise(head)) {
+    if (is_of(formats[i], head)) {
       *format = formats[i];
       return BLIS_OK;
     }
@@ -127,21 +111,6 @@ static blis_status check_options(const blis_trace_options *options,
   return BLIS_OK;
 }
 
-blis_input *blis__trace_take_input(blis__trace_job *job) {
-  blis_input *input = job->input;
-  job->input = NULL;
-  return input;
-}
-
-blis_status blis__trace_change_input(blis__trace_job *job, const char *path,
-                                     blis_error *error) {
-  blis_input_close(blis__trace_take_input(job));
-  BLIS_TRY(blis_input_open(job->alloc, path, &job->input, error));
-  job->size_bytes = blis_input_file_size(job->input);
-  job->is_packed = blis_input_is_packed(job->input);
-  return BLIS_OK;
-}
-
 /* A pair of files may be named without an ending, which is no file. */
 static blis_status open_input(blis__trace_file *file, blis_error *error) {
   blis__trace_job *job = &file->job;
@@ -160,7 +129,9 @@ static blis_status open_input(blis__trace_file *file, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status open_reader(blis__trace_file *file, blis_error *error) {
+/* known = NULL for the first reader of the file. */
+static blis_status open_reader(blis__trace_file *file, const void *known,
+                               blis_error *error) {
   blis__trace_job *job = &file->job;
   BLIS_TRY(open_input(file, error));
   if (file->format == NULL) {
@@ -168,7 +139,12 @@ static blis_status open_reader(blis__trace_file *file, blis_error *error) {
   }
   file->reader = blis_alloc_zeroed(job->alloc, 1, file->format->reader_size);
   BLIS_TRY_NEW(file->reader, error);
-  blis_status status = file->format->open(job, file->reader, error);
+  blis__trace_rows *rows = file->reader;
+  rows->job = job;
+  rows->rule = file->format->rule;
+  rows->known = known != NULL ? known : rows;
+  rows->start = INT64_MAX;
+  blis_status status = file->format->open(file->reader, error);
   if (status != BLIS_OK) {
     blis__trace_close(file);
   }
@@ -190,8 +166,8 @@ blis_status blis__trace_open(const blis_alloc *alloc, const char *path,
   if (options->format != NULL) {
     BLIS_TRY(find_format(options->format, &file->format, error));
   }
-  blis_status status = open_reader(file, error);
-  blis_input_close(blis__trace_take_input(&file->job));
+  blis_status status = open_reader(file, NULL, error);
+  blis__trace_drop_input(&file->job);
   return status;
 }
 
@@ -200,10 +176,22 @@ blis_status blis__trace_open_again(const blis__trace_file *known,
                                    blis__trace_file *file, blis_error *error) {
   *file = (blis__trace_file){.format = known->format, .job = known->job};
   file->job.alloc = alloc;
-  file->job.known = known->reader;
-  blis_status status = open_reader(file, error);
-  blis_input_close(blis__trace_take_input(&file->job));
+  blis_status status = open_reader(file, known->reader, error);
+  blis__trace_drop_input(&file->job);
   return status;
+}
+
+blis_status blis__trace_finish(const blis__trace_file *file,
+                               blis_error *error) {
+  blis__trace_rows *rows = file->reader;
+  blis__trace_close_rows(rows);
+  BLIS_TRY(blis__trace_note(rows,
+                            "left out are requests that failed, since it is "
+                            "not known what they would have produced",
+                            rows->failed, "", error));
+  return file->format->finish != NULL
+             ? file->format->finish(file->reader, error)
+             : BLIS_OK;
 }
 
 blis_status blis__trace_fail_empty(const blis__trace_file *file,
@@ -213,9 +201,13 @@ blis_status blis__trace_fail_empty(const blis__trace_file *file,
 }
 
 void blis__trace_close(blis__trace_file *file) {
-  if (file->reader != NULL) {
-    file->format->close(file->reader);
-    blis_alloc_free(file->job.alloc, file->reader, file->format->reader_size);
-    file->reader = NULL;
+  if (file->reader == NULL) {
+    return;
   }
+  if (file->format->close != NULL) {
+    file->format->close(file->reader);
+  }
+  blis__trace_close_rows(file->reader);
+  blis_alloc_free(file->job.alloc, file->reader, file->format->reader_size);
+  file->reader = NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * trace_open.h - a trace file of whatever format and the reader of its rows;
+ * open.h - a trace file of whatever format and the reader of its rows;
  * for trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_OPEN_H
@@ -31,6 +31,10 @@ BLIS_MUSTUSE blis_status blis__trace_open_again(const blis__trace_file *known,
                                                 const blis_alloc *alloc,
                                                 blis__trace_file *file,
                                                 blis_error *error);
+
+/* After the last row: closes the file and makes settle possible. */
+BLIS_MUSTUSE blis_status blis__trace_finish(const blis__trace_file *file,
+                                            blis_error *error);
 
 /* Fails because there is no row. */
 blis_status blis__trace_fail_empty(const blis__trace_file *file,

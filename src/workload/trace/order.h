@@ -1,5 +1,5 @@
 /*
- * trace_order.h - how far the rows of a file are from being in order of
+ * order.h - how far the rows of a file are from being in order of
  * arrival, and a window that puts them in order; for trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_ORDER_H

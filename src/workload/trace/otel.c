@@ -16,23 +16,16 @@
 #include "base/buffer.h"
 #include "base/number.h"
 #include "workload/trace/jsonl.h"
-#include "workload/trace/rows.h"
 
 enum { DEFAULT_OUTPUT_TOKENS = 64, MAX_SIZE = 1 << 30, WHAT_SIZE = 160 };
 
 typedef struct reading {
-  const blis__trace_job *job;
-  const struct reading *known; /* the reader of the job, or this one */
-  blis_text *text;             /* NULL when all of it was read */
-  blis_json json;              /* the current text */
-  bool has_json;
+  blis__trace_rows rows;     /* has the current text */
   blis_json_value resources; /* of it, and the places in them */
   size_t resource;
   size_t scope;
   size_t span;
-  int64_t count;    /* requests */
-  int64_t others;   /* spans that are none */
-  int64_t start_ns; /* of the earliest request, since 1970 */
+  int64_t others; /* spans that are no requests */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -42,30 +35,15 @@ static bool recognise(blis_slice head) {
 
 /* Texts. */
 
-static void forget_json(reading *r) {
-  if (r->has_json) {
-    blis_json_deinit(&r->json);
-    r->has_json = false;
-  }
-}
-
 static blis_status take_json(reading *r, blis_error *error) {
-  r->has_json = true;
+  r->rows.has_json = true;
   r->resource = 0;
   r->scope = 0;
   r->span = 0;
-  BLIS_TRY(blis_json_need_object(blis_json_root(&r->json), error));
-  r->resources = blis_json_member(blis_json_root(&r->json), "resourceSpans");
+  BLIS_TRY(blis_json_need_object(blis_json_root(&r->rows.json), error));
+  r->resources =
+      blis_json_member(blis_json_root(&r->rows.json), "resourceSpans");
   return blis_json_need_array(r->resources, error);
-}
-
-/* The next line with something in it. */
-static blis_status next_line(reading *r, blis_text_line *line, bool *has_line,
-                             blis_error *error) {
-  do {
-    BLIS_TRY(blis_text_next(r->text, line, has_line, error));
-  } while (*has_line && blis_slice_trim(line->content).length == 0);
-  return BLIS_OK;
 }
 
 /* A text that goes on behind its first line. */
@@ -80,27 +58,27 @@ static blis_status join_lines(reading *r, blis_text_line line,
       return blis_fail(error, BLIS_ERR_INVALID,
                        "%s: a JSON text is longer than %d bytes, the most "
                        "allowed here; one text in each line can go on",
-                       r->job->name, MAX_SIZE);
+                       r->rows.job->name, MAX_SIZE);
     }
-    BLIS_TRY(blis_text_next(r->text, &line, &has_line, error));
+    BLIS_TRY(blis_text_next(r->rows.text, &line, &has_line, error));
   }
   BLIS_TRY_MEM(blis_buffer_status(buffer), error);
-  return blis_json_parse(&r->json, r->job->name, first,
+  return blis_json_parse(&r->rows.json, r->rows.job->name, first,
                          blis_buffer_slice(buffer), error);
 }
 
 /* The first text is a line, or, if that is none, the whole file. */
-static blis_status read_first(reading *r, blis__trace_job *job,
-                              blis_error *error) {
+static blis_status read_first(reading *r, blis_error *error) {
+  blis__trace_job *job = r->rows.job;
   blis_text_line line;
   bool has_line;
-  BLIS_TRY(next_line(r, &line, &has_line, error));
+  BLIS_TRY(blis__trace_next_line(&r->rows, &line, &has_line, error));
   if (!has_line) {
     return BLIS_OK;
   }
   blis_error other = {0};
-  if (blis_json_parse(&r->json, job->name, line.number, line.content, &other) ==
-      BLIS_OK) {
+  if (blis_json_parse(&r->rows.json, job->name, line.number, line.content,
+                      &other) == BLIS_OK) {
     return take_json(r, error);
   }
   job->is_whole = true;
@@ -114,13 +92,13 @@ static blis_status read_first(reading *r, blis__trace_job *job,
 static blis_status read_next(reading *r, blis_error *error) {
   blis_text_line line;
   bool has_line;
-  forget_json(r);
-  BLIS_TRY(next_line(r, &line, &has_line, error));
+  blis__trace_forget_json(&r->rows);
+  BLIS_TRY(blis__trace_next_line(&r->rows, &line, &has_line, error));
   if (!has_line) {
     return BLIS_OK;
   }
-  BLIS_TRY(blis_json_parse(&r->json, r->job->name, line.number, line.content,
-                           error));
+  BLIS_TRY(blis_json_parse(&r->rows.json, r->rows.job->name, line.number,
+                           line.content, error));
   return take_json(r, error);
 }
 
@@ -231,8 +209,8 @@ static blis_status read_label(const reading *r, blis_json_value span,
   if (!is_whole && !blis_json_has(blis_json_member(value, "stringValue"))) {
     return blis_json_fail(value, "has neither stringValue nor intValue", error);
   }
-  return blis__trace_name(r->job, value, is_whole ? "intValue" : "stringValue",
-                          id, error);
+  return blis__trace_name(r->rows.job, value,
+                          is_whole ? "intValue" : "stringValue", id, error);
 }
 
 /* Requests. */
@@ -272,7 +250,7 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
                         blis_error *error) {
   reading *r = reader;
   *has_row = false;
-  while (r->has_json && r->count < r->job->limit) {
+  while (r->rows.has_json && r->rows.taken < r->rows.job->limit) {
     blis_json_value span;
     bool has_span;
     BLIS_TRY(next_span(r, &span, &has_span, error));
@@ -282,9 +260,8 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
     }
     BLIS_TRY(read_span(r, span, row, has_row, error));
     if (*has_row) {
-      row->number = r->count++;
-      r->start_ns =
-          row->arrival_us < r->start_ns ? row->arrival_us : r->start_ns;
+      row->number = r->rows.taken++;
+      blis__trace_note_start(&r->rows, row->arrival_us);
       return BLIS_OK;
     }
     r->others++;
@@ -294,24 +271,9 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
 
 static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
-  forget_json(r);
-  blis_text_close(r->text);
-  r->text = NULL;
-  if (r->others > 0 &&
-      blis_workload_note(r->job->workload,
-                         "%s: left out are spans without a number of prompt "
-                         "tokens: %lld",
-                         r->job->name, (long long)r->others) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  return BLIS_OK;
-}
-
-static void settle(const void *reader, blis_request *row,
-                   blis_segment *segments) {
-  (void)segments;
-  const reading *r = reader;
-  row->arrival_us = (row->arrival_us - r->known->start_ns) / 1000;
+  return blis__trace_note(
+      &r->rows, "left out are spans without a number of prompt tokens",
+      r->others, "", error);
 }
 
 /* Conversations have no turns here. */
@@ -320,26 +282,9 @@ static bool numbers_rounds(const void *reader) {
   return true;
 }
 
-static void close_reading(void *reader) {
-  reading *r = reader;
-  forget_json(r);
-  blis_text_close(r->text);
-}
-
-static blis_status open_text(blis__trace_job *job, reading *r,
-                             blis_error *error) {
-  BLIS_TRY(blis_text_open_input(job->alloc, blis__trace_take_input(job),
-                                &r->text, error));
-  return read_first(r, job, error);
-}
-
-static blis_status open_reading(blis__trace_job *job, void *reader,
-                                blis_error *error) {
-  reading *r = reader;
-  r->job = job;
-  r->known = job->known != NULL ? job->known : r;
-  r->start_ns = INT64_MAX;
-  return open_text(job, r, error);
+static blis_status open_reading(void *reader, blis_error *error) {
+  BLIS_TRY(blis__trace_open_text(reader, error));
+  return read_first(reader, error);
 }
 
 const blis__trace_format blis__trace_otel = {
@@ -350,7 +295,6 @@ const blis__trace_format blis__trace_otel = {
     .open = open_reading,
     .next = next,
     .finish = finish,
-    .settle = settle,
+    .settle = blis__trace_settle_ns,
     .numbers_rounds = numbers_rounds,
-    .close = close_reading,
 };

@@ -5,7 +5,7 @@
  * that start with '#' are comments. priority is checked and not used.
  *
  * Files that are written here may have keys of their own beside these, so that
- * nothing is lost: those in the tables below, and segments (trace_segments.h),
+ * nothing is lost: those in the tables below, and segments (segments.h),
  * which then tells all shared content in place of prefix_hash. Without any
  * turn, the rows of a session are its rounds in order of time.
  */
@@ -13,15 +13,13 @@
 
 #include "base/time.h"
 #include "workload/trace/jsonl.h"
-#include "workload/trace/rows.h"
 #include "workload/trace/segments.h"
 
 /* Keeps prefixes apart from the streams that segments name. */
 #define PREFIX_STREAM (UINT64_C(1) << 63)
 
 typedef struct reading {
-  const blis__trace_job *job;
-  blis__trace_lines lines;
+  blis__trace_rows rows;
   blis__segment_list segments; /* of the row */
   bool has_turns;
   int64_t with_priority; /* rows */
@@ -120,7 +118,7 @@ static blis_status read_segments(reading *r, blis_json_value segments,
   blis_slice text;
   char fault[BLIS__SEGMENTS_FAULT_SIZE];
   BLIS_TRY(blis_json_text(segments, &text, error));
-  blis_status status = blis__trace_parse_segments(r->job->alloc, text,
+  blis_status status = blis__trace_parse_segments(r->rows.job->alloc, text,
                                                   &r->segments, request, fault);
   if (status == BLIS_ERR_NOMEM) {
     return blis_fail_nomem(error);
@@ -139,7 +137,8 @@ static blis_status set_prefix(reading *r, blis_request *request,
   }
   blis_segment prefix = {.stream = PREFIX_STREAM | request->prefix_group,
                          .length_tokens = request->prefix_tokens};
-  BLIS_TRY_MEM(blis_array_push(r->job->alloc, &r->segments, prefix), error);
+  BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->segments, prefix),
+               error);
   request->shared_tokens = request->prefix_tokens;
   return BLIS_OK;
 }
@@ -154,7 +153,7 @@ static blis_status read_row(reading *r, const blis__trace_line *line,
   BLIS_TRY(
       blis__trace_tokens(row, "gen_tokens", &request->output_tokens, error));
   BLIS_TRY(read_lengths(row, request, error));
-  BLIS_TRY(read_labels(r->job, row, request, error));
+  BLIS_TRY(read_labels(r->rows.job, row, request, error));
   BLIS_TRY(read_rest(r, row, request, error));
   r->segments.count = 0;
   blis_json_value segments = blis_json_member(row, "segments");
@@ -172,22 +171,15 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
                         blis_error *error) {
   reading *r = reader;
   blis__trace_line line;
-  BLIS_TRY(blis__trace_lines_next(&r->lines, &line, has_row, error));
+  BLIS_TRY(blis__trace_next_json(&r->rows, &line, has_row, error));
   return *has_row ? read_row(r, &line, row, error) : BLIS_OK;
 }
 
 static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
-  blis__trace_lines_close(&r->lines);
-  if (r->with_priority > 0 &&
-      blis_workload_note(r->job->workload,
-                         "%s: rows with a priority, which is not simulated: "
-                         "%lld",
-                         r->job->name,
-                         (long long)r->with_priority) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  return BLIS_OK;
+  return blis__trace_note(&r->rows,
+                          "rows with a priority, which is not simulated",
+                          r->with_priority, "", error);
 }
 
 static bool numbers_rounds(const void *reader) {
@@ -197,15 +189,7 @@ static bool numbers_rounds(const void *reader) {
 
 static void close_reading(void *reader) {
   reading *r = reader;
-  blis__trace_lines_close(&r->lines);
-  blis_array_deinit(r->job->alloc, &r->segments);
-}
-
-static blis_status open_reading(blis__trace_job *job, void *reader,
-                                blis_error *error) {
-  reading *r = reader;
-  r->job = job;
-  return blis__trace_lines_open(job, &r->lines, error);
+  blis_array_deinit(r->rows.job->alloc, &r->segments);
 }
 
 const blis__trace_format blis__trace_routesim = {
@@ -213,7 +197,7 @@ const blis__trace_format blis__trace_routesim = {
     .text = "JSONL with ts, prompt_tokens, gen_tokens, prefix_hash, prefix_len",
     .recognise = recognise,
     .reader_size = sizeof(reading),
-    .open = open_reading,
+    .open = blis__trace_open_text,
     .next = next,
     .finish = finish,
     .numbers_rounds = numbers_rounds,

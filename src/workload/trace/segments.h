@@ -1,5 +1,5 @@
 /*
- * trace_segments.h - the shared content of a prompt as text, which our own
+ * segments.h - the shared content of a prompt as text, which our own
  * trace files carry beside what their formats have; for trace files only.
  *
  *   7:512 8:512 9:64@128

@@ -8,6 +8,7 @@
 #include "workload/trace/edit.h"
 #include "workload/trace/open.h"
 #include "workload/trace/order.h"
+#include "workload/trace/rows.h"
 
 /* A file that was read once. */
 typedef struct survey {
@@ -129,7 +130,7 @@ static blis_status read_all(survey *base, blis__trace_lag *lag,
                             blis_error *error) {
   const blis__trace_format *format = base->file.format;
   BLIS_TRY(measure_rows(base, &base->file, false, lag, error));
-  BLIS_TRY(format->finish(base->file.reader, error));
+  BLIS_TRY(blis__trace_finish(&base->file, error));
   if (lag->count == 0) {
     return blis__trace_fail_empty(&base->file, error);
   }

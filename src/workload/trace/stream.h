@@ -1,5 +1,5 @@
 /*
- * trace_stream.h - a trace that stays in its file.
+ * stream.h - a trace that stays in its file.
  *
  * A stream has read its file once, to check every row and to learn what only
  * the whole file tells; whoever wants the requests reads it once more, each
@@ -40,7 +40,7 @@ blis_trace_stream_new(const blis_alloc *alloc, const char *path,
                       blis_trace_stream **stream, blis_error *error);
 
 /*
- * Streams that differ from another one as in trace_tools.h; the caller owns
+ * Streams that differ from another one as in tools.h; the caller owns
  * them, and the other one may be freed before them.
  */
 BLIS_MUSTUSE blis_status blis_trace_stream_cut(

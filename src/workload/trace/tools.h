@@ -1,5 +1,5 @@
 /*
- * trace_tools.h - workloads made from others: a part of one, one at another
+ * tools.h - workloads made from others: a part of one, one at another
  * pace, several in one.
  *
  * The result is new and sealed and belongs to the caller; requests keep their

@@ -1,8 +1,9 @@
 #include "workload/trace/trace.h"
 
 #include "workload/trace/open.h"
+#include "workload/trace/rows.h"
 #include "workload/trace/stream.h"
-#include "workload/trace/workload_edit.h"
+#include "workload/workload_edit.h"
 
 /* Files that are larger than this are not read into a list without need. */
 enum {
@@ -24,7 +25,7 @@ static blis_status add_rows(blis__trace_file *file, blis_error *error) {
     }
     BLIS_TRY_MEM(blis_workload_add(workload, &row), error);
   }
-  BLIS_TRY(format->finish(file->reader, error));
+  BLIS_TRY(blis__trace_finish(file, error));
   BLIS_TRY_MEM(blis_workload_describe(workload, "%s trace %s", format->name,
                                       blis__trace_file_name(file->job.name)),
                error);

@@ -60,7 +60,7 @@ BLIS_MUSTUSE blis_status blis_trace_read(const blis_alloc *alloc,
 
 /*
  * What is best for the size of the file: a list, or, beyond 64 MB (8 MB
- * packed), a stream (trace_stream.h) if the file can be streamed. The other one
+ * packed), a stream (stream.h) if the file can be streamed. The other one
  * is set to NULL.
  */
 struct blis_trace_stream;

@@ -9,7 +9,7 @@
  * Files that are written here may have more columns: cascade and mean_logprob,
  * for cascades of models (request.h); max_output_tokens;
  * request_number, what the request was called in the run that the trace is of,
- * in place of request_id; and segments (trace_segments.h), which tells what
+ * in place of request_id; and segments (segments.h), which tells what
  * prompts share in place of the group; a prefix is then as long as its own row
  * says.
  *
@@ -22,11 +22,9 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "base/csv.h"
-#include "base/input.h"
 #include "base/time.h"
-#include "workload/trace/format.h"
 #include "workload/trace/id_set.h"
+#include "workload/trace/rows.h"
 #include "workload/trace/segments.h"
 #include "workload/trace/v2_header.h"
 
@@ -116,20 +114,14 @@ static const column_rule columns[] = {
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 typedef struct reading {
-  const blis_alloc *alloc;
-  blis_workload *workload;
-  int64_t limit;
-  const struct reading *known; /* the reader of the job, or this one */
-  blis_csv *csv;               /* NULL when all rows were read */
+  blis__trace_rows rows;
   bool is_observed;
-  bool keeps_epoch;
   size_t places[COLUMNS];      /* in the file; BLIS_CSV_NONE = not there */
   int64_t values[COLUMNS];     /* of the row; texts as their numbers; else 0 */
   double reason_ratio;         /* of the row */
   size_t segments_place;       /* the column in the file, too */
   blis__segment_list segments; /* of the row */
   blis_segment prefix;         /* of the row, still without a length */
-  int64_t count;               /* rows */
   /* What only the whole file tells. */
   blis__id_set ids;
   int64_t clock_start_us; /* smallest send - arrival; INT64_MAX = none yet */
@@ -212,18 +204,19 @@ blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path,
 static blis_status find_columns(reading *r, blis_error *error) {
   for (size_t i = 0; i < COLUMNS; i++) {
     if (columns[i].is_required) {
-      BLIS_TRY(blis_csv_need(r->csv, columns[i].name, &r->places[i], error));
+      BLIS_TRY(
+          blis_csv_need(r->rows.csv, columns[i].name, &r->places[i], error));
     } else {
-      r->places[i] = blis_csv_column(r->csv, columns[i].name);
+      r->places[i] = blis_csv_column(r->rows.csv, columns[i].name);
     }
   }
-  r->segments_place = blis_csv_column(r->csv, "segments");
+  r->segments_place = blis_csv_column(r->rows.csv, "segments");
   return BLIS_OK;
 }
 
 /* Most texts are those of the row before. */
 static bool is_as_before(const reading *r, size_t i, blis_slice text) {
-  const blis_intern *strings = blis_workload_strings(r->workload);
+  const blis_intern *strings = blis_workload_strings(r->rows.job->workload);
   uint32_t before = (uint32_t)r->values[i];
   return blis_intern_length(strings, before) == text.length &&
          memcmp(blis_intern_text(strings, before), text.data, text.length) == 0;
@@ -232,12 +225,12 @@ static bool is_as_before(const reading *r, size_t i, blis_slice text) {
 static blis_status read_text(reading *r, size_t i, blis_error *error) {
   blis_slice text;
   uint32_t id = 0;
-  BLIS_TRY(blis_csv_text(r->csv, r->places[i], &text, error));
+  BLIS_TRY(blis_csv_text(r->rows.csv, r->places[i], &text, error));
   if (text.length > 0 && is_as_before(r, i, text)) {
     return BLIS_OK;
   }
-  if (text.length > 0 &&
-      blis_workload_text(r->workload, text.data, text.length, &id) != BLIS_OK) {
+  if (text.length > 0 && blis_workload_text(r->rows.job->workload, text.data,
+                                            text.length, &id) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
   r->values[i] = id;
@@ -248,17 +241,18 @@ static blis_status read_field(reading *r, size_t i, blis_error *error) {
   size_t place = r->places[i];
   switch (columns[i].kind) {
   case WHOLE:
-    if (columns[i].may_be_empty && blis_csv_field(r->csv, place).length == 0) {
+    if (columns[i].may_be_empty &&
+        blis_csv_field(r->rows.csv, place).length == 0) {
       r->values[i] = 0;
       return BLIS_OK;
     }
-    return blis_csv_int64(r->csv, place, columns[i].min, columns[i].max,
+    return blis_csv_int64(r->rows.csv, place, columns[i].min, columns[i].max,
                           &r->values[i], error);
   case SHARE:
-    return blis_csv_double(r->csv, place, 0, 1, &r->reason_ratio, error);
+    return blis_csv_double(r->rows.csv, place, 0, 1, &r->reason_ratio, error);
   case BOOLEAN: {
     bool flag = false;
-    blis_status status = blis_csv_bool(r->csv, place, &flag, error);
+    blis_status status = blis_csv_bool(r->rows.csv, place, &flag, error);
     r->values[i] = flag;
     return status;
   }
@@ -269,13 +263,13 @@ static blis_status read_field(reading *r, size_t i, blis_error *error) {
 }
 
 static blis_status read_fields(reading *r, blis_error *error) {
-  size_t count = blis_csv_count(r->csv);
-  size_t expected = blis_csv_column_count(r->csv);
+  size_t count = blis_csv_count(r->rows.csv);
+  size_t expected = blis_csv_column_count(r->rows.csv);
   if (count < expected) {
     return blis_fail(error, BLIS_ERR_PARSE,
                      "%s:%lld: the row has %zu fields; the header has %zu",
-                     blis_csv_name(r->csv), (long long)blis_csv_line(r->csv),
-                     count, expected);
+                     blis_csv_name(r->rows.csv),
+                     (long long)blis_csv_line(r->rows.csv), count, expected);
   }
   for (size_t i = 0; i < COLUMNS; i++) {
     if (r->places[i] != BLIS_CSV_NONE) {
@@ -285,7 +279,7 @@ static blis_status read_fields(reading *r, blis_error *error) {
   int64_t arrival_us = r->values[ARRIVAL_TIME];
   if (r->values[DEADLINE] > 0 && arrival_us > 0 &&
       r->values[DEADLINE] < arrival_us) {
-    return blis_csv_fail(r->csv, r->places[DEADLINE],
+    return blis_csv_fail(r->rows.csv, r->places[DEADLINE],
                          "is before arrival_time_us; 0 (none) and times from "
                          "there on are allowed",
                          error);
@@ -304,7 +298,7 @@ static blis_status check_id(reading *r, blis_error *error) {
   BLIS_TRY_MEM(blis__id_set_add(&r->ids, r->values[column], &is_new), error);
   return is_new
              ? BLIS_OK
-             : blis_csv_fail(r->csv, r->places[column],
+             : blis_csv_fail(r->rows.csv, r->places[column],
                              "is there twice; every row needs its own", error);
 }
 
@@ -314,7 +308,8 @@ static blis_status note_group(reading *r, blis_error *error) {
     return BLIS_OK;
   }
   while (r->group_tokens.count <= group) {
-    BLIS_TRY_MEM(blis_array_push(r->alloc, &r->group_tokens, 0), error);
+    BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->group_tokens, 0),
+                 error);
   }
   if (r->group_tokens.items[group] == 0) {
     r->group_tokens.items[group] = (uint32_t)r->values[PREFIX_LENGTH];
@@ -339,16 +334,16 @@ static blis_status read_segments(reading *r, blis_request *request,
     request->prompt_tokens += request->prefix_tokens;
   }
   char fault[BLIS__SEGMENTS_FAULT_SIZE];
-  blis_slice text = blis_csv_field(r->csv, r->segments_place);
-  blis_status status =
-      blis__trace_parse_segments(r->alloc, text, &r->segments, request, fault);
+  blis_slice text = blis_csv_field(r->rows.csv, r->segments_place);
+  blis_status status = blis__trace_parse_segments(r->rows.job->alloc, text,
+                                                  &r->segments, request, fault);
   if (status == BLIS_ERR_NOMEM) {
     return blis_fail_nomem(error);
   }
   request->segments = r->segments.items;
   return status == BLIS_OK
              ? BLIS_OK
-             : blis_csv_fail(r->csv, r->segments_place, fault, error);
+             : blis_csv_fail(r->rows.csv, r->segments_place, fault, error);
 }
 
 static void note_clock(reading *r) {
@@ -397,7 +392,7 @@ static blis_status make_row(reading *r, blis_request *row, blis_error *error) {
       .video_tokens = (uint32_t)values[VIDEO_TOKENS],
       .has_think_time =
           r->places[THINK_TIME] != BLIS_CSV_NONE &&
-          blis_csv_field(r->csv, r->places[THINK_TIME]).length > 0,
+          blis_csv_field(r->rows.csv, r->places[THINK_TIME]).length > 0,
       .is_streaming = values[STREAMING] != 0};
   return read_segments(r, row, error);
 }
@@ -405,43 +400,30 @@ static blis_status make_row(reading *r, blis_request *row, blis_error *error) {
 static blis_status next(void *reader, blis_request *row, bool *has_row,
                         blis_error *error) {
   reading *r = reader;
-  *has_row = false;
-  if (r->count == r->limit) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_csv_next(r->csv, has_row, error));
+  BLIS_TRY(blis__trace_next_csv(&r->rows, has_row, error));
   if (!*has_row) {
     return BLIS_OK;
   }
   BLIS_TRY(read_fields(r, error));
-  if (r->known == r) {
+  if (r->rows.known == r) {
     BLIS_TRY(check_id(r, error));
     BLIS_TRY(note_group(r, error));
     note_clock(r);
   }
-  r->count++;
   return make_row(r, row, error);
-}
-
-static blis_status finish(void *reader, blis_error *error) {
-  (void)error;
-  reading *r = reader;
-  blis_csv_close(r->csv);
-  r->csv = NULL;
-  return BLIS_OK;
 }
 
 /* Whether rows with a send time are put on the clock of the others. */
 static bool shifts(const reading *known) {
-  return known->is_observed && !known->keeps_epoch && known->has_sent &&
-         known->clock_start_us > 0;
+  return known->is_observed && !known->rows.job->options->keep_epoch &&
+         known->has_sent && known->clock_start_us > 0;
 }
 
 /* The number of a group's text is the stream of its prefix. */
 static void settle(const void *reader, blis_request *row,
                    blis_segment *segments) {
   const reading *r = reader;
-  const reading *known = r->known;
+  const reading *known = r->rows.known;
   size_t group = row->prefix_group;
   if (r->segments_place == BLIS_CSV_NONE && group != 0) {
     uint32_t length = group < known->group_tokens.count
@@ -468,37 +450,28 @@ static bool moves_unevenly(const void *reader) {
 static void close_reading(void *reader) {
   reading *r = reader;
   blis__id_set_deinit(&r->ids);
-  blis_array_deinit(r->alloc, &r->segments);
-  blis_array_deinit(r->alloc, &r->group_tokens);
-  blis_csv_close(r->csv);
+  blis_array_deinit(r->rows.job->alloc, &r->segments);
+  blis_array_deinit(r->rows.job->alloc, &r->group_tokens);
 }
 
-static blis_status open_data(blis__trace_job *job, const char *path, reading *r,
-                             blis_error *error) {
-  const blis_csv_options options = {.has_header = true};
-  bool is_open = job->input != NULL && strcmp(path, job->path) == 0;
-  if (!is_open) {
-    BLIS_TRY(blis__trace_change_input(job, path, error));
-  }
-  BLIS_TRY(blis_csv_open_input(job->alloc, blis__trace_take_input(job),
-                               &options, &r->csv, error));
-  return find_columns(r, error);
-}
-
-static blis_status open_files(blis__trace_job *job, reading *r,
-                              const char *data, const char *header_path,
-                              blis_error *error) {
-  if (job->known == NULL) {
+static blis_status open_files(reading *r, const char *data,
+                              const char *header_path, blis_error *error) {
+  blis__trace_job *job = r->rows.job;
+  if (r->rows.known == r) {
     blis__trace_v2_header header;
     BLIS_TRY(blis__trace_v2_read_header(job->alloc, header_path, job->workload,
                                         &header, error));
     r->is_observed = header.is_observed;
   }
-  return open_data(job, data, r, error);
+  if (job->input == NULL || strcmp(data, job->path) != 0) {
+    BLIS_TRY(blis__trace_change_input(job, data, error));
+  }
+  BLIS_TRY(blis__trace_open_csv(&r->rows, false, error));
+  return find_columns(r, error);
 }
 
-static blis_status find_and_open(blis__trace_job *job, reading *r,
-                                 blis_error *error) {
+static blis_status find_and_open(reading *r, blis_error *error) {
+  const blis__trace_job *job = r->rows.job;
   bool is_stdin = strcmp(job->path, "-") == 0;
   if (is_stdin && job->options->header_path == NULL) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -506,7 +479,7 @@ static blis_status find_and_open(blis__trace_job *job, reading *r,
                      "its header, too (--trace-header)");
   }
   if (is_stdin) {
-    return open_files(job, r, job->path, job->options->header_path, error);
+    return open_files(r, job->path, job->options->header_path, error);
   }
   blis_buffer data;
   blis_buffer header_path;
@@ -514,7 +487,7 @@ static blis_status find_and_open(blis__trace_job *job, reading *r,
   blis_buffer_init(&header_path, job->alloc);
   blis_status status = find_files(job, &data, &header_path, error);
   if (status == BLIS_OK) {
-    status = open_files(job, r, blis_buffer_text(&data),
+    status = open_files(r, blis_buffer_text(&data),
                         blis_buffer_text(&header_path), error);
   }
   blis_buffer_deinit(&data);
@@ -522,17 +495,11 @@ static blis_status find_and_open(blis__trace_job *job, reading *r,
   return status;
 }
 
-static blis_status open_reading(blis__trace_job *job, void *reader,
-                                blis_error *error) {
+static blis_status open_reading(void *reader, blis_error *error) {
   reading *r = reader;
-  r->alloc = job->alloc;
-  r->workload = job->workload;
-  r->limit = job->limit;
-  r->known = job->known != NULL ? job->known : r;
-  r->keeps_epoch = job->options->keep_epoch;
   r->clock_start_us = INT64_MAX;
-  blis__id_set_init(&r->ids, job->alloc);
-  return find_and_open(job, r, error);
+  blis__id_set_init(&r->ids, r->rows.job->alloc);
+  return find_and_open(r, error);
 }
 
 const blis__trace_format blis__trace_v2 = {
@@ -542,7 +509,6 @@ const blis__trace_format blis__trace_v2 = {
     .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
-    .finish = finish,
     .settle = settle,
     .moves_unevenly = moves_unevenly,
     .close = close_reading,

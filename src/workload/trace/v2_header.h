@@ -1,5 +1,5 @@
 /*
- * trace_v2_header.h - the YAML header of a tracev2 trace; for trace files only.
+ * v2_header.h - the YAML header of a tracev2 trace; for trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_V2_HEADER_H
 #define BLIS_WORKLOAD_TRACE_V2_HEADER_H

@@ -8,13 +8,8 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/json.h"
-#include "workload/trace/format.h"
 #include "workload/trace/rows.h"
-
-enum { MAX_SIZE = 1 << 30 };
 
 /* Microseconds up to here are exact in a double: 285 years. */
 #define MAX_TIME_S 9e9
@@ -27,15 +22,9 @@ typedef struct result_lists {
 } result_lists;
 
 typedef struct reading {
-  const blis__trace_job *job;
-  const struct reading *known; /* the reader of the job, or this one */
-  blis_json json;
-  bool has_json;
+  blis__trace_rows rows; /* whose failed are those with an error */
   result_lists lists;
-  size_t count;
-  size_t next;
-  int64_t failed;
-  int64_t start_us; /* of the first request that did not fail */
+  int64_t count;
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -115,67 +104,30 @@ static blis_status read_entry(const result_lists *lists, size_t index,
 static blis_status next(void *reader, blis_request *row, bool *has_row,
                         blis_error *error) {
   reading *r = reader;
+  blis__trace_rows *rows = &r->rows;
   *has_row = false;
-  while (r->next < r->count && (int64_t)r->next < r->job->limit) {
+  while (rows->taken < r->count && rows->taken < rows->job->limit) {
     bool has_failed;
-    BLIS_TRY(read_entry(&r->lists, r->next++, row, &has_failed, error));
+    BLIS_TRY(
+        read_entry(&r->lists, (size_t)rows->taken++, row, &has_failed, error));
     if (!has_failed) {
-      r->start_us =
-          row->arrival_us < r->start_us ? row->arrival_us : r->start_us;
+      blis__trace_note_start(rows, row->arrival_us);
       *has_row = true;
       return BLIS_OK;
     }
-    r->failed++;
+    rows->failed++;
   }
   return BLIS_OK;
 }
 
-static void forget_json(reading *r) {
-  if (r->has_json) {
-    blis_json_deinit(&r->json);
-    r->has_json = false;
-  }
-}
-
-static blis_status finish(void *reader, blis_error *error) {
+static blis_status open_reading(void *reader, blis_error *error) {
   reading *r = reader;
-  forget_json(r);
-  return blis__trace_note_failed(r->job, r->failed, error);
-}
-
-static void settle(const void *reader, blis_request *row,
-                   blis_segment *segments) {
-  (void)segments;
-  const reading *r = reader;
-  row->arrival_us -= r->known->start_us;
-}
-
-static void close_reading(void *reader) {
-  reading *r = reader;
-  forget_json(r);
-}
-
-static blis_status open_json(blis__trace_job *job, reading *r,
-                             blis_error *error) {
-  blis_input *input = blis__trace_take_input(job);
-  blis_status status = blis_json_read_input(&r->json, job->alloc, input,
-                                            job->name, MAX_SIZE, error);
-  blis_input_close(input);
-  BLIS_TRY(status);
-  r->has_json = true;
-  BLIS_TRY(find_lists(job, blis_json_root(&r->json), &r->lists, error));
-  r->count = blis_json_count(r->lists.inputs);
+  r->rows.job->is_whole = true;
+  BLIS_TRY(blis__trace_open_json(&r->rows, error));
+  BLIS_TRY(
+      find_lists(r->rows.job, blis_json_root(&r->rows.json), &r->lists, error));
+  r->count = (int64_t)blis_json_count(r->lists.inputs);
   return BLIS_OK;
-}
-
-static blis_status open_reading(blis__trace_job *job, void *reader,
-                                blis_error *error) {
-  reading *r = reader;
-  r->job = job;
-  r->known = job->known != NULL ? job->known : r;
-  r->start_us = INT64_MAX;
-  job->is_whole = true;
-  return open_json(job, r, error);
 }
 
 const blis__trace_format blis__trace_vllm = {
@@ -185,7 +137,5 @@ const blis__trace_format blis__trace_vllm = {
     .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
-    .finish = finish,
-    .settle = settle,
-    .close = close_reading,
+    .settle = blis__trace_settle_us,
 };

@@ -1,7 +1,7 @@
 /*
  * Writes TraceV2, the format of BLIS (Go, inference-sim f90a1e3a): header keys,
  * columns, quoting and line ends as written there. Behind its columns stand,
- * when they are needed, max_output_tokens and segments (trace_segments.h).
+ * when they are needed, max_output_tokens and segments (segments.h).
  */
 #include <string.h>
 

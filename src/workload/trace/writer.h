@@ -1,5 +1,5 @@
 /*
- * trace_writer.h - what the writer of one trace format is; for trace files
+ * writer.h - what the writer of one trace format is; for trace files
  * only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_WRITER_H
@@ -21,7 +21,7 @@ typedef struct blis__trace_writing {
   struct blis_trace_stream *stream;
   const blis_intern *strings;
   const blis_trace_write_options *options;
-  blis_map streams; /* their numbers: trace_segments.h */
+  blis_map streams; /* their numbers: segments.h */
   /*
    * Whether prompts share the prefix of their group, prefix_tokens long, and
    * nothing else, so that segments need not be written.
@@ -46,6 +46,14 @@ typedef struct blis__trace_writer {
 
 extern const blis__trace_writer blis__trace_writer_v2;
 extern const blis__trace_writer blis__trace_writer_routesim;
+
+/*
+ * Looks at all requests before the first is written: checks them, and sets
+ * is_by_group and what some request has.
+ */
+BLIS_MUSTUSE blis_status blis__trace_look_at_all(blis__trace_writing *w,
+                                                 bool needs_even,
+                                                 blis_error *error);
 
 /* Appends the row of request index; fails with BLIS_ERR_NOMEM alone. */
 typedef blis_status blis__trace_row_fn(blis__trace_writing *w, size_t index,

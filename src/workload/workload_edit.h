@@ -2,8 +2,8 @@
  * workload_edit.h - changes to the requests of a list while it is built; for
  * trace files only.
  */
-#ifndef BLIS_WORKLOAD_TRACE_WORKLOAD_EDIT_H
-#define BLIS_WORKLOAD_TRACE_WORKLOAD_EDIT_H
+#ifndef BLIS_WORKLOAD_WORKLOAD_EDIT_H
+#define BLIS_WORKLOAD_WORKLOAD_EDIT_H
 
 #include "workload/workload.h"
 

@@ -13,8 +13,8 @@
  * f90a1e3a), which takes rows in the order of the file; here it is that of the
  * arrivals, as in all files it writes. A session takes 250 bytes, a round 16.
  */
-#ifndef BLIS_WORKLOAD_REPLAY_H
-#define BLIS_WORKLOAD_REPLAY_H
+#ifndef BLIS_WORKLOAD_GENERATE_REPLAY_H
+#define BLIS_WORKLOAD_GENERATE_REPLAY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * Replays: token ids as recorded of BLIS (Go, inference-sim f90a1e3a), sessions
  * that wait for answers, think times, wrong rounds.
  */
-#include "workload/replay.h"
+#include "workload/generate/replay.h"
 
 #include "generator_fixture.h"
 #include "temp_file.h"

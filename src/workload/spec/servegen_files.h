@@ -1,8 +1,8 @@
 /*
  * servegen_files.h - the files of a ServeGen folder; for servegen.c.
  */
-#ifndef BLIS_WORKLOAD_GENERATE_SERVEGEN_FILES_H
-#define BLIS_WORKLOAD_GENERATE_SERVEGEN_FILES_H
+#ifndef BLIS_WORKLOAD_SPEC_SERVEGEN_FILES_H
+#define BLIS_WORKLOAD_SPEC_SERVEGEN_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  * day become cohorts, one per part and SLO class; of reasoning data those of
  * the busiest window. The conversion follows BLIS (Go, inference-sim f90a1e3a).
  */
-#ifndef BLIS_WORKLOAD_GENERATE_SERVEGEN_H
-#define BLIS_WORKLOAD_GENERATE_SERVEGEN_H
+#ifndef BLIS_WORKLOAD_SPEC_SERVEGEN_H
+#define BLIS_WORKLOAD_SPEC_SERVEGEN_H
 
 #include "base/alloc.h"
 #include "base/arena.h"

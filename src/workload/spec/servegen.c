@@ -1,4 +1,4 @@
-#include "workload/generate/servegen.h"
+#include "workload/spec/servegen.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "workload/generate/servegen_files.h"
+#include "workload/spec/servegen_files.h"
 
 enum {
   CLASSES = 5,

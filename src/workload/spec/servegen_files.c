@@ -1,4 +1,4 @@
-#include "workload/generate/servegen_files.h"
+#include "workload/spec/servegen_files.h"
 
 #include <dirent.h>
 #include <errno.h>

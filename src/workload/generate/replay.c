@@ -1,4 +1,4 @@
-#include "workload/replay.h"
+#include "workload/generate/replay.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
