@@ -17,6 +17,7 @@
 #include "lua/files/output.h"
 #include "lua/files/sqlite.h"
 #include "lua/files/yaml.h"
+#include "lua/policies/catalogue.h"
 #include "lua/policies/policy.h"
 #include "lua/policies/prefix_index.h"
 #include "lua/policies/scorer.h"

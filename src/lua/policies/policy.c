@@ -4,12 +4,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
-#include "lua/policies/ask.h"
-#include "policy/admission/admission.h"
-#include "policy/cascade/cascade.h"
-#include "policy/pipeline/scorer_list.h"
-#include "policy/priority/priority.h"
-#include "policy/registry.h"
+#include "lua/policies/scorer.h"
 
 #define POLICY_TYPE "blis.policy"
 
@@ -34,7 +29,8 @@ int bind_policy_definition(lua_State *L) {
   return 1;
 }
 
-void push_policy_definition(lua_State *L, int index, const char *kind) {
+/* Pushes the definition of a policy of that kind, or raises. */
+static void push_policy_definition(lua_State *L, int index, const char *kind) {
   luaL_checkudata(L, index, POLICY_TYPE);
   lua_getiuservalue(L, index, 1);
   const char *actual = check_field_string(L, -1, "kind");
@@ -43,27 +39,106 @@ void push_policy_definition(lua_State *L, int index, const char *kind) {
   }
 }
 
-int bind_scorer_list(lua_State *L) {
-  size_t length;
-  const char *text = luaL_checklstring(L, 1, &length);
-  const char *place = luaL_checkstring(L, 2);
-  blis_scorer_list list;
-  blis_error error;
-  blis_status status =
-      strlen(text) == length
-          ? blis_scorer_list_parse(&list, text, place, &error)
-          : blis_fail(&error, BLIS_ERR_INVALID,
-                      "%s: there is a zero byte in the list", place);
-  check_status(L, status, &error);
-  lua_createtable(L, (int)list.count, 0);
-  for (size_t i = 0; i < list.count; i++) {
-    lua_createtable(L, 2, 0);
-    lua_pushstring(L, list.entries[i]->name);
-    lua_rawseti(L, -2, 1);
-    lua_pushnumber(L, list.weights[i]);
-    lua_rawseti(L, -2, 2);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
+/* Scripts ask scorers in the middle of a decision. */
+
+/* Is the value at index the one at that place of the anchor? */
+static bool is_anchored(lua_State *L, int index, int anchor, int place) {
+  lua_rawgeti(L, anchor, place);
+  bool is_same = lua_rawequal(L, index, -1) != 0;
+  lua_pop(L, 1);
+  return is_same;
+}
+
+/* The scorer at index 1 in this decision; pushes the anchor. */
+static bind_scorer *check_question(lua_State *L) {
+  bind_view *view = bind_vector_pool_of(L)->view;
+  push_policy_definition(L, 1, "scorer");
+  int definition = lua_gettop(L);
+  if (view == NULL || view->view == NULL) {
+    luaL_error(L, "a scorer can be asked only while a decision about a request "
+                  "is being taken");
+    return NULL;
   }
+  bind_hooks_anchor(L, view->hooks);
+  luaL_argcheck(L, lua_topointer(L, 2) == view->request_table, 2,
+                "expected the request that the policy was called with");
+  bind_scorer *scorer = check_view_scorer(L, definition, view);
+  lua_replace(L, definition); /* the anchor is on top */
+  return scorer;
+}
+
+/* The place among the candidates of the instance table at index. */
+static size_t check_candidate(lua_State *L, int index, const bind_view *view) {
+  lua_Integer number = 0;
+  if (lua_type(L, index) == LUA_TTABLE) {
+    lua_pushliteral(L, "index");
+    lua_rawget(L, index);
+    number = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+  }
+  size_t candidate =
+      number < 1 ? view->view->count
+                 : blis_routing_view_find(view->view, (uint32_t)(number - 1));
+  if (candidate == view->view->count) {
+    luaL_error(L, "expected a candidate of this decision, got %s",
+               number < 1 ? luaL_typename(L, index) : "another instance");
+  }
+  return candidate;
+}
+
+/*
+ * scorer:score(request, instance) -> number,
+ * scorer:score(request, columns) -> vector
+ */
+static int policy_score(lua_State *L) {
+  lua_settop(L, 3);
+  bind_scorer *scorer = check_question(L);
+  int anchor = lua_gettop(L);
+  const bind_view *view = bind_vector_pool_of(L)->view;
+  bool is_columns = lua_topointer(L, 3) == view->columns_table;
+  size_t candidate = is_columns ? 0 : check_candidate(L, 3, view);
+  const double *scores = check_scores(L, scorer, anchor);
+  if (!is_columns) {
+    lua_pushnumber(L, scores[candidate]);
+    return 1;
+  }
+  size_t count = view->view->count;
+  memcpy(push_vector_temporary(L, count), scores, count * sizeof *scores);
+  return 1;
+}
+
+/* scorer:score_all(request, instances, scores?) -> scores */
+static int policy_score_all(lua_State *L) {
+  enum { INSTANCES = 3, SCORES };
+  lua_settop(L, SCORES);
+  luaL_checktype(L, INSTANCES, LUA_TTABLE);
+  if (lua_isnil(L, SCORES)) {
+    lua_createtable(L, (int)lua_rawlen(L, INSTANCES), 0);
+    lua_replace(L, SCORES);
+  }
+  luaL_checktype(L, SCORES, LUA_TTABLE);
+  bind_scorer *scorer = check_question(L);
+  int anchor = lua_gettop(L);
+  const bind_view *view = bind_vector_pool_of(L)->view;
+  luaL_argcheck(L, lua_topointer(L, INSTANCES) != view->columns_table,
+                INSTANCES,
+                "a list of instances expected, got columns, which score takes");
+  const double *scores = check_scores(L, scorer, anchor);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, INSTANCES);
+  /* A script can lengthen the list that it was given. */
+  bool is_all = is_anchored(L, INSTANCES, anchor, ANCHOR_CANDIDATES) &&
+                (size_t)count == view->view->count;
+  for (lua_Integer i = 1; i <= count; i++) {
+    size_t candidate = (size_t)i - 1;
+    if (!is_all) {
+      lua_rawgeti(L, INSTANCES, i);
+      candidate = check_candidate(L, lua_gettop(L), view);
+      lua_pop(L, 1);
+    }
+    lua_pushnumber(L, scores[candidate]);
+    lua_rawseti(L, SCORES, i);
+  }
+  lua_pushvalue(L, SCORES);
   return 1;
 }
 
@@ -73,8 +148,8 @@ static const struct {
   const char *name;
   lua_CFunction function;
 } methods[] = {
-    {"scorer", "score", bind_ask_score},
-    {"scorer", "score_all", bind_ask_score_all},
+    {"scorer", "score", policy_score},
+    {"scorer", "score_all", policy_score_all},
 };
 
 static lua_CFunction find_method(const char *kind, const char *name) {
@@ -87,7 +162,6 @@ static lua_CFunction find_method(const char *kind, const char *name) {
   return NULL;
 }
 
-/* policy.kind, policy.name and the methods of its kind. */
 static const char *const policy_fields[] = {"kind", "name", NULL};
 
 /* policy.kind, policy.name and the methods of its kind. */
@@ -128,105 +202,4 @@ void bind_open_policies(lua_State *L) {
   push_new_type(L, POLICY_TYPE, policy_meta, NULL);
   set_fields(L, &policy_members);
   lua_pop(L, 1);
-}
-
-/* Pushes the words of "a|b|c" as an array. */
-static void push_words(lua_State *L, const char *words) {
-  lua_newtable(L);
-  for (lua_Integer i = 1; *words != '\0'; i++) {
-    size_t length = strcspn(words, "|");
-    lua_pushlstring(L, words, length);
-    lua_rawseti(L, -2, i);
-    words += length + (words[length] == '|');
-  }
-}
-
-/* usual is what core takes for a parameter that is not given. */
-static void set_usual_value(lua_State *L, const blis_param_spec *param) {
-  switch (param->kind) {
-  case BLIS_PARAM_BOOLEAN:
-    lua_pushboolean(L, param->fallback != 0);
-    break;
-  case BLIS_PARAM_CHOICE:
-    lua_pushlstring(L, param->choices, strcspn(param->choices, "|"));
-    break;
-  case BLIS_PARAM_TABLE: /* an empty one */
-  case BLIS_PARAM_TEXTS:
-  case BLIS_PARAM_TEXT_LISTS:
-    return;
-  default:
-    push_signal(L, param->fallback);
-  }
-  lua_setfield(L, -2, "usual");
-}
-
-/* Pushes a parameter the way lua/blis/config describes options. */
-static void push_param(lua_State *L, const blis_param_spec *param) {
-  static const char *const types[] = {
-      "integer",       "number", "boolean",      "choice",
-      "named_numbers", "texts",  "texts_by_name"};
-  lua_createtable(L, 0, 8);
-  set_field_string(L, "name", param->name);
-  set_field_string(L, "type", types[param->kind]);
-  set_field_string(L, "unit", param->unit);
-  set_field_string(L, "doc", param->summary);
-  set_usual_value(L, param);
-  if (param->kind == BLIS_PARAM_CHOICE) {
-    push_words(L, param->choices);
-    lua_setfield(L, -2, "choices");
-  } else if (param->kind != BLIS_PARAM_BOOLEAN &&
-             param->kind != BLIS_PARAM_TEXTS &&
-             param->kind != BLIS_PARAM_TEXT_LISTS) {
-    set_field_number(L, "min", param->minimum);
-    set_field_number(L, "max", param->maximum);
-  }
-}
-
-static void push_entry(lua_State *L, const char *name, const char *aliases,
-                       const char *summary, const char *source,
-                       const blis_param_spec *params, size_t param_count) {
-  lua_createtable(L, 0, 5);
-  set_field_string(L, "name", name);
-  push_words(L, aliases);
-  lua_setfield(L, -2, "aliases");
-  set_field_string(L, "summary", summary);
-  set_field_string(L, "source", source);
-  lua_createtable(L, (int)param_count, 0);
-  for (size_t i = 0; i < param_count; i++) {
-    push_param(L, &params[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "options");
-}
-
-/* Pushes the entries of one kind of registry as a list. */
-#define PUSH_ENTRIES(L, kind)                                                  \
-  do {                                                                         \
-    lua_newtable(L);                                                           \
-    for (size_t i = 0; i < blis_##kind##_entry_count(); i++) {                 \
-      const blis_##kind##_entry *entry = blis_##kind##_entry_at(i);            \
-      push_entry(L, entry->name, entry->aliases, entry->summary,               \
-                 entry->source, entry->params, entry->param_count);            \
-      lua_rawseti(L, -2, (lua_Integer)i + 1);                                  \
-    }                                                                          \
-    lua_setfield(L, -2, #kind "s");                                            \
-  } while (0)
-
-int bind_policy_catalogue(lua_State *L) {
-  lua_createtable(L, 0, 7);
-  PUSH_ENTRIES(L, filter);
-  PUSH_ENTRIES(L, scorer);
-  PUSH_ENTRIES(L, picker);
-  PUSH_ENTRIES(L, router);
-  PUSH_ENTRIES(L, admission);
-  PUSH_ENTRIES(L, cascade);
-  lua_newtable(L);
-  for (size_t i = 0; i < blis_priority_entry_count(); i++) {
-    const blis_priority_entry *entry = blis_priority_entry_at(i);
-    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
-               entry->params, entry->param_count);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "priorities");
-  return 1;
 }

@@ -5,12 +5,12 @@
 
 #include "lua/bind/bind.h"
 #include "lua/policies/admission.h"
+#include "lua/policies/builtin.h"
 #include "lua/policies/cascade.h"
 #include "lua/policies/filter.h"
 #include "lua/policies/router.h"
 #include "lua/policies/scorer.h"
 #include "policy/pipeline/weighted.h"
-#include "policy/registry.h"
 
 /* Parts of a pipeline that no router has taken yet. */
 typedef struct pending_parts {
@@ -35,44 +35,6 @@ static int pending_gc(lua_State *L) {
   return 0;
 }
 
-/* definition.parameters: {{name =, value =}, ...}; kept on the stack. */
-static blis_params push_params(lua_State *L, int index) {
-  lua_getfield(L, index, "parameters");
-  luaL_checktype(L, -1, LUA_TTABLE);
-  int list = lua_gettop(L);
-  blis_params params = {.count = lua_rawlen(L, list)};
-  blis_param *items = push_buffer(L, params.count, sizeof *items);
-  for (size_t i = 0; i < params.count; i++) {
-    lua_rawgeti(L, list, (lua_Integer)i + 1);
-    items[i].name = check_field_string(L, -1, "name");
-    items[i].key = opt_field_string(L, -1, "key"); /* of a table */
-    int type = lua_getfield(L, -1, "value");
-    if (type == LUA_TSTRING) {
-      items[i].text = lua_tostring(L, -1); /* the definition keeps it */
-    } else if (type == LUA_TBOOLEAN) {
-      items[i].number = lua_toboolean(L, -1);
-    } else {
-      items[i].number = luaL_checknumber(L, -1);
-    }
-    lua_pop(L, 2);
-  }
-  params.items = items;
-  return params;
-}
-
-/* What every built-in policy is made of; pushes what params lie in. */
-typedef struct definition {
-  const char *name; /* the table keeps it */
-  blis_params params;
-  blis_alloc alloc;
-} definition;
-
-static definition push_definition(lua_State *L, int index) {
-  return (definition){.name = check_field_string(L, index, "name"),
-                      .params = push_params(L, index),
-                      .alloc = bind_alloc(L)};
-}
-
 static bool has_field(lua_State *L, int index, const char *name) {
   bool has = lua_getfield(L, index, name) != LUA_TNIL;
   lua_pop(L, 1);
@@ -84,22 +46,9 @@ static void check_scorer(lua_State *L, int index, bind_view *view,
                          blis_scorer *scorer) {
   if (has_field(L, index, "score")) {
     check_lua_scorer(L, index, view, scorer);
-    return;
+  } else {
+    check_builtin_scorer(L, index, context, scorer);
   }
-  check_builtin_scorer(L, index, context, scorer);
-}
-
-void check_builtin_scorer(lua_State *L, int index,
-                          const blis_policy_context *context,
-                          blis_scorer *scorer) {
-  int top = lua_gettop(L);
-  definition made = push_definition(L, index);
-  blis_error error = {0};
-  check_status(L,
-               blis_scorer_create(&made.alloc, made.name, &made.params, context,
-                                  scorer, &error),
-               &error);
-  lua_settop(L, top);
 }
 
 static void check_filter(lua_State *L, int index, bind_view *view,
@@ -107,14 +56,9 @@ static void check_filter(lua_State *L, int index, bind_view *view,
                          blis_filter *filter) {
   if (has_field(L, index, "keep")) {
     check_lua_filter(L, index, view, filter);
-    return;
+  } else {
+    check_builtin_filter(L, index, context, filter);
   }
-  definition made = push_definition(L, index);
-  blis_error error = {0};
-  check_status(L,
-               blis_filter_create(&made.alloc, made.name, &made.params, context,
-                                  filter, &error),
-               &error);
 }
 
 static void check_picker(lua_State *L, int index, bind_view *view,
@@ -122,14 +66,9 @@ static void check_picker(lua_State *L, int index, bind_view *view,
                          blis_picker *picker) {
   if (has_field(L, index, "pick")) {
     check_lua_picker(L, index, view, picker);
-    return;
+  } else {
+    check_builtin_picker(L, index, context, picker);
   }
-  definition made = push_definition(L, index);
-  blis_error error = {0};
-  check_status(L,
-               blis_picker_create(&made.alloc, made.name, &made.params, context,
-                                  picker, &error),
-               &error);
 }
 
 static void check_items(lua_State *L, int scorers, bind_view *view,
@@ -200,17 +139,12 @@ void check_router(lua_State *L, int index, bind_view *view,
                   const blis_policy_context *context, blis_router *router) {
   int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
-  if (lua_getfield(L, index, "route") != LUA_TNIL) {
+  if (has_field(L, index, "route")) {
     check_lua_router(L, index, view, router);
   } else if (lua_getfield(L, index, "scorers") != LUA_TNIL) {
     check_weighted(L, index, lua_gettop(L), view, context, router);
   } else {
-    definition made = push_definition(L, index);
-    blis_error error = {0};
-    check_status(L,
-                 blis_router_create(&made.alloc, made.name, &made.params,
-                                    context, router, &error),
-                 &error);
+    check_builtin_router(L, index, context, router);
   }
   lua_settop(L, top);
 }
@@ -218,48 +152,21 @@ void check_router(lua_State *L, int index, bind_view *view,
 void check_admission(lua_State *L, int index, bind_view *view,
                      const blis_policy_context *context,
                      blis_admission *admission) {
-  int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
-  if (lua_getfield(L, index, "decide") != LUA_TNIL) {
+  if (has_field(L, index, "decide")) {
     check_lua_admission(L, index, view, admission);
-    lua_settop(L, top);
-    return;
+  } else {
+    check_builtin_admission(L, index, context, admission);
   }
-  definition made = push_definition(L, index);
-  blis_error error = {0};
-  check_status(L,
-               blis_admission_create(&made.alloc, made.name, &made.params,
-                                     context, admission, &error),
-               &error);
-  lua_settop(L, top);
 }
 
 void check_cascade(lua_State *L, int index, bind_view *view,
                    const blis_policy_context *context, blis_cascade *cascade) {
-  int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
-  definition made = push_definition(L, index);
-  blis_error error = {0};
-  check_status(L,
-               blis_cascade_create(&made.alloc, made.name, &made.params,
-                                   context, cascade, &error),
-               &error);
+  check_builtin_cascade(L, index, context, cascade);
   if (cascade->ops != NULL) {
     check_lua_cascade(L, index, view, context->seed, cascade);
   }
-  lua_settop(L, top);
-}
-
-void check_priority(lua_State *L, int index, const blis_policy_context *context,
-                    blis_priority *priority) {
-  int top = lua_gettop(L);
-  definition made = push_definition(L, index);
-  blis_error error = {0};
-  check_status(L,
-               blis_priority_create(&made.alloc, made.name, &made.params,
-                                    context, priority, &error),
-               &error);
-  lua_settop(L, top);
 }
 
 static int compare_names(const void *a, const void *b) {

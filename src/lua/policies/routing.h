@@ -1,6 +1,6 @@
 /*
- * lua_routing.h - router, admission policy and cascade of one run from checked
- * definitions.
+ * routing.h - router, admission policy and cascade of one run, from checked
+ * definitions: of the core, of a script, or composed of both.
  */
 #ifndef BLIS_LUA_POLICIES_ROUTING_H
 #define BLIS_LUA_POLICIES_ROUTING_H
@@ -11,7 +11,6 @@
 #include "policy/admission/admission.h"
 #include "policy/cascade/cascade.h"
 #include "policy/contract/policy.h"
-#include "policy/priority/priority.h"
 
 /*
  * Makes *router from the definition at index, as lua/blis/policy.lua returns
@@ -21,27 +20,14 @@
 void check_router(lua_State *L, int index, bind_view *view,
                   const blis_policy_context *context, blis_router *router);
 
-/* The built-in scorer of the definition at index; the caller owns it. Raises.
- */
-void check_builtin_scorer(lua_State *L, int index,
-                          const blis_policy_context *context,
-                          blis_scorer *scorer);
-
-/* The same for a function or the definition of a built-in admission policy. */
+/* The same for an admission policy. */
 void check_admission(lua_State *L, int index, bind_view *view,
                      const blis_policy_context *context,
                      blis_admission *admission);
 
-/*
- * The built-in cascade of the definition at index, with the functions of a
- * script where there are any.
- */
+/* A cascade, with the functions of a script where there are any. */
 void check_cascade(lua_State *L, int index, bind_view *view,
                    const blis_policy_context *context, blis_cascade *cascade);
-
-/* The built-in priority policy of the definition at index. */
-void check_priority(lua_State *L, int index, const blis_policy_context *context,
-                    blis_priority *priority);
 
 /*
  * { parameter = value, ... } at index, in order of their names; the buffer is

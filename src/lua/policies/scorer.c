@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
-#include "lua/policies/routing.h"
+#include "lua/policies/builtin.h"
 #include "lua/policies/score_loop.h"
 
 #define SCORER_TYPE "blis.scorer_at_work"
@@ -207,13 +207,16 @@ static void score_all(lua_State *L, bind_scorer *self, int anchor,
   check_scores_in(L, anchor, scores, self);
 }
 
-void push_scorer_places(lua_State *L, int anchor, uint32_t instance_count) {
+void push_scorer_places(lua_State *L, const bind_view *view) {
+  int top = lua_gettop(L);
+  bind_hooks_anchor(L, view->hooks);
   lua_newtable(L);
-  lua_rawseti(L, anchor, ANCHOR_SCORERS);
-  push_score_loops(L, anchor);
-  lua_createtable(L, (int)instance_count, 0);
-  set_scores(L, lua_gettop(L), NULL, instance_count);
-  lua_rawseti(L, anchor, ANCHOR_SCORES);
+  lua_rawseti(L, top + 1, ANCHOR_SCORERS);
+  push_score_loops(L, top + 1);
+  lua_createtable(L, (int)view->instance_count, 0);
+  set_scores(L, lua_gettop(L), NULL, view->instance_count);
+  lua_rawseti(L, top + 1, ANCHOR_SCORES);
+  lua_settop(L, top);
 }
 
 static void score_builtin(lua_State *L, bind_scorer *self) {

@@ -28,8 +28,8 @@ typedef struct bind_scorer bind_scorer;
 
 void bind_open_scorers(lua_State *L);
 
-/* Sets what scorers keep in a new anchor, for so many instances. */
-void push_scorer_places(lua_State *L, int anchor, uint32_t instance_count);
+/* Makes what the scorers of a new view keep in its anchor. May raise. */
+void push_scorer_places(lua_State *L, const bind_view *view);
 
 /*
  * Makes *scorer from the definition at index: a table with name, form, score

@@ -7,7 +7,6 @@
 #include "lua/bind/bind.h"
 #include "lua/policies/prefix_store.h"
 #include "lua/policies/request.h"
-#include "lua/policies/scorer.h"
 
 #define BITS_OF(set, bit)                                                      \
   for (int bit = 0; (set) >> bit != 0; bit++)                                  \
@@ -249,7 +248,6 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
   lua_rawseti(L, anchor, ANCHOR_SUMS);
   push_prefix_stores(L);
   lua_rawseti(L, anchor, ANCHOR_PREFIXES);
-  push_scorer_places(L, anchor, instance_count);
   push_view_arrays(L, view);
   lua_rawseti(L, anchor, ANCHOR_BUFFER);
   lua_pop(L, 1);

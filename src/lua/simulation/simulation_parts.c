@@ -2,7 +2,9 @@
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
 #include "lua/engine/shares.h"
+#include "lua/policies/builtin.h"
 #include "lua/policies/routing.h"
+#include "lua/policies/scorer.h"
 #include "lua/simulation/simulation.h"
 
 static bool is_interrupted(void *ud) {
@@ -62,6 +64,7 @@ static void check_hooks_parts(lua_State *L, int self, int config,
       .go_blis = opt_field_boolean(L, config, "go_blis", false),
   };
   push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
+  push_scorer_places(L, &sim->view);
   check_observer(L, config, &sim->view, &sim->observer);
   check_scheduler_parts(L, config, sim);
   check_lua_progress(L, config, &sim->hooks, &sim->progress);
@@ -75,7 +78,7 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
     check_admission(L, lua_gettop(L), &sim->view, context, &sim->admission);
   }
   if (lua_getfield(L, config, "priority_policy") != LUA_TNIL) {
-    check_priority(L, lua_gettop(L), context, &sim->priority);
+    check_builtin_priority(L, lua_gettop(L), context, &sim->priority);
   }
   if (lua_getfield(L, config, "cascade") != LUA_TNIL) {
     check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);

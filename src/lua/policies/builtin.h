@@ -1,0 +1,43 @@
+/*
+ * builtin.h - the policies of the core, made from checked definitions.
+ *
+ * A definition, at index, is a table with name and parameters = {{name =,
+ * value =}, ...}. The caller owns what is made. All of these may raise, and
+ * then nothing is left behind.
+ */
+#ifndef BLIS_LUA_POLICIES_BUILTIN_H
+#define BLIS_LUA_POLICIES_BUILTIN_H
+
+#include <lua.h>
+
+#include "policy/admission/admission.h"
+#include "policy/cascade/cascade.h"
+#include "policy/contract/policy.h"
+#include "policy/priority/priority.h"
+
+/* The parameters of the definition, in a buffer that is pushed. */
+blis_params push_params(lua_State *L, int index);
+
+void check_builtin_scorer(lua_State *L, int index,
+                          const blis_policy_context *context,
+                          blis_scorer *scorer);
+void check_builtin_filter(lua_State *L, int index,
+                          const blis_policy_context *context,
+                          blis_filter *filter);
+void check_builtin_picker(lua_State *L, int index,
+                          const blis_policy_context *context,
+                          blis_picker *picker);
+void check_builtin_router(lua_State *L, int index,
+                          const blis_policy_context *context,
+                          blis_router *router);
+void check_builtin_admission(lua_State *L, int index,
+                             const blis_policy_context *context,
+                             blis_admission *admission);
+void check_builtin_cascade(lua_State *L, int index,
+                           const blis_policy_context *context,
+                           blis_cascade *cascade);
+void check_builtin_priority(lua_State *L, int index,
+                            const blis_policy_context *context,
+                            blis_priority *priority);
+
+#endif

@@ -1,0 +1,135 @@
+#include "lua/policies/catalogue.h"
+
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "policy/admission/admission.h"
+#include "policy/cascade/cascade.h"
+#include "policy/pipeline/scorer_list.h"
+#include "policy/priority/priority.h"
+#include "policy/registry.h"
+
+int bind_scorer_list(lua_State *L) {
+  size_t length;
+  const char *text = luaL_checklstring(L, 1, &length);
+  const char *place = luaL_checkstring(L, 2);
+  blis_scorer_list list;
+  blis_error error;
+  blis_status status =
+      strlen(text) == length
+          ? blis_scorer_list_parse(&list, text, place, &error)
+          : blis_fail(&error, BLIS_ERR_INVALID,
+                      "%s: there is a zero byte in the list", place);
+  check_status(L, status, &error);
+  lua_createtable(L, (int)list.count, 0);
+  for (size_t i = 0; i < list.count; i++) {
+    lua_createtable(L, 2, 0);
+    lua_pushstring(L, list.entries[i]->name);
+    lua_rawseti(L, -2, 1);
+    lua_pushnumber(L, list.weights[i]);
+    lua_rawseti(L, -2, 2);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* Pushes the words of "a|b|c" as an array. */
+static void push_words(lua_State *L, const char *words) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; *words != '\0'; i++) {
+    size_t length = strcspn(words, "|");
+    lua_pushlstring(L, words, length);
+    lua_rawseti(L, -2, i);
+    words += length + (words[length] == '|');
+  }
+}
+
+/* usual is what core takes for a parameter that is not given. */
+static void set_usual_value(lua_State *L, const blis_param_spec *param) {
+  switch (param->kind) {
+  case BLIS_PARAM_BOOLEAN:
+    lua_pushboolean(L, param->fallback != 0);
+    break;
+  case BLIS_PARAM_CHOICE:
+    lua_pushlstring(L, param->choices, strcspn(param->choices, "|"));
+    break;
+  case BLIS_PARAM_TABLE: /* an empty one */
+  case BLIS_PARAM_TEXTS:
+  case BLIS_PARAM_TEXT_LISTS:
+    return;
+  default:
+    push_signal(L, param->fallback);
+  }
+  lua_setfield(L, -2, "usual");
+}
+
+/* Pushes a parameter the way lua/blis/config describes options. */
+static void push_param(lua_State *L, const blis_param_spec *param) {
+  static const char *const types[] = {
+      "integer",       "number", "boolean",      "choice",
+      "named_numbers", "texts",  "texts_by_name"};
+  lua_createtable(L, 0, 8);
+  set_field_string(L, "name", param->name);
+  set_field_string(L, "type", types[param->kind]);
+  set_field_string(L, "unit", param->unit);
+  set_field_string(L, "doc", param->summary);
+  set_usual_value(L, param);
+  if (param->kind == BLIS_PARAM_CHOICE) {
+    push_words(L, param->choices);
+    lua_setfield(L, -2, "choices");
+  } else if (param->kind != BLIS_PARAM_BOOLEAN &&
+             param->kind != BLIS_PARAM_TEXTS &&
+             param->kind != BLIS_PARAM_TEXT_LISTS) {
+    set_field_number(L, "min", param->minimum);
+    set_field_number(L, "max", param->maximum);
+  }
+}
+
+static void push_entry(lua_State *L, const char *name, const char *aliases,
+                       const char *summary, const char *source,
+                       const blis_param_spec *params, size_t param_count) {
+  lua_createtable(L, 0, 5);
+  set_field_string(L, "name", name);
+  push_words(L, aliases);
+  lua_setfield(L, -2, "aliases");
+  set_field_string(L, "summary", summary);
+  set_field_string(L, "source", source);
+  lua_createtable(L, (int)param_count, 0);
+  for (size_t i = 0; i < param_count; i++) {
+    push_param(L, &params[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "options");
+}
+
+/* Pushes the entries of one kind of registry as a list. */
+#define PUSH_ENTRIES(L, kind)                                                  \
+  do {                                                                         \
+    lua_newtable(L);                                                           \
+    for (size_t i = 0; i < blis_##kind##_entry_count(); i++) {                 \
+      const blis_##kind##_entry *entry = blis_##kind##_entry_at(i);            \
+      push_entry(L, entry->name, entry->aliases, entry->summary,               \
+                 entry->source, entry->params, entry->param_count);            \
+      lua_rawseti(L, -2, (lua_Integer)i + 1);                                  \
+    }                                                                          \
+    lua_setfield(L, -2, #kind "s");                                            \
+  } while (0)
+
+int bind_policy_catalogue(lua_State *L) {
+  lua_createtable(L, 0, 7);
+  PUSH_ENTRIES(L, filter);
+  PUSH_ENTRIES(L, scorer);
+  PUSH_ENTRIES(L, picker);
+  PUSH_ENTRIES(L, router);
+  PUSH_ENTRIES(L, admission);
+  PUSH_ENTRIES(L, cascade);
+  lua_newtable(L);
+  for (size_t i = 0; i < blis_priority_entry_count(); i++) {
+    const blis_priority_entry *entry = blis_priority_entry_at(i);
+    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
+               entry->params, entry->param_count);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "priorities");
+  return 1;
+}

@@ -1,0 +1,22 @@
+/*
+ * catalogue.h - the policies of the core as Lua tables, for the Lua half to
+ * check definitions against and to print.
+ */
+#ifndef BLIS_LUA_POLICIES_CATALOGUE_H
+#define BLIS_LUA_POLICIES_CATALOGUE_H
+
+#include <lua.h>
+
+/*
+ * policies(): {filters = {...}, scorers = ..., pickers = ..., routers = ...,
+ * admissions = ..., cascades = ..., priorities = ...}.
+ */
+int bind_policy_catalogue(lua_State *L);
+
+/*
+ * scorer_list(text, place): what "prefix-affinity:3,queue-depth:2" says, as
+ * {{"prefix-affinity", 3.0}, ...}; place starts the message of an error.
+ */
+int bind_scorer_list(lua_State *L);
+
+#endif
