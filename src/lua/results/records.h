@@ -1,16 +1,15 @@
 /*
- * lua_records.h - the finished requests of a run, and where they came from.
+ * records.h - the finished requests of a run, and where they came from.
  *
- * A userdata of its own, so that results outlive their simulation. As a Lua
- * value it is a read-only list of tables in order of arrival, made when they
- * are read.
+ * A userdata of its own, so that results outlive their simulation. How it looks
+ * to scripts is in record_list.h.
  */
 #ifndef BLIS_LUA_RESULTS_RECORDS_H
 #define BLIS_LUA_RESULTS_RECORDS_H
 
 #include <lua.h>
 
-#include "lua/traffic/workload.h"
+#include "lua/traffic/source.h"
 #include "results/decisions.h"
 #include "results/recorder.h"
 
@@ -24,14 +23,9 @@ typedef struct bind_records {
   blis_decisions *decisions; /* NULL unless they are traced */
 } bind_records;
 
-void bind_open_records(lua_State *L);
-
 bind_records *push_records(lua_State *L);
 
 bind_records *check_records(lua_State *L, int index);
-
-/* records(): an empty list, to be filled with list:add(record). */
-int bind_records_new(lua_State *L);
 
 /* The state in the table at index, by that name. Raises. */
 blis_request_state check_record_state(lua_State *L, int index);

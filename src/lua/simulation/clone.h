@@ -1,5 +1,5 @@
 /*
- * lua_clone.h - a second simulation in the state of the first, and decisions
+ * clone.h - a second simulation in the state of the first, and decisions
  * that are taken beforehand.
  *
  * A simulation is what its configuration and the way it was driven make of it,
@@ -14,14 +14,6 @@
 #define BLIS_LUA_SIMULATION_CLONE_H
 
 #include <lua.h>
-
-/*
- * A method of the simulation at index 1 is about to be called with all that is
- * on the stack, to be repeated for clones. Every method that changes a
- * simulation says so. Calls inside hooks are not noted: the hooks themselves
- * will be there to repeat them.
- */
-void log_drive(lua_State *L, const char *method);
 
 /* sim:clone() */
 int bind_simulation_clone(lua_State *L);

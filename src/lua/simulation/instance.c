@@ -1,10 +1,10 @@
-/* Instances as userdata, for looking inside a simulation. */
+#include "lua/simulation/instance.h"
+
 #include <string.h>
 
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
-#include "lua/simulation/clone.h"
-#include "lua/simulation/simulation.h"
+#include "lua/simulation/drive_log.h"
 
 /* The user value is the simulation. */
 typedef struct instance {

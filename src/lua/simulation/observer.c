@@ -3,7 +3,7 @@
 #include "base/time.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/cascade.h"
-#include "lua/simulation/simulation.h"
+#include "lua/simulation/instance.h"
 
 /* One call of a function. */
 typedef struct event_call {

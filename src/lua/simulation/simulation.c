@@ -1,26 +1,31 @@
 #include "lua/simulation/simulation.h"
 
-#include <string.h>
-
-#include "base/time.h"
 #include "lua/bind/bind.h"
-#include "lua/bind/fields.h"
-#include "lua/policies/routing.h"
-#include "lua/simulation/clone.h"
-#include "lua/simulation/result.h"
 
-static bind_simulation *to_simulation(lua_State *L, int index) {
+bind_simulation *check_any_simulation(lua_State *L, int index) {
   return luaL_checkudata(L, index, SIMULATION_TYPE);
 }
 
 bind_simulation *check_simulation(lua_State *L, int index) {
-  bind_simulation *sim = to_simulation(L, index);
+  bind_simulation *sim = check_any_simulation(L, index);
   luaL_argcheck(L, sim->cluster != NULL, index, "the simulation is closed");
   return sim;
 }
 
-/* Lets go of everything but Lua values. Idempotent; never raises. */
-static void close_parts(bind_simulation *sim) {
+/* Of histograms by instance. */
+static void close_instance_times(bind_simulation *sim) {
+  if (sim->itl_of_instance_us == NULL) {
+    return;
+  }
+  for (uint32_t i = 0; i < sim->instance_count; i++) {
+    blis_histogram_deinit(&sim->itl_of_instance_us[i]);
+  }
+  blis_alloc_free(&sim->itl_us.alloc, sim->itl_of_instance_us,
+                  sim->instance_count * sizeof *sim->itl_of_instance_us);
+  sim->itl_of_instance_us = NULL;
+}
+
+void bind_simulation_close(bind_simulation *sim) {
   blis_cluster_free(sim->cluster);
   sim->cluster = NULL;
   blis_series_deinit(&sim->series);
@@ -29,37 +34,11 @@ static void close_parts(bind_simulation *sim) {
   blis_cascade_free(&sim->cascade);
   blis_priority_free(&sim->priority);
   if (sim->itl_us.alloc.fn != NULL) {
-    bind_close_instance_times(sim);
+    close_instance_times(sim);
     blis_histogram_deinit(&sim->itl_us);
   }
   bind_engine_close(&sim->engine);
   bind_groups_close(&sim->groups);
-}
-
-static int simulation_gc(lua_State *L) {
-  bind_simulation *sim = to_simulation(L, 1);
-  close_parts(sim);
-  bind_hooks_shut(L, &sim->hooks);
-  return 0;
-}
-
-int bind_simulation_new(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 1);
-  /* Made first, so that Lua finalises them last: the cluster borrows them. */
-  bind_records *records = push_records(L);
-  bind_simulation *sim = lua_newuserdatauv(L, sizeof *sim, SIMULATION_VALUES);
-  memset(sim, 0, sizeof *sim);
-  sim->records = records;
-  luaL_setmetatable(L, SIMULATION_TYPE); // [config, records, sim]
-  lua_pushvalue(L, 1);
-  lua_setiuservalue(L, 3, SIMULATION_CONFIG);
-  lua_getfield(L, 1, "workload"); /* records speak of its strings */
-  lua_setiuservalue(L, 2, 1);
-  lua_pushvalue(L, 2);
-  lua_setiuservalue(L, 3, SIMULATION_RECORDS);
-  check_simulation_parts(L, 3, 1, sim);
-  return 1;
 }
 
 int bind_simulation_raise_failure(lua_State *L, int self) {
@@ -79,9 +58,8 @@ static void check_open(lua_State *L, int index, bind_simulation *sim) {
   sim->random_before = bind_script_random_enter(L, &sim->script_random);
 }
 
-/* After driving: an interrupt may be followed by more, a failure not. */
-static void check_shut(lua_State *L, int index, bind_simulation *sim,
-                       blis_status status, const blis_error *error) {
+void check_shut(lua_State *L, int index, bind_simulation *sim,
+                blis_status status, const blis_error *error) {
   sim->hooks.L = NULL;
   bind_script_random_leave(L, sim->random_before);
   bind_hooks_shut(L, &sim->hooks);
@@ -102,8 +80,7 @@ static void check_shut(lua_State *L, int index, bind_simulation *sim,
   bind_simulation_raise_failure(L, index);
 }
 
-/* A simulation that may be driven now, with its hooks open. */
-static bind_simulation *check_drivable(lua_State *L, const char *method) {
+bind_simulation *check_drivable(lua_State *L, const char *method) {
   bind_simulation *sim = check_simulation(L, 1);
   if (sim->hooks.L != NULL) {
     luaL_error(L,
@@ -113,11 +90,6 @@ static bind_simulation *check_drivable(lua_State *L, const char *method) {
   }
   check_open(L, 1, sim);
   return sim;
-}
-
-static void check_driven(lua_State *L, bind_simulation *sim, blis_status status,
-                         const blis_error *error) {
-  check_shut(L, 1, sim, status, error);
 }
 
 void check_change(lua_State *L, int index,
@@ -139,249 +111,4 @@ void check_change(lua_State *L, int index,
     bind_simulation_raise_failure(L, index);
   }
   check_status(L, status, &error);
-}
-
-/* sim:step(): true unless there was nothing left to happen. */
-static int simulation_step(lua_State *L) {
-  lua_settop(L, 1);
-  log_drive(L, "step");
-  bind_simulation *sim = check_drivable(L, "step");
-  blis_error error = {0};
-  bool done = true;
-  blis_status status = sim->is_finished
-                           ? BLIS_OK
-                           : blis_cluster_step(sim->cluster, &done, &error);
-  check_driven(L, sim, status, &error);
-  lua_pushboolean(L, !done);
-  return 1;
-}
-
-/* sim:run_until(t_us): everything up to and including that time. */
-static int simulation_run_until(lua_State *L) {
-  lua_Integer limit_us = luaL_checkinteger(L, 2);
-  lua_settop(L, 2);
-  log_drive(L, "run_until");
-  bind_simulation *sim = check_drivable(L, "run_until");
-  blis_error error = {0};
-  blis_status status =
-      sim->is_finished ? BLIS_OK
-                       : blis_cluster_run_until(sim->cluster, limit_us, &error);
-  check_driven(L, sim, status, &error);
-  lua_settop(L, 1);
-  return 1;
-}
-
-static blis_status run_to_the_end(bind_simulation *sim, blis_error *error) {
-  if (sim->is_finished) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_cluster_run_until(sim->cluster, BLIS_TIME_NEVER_US, error));
-  BLIS_TRY(blis_cluster_finish(sim->cluster, error));
-  sim->is_finished = true;
-  return BLIS_OK;
-}
-
-/* sim:run(): to the end; returns the result. */
-static int simulation_run(lua_State *L) {
-  lua_settop(L, 1);
-  log_drive(L, "run");
-  bind_simulation *sim = check_drivable(L, "run");
-  blis_error error = {0};
-  blis_status status = run_to_the_end(sim, &error);
-  check_driven(L, sim, status, &error);
-  if (lua_getiuservalue(L, 1, SIMULATION_RESULT) == LUA_TNIL) {
-    lua_getiuservalue(L, 1, SIMULATION_CONFIG);
-    lua_getfield(L, -1, "finish");
-    push_summary(L, 1, sim);
-    lua_call(L, 1, 1);
-    lua_pushvalue(L, -1);
-    lua_setiuservalue(L, 1, SIMULATION_RESULT);
-  }
-  return 1;
-}
-
-/* One function of sim:at; its user value. The table of callbacks keeps it. */
-typedef struct callback {
-  bind_simulation *sim;
-} callback;
-
-/* Takes the function out of the table before it is called: once is enough. */
-static int call_back(lua_State *L) {
-  enum { CALLBACK = 1, ANCHOR };
-  const callback *called = lua_touserdata(L, CALLBACK);
-  bind_hooks_anchor(L, &called->sim->hooks);
-  lua_rawgeti(L, ANCHOR, ANCHOR_CALLBACKS);
-  lua_rawgetp(L, -1, called);
-  lua_getiuservalue(L, -1, 1); // [.., callbacks, userdata, function]
-  lua_pushnil(L);
-  lua_rawsetp(L, -4, called);
-  lua_rawgeti(L, ANCHOR, ANCHOR_SELF);
-  lua_call(L, 1, 0);
-  return 0;
-}
-
-static blis_status fire(void *ud, blis_cluster *cluster, blis_error *error) {
-  callback *called = ud;
-  const bind_hook_place place = {.kind = "callback of sim:at",
-                                 .name = "",
-                                 .now_us = blis_cluster_now_us(cluster)};
-  return bind_pcall(&called->sim->hooks, &place, call_back, called, error);
-}
-
-/* sim:at(t_us, function(sim)): also inside hooks. */
-static int simulation_at(lua_State *L) {
-  bind_simulation *sim = check_simulation(L, 1);
-  lua_Integer at_us = luaL_checkinteger(L, 2);
-  luaL_checktype(L, 3, LUA_TFUNCTION);
-  luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");
-  lua_settop(L, 3);
-  log_drive(L, "at");
-  lua_getiuservalue(L, 1, SIMULATION_ANCHOR);
-  lua_rawgeti(L, 4, ANCHOR_CALLBACKS);
-  callback *called = lua_newuserdatauv(L, sizeof *called, 1);
-  called->sim = sim;
-  lua_pushvalue(L, 3);
-  lua_setiuservalue(L, -2, 1);
-  lua_rawsetp(L, 5, called);
-  blis_error error = {0};
-  blis_status status =
-      blis_cluster_call_at(sim->cluster, at_us, fire, called, &error);
-  if (status != BLIS_OK) {
-    lua_pushnil(L);
-    lua_rawsetp(L, 5, called);
-  }
-  check_status(L, status, &error);
-  lua_settop(L, 1);
-  return 1;
-}
-
-/* Replaces the table at index by a copy, which its owner cannot change. */
-static void copy_table(lua_State *L, int index) {
-  luaL_checktype(L, index, LUA_TTABLE);
-  lua_newtable(L);
-  int copy = lua_gettop(L);
-  lua_pushnil(L);
-  while (lua_next(L, index) != 0) {
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
-    lua_rawset(L, copy);
-  }
-  lua_replace(L, index);
-}
-
-/* sim:change_routing { parameter = value, ... } */
-static int simulation_change_routing(lua_State *L) {
-  bind_simulation *sim = check_simulation(L, 1);
-  lua_settop(L, 2);
-  luaL_argcheck(L, !sim->is_finished, 1, "the simulation is over");
-  copy_table(L, 2);
-  blis_params params = check_changes(L, 2);
-  blis_error error = {0};
-  check_status(L, blis_cluster_change_routing(sim->cluster, &params, &error),
-               &error);
-  lua_settop(L, 2);
-  log_drive(L, "change_routing");
-  lua_settop(L, 1);
-  return 1;
-}
-
-static int simulation_close(lua_State *L) {
-  bind_simulation *sim = to_simulation(L, 1);
-  luaL_argcheck(L, sim->hooks.L == NULL, 1,
-                "it cannot be closed inside one of its hooks");
-  close_parts(sim);
-  return 0;
-}
-
-static const char *const simulation_fields[] = {
-    "now_us",    "seed",      "instances", "injected",   "routed",
-    "rejected",  "completed", "timed_out", "unservable", "failed",
-    "escalated", "rerouted",  "in_flight", NULL};
-
-static bool push_simulation_field(lua_State *L, const char *name) {
-  bind_simulation *sim = check_simulation(L, 1);
-  if (strcmp(name, "instances") == 0) {
-    push_instances(L, 1, sim);
-    return true;
-  }
-  blis_cluster_counts counts;
-  blis_cluster_get_counts(sim->cluster, &counts);
-  const struct {
-    const char *name;
-    int64_t value;
-  } fields[] = {
-      {"now_us", blis_cluster_now_us(sim->cluster)},
-      {"seed", sim->seed},
-      {"injected", counts.arrived},
-      {"routed", counts.routed},
-      {"rejected", counts.rejected},
-      {"completed", counts.completed},
-      {"timed_out", counts.timed_out},
-      {"unservable", counts.unservable},
-      {"failed", counts.failed},
-      {"escalated", counts.escalated},
-      {"rerouted", counts.rerouted},
-      {"in_flight", counts.in_flight},
-  };
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    if (strcmp(name, fields[i].name) == 0) {
-      lua_pushinteger(L, fields[i].value);
-      return true;
-    }
-  }
-  return false;
-}
-
-/* Instances. */
-static int simulation_len(lua_State *L) {
-  lua_pushinteger(L, check_simulation(L, 1)->instance_count);
-  return 1;
-}
-
-static int simulation_tostring(lua_State *L) {
-  const bind_simulation *sim = to_simulation(L, 1);
-  if (sim->cluster == NULL) {
-    lua_pushliteral(L, "simulation (closed)");
-    return 1;
-  }
-  blis_cluster_counts counts;
-  blis_cluster_get_counts(sim->cluster, &counts);
-  lua_pushfstring(L,
-                  "simulation (%I instances, at %I us, %I of %I requests done)",
-                  (LUAI_UACINT)sim->instance_count,
-                  (LUAI_UACINT)blis_cluster_now_us(sim->cluster),
-                  (LUAI_UACINT)counts.completed, (LUAI_UACINT)counts.arrived);
-  return 1;
-}
-
-static const luaL_Reg simulation_meta[] = {
-    {"__gc", simulation_gc},
-    {"__close", simulation_close},
-    {"__len", simulation_len},
-    {"__tostring", simulation_tostring},
-    {NULL, NULL},
-};
-
-static const luaL_Reg simulation_methods[] = {
-    {"at", simulation_at},
-    {"change_instance", bind_simulation_change_instance},
-    {"change_routing", simulation_change_routing},
-    {"clone", bind_simulation_clone},
-    {"close", simulation_close},
-    {"pin", bind_simulation_pin},
-    {"run", simulation_run},
-    {"run_until", simulation_run_until},
-    {"step", simulation_step},
-    {NULL, NULL},
-};
-
-static const bind_fields simulation_members = {.owner = "a simulation",
-                                               .names = simulation_fields,
-                                               .methods = simulation_methods,
-                                               .push = push_simulation_field};
-
-void bind_open_simulations(lua_State *L) {
-  push_new_type(L, SIMULATION_TYPE, simulation_meta, NULL);
-  set_fields(L, &simulation_members);
-  lua_pop(L, 1);
 }

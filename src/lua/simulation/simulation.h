@@ -1,6 +1,6 @@
 /*
- * lua_simulation.h - the simulation as a userdata: it owns cluster, latency
- * model and hooks, and drives them.
+ * simulation.h - the simulation as a userdata: it owns cluster, latency model
+ * and hooks, and opens them to be driven.
  */
 #ifndef BLIS_LUA_SIMULATION_SIMULATION_H
 #define BLIS_LUA_SIMULATION_SIMULATION_H
@@ -64,20 +64,27 @@ typedef struct bind_simulation {
 } bind_simulation;
 
 void bind_open_simulations(lua_State *L);
-void bind_open_instances(lua_State *L);
 
-/* simulation(config) */
-int bind_simulation_new(lua_State *L);
-
-/* Fills the new simulation at index self from the table at index config. */
-void check_simulation_parts(lua_State *L, int self, int config,
-                            bind_simulation *sim);
-
-/* Lets go of the histograms by instance. Idempotent; never raises. */
-void bind_close_instance_times(bind_simulation *sim);
-
-/* Raises for anything but a simulation that is not closed. */
+/* Raises for anything but a simulation, and check_simulation if it is closed.
+ */
+bind_simulation *check_any_simulation(lua_State *L, int index);
 bind_simulation *check_simulation(lua_State *L, int index);
+
+/* Lets go of everything but Lua values. Idempotent; never raises. */
+void bind_simulation_close(bind_simulation *sim);
+
+/*
+ * For the method of the simulation at index 1 that drives it: opens the hooks,
+ * and raises when they are open already. check_shut follows whatever happens.
+ */
+bind_simulation *check_drivable(lua_State *L, const char *method);
+
+/*
+ * Shuts the hooks of the simulation at index and raises what has failed: an
+ * interrupt may be followed by more driving, any other failure stays.
+ */
+void check_shut(lua_State *L, int index, bind_simulation *sim,
+                blis_status status, const blis_error *error);
 
 /* Raises the stored error object of the simulation at index, which failed. */
 int bind_simulation_raise_failure(lua_State *L, int index);
@@ -91,14 +98,5 @@ void check_change(lua_State *L, int index,
                   blis_status (*change)(void *ud, blis_cluster *cluster,
                                         blis_error *error),
                   void *ud);
-
-/*
- * sim:change_instance(number from 0, method, argument): what the methods of
- * instances do, so that clones can repeat it.
- */
-int bind_simulation_change_instance(lua_State *L);
-
-/* Pushes the list of the instances of the simulation at index. */
-void push_instances(lua_State *L, int index, const bind_simulation *sim);
 
 #endif

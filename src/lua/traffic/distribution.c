@@ -2,7 +2,6 @@
 #include "lua/traffic/distribution.h"
 
 #include "lua/bind/bind.h"
-#include "lua/traffic/workload.h"
 
 void keep_on_top(lua_State *L, int keep) {
   lua_rawseti(L, keep, (lua_Integer)lua_rawlen(L, keep) + 1);

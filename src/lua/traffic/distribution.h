@@ -26,4 +26,12 @@ void check_distribution(lua_State *L, int table, int keep,
 /* {process =, cv =, shape =, scale =} */
 void check_arrival(lua_State *L, int table, blis_arrival_spec *spec);
 
+/*
+ * check_distribution(spec, where), check_arrival(spec, where): raise what is
+ * wrong with a part of a specification. The latter returns what a user should
+ * hear of it, if there is something.
+ */
+int bind_check_distribution(lua_State *L);
+int bind_check_arrival(lua_State *L);
+
 #endif

@@ -1,4 +1,5 @@
-/* Requests for one run, from a specification or from a list in memory. */
+#include "lua/traffic/source.h"
+
 #include "lua/bind/bind.h"
 #include "lua/traffic/distribution.h"
 #include "lua/traffic/trace_stream.h"

@@ -1,4 +1,7 @@
-/* Builds the parts of a simulation from a checked configuration. */
+#include "lua/simulation/construct.h"
+
+#include <string.h>
+
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
 #include "lua/engine/shares.h"
@@ -100,18 +103,6 @@ static void check_instance_times(lua_State *L, int config,
   for (uint32_t i = 0; i < sim->instance_count; i++) {
     blis_histogram_init(&sim->itl_of_instance_us[i], &alloc);
   }
-}
-
-void bind_close_instance_times(bind_simulation *sim) {
-  if (sim->itl_of_instance_us == NULL) {
-    return;
-  }
-  for (uint32_t i = 0; i < sim->instance_count; i++) {
-    blis_histogram_deinit(&sim->itl_of_instance_us[i]);
-  }
-  blis_alloc_free(&sim->itl_us.alloc, sim->itl_of_instance_us,
-                  sim->instance_count * sizeof *sim->itl_of_instance_us);
-  sim->itl_of_instance_us = NULL;
 }
 
 /* May a policy look at how much of a prompt is cached where? */
@@ -233,8 +224,9 @@ static void check_decisions(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
-void check_simulation_parts(lua_State *L, int self, int config,
-                            bind_simulation *sim) {
+/* Fills the new simulation at index self from the table at index config. */
+static void check_simulation_parts(lua_State *L, int self, int config,
+                                   bind_simulation *sim) {
   int top = lua_gettop(L);
   blis_alloc alloc = bind_alloc(L);
   sim->seed = check_field_integer(L, config, "seed");
@@ -266,4 +258,23 @@ void check_simulation_parts(lua_State *L, int self, int config,
   check_cluster_part(L, config, sim);
   bind_hooks_shut(L, &sim->hooks);
   lua_settop(L, top);
+}
+
+int bind_simulation_new(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  /* Made first, so that Lua finalises them last: the cluster borrows them. */
+  bind_records *records = push_records(L);
+  bind_simulation *sim = lua_newuserdatauv(L, sizeof *sim, SIMULATION_VALUES);
+  memset(sim, 0, sizeof *sim);
+  sim->records = records;
+  luaL_setmetatable(L, SIMULATION_TYPE); // [config, records, sim]
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, 3, SIMULATION_CONFIG);
+  lua_getfield(L, 1, "workload"); /* records speak of its strings */
+  lua_setiuservalue(L, 2, 1);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, 3, SIMULATION_RECORDS);
+  check_simulation_parts(L, 3, 1, sim);
+  return 1;
 }

@@ -1,0 +1,15 @@
+/*
+ * record_list.h - the records of a run as scripts see them: a read-only list of
+ * tables in order of arrival, made when they are read.
+ */
+#ifndef BLIS_LUA_RESULTS_RECORD_LIST_H
+#define BLIS_LUA_RESULTS_RECORD_LIST_H
+
+#include <lua.h>
+
+void bind_open_records(lua_State *L);
+
+/* records(): an empty list, to be filled with list:add(record). */
+int bind_records_new(lua_State *L);
+
+#endif

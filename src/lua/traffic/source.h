@@ -1,0 +1,36 @@
+/*
+ * source.h - the requests of one run: from a list, a trace that stays in its
+ * file, a replay or a specification.
+ */
+#ifndef BLIS_LUA_TRAFFIC_SOURCE_H
+#define BLIS_LUA_TRAFFIC_SOURCE_H
+
+#include <lua.h>
+
+#include "workload/workload.h"
+
+/* The requests of one run and what they come from. Zero it first. */
+typedef struct bind_source {
+  struct blis_generator *generator;
+  struct blis_replay *replay;
+  struct blis_trace_cursor *stream;
+  struct blis_source_copy *copy; /* NULL unless requests are kept */
+  blis_workload_cursor cursor;
+  blis_request_source source; /* valid while the bind_source does not move */
+} bind_source;
+
+/*
+ * Starts *source from the value at index: a workload userdata, which must then
+ * outlive it (the table of a replay, too), a stream, or a specification. May
+ * raise, and leaves *source so that bind_source_close can be called in any
+ * case.
+ */
+void check_source(lua_State *L, int index, bind_source *source);
+
+/* From here on the requests are kept. */
+void check_source_copy(lua_State *L, bind_source *source);
+
+/* Idempotent. Never raises. */
+void bind_source_close(bind_source *source);
+
+#endif
