@@ -34,9 +34,22 @@ static const blis_record *find_record(joining *j, const blis_request *request) {
              : NULL;
 }
 
-static bool has_record(void *state, const blis_workload *workload,
-                       size_t index) {
-  return find_record(state, blis_workload_request(workload, index)) != NULL;
+/* The requests that have a record. */
+static blis_status keep_recorded(joining *j, const blis_workload *requests,
+                                 blis_workload **kept, blis_error *error) {
+  size_t count = blis_workload_count(requests);
+  size_t words = blis_trace_mark_words(count);
+  uint64_t *marks = blis_alloc_zeroed(j->alloc, words, sizeof *marks);
+  BLIS_TRY_NEW(marks, error);
+  for (size_t i = 0; i < count; i++) {
+    if (find_record(j, blis_workload_request(requests, i)) != NULL) {
+      blis_trace_mark(marks, i);
+    }
+  }
+  const blis_trace_edit edit = {.kind = BLIS_TRACE_FILTER, .marks = marks};
+  blis_status status = blis_trace_apply(j->alloc, requests, &edit, kept, error);
+  blis_alloc_free(j->alloc, marks, words * sizeof *marks);
+  return status;
 }
 
 static blis_trace_outcome outcome_of(const blis_record *record) {
@@ -82,7 +95,7 @@ blis_status blis_run_trace_write(const blis_alloc *alloc, const char *path,
                .records = blis_recorder_records(recorder),
                .record_count = blis_recorder_count(recorder)};
   blis_workload *kept;
-  BLIS_TRY(blis_trace_filter(alloc, requests, has_record, &j, &kept, error));
+  BLIS_TRY(keep_recorded(&j, requests, &kept, error));
   blis_status status = write_kept(&j, path, kept, options, error);
   blis_workload_free(kept);
   return status;

@@ -10,45 +10,39 @@ static bool is_stream(lua_State *L) {
   return luaL_testudata(L, 1, TRACE_STREAM_TYPE) != NULL;
 }
 
-int bind_trace_cut(lua_State *L) {
-  luaL_checktype(L, 2, LUA_TTABLE);
-  const blis_trace_cut_options options = {
-      .start_us = opt_field_integer(L, 2, "start_us", 0),
-      .end_us = opt_field_integer(L, 2, "end_us", 0),
-      .skip = opt_field_integer(L, 2, "skip", 0),
-      .limit = opt_field_integer(L, 2, "limit", 0),
-      .from_zero = opt_field_boolean(L, 2, "from_zero", false),
-  };
+/* Pushes the list or stream at index 1, edited. */
+static int push_edited(lua_State *L, const blis_trace_edit *edit) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   blis_status status;
   if (is_stream(L)) {
     blis_trace_stream *stream = check_trace_stream(L, 1);
     status =
-        blis_trace_stream_cut(stream, &options, push_trace_stream(L), &error);
+        blis_trace_stream_apply(stream, edit, push_trace_stream(L), &error);
   } else {
     const blis_workload *list = check_workload(L, 1);
-    status = blis_trace_cut(&alloc, list, &options, push_workload(L), &error);
+    status = blis_trace_apply(&alloc, list, edit, push_workload(L), &error);
   }
   check_status(L, status, &error);
   return 1;
 }
 
+int bind_trace_cut(lua_State *L) {
+  luaL_checktype(L, 2, LUA_TTABLE);
+  const blis_trace_edit edit = {
+      .kind = BLIS_TRACE_CUT,
+      .cut = {.start_us = opt_field_integer(L, 2, "start_us", 0),
+              .end_us = opt_field_integer(L, 2, "end_us", 0),
+              .skip = opt_field_integer(L, 2, "skip", 0),
+              .limit = opt_field_integer(L, 2, "limit", 0),
+              .from_zero = opt_field_boolean(L, 2, "from_zero", false)}};
+  return push_edited(L, &edit);
+}
+
 int bind_trace_scale(lua_State *L) {
-  double factor = luaL_checknumber(L, 2);
-  blis_alloc alloc = bind_alloc(L);
-  blis_error error = {0};
-  blis_status status;
-  if (is_stream(L)) {
-    blis_trace_stream *stream = check_trace_stream(L, 1);
-    status =
-        blis_trace_stream_scale(stream, factor, push_trace_stream(L), &error);
-  } else {
-    const blis_workload *list = check_workload(L, 1);
-    status = blis_trace_scale(&alloc, list, factor, push_workload(L), &error);
-  }
-  check_status(L, status, &error);
-  return 1;
+  const blis_trace_edit edit = {.kind = BLIS_TRACE_SCALE,
+                                .factor = luaL_checknumber(L, 2)};
+  return push_edited(L, &edit);
 }
 
 static int64_t check_item_integer(lua_State *L, int index, lua_Integer i) {
@@ -72,20 +66,9 @@ int bind_trace_warp(lua_State *L) {
                                 .to_us = check_item_integer(L, point, 2)};
     lua_pop(L, 1);
   }
-  blis_alloc alloc = bind_alloc(L);
-  blis_error error = {0};
-  blis_status status;
-  if (is_stream(L)) {
-    blis_trace_stream *stream = check_trace_stream(L, 1);
-    status = blis_trace_stream_warp(stream, points, count, push_trace_stream(L),
-                                    &error);
-  } else {
-    const blis_workload *list = check_workload(L, 1);
-    status =
-        blis_trace_warp(&alloc, list, points, count, push_workload(L), &error);
-  }
-  check_status(L, status, &error);
-  return 1;
+  const blis_trace_edit edit = {
+      .kind = BLIS_TRACE_WARP, .points = points, .point_count = count};
+  return push_edited(L, &edit);
 }
 
 int bind_trace_cap(lua_State *L) {
@@ -99,13 +82,6 @@ int bind_trace_cap(lua_State *L) {
   return 1;
 }
 
-static bool is_marked(void *state, const blis_workload *workload,
-                      size_t index) {
-  (void)workload;
-  const bool *marks = state;
-  return marks[index];
-}
-
 /* Whether the function at index 2 is true for a request. */
 static bool ask_filter(lua_State *L, const blis_request *request,
                        const blis_intern *strings) {
@@ -117,52 +93,58 @@ static bool ask_filter(lua_State *L, const blis_request *request,
   return is_kept;
 }
 
-/* A bit for every request: what Lua says is the same in every pass. */
-static int filter_stream(lua_State *L) {
-  blis_trace_stream *stream = check_trace_stream(L, 1);
+static void mark_stream(lua_State *L, blis_trace_stream *stream, int64_t count,
+                        uint64_t *marks) {
   const blis_intern *strings =
       blis_workload_strings(blis_trace_stream_about(stream));
-  blis_error error = {0};
-  int64_t count;
-  check_status(L, blis_trace_stream_need_count(stream, &count, &error), &error);
-  uint64_t *marks =
-      push_buffer(L, blis_trace_mark_words((size_t)count), sizeof *marks);
   blis_trace_cursor *cursor = push_trace_cursor(L, stream);
   for (int64_t i = 0; i < count; i++) {
     blis_request request;
     bool done = false;
+    blis_error error = {0};
     check_status(L, blis_trace_cursor_next(cursor, &request, &done, &error),
                  &error);
     if (!done && ask_filter(L, &request, strings)) {
       blis_trace_mark(marks, (size_t)i);
     }
   }
-  check_status(
-      L, blis_trace_stream_filter(stream, marks, push_trace_stream(L), &error),
-      &error);
-  return 1;
 }
 
-/* Lua is asked before anything is made: what it raises needs no tidying. */
+static void mark_list(lua_State *L, const blis_workload *list,
+                      uint64_t *marks) {
+  for (size_t i = 0; i < blis_workload_count(list); i++) {
+    if (ask_filter(L, blis_workload_request(list, i),
+                   blis_workload_strings(list))) {
+      blis_trace_mark(marks, i);
+    }
+  }
+}
+
+/*
+ * A bit for every request: what Lua says is the same in every pass. It is asked
+ * before anything is made, so what it raises needs no tidying.
+ */
 int bind_trace_filter(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  if (is_stream(L)) {
-    return filter_stream(L);
-  }
-  const blis_workload *list = check_workload(L, 1);
-  size_t count = blis_workload_count(list);
-  bool *marks = push_buffer(L, count, sizeof *marks);
-  for (size_t i = 0; i < count; i++) {
-    marks[i] = ask_filter(L, blis_workload_request(list, i),
-                          blis_workload_strings(list));
-  }
-  blis_workload **made = push_workload(L);
-  blis_alloc alloc = bind_alloc(L);
+  blis_trace_stream *stream = is_stream(L) ? check_trace_stream(L, 1) : NULL;
+  const blis_workload *list = stream == NULL ? check_workload(L, 1) : NULL;
   blis_error error = {0};
-  check_status(L,
-               blis_trace_filter(&alloc, list, is_marked, marks, made, &error),
-               &error);
-  return 1;
+  int64_t count;
+  if (stream != NULL) {
+    check_status(L, blis_trace_stream_need_count(stream, &count, &error),
+                 &error);
+  } else {
+    count = (int64_t)blis_workload_count(list);
+  }
+  uint64_t *marks =
+      push_buffer(L, blis_trace_mark_words((size_t)count), sizeof *marks);
+  if (stream != NULL) {
+    mark_stream(L, stream, count, marks);
+  } else {
+    mark_list(L, list, marks);
+  }
+  const blis_trace_edit edit = {.kind = BLIS_TRACE_FILTER, .marks = marks};
+  return push_edited(L, &edit);
 }
 
 int bind_trace_merge(lua_State *L) {

@@ -35,8 +35,8 @@ static blis_status move_checked(blis_request *request, double arrival_us,
 
 /* Cut. */
 
-blis_status blis__trace_edit_cut(const blis_trace_cut_options *options,
-                                 blis__trace_edit *edit, blis_error *error) {
+static blis_status check_cut(const blis_trace_cut_options *options,
+                             blis_error *error) {
   const struct {
     const char *name;
     int64_t value;
@@ -57,8 +57,6 @@ blis_status blis__trace_edit_cut(const blis_trace_cut_options *options,
                      "%lld (or 0 for no end)",
                      (long long)options->end_us, (long long)options->start_us);
   }
-  *edit = (blis__trace_edit){
-      .kind = BLIS__TRACE_CUT, .what = "cut", .cut = *options};
   return BLIS_OK;
 }
 
@@ -84,15 +82,12 @@ static void cut_request(blis__trace_editing *e, blis_request *request,
 
 /* Scale. */
 
-blis_status blis__trace_edit_scale(double factor, blis__trace_edit *edit,
-                                   blis_error *error) {
+static blis_status check_factor(double factor, blis_error *error) {
   if (!isfinite(factor) || factor <= 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "the rate factor is %s; it must be greater than 0",
                      blis_show_double(factor).text);
   }
-  *edit = (blis__trace_edit){
-      .kind = BLIS__TRACE_SCALE, .what = "scaled", .factor = factor};
   return BLIS_OK;
 }
 
@@ -129,17 +124,6 @@ static blis_status check_points(const blis_trace_warp_point *points,
   return BLIS_OK;
 }
 
-blis_status blis__trace_edit_warp(const blis_trace_warp_point *points,
-                                  size_t count, blis__trace_edit *edit,
-                                  blis_error *error) {
-  BLIS_TRY(check_points(points, count, error));
-  *edit = (blis__trace_edit){.kind = BLIS__TRACE_WARP,
-                             .what = "warped",
-                             .points = points,
-                             .point_count = count};
-  return BLIS_OK;
-}
-
 static blis_status warp_request(blis__trace_editing *e, blis_request *request,
                                 blis_error *error) {
   const blis_trace_warp_point *points = e->edit->points;
@@ -159,12 +143,31 @@ static blis_status warp_request(blis__trace_editing *e, blis_request *request,
   return move_checked(request, (double)before->to_us + distance_us, error);
 }
 
-/* Marks. */
+/* Edits. */
 
-blis__trace_edit blis__trace_edit_marks(const uint64_t *marks,
-                                        const char *what) {
-  return (blis__trace_edit){
-      .kind = BLIS__TRACE_MARKS, .what = what, .marks = marks};
+const char *blis__trace_edit_name(const blis_trace_edit *edit) {
+  static const char *const names[] = {[BLIS_TRACE_CUT] = "cut",
+                                      [BLIS_TRACE_SCALE] = "scaled",
+                                      [BLIS_TRACE_WARP] = "warped",
+                                      [BLIS_TRACE_FILTER] = "filtered",
+                                      [BLIS_TRACE_CAP] = "capped"};
+  return names[edit->kind];
+}
+
+blis_status blis__trace_edit_check(const blis_trace_edit *edit,
+                                   blis_error *error) {
+  switch (edit->kind) {
+  case BLIS_TRACE_CUT:
+    return check_cut(&edit->cut, error);
+  case BLIS_TRACE_SCALE:
+    return check_factor(edit->factor, error);
+  case BLIS_TRACE_WARP:
+    return check_points(edit->points, edit->point_count, error);
+  case BLIS_TRACE_FILTER:
+  case BLIS_TRACE_CAP:
+    break;
+  }
+  return BLIS_OK;
 }
 
 blis_status blis__trace_edit_next(blis__trace_editing *editing,
@@ -173,15 +176,16 @@ blis_status blis__trace_edit_next(blis__trace_editing *editing,
   size_t index = editing->index++;
   *keep = true;
   switch (editing->edit->kind) {
-  case BLIS__TRACE_CUT:
+  case BLIS_TRACE_CUT:
     cut_request(editing, request, keep);
     break;
-  case BLIS__TRACE_SCALE:
+  case BLIS_TRACE_SCALE:
     return move_checked(
         request, (double)request->arrival_us / editing->edit->factor, error);
-  case BLIS__TRACE_WARP:
+  case BLIS_TRACE_WARP:
     return warp_request(editing, request, error);
-  case BLIS__TRACE_MARKS:
+  case BLIS_TRACE_FILTER:
+  case BLIS_TRACE_CAP:
     *keep = (editing->edit->marks[index / 64] >> index % 64 & 1) != 0;
     break;
   }

@@ -43,14 +43,4 @@ blis_status blis__trace_fail_empty(const blis__trace_file *file,
 /* Idempotent. */
 void blis__trace_close(blis__trace_file *file);
 
-/*
- * blis_trace_stream_new, but a file that is too far out of order is no error:
- * it sets *is_ordered to false and makes no stream.
- */
-struct blis_trace_stream;
-BLIS_MUSTUSE blis_status blis__trace_stream_try(
-    const blis_alloc *alloc, const char *path,
-    const blis_trace_options *options, struct blis_trace_stream **stream,
-    bool *is_ordered, blis_error *error);
-
 #endif

@@ -23,7 +23,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "workload/request.h"
-#include "workload/trace/tools.h"
+#include "workload/trace/edit.h"
 #include "workload/trace/trace.h"
 #include "workload/workload.h"
 
@@ -40,24 +40,14 @@ blis_trace_stream_new(const blis_alloc *alloc, const char *path,
                       blis_trace_stream **stream, blis_error *error);
 
 /*
- * Streams that differ from another one as in tools.h; the caller owns
- * them, and the other one may be freed before them.
+ * A stream of the same requests, edited, which the caller owns; the other one
+ * may be freed before it. Points and marks are copied. To be filtered, a stream
+ * must have been counted.
  */
-BLIS_MUSTUSE blis_status blis_trace_stream_cut(
-    blis_trace_stream *stream, const blis_trace_cut_options *options,
-    blis_trace_stream **part, blis_error *error);
-BLIS_MUSTUSE blis_status blis_trace_stream_scale(blis_trace_stream *stream,
-                                                 double factor,
-                                                 blis_trace_stream **scaled,
+BLIS_MUSTUSE blis_status blis_trace_stream_apply(blis_trace_stream *stream,
+                                                 const blis_trace_edit *edit,
+                                                 blis_trace_stream **edited,
                                                  blis_error *error);
-BLIS_MUSTUSE blis_status blis_trace_stream_warp(
-    blis_trace_stream *stream, const blis_trace_warp_point *points,
-    size_t count, blis_trace_stream **warped, blis_error *error);
-/* marks: a bit for each of blis_trace_stream_count requests. */
-BLIS_MUSTUSE blis_status blis_trace_stream_filter(blis_trace_stream *stream,
-                                                  const uint64_t *marks,
-                                                  blis_trace_stream **filtered,
-                                                  blis_error *error);
 
 /* NULL is allowed. */
 void blis_trace_stream_free(blis_trace_stream *stream);

@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/invariant.h"
-#include "workload/trace/edit.h"
 
 /* Texts get the same numbers, because they are added in the same order. */
 static blis_status copy_texts(const blis_workload *from, blis_workload *to) {
@@ -22,7 +21,7 @@ static blis_status copy_texts(const blis_workload *from, blis_workload *to) {
 }
 
 static blis_status copy_edited(const blis_workload *from,
-                               const blis__trace_edit *edit, blis_workload *to,
+                               const blis_trace_edit *edit, blis_workload *to,
                                blis_error *error) {
   BLIS_TRY_MEM(copy_texts(from, to), error);
   blis__trace_editing editing = {.edit = edit};
@@ -34,17 +33,19 @@ static blis_status copy_edited(const blis_workload *from,
       return blis_fail_nomem(error);
     }
   }
-  BLIS_TRY_MEM(blis_workload_describe(
-                   to, "%s, %s", blis_workload_description(from), edit->what),
+  BLIS_TRY_MEM(blis_workload_describe(to, "%s, %s",
+                                      blis_workload_description(from),
+                                      blis__trace_edit_name(edit)),
                error);
   BLIS_TRY_MEM(blis_workload_seal(to), error);
   return BLIS_OK;
 }
 
-static blis_status make_edited(const blis_alloc *alloc,
-                               const blis_workload *workload,
-                               const blis__trace_edit *edit,
-                               blis_workload **edited, blis_error *error) {
+blis_status blis_trace_apply(const blis_alloc *alloc,
+                             const blis_workload *workload,
+                             const blis_trace_edit *edit,
+                             blis_workload **edited, blis_error *error) {
+  BLIS_TRY(blis__trace_edit_check(edit, error));
   blis_workload *made = blis_workload_new(alloc);
   BLIS_TRY_NEW(made, error);
   blis_status status = copy_edited(workload, edit, made, error);
@@ -54,32 +55,6 @@ static blis_status make_edited(const blis_alloc *alloc,
   }
   *edited = made;
   return BLIS_OK;
-}
-
-blis_status blis_trace_cut(const blis_alloc *alloc,
-                           const blis_workload *workload,
-                           const blis_trace_cut_options *options,
-                           blis_workload **part, blis_error *error) {
-  blis__trace_edit edit;
-  BLIS_TRY(blis__trace_edit_cut(options, &edit, error));
-  return make_edited(alloc, workload, &edit, part, error);
-}
-
-blis_status blis_trace_scale(const blis_alloc *alloc,
-                             const blis_workload *workload, double factor,
-                             blis_workload **scaled, blis_error *error) {
-  blis__trace_edit edit;
-  BLIS_TRY(blis__trace_edit_scale(factor, &edit, error));
-  return make_edited(alloc, workload, &edit, scaled, error);
-}
-
-blis_status blis_trace_warp(const blis_alloc *alloc,
-                            const blis_workload *workload,
-                            const blis_trace_warp_point *points, size_t count,
-                            blis_workload **warped, blis_error *error) {
-  blis__trace_edit edit;
-  BLIS_TRY(blis__trace_edit_warp(points, count, &edit, error));
-  return make_edited(alloc, workload, &edit, warped, error);
 }
 
 /* Cap. */
@@ -104,9 +79,8 @@ static int compare_turns(const void *a, const void *b) {
 
 /* Sets the marks of all requests but those beyond the cap. */
 static blis_status mark_capped(const blis_alloc *alloc,
-                               const blis_workload *workload, void *state,
+                               const blis_workload *workload, int64_t max_turns,
                                uint64_t *marks) {
-  const int64_t *max_turns = state;
   BLIS_ARRAY(turn) turns = {0};
   size_t count = blis_workload_count(workload);
   BLIS_TRY(blis_array_reserve(alloc, &turns, count));
@@ -127,37 +101,12 @@ static blis_status mark_capped(const blis_alloc *alloc,
         i > 0 && turns.items[i].session == turns.items[i - 1].session;
     taken = goes_on ? taken + 1 : 1;
     size_t index = turns.items[i].index;
-    if (taken > *max_turns) {
+    if (taken > max_turns) {
       marks[index / 64] &= ~(UINT64_C(1) << index % 64);
     }
   }
   blis_array_deinit(alloc, &turns);
   return BLIS_OK;
-}
-
-/* Marks. */
-
-/* Marks what is kept; BLIS_ERR_NOMEM alone. */
-typedef blis_status mark_fn(const blis_alloc *alloc,
-                            const blis_workload *workload, void *state,
-                            uint64_t *marks);
-
-static blis_status make_marked(const blis_alloc *alloc,
-                               const blis_workload *workload, mark_fn *mark,
-                               void *state, const char *what,
-                               blis_workload **marked, blis_error *error) {
-  size_t words = blis_trace_mark_words(blis_workload_count(workload));
-  uint64_t *marks = blis_alloc_zeroed(alloc, words, sizeof *marks);
-  BLIS_TRY_NEW(marks, error);
-  blis_status status = mark(alloc, workload, state, marks);
-  if (status != BLIS_OK) {
-    status = blis_fail_nomem(error);
-  } else {
-    blis__trace_edit edit = blis__trace_edit_marks(marks, what);
-    status = make_edited(alloc, workload, &edit, marked, error);
-  }
-  blis_alloc_free(alloc, marks, words * sizeof *marks);
-  return status;
 }
 
 blis_status blis_trace_cap(const blis_alloc *alloc,
@@ -168,35 +117,14 @@ blis_status blis_trace_cap(const blis_alloc *alloc,
                      "max_turns is %lld; it must be at least 1",
                      (long long)max_turns);
   }
-  return make_marked(alloc, workload, mark_capped, &max_turns, "capped", capped,
-                     error);
-}
-
-/* Filter. */
-
-typedef struct testing {
-  blis_trace_test *test;
-  void *state;
-} testing;
-
-static blis_status mark_tested(const blis_alloc *alloc,
-                               const blis_workload *workload, void *state,
-                               uint64_t *marks) {
-  (void)alloc;
-  const testing *t = state;
-  for (size_t i = 0; i < blis_workload_count(workload); i++) {
-    if (t->test(t->state, workload, i)) {
-      blis_trace_mark(marks, i);
-    }
-  }
-  return BLIS_OK;
-}
-
-blis_status blis_trace_filter(const blis_alloc *alloc,
-                              const blis_workload *workload,
-                              blis_trace_test *test, void *state,
-                              blis_workload **filtered, blis_error *error) {
-  testing t = {test, state};
-  return make_marked(alloc, workload, mark_tested, &t, "filtered", filtered,
-                     error);
+  size_t words = blis_trace_mark_words(blis_workload_count(workload));
+  uint64_t *marks = blis_alloc_zeroed(alloc, words, sizeof *marks);
+  BLIS_TRY_NEW(marks, error);
+  const blis_trace_edit edit = {.kind = BLIS_TRACE_CAP, .marks = marks};
+  blis_status status =
+      mark_capped(alloc, workload, max_turns, marks) == BLIS_OK
+          ? blis_trace_apply(alloc, workload, &edit, capped, error)
+          : blis_fail_nomem(error);
+  blis_alloc_free(alloc, marks, words * sizeof *marks);
+  return status;
 }

@@ -17,67 +17,15 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "workload/trace/edit.h"
 #include "workload/workload.h"
 
-/* How many words hold a bit for each of count requests; not 0. */
-static inline size_t blis_trace_mark_words(size_t count) {
-  return count / 64 + 1;
-}
-
-static inline void blis_trace_mark(uint64_t *marks, size_t index) {
-  marks[index / 64] |= UINT64_C(1) << index % 64;
-}
-
-/* Whether a request of the workload, in order of arrival, is kept. */
-typedef bool blis_trace_test(void *state, const blis_workload *workload,
-                             size_t index);
-
-BLIS_MUSTUSE blis_status blis_trace_filter(const blis_alloc *alloc,
-                                           const blis_workload *workload,
-                                           blis_trace_test *test, void *state,
-                                           blis_workload **filtered,
-                                           blis_error *error);
-
-/* What is cut out: of the requests that arrive in a window, a stretch. */
-typedef struct blis_trace_cut_options {
-  int64_t start_us; /* arrivals from here on ... */
-  int64_t end_us;   /* ... and before this; 0 = no end */
-  int64_t skip;     /* of these, leave out so many ... */
-  int64_t limit;    /* ... and keep at most so many; 0 = all */
-  bool from_zero;   /* the first one that is kept arrives at 0 */
-} blis_trace_cut_options;
-
-BLIS_MUSTUSE blis_status blis_trace_cut(const blis_alloc *alloc,
-                                        const blis_workload *workload,
-                                        const blis_trace_cut_options *options,
-                                        blis_workload **part,
-                                        blis_error *error);
-
-/*
- * The same at another rate: arrival times are divided by factor, so that 2
- * sends twice as many requests per second. factor is finite and > 0.
- */
-BLIS_MUSTUSE blis_status blis_trace_scale(const blis_alloc *alloc,
+/* The same requests, edited. */
+BLIS_MUSTUSE blis_status blis_trace_apply(const blis_alloc *alloc,
                                           const blis_workload *workload,
-                                          double factor, blis_workload **scaled,
+                                          const blis_trace_edit *edit,
+                                          blis_workload **edited,
                                           blis_error *error);
-
-/* What arrives at from_us shall arrive at to_us. */
-typedef struct blis_trace_warp_point {
-  int64_t from_us;
-  int64_t to_us;
-} blis_trace_warp_point;
-
-/*
- * The same in a time that runs now faster, now slower: straight lines between
- * the points, and shifted as the nearest point before the first and behind the
- * last. There is at least one point; from_us rises and to_us never falls.
- */
-BLIS_MUSTUSE blis_status blis_trace_warp(const blis_alloc *alloc,
-                                         const blis_workload *workload,
-                                         const blis_trace_warp_point *points,
-                                         size_t count, blis_workload **warped,
-                                         blis_error *error);
 
 /*
  * At most max_turns >= 1 requests of each session, the first by round_index,

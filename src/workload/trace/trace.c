@@ -2,7 +2,7 @@
 
 #include "workload/trace/open.h"
 #include "workload/trace/rows.h"
-#include "workload/trace/stream.h"
+#include "workload/trace/stream_state.h"
 #include "workload/workload_edit.h"
 
 /* Files that are larger than this are not read into a list without need. */

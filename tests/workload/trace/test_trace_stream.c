@@ -424,20 +424,9 @@ static void packed_files_stream_as_well(void) {
 
 /* Tools. */
 
-static bool every_third(void *state, const blis_workload *list, size_t index) {
-  (void)state;
-  (void)list;
-  return index % 3 == 0;
-}
-
 static void tools_do_the_same_to_both(void) {
   static const blis_trace_warp_point points[] = {
       {0, 1000}, {500000, 2000}, {900000, 2000000}};
-  const blis_trace_cut_options middle = {.start_us = 50000,
-                                         .end_us = 700000,
-                                         .skip = 3,
-                                         .limit = 90,
-                                         .from_zero = true};
   for (size_t k = 0; k < COUNT(kinds); k++) {
     const char *path = write_trace(&kinds[k], 9, ROWS, 25000);
     blis_workload *lists[5] = {read_trace(path)};
@@ -447,25 +436,28 @@ static void tools_do_the_same_to_both(void) {
     for (size_t i = 0; i < count; i += 3) {
       blis_trace_mark(marks, i);
     }
-    CHECK_OK(blis_trace_filter(&heap, lists[0], every_third, NULL, &lists[1],
-                               &error),
-             &error);
-    CHECK_OK(blis_trace_stream_filter(streams[0], marks, &streams[1], &error),
-             &error);
-    free(marks);
-    CHECK_OK(blis_trace_scale(&heap, lists[1], 1.7, &lists[2], &error), &error);
-    CHECK_OK(blis_trace_stream_scale(streams[1], 1.7, &streams[2], &error),
-             &error);
-    CHECK_OK(blis_trace_warp(&heap, lists[2], points, COUNT(points), &lists[3],
-                             &error),
-             &error);
-    CHECK_OK(blis_trace_stream_warp(streams[2], points, COUNT(points),
-                                    &streams[3], &error),
-             &error);
-    CHECK_OK(blis_trace_cut(&heap, lists[3], &middle, &lists[4], &error),
-             &error);
-    CHECK_OK(blis_trace_stream_cut(streams[3], &middle, &streams[4], &error),
-             &error);
+    const blis_trace_edit edits[] = {
+        {.kind = BLIS_TRACE_FILTER, .marks = marks},
+        {.kind = BLIS_TRACE_SCALE, .factor = 1.7},
+        {.kind = BLIS_TRACE_WARP,
+         .points = points,
+         .point_count = COUNT(points)},
+        {.kind = BLIS_TRACE_CUT,
+         .cut = {.start_us = 50000,
+                 .end_us = 700000,
+                 .skip = 3,
+                 .limit = 90,
+                 .from_zero = true}},
+    };
+    for (size_t i = 0; i < COUNT(edits); i++) {
+      CHECK_OK(
+          blis_trace_apply(&heap, lists[i], &edits[i], &lists[i + 1], &error),
+          &error);
+      CHECK_OK(blis_trace_stream_apply(streams[i], &edits[i], &streams[i + 1],
+                                       &error),
+               &error);
+    }
+    free(marks);                  /* they were copied */
     for (int i = 0; i < 4; i++) { /* the last one keeps what it needs */
       blis_trace_stream_free(streams[i]);
     }
@@ -566,13 +558,16 @@ static void impossible_edits_are_refused(void) {
   const char *path = write_trace(&kinds[0], 1, ROWS, 0);
   blis_trace_stream *stream = open_stream(path, NULL);
   blis_trace_stream *made = NULL;
-  CHECK(blis_trace_stream_scale(stream, 0, &made, &error) == BLIS_ERR_INVALID);
+  const blis_trace_edit edits[] = {
+      {.kind = BLIS_TRACE_CUT, .cut = {.start_us = 9, .end_us = 5}},
+      {.kind = BLIS_TRACE_WARP},
+      {.kind = BLIS_TRACE_SCALE, .factor = 0},
+  };
+  for (size_t i = 0; i < COUNT(edits); i++) {
+    CHECK(blis_trace_stream_apply(stream, &edits[i], &made, &error) ==
+          BLIS_ERR_INVALID);
+  }
   CHECK_CONTAINS(error.message, "the rate factor is 0");
-  const blis_trace_cut_options backwards = {.start_us = 9, .end_us = 5};
-  CHECK(blis_trace_stream_cut(stream, &backwards, &made, &error) ==
-        BLIS_ERR_INVALID);
-  CHECK(blis_trace_stream_warp(stream, NULL, 0, &made, &error) ==
-        BLIS_ERR_INVALID);
   CHECK(made == NULL);
   blis_trace_stream_free(stream);
 }

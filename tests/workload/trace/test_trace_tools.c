@@ -71,6 +71,27 @@ static const row some_rows[] = {{.arrival_us = 0},
                                 {.arrival_us = 5000},
                                 {.arrival_us = 8001}};
 
+static blis_status cut(const blis_workload *workload,
+                       const blis_trace_cut_options *options,
+                       blis_workload **part) {
+  const blis_trace_edit edit = {.kind = BLIS_TRACE_CUT, .cut = *options};
+  return blis_trace_apply(&heap, workload, &edit, part, &error);
+}
+
+static blis_status scale(const blis_workload *workload, double factor,
+                         blis_workload **scaled) {
+  const blis_trace_edit edit = {.kind = BLIS_TRACE_SCALE, .factor = factor};
+  return blis_trace_apply(&heap, workload, &edit, scaled, &error);
+}
+
+static blis_status warp(const blis_workload *workload,
+                        const blis_trace_warp_point *points, size_t count,
+                        blis_workload **warped) {
+  const blis_trace_edit edit = {
+      .kind = BLIS_TRACE_WARP, .points = points, .point_count = count};
+  return blis_trace_apply(&heap, workload, &edit, warped, &error);
+}
+
 /* Cut. */
 
 static void cuts_are_windows_and_counts(void) {
@@ -90,8 +111,7 @@ static void cuts_are_windows_and_counts(void) {
   blis_workload *workload = make(some_rows, COUNT(some_rows));
   for (size_t i = 0; i < COUNT(cases); i++) {
     blis_workload *part;
-    CHECK_OK(blis_trace_cut(&heap, workload, &cases[i].options, &part, &error),
-             &error);
+    CHECK_OK(cut(workload, &cases[i].options, &part), &error);
     CHECK_STR(blis_workload_description(part), "rows, cut");
     CHECK_STR(blis_workload_note_text(part, 0), "a note");
     check_rows(part, cases[i].rows, cases[i].count);
@@ -112,9 +132,7 @@ static void cuts_that_cannot_be_are_refused(void) {
   blis_workload *workload = make(some_rows, COUNT(some_rows));
   for (size_t i = 0; i < COUNT(cases); i++) {
     blis_workload *part = NULL;
-    CHECK_STATUS(
-        blis_trace_cut(&heap, workload, &cases[i].options, &part, &error),
-        BLIS_ERR_INVALID);
+    CHECK_STATUS(cut(workload, &cases[i].options, &part), BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].message);
     CHECK(part == NULL);
   }
@@ -123,19 +141,14 @@ static void cuts_that_cannot_be_are_refused(void) {
 
 /* Filter. */
 
-static bool is_odd(void *state, const blis_workload *workload, size_t index) {
-  ++*(int *)state;
-  return blis_workload_request(workload, index)->number % 2 == 1;
-}
-
-static void filters_keep_what_passes(void) {
+static void filters_keep_what_is_marked(void) {
   static const int64_t expected[][2] = {{1, 1000}, {3, 5000}};
+  static const uint64_t marks[] = {1 << 1 | 1 << 3};
+  const blis_trace_edit edit = {.kind = BLIS_TRACE_FILTER, .marks = marks};
   blis_workload *workload = make(some_rows, COUNT(some_rows));
   blis_workload *odd;
-  int calls = 0;
-  CHECK_OK(blis_trace_filter(&heap, workload, is_odd, &calls, &odd, &error),
-           &error);
-  CHECK_EQ_I64(calls, 5);
+  CHECK_OK(blis_trace_apply(&heap, workload, &edit, &odd, &error), &error);
+  CHECK_STR(blis_workload_description(odd), "rows, filtered");
   check_rows(odd, expected, COUNT(expected));
   blis_workload_free(workload);
 }
@@ -149,21 +162,19 @@ static void scaling_divides_times(void) {
       {0, 0}, {1, 3000}, {2, 3000}, {3, 15000}, {4, 24003}};
   blis_workload *workload = make(some_rows, COUNT(some_rows));
   blis_workload *scaled;
-  CHECK_OK(blis_trace_scale(&heap, workload, 2, &scaled, &error), &error);
+  CHECK_OK(scale(workload, 2, &scaled), &error);
   check_rows(scaled, twice, COUNT(twice));
-  CHECK_OK(blis_trace_scale(&heap, workload, 1.0 / 3, &scaled, &error), &error);
+  CHECK_OK(scale(workload, 1.0 / 3, &scaled), &error);
   check_rows(scaled, third, COUNT(third));
-  CHECK_OK(blis_trace_scale(&heap, workload, 1, &scaled, &error), &error);
+  CHECK_OK(scale(workload, 1, &scaled), &error);
   check_same(scaled, workload);
   blis_workload_free(scaled);
   static const double wrong[] = {0, -1, HUGE_VAL, NAN};
   for (size_t i = 0; i < COUNT(wrong); i++) {
-    CHECK_STATUS(blis_trace_scale(&heap, workload, wrong[i], &scaled, &error),
-                 BLIS_ERR_INVALID);
+    CHECK_STATUS(scale(workload, wrong[i], &scaled), BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, "it must be greater than 0");
   }
-  CHECK_STATUS(blis_trace_scale(&heap, workload, 1e-300, &scaled, &error),
-               BLIS_ERR_INVALID);
+  CHECK_STATUS(scale(workload, 1e-300, &scaled), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "request 1, which arrives at 1000 us, would");
   blis_workload_free(workload);
 }
@@ -179,9 +190,7 @@ static void warps_go_through_their_points(void) {
       {0, 0}, {1, 250}, {2, 1000}, {3, 1000}, {4, 1004}, {5, 9000}, {6, 9500}};
   blis_workload *workload = make(rows, COUNT(rows));
   blis_workload *warped;
-  CHECK_OK(
-      blis_trace_warp(&heap, workload, points, COUNT(points), &warped, &error),
-      &error);
+  CHECK_OK(warp(workload, points, COUNT(points), &warped), &error);
   check_rows(warped, expected, COUNT(expected));
 
   /* One point is a shift. */
@@ -189,7 +198,7 @@ static void warps_go_through_their_points(void) {
   static const int64_t shifted[][2] = {{0, 900},  {1, 1400}, {2, 2900},
                                        {3, 4899}, {4, 4901}, {5, 6900},
                                        {6, 7400}};
-  CHECK_OK(blis_trace_warp(&heap, workload, one, 1, &warped, &error), &error);
+  CHECK_OK(warp(workload, one, 1, &warped), &error);
   check_rows(warped, shifted, COUNT(shifted));
   blis_workload_free(workload);
 }
@@ -210,8 +219,7 @@ static void warps_that_cannot_be_are_refused(void) {
   blis_workload *workload = make(some_rows, COUNT(some_rows));
   for (size_t i = 0; i < COUNT(cases); i++) {
     blis_workload *warped = NULL;
-    CHECK_STATUS(blis_trace_warp(&heap, workload, cases[i].points,
-                                 cases[i].count, &warped, &error),
+    CHECK_STATUS(warp(workload, cases[i].points, cases[i].count, &warped),
                  BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, cases[i].message);
     CHECK(warped == NULL);
@@ -356,7 +364,7 @@ static void merged_parts_are_the_whole(void) {
   blis_workload *owned[3];
   for (size_t i = 0; i < 3; i++) {
     blis_trace_cut_options options = {.skip = (int64_t)i * 11, .limit = 11};
-    CHECK_OK(blis_trace_cut(&heap, whole, &options, &owned[i], &error), &error);
+    CHECK_OK(cut(whole, &options, &owned[i]), &error);
     parts[i] = owned[i];
   }
   blis_workload *merged;
@@ -379,8 +387,8 @@ typedef blis_status tool(const blis_alloc *alloc, const blis_workload *workload,
 static blis_status cut_some(const blis_alloc *alloc,
                             const blis_workload *workload,
                             blis_workload **result) {
-  blis_trace_cut_options options = {.skip = 1};
-  return blis_trace_cut(alloc, workload, &options, result, &error);
+  const blis_trace_edit edit = {.kind = BLIS_TRACE_CUT, .cut = {.skip = 1}};
+  return blis_trace_apply(alloc, workload, &edit, result, &error);
 }
 
 static blis_status cap_some(const blis_alloc *alloc,
@@ -421,7 +429,7 @@ int main(void) {
   heap = blis_alloc_heap();
   RUN(cuts_are_windows_and_counts);
   RUN(cuts_that_cannot_be_are_refused);
-  RUN(filters_keep_what_passes);
+  RUN(filters_keep_what_is_marked);
   RUN(scaling_divides_times);
   RUN(warps_go_through_their_points);
   RUN(warps_that_cannot_be_are_refused);
