@@ -3,27 +3,11 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/invariant.h"
-
-/* Texts get the same numbers, because they are added in the same order. */
-static blis_status copy_texts(const blis_workload *from, blis_workload *to) {
-  const blis_intern *strings = blis_workload_strings(from);
-  for (uint32_t id = 1; id < blis_intern_count(strings); id++) {
-    uint32_t same_id;
-    BLIS_TRY(blis_workload_text(to, blis_intern_text(strings, id),
-                                blis_intern_length(strings, id), &same_id));
-    BLIS_ASSERT(same_id == id);
-  }
-  for (size_t i = 0; i < blis_workload_note_count(from); i++) {
-    BLIS_TRY(blis_workload_note(to, "%s", blis_workload_note_text(from, i)));
-  }
-  return BLIS_OK;
-}
 
 static blis_status copy_edited(const blis_workload *from,
                                const blis_trace_edit *edit, blis_workload *to,
                                blis_error *error) {
-  BLIS_TRY_MEM(copy_texts(from, to), error);
+  BLIS_TRY_MEM(blis_workload_take_texts(to, from), error);
   blis__trace_editing editing = {.edit = edit};
   for (size_t i = 0; i < blis_workload_count(from); i++) {
     blis_request request = *blis_workload_request(from, i);

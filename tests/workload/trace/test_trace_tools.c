@@ -48,6 +48,7 @@ static blis_workload *make(const row *rows, size_t count) {
   }
   CHECK(blis_workload_note(workload, "a note") == BLIS_OK);
   CHECK(blis_workload_describe(workload, "rows") == BLIS_OK);
+  blis_workload_let_sessions_grow(workload);
   CHECK(blis_workload_seal(workload) == BLIS_OK);
   return workload;
 }
@@ -114,6 +115,7 @@ static void cuts_are_windows_and_counts(void) {
     CHECK_OK(cut(workload, &cases[i].options, &part), &error);
     CHECK_STR(blis_workload_description(part), "rows, cut");
     CHECK_STR(blis_workload_note_text(part, 0), "a note");
+    CHECK(blis_workload_sessions_grow(part));
     check_rows(part, cases[i].rows, cases[i].count);
   }
   blis_workload_free(workload);
