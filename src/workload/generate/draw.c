@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "workload/generate/generator.h"
+#include "workload/generate/windows.h"
 #include "workload/workload.h"
 
 enum { VOCABULARY = BLIS_GENERATOR_VOCABULARY };

@@ -7,7 +7,8 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "base/winner_tree.h"
-#include "workload/generate/plan.h"
+#include "workload/generate/layout.h"
+#include "workload/generate/windows.h"
 #include "workload/workload.h"
 
 enum { VOCABULARY = BLIS_GENERATOR_VOCABULARY };
@@ -364,6 +365,7 @@ static blis_status start_sessions(blis_generator *generator,
 
 static blis_status start(blis_generator *generator, blis_error *error) {
   if (generator->plan->has_layout) {
+    BLIS_TRY(blis__plan_lay_out(generator->plan, error));
     return start_sessions(generator, error);
   }
   seed_clients(generator);

@@ -1,11 +1,10 @@
 /*
- * Lays out all requests of a workload that cannot be drawn one by one, and
- * prepares its closed-loop sessions.
- *
  * Clients are drawn one after the other and merged. Of num_requests no more
  * than three times as many are ever kept, for what is behind the last one that
  * counts can never come back.
  */
+#include "workload/generate/layout.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,21 +21,6 @@
 enum { BLUEPRINT_SEED = 7919, USER_SEED = 10007 };
 
 enum { NAME_SIZE = 32 };
-
-void blis__layout_deinit(blis__plan *plan) {
-  const blis_alloc *alloc = &plan->alloc;
-  blis__layout *layout = &plan->layout;
-  blis_alloc_free(alloc, layout->segments,
-                  layout->requests.count * sizeof *layout->segments);
-  blis_array_deinit(alloc, &layout->requests);
-  blis_array_deinit(alloc, &layout->sessions);
-  blis_alloc_free(alloc, layout->rules,
-                  plan->kind_count * sizeof *layout->rules);
-  blis_array_deinit(alloc, &layout->token_starts);
-  blis_array_deinit(alloc, &layout->tokens);
-  blis_alloc_free(alloc, layout->prefix_tokens,
-                  plan->prefix_draws * sizeof *layout->prefix_tokens);
-}
 
 static int compare_drawn(const void *a, const void *b) {
   const blis__drawn *left = a;

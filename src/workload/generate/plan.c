@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "workload/generate/generator.h"
+#include "workload/generate/windows.h"
 #include "workload/workload.h"
 
 enum { WHERE_SIZE = BLIS_CLIENT_LABEL_SIZE + 64 };
@@ -23,9 +24,24 @@ static void kind_deinit(const blis_alloc *alloc, blis__kind *kind) {
                   kind->window_capacity * sizeof *kind->windows);
 }
 
+static void layout_deinit(blis__plan *plan) {
+  const blis_alloc *alloc = &plan->alloc;
+  blis__layout *layout = &plan->layout;
+  blis_alloc_free(alloc, layout->segments,
+                  layout->requests.count * sizeof *layout->segments);
+  blis_array_deinit(alloc, &layout->requests);
+  blis_array_deinit(alloc, &layout->sessions);
+  blis_alloc_free(alloc, layout->rules,
+                  plan->kind_count * sizeof *layout->rules);
+  blis_array_deinit(alloc, &layout->token_starts);
+  blis_array_deinit(alloc, &layout->tokens);
+  blis_alloc_free(alloc, layout->prefix_tokens,
+                  plan->prefix_draws * sizeof *layout->prefix_tokens);
+}
+
 static void plan_free(blis__plan *plan) {
   blis_alloc alloc = plan->alloc;
-  blis__layout_deinit(plan);
+  layout_deinit(plan);
   for (uint32_t i = 0; plan->kinds != NULL && i < plan->kind_count; i++) {
     kind_deinit(&alloc, &plan->kinds[i]);
   }
@@ -302,7 +318,7 @@ static blis_status plan_fill(blis__plan *plan, const blis_workload_spec *spec,
   lose_modalities(plan);
   BLIS_TRY(plan_prefixes(plan, spec, error));
   plan->has_layout = needs_layout(plan);
-  return plan->has_layout ? blis__plan_lay_out(plan, error) : BLIS_OK;
+  return BLIS_OK;
 }
 
 blis_status blis__plan_new(const blis_alloc *alloc,

@@ -1,5 +1,5 @@
 /*
- * generator_plan.h - what of a generator never changes; for its own files.
+ * plan.h - what of a generator never changes; for its own files.
  *
  * A generator and its clones share one plan and count its users. A kind is what
  * the members of a cohort have in common, or one client; clients are listed
@@ -142,8 +142,8 @@ typedef struct blis__plan {
   bool keeps_tokens;
   bool is_compatible; /* with BLIS (Go), where that has defects */
   bool is_varying;    /* windows have rates, arrivals or lengths of their own */
-  bool has_end; /* a horizon or windows: fewer than num_requests may come */
-  bool has_layout;
+  bool has_end;    /* a horizon or windows: fewer than num_requests may come */
+  bool has_layout; /* which blis__plan_lay_out fills */
   blis__layout layout;
 } blis__plan;
 
@@ -163,26 +163,6 @@ static inline const blis__kind *blis__plan_kind_of(const blis__plan *plan,
                                                    uint32_t client) {
   return &plan->kinds[plan->clients[client].kind];
 }
-
-/* generator_windows.c: when clients are active, and how much they send. */
-
-/* The windows of a client, or those of a cohort's shape. */
-BLIS_MUSTUSE blis_status blis__plan_windows(blis__plan *plan,
-                                            const blis_workload_spec *spec,
-                                            uint32_t kind, blis_error *error);
-
-/* Rates of all kinds, and of their windows; BLIS_ERR_INVALID or NOMEM. */
-BLIS_MUSTUSE blis_status blis__plan_rates(blis__plan *plan,
-                                          const blis_workload_spec *spec,
-                                          blis_error *error);
-
-/* Whether a kind is active at a time. */
-bool blis__kind_is_active(const blis__kind *kind, int64_t time_us);
-
-/* generator_layout.c: makes all requests of a plan that cannot do without. */
-BLIS_MUSTUSE blis_status blis__plan_lay_out(blis__plan *plan,
-                                            blis_error *error);
-void blis__layout_deinit(blis__plan *plan);
 
 /*
  * The random stream of prefixes and client seeds, behind the prefixes. In lazy

@@ -1,14 +1,12 @@
-/*
- * When clients are active, and how much they send: windows of a lifecycle or of
- * the shape of a cohort, and rates out of weights.
- */
+/* Windows of a lifecycle or of the shape of a cohort; rates out of weights. */
+#include "workload/generate/windows.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/invariant.h"
 #include "base/time.h"
-#include "workload/generate/plan.h"
 
 /* One value of each hour. */
 enum { HOURS_PER_DAY = 24, DRAIN_STEPS = 10, MAX_DAYS = 3660 };

@@ -1,0 +1,23 @@
+/*
+ * windows.h - when the clients of a plan are active, and how much they send;
+ * for generator files.
+ */
+#ifndef BLIS_WORKLOAD_GENERATE_WINDOWS_H
+#define BLIS_WORKLOAD_GENERATE_WINDOWS_H
+
+#include "workload/generate/plan.h"
+
+/* The windows of a client, or those of a cohort's shape. */
+BLIS_MUSTUSE blis_status blis__plan_windows(blis__plan *plan,
+                                            const blis_workload_spec *spec,
+                                            uint32_t kind, blis_error *error);
+
+/* Rates of all kinds, and of their windows; BLIS_ERR_INVALID or NOMEM. */
+BLIS_MUSTUSE blis_status blis__plan_rates(blis__plan *plan,
+                                          const blis_workload_spec *spec,
+                                          blis_error *error);
+
+/* Whether a kind is active at a time. */
+bool blis__kind_is_active(const blis__kind *kind, int64_t time_us);
+
+#endif
