@@ -62,16 +62,9 @@ function errors.located(fn, ...)
   error(object, 0)
 end
 
---- "', did you mean 'instances'?" or "; known are a, b".
----@param word string
----@param words string[]
----@return string
-function errors.suggestion(word, words)
-  local nearest = core.nearest(word, words)
-  if nearest then return (", did you mean '%s'?"):format(nearest) end
-  if #words == 0 then return "; there are none" end
-  return "; known are " .. table.concat(words, ", ")
-end
+--- The end of a message about an unknown word: "; did you mean 'instances'?" or "; known are a, b".
+---@type fun(word: string, words: string[], otherwise?: string): string
+errors.suggestion = core.suggestion
 
 local longest_text = 200
 

@@ -142,7 +142,7 @@ function policy.read_scorers(given, path)
   for i, item in ipairs(given) do
     local weighted = read_weighted(item, ("%s[%d]"):format(path, i))
     local name = weighted.scorer.name
-    if seen[name] then errors.invalid("%s[%d]: scorer '%s' is there twice", path, i, name) end
+    if seen[name] then errors.invalid("%s[%d]: scorer '%s' is given twice", path, i, name) end
     seen[name] = true
     list[i] = weighted
   end
@@ -255,7 +255,7 @@ local function take_picker(parameters, path)
   parameters.picker = picker.name
   for _, own in ipairs(picker.parameters) do
     if parameters[own.name] ~= nil then
-      errors.invalid("%s: '%s' is there twice, in picker and beside it", path, own.name)
+      errors.invalid("%s: '%s' is given twice, in picker and beside it", path, own.name)
     end
     parameters[own.name] = own.value
   end

@@ -197,9 +197,8 @@ function reference.find(word)
     names[#names + 1] = topic.alias or last or name
   end
   if #found == 0 then
-    local nearest = core.nearest(wanted, names)
     errors.raise("usage", ("help: there is no topic '%s'%s"):format(word,
-      nearest and (", did you mean '%s'?"):format(nearest) or "; 'blis help' lists all"))
+      errors.suggestion(wanted, names, "'blis help' lists all")))
   end
   return found
 end

@@ -8,7 +8,7 @@ local yaml_file = {}
 ---@field root any
 ---@field where table<table, table<string|integer, { [1]: integer, [2]: string? }>>
 
---- Reads a file; a key that is there twice is an error.
+--- Reads a file; a key that is given twice is an error.
 ---@param path string
 ---@return blis.YamlFile
 function yaml_file.read(path)

@@ -204,15 +204,15 @@ describe("a cascade", function()
     for _, case in ipairs {
       { 3, "cascade: 3 is not allowed, expected the name of a cascade" },
       { {}, "cascade: a table is not allowed" },
-      { "cognitora.cascad", "unknown cascade 'cognitora.cascad', did you mean" },
+      { "cognitora.cascad", "unknown cascade 'cognitora.cascad'; did you mean" },
       { { chain = {} }, "cascade cognitora.cascade: chain: it is empty" },
       { { chain = "x" }, "chain: 'x' is not allowed, expected a list of texts" },
       { { chain = { s, 3 } }, "chain: a table is not allowed, expected a list of texts" },
       { { chains = { x = s } }, "expected a table of lists of texts by name" },
-      { { chain = { s, s } }, "the model '" .. s .. "' is there twice" },
+      { { chain = { s, s } }, "the model '" .. s .. "' is given twice" },
       { { chain = { s, "qwen3-14b" } }, "no instance serves the model 'qwen3-14b'" },
       { { chain = chain, threshold = 1 }, "unknown option 'threshold'" },
-      { { chain = chain, qality = 1 }, "unknown option 'qality', did you mean 'quality'?" },
+      { { chain = chain, qality = 1 }, "unknown option 'qality'; did you mean 'quality'?" },
       { { chain = chain, quality = 1 }, "cascade.quality: 1 is not allowed, expected a function" },
       { blis.scorer "queue-depth", "cascade: this is a scorer, expected a cascade" },
     } do
@@ -292,7 +292,7 @@ cascade:
     says(problem "groups:\n  - { instances: 1 }\n  - { instances: 0 }\n",
       ":3: groups[2].instances: 0 is not allowed, expected an integer from 1 to 1000000")
     says(problem "groups:\n  - { instance: 1 }\n",
-      ":2: groups[1]: unknown option 'instance', did you mean 'instances'?")
+      ":2: groups[1]: unknown option 'instance'; did you mean 'instances'?")
     local unknown = problem "groups: [{ foo: 1 }]\n"
     says(unknown, ":1: groups[1]: unknown option 'foo'; known are instances, watts")
     says(unknown, " max_num_seqs")

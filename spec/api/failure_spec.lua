@@ -242,7 +242,8 @@ describe("what a hook is given", function()
     end
     says(message(function(r) return r.promt_tokens end), "did you mean 'prompt_tokens'?")
     says(message(function(_, i) return i.queue_dept end), "did you mean 'queue_depth'?")
-    says(message(function(_, i) return i.kv_util end), "'blis help signals' lists what it has")
+    says(message(function(_, i) return i.kv_util end), "did you mean 'kv_utilization'?")
+    says(message(function(_, i) return i.zzzzzz end), "'blis help signals' lists what it has")
     says(message(function(r) return r.zzzzzz end), "'blis help Request' lists what it has")
   end)
 

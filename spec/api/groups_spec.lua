@@ -130,13 +130,13 @@ describe("a cluster in groups", function()
     says(message {}, "cluster.groups: a table is not allowed, expected a list of groups")
     says(message(5), "cluster.groups")
     says(message { 5 }, "cluster.groups[1]: 5 is not allowed, expected a table of options")
-    says(message { {}, { hardwar = "L40S" } }, "cluster.groups[2]: unknown option 'hardwar', did "
+    says(message { {}, { hardwar = "L40S" } }, "cluster.groups[2]: unknown option 'hardwar'; did "
       .. "you mean 'hardware'?")
     says(message { { snapshot_refresh_us = 5 } }, "cluster.groups[1]: unknown option")
     says(message { {}, { instances = 0 } }, "cluster.groups[2].instances: 0 is not allowed")
     says(message { { instances = 600000 }, { instances = 400001 } }, "cluster.groups: 1000001 "
       .. "instances in all, expected at most 1000000")
-    says(message { {}, { hardware = "B999" } }, 'unknown hardware "B999"')
+    says(message { {}, { hardware = "B999" } }, "unknown hardware 'B999'")
     says(message { {}, { capacity = 2 } }, "cluster.groups[2].capacity: 2 is not allowed")
     says(message { {}, { latency_model = function() return 1 end } }, "cluster.groups[2]."
       .. "latency_model: a latency model in Lua is for the whole cluster")

@@ -67,7 +67,7 @@ local cases = {
   { { routing = { "weighted", scorers = { { "queue-depth", -1 } } } },
     { "routing.scorers[1][2]: -1" } },
   { { routing = { "weighted", scorers = { { "queue-depth", 1 }, { "queue-depth", 2 } } } },
-    { "routing.scorers[2]: scorer 'queue-depth' is there twice" } },
+    { "routing.scorers[2]: scorer 'queue-depth' is given twice" } },
   { { routing = { "weighted", scorers = { ["queue-depth"] = 2 } } },
     { "routing.scorers", "has none", "{ { 'queue-depth', 2 }, ... }" } },
   { { routing = nothing }, { "routing.scorers: the list is empty" } },

@@ -127,12 +127,12 @@ describe("a picker in Lua", function()
 
   it("says what is wrong with it", function()
     says(run_with { "weighted", picker = "sofmax" },
-      "routing.picker: unknown picker 'sofmax', did you mean 'softmax'?")
+      "routing.picker: unknown picker 'sofmax'; did you mean 'softmax'?")
     says(run_with { "weighted", picker = { "softmax", temprature = 3 } }, "temperature")
     says(run_with { "weighted", picker = "softmax", exploration = 0.1 },
-      "picker softmax: unknown parameter 'exploration'; it has temperature")
+      "picker softmax: unknown parameter 'exploration'; known are temperature")
     says(run_with { "weighted", picker = { "softmax", temperature = 3 }, temperature = 2 },
-      "'temperature' is there twice, in picker and beside it")
+      "'temperature' is given twice, in picker and beside it")
     says(run_with { "weighted", scorers = "load-balance:1", tie = "first",
       picker = function() return 1 end }, "tie is a parameter of pickers by name")
     says(run_with { "weighted-stateless", picker = function() return 1 end },

@@ -80,7 +80,7 @@ describe("blis.run", function()
     local result = blis.run(small.experiment())
     says(small.message_of(function() return result.ttft end), "no field 'ttft'")
     says(small.message_of(function() return result.complted end),
-      "no field 'complted', did you mean 'completed'?")
+      "no field 'complted'; did you mean 'completed'?")
     says(small.message_of(function() return result.write_trac end), "mean 'write_trace'?")
     says(small.message_of(function() return result.zzzzzzzz end), "pairs(result) lists them")
   end)

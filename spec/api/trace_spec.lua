@@ -85,7 +85,7 @@ describe("the tools for workloads", function()
   it("tell what is wrong", function()
     local list = ten()
     for _, case in ipairs {
-      { "cut: unknown option 'strat_us', did you mean 'start_us'?",
+      { "cut: unknown option 'strat_us'; did you mean 'start_us'?",
         function() list:cut { strat_us = 1 } end },
       { "cut.limit: -1 is not allowed, expected an integer of at least 0",
         function() list:cut { limit = -1 } end },

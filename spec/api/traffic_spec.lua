@@ -306,14 +306,14 @@ describe("a wrong specification", function()
     { with_client { rate_fraction = -1 }, "workload.clients[2].rate_fraction: client 2: "
       .. "rate_fraction is -1; it must be a finite number above 0" },
     { with_client { rate_fracton = 1 }, "workload.clients[2]: \"rate_fracton\" is no key of a "
-      .. "client; did you mean \"rate_fraction\"?" },
+      .. "client; did you mean 'rate_fraction'?" },
     { with_client { slo_class = "fast" }, "workload.clients[2].slo_class: client 2: unknown "
-      .. "slo_class \"fast\"; allowed are critical" },
+      .. "slo_class 'fast'; known are critical" },
     { with_client { arrival = { "gamma", cv = 0 } }, "workload.clients[2].arrival: cv is 0" },
     { with_client { arrival = "poison" }, "workload.clients[2].arrival: unknown process" },
-    { with_client { arrival = { "poisson" }, prompt = 5 }, "is there twice, by two names" },
+    { with_client { arrival = { "poisson" }, prompt = 5 }, "is given twice, by two names" },
     { with_client { input_distribution = { "gausian", mean = 5 } },
-      "workload.clients[2].input_distribution: unknown type \"gausian\"" },
+      "workload.clients[2].input_distribution: unknown type 'gausian'" },
     { with_client { input_distribution = { "exponential", mean = "5" } },
       "workload.clients[2].input_distribution.mean: \"5\" is not a number" },
     { with_client { reasoning = { multi_turn = { max_rounds = 2.5 } } },
@@ -478,7 +478,7 @@ describe("functions of a script", function()
     { function() return {} end, "request 1: arrival_us is missing" },
     { function() return { arrival_us = 0, output_tokens = 1 } end, "prompt_tokens is missing" },
     { function() return { arrival_us = 0, prompt_token = 1 } end,
-      "unknown field 'prompt_token', did you mean 'prompt_tokens'?" },
+      "unknown field 'prompt_token'; did you mean 'prompt_tokens'?" },
     { function() return { arrival_us = -1 } end, "arrival_us is -1" },
     { function() return { 5 } end, "a request has named fields" },
     { function() return { tenant = 5 } end, "tenant is 5; it must be a text" },

@@ -85,7 +85,7 @@ local places = {
 -- What is read by the core says it in other words.
 local number_words = { "expected", "is not a number", "is not a whole number", "must be",
   "is not allowed" }
-local word_words = { "expected", "allowed are", "neither", "is no version" }
+local word_words = { "expected", "unknown", "neither", "is no version" }
 local list_words = { "expected", "is not a mapping", "is not a list", "must be", "must have",
   "excludes", "has no end" }
 
@@ -98,10 +98,10 @@ local wrong = {
   string = { { {}, { "expected", "is not a text" } } },
   path = { { 7, { "expected" } } },
   choice = { { "nosuch", word_words } },
-  distribution = { { { "nosuch" }, { "allowed are" } }, { -1, number_words },
+  distribution = { { { "nosuch" }, { "known are" } }, { -1, number_words },
     { 1.5, number_words }, { { "constant" }, { "needs the parameter" } },
     { { "constant", vale = 3 }, { "did you mean" } } },
-  arrival = { { "nosuch", { "allowed are" } }, { { "gamma", cv = 0 }, { "must be" } },
+  arrival = { { "nosuch", { "known are" } }, { { "gamma", cv = 0 }, { "must be" } },
     { { "gamma", cw = 1 }, { "did you mean", "known are" } } },
   section = { { 7, list_words }, { { nosuch = 1 }, { "nosuch" } } },
   table = { { 7, list_words } },

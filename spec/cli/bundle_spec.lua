@@ -155,14 +155,14 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
       { "", "BUNDLE: is empty" },
       { "x", "BUNDLE:1: 'x' is not allowed, expected keys and values" },
       { "scheduler: fcfs\nadmision: {}\n",
-        "BUNDLE:2: unknown option 'admision', did you mean 'admission'?" },
+        "BUNDLE:2: unknown option 'admision'; did you mean 'admission'?" },
       { "scheduler: sjf\nscheduler: fcfs\n",
         'BUNDLE:2: key "scheduler" is given twice, first in line 1' },
       { "scheduler: sjff\n", "BUNDLE:1: scheduler: 'sjff' is not allowed, expected one of fcfs" },
       { "admission:\n  policy: tier-shad\n", "BUNDLE:2: admission.policy: unknown admission "
-        .. "policy 'tier-shad', did you mean 'tier-shed'?" },
+        .. "policy 'tier-shad'; did you mean 'tier-shed'?" },
       { "admission:\n  polcy: tier-shed\n",
-        "BUNDLE:2: admission: unknown option 'polcy', did you mean 'policy'?" },
+        "BUNDLE:2: admission: unknown option 'polcy'; did you mean 'policy'?" },
       { "admission: 5\n", "BUNDLE:1: admission: 5 is not allowed, expected a table of options" },
       { "admission:\n  policy: x\n  gaie_kv_threshold: 1.5\n", "BUNDLE:3: "
         .. "admission.gaie_kv_threshold: 1.5 is not allowed, expected a number above 0" },
@@ -174,7 +174,7 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
         "BUNDLE:2: tenant_budgets.a: 1.5 is not allowed, expected a number from 0 to 1" },
       { "routing:\n  scorers:\n    - {name: queue-depth, weight: 1}\n"
         .. "    - {name: queue-depth, weight: 1}\n",
-        "BUNDLE:4: routing.scorers[2]: scorer 'queue-depth' is there twice" },
+        "BUNDLE:4: routing.scorers[2]: scorer 'queue-depth' is given twice" },
       { "routing:\n  scorers:\n    - name: queue-depth\n      weight: -1\n", "BUNDLE:4: "
         .. "routing.scorers[1].weight: -1 is not allowed, expected a number above 0" },
       { "routing: {scorers: {queue-depth: 1}}\n",

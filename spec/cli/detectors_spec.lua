@@ -59,13 +59,13 @@ describe("detectors of flags", function()
       local _, message = commands.error_of("run", with(...))
       return message
     end
-    assert.matches("run: --detectors: unknown detector 'thresold', did you mean 'threshold'?",
+    assert.matches("run: --detectors: unknown detector 'thresold'; did you mean 'threshold'?",
       message_of("--detectors", "thresold"), 1, true)
     assert.matches("--saturation-final-window needs --detectors",
       message_of("--saturation-final-window", "5s"), 1, true)
     for _, case in ipairs {
       { "threshold: {threshold_ms: 0}", ":1: threshold.threshold_ms: 0 is not allowed" },
-      { "treshold: {}", ":1: unknown option 'treshold', did you mean 'threshold'?" },
+      { "treshold: {}", ":1: unknown option 'treshold'; did you mean 'threshold'?" },
       { "backlog_drift: {window_size_sec: 5}",
         ":1: backlog_drift: detector backlog-drift is not one of --detectors" },
     } do

@@ -90,7 +90,7 @@ describe("flags", function()
   it("tell what is wrong", function()
     local hint = "; 'blis try --help' lists the flags"
     for _, case in ipairs {
-      { { "--cout", "1" }, "try: unknown flag '--cout', did you mean '--count'?" },
+      { { "--cout", "1" }, "try: unknown flag '--cout'; did you mean '--count'?" },
       { { "-c", "1" }, "try: unknown flag '-c'; known are --help, --count, --share, --wait, "
         .. "--coeffs, --on, --kind, --path, --mood, --moon, --sun" },
       { { "--count" }, "try: a value is missing after '--count'" },
@@ -115,7 +115,7 @@ describe("flags", function()
         .. "of at least 0" },
       { { "--on=maybe" }, "try: --on: 'maybe' is not allowed, expected true or false" },
       { { "--kind", "fanncy" }, "try: --kind: 'fanncy' is not allowed, expected one of plain, "
-        .. "fancy, did you mean 'fancy'?" },
+        .. "fancy; did you mean 'fancy'?" },
       { { "--moon", "2" }, "try: --moon is not available: there is no moon" },
       { { "a", "b" }, "try: unexpected argument 'b'" },
     } do

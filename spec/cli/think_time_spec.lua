@@ -17,7 +17,7 @@ describe("a think time of the command line", function()
       ["constant:value=-5"] = "'-5' is no value of value",
       ["constant:value=5h"] = "'5h' is no value of value",
       ["lognormal:mu=1"] = "sigma is missing", ["lognormal:sigma=1"] = "mu is missing",
-      ["lognormal:mu=1,mu=2,sigma=1"] = "mu is there twice",
+      ["lognormal:mu=1,mu=2,sigma=1"] = "mu is given twice",
       ["lognormal:mu=1,sigma=0"] = "sigma must be above 0",
       ["lognormal:mu=1,sigma=inf"] = "'inf' is no value of sigma",
       ["lognormal:mu=1,sigma=1,min=2s,max=1s"] = "min is above max",

@@ -143,7 +143,7 @@ describe("blis calibrate", function()
       { "--sim-results", '[{"request_id": 99, "ttft_us": 1, "e2e_us": 2, "input_tokens": 1, '
         .. '"output_tokens": 1}]', "no request of spec/cmd/calibrate/o.csv is in FILE" },
       { "--trace-header", "warmup_requests: 1\n",
-        "FILE:1: unknown option 'warmup_requests', did you mean 'warm_up_requests'?" },
+        "FILE:1: unknown option 'warmup_requests'; did you mean 'warm_up_requests'?" },
       { "--trace-header", "mode: real\nwarm_up_requests: -1\n",
         "FILE:2: warm_up_requests: -1 is not allowed" },
       { "--trace-data", "request_id\n1\n", 'FILE: no column is called "slo_class"' },

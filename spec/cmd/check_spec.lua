@@ -26,7 +26,7 @@ describe("blis check #host", function()
   it("tells what is wrong, and where", function()
     local cases = {
       { "local blis = require 'blis'\n\nblis.run { cluster = { instancs = 4 } }",
-        ":3: cluster: unknown option 'instancs', did you mean 'instances'?" },
+        ":3: cluster: unknown option 'instancs'; did you mean 'instances'?" },
       { "require('blis').scorer 'queue-dept'", "did you mean 'queue-depth'?" },
       { "local x = = 1", ":1: unexpected symbol" },
       { "require('blis').compare { routing = { 'random', 'randm' } }", "did you mean 'random'?" },

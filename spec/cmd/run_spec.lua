@@ -308,7 +308,7 @@ describe("wrong flags of blis run", function()
 
   it("are named with what is allowed", function()
     for _, case in ipairs {
-      { { "--modle", "x" }, "run: unknown flag '--modle', did you mean '--model'?" .. hint },
+      { { "--modle", "x" }, "run: unknown flag '--modle'; did you mean '--model'?" .. hint },
       { { "--tp", "0" },
         "run: --tp: 0 is not allowed, expected an integer from 1 to 65536" .. hint },
       { { "--rate", "-1" },
@@ -328,12 +328,12 @@ describe("wrong flags of blis run", function()
         "run: --rate does not go with --concurrency" .. hint },
       { { "--prefix-groups", "3" },
         "run: --prefix-groups and --prefix-zipf need --prefix-tokens" .. hint },
-      { { "--hardware", "H10" }, "run: unknown hardware \"H10\"" },
+      { { "--hardware", "H10" }, "run: unknown hardware 'H10'" },
       { { "--model", "01-ai/yi-34b" },
         "run: --hardware is missing, and the catalogue knows no usual GPU for 01-ai/yi-34b" },
       { { "--arrival", "gama:2" }, "run: --arrival: " },
       { { "--routing-policy", "round-robbin" }, "run: --routing-policy: unknown routing policy "
-        .. "'round-robbin', did you mean 'round-robin'?" },
+        .. "'round-robbin'; did you mean 'round-robin'?" },
       { { "--routing-policy", "weighted", "--routing-scorers", "queue-depth" .. ":x" },
         'run: --routing-scorers: the weight of queue-depth, "x", is not a number; expected a '
         .. "finite number > 0" },
@@ -392,7 +392,7 @@ describe("wrong specifications", function()
       { "aggregate_rate: 5\nnum_requests: 3\n\nclients:\n  - rate_fraction: -1\n",
         "SPEC:5: client 1: rate_fraction is -1; it must be a finite number above 0" },
       { "aggregate_rate: 5\nclients:\n  - rate_fracton: 1\n",
-        "SPEC:3: \"rate_fracton\" is no key of a client; did you mean \"rate_fraction\"?" },
+        "SPEC:3: \"rate_fracton\" is no key of a client; did you mean 'rate_fraction'?" },
       { "aggregate_rate: 5\nclients:\n  - id: a\n    adapter: lora\n",
         "SPEC:4: client 1 (\"a\"): adapter \"lora\" is not known: there are no LoRA adapters" },
       { "aggregate_rate: 5\nclients:\n  - rate_fraction: 1\n    arrival: {process: poisson}\n"

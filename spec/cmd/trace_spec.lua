@@ -145,7 +145,7 @@ describe("blis trace", function()
         "trace cut: --end is 5000000; it must be after --start, which is 9000000 (or 0 for no "
           .. "end)" },
       { { "cut", file, "--strat", "9s" },
-        "trace cut: unknown flag '--strat', did you mean '--start'?" .. hint "cut" },
+        "trace cut: unknown flag '--strat'; did you mean '--start'?" .. hint "cut" },
       { { "scale", file }, "trace scale: either --factor or --rate is needed" .. hint "scale" },
       { { "scale", file, "--factor", "2", "--rate", "3" },
         "trace scale: --factor and --rate exclude each other" .. hint "scale" },
@@ -163,7 +163,7 @@ describe("blis trace", function()
       { { "cap", file }, "trace cap: --turns is missing" .. hint "cap" },
       { { "filter", file }, "trace filter: --where is missing" .. hint "filter" },
       { { "filter", file, "--where", "prompt_token > 1" }, "trace filter: --where: a request has "
-        .. "no 'prompt_token', did you mean 'prompt_tokens'?" .. hint "filter" },
+        .. "no 'prompt_token'; did you mean 'prompt_tokens'?" .. hint "filter" },
       { { "filter", file, "--where", "1 +" }, "trace filter: --where: '1 +' is no expression in "
         .. "Lua: unexpected symbol near <eof>" .. hint "filter" },
       { { "cut", file, "--start", "99h", "-o", "x.jsonl" }, "trace cut: x.jsonl: there are no "

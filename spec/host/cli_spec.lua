@@ -288,7 +288,7 @@ END
 
     it("suggests the nearest one", function()
       local run = command("gret")
-      assert.matches("'gret' is neither a file nor a command, did you mean 'greet'?",
+      assert.matches("'gret' is neither a file nor a command; did you mean 'greet'?",
         run.err, 1, true)
       assert.equal(2, run.status)
     end)

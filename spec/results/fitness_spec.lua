@@ -30,7 +30,7 @@ describe("fitness", function()
       { "throughput:x", "weight 'x' of throughput is not allowed" },
       { "throughput:-1", "weight '-1' of throughput is not allowed" },
       { "throughput:inf", "weight 'inf' of throughput is not allowed" },
-      { "p90_ttft:1", "unknown key 'p90_ttft', did you mean 'p99_ttft'?" },
+      { "p90_ttft:1", "unknown key 'p90_ttft'; did you mean 'p99_ttft'?" },
     } do
       local message = small.message_of(fitness.parse, case[1])
       assert.is_truthy(message:find(case[2], 1, true), message)

@@ -132,7 +132,7 @@ describe("saturation detectors", function()
     local function message(text)
       return small.message_of(result.saturation, result, { detectors = text })
     end
-    says(message "treshold", "unknown detector 'treshold', did you mean 'threshold'?")
+    says(message "treshold", "unknown detector 'treshold'; did you mean 'threshold'?")
     says(message "composite,all", "unknown detector 'all'")
     says(message "", "'' is not allowed, expected 'all' or some of composite")
     says(small.message_of(result.saturation, result, { window_us = 0 }), "saturation.window_us: 0")

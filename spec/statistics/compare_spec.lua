@@ -106,7 +106,7 @@ describe("blis.compare with replications", function()
     small.says(small.message_of(blis.compare, spec { replications = { rule = "pokock" } }),
       "did you mean 'pocock'?")
     small.says(small.message_of(blis.compare, spec { replications = 2, sede = 3 }),
-      "unknown option 'sede', did you mean 'seed'?")
+      "unknown option 'sede'; did you mean 'seed'?")
   end)
 end)
 

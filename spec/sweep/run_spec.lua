@@ -132,7 +132,7 @@ x            square
   it("calls a figure that nobody returned by its nearest name", function()
     local result = run(new_sweep { report = { "squared" } })
     small.says(result.failures[1].reason,
-      "report: the trial returned no number 'squared', did you mean 'square'?")
+      "report: the trial returned no number 'squared'; did you mean 'square'?")
   end)
 
   it("gives every trial the same random numbers, whoever runs it", function()
@@ -524,7 +524,7 @@ describe("the table of a sweep", function()
     assert.near(9.043, result:point({ x = 3 }).metrics.square.mean, 1e-9)
     assert.is_nil(result:point { x = 9 })
     small.says(small.message_of(result.best, result, "sqare"),
-      "squares: there is no figure 'sqare', did you mean 'square'?")
+      "squares: there is no figure 'sqare'; did you mean 'square'?")
   end)
 
   it("compares points by common seeds", function()

@@ -107,7 +107,7 @@ describe("the points of a sweep", function()
         .. "got one with 'a'; the order of names in a table is not defined" },
       { { parameters = { { "seed", { 1 } } } },
         "parameters[1]: a trial's seed comes from the sweep; choose another name" },
-      { { parameters = { { "a", { 1 } }, { "a", { 2 } } } }, "parameters[2]: 'a' is there twice" },
+      { { parameters = { { "a", { 1 } }, { "a", { 2 } } } }, "parameters[2]: 'a' is given twice" },
       { { parameters = { { "a", {} } } },
         "parameters[1] (a): a table is not allowed, expected a list of values" },
       { { parameters = { { "a", { print } } } },
@@ -122,7 +122,7 @@ describe("the points of a sweep", function()
       { { parameters = { { "a", from = 0, to = 1 } }, sampling = "sobol" },
         "samples is missing: how many points are to be sampled?" },
       { { parameters = { { "a", { 1 }, wen = print } } },
-        "parameters[1] (a): unknown option 'wen', did you mean 'when'?" },
+        "parameters[1] (a): unknown option 'wen'; did you mean 'when'?" },
       { { parameters = { { "a", { 1 } } }, where = function() return false end },
         "parameters: the sweep has no points" },
       { { parameters = { { "a", { 1 } } }, where = function(p) return p.b end },
@@ -134,7 +134,7 @@ describe("the points of a sweep", function()
         "parameters[1] (a), value 1: tables in tables are more than 32 deep" },
       { { parameters = { { "a", { "\xff" } } } }, "expected UTF-8 without zero bytes" },
       { { parameters = { { "a", { { label = "f", value = 1 }, { label = "f", value = 2 } } } } },
-        "parameters[1] (a), value 2: the label 'f' is there twice, for different values" },
+        "parameters[1] (a), value 2: the label 'f' is given twice, for different values" },
       { { parameters = { { "a", { { label = {}, value = 1 } } } } },
         "parameters[1] (a), value 1: a table is not allowed as a label, expected a text, a number "
           .. "or a boolean" },
@@ -147,7 +147,7 @@ describe("the points of a sweep", function()
       { { parameters = { { "a", { 1 } } }, seed = math.maxinteger, replications = 2 },
         "leaves no room for the seeds of 2 replications" },
       { { sampling = "sobl" }, "sweep.sampling: 'sobl' is not allowed, expected one of grid, "
-        .. "random, latin-hypercube, sobol, did you mean 'sobol'?" },
+        .. "random, latin-hypercube, sobol; did you mean 'sobol'?" },
     }
     cyclic[1] = cyclic
     for _, case in ipairs(cases) do

@@ -1,9 +1,10 @@
 #include "base/nearest.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_LENGTH = 63 };
+enum { MAX_LENGTH = 63, LEAST_PREFIX = 3 };
 
 static int folded(char c) {
   if (c >= 'A' && c <= 'Z') {
@@ -48,21 +49,62 @@ static size_t distance(const char *a, size_t a_length, const char *b,
   return rows[a_length % 3][b_length];
 }
 
+/* Whether word begins with what was wanted, flags behind their dashes. */
+static bool is_prefix(const char *wanted, const char *word) {
+  size_t i = 0;
+  while (wanted[i] != '\0' && folded(wanted[i]) == folded(word[i])) {
+    i++;
+  }
+  return wanted[i] == '\0' && i >= LEAST_PREFIX + strspn(wanted, "-");
+}
+
 void blis_nearest_offer(blis_nearest *nearest, const char *word) {
+  blis_word_list_add(nearest->known, sizeof nearest->known, word);
   size_t wanted_length = strlen(nearest->wanted);
   size_t length = strlen(word);
   if (length > MAX_LENGTH || wanted_length > MAX_LENGTH) {
     return;
   }
   size_t d = distance(nearest->wanted, wanted_length, word, length);
-  if (d <= (length + 2) / 3 && d < length &&
-      (nearest->word == NULL || d < nearest->distance)) {
+  bool is_misspelling = d <= (length + 2) / 3 && d < length;
+  if (!is_misspelling && is_prefix(nearest->wanted, word)) {
+    d += MAX_LENGTH;
+  } else if (!is_misspelling) {
+    return;
+  }
+  if (nearest->word == NULL || d < nearest->distance) {
     nearest->word = word;
     nearest->distance = d;
   }
 }
 
+blis_suggestion blis_nearest_suggest_or(const blis_nearest *nearest,
+                                        const char *otherwise) {
+  blis_suggestion suggestion;
+  if (nearest->word != NULL) {
+    snprintf(suggestion.text, sizeof suggestion.text, "; did you mean '%s'?",
+             nearest->word);
+  } else {
+    snprintf(suggestion.text, sizeof suggestion.text, "%s%s",
+             *otherwise != '\0' ? "; " : "", otherwise);
+  }
+  return suggestion;
+}
+
+blis_suggestion blis_nearest_suggest(const blis_nearest *nearest) {
+  char known[sizeof nearest->known + 16] = "there are none";
+  if (nearest->known[0] != '\0') {
+    snprintf(known, sizeof known, "known are %s", nearest->known);
+  }
+  return blis_nearest_suggest_or(nearest, known);
+}
+
 void blis_word_list_add(char *list, size_t size, const char *word) {
+  static const char cut[] = "...";
   size_t used = strlen(list);
-  snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", word);
+  int length =
+      snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", word);
+  if (used + (size_t)length >= size) {
+    memcpy(list + size - sizeof cut, cut, sizeof cut);
+  }
 }

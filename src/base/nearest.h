@@ -1,10 +1,11 @@
 /*
- * nearest.h - what to tell somebody who used an unknown word: the known one
- * that is closest to it, or all there are.
+ * nearest.h - what to tell a user about an unknown word: the known one that is
+ * closest to it, or all there are.
  *
  * Distance is the number of insertions, deletions, replacements and swaps of
  * neighbours (optimal string alignment); upper and lower case, '-' and '_'
- * count as equal. Cost: the product of the lengths per word.
+ * count as equal. Cost: the product of the lengths per word. A word that merely
+ * begins with what was wanted is near, too, but less so than a misspelling.
  */
 #ifndef BLIS_BASE_NEAREST_H
 #define BLIS_BASE_NEAREST_H
@@ -12,24 +13,39 @@
 #include <stddef.h>
 
 /*
- * The best of the words offered so far; start it with {.wanted = word}.
- * wanted and the words offered are borrowed.
+ * The words offered so far and the best of them; start it with
+ * {.wanted = word}. wanted and the words offered are borrowed.
  */
 typedef struct blis_nearest {
   const char *wanted;
   const char *word; /* NULL while nothing offered is close enough */
   size_t distance;
+  char known[480]; /* all words: "a, b, c"; cut when there are many */
 } blis_nearest;
 
 /*
- * Takes word when it is close enough to be a misspelling (at most a third of
- * its letters differ) and closer than every word before it.
+ * Adds word to the known ones, and takes it when it is close enough to be meant
+ * (at most a third of its letters differ, or it goes on where three letters or
+ * more of wanted end) and closer than every word before it.
  */
 void blis_nearest_offer(blis_nearest *nearest, const char *word);
 
+/* The end of a message about an unknown word. */
+typedef struct blis_suggestion {
+  char text[512];
+} blis_suggestion;
+
+/* "; did you mean 'b'?"; without a near word, "; known are a, b, c". */
+blis_suggestion blis_nearest_suggest(const blis_nearest *nearest);
+
+/* The same with another text in place of all known words; "" = nothing. */
+blis_suggestion blis_nearest_suggest_or(const blis_nearest *nearest,
+                                        const char *otherwise);
+
 /*
  * Appends ", word" (or "word" to an empty list) to a text in a buffer of size
- * bytes, and cuts what does not fit. The list must be terminated before.
+ * bytes; a list that does not fit ends with "...". It must be terminated
+ * before.
  */
 void blis_word_list_add(char *list, size_t size, const char *word);
 

@@ -36,19 +36,12 @@ static blis_status fail_unknown(const blis_cluster *cluster, const char *where,
                                 const char *model, blis_error *error) {
   const blis__candidates *candidates = &cluster->snapshot.candidates;
   blis_nearest nearest = {.wanted = model};
-  char names[512] = "";
   for (size_t i = 0; i < candidates->names.count; i++) {
     blis_nearest_offer(&nearest, candidates->names.items[i]);
-    blis_word_list_add(names, sizeof names, candidates->names.items[i]);
   }
-  return nearest.word != NULL
-             ? blis_fail(error, BLIS_ERR_INVALID,
-                         "%s: no instance serves the model '%s', did you mean "
-                         "'%s'?",
-                         where, model, nearest.word)
-             : blis_fail(error, BLIS_ERR_INVALID,
-                         "%s: no instance serves the model '%s'; there are %s",
-                         where, model, names);
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "%s: no instance serves the model '%s'%s", where, model,
+                   blis_nearest_suggest(&nearest).text);
 }
 
 /* Adds a model to a chain with room for it. */
@@ -65,7 +58,7 @@ static blis_status add_model(blis_cluster *cluster, const char *where,
   for (uint32_t i = 0; i < *count; i++) {
     if (blis__is_same_model(blis_intern_text(strings, models[i]), text)) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: the model '%s' is there twice; a chain that comes "
+                       "%s: the model '%s' is given twice; a chain that comes "
                        "back to a model would never end",
                        where, text);
     }

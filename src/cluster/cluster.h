@@ -194,7 +194,7 @@ void blis_cluster_set_admission(blis_cluster *cluster,
 /*
  * Takes *cascade (also on failure), before the first event. The models of its
  * chains become texts of the source. BLIS_ERR_INVALID names a chain with a
- * model that no instance serves or that is there twice; a request's own chain
+ * model that no instance serves or that is given twice; a request's own chain
  * is looked at when it arrives, and such a one stops the run.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster,

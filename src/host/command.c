@@ -37,14 +37,8 @@ static void raise_unknown(lua_State *L, const blis_nearest *nearest) {
                "that it writes; %s",
                help);
   }
-  if (nearest->word != NULL) {
-    host_raise(
-        L, "usage",
-        "'%.200s' is neither a file nor a command, did you mean '%s'? %s",
-        nearest->wanted, nearest->word, help);
-  }
-  host_raise(L, "usage", "'%.200s' is neither a file nor a command; %s",
-             nearest->wanted, help);
+  host_raise(L, "usage", "'%.200s' is neither a file nor a command%s",
+             nearest->wanted, blis_nearest_suggest_or(nearest, help).text);
 }
 
 /* Returns the name of the command's module, pushed; raises if there is none. */

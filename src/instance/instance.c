@@ -48,7 +48,7 @@ static blis_status check_limits(const blis_instance_config *config,
     const limit *l = &limits[i];
     if (l->value < l->min || l->value > l->max) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s is %" PRId64 ", allowed are %" PRId64 " to %" PRId64,
+                       "%s is %" PRId64 "; expected %" PRId64 " to %" PRId64,
                        l->field, l->value, l->min, l->max);
     }
   }

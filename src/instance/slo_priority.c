@@ -82,7 +82,7 @@ blis_status blis_slo_priority_new(const blis_alloc *alloc,
         overrides[i].value > BLIS_SLO_VALUE_MAX) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "priority of SLO class \"%s\" is %" PRId64
-                       ", allowed are %d to %d",
+                       "; expected %d to %d",
                        overrides[i].slo_class, overrides[i].value,
                        BLIS_SLO_VALUE_MIN, BLIS_SLO_VALUE_MAX);
     }

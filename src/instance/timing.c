@@ -17,11 +17,10 @@ blis_status blis__check_latency_constants(const blis_latency_model *latency,
   for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
     int64_t us = constants[i].us;
     if (us < 0 || us > BLIS__DURATION_MAX_US) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "latency model %s: the %s is %" PRId64
-                       " us, allowed are 0 to %" PRId64,
-                       latency->ops->name, constants[i].name, us,
-                       BLIS__DURATION_MAX_US);
+      return blis_fail(
+          error, BLIS_ERR_INVALID,
+          "latency model %s: the %s is %" PRId64 " us; expected 0 to %" PRId64,
+          latency->ops->name, constants[i].name, us, BLIS__DURATION_MAX_US);
     }
   }
   return BLIS_OK;
@@ -42,7 +41,7 @@ blis_status blis__check_step_time(const blis_latency_model *latency,
   }
   return blis_fail(error, BLIS_ERR_INVALID,
                    "latency model %s: a step takes %" PRId64
-                   " us, allowed are up to %" PRId64,
+                   " us; expected up to %" PRId64,
                    latency->ops->name, *step_us, BLIS__DURATION_MAX_US);
 }
 

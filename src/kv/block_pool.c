@@ -37,7 +37,7 @@ static blis_status check_size(const char *what, int64_t value,
     return BLIS_OK;
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s is %" PRId64 ", allowed are 1 to %" PRIu32, what, value,
+                   "%s is %" PRId64 "; expected 1 to %" PRIu32, what, value,
                    UINT32_MAX - 1);
 }
 

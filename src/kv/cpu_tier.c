@@ -30,7 +30,7 @@ blis_status blis_cpu_tier_new(const blis_alloc *alloc, int64_t capacity_blocks,
   if (capacity_blocks < 1 || capacity_blocks >= UINT32_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "number of CPU tier blocks is %" PRId64
-                     ", allowed are 1 to %" PRIu32,
+                     "; expected 1 to %" PRIu32,
                      capacity_blocks, UINT32_MAX - 1);
   }
   blis_cpu_tier *t = blis_alloc_zeroed(alloc, 1, sizeof *t);

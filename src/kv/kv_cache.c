@@ -27,7 +27,7 @@ static blis_status check_tier(const blis_kv_cache_config *config,
   if (config->cpu_blocks < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "number of CPU tier blocks is %" PRId64
-                     ", allowed are 0 (no tier) or more",
+                     "; expected 0 (no tier) or more",
                      config->cpu_blocks);
   }
   if (config->cpu_blocks == 0) {
@@ -41,7 +41,7 @@ static blis_status check_tier(const blis_kv_cache_config *config,
   if (config->cpu_base_latency_us < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "CPU tier base latency is %" PRId64
-                     " us, allowed are 0 or more",
+                     " us; expected 0 or more",
                      config->cpu_base_latency_us);
   }
   return BLIS_OK;

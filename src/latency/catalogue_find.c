@@ -47,23 +47,8 @@ hardware_of(const blis_catalogue *catalogue, const char *name) {
   return NULL;
 }
 
-/* A list of words for a message; cut with "..." when there is no room. */
-typedef struct word_list {
-  char text[320];
-  size_t length;
-} word_list;
-
-static void list_word(word_list *list, const char *word) {
-  const char *separator = list->length == 0 ? "" : ", ";
-  size_t room = sizeof list->text - list->length;
-  size_t needed = strlen(separator) + strlen(word);
-  if (needed + sizeof ", ..." <= room) {
-    list->length += (size_t)snprintf(list->text + list->length, room, "%s%s",
-                                     separator, word);
-  } else if (strstr(list->text, "...") == NULL) {
-    (void)snprintf(list->text + list->length, room, "%s...", separator);
-  }
-}
+/* Of lists of words in messages. */
+enum { LIST_SIZE = 320 };
 
 static size_t common_prefix(const char *a, const char *b) {
   size_t length = 0;
@@ -76,7 +61,7 @@ static size_t common_prefix(const char *a, const char *b) {
 
 /* Those that begin as name does, for as long as any of them goes along. */
 static void list_similar_models(const blis_catalogue *catalogue,
-                                const char *name, word_list *list) {
+                                const char *name, char list[LIST_SIZE]) {
   const blis__entries *all = &catalogue->entries;
   size_t longest = 0;
   for (size_t i = 0; i < all->models.count; i++) {
@@ -86,7 +71,7 @@ static void list_similar_models(const blis_catalogue *catalogue,
   for (size_t i = 0; i < all->models.count; i++) {
     const char *known = all->models.items[i]->name;
     if (common_prefix(known, name) == longest) {
-      list_word(list, known);
+      blis_word_list_add(list, LIST_SIZE, known);
     }
   }
 }
@@ -104,17 +89,13 @@ blis_status blis_catalogue_find_model(const blis_catalogue *catalogue,
   for (size_t i = 0; i < catalogue->entries.models.count; i++) {
     blis_nearest_offer(&nearest, catalogue->entries.models.items[i]->name);
   }
-  if (nearest.word != NULL) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "unknown model \"%.100s\"; did you mean \"%s\"?", id,
-                     nearest.word);
-  }
-  word_list similar = {0};
-  list_similar_models(catalogue, name, &similar);
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "unknown model \"%.100s\"; nearest known: %s; any other "
-                   "needs its config.json",
-                   id, similar.text);
+  char similar[LIST_SIZE] = "";
+  list_similar_models(catalogue, name, similar);
+  char otherwise[LIST_SIZE + 80];
+  (void)snprintf(otherwise, sizeof otherwise,
+                 "nearest known: %s; any other needs its config.json", similar);
+  return blis_fail(error, BLIS_ERR_INVALID, "unknown model '%.100s'%s", id,
+                   blis_nearest_suggest_or(&nearest, otherwise).text);
 }
 
 blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue,
@@ -134,7 +115,8 @@ blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue,
 }
 
 /* Lists names in sorted order: the smallest one behind the last listed. */
-static void list_hardware(const blis_catalogue *catalogue, word_list *list) {
+static void list_hardware(const blis_catalogue *catalogue,
+                          char list[LIST_SIZE]) {
   const blis__entries *all = &catalogue->entries;
   const char *last = "";
   for (size_t listed = 0; listed < all->hardware.count; listed++) {
@@ -148,7 +130,7 @@ static void list_hardware(const blis_catalogue *catalogue, word_list *list) {
     if (next == NULL) {
       return;
     }
-    list_word(list, next);
+    blis_word_list_add(list, LIST_SIZE, next);
     last = next;
   }
 }
@@ -161,10 +143,10 @@ blis_catalogue_find_hardware(const blis_catalogue *catalogue, const char *name,
   if (*hardware != NULL) {
     return BLIS_OK;
   }
-  word_list known = {0};
-  list_hardware(catalogue, &known);
+  char known[LIST_SIZE] = "";
+  list_hardware(catalogue, known);
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "unknown hardware \"%.100s\"; known: %s", name, known.text);
+                   "unknown hardware '%.100s'; known are %s", name, known);
 }
 
 /* With or without the owner, or both names of the same model. */
@@ -223,7 +205,7 @@ static blis_status fail_no_coefficients(const blis_catalogue *catalogue,
                                         const blis_coefficients_key *wanted,
                                         blis_error *error) {
   const blis__entries *all = &catalogue->entries;
-  word_list known = {0};
+  char known[LIST_SIZE] = "";
   for (size_t i = 0; i < all->coefficients.count; i++) {
     const blis_coefficients_key *key = &all->coefficients.items[i]->key;
     if (blis__equal_names(key->kind, wanted->kind) && key->model != NULL &&
@@ -233,7 +215,7 @@ static blis_status fail_no_coefficients(const blis_catalogue *catalogue,
       (void)snprintf(text, sizeof text, "%.30s TP %" PRId64 " %.20s",
                      key->hardware == NULL ? "any GPU" : key->hardware, key->tp,
                      key->version == NULL ? "" : key->version);
-      list_word(&known, text);
+      blis_word_list_add(known, LIST_SIZE, text);
     }
   }
   return blis_fail(
@@ -243,7 +225,7 @@ static blis_status fail_no_coefficients(const blis_catalogue *catalogue,
       wanted->kind, wanted->model == NULL ? "(none)" : wanted->model,
       wanted->hardware == NULL ? "(none)" : wanted->hardware, wanted->tp,
       wanted->version == NULL ? "(any)" : wanted->version,
-      known.length == 0 ? "nothing" : known.text);
+      *known == '\0' ? "nothing" : known);
 }
 
 blis_status blis_catalogue_find_coefficients(

@@ -32,11 +32,9 @@ static blis_status fail_unknown_key(const blis_yaml_node *key,
   for (size_t i = 0; i < count; i++) {
     blis_nearest_offer(nearest, fields[i].name);
   }
-  char text[200];
-  bool is_close = nearest->word != NULL;
-  (void)snprintf(text, sizeof text, "unknown key \"%.60s\"%s%s%s",
-                 nearest->wanted, is_close ? "; did you mean \"" : "",
-                 is_close ? nearest->word : "", is_close ? "\"?" : "");
+  char text[640];
+  (void)snprintf(text, sizeof text, "unknown key '%.60s'%s", nearest->wanted,
+                 blis_nearest_suggest(nearest).text);
   return fail_at(key, text, error);
 }
 
@@ -132,7 +130,7 @@ static blis_status need_name(const blis_yaml_node *node, const char *key,
 static blis_status fail_twice(const blis_yaml_node *node, const char *name,
                               blis_error *error) {
   char text[200];
-  (void)snprintf(text, sizeof text, "\"%.120s\" is there twice", name);
+  (void)snprintf(text, sizeof text, "\"%.120s\" is given twice", name);
   return fail_at(node, text, error);
 }
 

@@ -164,12 +164,8 @@ static blis_status find_creator(const char *kind, creator **create,
     }
     blis_nearest_offer(&nearest, CREATORS[i].kind);
   }
-  bool is_close = nearest.word != NULL;
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "unknown latency model \"%.60s\"%s%s%s; allowed: "
-                   "trained-physics, roofline, blackbox, piecewise",
-                   kind, is_close ? ", did you mean \"" : "",
-                   is_close ? nearest.word : "", is_close ? "\"?" : "");
+  return blis_fail(error, BLIS_ERR_INVALID, "unknown latency model '%.60s'%s",
+                   kind, blis_nearest_suggest(&nearest).text);
 }
 
 static bool has_backend(const blis_parallelism *parallelism) {

@@ -53,8 +53,11 @@ static int core_embedded(lua_State *L) {
   return 1;
 }
 
-/* nearest(word, words): the word that is meant, or nil. */
-static int core_nearest(lua_State *L) {
+/*
+ * suggestion(word, words[, otherwise]): the end of a message about an unknown
+ * word: "; did you mean 'this'?", else "; " and otherwise or all words.
+ */
+static int core_suggestion(lua_State *L) {
   blis_nearest nearest = {.wanted = luaL_checkstring(L, 1)};
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_Integer count = luaL_len(L, 2);
@@ -63,7 +66,11 @@ static int core_nearest(lua_State *L) {
     blis_nearest_offer(&nearest, luaL_checkstring(L, -1));
     lua_pop(L, 1);
   }
-  lua_pushstring(L, nearest.word);
+  const char *otherwise = luaL_optstring(L, 3, NULL);
+  blis_suggestion suggestion =
+      otherwise == NULL ? blis_nearest_suggest(&nearest)
+                        : blis_nearest_suggest_or(&nearest, otherwise);
+  lua_pushstring(L, suggestion.text);
   return 1;
 }
 
@@ -149,7 +156,7 @@ static const luaL_Reg core_functions[] = {
     {"model_config", bind_model_config},
     {"model_id", bind_catalogue_model_id},
     {"models", bind_catalogue_models},
-    {"nearest", core_nearest},
+    {"suggestion", core_suggestion},
     {"output", bind_output_new},
     {"output_probe", bind_output_probe},
     {"is_terminal", bind_is_terminal},

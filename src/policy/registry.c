@@ -51,13 +51,10 @@ bool blis__policy_is_named(const char *name, const char *entry_name,
 void blis__policy_fail_unknown(const char *kind, const char *name,
                                const blis_nearest *nearest, const char *names,
                                blis_error *error) {
-  if (nearest->word != NULL) {
-    blis_fail(error, BLIS_ERR_INVALID, "unknown %s '%s', did you mean '%s'?",
-              kind, name, nearest->word);
-  } else {
-    blis_fail(error, BLIS_ERR_INVALID, "unknown %s '%s'; there are %s", kind,
-              name, names);
-  }
+  char all[1600];
+  snprintf(all, sizeof all, "known are %s", names);
+  blis_fail(error, BLIS_ERR_INVALID, "unknown %s '%s'%s", kind, name,
+            blis_nearest_suggest_or(nearest, all).text);
 }
 
 /* The functions of registry.h for the entries of one kind. */

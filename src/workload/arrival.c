@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/nearest.h"
 #include "base/number.h"
 
 static const char *const process_names[] = {"poisson", "constant", "gamma",
@@ -24,6 +25,16 @@ static bool find_process(const char *name, blis_arrival_process *process) {
   return false;
 }
 
+static blis_status fail_unknown(const char *name, const char *where,
+                                blis_error *error) {
+  blis_nearest nearest = {.wanted = name != NULL ? name : ""};
+  for (int i = 0; i < PROCESSES; i++) {
+    blis_nearest_offer(&nearest, process_names[i]);
+  }
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown process '%s'%s", where,
+                   nearest.wanted, blis_nearest_suggest(&nearest).text);
+}
+
 static blis_status check_number(const char *where, const char *key,
                                 bool is_given, double value,
                                 blis_error *error) {
@@ -39,10 +50,7 @@ blis_status blis_arrival_check(const blis_arrival_spec *spec, const char *where,
                                blis_error *error) {
   blis_arrival_process process;
   if (!find_process(spec->process, &process)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: unknown process \"%s\"; allowed are poisson, "
-                     "constant, gamma and weibull",
-                     where, spec->process != NULL ? spec->process : "");
+    return fail_unknown(spec->process, where, error);
   }
   BLIS_TRY(check_number(where, "cv", spec->has_cv, spec->cv, error));
   BLIS_TRY(check_number(where, "shape", spec->has_shape, spec->shape, error));

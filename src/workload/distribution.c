@@ -85,13 +85,8 @@ static blis_status find_type(const blis_distribution_spec *spec,
     }
     blis_nearest_offer(&nearest, type_rules[i].name);
   }
-  bool has_word = nearest.word != NULL;
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: unknown type \"%s\"%s%s%s; allowed are gaussian, "
-                   "exponential, lognormal, pareto_lognormal, constant and "
-                   "empirical",
-                   where, type, has_word ? " (did you mean \"" : "",
-                   has_word ? nearest.word : "", has_word ? "\"?)" : "");
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown type '%s'%s", where,
+                   type, blis_nearest_suggest(&nearest).text);
 }
 
 static blis_status check_value(const char *where, const char *name,
@@ -117,19 +112,12 @@ static const param_rule *find_param(const type_rule *rule, const char *name) {
 static blis_status fail_unknown_param(const type_rule *rule, const char *where,
                                       const char *name, blis_error *error) {
   blis_nearest nearest = {.wanted = name};
-  char allowed[80] = "";
-  size_t length = 0;
   for (size_t i = 0; i < MAX_PARAMS && rule->params[i].name != NULL; i++) {
     blis_nearest_offer(&nearest, rule->params[i].name);
-    length += (size_t)snprintf(allowed + length, sizeof allowed - length,
-                               "%s%s", i > 0 ? ", " : "", rule->params[i].name);
   }
-  bool has_word = nearest.word != NULL;
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: %s has no parameter \"%s\"%s%s%s; it has %s", where,
-                   rule->name, name, has_word ? " (did you mean \"" : "",
-                   has_word ? nearest.word : "", has_word ? "\"?)" : "",
-                   allowed);
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: %s has no parameter '%s'%s",
+                   where, rule->name, name,
+                   blis_nearest_suggest(&nearest).text);
 }
 
 /* The value of a parameter; 0 when it is not given. */
@@ -225,7 +213,7 @@ static blis_status add_bin(blis_distribution *d, const char *where,
   }
   if (i > 0 && d->bins[i - 1].length == length) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: the length %lld is there "
+                     "%s: the length %lld is given "
                      "twice",
                      where, (long long)length);
   }

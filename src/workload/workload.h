@@ -99,7 +99,7 @@ size_t blis_workload_note_count(const blis_workload *workload);
 const char *blis_workload_note_text(const blis_workload *workload,
                                     size_t index);
 
-/* The place of one reader; may be copied to read on from there twice. */
+/* The place of one reader; may be copied to read on from given twice. */
 typedef struct blis_workload_cursor {
   const blis_workload *workload;
   size_t next;

@@ -51,9 +51,44 @@ static void lists_are_cut_to_the_buffer(void) {
   blis_word_list_add(list, sizeof list, "two");
   CHECK_STR(list, "one, two");
   blis_word_list_add(list, sizeof list, "three");
-  CHECK_STR(list, "one, two, t");
+  CHECK_STR(list, "one, two...");
   blis_word_list_add(list, sizeof list, "four");
-  CHECK_STR(list, "one, two, t");
+  CHECK_STR(list, "one, two...");
+}
+
+static void the_beginning_of_a_word_is_near(void) {
+  static const char *const flags[] = {"--routing-scorers", "--routing-policy",
+                                      "--seed"};
+  static const char *const cases[][2] = {{"--routing", "--routing-policy"},
+                                         {"--rou", "--routing-policy"},
+                                         {"--ROUTING_s", "--routing-scorers"},
+                                         {"--ro", NULL},
+                                         {"--sed", "--seed"},
+                                         {"routing", NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    blis_nearest nearest = {.wanted = cases[i][0]};
+    for (size_t j = 0; j < sizeof flags / sizeof flags[0]; j++) {
+      blis_nearest_offer(&nearest, flags[j]);
+    }
+    CHECK((nearest.word == NULL) == (cases[i][1] == NULL));
+    if (nearest.word != NULL) {
+      CHECK_STR(nearest.word, cases[i][1]);
+    }
+  }
+}
+
+static void suggestions_are_sentences(void) {
+  blis_nearest nearest = {.wanted = "zzz"};
+  CHECK_STR(blis_nearest_suggest(&nearest).text, "; there are none");
+  blis_nearest_offer(&nearest, "cat");
+  blis_nearest_offer(&nearest, "dog");
+  CHECK_STR(blis_nearest_suggest(&nearest).text, "; known are cat, dog");
+  CHECK_STR(blis_nearest_suggest_or(&nearest, "ask").text, "; ask");
+  CHECK_STR(blis_nearest_suggest_or(&nearest, "").text, "");
+  blis_nearest_offer(&nearest, "zzs");
+  CHECK_STR(blis_nearest_suggest(&nearest).text, "; did you mean 'zzs'?");
+  CHECK_STR(blis_nearest_suggest_or(&nearest, "ask").text,
+            "; did you mean 'zzs'?");
 }
 
 int main(void) {
@@ -61,5 +96,7 @@ int main(void) {
   RUN(strange_words_are_left_alone);
   RUN(of_equally_near_words_the_first_is_taken);
   RUN(lists_are_cut_to_the_buffer);
+  RUN(the_beginning_of_a_word_is_near);
+  RUN(suggestions_are_sentences);
   return check_done();
 }

@@ -71,11 +71,11 @@ static void test_times_beyond_reason(void) {
   const int64_t most_us = INT64_C(1) << 50;
   for (int i = 0; i < 2; i++) {
     check_odd_times(engines[i], (odd_times){most_us + 1, 0, 0}, 5,
-                    "latency model odd: a step takes 1125899906842625 us, "
-                    "allowed are up to 1125899906842624");
+                    "latency model odd: a step takes 1125899906842625 us; "
+                    "expected up to 1125899906842624");
     check_odd_times(engines[i], (odd_times){1, -1, 0}, 5,
-                    "latency model odd: the time per output token is -1 us, "
-                    "allowed are 0 to 1125899906842624");
+                    "latency model odd: the time per output token is -1 us; "
+                    "expected 0 to 1125899906842624");
     check_odd_times(engines[i], (odd_times){1, 0, INT64_MAX}, 5,
                     "the fixed overhead is 9223372036854775807 us");
     check_odd_times(engines[i], (odd_times){-7, 0, 0}, 5, NULL);

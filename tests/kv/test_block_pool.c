@@ -382,7 +382,7 @@ static void test_wrong_sizes(void) {
   } cases[] = {
       {0, 16, "number of KV blocks is 0"},
       {-5, 16, "number of KV blocks is -5"},
-      {INT64_MAX, 16, "allowed are 1 to 4294967294"},
+      {INT64_MAX, 16, "expected 1 to 4294967294"},
       {1, 0, "KV block size in tokens is 0"},
       {1, UINT32_MAX, "KV block size in tokens is 4294967295"},
   };

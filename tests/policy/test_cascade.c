@@ -422,11 +422,11 @@ static void test_chains_that_make_no_sense(void) {
     const char *text;
   } cases[] = {
       {NULL, "small,lage",
-       "chain: no instance serves the model 'lage', did you mean 'large'?"},
+       "chain: no instance serves the model 'lage'; did you mean 'large'?"},
       {"auto", "small,qwertz",
        "chain of auto: no instance serves the model "
-       "'qwertz'; there are small, mid, large"},
-      {NULL, "small,mid,SMALL", "the model 'SMALL' is there twice"},
+       "'qwertz'; known are small, mid, large"},
+      {NULL, "small,mid,SMALL", "the model 'SMALL' is given twice"},
       {NULL, "", "chain: it is empty"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -455,7 +455,7 @@ static void test_requests_that_make_no_sense(void) {
       {"small,tiny", "",
        "request_0: its cascade: no instance serves the model 'tiny'"},
       {"small,,mid", "", "request_0: its cascade is 'small,,mid', expected"},
-      {"mid,mid", "", "request_0: its cascade: the model 'mid' is there twice"},
+      {"mid,mid", "", "request_0: its cascade: the model 'mid' is given twice"},
       {"", "small", "request_0: its mean_logprob is 'small', expected"},
       {"", "small=-1;mid=", "request_0: its mean_logprob is 'small=-1;mid='"},
       {"", "1e999", "request_0: its mean_logprob is '1e999', expected"},

@@ -294,8 +294,8 @@ static void a_parameter_of_another_picker_is_an_error(void) {
   blis_error error = {0};
   CHECK(blis_router_create(&alloc, "weighted", &params, &context, &router,
                            &error) == BLIS_ERR_INVALID);
-  CHECK_STR(error.message, "picker best: unknown parameter 'temperature'; it "
-                           "has tie");
+  CHECK_STR(error.message, "picker best: unknown parameter 'temperature'; "
+                           "known are tie");
 }
 
 int main(void) {

@@ -223,7 +223,7 @@ static void bad_parameters_are_refused(void) {
       {{.name = "capasity", .number = 1, .text = NULL},
        "did you mean 'capacity'?"},
       {{.name = "zzzz", .number = 1, .text = NULL},
-       "it has block_size, capacity"},
+       "known are block_size, capacity"},
   };
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();

@@ -197,8 +197,8 @@ static void wrong_numbers_are_named(void) {
     blis_arrival_spec spec;
     const char *message;
   } cases[] = {
-      {{.process = NULL}, "here: unknown process \"\"; allowed are poisson"},
-      {{.process = "uniform"}, "here: unknown process \"uniform\""},
+      {{.process = NULL}, "here: unknown process ''; known are poisson"},
+      {{.process = "uniform"}, "here: unknown process 'uniform'"},
       {{.process = "gamma", .cv = 0, .has_cv = true},
        "here: cv is 0; it must be a finite number above 0"},
       {{.process = "gamma", .cv = INFINITY, .has_cv = true}, "here: cv is inf"},

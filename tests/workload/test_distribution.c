@@ -241,8 +241,8 @@ typedef struct bad_spec {
 
 static void wrong_parameters_are_named(void) {
   const bad_spec cases[] = {
-      {{NULL, NULL, 0}, "here: unknown type \"\"; allowed are gaussian"},
-      {{"gausian", NULL, 0}, "did you mean \"gaussian\"?"},
+      {{NULL, NULL, 0}, "here: unknown type ''; known are gaussian"},
+      {{"gausian", NULL, 0}, "did you mean 'gaussian'?"},
       {{"gaussian", PARAMS({"mean", 5}, {"std_dev", 2}, {"min", 1})},
        "here: gaussian needs the parameter \"max\""},
       {{"gaussian",
@@ -257,9 +257,8 @@ static void wrong_parameters_are_named(void) {
       {{"exponential", PARAMS({"mean", 5}, {"min", 10}, {"max", 5})},
        "here: min is 10 and max 5"},
       {{"exponential", PARAMS({"mean", 5}, {"rate", 10})},
-       "here: exponential has no parameter \"rate\"; it has mean, min, max"},
-      {{"exponential", PARAMS({"mean", 5}, {"mn", 10})},
-       "did you mean \"min\"?"},
+       "here: exponential has no parameter 'rate'; known are mean, min, max"},
+      {{"exponential", PARAMS({"mean", 5}, {"mn", 10})}, "did you mean 'min'?"},
       {{"lognormal", PARAMS({"mu", 5}, {"sigma", NAN})}, "here: sigma is"},
       {{"lognormal", PARAMS({"mu", INFINITY}, {"sigma", 1})},
        "here: mu is inf; it must be a finite number"},
@@ -277,7 +276,7 @@ static void wrong_parameters_are_named(void) {
       {{"empirical", PARAMS({"-3", 1})}, "\"-3\" is not a length"},
       {{"empirical", PARAMS({"99999999999999999999", 1})}, "is not a length"},
       {{"empirical", PARAMS({"3", 1}, {"03", 1})},
-       "here: the length 3 is there twice"},
+       "here: the length 3 is given twice"},
       {{"empirical", PARAMS({"3", -1})}, "here: 3 is -1; it must be"},
   };
   blis_alloc_probe memory = {0};

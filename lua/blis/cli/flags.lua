@@ -188,8 +188,7 @@ end
 
 local function fail_unknown(command, flag, words)
   flags.fail(command, "unknown flag '%s'%s", flag,
-    #words > 12 and (errors.suggestion(flag, words):match("^, did you mean.*") or "")
-      or errors.suggestion(flag, words))
+    errors.suggestion(flag, words, #words > 12 and "" or nil))
 end
 
 --- One flag at args[i]; returns the index behind it and its value.

@@ -32,7 +32,7 @@ local function read_keys(text, keys)
     local key, value = pair:match("^([%l]+)=(.*)$")
     local known = key and keys[key]
     if not known then return nil, ("'%s' is no known key with a value"):format(pair) end
-    if values[key] then return nil, key .. " is there twice" end
+    if values[key] then return nil, key .. " is given twice" end
     values[key] = known[1](value)
     if not values[key] then return nil, ("'%s' is no value of %s"):format(value, key) end
   end

@@ -84,7 +84,7 @@ local function read_rows(path)
   for _, row in ipairs(rows) do
     local first = lines[row.request_id]
     if first then
-      errors.raise("parse", ("%s:%d: request_id %d is there twice, first in line %d"):format(path,
+      errors.raise("parse", ("%s:%d: request_id %d is given twice, first in line %d"):format(path,
         row.line, row.request_id, first))
     end
     lines[row.request_id] = row.line

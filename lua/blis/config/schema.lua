@@ -75,7 +75,7 @@ local function raise_unknown(section, path, key)
       section.options[1].name, "a value", tostring(key))
   end
   local owner = flag_owner(section, key)
-  local hint = owner and (", did you mean '%s'?"):format(owner)
+  local hint = owner and ("; did you mean '%s'?"):format(owner)
     or errors.suggestion(key, known_names(section))
   errors.invalid("%sunknown option '%s'%s", in_front(path), key, hint)
 end
@@ -122,8 +122,7 @@ function schema.check_value(option, value, path)
   if checked == nil and not (option.type == "boolean" and value == false) then
     local hint = ""
     if option.type == "choice" and type(value) == "string" then
-      local word = errors.suggestion(value, option.choices)
-      hint = word:find("did you mean", 1, true) and word or ""
+      hint = errors.suggestion(value, option.choices, "")
     end
     schema.raise_value(path, value, kind.expected(option) .. hint)
   end

@@ -18,7 +18,7 @@ local components = {
   mean_e2e = function(r) return 1 / (1 + r.e2e_ms.mean) end,
 }
 
---- Weights from "throughput:0.5,p99_ttft:0.5"; of a key that is there twice the last one counts.
+--- Weights from "throughput:0.5,p99_ttft:0.5"; of a key that is given twice the last one counts.
 ---@param text string
 ---@return table<string, number>
 function fitness.parse(text)

@@ -63,7 +63,7 @@ local function read_rule(given, level)
   return rule
 end
 
---- The names of the policies; those that are there twice get their number.
+--- The names of the policies; those that are given twice get their number.
 local function labels_of(routing)
   local labels, seen = {}, {}
   for i, one in ipairs(routing) do

@@ -228,7 +228,7 @@ local lazy = {
   blocked_instances = function(self) return anomalies.blocked_instances(self.instances) end,
 }
 
---- ", did you mean 'completed'?", of all there can be in a result.
+--- "; did you mean 'completed'?", of all there can be in a result.
 local function suggestion(self, key)
   local names = {}
   for _, set in ipairs { self, methods, lazy, of_records, on_request } do
@@ -237,8 +237,7 @@ local function suggestion(self, key)
     end
   end
   table.sort(names)
-  local nearest = core.nearest(key, names)
-  return nearest and (", did you mean '%s'?"):format(nearest) or "; pairs(result) lists them"
+  return errors.suggestion(key, names, "pairs(result) lists them")
 end
 
 function result_meta.__index(self, key)

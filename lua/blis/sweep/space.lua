@@ -96,7 +96,7 @@ local function read_items(given, path)
     local same = by_label[item.label]
     if same and not rawequal(same.value, item.value) and type(given[i]) == "table"
       and given[i].label ~= nil then
-      errors.invalid("%s: the label %s is there twice, for different values", place,
+      errors.invalid("%s: the label %s is given twice, for different values", place,
         errors.show(item.label))
     end
     items[i], by_label[item.label] = item, item
@@ -136,7 +136,7 @@ local function read_parameters(given)
   for i, one in ipairs(given) do
     local path = ("parameters[%d]"):format(i)
     list[i] = read_parameter(one, path)
-    if seen[list[i].name] then errors.invalid("%s: '%s' is there twice", path, list[i].name) end
+    if seen[list[i].name] then errors.invalid("%s: '%s' is given twice", path, list[i].name) end
     seen[list[i].name] = true
   end
   for key in pairs(given) do

@@ -36,13 +36,12 @@ static int raise_no_field(lua_State *L, const bind_fields *fields,
   blis_nearest nearest = {.wanted = name};
   offer_all(fields, false, known, &nearest);
   size_t count = offer_all(fields, true, methods, &nearest);
-  if (nearest.word != NULL) {
-    return luaL_error(L, "%s has no field '%s', did you mean '%s'?",
-                      fields->owner, name, nearest.word);
-  }
-  return luaL_error(L, "%s has no field '%s'; it has %s%s%s", fields->owner,
-                    name, known, count == 0 ? "" : ", and the methods ",
-                    methods);
+  const char *all =
+      lua_pushfstring(L, "it has %s%s%s", known,
+                      count == 0 ? "" : ", and the methods ", methods);
+  blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, all);
+  return luaL_error(L, "%s has no field '%s'%s", fields->owner, name,
+                    suggestion.text);
 }
 
 static int fields_index(lua_State *L) {

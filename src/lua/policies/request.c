@@ -115,14 +115,10 @@ static request_field check_request_field(lua_State *L, int index) {
     }
     blis_nearest_offer(&nearest, request_fields[i].name);
   }
-  if (nearest.word == NULL) {
-    luaL_error(L,
-               "a request has no field '%s'; 'blis help Request' lists what "
-               "it has, such as prompt_tokens and session",
-               name);
-  }
-  luaL_error(L, "a request has no field '%s', did you mean '%s'?", name,
-             nearest.word);
+  blis_suggestion suggestion = blis_nearest_suggest_or(
+      &nearest, "'blis help Request' lists what it has, such as prompt_tokens "
+                "and session");
+  luaL_error(L, "a request has no field '%s'%s", name, suggestion.text);
   return REQUEST_FIELD_COUNT;
 }
 

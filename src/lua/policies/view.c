@@ -99,14 +99,10 @@ static blis_signal check_signal(lua_State *L, int index, const char *owner) {
     for (int i = 0; i < BLIS_SIGNAL_COUNT; i++) {
       blis_nearest_offer(&nearest, blis_signal_name((blis_signal)i));
     }
-    if (nearest.word == NULL) {
-      luaL_error(L,
-                 "%s has no field '%s'; 'blis help signals' lists what it "
-                 "has, such as queue_depth and kv_utilization",
-                 owner, name);
-    }
-    luaL_error(L, "%s has no field '%s', did you mean '%s'?", owner, name,
-               nearest.word);
+    blis_suggestion suggestion = blis_nearest_suggest_or(
+        &nearest, "'blis help signals' lists what it has, such as queue_depth "
+                  "and kv_utilization");
+    luaL_error(L, "%s has no field '%s'%s", owner, name, suggestion.text);
   }
   return signal;
 }

@@ -117,17 +117,12 @@ static enum field check_name(const row *r) {
       return (enum field)i;
     }
   }
-  char known[320] = "";
   for (int i = 0; i < FIELDS; i++) {
     blis_nearest_offer(&nearest, fields[i].name);
-    blis_word_list_add(known, sizeof known, fields[i].name);
   }
+  blis_suggestion suggestion = blis_nearest_suggest(&nearest);
   raise_row(r,
-            nearest.word != NULL
-                ? lua_pushfstring(L, "unknown field '%s', did you mean '%s'?",
-                                  name, nearest.word)
-                : lua_pushfstring(L, "unknown field '%s'; known are %s", name,
-                                  known));
+            lua_pushfstring(L, "unknown field '%s'%s", name, suggestion.text));
   return FIELDS;
 }
 

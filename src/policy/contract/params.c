@@ -30,26 +30,12 @@ const blis_param *blis_params_find(const blis_params *params,
 static blis_status fail_unknown(const char *name, const blis_param_spec *specs,
                                 size_t spec_count, const char *owner,
                                 blis_error *error) {
-  if (spec_count == 0) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: unknown parameter '%s'; it has no parameters", owner,
-                     name);
-  }
   blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < spec_count; i++) {
     blis_nearest_offer(&nearest, specs[i].name);
   }
-  if (nearest.word != NULL) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: unknown parameter '%s', did you mean '%s'?", owner,
-                     name, nearest.word);
-  }
-  char names[256] = "";
-  for (size_t i = 0; i < spec_count; i++) {
-    blis_word_list_add(names, sizeof names, specs[i].name);
-  }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: unknown parameter '%s'; it has %s", owner, name, names);
+  return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown parameter '%s'%s",
+                   owner, name, blis_nearest_suggest(&nearest).text);
 }
 
 /* Index of word in "a|b|c", or -1. */

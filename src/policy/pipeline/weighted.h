@@ -35,7 +35,7 @@ extern const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT];
 /*
  * Takes the filters, scorers and picker of parts, also on failure. params
  * (NULL = all defaults) are checked here. BLIS_ERR_INVALID names a bad
- * parameter or weight, or a scorer that is there twice. The caller owns
+ * parameter or weight, or a scorer that is given twice. The caller owns
  * *router.
  */
 BLIS_MUSTUSE blis_status blis_weighted_new(const blis_alloc *alloc,

@@ -200,7 +200,7 @@ static blis_status count_rounds(const planning *g, const row *rows,
                      " %s; rounds must be 0, 1, 2, ...",
                      blis_intern_text(strings, request_at(g, r)->session),
                      is_repeated || r->round < 0 ? r->round : (int32_t)*count,
-                     is_repeated    ? "is there twice"
+                     is_repeated    ? "is given twice"
                      : r->round < 0 ? "is below 0"
                                     : "is missing");
   }

@@ -55,20 +55,13 @@ blis_status blis__spec_fail_key(const blis_yaml_node *key, const char *section,
                                 blis_error *error) {
   const char *name = blis_yaml_scalar(key).data;
   blis_nearest nearest = {.wanted = name};
-  char all[320] = "";
   for (size_t i = 0; i < known_count; i++) {
     blis_nearest_offer(&nearest, known[i]);
-    blis_word_list_add(all, sizeof all, known[i]);
   }
   const char *article = strchr("aeiou", *section) != NULL ? "an" : "a";
-  char what[400];
-  if (nearest.word != NULL) {
-    snprintf(what, sizeof what, "is no key of %s %s; did you mean \"%s\"?",
-             article, section, nearest.word);
-  } else {
-    snprintf(what, sizeof what, "is no key of %s %s; known are %s", article,
-             section, all);
-  }
+  char what[640];
+  snprintf(what, sizeof what, "is no key of %s %s%s", article, section,
+           blis_nearest_suggest(&nearest).text);
   return blis_yaml_fail(key, what, error);
 }
 
@@ -278,7 +271,7 @@ static blis_status check_once(const blis_yaml_node *node, size_t index,
     if (blis_slice_equals(other, key->name) ||
         blis_slice_equals(other, key->alias)) {
       return blis_yaml_fail(blis_yaml_key(node, index),
-                            "is there twice, by two names", error);
+                            "is given twice, by two names", error);
     }
   }
   return BLIS_OK;

@@ -136,20 +136,15 @@ static blis_status check_word(const check *c, const char *key,
     return BLIS_OK;
   }
   blis_nearest nearest = {.wanted = word};
-  char allowed[128] = "";
   for (size_t i = 0; i < count; i++) {
     if (strcmp(words[i], word) == 0) {
       return BLIS_OK;
     }
     blis_nearest_offer(&nearest, words[i]);
-    blis_word_list_add(allowed, sizeof allowed, words[i]);
   }
-  bool has_word = nearest.word != NULL;
   note(c, member);
-  return blis_fail(
-      error, BLIS_ERR_INVALID, "%sunknown %s \"%.100s\"%s%s%s; allowed are %s",
-      c->where, key, word, has_word ? " (did you mean \"" : "",
-      has_word ? nearest.word : "", has_word ? "\"?)" : "", allowed);
+  return blis_fail(error, BLIS_ERR_INVALID, "%sunknown %s '%.100s'%s", c->where,
+                   key, word, blis_nearest_suggest(&nearest).text);
 }
 
 static blis_status fail_both(const check *c, const char *first,

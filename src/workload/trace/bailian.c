@@ -75,7 +75,7 @@ static blis_status note_chat(reading *r, blis_json_value id, const chat *made,
     return blis_fail_nomem(error);
   }
   if (!is_new) {
-    return blis_json_fail(id, "is there twice; every row needs its own", error);
+    return blis_json_fail(id, "is given twice; every row needs its own", error);
   }
   return blis_array_push(r->rows.job->alloc, &r->chats, *made) == BLIS_OK
              ? BLIS_OK

@@ -25,7 +25,7 @@ static blis_status move_checked(blis_request *request, double arrival_us,
   if (!(arrival_us >= 0 && arrival_us <= (double)MAX_TIME_US)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "request %lld, which arrives at %lld us, would arrive at "
-                     "%s us; allowed are 0 to %lld",
+                     "%s us; expected 0 to %lld",
                      (long long)request->number, (long long)request->arrival_us,
                      blis_show_double(arrival_us).text, (long long)MAX_TIME_US);
   }
@@ -106,7 +106,7 @@ static blis_status check_points(const blis_trace_warp_point *points,
         to_us > MAX_TIME_US) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "point %zu of a time warp is %lld us to %lld us; "
-                       "allowed are 0 to %lld",
+                       "expected 0 to %lld",
                        i + 1, (long long)from_us, (long long)to_us,
                        (long long)MAX_TIME_US);
     }

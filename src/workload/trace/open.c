@@ -48,13 +48,8 @@ static blis_status find_format(const char *name,
     }
     blis_nearest_offer(&nearest, formats[i]->name);
   }
-  char names[NAMES_SIZE];
-  bool has_word = nearest.word != NULL;
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "unknown trace format \"%s\"%s%s%s; allowed are %s", name,
-                   has_word ? " (did you mean \"" : "",
-                   has_word ? nearest.word : "", has_word ? "\"?)" : "",
-                   list_names(names));
+  return blis_fail(error, BLIS_ERR_INVALID, "unknown trace format '%s'%s", name,
+                   blis_nearest_suggest(&nearest).text);
 }
 
 static blis_slice skip_blank_start(blis_slice head) {

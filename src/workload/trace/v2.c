@@ -299,7 +299,7 @@ static blis_status check_id(reading *r, blis_error *error) {
   return is_new
              ? BLIS_OK
              : blis_csv_fail(r->rows.csv, r->places[column],
-                             "is there twice; every row needs its own", error);
+                             "is given twice; every row needs its own", error);
 }
 
 static blis_status note_group(reading *r, blis_error *error) {

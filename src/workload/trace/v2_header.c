@@ -116,12 +116,10 @@ static blis_status find_rule(const blis_yaml_node *key, header_section section,
     }
     blis_nearest_offer(&nearest, rules[i].name);
   }
-  bool has_word = nearest.word != NULL;
   return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s:%lld: unknown key %s in the header of a trace%s%s%s",
+                   "%s:%lld: unknown key %s in the header of a trace%s",
                    blis_yaml_file(key), (long long)blis_yaml_line(key),
-                   blis_show(name).text, has_word ? "; did you mean \"" : "",
-                   has_word ? nearest.word : "", has_word ? "\"?" : "");
+                   blis_show(name).text, blis_nearest_suggest(&nearest).text);
 }
 
 static blis_status check_scalar(const blis_yaml_node *node, value_kind kind,
@@ -209,8 +207,8 @@ static blis_status check_choice(const blis_yaml_node *root, const char *key,
     return BLIS_OK;
   }
   char what[100];
-  snprintf(what, sizeof what, "is unknown; allowed are \"%s\" and \"%s\"",
-           first, second);
+  snprintf(what, sizeof what, "is unknown; expected '%s' or '%s'", first,
+           second);
   return blis_yaml_fail(node, what, error);
 }
 

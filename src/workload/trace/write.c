@@ -8,7 +8,7 @@
 #include "workload/trace/stream.h"
 #include "workload/trace/writer.h"
 
-enum { NAMES_SIZE = 64, ENDING_SIZE = 32 };
+enum { ENDING_SIZE = 32 };
 
 static const blis__trace_writer *const writers[] = {
     &blis__trace_writer_v2,
@@ -28,18 +28,17 @@ const char *blis_trace_write_format_name(size_t index) {
 static blis_status find_named(const char *name,
                               const blis__trace_writer **writer,
                               blis_error *error) {
-  char names[NAMES_SIZE] = "";
+  blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < WRITERS; i++) {
     if (strcmp(writers[i]->name, name) == 0) {
       *writer = writers[i];
       return BLIS_OK;
     }
-    blis_word_list_add(names, sizeof names, writers[i]->name);
+    blis_nearest_offer(&nearest, writers[i]->name);
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "traces cannot be written in the format \"%s\"; allowed "
-                   "are %s",
-                   name, names);
+                   "traces cannot be written in the format '%s'%s", name,
+                   blis_nearest_suggest(&nearest).text);
 }
 
 /* ".csv" of "a/b.csv.gz"; "" without a dot. Long ones are cut. */

@@ -73,7 +73,7 @@ static blis_status check_id(survey *s, const blis_request *request,
                      "must differ and be at least 0 (or let them be given "
                      "anew)",
                      s->w->path, (long long)request->number,
-                     is_new ? "is negative" : "is there twice");
+                     is_new ? "is negative" : "is given twice");
   }
   return BLIS_OK;
 }

@@ -497,7 +497,7 @@ static const bad_client bad_clients[] = {
      "client 1 (\"chat\") has no slo_class and client 2 (\"chat\") has one"},
     {"arrival",
      {.rate_fraction = 1, .arrival = {.process = "poison"}},
-     "client 2: arrival: unknown process \"poison\""},
+     "client 2: arrival: unknown process 'poison'"},
     {"input",
      {.id = "x", .rate_fraction = 1, .arrival = {.process = "poisson"}},
      "client 2 (\"x\"): input_distribution is missing"},
@@ -551,7 +551,7 @@ static void wrong_totals_are_named(void) {
   blis_generator *generator;
   CHECK_STATUS(blis_generator_new(&alloc, &spec, &generator, &error),
                BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "did you mean \"critical\"?");
+  CHECK_CONTAINS(error.message, "did you mean 'critical'?");
 }
 
 static void a_length_beyond_all_bounds_is_an_error(void) {

@@ -291,10 +291,8 @@ static void formats_are_named_or_recognised(void) {
   blis_trace_options options = {.format = "azure"};
   blis_workload_free(read_trace("tests/data/azure_2023.csv", &options));
   options.format = "moncake";
-  check_refused(
-      "x", &options,
-      "unknown trace format \"moncake\" (did you mean \"mooncake\"?); "
-      "allowed are mooncake, azure, tracev2, burstgpt, bailian");
+  check_refused("x", &options,
+                "unknown trace format 'moncake'; did you mean 'mooncake'?");
   check_refused(temp_file("x.txt", "hello\n"), NULL,
                 "not recognised as a trace; known formats are mooncake");
   check_refused(temp_file("x.txt", ""), NULL, "the file is empty");

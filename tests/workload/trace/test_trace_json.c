@@ -170,7 +170,7 @@ static void bailian_turns_may_start_at_zero(void) {
 static void wrong_bailian_rows_are_named(void) {
   static const bad_trace cases[] = {
       {CHAT("1", "-1", "0", "5", "") CHAT("1", "-1", "1", "5", ""),
-       "bad.jsonl:2: key \"chat_id\": 1 is there twice"},
+       "bad.jsonl:2: key \"chat_id\": 1 is given twice"},
       {CHAT("1", "2", "0", "5", "") CHAT("2", "1", "1", "5", ""),
        "bad.jsonl:1: key \"parent_chat_id\": the parents of chat 1 never end"},
       {CHAT("1", "1", "0", "5", ""), "the parents of chat 1 never end"},

@@ -214,7 +214,7 @@ static void warps_that_cannot_be_are_refused(void) {
       {{{0, 0}}, 0, "a time warp needs at least one point"},
       {{{5, 0}, {5, 1}}, 2, "point 2 of a time warp is 5 us to 1 us, after"},
       {{{5, 3}, {6, 2}}, 2, "point 2 of a time warp is 6 us to 2 us, after"},
-      {{{-5, 3}}, 1, "point 1 of a time warp is -5 us to 3 us; allowed are 0"},
+      {{{-5, 3}}, 1, "point 1 of a time warp is -5 us to 3 us; expected 0"},
       {{{5, INT64_MAX}}, 1, "point 1 of a time warp"},
       {{{900, 0}}, 1, "request 0, which arrives at 0 us, would arrive at -900"},
   };

@@ -188,7 +188,7 @@ typedef struct bad_row {
 
 static const bad_row bad_rows[] = {
     {"request_id", "-1", "column \"request_id\": \"-1\""},
-    {"request_id", "4", "column \"request_id\": \"4\" is there twice"},
+    {"request_id", "4", "column \"request_id\": \"4\" is given twice"},
     {"request_id", "one", "\"one\" is not a number"},
     {"round_index", "x", "column \"round_index\": \"x\""},
     {"prefix_length", "-2", "column \"prefix_length\": \"-2\""},
@@ -282,10 +282,10 @@ static void wrong_files_are_named(void) {
        "input_tokens"},
       {HEADER "speed: 3\n", DATA "0,1,2,3\n",
        "t.yaml:4: unknown key \"speed\""},
-      {HEADER "mod: real\n", DATA "0,1,2,3\n", "did you mean \"mode\"?"},
+      {HEADER "mod: real\n", DATA "0,1,2,3\n", "did you mean 'mode'?"},
       {HEADER "server:\n  modle: x\n", DATA "0,1,2,3\n",
        "t.yaml:5: unknown key \"modle\" in the header of a trace; did you mean "
-       "\"model\"?"},
+       "'model'?"},
       {HEADER "goodput_slo_targets:\n  gold:\n    ttft: 3\n", DATA "0,1,2,3\n",
        "t.yaml:6: unknown key \"ttft\""},
       {HEADER "kv_offload:\n  secondary_tiers: 3\n", DATA "0,1,2,3\n",
@@ -294,11 +294,11 @@ static void wrong_files_are_named(void) {
       {HEADER "warm_up_requests: x\n", DATA "0,1,2,3\n",
        "t.yaml:4: key \"warm_up_requests\""},
       {HEADER "session_context_growth: fast\n", DATA "0,1,2,3\n",
-       "t.yaml:4: key \"session_context_growth\": \"fast\" is unknown; allowed "
-       "are \"\" and \"accumulate\""},
+       "t.yaml:4: key \"session_context_growth\": \"fast\" is unknown; expected "
+       "'' or 'accumulate'"},
       {"trace_version: 3\ntime_unit: ms\n", DATA "0,1,2,3\n",
-       "t.yaml:2: key \"time_unit\": \"ms\" is unknown; allowed are "
-       "\"microseconds\" and \"us\""},
+       "t.yaml:2: key \"time_unit\": \"ms\" is unknown; expected "
+       "'microseconds' or 'us'"},
       {"trace_version: [\n", DATA "0,1,2,3\n", "t.yaml:"},
       {"trace_version: 3\ntrace_version: 3\n", DATA "0,1,2,3\n", "t.yaml:2:"},
       {"", DATA "0,1,2,3\n", "t.yaml"},

@@ -330,8 +330,8 @@ static void paths_must_tell_the_format(void) {
   check_refused_path("folder/", NULL, "needs the name of a file");
   blis_trace_write_options options = {.format = "azure"};
   check_refused_path("out.csv", &options,
-                     "traces cannot be written in the format \"azure\"; "
-                     "allowed are tracev2, routesim");
+                     "traces cannot be written in the format 'azure'; "
+                     "known are tracev2, routesim");
   check_refused_path("no/such/folder/out.jsonl", NULL,
                      "no/such/folder/out.jsonl: cannot be written");
   check_refused_path("no/such/folder/out", NULL,
@@ -343,7 +343,7 @@ static void paths_must_tell_the_format(void) {
 static void ids_must_differ(void) {
   const char *path = temp_file("out.jsonl", "old\n");
   static const int64_t numbers[][3] = {{0, 7, 7}, {2, 1, -1}};
-  static const char *const messages[] = {"the number 7 of a request is there "
+  static const char *const messages[] = {"the number 7 of a request is given "
                                          "twice",
                                          "the number -1 of a request is "
                                          "negative"};
