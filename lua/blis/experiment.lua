@@ -3,13 +3,13 @@
 local core = require "blis.core"
 local engine = require "blis.engine"
 local errors = require "blis.errors"
-local hooks = require "blis.hooks"
+local hooks = require "blis.policy.hooks"
 local notices = require "blis.notices"
 local policy = require "blis.policy"
 local result = require "blis.results.result"
 local schema = require "blis.config.schema"
 local slo = require "blis.results.slo"
-local workload = require "blis.workload"
+local workload = require "blis.traffic.workload"
 local experiment_section = require "blis.config.experiment"
 
 local experiment = {}

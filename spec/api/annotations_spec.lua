@@ -30,7 +30,8 @@ describe("the annotations", function()
 
   it("stand at every public function", function()
     local missing = {}
-    local modules = { "init", "policy", "experiment", "results/comparison", "workload", "trace", "units" }
+    local modules = { "init", "policy/init", "experiment", "results/comparison", "traffic/workload",
+      "traffic/trace", "units" }
     for _, name in ipairs(modules) do
       local before = ""
       for line in read("lua/blis/" .. name .. ".lua"):gmatch "[^\n]*" do
@@ -96,7 +97,7 @@ describe("the annotations", function()
 
   --- What is said of a class, up to the next one.
   local function class_text(class)
-    local all = core .. read "lua/blis/results/decisions.lua" .. read "lua/blis/policy.lua"
+    local all = core .. read "lua/blis/results/decisions.lua" .. read "lua/blis/policy/init.lua"
     return assert(all:match("@class blis%." .. class .. "[ \n].-\n\n"), class)
   end
 
@@ -153,7 +154,7 @@ describe("the reference", function()
   local reference = require "blis.reference"
 
   it("is up to date: blis help all --format markdown >lua/reference.md #host", function()
-    local page = require("blis.reference_text").markdown(reference.topics())
+    local page = require("blis.reference.text").markdown(reference.topics())
     assert.is_true(page == read "lua/reference.md")
   end)
 

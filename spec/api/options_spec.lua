@@ -132,7 +132,7 @@ describe("the descriptions of options", function()
     sections[#sections + 1] = workload[name]
   end
   local types = require "blis.config.types"
-  require "blis.workload" -- adds the types of its own
+  require "blis.traffic.workload" -- adds the types of its own
 
   it("are complete, and their defaults are allowed", function()
     local schema = require "blis.config.schema"

@@ -155,7 +155,7 @@ describe("a trace that stays in its file", function()
   end)
 
   it("is opened as what is best for its size", function()
-    local trace = require "blis.trace"
+    local trace = require "blis.traffic.trace"
     assert.is_true(core.is_workload(trace.open(paths[1], nil, "auto")))
     assert.is_true(core.is_trace_stream(trace.open(paths[1], nil, "always")))
   end)

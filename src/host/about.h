@@ -1,5 +1,5 @@
 /*
- * about.h - what the program says about itself.
+ * about.h - the texts of --version and --help.
  */
 #ifndef BLIS_HOST_ABOUT_H
 #define BLIS_HOST_ABOUT_H
@@ -14,8 +14,5 @@ void host_print_version(void);
  * host_modules_open; may raise what a broken command module raises.
  */
 void host_print_help(lua_State *L, const char *folder);
-
-/* Pushes {{"-e STATEMENT", "run a Lua statement"}, ...}. */
-void host_push_options(lua_State *L);
 
 #endif

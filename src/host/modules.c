@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "host/about.h"
+#include "host/options.h"
 #include "host/report.h"
 #include "lua/bind/embedded.h"
 #include "lua/core.h"
@@ -129,6 +129,19 @@ static void push_files(lua_State *L) {
   }
 }
 
+/* Pushes {{"-e STATEMENT", "run a Lua statement"}, ...}. */
+static void push_options(lua_State *L) {
+  lua_newtable(L);
+  for (int i = 0; host_option_texts[i].option != NULL; i++) {
+    lua_createtable(L, 2, 0);
+    lua_pushstring(L, host_option_texts[i].option);
+    lua_rawseti(L, -2, 1);
+    lua_pushstring(L, host_option_texts[i].text);
+    lua_rawseti(L, -2, 2);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
 /* The module blis.program. Upvalue: the folder or nil. */
 static int open_program(lua_State *L) {
   lua_createtable(L, 0, 4);
@@ -136,7 +149,7 @@ static int open_program(lua_State *L) {
     push_files(L);
     lua_setfield(L, -2, "files");
   }
-  host_push_options(L);
+  push_options(L);
   lua_setfield(L, -2, "options");
   host_modules_push_commands(L, lua_tostring(L, lua_upvalueindex(1)));
   lua_setfield(L, -2, "commands");

@@ -5,6 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+const host_option_text host_option_texts[] = {
+    {"-e STATEMENT", "run a Lua statement"},
+    {"-l MODULE", "require a module into a global of its name"},
+    {"-i", "start a prompt (after the script, if any)"},
+    {"-v", "print the version, then go on"},
+    {"-E", "ignore environment variables such as LUA_INIT"},
+    {"-W", "enable warnings"},
+    {"--", "end of the options"},
+    {"--scripts DIR", "take the Lua half of blis from DIR (DIR/blis/init.lua)"},
+    {"--sandbox", "run an untrusted script: no files, limited resources"},
+    {"--sandbox-memory MIB", "memory limit (default 256)"},
+    {"--sandbox-instructions N",
+     "Lua instructions per call (default 20000000)"},
+    {"--sandbox-seconds S", "time limit (default 60)"},
+    {"--version", "print the versions of blis and its libraries"},
+    {"--help", "print this help"},
+    {NULL, NULL},
+};
+
 static bool fail(host_options *options, const char *what,
                  const char *argument) {
   snprintf(options->problem, sizeof options->problem, "%s '%.80s'", what,

@@ -1,5 +1,5 @@
 /*
- * options.h - what stands on the command line before the script.
+ * options.h - the options before the script on the command line.
  *
  * The short options are those of lua, so that fingers work. Reading happens
  * before there is a Lua state and allocates nothing; the strings are argv's.
@@ -26,6 +26,15 @@ typedef struct host_options {
   int script;                   /* index of script or command; argc: none */
   char problem[160];            /* why reading failed */
 } host_options;
+
+/* One option as --help shows it. */
+typedef struct host_option_text {
+  const char *option; /* "-e STATEMENT" */
+  const char *text;   /* "run a Lua statement" */
+} host_option_text;
+
+/* All of them, in order; the last one is all NULL. */
+extern const host_option_text host_option_texts[];
 
 /* False, with problem filled, for a command line that makes no sense. */
 bool host_options_read(int argc, char **argv, host_options *options);

@@ -1,5 +1,5 @@
 /*
- * report.h - how the program tells that something failed.
+ * report.h - error messages of the program.
  *
  * Everything runs inside one lua_pcall with host_handle_error as its handler;
  * what comes out of it goes to host_print_error.

@@ -1,5 +1,5 @@
 /*
- * lua_core.h - the entry of the C half, `require "blis.core"`.
+ * core.h - the entry of the C half, `require "blis.core"`.
  */
 #ifndef BLIS_LUA_CORE_H
 #define BLIS_LUA_CORE_H

@@ -1,7 +1,7 @@
 --- Policy bundles: the YAML files of --policy-config. Flags that were given go before them.
 local engine = require "blis.engine"
 local errors = require "blis.errors"
-local hooks = require "blis.hooks"
+local hooks = require "blis.policy.hooks"
 local policy = require "blis.policy"
 local schema = require "blis.config.schema"
 local section = require "blis.config.bundle"

@@ -1,7 +1,7 @@
 --- Completion scripts for shells, from the same descriptions that flags are read by.
 local core = require "blis.core"
 local flags = require "blis.cli.flags"
-local library = require "blis.catalogue"
+local library = require "blis.engine.catalogue"
 
 local completion = {}
 

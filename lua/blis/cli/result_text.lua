@@ -3,7 +3,7 @@ local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
 local detectors = require "blis.cli.detectors"
 local decisions = require "blis.results.decisions"
-local listing = require "blis.cli.listing"
+local listing = require "blis.listing"
 local metrics = require "blis.cli.metrics"
 local over_time = require "blis.results.series"
 

@@ -7,8 +7,8 @@ local flags = require "blis.cli.flags"
 local format = require "blis.format"
 local outputs = require "blis.cli.outputs"
 local sections = require "blis.config.trace"
-local trace = require "blis.trace"
-local workload = require "blis.workload"
+local trace = require "blis.traffic.trace"
+local workload = require "blis.traffic.workload"
 
 local trace_tools = {}
 

@@ -1,7 +1,7 @@
 --- The workload of `blis run`, from its flags.
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
-local presets = require "blis.presets"
+local presets = require "blis.traffic.presets"
 local sections = require "blis.config.workload"
 
 local traffic = {}

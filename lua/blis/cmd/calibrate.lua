@@ -2,7 +2,7 @@
 local calibration = require "blis.calibration"
 local command = require "blis.cli.command"
 local core = require "blis.core"
-local descriptions = require "blis.descriptions"
+local descriptions = require "blis.engine.descriptions"
 local errors = require "blis.errors"
 local flags = require "blis.cli.flags"
 local outputs = require "blis.cli.outputs"

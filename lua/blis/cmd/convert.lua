@@ -2,7 +2,7 @@
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local flags = require "blis.cli.flags"
-local presets = require "blis.presets"
+local presets = require "blis.traffic.presets"
 local sections = require "blis.config.conversion"
 
 local summary = "write presets and other loads as workload specifications"

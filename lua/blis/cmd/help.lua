@@ -1,7 +1,7 @@
 --- blis help: what scripts can use, from the terminal.
 local command = require "blis.cli.command"
 local reference = require "blis.reference"
-local reference_text = require "blis.reference_text"
+local reference_text = require "blis.reference.text"
 
 local definition = {
   name = "help",

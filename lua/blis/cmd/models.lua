@@ -7,8 +7,8 @@ local engine = require "blis.engine"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
-local library = require "blis.catalogue"
-local listing = require "blis.cli.listing"
+local library = require "blis.engine.catalogue"
+local listing = require "blis.listing"
 
 local definition = {
   name = "models",

@@ -3,7 +3,7 @@ local core = require "blis.core"
 local command = require "blis.cli.command"
 local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
-local listing = require "blis.cli.listing"
+local listing = require "blis.listing"
 local reference = require "blis.reference"
 local types = require "blis.config.types"
 

@@ -5,7 +5,7 @@ local format = require "blis.format"
 local flags = require "blis.cli.flags"
 local simulate = require "blis.cli.simulate"
 local think_time = require "blis.cli.think_time"
-local trace = require "blis.trace"
+local trace = require "blis.traffic.trace"
 local trace_sections = require "blis.config.trace"
 
 --- The flag of the trace itself, and those of how it is read.

@@ -1,6 +1,6 @@
 --- Options that only command lines have: traffic in single numbers, how results are shown, where
 --- they go; and the flags of the simulator BLIS in Go for which there is nothing here.
-local presets = require "blis.presets"
+local presets = require "blis.traffic.presets"
 
 local formats = { "table", "json", "csv" }
 

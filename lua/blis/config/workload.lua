@@ -1,7 +1,7 @@
 --- The options of generated traffic: the short form, that of a file, and what a specification has.
 --- Specifications, of files and of tables, are read by the core; what their sections say here is
 --- for people and editors, and a spec compares their names with those of the core.
-local presets = require "blis.presets"
+local presets = require "blis.traffic.presets"
 
 local slo_classes = { "critical", "standard", "sheddable", "batch", "background" }
 

@@ -7,7 +7,7 @@ local policy = require "blis.policy"
 local replicated = require "blis.results.replicated"
 local report = require "blis.results.report"
 local warm_up = require "blis.results.warm_up"
-local workload = require "blis.workload"
+local workload = require "blis.traffic.workload"
 
 local comparison = {}
 

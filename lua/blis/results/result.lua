@@ -13,7 +13,7 @@ local series = require "blis.results.series"
 local slo = require "blis.results.slo"
 local trace_sections = require "blis.config.trace"
 local warm_up = require "blis.results.warm_up"
-local workload = require "blis.workload"
+local workload = require "blis.traffic.workload"
 
 local result = {}
 

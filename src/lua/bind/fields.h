@@ -1,5 +1,5 @@
 /*
- * lua_fields.h - userdata with named fields: reading them, listing them with
+ * fields.h - userdata with named fields: reading them, listing them with
  * pairs in a fixed order, and saying which there are when one is misspelled.
  */
 #ifndef BLIS_LUA_BIND_FIELDS_H

@@ -1,5 +1,5 @@
 /*
- * lua_hook.h - the one place where the core enters Lua.
+ * hook.h - the one place where the core enters Lua.
  *
  * Hooks run in protected calls: an error inside one is stored as an error
  * object that names the policy, the request and the simulated time, the core
@@ -31,14 +31,14 @@ enum {
   ANCHOR_VECTORS, /* the columns, by signal + 1 */
   ANCHOR_SCORES,
   ANCHOR_SUMS,  /* of scores, as pickers get them */
-  ANCHOR_LOOPS, /* of lua_score_loop.h: three tables */
+  ANCHOR_LOOPS, /* of policies/score_loop.h: three tables */
   ANCHOR_LOOPS_END = ANCHOR_LOOPS + 2,
   ANCHOR_SCORERS,  /* at work in this run, by definition */
   ANCHOR_PREFIXES, /* what prefix indexes remember of it, by index */
   ANCHOR_BUFFER,
   ANCHOR_SELF,      /* the simulation */
   ANCHOR_CALLBACKS, /* of sim:at, by address */
-  ANCHOR_LOG,       /* how it was driven, see lua_clone.h */
+  ANCHOR_LOG,       /* how it was driven, see simulation/drive_log.h */
   ANCHOR_FUNCTIONS  /* and everything after it: functions of the hooks */
 };
 

@@ -1,5 +1,5 @@
 /*
- * lua_random.h - math.random while a simulation is being driven: numbers of
+ * math_random.h - math.random while a simulation is being driven: numbers of
  * that simulation's own stream, so that equal seeds give equal runs; and while
  * functions of a script draw a workload, numbers of that workload's.
  *

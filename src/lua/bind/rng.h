@@ -1,5 +1,5 @@
 /*
- * lua_rng.h - blis.rng(seed, name): a named random stream for scripts.
+ * rng.h - blis.rng(seed, name): a named random stream for scripts.
  */
 #ifndef BLIS_LUA_BIND_RNG_H
 #define BLIS_LUA_BIND_RNG_H

@@ -1,5 +1,5 @@
 /*
- * lua_sandbox.h - a Lua state for scripts from others: capped memory, a budget
+ * sandbox.h - a Lua state for scripts from others: capped memory, a budget
  * of instructions per call, and string methods that cannot hang.
  *
  * What a script may use is decided in lua/blis/sandbox.lua; this is what that

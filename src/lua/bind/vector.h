@@ -1,5 +1,5 @@
 /*
- * lua_vector.h - columns: arrays of doubles on which Lua computes as a whole.
+ * vector.h - columns: arrays of doubles on which Lua computes as a whole.
  *
  * A vector is a view of an array that C owns, or a temporary: the result of an
  * operator inside a decision, taken from a pool that is rewound when the
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 typedef struct bind_vector {
-  const void *tag; /* what tells it from other userdata, see lua_vector.c */
+  const void *tag; /* what tells it from other userdata, see vector.c */
   struct bind_vector_pool *pool;
   const double *items;
   size_t count;

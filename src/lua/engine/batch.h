@@ -1,5 +1,5 @@
 /*
- * lua_batch.h - batches of an engine as Lua sees them: the table that a
+ * batch.h - batches of an engine as Lua sees them: the table that a
  * scripted latency model gets, and batches that a script writes down.
  */
 #ifndef BLIS_LUA_ENGINE_BATCH_H

@@ -1,5 +1,5 @@
 /*
- * lua_capacity.h - the KV capacity of an engine, with the terms it follows
+ * capacity.h - the KV capacity of an engine, with the terms it follows
  * from.
  */
 #ifndef BLIS_LUA_ENGINE_CAPACITY_H

@@ -1,5 +1,5 @@
 /*
- * lua_catalogue.h - the catalogue of models, GPUs and coefficients of a state.
+ * catalogue.h - the catalogue of models, GPUs and coefficients of a state.
  */
 #ifndef BLIS_LUA_ENGINE_CATALOGUE_H
 #define BLIS_LUA_ENGINE_CATALOGUE_H

@@ -1,5 +1,5 @@
 /*
- * lua_engine.h - the serving engines of a cluster, from its options: latency
+ * engine.h - the serving engines of a cluster, from its options: latency
  * model, KV capacity and the configuration of every instance.
  */
 #ifndef BLIS_LUA_ENGINE_ENGINE_H

@@ -1,6 +1,6 @@
 /*
- * lua_engine_model.h - which model runs on which GPUs: what the options of a
- * cluster and the catalogue say about one engine together.
+ * engine_model.h - the model and GPUs of one engine, from the options of a
+ * cluster and the catalogue together.
  */
 #ifndef BLIS_LUA_ENGINE_ENGINE_MODEL_H
 #define BLIS_LUA_ENGINE_ENGINE_MODEL_H

@@ -1,5 +1,5 @@
 /*
- * lua_groups.h - the instances of a cluster, all alike or in groups of which
+ * groups.h - the instances of a cluster, all alike or in groups of which
  * each has a model, a GPU and limits of its own.
  */
 #ifndef BLIS_LUA_ENGINE_GROUPS_H

@@ -180,8 +180,8 @@ static const blis_latency_ops sums_ops = {
     .output_token_time = output_token_time,
     .fixed_overhead = fixed_overhead};
 
-void check_lua_latency(lua_State *L, int index, bind_hooks *hooks,
-                       bind_latency *latency) {
+void check_scripted_latency(lua_State *L, int index, bind_hooks *hooks,
+                            bind_latency *latency) {
   *latency = (bind_latency){
       .hooks = hooks,
       .name = check_field_string(L, index, "name"),

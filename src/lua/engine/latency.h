@@ -1,5 +1,5 @@
 /*
- * lua_latency.h - a latency model in Lua: one more implementer of
+ * latency.h - a latency model in Lua: one more implementer of
  * blis_latency_ops.
  *
  * Its step time is a function of the batch and nothing else, so the engine may
@@ -46,8 +46,8 @@ typedef struct bind_instance_latency {
  * numbers (queueing_time as a function as well). The anchor of hooks is open,
  * and keeps everything but the definition alive. May raise.
  */
-void check_lua_latency(lua_State *L, int index, bind_hooks *hooks,
-                       bind_latency *latency);
+void check_scripted_latency(lua_State *L, int index, bind_hooks *hooks,
+                            bind_latency *latency);
 
 /* Fills *of, which must not move either. Nothing to free. */
 void bind_instance_latency_init(bind_instance_latency *of,

@@ -51,7 +51,7 @@ int bind_latency_model_new(lua_State *L) {
   } else {
     push_hooks_anchor(L, &self->hooks);
     lua_setiuservalue(L, 2, ANCHOR);
-    check_lua_latency(L, 1, &self->hooks, &self->latency);
+    check_scripted_latency(L, 1, &self->hooks, &self->latency);
     bind_hooks_shut(L, &self->hooks);
     bind_instance_latency_init(&self->scripted, &self->latency, -1);
     self->model = &self->scripted.model;

@@ -1,6 +1,6 @@
 /*
- * lua_latency_object.h - latency models as values that a script can ask, and
- * that experiments take: what blis.latency_model returns.
+ * latency_object.h - latency models as values: blis.latency_model returns
+ * them, scripts ask them and experiments take them.
  *
  * It never changes. A simulation makes a model of its own from the definition.
  */
@@ -14,7 +14,7 @@ void bind_open_latency_models(lua_State *L);
 /*
  * latency_model(definition): definition has name, and either cluster (checked
  * cluster options, for a built-in model) or step_time and the other fields of
- * check_lua_latency.
+ * check_scripted_latency.
  */
 int bind_latency_model_new(lua_State *L);
 

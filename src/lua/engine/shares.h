@@ -1,5 +1,5 @@
 /*
- * lua_shares.h - numbers by name among the options of a cluster: values of SLO
+ * shares.h - numbers by name among the options of a cluster: values of SLO
  * classes, budgets of tenants.
  *
  * The Lua half gives them as lists {{name =, value =}, ...}, ordered by name.

@@ -1,5 +1,5 @@
 /*
- * lua_csv.h - tables of comma-separated values for scripts.
+ * csv.h - tables of comma-separated values for scripts.
  */
 #ifndef BLIS_LUA_FILES_CSV_H
 #define BLIS_LUA_FILES_CSV_H

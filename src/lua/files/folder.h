@@ -1,5 +1,6 @@
 /*
- * lua_folder.h - what is in a folder, for the Lua half; Lua itself cannot tell.
+ * folder.h - the contents of a folder, for the Lua half; Lua itself cannot
+ * list one.
  */
 #ifndef BLIS_LUA_FILES_FOLDER_H
 #define BLIS_LUA_FILES_FOLDER_H

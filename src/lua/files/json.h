@@ -1,5 +1,5 @@
 /*
- * lua_json.h - JSON texts for Lua: a writer that keeps the order of calls, and
+ * json.h - JSON texts for Lua: a writer that keeps the order of calls, and
  * a reader into tables.
  */
 #ifndef BLIS_LUA_FILES_JSON_H

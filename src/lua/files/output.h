@@ -1,5 +1,5 @@
 /*
- * lua_output.h - files that are written whole or not at all, for Lua.
+ * output.h - files that are written whole or not at all.
  */
 #ifndef BLIS_LUA_FILES_OUTPUT_H
 #define BLIS_LUA_FILES_OUTPUT_H

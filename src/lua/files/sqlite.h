@@ -1,6 +1,6 @@
 /*
- * lua_sqlite.h - tables of Lua as an SQLite database: the one place that knows
- * of SQLite.
+ * sqlite.h - Lua tables as an SQLite database: the one place that knows of
+ * SQLite.
  */
 #ifndef BLIS_LUA_FILES_SQLITE_H
 #define BLIS_LUA_FILES_SQLITE_H

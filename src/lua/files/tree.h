@@ -1,5 +1,5 @@
 /*
- * lua_tree.h - tables of a script as trees like those of YAML files, so that
+ * tree.h - tables of a script as trees like those of YAML files, so that
  * the readers of files read them, too (base/yaml_build.h).
  */
 #ifndef BLIS_LUA_FILES_TREE_H

@@ -1,5 +1,5 @@
 /*
- * lua_yaml.h - YAML files as Lua tables, with the lines they come from.
+ * yaml.h - YAML files as Lua tables, with the lines they come from.
  */
 #ifndef BLIS_LUA_FILES_YAML_H
 #define BLIS_LUA_FILES_YAML_H

@@ -97,8 +97,8 @@ static void admission_free(const blis_alloc *alloc, void *state) {
 static const blis_admission_ops admission_ops = {.decide = admission_decide,
                                                  .free = admission_free};
 
-void check_lua_admission(lua_State *L, int index, bind_view *view,
-                         blis_admission *admission) {
+void check_scripted_admission(lua_State *L, int index, bind_view *view,
+                              blis_admission *admission) {
   lua_admission made = {.decider = {.view = view, .kind = "admission policy"}};
   strncpy(made.name, check_field_string(L, index, "name"), NAME_SIZE - 1);
   made.decide = push_hook_field(L, index, "decide", view->hooks);

@@ -1,5 +1,5 @@
 /*
- * lua_admission.h - an admission policy that is one Lua function.
+ * admission.h - an admission policy as one Lua function.
  */
 #ifndef BLIS_LUA_POLICIES_ADMISSION_H
 #define BLIS_LUA_POLICIES_ADMISSION_H
@@ -16,7 +16,7 @@
  * blis.delay return. The caller owns *admission, which borrows view. May
  * raise, and then nothing is left behind.
  */
-void check_lua_admission(lua_State *L, int index, bind_view *view,
-                         blis_admission *admission);
+void check_scripted_admission(lua_State *L, int index, bind_view *view,
+                              blis_admission *admission);
 
 #endif

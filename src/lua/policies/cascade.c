@@ -245,8 +245,8 @@ static void free_state(const blis_alloc *alloc, void *state) {
 static const blis_cascade_ops ops = {
     .answer = answer, .escalates = escalates, .free = free_state};
 
-void check_lua_cascade(lua_State *L, int index, bind_view *view, int64_t seed,
-                       blis_cascade *cascade) {
+void check_scripted_cascade(lua_State *L, int index, bind_view *view,
+                            int64_t seed, blis_cascade *cascade) {
   lua_cascade made = {.decider = {.view = view}, .seed = seed};
   const char *label = opt_field_string(L, index, "label");
   strncpy(made.name, label == NULL ? cascade->name : label, NAME_SIZE - 1);

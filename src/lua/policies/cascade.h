@@ -1,5 +1,5 @@
 /*
- * lua_cascade.h - a cascade of models in which functions of a script say how
+ * cascade.h - a cascade of models in which functions of a script say how
  * good answers are, and which of them are good enough.
  */
 #ifndef BLIS_LUA_POLICIES_CASCADE_H
@@ -20,8 +20,8 @@
  * escalate(request, attempt, usual) returns whether another model is asked, or
  * which one.
  */
-void check_lua_cascade(lua_State *L, int index, bind_view *view, int64_t seed,
-                       blis_cascade *cascade);
+void check_scripted_cascade(lua_State *L, int index, bind_view *view,
+                            int64_t seed, blis_cascade *cascade);
 
 /* The fields of the table on top of the stack, about an attempt. */
 void set_attempt(lua_State *L, const blis_cascade_attempt *attempt);

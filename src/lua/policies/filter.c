@@ -143,8 +143,8 @@ static lua_stage *check_stage(lua_State *L, int index, bind_view *view,
   return state;
 }
 
-void check_lua_filter(lua_State *L, int index, bind_view *view,
-                      blis_filter *filter) {
+void check_scripted_filter(lua_State *L, int index, bind_view *view,
+                           blis_filter *filter) {
   static const blis_filter_ops ops = {.filter = stage_filter,
                                       .free = stage_free};
   lua_stage *state = check_stage(L, index, view, "filter", "keep");
@@ -155,8 +155,8 @@ void check_lua_filter(lua_State *L, int index, bind_view *view,
                           .name = state->name};
 }
 
-void check_lua_picker(lua_State *L, int index, bind_view *view,
-                      blis_picker *picker) {
+void check_scripted_picker(lua_State *L, int index, bind_view *view,
+                           blis_picker *picker) {
   static const blis_picker_ops ops = {.pick = stage_pick, .free = stage_free};
   lua_stage *state = check_stage(L, index, view, "picker", "pick");
   *picker = (blis_picker){.ops = &ops,

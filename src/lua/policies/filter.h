@@ -1,5 +1,5 @@
 /*
- * lua_filter.h - the first and the last stage of the routing pipeline as Lua
+ * filter.h - the first and the last stage of the routing pipeline as Lua
  * functions: filters, called per candidate or once on columns, and pickers.
  */
 #ifndef BLIS_LUA_POLICIES_FILTER_H
@@ -17,11 +17,11 @@
  * caller owns *filter, which borrows view. May raise, and then nothing is left
  * behind.
  */
-void check_lua_filter(lua_State *L, int index, bind_view *view,
-                      blis_filter *filter);
+void check_scripted_filter(lua_State *L, int index, bind_view *view,
+                           blis_filter *filter);
 
 /* The same for pick(request, instances, scores) -> index. */
-void check_lua_picker(lua_State *L, int index, bind_view *view,
-                      blis_picker *picker);
+void check_scripted_picker(lua_State *L, int index, bind_view *view,
+                           blis_picker *picker);
 
 #endif

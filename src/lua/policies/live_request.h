@@ -1,5 +1,5 @@
 /*
- * lua_live_request.h - requests inside an instance as tables, for the hooks
+ * live_request.h - requests inside an instance as tables, for the hooks
  * that order wait queues and choose whom to preempt. A table lives as long as
  * the simulation and is written only where it changed.
  */

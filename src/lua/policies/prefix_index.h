@@ -1,5 +1,5 @@
 /*
- * lua_prefix_index.h - blis.prefix_index: a router's own memory of the prompts
+ * prefix_index.h - blis.prefix_index: a router's own memory of the prompts
  * it has sent where, for policies in Lua (policy/memory/prefix_index.h).
  */
 #ifndef BLIS_LUA_POLICIES_PREFIX_INDEX_H

@@ -1,5 +1,5 @@
 /*
- * lua_prefix_store.h - what a prefix index of a script remembers in one
+ * prefix_store.h - the memory of a prefix index of a script in one
  * simulation, or outside of any: which prompts went where.
  *
  * It holds either prompts of requests, known by the block identities that the

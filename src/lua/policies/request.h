@@ -1,5 +1,5 @@
 /*
- * lua_request.h - the table that policies know as `request`.
+ * request.h - the table that policies know as `request`.
  */
 #ifndef BLIS_LUA_POLICIES_REQUEST_H
 #define BLIS_LUA_POLICIES_REQUEST_H

@@ -50,8 +50,8 @@ static void router_free(const blis_alloc *alloc, void *state) {
 static const blis_router_ops router_ops = {.route = router_route,
                                            .free = router_free};
 
-void check_lua_router(lua_State *L, int index, bind_view *view,
-                      blis_router *router) {
+void check_scripted_router(lua_State *L, int index, bind_view *view,
+                           blis_router *router) {
   lua_router made = {.decider = {.view = view, .kind = "routing policy"}};
   strncpy(made.name, check_field_string(L, index, "name"), NAME_SIZE - 1);
   made.route = push_hook_field(L, index, "route", view->hooks);

@@ -1,5 +1,5 @@
 /*
- * lua_router.h - a whole routing policy that is one Lua function.
+ * router.h - a whole routing policy as one Lua function.
  */
 #ifndef BLIS_LUA_POLICIES_ROUTER_H
 #define BLIS_LUA_POLICIES_ROUTER_H
@@ -15,7 +15,7 @@
  * caller owns *router, which borrows view. May raise, and then nothing is left
  * behind.
  */
-void check_lua_router(lua_State *L, int index, bind_view *view,
-                      blis_router *router);
+void check_scripted_router(lua_State *L, int index, bind_view *view,
+                           blis_router *router);
 
 #endif

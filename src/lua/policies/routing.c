@@ -45,7 +45,7 @@ static void check_scorer(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context,
                          blis_scorer *scorer) {
   if (has_field(L, index, "score")) {
-    check_lua_scorer(L, index, view, scorer);
+    check_scripted_scorer(L, index, view, scorer);
   } else {
     check_builtin_scorer(L, index, context, scorer);
   }
@@ -55,7 +55,7 @@ static void check_filter(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context,
                          blis_filter *filter) {
   if (has_field(L, index, "keep")) {
-    check_lua_filter(L, index, view, filter);
+    check_scripted_filter(L, index, view, filter);
   } else {
     check_builtin_filter(L, index, context, filter);
   }
@@ -65,7 +65,7 @@ static void check_picker(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context,
                          blis_picker *picker) {
   if (has_field(L, index, "pick")) {
-    check_lua_picker(L, index, view, picker);
+    check_scripted_picker(L, index, view, picker);
   } else {
     check_builtin_picker(L, index, context, picker);
   }
@@ -140,7 +140,7 @@ void check_router(lua_State *L, int index, bind_view *view,
   int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
   if (has_field(L, index, "route")) {
-    check_lua_router(L, index, view, router);
+    check_scripted_router(L, index, view, router);
   } else if (lua_getfield(L, index, "scorers") != LUA_TNIL) {
     check_weighted(L, index, lua_gettop(L), view, context, router);
   } else {
@@ -154,7 +154,7 @@ void check_admission(lua_State *L, int index, bind_view *view,
                      blis_admission *admission) {
   luaL_checktype(L, index, LUA_TTABLE);
   if (has_field(L, index, "decide")) {
-    check_lua_admission(L, index, view, admission);
+    check_scripted_admission(L, index, view, admission);
   } else {
     check_builtin_admission(L, index, context, admission);
   }
@@ -165,7 +165,7 @@ void check_cascade(lua_State *L, int index, bind_view *view,
   luaL_checktype(L, index, LUA_TTABLE);
   check_builtin_cascade(L, index, context, cascade);
   if (cascade->ops != NULL) {
-    check_lua_cascade(L, index, view, context->seed, cascade);
+    check_scripted_cascade(L, index, view, context->seed, cascade);
   }
 }
 

@@ -13,9 +13,9 @@
 #include "policy/contract/policy.h"
 
 /*
- * Makes *router from the definition at index, as lua/blis/policy.lua returns
- * it. The caller owns *router, which borrows view. May raise, and then nothing
- * is left behind.
+ * Makes *router from the definition at index, as lua/blis/policy/init.lua
+ * returns it. The caller owns *router, which borrows view. May raise, and then
+ * nothing is left behind.
  */
 void check_router(lua_State *L, int index, bind_view *view,
                   const blis_policy_context *context, blis_router *router);

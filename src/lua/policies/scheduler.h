@@ -1,7 +1,7 @@
 /*
- * lua_scheduler.h - what happens inside an instance as Lua functions: the order
- * of its wait queue, goes_before(a, b) -> boolean, and whom to preempt when KV
- * blocks run out, victim(running) -> index.
+ * scheduler.h - the order of a wait queue, goes_before(a, b) -> boolean, and
+ * the choice of a request to preempt when KV blocks run out, victim(running)
+ * -> index, as Lua functions.
  */
 #ifndef BLIS_LUA_POLICIES_SCHEDULER_H
 #define BLIS_LUA_POLICIES_SCHEDULER_H

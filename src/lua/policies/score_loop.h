@@ -1,5 +1,5 @@
 /*
- * lua_score_loop.h - many calls of a Lua function, or reads of a table, at
+ * score_loop.h - many calls of a Lua function, or reads of a table, at
  * once: by functions in Lua that are written for as many candidates as there
  * are, LOOP_CHUNK at a time, and return all values on the stack. A call between
  * Lua functions costs less than one from C, and so does a read of a table.

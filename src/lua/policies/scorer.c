@@ -420,8 +420,8 @@ bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view) {
   return self;
 }
 
-void check_lua_scorer(lua_State *L, int index, bind_view *view,
-                      blis_scorer *scorer) {
+void check_scripted_scorer(lua_State *L, int index, bind_view *view,
+                           blis_scorer *scorer) {
   bind_scorer *self = check_view_scorer(L, index, view);
   self->is_in_router = true;
   *scorer = (blis_scorer){

@@ -1,7 +1,7 @@
 /*
- * lua_scorer.h - the scorers that scripts define or ask.
+ * scorer.h - the scorers that scripts define or ask.
  *
- * A bind_scorer is one definition (lua/blis/policy.lua) at work in one
+ * A bind_scorer is one definition (lua/blis/policy/init.lua) at work in one
  * simulation: a built-in scorer or a Lua function in one of three forms. The
  * weighted router asks those that are in its list; scripts ask any, as
  * scorer:score_all(request, instances), and build on one with `base =`. Each
@@ -17,7 +17,7 @@
 #include "lua/policies/view.h"
 #include "policy/contract/scorer.h"
 
-/* The numbers of lua/blis/policy.lua. */
+/* The numbers of lua/blis/policy/init.lua. */
 typedef enum bind_scorer_form {
   SCORER_PER_CANDIDATE, /* score(request, instance, base) -> number */
   SCORER_COLUMNS,       /* score(request, columns, base) -> vector or number */
@@ -36,8 +36,8 @@ void push_scorer_places(lua_State *L, const bind_view *view);
  * and perhaps observe and base. The caller frees *scorer, which borrows view.
  * May raise, and then nothing is left behind.
  */
-void check_lua_scorer(lua_State *L, int index, bind_view *view,
-                      blis_scorer *scorer);
+void check_scripted_scorer(lua_State *L, int index, bind_view *view,
+                           blis_scorer *scorer);
 
 /* The scorer of the definition at index; the anchor is open and keeps it. */
 bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view);

@@ -1,5 +1,6 @@
 /*
- * lua_view.h - what Lua policies are shown for a decision.
+ * view.h - the request, instances and signals of a decision as Lua policies
+ * see them.
  *
  * The request is one table, each instance is one table, and all signals
  * together are one table of columns; they live as long as the simulation and
@@ -28,7 +29,7 @@ typedef struct bind_view {
   bool oracle;
   blis_policy_context context; /* of built-in policies that scripts ask */
 
-  struct bind_scorer *scorers; /* at work in this run, see lua_scorer.h */
+  struct bind_scorer *scorers; /* at work in this run, see scorer.h */
   int scorings;                /* of scripted ones, one inside the other */
   bool is_observed;            /* they have heard of the last decision */
 

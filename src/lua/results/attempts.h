@@ -1,5 +1,5 @@
 /*
- * lua_attempts.h - what a cascade did, as Lua tables.
+ * attempts.h - the attempts of a cascade as Lua tables.
  */
 #ifndef BLIS_LUA_RESULTS_ATTEMPTS_H
 #define BLIS_LUA_RESULTS_ATTEMPTS_H

@@ -1,5 +1,5 @@
 /*
- * lua_decisions.h - the trace of decisions of a run as a read-only list of
+ * decisions.h - the trace of decisions of a run as a read-only list of
  * tables, made when they are read.
  */
 #ifndef BLIS_LUA_RESULTS_DECISIONS_H

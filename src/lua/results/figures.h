@@ -1,5 +1,5 @@
 /*
- * lua_figures.h - percentiles, counts and groups as Lua tables.
+ * figures.h - percentiles, counts and groups as Lua tables.
  */
 #ifndef BLIS_LUA_RESULTS_FIGURES_H
 #define BLIS_LUA_RESULTS_FIGURES_H

@@ -1,5 +1,5 @@
 /*
- * lua_spread.h - how the times of requests are spread, for sketches in text.
+ * spread.h - histograms of the times of requests, for sketches in text.
  */
 #ifndef BLIS_LUA_RESULTS_SPREAD_H
 #define BLIS_LUA_RESULTS_SPREAD_H

@@ -20,7 +20,7 @@ static bool is_interrupted(void *ud) {
 static void check_latency_part(lua_State *L, int config, bind_simulation *sim) {
   lua_getfield(L, config, "cluster");
   if (lua_getfield(L, -1, "latency_definition") != LUA_TNIL) {
-    check_lua_latency(L, lua_gettop(L), &sim->hooks, &sim->latency);
+    check_scripted_latency(L, lua_gettop(L), &sim->hooks, &sim->latency);
     sim->latencies =
         push_buffer(L, sim->instance_count, sizeof *sim->latencies);
     push_hook_function(L, &sim->hooks);
@@ -70,7 +70,7 @@ static void check_hooks_parts(lua_State *L, int self, int config,
   push_scorer_places(L, &sim->view);
   check_observer(L, config, &sim->view, &sim->observer);
   check_scheduler_parts(L, config, sim);
-  check_lua_progress(L, config, &sim->hooks, &sim->progress);
+  check_progress(L, config, &sim->hooks, &sim->progress);
 }
 
 static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {

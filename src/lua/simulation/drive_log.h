@@ -1,5 +1,6 @@
 /*
- * drive_log.h - how a simulation was driven so far, for its clones to repeat.
+ * drive_log.h - the calls that drove a simulation so far, for its clones to
+ * repeat.
  */
 #ifndef BLIS_LUA_SIMULATION_DRIVE_LOG_H
 #define BLIS_LUA_SIMULATION_DRIVE_LOG_H

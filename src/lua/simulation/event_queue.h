@@ -1,5 +1,5 @@
 /*
- * lua_event_queue.h - blis.event_queue(): the simulator's event order for
+ * event_queue.h - blis.event_queue(): the simulator's event order for
  * models of one's own.
  */
 #ifndef BLIS_LUA_SIMULATION_EVENT_QUEUE_H

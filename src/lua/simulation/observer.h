@@ -1,5 +1,5 @@
 /*
- * lua_observer.h - functions that hear of what happens to requests (on_arrival,
+ * observer.h - functions that hear of what happens to requests (on_arrival,
  * on_routed, on_first_token, on_escalation, on_completion, on_rejection,
  * on_failure), and the two that say something about a request by itself: its
  * priority, and how long a user thinks before the next round of a session.

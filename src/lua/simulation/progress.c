@@ -11,8 +11,8 @@ static int64_t wall_clock_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void check_lua_progress(lua_State *L, int index, bind_hooks *hooks,
-                        bind_progress *progress) {
+void check_progress(lua_State *L, int index, bind_hooks *hooks,
+                    bind_progress *progress) {
   progress->hooks = hooks;
   progress->interval_ms =
       opt_field_integer(L, index, "progress_interval_ms", 1000);

@@ -1,5 +1,5 @@
 /*
- * lua_progress.h - a Lua function that hears now and then how far a run has
+ * progress.h - a Lua function that hears now and then how far a run has
  * come, for somebody who waits at a terminal.
  *
  * It is called where the cluster asks whether it was interrupted, when enough
@@ -23,8 +23,8 @@ typedef struct bind_progress {
 } bind_progress;
 
 /* Reads progress and progress_interval_ms of the configuration at index. */
-void check_lua_progress(lua_State *L, int index, bind_hooks *hooks,
-                        bind_progress *progress);
+void check_progress(lua_State *L, int index, bind_hooks *hooks,
+                    bind_progress *progress);
 
 /*
  * Calls the function with (requests ended, requests arrived, simulated time in

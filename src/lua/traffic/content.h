@@ -1,5 +1,5 @@
 /*
- * lua_content.h - what a prompt consists of, as scripts write it: a number of
+ * content.h - what a prompt consists of, as scripts write it: a number of
  * tokens of its own, or { { "system", 64 }, { "chat 7", 300 }, 20 }, named
  * content first. Tokens are equal exactly when name and position are.
  */

@@ -1,5 +1,5 @@
 /*
- * lua_distribution.h - lengths and arrivals from tables that the Lua half has
+ * distribution.h - lengths and arrivals from tables that the Lua half has
  * checked.
  *
  * What the results borrow is kept alive by the tables themselves and by the

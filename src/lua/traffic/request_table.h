@@ -1,5 +1,5 @@
 /*
- * lua_request_table.h - requests from tables: { arrival_us =, prompt_tokens =,
+ * request_table.h - requests from tables: { arrival_us =, prompt_tokens =,
  * output_tokens =, tenant =, ... }. Lists of requests that a function makes or
  * changes; everything is read before it is simulated, so that a run does not
  * depend on when the function is called.

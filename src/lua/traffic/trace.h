@@ -1,5 +1,5 @@
 /*
- * lua_trace.h - blis.trace: recorded requests from files.
+ * trace.h - blis.trace: recorded requests from files.
  */
 #ifndef BLIS_LUA_TRAFFIC_TRACE_H
 #define BLIS_LUA_TRAFFIC_TRACE_H

@@ -1,5 +1,5 @@
 /*
- * lua_trace_stream.h - traces that stay in their files, as Lua sees them.
+ * trace_stream.h - traces that stay in their files, as userdata.
  */
 #ifndef BLIS_LUA_TRAFFIC_TRACE_STREAM_H
 #define BLIS_LUA_TRAFFIC_TRACE_STREAM_H

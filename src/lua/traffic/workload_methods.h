@@ -1,5 +1,5 @@
 /*
- * workload_methods.h - what scripts do with a list of requests.
+ * workload_methods.h - the methods of a list of requests.
  */
 #ifndef BLIS_LUA_TRAFFIC_WORKLOAD_METHODS_H
 #define BLIS_LUA_TRAFFIC_WORKLOAD_METHODS_H

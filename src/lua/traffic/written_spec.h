@@ -1,5 +1,5 @@
 /*
- * lua_written_spec.h - workload specifications as Lua sees them, read from
+ * written_spec.h - workload specifications as Lua sees them, read from
  * files or from tables (workload/spec/written_spec.h).
  */
 #ifndef BLIS_LUA_TRAFFIC_WRITTEN_SPEC_H

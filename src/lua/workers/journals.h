@@ -1,6 +1,6 @@
 /*
- * lua_journal.h - for Lua: journals, the folders they are in, and what has to
- * be known of the machine to use it well.
+ * journals.h - journals as userdata, their folders, and facts about the
+ * machine (processors, clock, terminal).
  */
 #ifndef BLIS_LUA_WORKERS_JOURNALS_H
 #define BLIS_LUA_WORKERS_JOURNALS_H

@@ -1,5 +1,5 @@
 /*
- * source_id.h - which sources a program was built of.
+ * source_id.h - a hash of the sources that the program was built from.
  */
 #ifndef BLIS_LUA_WORKERS_SOURCE_ID_H
 #define BLIS_LUA_WORKERS_SOURCE_ID_H

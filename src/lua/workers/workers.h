@@ -1,5 +1,5 @@
 /*
- * lua_workers.h - worker processes for Lua: a function is called with numbered
+ * workers.h - worker processes for Lua: a function is called with numbered
  * tasks in forked copies of the program.
  */
 #ifndef BLIS_LUA_WORKERS_WORKERS_H

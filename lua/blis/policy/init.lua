@@ -1,7 +1,7 @@
 --- Routing policies: built-in ones by name, scripted ones as functions, and how an experiment
 --- names them.
 local core = require "blis.core"
-local definition = require "blis.definition"
+local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 

@@ -1,9 +1,9 @@
 --- From the options of a cluster to what the core takes: models and GPUs that are described in
 --- files or tables, catalogues, and latency models in Lua.
 local core = require "blis.core"
-local catalogue = require "blis.catalogue"
+local catalogue = require "blis.engine.catalogue"
 local cluster_section = require "blis.config.cluster"
-local descriptions = require "blis.descriptions"
+local descriptions = require "blis.engine.descriptions"
 local errors = require "blis.errors"
 local group_config = require "blis.config.group"
 local latency_section = require "blis.config.latency"

@@ -1,8 +1,8 @@
 --- Models, GPUs and coefficients by name: those that come with the program, and a user's own.
 local core = require "blis.core"
-local descriptions = require "blis.descriptions"
+local descriptions = require "blis.engine.descriptions"
 local errors = require "blis.errors"
-local listing = require "blis.cli.listing"
+local listing = require "blis.listing"
 local notices = require "blis.notices"
 local schema = require "blis.config.schema"
 
@@ -88,7 +88,7 @@ local function show_gib(bytes)
 end
 
 --- How lists of models are shown.
----@type blis.cli.Column[]
+---@type blis.Column[]
 catalogue.model_columns = {
   { key = "id", title = "model" },
   { key = "layers", title = "layers" },
@@ -105,7 +105,7 @@ catalogue.model_columns = {
 }
 
 --- How lists of GPUs are shown.
----@type blis.cli.Column[]
+---@type blis.Column[]
 catalogue.hardware_columns = {
   { key = "name", title = "GPU" },
   { key = "memory_gib", title = "memory (GiB)" },

@@ -5,7 +5,7 @@ local format = require "blis.format"
 
 local listing = {}
 
----@class blis.cli.Column
+---@class blis.Column
 ---@field key string
 ---@field title string
 ---@field show? fun(value: any, row: table): string how people read it
@@ -13,8 +13,8 @@ local listing = {}
 ---@field write? fun(writer: userdata, value: any) a value that is no scalar and no list, for JSON
 ---@field is_hidden? boolean not for tables
 
----@class blis.cli.Listing
----@field columns blis.cli.Column[]
+---@class blis.Listing
+---@field columns blis.Column[]
 ---@field rows table[]
 
 --- A value as people read it.
@@ -94,7 +94,7 @@ end
 local formats = { table = as_table, json = as_json, csv = as_csv }
 
 --- The text of a list.
----@param list blis.cli.Listing
+---@param list blis.Listing
 ---@param name "table"|"json"|"csv"
 ---@return string
 function listing.text(list, name)

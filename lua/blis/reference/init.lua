@@ -1,6 +1,6 @@
 --- The reference of everything that scripts may use, from the same sources as the annotations for
 --- editors: the descriptions of options and policies, and the comments that stand at functions and
---- types. How it is written: blis.reference_text.
+--- types. How it is written: blis.reference.text.
 local annotations = require "blis.config.annotations"
 local core = require "blis.core"
 local errors = require "blis.errors"
@@ -8,12 +8,14 @@ local errors = require "blis.errors"
 local reference = {}
 
 -- Files with comments of public functions and types, in the order of the reference.
-local files = { "experiment", "results/comparison", "results/replicated", "policy", "hooks", "init",
-  "latency", "catalogue", "units", "workload", "trace", "results/result", "results/file",
-  "results/slo", "results/fitness", "results/saturation", "results/decisions", "results/diff",
-  "results/regret", "capacity", "sweep/cma_es", "sweep/init",
-  "sweep/table", "statistics/init", "statistics/distribution", "statistics/transfer",
-  "meta/core" }
+local files = {
+  "experiment", "results/comparison", "results/replicated", "policy/init", "policy/hooks",
+  "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/trace",
+  "results/result", "results/file", "results/slo", "results/fitness", "results/saturation",
+  "results/decisions", "results/diff", "results/regret", "engine/capacity", "sweep/cma_es",
+  "sweep/init", "sweep/table", "statistics/init", "statistics/distribution",
+  "statistics/transfer", "meta/core",
+}
 
 -- What a name in those files is called by scripts.
 local public_names = {

@@ -2,10 +2,10 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local format = require "blis.format"
-local presets = require "blis.presets"
+local presets = require "blis.traffic.presets"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.workload"
-local trace = require "blis.trace"
+local trace = require "blis.traffic.trace"
 local types = require "blis.config.types"
 
 local workload = {}

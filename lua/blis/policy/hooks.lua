@@ -1,6 +1,6 @@
 --- Decision points besides routing, and the functions that only listen.
 local core = require "blis.core"
-local definition = require "blis.definition"
+local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 local cluster_section = require "blis.config.cluster"
