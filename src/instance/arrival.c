@@ -4,11 +4,13 @@ void blis__reset_request(blis_live_request *request) {
   request->state = BLIS_REQUEST_ARRIVED;
   request->has_first_token = false;
   request->was_counted = false;
+  request->prefill_tokens = request->prompt_tokens;
   request->progress_tokens = 0;
   request->new_tokens = 0;
   request->computed_tokens = 0;
   request->ttft_us = -1;
   request->scheduling_delay_us = -1;
+  request->delivery_us = 0;
   request->itl_sum_us = 0;
   request->itl_count = 0;
   request->e2e_us = -1;

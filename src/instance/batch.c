@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
+#include "instance/rules.h"
 #include "instance/stepwise.h"
-
-static int64_t min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 void blis__batch_remove(blis__stepwise *engine, size_t index) {
   blis__sequence **items = engine->batch.items;
@@ -22,25 +20,25 @@ blis_block_span blis__span_of(const blis_live_request *request, int64_t start,
                               int64_t count) {
   return (blis_block_span){
       .chain = &request->chain,
-      .prompt_tokens = request->prompt_tokens,
+      .prompt_tokens = request->prefill_tokens,
       .start_tokens = start,
       .end_tokens = start + count,
   };
 }
 
-/* How much of the prompt behind its first done tokens to compute next. */
+/* How much of the prefill behind its first done tokens to compute next. */
 static int64_t chunk_tokens(const blis__stepwise *engine,
                             const blis_live_request *request, int64_t done) {
   const blis_instance_config *config = engine->config;
   int64_t threshold = config->long_prefill_threshold_tokens;
-  int64_t tokens = request->prompt_tokens - done;
+  int64_t tokens = request->prefill_tokens - done;
   if (threshold > 0) {
-    tokens = min(tokens, threshold);
+    tokens = blis_min_i64(tokens, threshold);
   }
-  tokens = min(tokens, engine->budget_tokens);
+  tokens = blis_min_i64(tokens, engine->budget_tokens);
   if (config->max_model_len_tokens > 0) {
     int64_t left = config->max_model_len_tokens - 1 - done;
-    tokens = min(tokens, left > 0 ? left : 0);
+    tokens = blis_min_i64(tokens, left > 0 ? left : 0);
   }
   return tokens;
 }
@@ -50,7 +48,7 @@ static int64_t wanted_tokens(const blis__stepwise *engine,
                              const blis_live_request *request) {
   int64_t progress = request->progress_tokens;
   int64_t limit = engine->config->max_model_len_tokens;
-  if (progress < request->prompt_tokens) {
+  if (progress < request->prefill_tokens) {
     return chunk_tokens(engine, request, progress);
   }
   bool is_at_limit = limit > 0 && progress >= limit - 1;
@@ -102,7 +100,8 @@ static blis_status choose_victim(blis__stepwise *engine, size_t *victim,
                                        engine->running.count, victim, error);
 }
 
-/* Back to the front of the queue, with nothing but its cached blocks. */
+/* Back to the front of the queue, with nothing but its cached blocks and, if
+   it is to resume, what its client has. */
 static void preempt(blis__stepwise *engine, size_t index) {
   blis__sequence *victim = engine->batch.items[index];
   blis_live_request *request = victim->place.request;
@@ -112,14 +111,10 @@ static void preempt(blis__stepwise *engine, size_t index) {
   engine->budget_tokens += request->new_tokens;
   engine->has_preempted = true;
   engine->counts.preemptions++;
-  victim->itl_us.count = 0;
-  request->state = BLIS_REQUEST_QUEUED;
-  request->has_first_token = false;
-  request->progress_tokens = 0;
-  request->new_tokens = 0;
-  request->computed_tokens = 0;
-  request->itl_sum_us = 0;
-  request->itl_count = 0;
+  blis__note_preemption(engine->config, request, request->progress_tokens);
+  if (!engine->config->rules.resumes_preempted) {
+    victim->itl_us.count = 0;
+  }
 }
 
 /*
@@ -172,6 +167,37 @@ static blis_status schedule_running(blis__stepwise *engine, blis_error *error) {
   return BLIS_OK;
 }
 
+/* Hits as the cache counts them: what the CPU tier gives back is among them. */
+static int64_t hits(const blis__stepwise *engine) {
+  blis_kv_cache_stats stats;
+  blis_kv_cache_get_stats(engine->cache, &stats);
+  return stats.hits;
+}
+
+/* How long the step takes that was under way until now; 0 = none was. */
+static int64_t step_under_way_us(const blis__stepwise *engine) {
+  return engine->clock_us <= engine->step_end_us ? engine->step_us : 0;
+}
+
+/* It has its blocks, of which hits were in the cache. */
+static void enter_batch(blis__stepwise *engine, blis__sequence *sequence,
+                        int64_t cached_tokens, int64_t tokens, int64_t hits) {
+  const blis_instance_config *config = engine->config;
+  blis_live_request *request = sequence->place.request;
+  blis__wait_queue_remove(&engine->waiting, &sequence->place);
+  engine->batch.items[engine->batch.count++] = sequence;
+  blis__count_prompt_blocks(config, request,
+                            blis_max_i64(hits, (int64_t)engine->found.count),
+                            &engine->counts);
+  blis__note_admission(config, request, engine->clock_us,
+                       step_under_way_us(engine));
+  if (config->rules.knows_cached_context && tokens > 0) {
+    request->progress_tokens = cached_tokens;
+  }
+  request->computed_tokens = cached_tokens;
+  give_tokens(engine, request, tokens);
+}
+
 /*
  * Admits the request at the head of the queue, if it fits. A prompt that is
  * found completely in the cache is admitted with no tokens and no blocks.
@@ -183,25 +209,21 @@ static blis_status admit_head(blis__stepwise *engine, bool *is_admitted,
   BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &engine->batch,
                                   engine->batch.count + 1),
                error);
-  BLIS_TRY(blis_kv_cache_match(engine->cache, &request->chain, &engine->found,
-                               error));
+  blis_block_chain chain = request->chain;
+  chain.prompt_blocks = blis__findable_blocks(engine->config, request);
+  BLIS_TRY(blis_kv_cache_match(engine->cache, &chain, &engine->found, error));
   int64_t cached =
       (int64_t)engine->found.count * engine->config->block_size_tokens;
   int64_t tokens = chunk_tokens(engine, request, cached);
   /* An empty prompt stores its first output token now, and again later. */
-  bool is_empty = request->prompt_tokens == 0 && request->output_tokens > 0;
+  bool is_empty = request->prefill_tokens == 0 && request->output_tokens > 0;
   blis_block_span span = blis__span_of(request, cached, is_empty ? 1 : tokens);
+  int64_t hits_before = hits(engine);
   BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
                                   &engine->found, is_admitted, error));
-  if (!*is_admitted) {
-    return BLIS_OK;
+  if (*is_admitted) {
+    enter_batch(engine, sequence, cached, tokens, hits(engine) - hits_before);
   }
-  blis__wait_queue_remove(&engine->waiting, &sequence->place);
-  engine->batch.items[engine->batch.count++] = sequence;
-  request->state = BLIS_REQUEST_RUNNING;
-  request->scheduling_delay_us = engine->clock_us - request->arrival_us;
-  request->computed_tokens = cached;
-  give_tokens(engine, request, tokens);
   return BLIS_OK;
 }
 

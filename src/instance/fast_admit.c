@@ -1,4 +1,5 @@
 #include "instance/fast_engine.h"
+#include "instance/rules.h"
 
 bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens) {
   const fast_block *block = &engine->block;
@@ -33,7 +34,7 @@ static bool admit_empty_prompt(fast_engine *engine, fast_request *request) {
     return false;
   }
   blis_run_pool_take(engine->pool, &request->holder, 1);
-  engine->stats.cache_misses++;
+  engine->pool_misses++;
   return true;
 }
 
@@ -50,7 +51,7 @@ static blis_status allocate(fast_engine *engine, fast_request *request,
   }
   BLIS_TRY(blis_run_pool_claim(engine->pool, &request->holder,
                                &request->live->chain, cached_blocks));
-  engine->stats.cache_hits += cached_blocks;
+  engine->pool_hits += cached_blocks;
   /* What is claimed is stored; extend goes on from there. */
   request->live->progress_tokens =
       (int64_t)cached_blocks * engine->config->block_size_tokens;
@@ -63,7 +64,7 @@ static blis_status try_head(fast_engine *engine, fast_request *request,
                             fast_plan *plan, bool *is_admitted) {
   blis_live_request *live = request->live;
   *is_admitted = false;
-  if (live->prompt_tokens == 0) {
+  if (live->prefill_tokens == 0) {
     *is_admitted = admit_empty_prompt(engine, request);
     live->new_tokens = 0;
     live->computed_tokens = 0;
@@ -71,10 +72,10 @@ static blis_status try_head(fast_engine *engine, fast_request *request,
   }
   int64_t unused = 0;
   const blis_block_chain *chain = &live->chain;
-  uint32_t limit =
-      request->is_tracked || chain->shared_count > chain->prompt_blocks
-          ? chain->prompt_blocks
-          : chain->shared_count;
+  uint32_t limit = blis__findable_blocks(engine->config, live);
+  if (!request->is_tracked && limit > chain->shared_count) {
+    limit = chain->shared_count;
+  }
   uint32_t cached = blis_run_pool_match(engine->pool, chain, limit, &unused);
   int64_t cached_tokens = (int64_t)cached * engine->config->block_size_tokens;
   live->progress_tokens = cached_tokens;
@@ -86,7 +87,9 @@ static blis_status try_head(fast_engine *engine, fast_request *request,
     return BLIS_OK;
   }
   BLIS_TRY(allocate(engine, request, cached, chunk));
-  live->progress_tokens = 0; /* the latency model is told 0 in this step */
+  /* What the latency model is told in this step. */
+  bool knows_context = engine->config->rules.knows_cached_context && chunk > 0;
+  live->progress_tokens = knows_context ? cached_tokens : 0;
   live->new_tokens = chunk;
   live->computed_tokens = cached_tokens + chunk;
   *is_admitted = true;
@@ -95,19 +98,24 @@ static blis_status try_head(fast_engine *engine, fast_request *request,
 
 static void enter_batch(fast_engine *engine, fast_request *request,
                         fast_plan *plan, int64_t now_us) {
+  const blis_instance_config *config = engine->config;
   blis_live_request *live = request->live;
+  int64_t cached_tokens = live->computed_tokens - live->new_tokens;
   blis__wait_queue_remove(&engine->queue, &request->waiting);
   request->finish.order = engine->next_order++;
   blis__fast_list_append(&engine->batch, request);
   blis__fast_list_append(&engine->prefills, request);
-  live->state = BLIS_REQUEST_RUNNING;
-  live->scheduling_delay_us = now_us - live->arrival_us;
+  blis__count_prompt_blocks(
+      config, live, cached_tokens / config->block_size_tokens, &engine->stats);
+  blis__note_admission(config, live, now_us,
+                       now_us <= engine->last_step_end_us ? engine->last_step_us
+                                                          : 0);
   plan->budget_tokens -= live->new_tokens;
-  blis_batch_sums_add(&plan->sums,
-                      &(blis_batch_item){.progress_tokens = 0,
-                                         .new_tokens = live->new_tokens,
-                                         .prompt_tokens = live->prompt_tokens,
-                                         .output_tokens = live->output_tokens});
+  blis_batch_sums_add(
+      &plan->sums, &(blis_batch_item){.progress_tokens = live->progress_tokens,
+                                      .new_tokens = live->new_tokens,
+                                      .prompt_tokens = live->prefill_tokens,
+                                      .output_tokens = live->output_tokens});
 }
 
 blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,

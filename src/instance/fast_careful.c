@@ -5,8 +5,11 @@
  */
 #include <inttypes.h>
 
+#include "base/invariant.h"
 #include "instance/arrival.h"
 #include "instance/fast_engine.h"
+#include "instance/rules.h"
+#include "instance/timing.h"
 
 /*
  * So many preemptions in a row, in which no victim had got further than at
@@ -18,18 +21,16 @@ static fast_request *next_in_batch(const fast_request *request) {
   return request->links[FAST_LINK_BATCH].next;
 }
 
-void blis__fast_uncount_itl(fast_engine *engine, const fast_request *request) {
-  if (request->is_decoding) {
-    blis__fast_take_back_itl(engine, request);
-  }
-}
-
-void blis__fast_take_back_itl(fast_engine *engine,
-                              const fast_request *request) {
-  if (engine->events.itl_us == NULL) {
-    return;
-  }
-  size_t skipped = 0; /* steps, of those in skipped_steps, which ascend */
+/*
+ * Calls visit for the latencies of the steps since it decodes, but those of
+ * skipped_steps, which ascend.
+ */
+static blis_status for_each_step(fast_engine *engine,
+                                 const fast_request *request,
+                                 blis_status (*visit)(fast_engine *engine,
+                                                      void *ud, int64_t itl_us),
+                                 void *ud) {
+  size_t skipped = 0;
   for (int64_t step = request->first_decode_step; step < engine->step_index;
        step++) {
     if (skipped < request->skipped_steps.count &&
@@ -37,14 +38,64 @@ void blis__fast_take_back_itl(fast_engine *engine,
       skipped++;
       continue;
     }
-    blis_histogram_remove(engine->events.itl_us,
-                          blis__step_history_at(&engine->history, step), 1);
+    BLIS_TRY(visit(engine, ud, blis__step_history_at(&engine->history, step)));
   }
+  return BLIS_OK;
+}
+
+static blis_status uncount(fast_engine *engine, void *ud, int64_t itl_us) {
+  (void)ud;
+  blis_histogram_remove(engine->events.itl_us, itl_us, 1);
+  return BLIS_OK;
+}
+
+void blis__fast_uncount_itl(fast_engine *engine, const fast_request *request) {
+  if (engine->events.itl_us == NULL) {
+    return;
+  }
+  for (size_t i = 0; i < request->own_itl_us.count; i++) {
+    blis_histogram_remove(engine->events.itl_us, request->own_itl_us.items[i],
+                          1);
+  }
+  blis_status status = for_each_step(engine, request, uncount, NULL);
+  BLIS_ASSERT(status == BLIS_OK);
+}
+
+/* One that is in the histogram already. */
+static blis_status own(fast_engine *engine, void *ud, int64_t itl_us) {
+  fast_request *request = ud;
+  request->own_itl_sum_us = blis_time_after_us(request->own_itl_sum_us, itl_us);
+  return engine->events.itl_us == NULL
+             ? BLIS_OK
+             : blis_array_push(&engine->alloc, &request->own_itl_us, itl_us);
+}
+
+blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request,
+                                   int64_t itl_us, blis_error *error) {
+  BLIS_TRY_MEM(own(engine, request, itl_us), error);
+  return blis__count_itl(engine->events.itl_us, &itl_us, 1, 1, error);
+}
+
+/* It stops decoding, but what it has given stays given. */
+static blis_status keep_tokens(fast_engine *engine, fast_request *request) {
+  if (!request->is_decoding) {
+    return BLIS_OK;
+  }
+  blis_live_request *live = request->live;
+  BLIS_TRY(for_each_step(engine, request, own, request));
+  blis__fast_note_progress(engine, request);
+  live->itl_sum_us = request->own_itl_sum_us;
+  request->token_end_us = engine->clock_us - request->gap_us;
+  return BLIS_OK;
 }
 
 blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens) {
   blis__fast_list_remove(&engine->batch, request);
+  if (request->awaits_first) {
+    request->awaits_first = false;
+    blis__fast_list_remove(&engine->firsts, request);
+  }
   if (request->is_decoding) {
     blis__fast_stop_decoding(engine, request);
   } else {
@@ -54,21 +105,23 @@ blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
 }
 
 /*
- * A preempted request may find its own prompt blocks again, so from now on
- * all of them are named: first those it holds.
+ * A preempted request may find its own blocks again, so from now on all that
+ * its prefills fill are named: first those it holds, with those that decoding
+ * has filled where it resumes. Blocks of one token are not named by decoding.
  */
 static blis_status track(fast_engine *engine, fast_request *request,
                          int64_t stored_tokens) {
-  if (request->is_tracked) {
-    return BLIS_OK;
-  }
+  const blis_instance_config *config = engine->config;
   request->is_tracked = true;
   if (!request->owns_prompt) {
     return BLIS_OK;
   }
   const blis_block_chain *chain = &request->live->chain;
-  int64_t full = stored_tokens / engine->config->block_size_tokens;
-  size_t limit = (size_t)blis_min_i64(full, chain->prompt_blocks);
+  int64_t tokens = stored_tokens;
+  if (!config->rules.resumes_preempted || config->block_size_tokens == 1) {
+    tokens = blis_min_i64(tokens, request->live->prefill_tokens);
+  }
+  size_t limit = (size_t)(tokens / config->block_size_tokens);
   blis_run_holder *holder = &request->holder;
   /* While decoding, nobody has kept count of the anonymous blocks. */
   holder->anonymous += (int64_t)limit;
@@ -164,18 +217,20 @@ static blis_status check_progress(fast_engine *engine, fast_request *victim,
 static blis_status preempt(fast_engine *engine, fast_plan *plan,
                            fast_request *victim) {
   blis_live_request *live = victim->live;
+  int64_t progress = blis__fast_progress(engine, victim);
   int64_t stored = stored_now(engine, victim);
-  blis__fast_uncount_itl(engine, victim);
+  if (engine->config->rules.resumes_preempted) {
+    BLIS_TRY(keep_tokens(engine, victim));
+  } else {
+    blis__fast_uncount_itl(engine, victim);
+  }
   BLIS_TRY(track(engine, victim, stored));
   BLIS_TRY(blis__fast_leave_batch(engine, victim, stored));
   plan->budget_tokens += live->new_tokens;
   plan->is_preempted = true;
-  live->new_tokens = 0;
-  live->progress_tokens = 0;
-  live->computed_tokens = 0;
-  live->has_first_token = false;
-  live->state = BLIS_REQUEST_QUEUED;
   victim->skipped_steps.count = 0;
+  victim->first_decode_step = INT64_MAX;
+  blis__note_preemption(engine->config, live, progress);
   engine->stats.preemptions++;
   blis__wait_queue_push_front(&engine->queue, &victim->waiting);
   return BLIS_OK;
@@ -228,7 +283,7 @@ static blis_status schedule_decode(fast_engine *engine, fast_plan *plan,
     return BLIS_OK;
   }
   blis_run_pool_take_uncounted(engine->pool, blocks);
-  engine->stats.cache_misses += blocks;
+  engine->pool_misses += blocks;
   request->live->new_tokens = 1;
   plan->budget_tokens--;
   return blis__fast_name_output(engine, request, stored + 1) == BLIS_OK
@@ -243,7 +298,7 @@ static void sum_scheduled(const fast_engine *engine, fast_plan *plan) {
         &plan->sums,
         &(blis_batch_item){.progress_tokens = blis__fast_progress(engine, r),
                            .new_tokens = r->live->new_tokens,
-                           .prompt_tokens = r->live->prompt_tokens,
+                           .prompt_tokens = r->live->prefill_tokens,
                            .output_tokens = r->live->output_tokens});
   }
 }
@@ -268,22 +323,57 @@ blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan,
   return BLIS_OK;
 }
 
-blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us) {
+/* The latency of this step is not one of the request's. */
+static blis_status skip_latency(fast_engine *engine, fast_request *request,
+                                int64_t itl_us) {
+  request->itl_total_before += (uint64_t)itl_us;
+  return blis_array_push(&engine->alloc, &request->skipped_steps,
+                         engine->step_index);
+}
+
+static blis_status leave_behind(fast_engine *engine, fast_request *request,
+                                int64_t itl_us) {
+  BLIS_TRY(skip_latency(engine, request, itl_us));
+  --*blis__fast_boundary(engine, request->stored_base);
+  blis__fast_naming_remove(engine, request);
+  request->stored_base++;
+  request->decode_base++;
+  ++*blis__fast_boundary(engine, request->stored_base);
+  BLIS_TRY(blis__fast_naming_add(engine, request));
+  request->finish.step++;
+  blis__finish_heap_postpone(&engine->finishes, &request->finish);
+  if (engine->config->rules.resumes_preempted) {
+    engine->gaps += request->gap_us == 0;
+    request->gap_us += itl_us - engine->output_token_us;
+  }
+  return BLIS_OK;
+}
+
+/* The token of this step has come later than the step alone would say. */
+static blis_status close_gap(fast_engine *engine, fast_request *request,
+                             int64_t itl_us, blis_error *error) {
+  BLIS_TRY_MEM(skip_latency(engine, request, itl_us), error);
+  if (engine->events.itl_us != NULL) {
+    blis_histogram_remove(engine->events.itl_us, itl_us, 1);
+  }
+  int64_t gap_us = request->gap_us;
+  request->gap_us = 0;
+  engine->gaps--;
+  return blis__fast_add_own_itl(engine, request,
+                                blis_time_after_us(itl_us, gap_us), error);
+}
+
+blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us,
+                                    blis_error *error) {
   for (fast_request *r = engine->batch.head; r != NULL; r = next_in_batch(r)) {
-    if (!r->is_decoding || r->live->new_tokens > 0) {
+    if (!r->is_decoding) {
       continue;
     }
-    BLIS_TRY(
-        blis_array_push(&engine->alloc, &r->skipped_steps, engine->step_index));
-    --*blis__fast_boundary(engine, r->stored_base);
-    blis__fast_naming_remove(engine, r);
-    r->stored_base++;
-    r->decode_base++;
-    r->itl_total_before += (uint64_t)itl_us;
-    ++*blis__fast_boundary(engine, r->stored_base);
-    BLIS_TRY(blis__fast_naming_add(engine, r));
-    r->finish.step++;
-    blis__finish_heap_postpone(&engine->finishes, &r->finish);
+    if (r->live->new_tokens == 0) {
+      BLIS_TRY_MEM(leave_behind(engine, r, itl_us), error);
+    } else if (r->gap_us > 0) {
+      BLIS_TRY(close_gap(engine, r, itl_us, error));
+    }
   }
   return BLIS_OK;
 }

@@ -7,12 +7,15 @@ typedef struct census {
   int64_t decodes;
   int64_t decode_context;
   int64_t decode_prompts;
+  int64_t gaps;
   int64_t anonymous_blocks; /* held by the batch */
   bool is_sound;
 } census;
 
 static census count_batch(const fast_engine *engine) {
   census found = {.is_sound = true};
+  /* Those whose last step is under way are still there. */
+  int leaves_later = engine->config->rules.leaves_at_step_end;
   uint64_t last_order = 0;
   for (const fast_request *r = engine->batch.head; r != NULL;
        r = r->links[FAST_LINK_BATCH].next) {
@@ -24,7 +27,8 @@ static census count_batch(const fast_engine *engine) {
       found.decodes++;
       found.decode_context += blis__fast_progress(engine, r);
       found.decode_prompts += r->live->prompt_tokens;
-      found.is_sound &= r->finish.step > engine->step_index;
+      found.is_sound &= r->finish.step > engine->step_index - leaves_later;
+      found.gaps += r->gap_us > 0;
     } else {
       found.prefills++;
     }
@@ -49,7 +53,7 @@ bool blis__fast_check(const fast_engine *engine) {
          found.decodes == engine->decodes &&
          found.decode_context == engine->decode_context &&
          found.decode_prompts == engine->decode_prompts &&
-         boundary_sum == engine->decodes &&
+         found.gaps == engine->gaps && boundary_sum == engine->decodes &&
          engine->finishes.slots.count == (size_t)engine->decodes &&
          found.anonymous_blocks + blis_run_pool_held_named(engine->pool) ==
              used &&

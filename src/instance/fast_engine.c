@@ -15,6 +15,7 @@ static void engine_free(void *state) {
     fast_request *record = engine->records.items[i];
     blis_array_deinit(&alloc, &record->holder.named);
     blis_array_deinit(&alloc, &record->skipped_steps);
+    blis_array_deinit(&alloc, &record->own_itl_us);
     blis_alloc_free(&alloc, record, sizeof *record);
   }
   blis_array_deinit(&alloc, &engine->records);
@@ -130,6 +131,7 @@ static blis_status take_out(fast_engine *engine, fast_request *request,
   case BLIS_REQUEST_QUEUED:
     /* What was remembered about the head may be about this very record. */
     engine->block.head = NULL;
+    blis__fast_uncount_itl(engine, request);
     blis__wait_queue_remove(&engine->queue, &request->waiting);
     return BLIS_OK;
   default:
@@ -165,6 +167,7 @@ static blis_status run_event(fast_engine *engine, int64_t now_us,
   if (engine->step_us != now_us) {
     return run_timeout(engine, error);
   }
+  BLIS_TRY(blis__fast_land(engine, error));
   BLIS_TRY(blis__fast_decode_run(engine, limit_us, error));
   return engine->step_us == now_us ? blis__fast_step(engine, error) : BLIS_OK;
 }
@@ -190,6 +193,10 @@ static void engine_get_stats(const void *state, blis_instance_stats *stats) {
   stats->queue_depth = engine->queue.count;
   stats->batch_size = engine->batch.count;
   stats->decoded_tokens = engine->decode_context - engine->decode_prompts;
+  if (!engine->config->rules.counts_prompt_blocks) {
+    stats->cache_hits = engine->pool_hits;
+    stats->cache_misses = engine->pool_misses;
+  }
   stats->kv_blocks = engine->config->kv_blocks;
   stats->used_kv_blocks =
       stats->kv_blocks - blis_run_pool_free_blocks(engine->pool);
@@ -220,6 +227,10 @@ static void engine_close(void *state) {
        r = r->links[FAST_LINK_BATCH].next) {
     blis__fast_note_progress(engine, r);
     blis__fast_uncount_itl(engine, r);
+  }
+  for (const blis__waiting *place = engine->queue.head; place != NULL;
+       place = place->after) {
+    blis__fast_uncount_itl(engine, place->request->engine);
   }
 }
 
@@ -267,6 +278,7 @@ blis_status blis__fast_new(const blis_alloc *alloc,
       .step_us = BLIS_TIME_NEVER_US,
       .batch.kind = FAST_LINK_BATCH,
       .prefills.kind = FAST_LINK_PREFILL,
+      .firsts.kind = FAST_LINK_PREFILL,
       .deadlines.kind = FAST_LINK_DEADLINE};
   if (init(fast) != BLIS_OK) {
     engine_free(fast);

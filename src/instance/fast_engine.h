@@ -12,6 +12,9 @@
  *   it has completed when                 s = finish.step
  *   its inter-token latencies             differences of a running total
  *
+ * What a rule (blis_engine_rules) adds to that for single requests, samples
+ * that are no step times, is kept with them.
+ *
  * The step time comes from integer sums (latency_model.h), block needs from
  * one counter per residue, completions from a heap. Only requests that are
  * prefilling are visited one by one. A step in which the order of requests
@@ -57,16 +60,25 @@ struct fast_request {
   finish_entry finish;   /* while decoding; finish.order = order of admission */
   int64_t decode_base;
   int64_t stored_base;
-  int64_t first_decode_step;
+  int64_t first_decode_step; /* since its last admission; INT64_MAX = none */
   uint64_t itl_total_before; /* the running total when decoding began */
-  int64_t furthest_tokens;   /* progress at the best of its preemptions */
-  BLIS_ARRAY(int64_t) skipped_steps; /* decode steps it was left out of */
+  /* With rules.resumes_preempted: latencies that are not, or no longer,
+     those of steps since first_decode_step; their sum; */
+  BLIS_ARRAY(int64_t) own_itl_us;
+  int64_t own_itl_sum_us;
+  int64_t gap_us;          /* steps since its last token that left it out; */
+  int64_t token_end_us;    /* while preempted: end of the step of that token */
+  int64_t furthest_tokens; /* progress at the best of its preemptions */
+  BLIS_ARRAY(int64_t)
+  skipped_steps; /* decode steps it was left out of, or
+                    whose latency is among its own */
   bool is_decoding;
   bool is_length_capped; /* will reach the model length before its output */
   bool is_tracked;       /* was preempted: all its prompt blocks are named */
   bool owns_prompt;      /* false when the whole prompt was cached */
   bool has_deadline;     /* is in the list of deadlines */
   bool names_output;     /* others may hold its output: see fast_naming.c */
+  bool awaits_first;     /* is in the list of first tokens */
 };
 
 typedef struct fast_list {
@@ -103,17 +115,21 @@ typedef struct fast_engine {
   int64_t output_token_us;
   int64_t fixed_overhead_us;
 
-  int64_t clock_us;   /* of the last executed event */
-  int64_t left_us;    /* latest end, within the horizon, of a step that
-                        completed a request */
-  int64_t step_us;    /* the pending step, BLIS_TIME_NEVER_US = none */
-  int64_t step_index; /* of the step to be formed next */
+  int64_t clock_us;         /* of the last executed event */
+  int64_t left_us;          /* latest end, within the horizon, of a step that
+                              completed a request */
+  int64_t step_us;          /* the pending step, BLIS_TIME_NEVER_US = none */
+  int64_t step_index;       /* of the step to be formed next */
+  int64_t last_step_us;     /* how long the last step takes, */
+  int64_t last_step_end_us; /* and until when */
 
   fast_arrivals arrivals;
   fast_list deadlines; /* by time, then by order of queueing */
   blis__wait_queue queue;
   fast_list batch;    /* in order of admission */
   fast_list prefills; /* the part of the batch with prompt left */
+  fast_list firsts;   /* that has computed a first token in the step under
+                         way; of the same links as prefills */
   uint64_t next_order;
   fast_block block;
 
@@ -121,6 +137,7 @@ typedef struct fast_engine {
   int64_t decodes;
   int64_t decode_context; /* sum of progress before the next step */
   int64_t decode_prompts; /* sum of their prompts */
+  int64_t gaps;           /* those with a gap_us */
   int64_t *boundaries;    /* decodes by (stored_base mod block size) */
   fast_list *naming;      /* decodes that name their output, by the same;
                              NULL until there is one */
@@ -130,6 +147,8 @@ typedef struct fast_engine {
 
   blis_run_pool *pool;
   int64_t releases; /* how often blocks were given back */
+  int64_t pool_hits;
+  int64_t pool_misses;
   blis_instance_stats stats;
 
   int64_t fruitless_preemptions; /* in a row, see fast_careful.c */
@@ -165,6 +184,11 @@ void blis__fast_request_spare(fast_engine *engine, fast_request *request);
 void blis__fast_deadline_add(fast_engine *engine, fast_request *request);
 
 /* fast_step.c */
+/*
+ * What the step that ends now has computed leaves, where that is at its end
+ * (rules.leaves_at_step_end): comes before the next step.
+ */
+blis_status blis__fast_land(fast_engine *engine, blis_error *error);
 blis_status blis__fast_step(fast_engine *engine, blis_error *error);
 /* Steps while nothing but decoding can happen, none at or after limit_us. */
 blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
@@ -220,11 +244,13 @@ bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens);
 blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan,
                                       blis_error *error);
 /* After the step time is known: decodes that were left out stay behind. */
-blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us);
-/* Takes out the inter-token latencies of a request that did not complete. */
+blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us,
+                                    blis_error *error);
+/* Takes out the inter-token latencies of a request whose are not wanted. */
 void blis__fast_uncount_itl(fast_engine *engine, const fast_request *request);
-/* The same for one that has just completed its last step. */
-void blis__fast_take_back_itl(fast_engine *engine, const fast_request *request);
+/* A latency that is the request's alone. */
+blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request,
+                                   int64_t itl_us, blis_error *error);
 /* Out of the batch and its sums, with all its blocks given back. */
 blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);

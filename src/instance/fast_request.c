@@ -87,10 +87,14 @@ void blis__fast_arrivals_remove(fast_engine *engine,
 
 /* Clears all but the memory that a record keeps for its next request. */
 static void reset(fast_request *request, blis_live_request *live) {
-  fast_request fresh = {
-      .live = live, .holder = request->holder, .owns_prompt = true};
+  fast_request fresh = {.live = live,
+                        .holder = request->holder,
+                        .owns_prompt = true,
+                        .first_decode_step = INT64_MAX};
   fresh.skipped_steps.items = request->skipped_steps.items;
   fresh.skipped_steps.capacity = request->skipped_steps.capacity;
+  fresh.own_itl_us.items = request->own_itl_us.items;
+  fresh.own_itl_us.capacity = request->own_itl_us.capacity;
   *request = fresh;
 }
 
@@ -144,7 +148,9 @@ void blis__fast_deadline_add(fast_engine *engine, fast_request *request) {
 int64_t blis__fast_itl_sum_us(const fast_engine *engine,
                               const fast_request *request) {
   uint64_t sum_us = engine->itl_total_us - request->itl_total_before;
-  return sum_us < BLIS_TIME_NEVER_US ? (int64_t)sum_us : BLIS_TIME_NEVER_US;
+  return sum_us < BLIS_TIME_NEVER_US
+             ? blis_time_after_us((int64_t)sum_us, request->own_itl_sum_us)
+             : BLIS_TIME_NEVER_US;
 }
 
 void blis__fast_note_progress(const fast_engine *engine,

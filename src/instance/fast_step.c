@@ -1,10 +1,11 @@
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
+#include "instance/rules.h"
 #include "instance/timing.h"
 
 int64_t blis__fast_wanted_chunk(const fast_engine *engine,
                                 const fast_request *request) {
-  int64_t left = request->live->prompt_tokens - request->live->progress_tokens;
+  int64_t left = request->live->prefill_tokens - request->live->progress_tokens;
   int64_t threshold = engine->config->long_prefill_threshold_tokens;
   return threshold > 0 ? blis_min_i64(left, threshold) : left;
 }
@@ -19,8 +20,7 @@ int64_t blis__fast_blocks_for(const fast_engine *engine,
 
 /* How many of the request's blocks have to be named once they are full. */
 static int64_t nameable_blocks(const fast_request *request) {
-  const blis_block_chain *chain = &request->live->chain;
-  return request->is_tracked ? chain->prompt_blocks : chain->shared_count;
+  return request->is_tracked ? INT64_MAX : request->live->chain.shared_count;
 }
 
 /*
@@ -31,7 +31,7 @@ blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
                               int64_t chunk_tokens) {
   int64_t stored = request->live->progress_tokens + chunk_tokens;
   int64_t fresh = blis__fast_blocks_for(engine, request, chunk_tokens);
-  engine->stats.cache_misses += fresh;
+  engine->pool_misses += fresh;
   int64_t named_limit = blis_min_i64(
       nameable_blocks(request), stored / engine->config->block_size_tokens);
   int64_t taken;
@@ -54,23 +54,24 @@ blis_status blis__fast_release(fast_engine *engine, fast_request *request,
 static blis_status start_decoding(fast_engine *engine, fast_request *request) {
   const blis_live_request *live = request->live;
   int64_t next_step = engine->step_index;
-  int64_t stored =
-      request->owns_prompt ? live->prompt_tokens : request->holder.anonymous;
-  int64_t steps = blis_max_i64(live->output_tokens, 1) - 1;
+  int64_t done = live->prefill_tokens;
+  int64_t stored = request->owns_prompt ? done : request->holder.anonymous;
+  int64_t steps =
+      live->prompt_tokens + blis_max_i64(live->output_tokens, 1) - 1 - done;
   int64_t limit = engine->config->max_model_len_tokens;
   request->is_length_capped =
-      limit > 0 && blis_max_i64(limit - 1 - live->prompt_tokens, 0) < steps;
+      limit > 0 && blis_max_i64(limit - 1 - done, 0) < steps;
   if (request->is_length_capped) {
-    steps = blis_max_i64(limit - 1 - live->prompt_tokens, 0);
+    steps = blis_max_i64(limit - 1 - done, 0);
   }
   request->is_decoding = true;
-  request->decode_base = next_step - live->prompt_tokens;
+  request->decode_base = next_step - done;
   request->stored_base = next_step - stored;
   request->first_decode_step = next_step;
   request->itl_total_before = engine->itl_total_us;
   request->finish.step = next_step + steps;
   engine->decodes++;
-  engine->decode_context += live->prompt_tokens;
+  engine->decode_context += done;
   engine->decode_prompts += live->prompt_tokens;
   ++*blis__fast_boundary(engine, request->stored_base);
   BLIS_TRY(blis__fast_naming_add(engine, request));
@@ -80,6 +81,8 @@ static blis_status start_decoding(fast_engine *engine, fast_request *request) {
 
 void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
   engine->decodes--;
+  engine->gaps -= request->gap_us > 0;
+  request->gap_us = 0;
   engine->decode_context -= blis__fast_progress(engine, request);
   engine->decode_prompts -= request->live->prompt_tokens;
   --*blis__fast_boundary(engine, request->stored_base);
@@ -95,6 +98,9 @@ void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
  * the prefills; changes nothing else.
  */
 static bool can_form_quickly(fast_engine *engine) {
+  if (engine->gaps > 0) {
+    return false; /* each of them is looked at when it gets its token */
+  }
   int64_t budget = engine->config->max_batched_tokens - engine->decodes;
   int64_t blocks = *blis__fast_boundary(engine, engine->step_index);
   bool decodes_name =
@@ -125,7 +131,7 @@ static bool can_form_quickly(fast_engine *engine) {
 static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
   int64_t boundary_blocks = *blis__fast_boundary(engine, engine->step_index);
   blis_run_pool_take_uncounted(engine->pool, boundary_blocks);
-  engine->stats.cache_misses += boundary_blocks;
+  engine->pool_misses += boundary_blocks;
   for (fast_request *r = blis__fast_naming_first(engine, engine->step_index);
        r != NULL; r = r->links[FAST_LINK_NAMING].next) {
     BLIS_TRY(
@@ -145,7 +151,7 @@ static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
         &plan->sums,
         &(blis_batch_item){.progress_tokens = live->progress_tokens,
                            .new_tokens = live->new_tokens,
-                           .prompt_tokens = live->prompt_tokens,
+                           .prompt_tokens = live->prefill_tokens,
                            .output_tokens = live->output_tokens});
   }
   return BLIS_OK;
@@ -164,7 +170,7 @@ static blis_status time_by_items(fast_engine *engine, const fast_plan *plan,
     }
     blis_batch_item item = {.progress_tokens = blis__fast_progress(engine, r),
                             .new_tokens = new_tokens,
-                            .prompt_tokens = r->live->prompt_tokens,
+                            .prompt_tokens = r->live->prefill_tokens,
                             .output_tokens = r->live->output_tokens};
     BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->items, item), error);
   }
@@ -214,43 +220,60 @@ static blis_status record_itl(fast_engine *engine, const int64_t *itl_us,
   return blis__count_itl(engine->events.itl_us, itl_us, n, decodes, error);
 }
 
-/* token_us = from now to the first tokens. */
-static blis_status finish_prefills(fast_engine *engine, int64_t now_us,
-                                   int64_t token_us) {
+/* The step that ends at step_end_us has computed what the request lacked. */
+static blis_status finish_prefill(fast_engine *engine, fast_request *request,
+                                  int64_t step_end_us, blis_error *error) {
+  blis__fast_list_remove(&engine->prefills, request);
+  BLIS_TRY_MEM(start_decoding(engine, request), error);
+  if (!request->live->has_first_token) {
+    request->awaits_first = true;
+    blis__fast_list_append(&engine->firsts, request);
+    return BLIS_OK;
+  }
+  return blis__fast_add_own_itl(
+      engine, request,
+      step_end_us - request->token_end_us + engine->output_token_us, error);
+}
+
+static blis_status advance_prefills(fast_engine *engine, int64_t step_end_us,
+                                    blis_error *error) {
   fast_request *next = NULL;
   for (fast_request *r = engine->prefills.head; r != NULL; r = next) {
     next = r->links[FAST_LINK_PREFILL].next;
-    blis_live_request *live = r->live;
-    live->progress_tokens = live->computed_tokens;
-    if (live->progress_tokens < live->prompt_tokens) {
-      continue;
-    }
-    live->has_first_token = true;
-    live->ttft_us = blis_time_after_us(now_us - live->arrival_us, token_us);
-    blis__fast_list_remove(&engine->prefills, r);
-    BLIS_TRY(start_decoding(engine, r));
-    if (engine->events.first_token != NULL) {
-      engine->events.first_token(engine->events.ud, live, now_us);
+    r->live->progress_tokens = r->live->computed_tokens;
+    if (r->live->progress_tokens >= r->live->prefill_tokens) {
+      BLIS_TRY(finish_prefill(engine, r, step_end_us, error));
     }
   }
   return BLIS_OK;
 }
 
-/* token_us = from now to the tokens of this step. */
+/* First tokens get out; those of the step that ends at step_end_us. */
+static void give_first_tokens(fast_engine *engine, int64_t step_end_us) {
+  int64_t token_us = blis_time_after_us(step_end_us, engine->output_token_us);
+  while (engine->firsts.head != NULL) {
+    fast_request *r = engine->firsts.head;
+    blis__fast_list_remove(&engine->firsts, r);
+    r->awaits_first = false;
+    blis__note_first_token(r->live, token_us);
+    if (engine->events.first_token != NULL) {
+      engine->events.first_token(engine->events.ud, r->live, engine->clock_us);
+    }
+  }
+}
+
+/* The tokens of this step, which takes duration_us, are computed. */
 static blis_status advance(fast_engine *engine, const fast_plan *plan,
-                           int64_t now_us, int64_t token_us,
-                           blis_error *error) {
+                           int64_t duration_us, blis_error *error) {
   int64_t decodes = plan->sums.decode_requests;
-  BLIS_TRY(record_itl(engine, &token_us, 1, decodes, error));
+  int64_t itl_us = duration_us + engine->output_token_us;
+  BLIS_TRY(record_itl(engine, &itl_us, 1, decodes, error));
   engine->decode_context += decodes;
-  if (plan->is_careful &&
-      blis__fast_leave_behind(engine, token_us) != BLIS_OK) {
-    return blis_fail_nomem(error);
+  if (plan->is_careful) {
+    BLIS_TRY(blis__fast_leave_behind(engine, itl_us, error));
   }
   engine->step_index++;
-  return finish_prefills(engine, now_us, token_us) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  return advance_prefills(engine, engine->last_step_end_us, error);
 }
 
 /*
@@ -262,7 +285,8 @@ static blis_status store_last_token(fast_engine *engine, fast_request *request,
                                     int64_t *stored) {
   const blis_live_request *live = request->live;
   *stored = blis__fast_stored(engine, request);
-  if (request->is_length_capped || live->output_tokens == 0 ||
+  if (engine->config->rules.drops_last_kv || request->is_length_capped ||
+      live->output_tokens == 0 ||
       blis__fast_progress(engine, request) >=
           live->prompt_tokens + live->output_tokens) {
     return BLIS_OK;
@@ -273,7 +297,7 @@ static blis_status store_last_token(fast_engine *engine, fast_request *request,
       return BLIS_OK;
     }
     blis_run_pool_take_uncounted(engine->pool, 1);
-    engine->stats.cache_misses++;
+    engine->pool_misses++;
   }
   ++*stored;
   return blis__fast_name_output(engine, request, *stored);
@@ -304,14 +328,17 @@ static blis_status tell_completed(fast_engine *engine,
   BLIS_TRY(blis__tell_completed(&engine->events, request->live, end_us,
                                 &counts_itl, error));
   if (!counts_itl) {
-    blis__fast_take_back_itl(engine, request);
+    blis__fast_uncount_itl(engine, request);
   }
   return BLIS_OK;
 }
 
-/* Completions in order of admission, the order of the batch. */
-static blis_status complete(fast_engine *engine, int64_t now_us, int64_t end_us,
-                            blis_error *error) {
+/*
+ * Completions in order of admission, the order of the batch, of the step that
+ * ends at step_end_us.
+ */
+static blis_status complete(fast_engine *engine, int64_t now_us,
+                            int64_t step_end_us, blis_error *error) {
   for (;;) {
     finish_entry *first = blis__finish_heap_first(&engine->finishes);
     if (first == NULL || first->step > engine->step_index) {
@@ -328,6 +355,7 @@ static blis_status complete(fast_engine *engine, int64_t now_us, int64_t end_us,
     blis__fast_list_remove(&engine->batch, r);
     BLIS_TRY_MEM(blis__fast_release(engine, r, stored), error);
     record_completion(engine, r, produced);
+    int64_t end_us = blis__leaves_at_us(engine->config, live, step_end_us);
     BLIS_TRY(tell_completed(engine, r, end_us, error));
     if (end_us <= engine->config->horizon_us) {
       engine->left_us = blis_max_i64(engine->left_us, end_us);
@@ -347,6 +375,15 @@ static blis_status form(fast_engine *engine, fast_plan *plan,
   return blis__fast_form_carefully(engine, plan, error);
 }
 
+blis_status blis__fast_land(fast_engine *engine, blis_error *error) {
+  engine->clock_us = engine->step_us;
+  if (!engine->config->rules.leaves_at_step_end) {
+    return BLIS_OK;
+  }
+  give_first_tokens(engine, engine->clock_us);
+  return complete(engine, engine->clock_us, engine->clock_us, error);
+}
+
 blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   int64_t now_us = engine->step_us;
   engine->clock_us = now_us;
@@ -364,9 +401,13 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   int64_t duration_us = 0;
   BLIS_TRY(time_step(engine, &plan, &duration_us, error));
   int64_t end_us = blis_time_after_us(now_us, duration_us);
-  BLIS_TRY(advance(engine, &plan, now_us, duration_us + engine->output_token_us,
-                   error));
-  BLIS_TRY(complete(engine, now_us, end_us, error));
+  engine->last_step_us = duration_us;
+  engine->last_step_end_us = end_us;
+  BLIS_TRY(advance(engine, &plan, duration_us, error));
+  if (!engine->config->rules.leaves_at_step_end) {
+    give_first_tokens(engine, end_us);
+    BLIS_TRY(complete(engine, now_us, end_us, error));
+  }
   bool has_work = engine->batch.count > 0 || engine->queue.count > 0;
   engine->step_us = has_work ? end_us : BLIS_TIME_NEVER_US;
   return BLIS_OK;
@@ -400,7 +441,7 @@ enum { STEPS_AT_ONCE = 64 };
 /* How many steps would be begun before limit_us, guessed from the last one. */
 static size_t expected_steps(const fast_engine *engine, int64_t limit_us) {
   int64_t left_us = limit_us - engine->step_us;
-  int64_t last_us = blis_max_i64(engine->step_us - engine->clock_us, 1);
+  int64_t last_us = blis_max_i64(engine->last_step_us, 1);
   return (size_t)blis_min_i64(left_us / last_us + 1, STEPS_AT_ONCE);
 }
 
@@ -475,6 +516,8 @@ static void move_clock(fast_engine *engine, int64_t *step_us, size_t n) {
   }
   engine->clock_us = before_last_us;
   engine->step_us = blis_time_after_us(before_last_us, step_us[n - 1]);
+  engine->last_step_us = step_us[n - 1];
+  engine->last_step_end_us = engine->step_us;
   engine->step_index += (int64_t)n;
   engine->stats.steps += (int64_t)n;
   engine->stats.queue_depth_sum += engine->queue.count * (int64_t)n;
@@ -497,7 +540,7 @@ static blis_status decode_steps(fast_engine *engine, size_t n, int64_t limit_us,
     return BLIS_OK;
   }
   blis_run_pool_take_uncounted(engine->pool, blocks);
-  engine->stats.cache_misses += blocks;
+  engine->pool_misses += blocks;
   move_clock(engine, step_us, *steps);
   return record_itl(engine, step_us, *steps, engine->decodes, error);
 }
@@ -505,15 +548,20 @@ static blis_status decode_steps(fast_engine *engine, size_t n, int64_t limit_us,
 blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
                                   blis_error *error) {
   const finish_entry *first = blis__finish_heap_first(&engine->finishes);
-  if (first == NULL || engine->prefills.count > 0 || can_admit(engine) ||
+  if (first == NULL || engine->prefills.count > 0 || engine->gaps > 0 ||
+      can_admit(engine) ||
       engine->decodes > engine->config->max_batched_tokens) {
     return BLIS_OK;
   }
   limit_us = quiet_until(engine, limit_us);
+  /* The step in which a request completes ends the run, and is part of it
+     where nothing leaves before its end. */
+  int64_t end_step =
+      engine->config->rules.leaves_at_step_end ? first->step : first->step - 1;
   size_t steps = 1;
   while (steps > 0 && engine->step_us < limit_us &&
-         engine->step_index + 1 < first->step) {
-    int64_t left = first->step - 1 - engine->step_index;
+         engine->step_index < end_step) {
+    int64_t left = end_step - engine->step_index;
     size_t n = expected_steps(engine, limit_us);
     n = (int64_t)n < left ? n : (size_t)left;
     BLIS_TRY(decode_steps(engine, n, limit_us, &steps, error));

@@ -3,9 +3,10 @@
  * chunked prefill and preemption, paged KV cache with prefix reuse.
  *
  * Behaviour follows BLIS (Go, inference-sim f90a1e3a), which follows vLLM's
- * v1 scheduler. Every change of state belongs to an event of this instance,
- * ordered by (time, class, sequence): arrival, queued, step, timeout. All
- * effects of a step happen at its start.
+ * v1 scheduler; blis_engine_rules are where a real engine differs from it.
+ * Every change of state belongs to an event of this instance, ordered by
+ * (time, class, sequence): arrival, queued, step, timeout. A step computes its
+ * tokens at its start; when they get out is one of the rules.
  *
  * The caller owns the clock: it asks when the next event is, and lets the
  * instance execute it.
@@ -49,6 +50,44 @@ typedef enum blis_engine_kind {
   BLIS_ENGINE_STEPWISE /* every step, every request: the yardstick */
 } blis_engine_kind;
 
+/*
+ * What a real engine does and BLIS (Go) does not. All false is BLIS (Go).
+ */
+typedef struct blis_engine_rules {
+  /*
+   * First tokens and completed requests leave when their step ends, not when
+   * it begins, and until then the engine is busy; the end of a request is when
+   * its client has the last token: its arrival + its E2E latency.
+   */
+  bool leaves_at_step_end;
+  /*
+   * A preempted request goes on behind the last token it has given: what it
+   * loses is computed again as one prefill, together with the prompt. Its TTFT
+   * and its scheduling delay are the first ones, and the time it has lost lies
+   * between two tokens, as does that of steps which have left it out.
+   */
+  bool resumes_preempted;
+  /*
+   * Hits and misses of the cache are the blocks of the prompt, counted once,
+   * when a request is first admitted: not those of its output.
+   */
+  bool counts_prompt_blocks;
+  /* A prompt that is wholly in the cache has its last block computed again,
+     since somebody has to compute the first token. */
+  bool recomputes_last_token;
+  /* The KV of a request's last token, which nobody will read, needs no room. */
+  bool drops_last_kv;
+  /* The first step of a request knows how much of its context was cached. */
+  bool knows_cached_context;
+  /*
+   * Asynchronous scheduling (vLLM from 0.14 on): the next batch is built while
+   * a step is under way, and tokens are handed out later than they are
+   * computed, the first one by the latency model's blis_first_token. The others
+   * follow it as they would.
+   */
+  bool schedules_ahead;
+} blis_engine_rules;
+
 typedef struct blis_instance_config {
   const blis_latency_model *latency;     /* borrowed; outlives the instance */
   int64_t kv_blocks;                     /* >= 1 */
@@ -67,6 +106,7 @@ typedef struct blis_instance_config {
    * dropped as unservable, and a failed partial reload keeps its blocks.
    */
   bool reproduce_go_blis_defects;
+  blis_engine_rules rules;
   /* CPU tier of the KV cache; 0 blocks = none. */
   int64_t cpu_blocks;
   double cpu_bandwidth_tokens_per_us; /* > 0 with a tier */
@@ -99,7 +139,8 @@ typedef struct blis_instance_events {
   void *ud;
   /* request entered the wait queue. */
   void (*queued)(void *ud, blis_live_request *request, int64_t now_us);
-  /* Each time a first token is recorded: again after a preemption. */
+  /* Each time a first token is recorded: again after a preemption, unless
+     rules.resumes_preempted. */
   void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
   /*
    * request is completed, its state and times are set, and ended() follows
@@ -111,7 +152,8 @@ typedef struct blis_instance_events {
   /*
    * request has reached its last state (completed, length-capped, timed out
    * or unservable) and belongs to the owner again. end_us is when it leaves:
-   * the end of its last step, or now for the others.
+   * the end of its last step (with rules.leaves_at_step_end when its client has
+   * the last token), or now for the others.
    */
   blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us,
                        int64_t end_us, blis_error *error);
@@ -129,7 +171,8 @@ typedef struct blis_instance_stats {
   int64_t kv_blocks;
   int64_t used_kv_blocks; /* referenced by a live request */
   int64_t cache_hits;     /* blocks */
-  int64_t cache_misses;   /* blocks, decode blocks included */
+  int64_t cache_misses;   /* blocks, those of output included; both of the
+                             prompt alone with rules.counts_prompt_blocks */
   int64_t cpu_reloads;    /* blocks, from the CPU tier */
   int64_t cpu_misses;
   int64_t cpu_saved;

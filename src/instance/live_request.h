@@ -50,11 +50,15 @@ typedef struct blis_live_request {
   blis_request_state state;
   bool has_first_token;
   bool was_counted;            /* reached a wait queue or was late for it */
+  int64_t prefill_tokens;      /* to compute before the next token comes: the
+                                  prompt, and output that was lost */
   int64_t progress_tokens;     /* tokens computed so far */
   int64_t new_tokens;          /* scheduled in the current step */
   int64_t computed_tokens;     /* what progress becomes while prefilling */
   int64_t ttft_us;             /* last recorded; -1 = never */
-  int64_t scheduling_delay_us; /* of the last admission; -1 = never */
+  int64_t scheduling_delay_us; /* of the last admission (first one, with
+                                  rules.resumes_preempted); -1 = never */
+  int64_t delivery_us;         /* from its first token to who asked for it */
   int64_t itl_sum_us;
   int64_t itl_count;
   int64_t e2e_us; /* -1 until completed */

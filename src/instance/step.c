@@ -1,10 +1,11 @@
-/* One step: everything it changes, changes at its start. */
+/* One step: what it computes, it computes at its start. */
 #include <inttypes.h>
 
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "base/time.h"
 #include "instance/arrival.h"
+#include "instance/rules.h"
 #include "instance/stepwise.h"
 #include "instance/timing.h"
 
@@ -16,7 +17,7 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
     blis_batch_item item = {
         .progress_tokens = request->progress_tokens,
         .new_tokens = request->new_tokens,
-        .prompt_tokens = request->prompt_tokens,
+        .prompt_tokens = request->prefill_tokens,
         .output_tokens = request->output_tokens,
     };
     if (item.new_tokens > 0 &&
@@ -31,37 +32,65 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
   return blis__check_step_time(engine->config->latency, step_us, error);
 }
 
+/* A token that is not the first one is there. */
+static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
+                               int64_t token_us, blis_error *error) {
+  blis_live_request *request = sequence->place.request;
+  int64_t itl_us = token_us;
+  if (engine->config->rules.resumes_preempted) {
+    itl_us += engine->clock_us - sequence->token_end_us;
+  }
+  if (engine->events.itl_us != NULL &&
+      blis_array_push(&engine->alloc, &sequence->itl_us, itl_us) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  request->itl_sum_us = blis_time_after_us(request->itl_sum_us, itl_us);
+  request->itl_count++;
+  return BLIS_OK;
+}
+
 /* The tokens of the step are there. An inter-token latency is the time of the
-   step, not the time since the token before. */
+   step, and of those since the token before only as the rules say. */
 static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
                            int64_t token_us, blis_error *error) {
   blis_live_request *request = sequence->place.request;
-  if (request->progress_tokens < request->prompt_tokens) {
+  bool gives_token = request->new_tokens > 0;
+  if (request->progress_tokens < request->prefill_tokens) {
     request->progress_tokens = request->computed_tokens;
-  } else if (request->new_tokens > 0) {
-    if (engine->events.itl_us != NULL &&
-        blis_array_push(&engine->alloc, &sequence->itl_us, token_us) !=
-            BLIS_OK) {
-      return blis_fail_nomem(error);
-    }
+    gives_token = request->has_first_token &&
+                  request->progress_tokens == request->prefill_tokens;
+  } else if (gives_token) {
     request->progress_tokens++;
-    request->itl_sum_us = blis_time_after_us(request->itl_sum_us, token_us);
-    request->itl_count++;
+  }
+  if (gives_token) {
+    BLIS_TRY(count_token(engine, sequence, token_us, error));
+  }
+  if (request->progress_tokens >= request->prefill_tokens &&
+      (gives_token || !request->has_first_token)) {
+    sequence->token_end_us = engine->step_end_us;
   }
   if (request->progress_tokens > sequence->furthest_tokens) {
     sequence->furthest_tokens = request->progress_tokens;
     engine->has_progressed = true;
   }
-  if (request->progress_tokens == request->prompt_tokens &&
-      !request->has_first_token) {
-    request->has_first_token = true;
-    request->ttft_us =
-        blis_time_after_us(engine->clock_us - request->arrival_us, token_us);
+  return BLIS_OK;
+}
+
+/* First tokens get out; those of the step that ends at step_end_us. */
+static void give_first_tokens(blis__stepwise *engine, int64_t step_end_us) {
+  int64_t token_us = blis_time_after_us(
+      step_end_us, blis_latency_output_token_time(engine->config->latency));
+  for (size_t i = 0; i < engine->batch.count; i++) {
+    blis_live_request *request = engine->batch.items[i]->place.request;
+    if (request->has_first_token ||
+        request->progress_tokens != request->prefill_tokens) {
+      continue;
+    }
+    blis__note_first_token(request, token_us);
     if (engine->events.first_token != NULL) {
       engine->events.first_token(engine->events.ud, request, engine->clock_us);
     }
   }
-  return BLIS_OK;
 }
 
 /* The KV of the last token, which no step will read, is stored as well. */
@@ -69,7 +98,7 @@ static blis_status store_last_token(blis__stepwise *engine,
                                     blis__sequence *sequence,
                                     blis_error *error) {
   const blis_live_request *request = sequence->place.request;
-  if (request->output_tokens == 0) {
+  if (request->output_tokens == 0 || engine->config->rules.drops_last_kv) {
     return BLIS_OK;
   }
   blis_block_span span = blis__span_of(request, request->progress_tokens, 1);
@@ -81,7 +110,7 @@ static blis_status store_last_token(blis__stepwise *engine,
 }
 
 static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
-                            blis_request_state state, int64_t end_us,
+                            blis_request_state state, int64_t *end_us,
                             blis_error *error) {
   blis_live_request *request = sequence->place.request;
   const blis_latency_model *latency = engine->config->latency;
@@ -98,20 +127,21 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
                                          blis_latency_fixed_overhead(latency));
   }
   request->state = state;
+  *end_us = blis__leaves_at_us(engine->config, request, *end_us);
   bool counts_itl;
-  BLIS_TRY(blis__tell_completed(&engine->events, request, end_us, &counts_itl,
+  BLIS_TRY(blis__tell_completed(&engine->events, request, *end_us, &counts_itl,
                                 error));
   if (counts_itl) {
     BLIS_TRY(blis__count_itl(engine->events.itl_us, sequence->itl_us.items,
                              sequence->itl_us.count, 1, error));
   }
-  return blis__stepwise_end(engine, sequence, state, end_us, error);
+  return blis__stepwise_end(engine, sequence, state, *end_us, error);
 }
 
-static blis_status complete_finished(blis__stepwise *engine, int64_t end_us,
-                                     blis_error *error) {
+static blis_status complete_finished(blis__stepwise *engine,
+                                     int64_t step_end_us, blis_error *error) {
   int64_t limit = engine->config->max_model_len_tokens;
-  bool has_completed = false;
+  int64_t last_end_us = -1; /* that the clock gets to */
   for (size_t i = 0; i < engine->batch.count;) {
     blis__sequence *sequence = engine->batch.items[i];
     const blis_live_request *request = sequence->place.request;
@@ -127,13 +157,24 @@ static blis_status complete_finished(blis__stepwise *engine, int64_t end_us,
       continue;
     }
     blis__batch_remove(engine, i);
-    BLIS_TRY(complete(engine, sequence, state, end_us, error));
-    has_completed = true;
+    int64_t end_us = step_end_us;
+    BLIS_TRY(complete(engine, sequence, state, &end_us, error));
+    if (end_us <= engine->config->horizon_us) {
+      last_end_us = blis_max_i64(last_end_us, end_us);
+    }
   }
-  if (!has_completed) {
+  if (last_end_us < 0) {
     return BLIS_OK;
   }
-  return blis__stepwise_schedule(engine, end_us, BLIS__EVENT_LEFT, NULL, error);
+  return blis__stepwise_schedule(engine, last_end_us, BLIS__EVENT_LEFT, NULL,
+                                 error);
+}
+
+/* What a step has computed leaves the engine. */
+static blis_status deliver(blis__stepwise *engine, int64_t step_end_us,
+                           blis_error *error) {
+  give_first_tokens(engine, step_end_us);
+  return complete_finished(engine, step_end_us, error);
 }
 
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
@@ -157,8 +198,12 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
 }
 
 blis_status blis__step(blis__stepwise *engine, blis_error *error) {
+  bool leaves_at_end = engine->config->rules.leaves_at_step_end;
   engine->step_pending = false;
   engine->has_progressed = false;
+  if (leaves_at_end) {
+    BLIS_TRY(deliver(engine, engine->clock_us, error));
+  }
   if (engine->batch.count == 0 && engine->waiting.count == 0) {
     return BLIS_OK;
   }
@@ -168,7 +213,8 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   engine->counts.steps++;
   engine->counts.queue_depth_sum += engine->waiting.count;
   BLIS_TRY(measure(engine, &step_us, error));
-  int64_t end_us = blis_time_after_us(engine->clock_us, step_us);
+  engine->step_us = step_us;
+  engine->step_end_us = blis_time_after_us(engine->clock_us, step_us);
   int64_t token_us = blis_time_after_us(
       step_us, blis_latency_output_token_time(engine->config->latency));
   for (size_t i = 0; i < engine->batch.count; i++) {
@@ -178,11 +224,14 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
     BLIS_TRY(blis_kv_cache_save(engine->cache, &engine->batch.items[i]->blocks,
                                 error));
   }
-  BLIS_TRY(complete_finished(engine, end_us, error));
+  if (!leaves_at_end) {
+    BLIS_TRY(deliver(engine, engine->step_end_us, error));
+  }
   BLIS_TRY(check_progress(engine, error));
   if (engine->batch.count == 0 && engine->waiting.count == 0) {
     return BLIS_OK;
   }
   engine->step_pending = true;
-  return blis__stepwise_schedule(engine, end_us, BLIS__EVENT_STEP, NULL, error);
+  return blis__stepwise_schedule(engine, engine->step_end_us, BLIS__EVENT_STEP,
+                                 NULL, error);
 }

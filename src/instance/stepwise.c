@@ -176,7 +176,9 @@ static int64_t decoded_tokens(const blis__stepwise *engine) {
   int64_t decoded = 0;
   for (size_t i = 0; i < engine->batch.count; i++) {
     const blis_live_request *live = engine->batch.items[i]->place.request;
-    decoded += blis_max_i64(live->progress_tokens - live->prompt_tokens, 0);
+    if (live->progress_tokens >= live->prefill_tokens) {
+      decoded += live->progress_tokens - live->prompt_tokens;
+    }
   }
   return decoded;
 }
@@ -191,8 +193,10 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
   stats->decoded_tokens = decoded_tokens(engine);
   stats->kv_blocks = cache.blocks;
   stats->used_kv_blocks = cache.blocks - cache.free_blocks;
-  stats->cache_hits = cache.hits;
-  stats->cache_misses = cache.misses;
+  if (!engine->config->rules.counts_prompt_blocks) {
+    stats->cache_hits = cache.hits;
+    stats->cache_misses = cache.misses;
+  }
   stats->cpu_reloads = cache.cpu_reloads;
   stats->cpu_misses = cache.cpu_misses;
   stats->cpu_saved = cache.cpu_saved;

@@ -34,13 +34,15 @@ typedef struct blis__stepwise {
   blis_event_queue *queue;
   int64_t clock_us; /* time of the last executed event */
   bool step_pending;
+  int64_t step_us;     /* how long the last step takes, */
+  int64_t step_end_us; /* and until when */
 
   blis_kv_cache *cache;
   blis__sequences sequences;
   blis__wait_queue waiting;
   BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
 
-  /* Of the current step. */
+  /* Of the step that is being formed. */
   int64_t budget_tokens; /* not yet given out */
   bool has_preempted;
   bool has_progressed;   /* a request got further than ever */

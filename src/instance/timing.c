@@ -1,18 +1,21 @@
 #include "instance/timing.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/minmax.h"
 #include "base/time.h"
 
 blis_status blis__check_latency_constants(const blis_latency_model *latency,
                                           blis_error *error) {
+  blis_first_token first = blis_latency_first_token(latency);
   const struct {
     const char *name;
     int64_t us;
   } constants[] = {
       {"time per output token", blis_latency_output_token_time(latency)},
       {"fixed overhead", blis_latency_fixed_overhead(latency)},
+      {"delay of first tokens", first.delay_us},
   };
   for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
     int64_t us = constants[i].us;
@@ -22,6 +25,12 @@ blis_status blis__check_latency_constants(const blis_latency_model *latency,
           "latency model %s: the %s is %" PRId64 " us; expected 0 to %" PRId64,
           latency->ops->name, constants[i].name, us, BLIS__DURATION_MAX_US);
     }
+  }
+  if (!(first.depth >= 0 && isfinite(first.depth))) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "latency model %s: first tokens wait for %g steps, "
+                     "allowed are 0 or more",
+                     latency->ops->name, first.depth);
   }
   return BLIS_OK;
 }

@@ -21,7 +21,7 @@
 
 /*
  * BLIS_ERR_INVALID names a constant of the model, its value and what is
- * allowed: 0 to BLIS__DURATION_MAX_US.
+ * allowed: 0 to BLIS__DURATION_MAX_US, or any finite number of steps.
  */
 BLIS_MUSTUSE blis_status blis__check_latency_constants(
     const blis_latency_model *latency, blis_error *error);

@@ -57,6 +57,16 @@ typedef struct blis_batch_sums {
 /* Adds one request; one without new tokens is not scheduled and ignored. */
 void blis_batch_sums_add(blis_batch_sums *sums, const blis_batch_item *item);
 
+/*
+ * How much later than its step a first token gets out where the next batch is
+ * built while a step is under way (vLLM from 0.14 on): by delay_us, and by
+ * depth times the step that was under way when its request was admitted.
+ */
+typedef struct blis_first_token {
+  int64_t delay_us; /* >= 0 */
+  double depth;     /* >= 0, finite */
+} blis_first_token;
+
 /* The sums over a whole batch. */
 blis_batch_sums blis_batch_sums_of(const blis_batch_item *items, size_t count);
 
@@ -103,6 +113,9 @@ typedef struct blis_latency_ops {
 
   /* Added once to the E2E latency of a request with output. */
   int64_t (*fixed_overhead)(const void *state);
+
+  /* What was measured beside the step times. */
+  blis_first_token (*first_token)(const void *state);
 
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_latency_ops;
@@ -177,6 +190,13 @@ blis_latency_fixed_overhead(const blis_latency_model *model) {
   return model->ops->fixed_overhead == NULL
              ? 0
              : model->ops->fixed_overhead(model->state);
+}
+
+static inline blis_first_token
+blis_latency_first_token(const blis_latency_model *model) {
+  return model->ops->first_token == NULL
+             ? (blis_first_token){0}
+             : model->ops->first_token(model->state);
 }
 
 #endif

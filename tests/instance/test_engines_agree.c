@@ -56,12 +56,17 @@ static int64_t toy_overhead(const void *state) {
   return 50;
 }
 
+static blis_first_token toy_first(const void *state) {
+  return (blis_first_token){.delay_us = state == NULL ? 0 : 300, .depth = 1.4};
+}
+
 static const blis_latency_ops toy_ops = {.name = "toy",
                                          .step_time = toy_step,
                                          .step_time_from_sums = toy_sums,
                                          .queueing_time = toy_queueing,
                                          .output_token_time = toy_token,
-                                         .fixed_overhead = toy_overhead};
+                                         .fixed_overhead = toy_overhead,
+                                         .first_token = toy_first};
 
 static const blis_latency_ops toy_ahead_ops = {.name = "toy, asked ahead",
                                                .step_time = toy_step,
@@ -69,7 +74,8 @@ static const blis_latency_ops toy_ahead_ops = {.name = "toy, asked ahead",
                                                .may_look_ahead = true,
                                                .queueing_time = toy_queueing,
                                                .output_token_time = toy_token,
-                                               .fixed_overhead = toy_overhead};
+                                               .fixed_overhead = toy_overhead,
+                                               .first_token = toy_first};
 
 static const blis_latency_ops toy_plain_ops = {.name = "toy without sums",
                                                .step_time = toy_step,
@@ -114,6 +120,22 @@ static blis_status lowest_rank(void *ud, const blis_running_request *running,
   return BLIS_OK;
 }
 
+/* Each rule alone, none, all, or any of them. */
+static blis_engine_rules draw_rules(blis_random *random) {
+  enum { RULES = 7 };
+  int64_t all = (1 << RULES) - 1;
+  int64_t one = INT64_C(1) << draw(random, RULES);
+  const int64_t sets[] = {0, all, all, one, draw(random, all + 1)};
+  int64_t set = pick(random, sets, 5);
+  return (blis_engine_rules){.leaves_at_step_end = set & 1,
+                             .resumes_preempted = set & 2,
+                             .counts_prompt_blocks = set & 4,
+                             .recomputes_last_token = set & 8,
+                             .drops_last_kv = set & 16,
+                             .knows_cached_context = set & 32,
+                             .schedules_ahead = set & 64};
+}
+
 static case_settings draw_settings(blis_random *random) {
   static const int64_t sizes[] = {1, 2, 4, 4, 16};
   static const int64_t seqs[] = {1, 2, 3, 8, 256};
@@ -144,6 +166,7 @@ static case_settings draw_settings(blis_random *random) {
   /* Only with a horizon, since what is reproduced may never end. */
   s.config.reproduce_go_blis_defects =
       s.config.horizon_us < BLIS_TIME_NEVER_US && draw(random, 2) == 0;
+  s.config.rules = draw_rules(random);
   return s;
 }
 

@@ -1,0 +1,86 @@
+#include "instance/rules.h"
+
+#include "base/minmax.h"
+#include "base/time.h"
+#include "instance/timing.h"
+
+uint32_t blis__findable_blocks(const blis_instance_config *config,
+                               const blis_live_request *request) {
+  int64_t tokens = request->prefill_tokens;
+  /* The last token of lost output has never been computed. */
+  bool computes_last =
+      config->rules.recomputes_last_token || tokens > request->prompt_tokens;
+  return (uint32_t)((tokens - (computes_last && tokens > 0)) /
+                    config->block_size_tokens);
+}
+
+static int64_t delivery_us(const blis_instance_config *config,
+                           int64_t step_us) {
+  if (!config->rules.schedules_ahead) {
+    return 0;
+  }
+  blis_first_token first = blis_latency_first_token(config->latency);
+  double late_us = first.depth * (double)step_us;
+  return first.delay_us + (late_us < (double)BLIS__DURATION_MAX_US
+                               ? (int64_t)late_us
+                               : BLIS__DURATION_MAX_US);
+}
+
+void blis__note_admission(const blis_instance_config *config,
+                          blis_live_request *request, int64_t now_us,
+                          int64_t step_us) {
+  request->state = BLIS_REQUEST_RUNNING;
+  if (!config->rules.resumes_preempted || request->scheduling_delay_us < 0) {
+    request->scheduling_delay_us = now_us - request->arrival_us;
+  }
+  if (!request->has_first_token) {
+    request->delivery_us = delivery_us(config, step_us);
+  }
+}
+
+void blis__count_prompt_blocks(const blis_instance_config *config,
+                               const blis_live_request *request,
+                               int64_t cached_blocks,
+                               blis_instance_stats *stats) {
+  if (request->scheduling_delay_us >= 0) {
+    return; /* it was admitted before */
+  }
+  int64_t size = config->block_size_tokens;
+  int64_t tokens = request->prompt_tokens;
+  stats->cache_hits += cached_blocks;
+  stats->cache_misses += tokens / size + (tokens % size != 0) - cached_blocks;
+}
+
+void blis__note_preemption(const blis_instance_config *config,
+                           blis_live_request *request,
+                           int64_t progress_tokens) {
+  request->state = BLIS_REQUEST_QUEUED;
+  request->progress_tokens = 0;
+  request->new_tokens = 0;
+  request->computed_tokens = 0;
+  if (!config->rules.resumes_preempted) {
+    request->has_first_token = false;
+    request->itl_sum_us = 0;
+    request->itl_count = 0;
+  } else if (progress_tokens >= request->prefill_tokens) {
+    /* The token given last has not been computed yet. */
+    request->prefill_tokens = progress_tokens + 1;
+  }
+}
+
+void blis__note_first_token(blis_live_request *request, int64_t token_us) {
+  request->has_first_token = true;
+  request->ttft_us =
+      blis_time_after_us(token_us - request->arrival_us, request->delivery_us);
+}
+
+int64_t blis__leaves_at_us(const blis_instance_config *config,
+                           const blis_live_request *request,
+                           int64_t step_end_us) {
+  if (!config->rules.leaves_at_step_end) {
+    return step_end_us;
+  }
+  /* Earlier where latencies leave out steps, see resumes_preempted. */
+  return blis_max_i64(step_end_us,
+                      blis_time_after_us(request->arrival_us, request->e2e_us));
+}

@@ -1,0 +1,42 @@
+/*
+ * rules.h - what blis_engine_rules mean for a single request; shared by the
+ * engines, so that they cannot differ in it. O(1).
+ */
+#ifndef BLIS_INSTANCE_RULES_H
+#define BLIS_INSTANCE_RULES_H
+
+#include <stdint.h>
+
+#include "instance/instance.h"
+
+/* Of the blocks of its next prefill, how many may be taken from the cache. */
+uint32_t blis__findable_blocks(const blis_instance_config *config,
+                               const blis_live_request *request);
+
+/*
+ * It enters the batch. step_us is how long the step under way until now has
+ * taken, 0 = the engine was idle.
+ */
+void blis__note_admission(const blis_instance_config *config,
+                          blis_live_request *request, int64_t now_us,
+                          int64_t step_us);
+
+/* The same for the counters of the cache; cached_blocks have been found. */
+void blis__count_prompt_blocks(const blis_instance_config *config,
+                               const blis_live_request *request,
+                               int64_t cached_blocks,
+                               blis_instance_stats *stats);
+
+/* It is preempted, with progress_tokens computed. */
+void blis__note_preemption(const blis_instance_config *config,
+                           blis_live_request *request, int64_t progress_tokens);
+
+/* It gets its first token, which the engine has at token_us. */
+void blis__note_first_token(blis_live_request *request, int64_t token_us);
+
+/* It is completed, in a step that ends at step_end_us: when it leaves. */
+int64_t blis__leaves_at_us(const blis_instance_config *config,
+                           const blis_live_request *request,
+                           int64_t step_end_us);
+
+#endif
