@@ -49,6 +49,7 @@ static blis_instance_config config_of(const example *e,
   OR_BASE(scheduler);
   OR_BASE(preemption);
   OR_BASE(reproduce_go_blis_defects);
+  c.rules = e->config.rules;
   return c;
 }
 
@@ -265,6 +266,103 @@ static const example examples[] = {
      .output_tokens = 6,
      .trace = "100+1010[0:3] 1110+1010[0:1] 2120+1010[0:1] "
               "3130+1020[0:1][1:2] 4150+1010[1:1]"},
+    /* The second arrives in the only step of the first, and waits for it. The
+       client has its token 57 us later. */
+    {.name = "R01 an engine is busy until its step ends",
+     .config = {.rules.leaves_at_step_end = true},
+     .requests = {DRIVER_PLAIN(0, 0, 4, 1), DRIVER_PLAIN(1, 500, 4, 1)},
+     .expected = {{1117, 1167, 0}, {1627, 1677, 0}},
+     .end_us = 2177,
+     .misses = 4,
+     .completed = 2,
+     .prompt_tokens = 8,
+     .output_tokens = 2},
+    {.name = "R02 without the rule both run at once",
+     .requests = {DRIVER_PLAIN(0, 0, 4, 1), DRIVER_PLAIN(1, 500, 4, 1)},
+     .expected = {{1117, 1167, 0}, {1117, 1167, 0}},
+     .end_us = 1610,
+     .misses = 4,
+     .completed = 2,
+     .prompt_tokens = 8,
+     .output_tokens = 2,
+     .trace = "100+1010[0:4] 600+1010[1:4]"},
+    /* 2 is gone before its first token gets out, 0 and 1 before their last. */
+    {.name = "R03 a deadline within the last step",
+     .config = {.rules.leaves_at_step_end = true},
+     .requests = {DRIVER_REQUEST(0, 0, 2200, 4, 3, 1, 0, 0),
+                  DRIVER_REQUEST(1, 0, 2120, 4, 3, 1, 0, 0),
+                  DRIVER_REQUEST(2, 0, 1000, 4, 3, 1, 0, 0)},
+     .expected = {{1137, -1, 2044}, {1137, -1, 1027}, {-1, -1, 0}},
+     .end_us = 3160,
+     .misses = 5,
+     .prompt_tokens = 12,
+     .trace = "100+1030[0:4][1:4][2:4] 1130+1020[0:1][1:1] 2150+1010[0:1]"},
+    /* E03: request 1 has 4 tokens at 5190, where it is preempted. When 0 has
+       given its room back, 1 computes 7 + 4 tokens at once, of which 4 are
+       still cached, and goes on: 5057 us after its fourth token. */
+    {.name = "R04 a preempted request goes on where it was",
+     .config = {.kv_blocks = 6, .rules.resumes_preempted = true},
+     .requests = {DRIVER_PLAIN(0, 0, 8, 9), DRIVER_PLAIN(1, 10, 7, 8)},
+     .expected = {{1117, 9343, 8176}, {2127, 13366, 11189}},
+     .end_us = 13270,
+     .hits = 1,
+     .misses = 11,
+     .preemptions = 1,
+     .completed = 2,
+     .prompt_tokens = 15,
+     .output_tokens = 17,
+     .trace = "100+1010[0:8] 1110+1020[0:1][1:7] 2130+1020[0:1][1:1] "
+              "3150+1020[0:1][1:1] 4170+1020[0:1][1:1] 5190+1010[0:1] "
+              "6200+1010[0:1] 7210+1010[0:1] 8220+1010[0:1] 9230+1010[1:7] "
+              "10240+1010[1:1] 11250+1010[1:1] 12260+1010[1:1]"},
+    {.name = "R05 the last block of a cached prompt is computed",
+     .config = {.rules.recomputes_last_token = true},
+     .requests = {DRIVER_REQUEST(0, 0, 0, 8, 2, 1, 1, 8),
+                  DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8)},
+     .expected = {{1117, 2184, 1017}, {1117, 3201, 2034}},
+     .end_us = 8130,
+     .hits = 1,
+     .misses = 5,
+     .completed = 2,
+     .prompt_tokens = 16,
+     .output_tokens = 5,
+     .trace = "100+1010[0:8] 1110+1010[0:1] 5100+1010[1:4] "
+              "6110+1010[1:1] 7120+1010[1:1]"},
+    /* Of the 7 blocks of E04's prompts, 4 are found; those of 0 are not. */
+    {.name = "R06 hits and misses are blocks of prompts",
+     .config = {.rules.counts_prompt_blocks = true},
+     .requests = {DRIVER_REQUEST(0, 0, 0, 8, 2, 1, 1, 8),
+                  DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8),
+                  DRIVER_REQUEST(2, 5000, 0, 12, 3, 1, 1, 8)},
+     .expected = {{1117, 2184, 1017}, {1117, 3221, 2054}, {1117, 3221, 2054}},
+     .end_us = 8150,
+     .hits = 4,
+     .misses = 3,
+     .completed = 3,
+     .prompt_tokens = 28,
+     .output_tokens = 8},
+    /* Of E01's 5 blocks, one was for the last token of 1. */
+    {.name = "R07 the KV of the last token has no room",
+     .config = {.rules.drops_last_kv = true},
+     .requests = {DRIVER_PLAIN(0, 0, 5, 3), DRIVER_PLAIN(1, 500, 4, 1),
+                  DRIVER_PLAIN(2, 1500, 4, 0)},
+     .expected = {{1117, 3221, 2054}, {1637, 1687, 0}, {1657, 1657, 0}},
+     .end_us = 3150,
+     .misses = 4,
+     .completed = 3,
+     .prompt_tokens = 13,
+     .output_tokens = 4},
+    /* Nothing is under way for 0; 1 is admitted after a step of 1010 us: its
+       first token comes 300 us and one and a half of that later. */
+    {.name = "R08 a first token waits for the step under way",
+     .config = {.rules = {.leaves_at_step_end = true, .schedules_ahead = true}},
+     .requests = {DRIVER_PLAIN(0, 0, 4, 2), DRIVER_PLAIN(1, 500, 4, 2)},
+     .expected = {{1417, 2494, 1027}, {3452, 4519, 1017}},
+     .end_us = 5019,
+     .misses = 4,
+     .completed = 2,
+     .prompt_tokens = 8,
+     .output_tokens = 4},
 };
 
 static size_t count_requests(const example *e) {

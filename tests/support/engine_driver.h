@@ -227,7 +227,8 @@ static inline blis_instance_stats driver_stats(const driver *d) {
 /*
  * A latency model that can be reckoned by hand: a step takes 1000 us and 10
  * more for each scheduled request, an empty one 1 us; 100 us until queued, 7
- * per output token, 50 once.
+ * per output token, 50 once; where batches are built ahead, first tokens come
+ * 300 us and one and a half steps later.
  */
 typedef struct driver_latency {
   int64_t last_step_us;
@@ -265,12 +266,18 @@ static inline int64_t driver_overhead(const void *state) {
   return 50;
 }
 
+static inline blis_first_token driver_first_token(const void *state) {
+  (void)state;
+  return (blis_first_token){.delay_us = 300, .depth = 1.5};
+}
+
 static const blis_latency_ops driver_latency_ops = {
     .name = "by hand",
     .step_time = driver_step_time,
     .queueing_time = driver_queueing,
     .output_token_time = driver_token_time,
     .fixed_overhead = driver_overhead,
+    .first_token = driver_first_token,
 };
 
 /* Roomy, and stepwise. */
