@@ -12,6 +12,7 @@ typedef struct case_settings {
   blis_instance_config config;
   int count;
   int64_t block_size;
+  bool is_one_text; /* of all prompts and outputs */
 } case_settings;
 
 static blis_alloc heap;
@@ -174,9 +175,10 @@ static case_settings draw_settings(blis_random *random) {
 static blis_live_request draw_request(blis_random *random,
                                       const case_settings *s, int number,
                                       int64_t now_us) {
-  int group = (int)draw(random, GROUPS);
-  int64_t prefix = draw(random, 2) == 0 ? 0 : draw(random, 30);
-  int64_t own = draw(random, 4) == 0 ? 0 : draw(random, 25);
+  int group = s->is_one_text ? 0 : (int)draw(random, GROUPS);
+  int64_t prefix =
+      !s->is_one_text && draw(random, 2) == 0 ? 0 : draw(random, 30);
+  int64_t own = s->is_one_text || draw(random, 4) == 0 ? 0 : draw(random, 25);
   int64_t shared = prefix / s->block_size;
   blis_live_request r = {
       .arrival_us = now_us,
@@ -191,7 +193,7 @@ static blis_live_request draw_request(blis_random *random,
                 .prompt_blocks = (uint32_t)((prefix + own) / s->block_size),
                 .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(number + 1)
                                                          << 20}};
-  if (own == 0 && draw(random, 2) == 0) {
+  if (own == 0 && (s->is_one_text || draw(random, 2) == 0)) {
     /* What it produces is where the next prompt of the group goes on. */
     int64_t all = (prefix + r.output_tokens) / s->block_size;
     r.chain.shared_count =
@@ -311,11 +313,11 @@ static void run_arrivals(trial *t, const case_settings *s, blis_random *random,
   }
 }
 
-static void run_case(int64_t seed) {
+static void run_trial(int64_t seed, const case_settings *settings,
+                      blis_random *drawn) {
   static trial t;
-  blis_random random;
-  blis_random_init(&random, seed);
-  case_settings s = draw_settings(&random);
+  case_settings s = *settings;
+  blis_random random = *drawn;
   t.next_private = UINT64_C(1) << 40;
   blis_random_init_named(&t.faults, seed, "faults");
   twins_begin(&t.twins, &heap, &s.config);
@@ -328,6 +330,35 @@ static void run_case(int64_t seed) {
   twins_finish(&t.twins, true);
 }
 
+static void run_case(int64_t seed) {
+  blis_random random;
+  blis_random_init(&random, seed);
+  case_settings s = draw_settings(&random);
+  run_trial(seed, &s, &random);
+}
+
+/*
+ * Prompts of one text, and what is produced goes on in it, while prefills take
+ * a token a step, as decodes do: who came later decodes earlier, and both fill
+ * the same block in the same step.
+ */
+static void run_lockstep_case(int64_t seed) {
+  static const int64_t sizes[] = {2, 3, 4};
+  blis_random random;
+  blis_random_init_named(&random, seed, "lockstep");
+  case_settings s = {.count = 8 + (int)draw(&random, 30),
+                     .block_size = pick(&random, sizes, 3),
+                     .is_one_text = true};
+  s.config = (blis_instance_config){.latency = &models[draw(&random, MODELS)],
+                                    .kv_blocks = 12 + draw(&random, 60),
+                                    .block_size_tokens = s.block_size,
+                                    .max_num_seqs = 2 + draw(&random, 10),
+                                    .max_batched_tokens = 64,
+                                    .long_prefill_threshold_tokens = 1,
+                                    .horizon_us = BLIS_TIME_NEVER_US};
+  run_trial(seed, &s, &random);
+}
+
 static int64_t case_count;
 static int64_t first_case;
 
@@ -335,6 +366,13 @@ static void engines_agree(void) {
   for (int64_t i = 0; i < case_count; i++) {
     printf("# case %" PRId64 "\n", first_case + i);
     run_case(first_case + i);
+  }
+}
+
+static void engines_agree_in_lockstep(void) {
+  for (int64_t i = 0; i < case_count / 2; i++) {
+    printf("# case %" PRId64 "\n", first_case + i);
+    run_lockstep_case(first_case + i);
   }
 }
 
@@ -348,5 +386,6 @@ int main(int argc, char **argv) {
     }
   }
   RUN(engines_agree);
+  RUN(engines_agree_in_lockstep);
   return check_done();
 }

@@ -118,6 +118,72 @@ static void restarted_with_a_cold_cache(blis_engine_kind engine) {
   driver_deinit(&p.d);
 }
 
+enum { HALF = 7, TIER_COUNTERS = 4, COUNTERS = 16 };
+
+/* Everything that is counted up; those of the tier come first. */
+static void get_counters(const plant *p, int64_t counters[COUNTERS]) {
+  blis_instance_stats s;
+  blis_instance_get_stats(p->d.instances[0], &s);
+  const int64_t all[COUNTERS] = {s.cpu_reloads,     s.cpu_misses,
+                                 s.cpu_saved,       s.cpu_evictions,
+                                 s.preemptions,     s.cache_hits,
+                                 s.cache_misses,    s.completed,
+                                 s.length_capped,   s.timed_out,
+                                 s.unservable,      s.prompt_tokens,
+                                 s.output_tokens,   s.steps,
+                                 s.queue_depth_sum, s.kv_allocation_failures};
+  memcpy(counters, all, sizeof all);
+}
+
+/* The same requests before a restart and behind it count twice. */
+static void counted_over_a_restart(blis_engine_kind engine) {
+  bool has_tier = engine == BLIS_ENGINE_STEPWISE;
+  driver_request requests[2 * HALF] = {
+      DRIVER_REQUEST(0, 0, 0, 8, 2, 1, 1, 8),
+      DRIVER_PLAIN(1, 10000, 8, 9),
+      DRIVER_PLAIN(2, 10010, 7, 8),
+      DRIVER_REQUEST(3, 10020, 15000, 4, 3, 1, 0, 0),
+      DRIVER_PLAIN(4, 10030, 200, 1),
+      DRIVER_REQUEST(5, 35000, 0, 8, 2, 1, 1, 8),
+      {.number = 6, .arrival_us = 90000, .prompt = 8, .output = 20},
+  };
+  for (int i = 0; i < HALF; i++) {
+    driver_request *again = &requests[HALF + i];
+    *again = requests[i];
+    again->number += HALF;
+    again->arrival_us += 1000000;
+    again->deadline_us += again->deadline_us > 0 ? 1000000 : 0;
+  }
+  plant p;
+  blis_error error;
+  blis_alloc heap = blis_alloc_heap();
+  p.state = (driver_latency){0};
+  p.latency =
+      (blis_latency_model){.ops = &driver_latency_ops, .state = &p.state};
+  blis_instance_config config = driver_base_config(&p.latency);
+  config.engine = engine;
+  config.kv_blocks = 6;
+  config.max_model_len_tokens = 20;
+  config.max_num_seqs = 2;
+  config.cpu_blocks = has_tier ? 12 : 0;
+  config.cpu_bandwidth_tokens_per_us = has_tier;
+  driver_set_up(&p.d, &heap, &config, requests, 2 * HALF);
+  int64_t once[COUNTERS];
+  int64_t counted[COUNTERS];
+  run_before(&p, 1000000);
+  get_counters(&p, once);
+  for (int i = has_tier ? 0 : TIER_COUNTERS; i < COUNTERS - 1; i++) {
+    CHECK(once[i] > 0);
+  }
+  CHECK_OK(blis_instance_restart(p.d.instances[0], &error), &error);
+  run_before(&p, 2000000);
+  get_counters(&p, counted);
+  for (int i = 0; i < COUNTERS; i++) {
+    CHECK_EQ_I64(counted[i], 2 * once[i]);
+  }
+  driver_deinit(&p.d);
+}
+
 /* Steps are 1010 us, then three times as long, then as before. */
 static void slowed_down(blis_engine_kind engine) {
   driver_request requests[] = {DRIVER_PLAIN(0, 0, 8, 11)};
@@ -147,6 +213,10 @@ static void a_restart_empties_the_cache(void) {
   both(restarted_with_a_cold_cache);
 }
 
+static void counters_go_on_over_a_restart(void) {
+  both(counted_over_a_restart);
+}
+
 static void steps_slow_down(void) {
   both(slowed_down);
 }
@@ -172,6 +242,7 @@ static void no_memory_for_a_restart(void) {
 int main(void) {
   RUN(requests_are_evicted_from_every_place);
   RUN(a_restart_empties_the_cache);
+  RUN(counters_go_on_over_a_restart);
   RUN(steps_slow_down);
   RUN(no_memory_for_a_restart);
   return check_done();
