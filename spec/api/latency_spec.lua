@@ -28,6 +28,21 @@ describe("a built-in latency model", function()
       { 17224, 29730, 24551 } },
     { "roofline", "mistralai/mixtral-8x7b-v0.1", "H100", 2, { 8710, 41685, 24771 } },
   }
+  -- The same from the formulas of src/latency/calibrated.h.
+  local h100 = { 0.9, 0.8, 0.9, 0.7, 0.7, 0.6, 45, 6, 40, 5, 8, 300, 70, 270 }
+  it("takes the coefficients of the calibrated model", function()
+    local m = model("calibrated", { model = llama, hardware = "H100", tp = 1,
+      alpha_coeffs = { 1, 2, 3 }, beta_coeffs = h100 })
+    assert.same({ 7570, 40749, 26079 },
+      { m:step_time(decodes), m:step_time(prefills), m:step_time(mixed) })
+    assert.same({ 1, 3, 2 }, { m:queueing_time(9), m:output_token_time(), m:fixed_overhead() })
+    says(small.message_of(model, "calibrated", { model = llama, hardware = "H100",
+      alpha_coeffs = { 1, 2, 3 }, beta_coeffs = { 2, table.unpack(h100, 2) } }),
+      "beta[0], the share of bandwidth for weights, must be above 0 and at most 1, got 2")
+    local slow = model("calibrated", { model = llama, hardware = "L40S", tp = 1 })
+    assert.is_true(slow:step_time(prefills) > 2 * m:step_time(prefills))
+  end)
+
   for _, case in ipairs(worked) do
     local name, id, gpu, tp, times = table.unpack(case)
     it(("gives the worked step times: %s, %s, %s, TP %d"):format(name, id, gpu, tp), function()
@@ -93,7 +108,7 @@ describe("a built-in latency model", function()
 
   it("needs what it needs", function()
     says(small.message_of(model, "roofine"), "'roofine' is not allowed, expected one of "
-      .. "trained-physics, roofline, blackbox, piecewise")
+      .. "trained-physics, calibrated, roofline, blackbox, piecewise")
     says(small.message_of(model, "roofline", { model = "llama-2-70b-x" }), "llama-2-70b-x")
     says(small.message_of(model, "roofline", { hardwar = "H100" }), "did you mean 'hardware'?")
     says(small.message_of(model, "roofline", { model = llama, hardware = "custom", tp = 1 }),
@@ -335,7 +350,7 @@ describe("a failing latency model in Lua", function()
     says(small.message_of(blis.latency_model, 5), "5 is not allowed")
     says(small.message_of(blis.latency_model, { step_time = print }, {}), "options go with")
     says(small.message_of(blis.run, small.experiment { cluster = { latency_model = 5 } }),
-      "cluster.latency_model: 5 is not allowed, expected one of trained-physics, roofline, "
-        .. "blackbox, piecewise, what blis.latency_model returned, or a function(batch)")
+      "cluster.latency_model: 5 is not allowed, expected one of trained-physics, calibrated, "
+        .. "roofline, blackbox, piecewise, what blis.latency_model returned, or a function(batch)")
   end)
 end)

@@ -13,7 +13,8 @@
  *   hardware:      name; optional aliases and the members of
  *                  blis_hardware_spec
  *   coefficients:  kind, alpha, beta; optional model, hardware, tp, version
- *                  (an entry without one holds for all) and kv_blocks
+ *                  (an entry without one holds for all), kv_blocks, and
+ *                  coverage, a mapping: the members of blis_coverage
  *
  * Looking up walks all entries.
  */
@@ -27,6 +28,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "latency/coefficients.h"
+#include "latency/coverage.h"
 #include "latency/hardware_spec.h"
 #include "latency/model_spec.h"
 
@@ -65,6 +67,8 @@ typedef struct blis_catalogue_coefficients {
   blis_coefficients_key key;
   blis_coefficients values;
   int64_t kv_blocks; /* measured beside them, 0 = unknown */
+  bool has_coverage;
+  blis_coverage coverage; /* where they were fitted */
   const char *source;
 } blis_catalogue_coefficients;
 

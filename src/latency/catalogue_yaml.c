@@ -239,6 +239,33 @@ static blis_status read_hardware(const reader *r, const blis_yaml_node *node,
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
+static blis_status read_coverage_key(blis_coverage *coverage,
+                                     const blis_yaml_node *key,
+                                     const blis_yaml_node *value,
+                                     blis_error *error) {
+  size_t count;
+  const blis_spec_field *fields = blis_coverage_fields(&count);
+  const char *name = blis_yaml_scalar(key).data;
+  const blis_spec_field *field = blis_spec_find(fields, count, name);
+  if (field == NULL) {
+    blis_nearest nearest = {.wanted = name};
+    return fail_unknown_key(key, &nearest, fields, count, error);
+  }
+  return read_field(coverage, field, value, error);
+}
+
+static blis_status read_coverage(blis_catalogue_coefficients *c,
+                                 const blis_yaml_node *node,
+                                 blis_error *error) {
+  BLIS_TRY(blis_yaml_need_mapping(node, error));
+  c->has_coverage = true;
+  for (size_t i = 0; i < blis_yaml_count(node); i++) {
+    BLIS_TRY(read_coverage_key(&c->coverage, blis_yaml_key(node, i),
+                               blis_yaml_item(node, i), error));
+  }
+  return BLIS_OK;
+}
+
 static blis_status read_coefficients_key(const reader *r,
                                          blis_catalogue_coefficients *c,
                                          const blis_yaml_node *key,
@@ -271,6 +298,9 @@ static blis_status read_coefficients_key(const reader *r,
   }
   if (strcmp(name, "kv_blocks") == 0) {
     return blis_yaml_int64(value, 1, INT64_MAX, &c->kv_blocks, error);
+  }
+  if (strcmp(name, "coverage") == 0) {
+    return read_coverage(c, value, error);
   }
   return fail_unknown_key(key, &nearest, NULL, 0, error);
 }

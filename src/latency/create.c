@@ -7,12 +7,13 @@
 
 #include "base/nearest.h"
 #include "latency/blackbox.h"
+#include "latency/calibrated.h"
 #include "latency/piecewise.h"
 #include "latency/roofline.h"
 #include "latency/trained_physics.h"
 
-const char *const blis_latency_kinds[] = {"trained-physics", "roofline",
-                                          "blackbox", "piecewise", NULL};
+const char *const blis_latency_kinds[] = {
+    "trained-physics", "calibrated", "roofline", "blackbox", "piecewise", NULL};
 
 typedef blis_status creator(const blis_alloc *alloc,
                             const blis_latency_config *config,
@@ -38,11 +39,16 @@ static blis_status check_pairing(const blis_coefficients *c,
   return BLIS_OK;
 }
 
-/* Those of the experiment, else those of the catalogue. */
+/*
+ * Those of the experiment, else those of the catalogue, with what is known of
+ * where they were fitted in *coverage: NULL = nothing.
+ */
 static blis_status resolve_coefficients(const blis_latency_config *config,
                                         const char *kind,
                                         blis_coefficients *coefficients,
+                                        const blis_coverage **coverage,
                                         blis_error *error) {
+  *coverage = NULL;
   *coefficients = config->coefficients;
   BLIS_TRY(check_pairing(coefficients, error));
   if (coefficients->alpha_count > 0) {
@@ -60,6 +66,7 @@ static blis_status resolve_coefficients(const blis_latency_config *config,
   BLIS_TRY(
       blis_catalogue_find_coefficients(config->catalogue, &key, &found, error));
   *coefficients = found->values;
+  *coverage = found->has_coverage ? &found->coverage : NULL;
   for (size_t i = 0; i < coefficients->beta_count; i++) {
     if (coefficients->beta[i] != 0.0) {
       return BLIS_OK;
@@ -74,15 +81,15 @@ static blis_status create_blackbox(const blis_alloc *alloc,
                                    const blis_latency_config *config,
                                    blis_latency_model *out, blis_error *error) {
   blis_coefficients coefficients;
-  BLIS_TRY(resolve_coefficients(config, "blackbox", &coefficients, error));
+  const blis_coverage *coverage;
+  BLIS_TRY(resolve_coefficients(config, "blackbox", &coefficients, &coverage,
+                                error));
   return blis_blackbox_new(alloc, &coefficients, out, error);
 }
 
-static blis_status create_trained_physics(const blis_alloc *alloc,
-                                          const blis_latency_config *config,
-                                          blis_latency_model *out,
-                                          blis_error *error) {
-  const char *kind = "trained-physics";
+/* What both models of spread experts need. */
+static blis_status check_physical(const blis_latency_config *config,
+                                  const char *kind, blis_error *error) {
   BLIS_TRY(need(kind, "a model with its dimensions", config->model, error));
   BLIS_TRY(need(kind, "the rates of a GPU", config->hardware, error));
   if (config->parallelism.expert_parallel &&
@@ -92,8 +99,32 @@ static blis_status create_trained_physics(const blis_alloc *alloc,
                      "%s is dense",
                      config->model->name);
   }
+  return BLIS_OK;
+}
+
+static blis_status create_calibrated(const blis_alloc *alloc,
+                                     const blis_latency_config *config,
+                                     blis_latency_model *out,
+                                     blis_error *error) {
+  const char *kind = "calibrated";
+  BLIS_TRY(check_physical(config, kind, error));
   blis_coefficients coefficients;
-  BLIS_TRY(resolve_coefficients(config, kind, &coefficients, error));
+  const blis_coverage *coverage;
+  BLIS_TRY(resolve_coefficients(config, kind, &coefficients, &coverage, error));
+  return blis_calibrated_new(alloc, config->model, config->hardware,
+                             &config->parallelism, &coefficients, coverage, out,
+                             error);
+}
+
+static blis_status create_trained_physics(const blis_alloc *alloc,
+                                          const blis_latency_config *config,
+                                          blis_latency_model *out,
+                                          blis_error *error) {
+  const char *kind = "trained-physics";
+  BLIS_TRY(check_physical(config, kind, error));
+  blis_coefficients coefficients;
+  const blis_coverage *coverage;
+  BLIS_TRY(resolve_coefficients(config, kind, &coefficients, &coverage, error));
   return blis_trained_physics_new(alloc, config->model, config->hardware,
                                   &config->parallelism, &coefficients, out,
                                   error);
@@ -151,6 +182,7 @@ static blis_status find_creator(const char *kind, creator **create,
     creator *create;
   } CREATORS[] = {
       {"trained-physics", create_trained_physics},
+      {"calibrated", create_calibrated},
       {"roofline", create_roofline},
       {"blackbox", create_blackbox},
       {"piecewise", create_piecewise},
@@ -180,21 +212,24 @@ static blis_status check_other_parallelism(const char *kind,
       has_backend(parallelism)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s knows no dp above 1, expert parallelism or MoE "
-                     "communication backend; use trained-physics",
+                     "communication backend; use trained-physics or calibrated",
                      kind);
   }
   return BLIS_OK;
 }
 
+static const char *kind_of(const blis_latency_config *config) {
+  return config->kind == NULL ? BLIS_LATENCY_DEFAULT_KIND : config->kind;
+}
+
 blis_status blis_latency_create(const blis_alloc *alloc,
                                 const blis_latency_config *config,
                                 blis_latency_model *out, blis_error *error) {
-  const char *kind =
-      config->kind == NULL ? BLIS_LATENCY_DEFAULT_KIND : config->kind;
+  const char *kind = kind_of(config);
   creator *create = NULL;
   BLIS_TRY(find_creator(kind, &create, error));
   BLIS_TRY(blis_parallelism_validate(&config->parallelism, error));
-  if (create != create_trained_physics) {
+  if (create != create_trained_physics && create != create_calibrated) {
     BLIS_TRY(check_other_parallelism(kind, &config->parallelism, error));
   }
   return create(alloc, config, out, error);
@@ -216,10 +251,11 @@ static void say(const warner *w, const char *format, ...) {
 }
 
 static void warn_of_model(const warner *w, const blis_model_spec *model,
-                          int64_t tp) {
+                          bool is_calibrated, int64_t tp) {
   if (model->kv_lora_rank > 0) {
-    say(w, "%s uses latent attention (MLA): step times are pessimistic",
-        model->name);
+    say(w, "%s uses latent attention (MLA): %s", model->name,
+        is_calibrated ? "its step times were compared with no measurement"
+                      : "step times are pessimistic");
   }
   if (model->experts_unknown) {
     say(w,
@@ -250,7 +286,8 @@ void blis_latency_warnings(const blis_latency_config *config,
   if (model == NULL) {
     return;
   }
-  warn_of_model(&w, model, config->parallelism.tp);
+  bool is_calibrated = strcmp(kind_of(config), "calibrated") == 0;
+  warn_of_model(&w, model, is_calibrated, config->parallelism.tp);
   if (has_backend(&config->parallelism) &&
       (config->parallelism.dp == 1 || !blis_model_spec_is_moe(model))) {
     say(&w, "the MoE communication backend has no effect %s",

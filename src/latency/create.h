@@ -19,18 +19,19 @@
 
 /* Zero it first; pointers are borrowed for the call. */
 typedef struct blis_latency_config {
-  const char *kind; /* "trained-physics", "roofline", "blackbox", "piecewise"
-                       (or "routesim"); NULL = trained-physics */
+  const char *kind; /* one of blis_latency_kinds, or "routesim" for piecewise;
+                       NULL = BLIS_LATENCY_DEFAULT_KIND */
   const char *model_id;               /* for looking up coefficients */
-  const blis_model_spec *model;       /* for trained-physics and roofline */
+  const blis_model_spec *model;       /* for trained-physics, calibrated and
+                                         roofline */
   const blis_hardware_spec *hardware; /* its name for looking up, its rates
-                                         for trained-physics and roofline */
+                                         for the same models */
   blis_parallelism parallelism;
   const char *version; /* of the serving engine, for blackbox; NULL = latest */
 
   /*
    * Both alpha and beta, or neither for the defaults: those of the catalogue
-   * for trained-physics and blackbox, alpha = 0 for roofline (which takes no
+   * for trained-physics, calibrated and blackbox, alpha = 0 for roofline (which takes no
    * beta), RouteSim's for piecewise (whose beta are prefill tokens/s, decode
    * tokens/s of one request, saturation batch, saturated decode tokens/s).
    */
@@ -42,7 +43,8 @@ typedef struct blis_latency_config {
 /*
  * Fills *out, which the caller owns. A failure leaves it alone and names the
  * option and what is allowed. DP above 1, expert parallelism and a
- * communication backend are for trained-physics, the first two for MoE models.
+ * communication backend are for trained-physics and calibrated, the first two
+ * for MoE models.
  */
 BLIS_MUSTUSE blis_status blis_latency_create(const blis_alloc *alloc,
                                              const blis_latency_config *config,

@@ -57,6 +57,9 @@ typedef struct blis_batch_sums {
 /* Adds one request; one without new tokens is not scheduled and ignored. */
 void blis_batch_sums_add(blis_batch_sums *sums, const blis_batch_item *item);
 
+/* See coverage.h. */
+typedef struct blis_coverage blis_coverage;
+
 /*
  * How much later than its step a first token gets out where the next batch is
  * built while a step is under way (vLLM from 0.14 on): by delay_us, and by
@@ -116,6 +119,9 @@ typedef struct blis_latency_ops {
 
   /* What was measured beside the step times. */
   blis_first_token (*first_token)(const void *state);
+
+  /* Where the step times were fitted; NULL = that is not known. */
+  const blis_coverage *(*coverage)(const void *state);
 
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_latency_ops;
@@ -197,6 +203,13 @@ blis_latency_first_token(const blis_latency_model *model) {
   return model->ops->first_token == NULL
              ? (blis_first_token){0}
              : model->ops->first_token(model->state);
+}
+
+/* Borrowed from the model. */
+static inline const blis_coverage *
+blis_latency_coverage(const blis_latency_model *model) {
+  return model->ops->coverage == NULL ? NULL
+                                      : model->ops->coverage(model->state);
 }
 
 #endif

@@ -52,13 +52,19 @@ static blis_first_token first_token(const void *state) {
   return blis_latency_first_token(slowed->model);
 }
 
+static const blis_coverage *coverage(const void *state) {
+  const blis_slowed_latency *slowed = state;
+  return blis_latency_coverage(slowed->model);
+}
+
 static const blis_latency_ops ops = {.name = "slowed",
                                      .step_time = step_time,
                                      .step_time_from_sums = step_time_from_sums,
                                      .queueing_time = queueing_time,
                                      .output_token_time = output_token_time,
                                      .fixed_overhead = fixed_overhead,
-                                     .first_token = first_token};
+                                     .first_token = first_token,
+                                     .coverage = coverage};
 
 blis_latency_model blis_slowed_latency_model(blis_slowed_latency *slowed) {
   return (blis_latency_model){.ops = &ops, .state = slowed};

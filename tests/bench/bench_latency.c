@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "latency/blackbox.h"
+#include "latency/create.h"
 #include "latency/piecewise.h"
 #include "latency/roofline.h"
 #include "latency/trained_physics.h"
@@ -86,6 +87,23 @@ static void report_trained(const char *name, const blis_alloc *alloc,
   report(name, &latency);
 }
 
+/* With the coefficients that are shipped. */
+static void report_calibrated(const char *name, const blis_alloc *alloc,
+                              const blis_catalogue *catalogue,
+                              const blis_model_spec *model,
+                              const blis_hardware_spec *hardware, int64_t tp,
+                              int64_t dp) {
+  blis_latency_config config = {.kind = "calibrated",
+                                .model = model,
+                                .hardware = hardware,
+                                .parallelism = {.tp = tp, .dp = dp},
+                                .catalogue = catalogue};
+  blis_latency_model latency;
+  blis_error error = {0};
+  CHECK_OK(blis_latency_create(alloc, &config, &latency, &error), &error);
+  report(name, &latency);
+}
+
 int main(void) {
   blis_alloc heap = blis_alloc_heap();
   blis_catalogue *catalogue = fixture_catalogue(&heap);
@@ -106,6 +124,13 @@ int main(void) {
   report_trained("trained-physics, dense, TP 2", &heap, &dense, &h100, 2, 1);
   report_trained("trained-physics, MoE, TP 2", &heap, &moe, &h100, 2, 1);
   report_trained("trained-physics, MoE, TP 2, DP 3", &heap, &moe, &h100, 2, 3);
+  report_calibrated("calibrated, dense", &heap, catalogue, &dense, &h100, 1, 1);
+  report_calibrated("calibrated, dense, TP 2", &heap, catalogue, &dense, &h100,
+                    2, 1);
+  report_calibrated("calibrated, MoE, TP 2", &heap, catalogue, &moe, &h100, 2,
+                    1);
+  report_calibrated("calibrated, MoE, TP 2, DP 3", &heap, catalogue, &moe,
+                    &h100, 2, 3);
   blis_catalogue_free(catalogue);
   return 0;
 }

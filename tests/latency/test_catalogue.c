@@ -44,8 +44,8 @@ static void test_every_shipped_entry(void) {
   }
   CHECK_EQ_I64(with_dimensions, 13);
   CHECK_EQ_I64(blis_catalogue_model_count(catalogue), 38);
-  CHECK_EQ_I64(blis_catalogue_hardware_count(catalogue), 4);
-  CHECK_EQ_I64(blis_catalogue_coefficients_count(catalogue), 23);
+  CHECK_EQ_I64(blis_catalogue_hardware_count(catalogue), 11);
+  CHECK_EQ_I64(blis_catalogue_coefficients_count(catalogue), 33);
   blis_catalogue_free(catalogue);
 }
 
@@ -79,9 +79,9 @@ static void test_unknown_names_get_suggestions(void) {
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "...");
   CHECK_STATUS(
-      blis_catalogue_find_hardware(catalogue, "B200", &hardware, &error),
+      blis_catalogue_find_hardware(catalogue, "Z80", &hardware, &error),
       BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "'B200'; known are A100-SXM, H100, L40S");
+  CHECK_CONTAINS(error.message, "'Z80'; known are A100-SXM, A10G, B200, H100, H200");
   blis_catalogue_free(catalogue);
 }
 
@@ -186,6 +186,30 @@ static void test_blackbox_coefficients(void) {
   blis_catalogue_free(catalogue);
 }
 
+static void test_coverage(void) {
+  blis_catalogue *catalogue = blis_catalogue_new(&heap);
+  blis_error error = {0};
+  CHECK_OK(add(catalogue,
+               "coefficients:\n"
+               "  - kind: k\n"
+               "    alpha: [1, 2, 3]\n"
+               "    beta: [1]\n"
+               "    coverage: {fitted_on: two runs, extrapolated: true,\n"
+               "               parameters_min: 7.0e+9, context_max: 4096}\n"
+               "  - {kind: l, alpha: [1, 2, 3], beta: [1]}\n",
+               &error),
+           &error);
+  const blis_catalogue_coefficients *one =
+      blis_catalogue_coefficients_at(catalogue, 0);
+  CHECK(one->has_coverage && one->coverage.extrapolated);
+  CHECK(strcmp(one->coverage.fitted_on, "two runs") == 0);
+  CHECK(one->coverage.parameters_min == 7e9);
+  CHECK_EQ_I64(one->coverage.context_max, 4096);
+  CHECK_EQ_I64(one->coverage.tokens_max, 0);
+  CHECK(!blis_catalogue_coefficients_at(catalogue, 1)->has_coverage);
+  blis_catalogue_free(catalogue);
+}
+
 static void test_mistakes_are_named_and_change_nothing(void) {
   static const struct {
     const char *text;
@@ -218,6 +242,15 @@ static void test_mistakes_are_named_and_change_nothing(void) {
        "given twice"},
       {"coefficients:\n  - {kind: k, modle: x, alpha: [1, 2, 3], beta: [1]}\n",
        "did you mean 'model'?"},
+      {"coefficients:\n  - {kind: k, coverage: 3, alpha: [1, 2, 3], beta: "
+       "[1]}\n",
+       "own.yaml:2"},
+      {"coefficients:\n  - {kind: k, coverage: {token_max: 3}}\n",
+       "did you mean 'tokens_max'?"},
+      {"coefficients:\n  - {kind: k, coverage: {tokens_max: 1.5}}\n",
+       "whole number, got 1.5"},
+      {"coefficients:\n  - {kind: k, coverage: {extrapolated: 1}}\n",
+       "own.yaml:2"},
   };
   blis_catalogue *catalogue = blis_catalogue_new(&heap);
   for (size_t i = 0; i < COUNT_OF(CASES); i++) {
@@ -373,6 +406,7 @@ int main(void) {
   RUN(test_a_later_text_replaces_an_earlier_one);
   RUN(test_coefficients_may_name_a_model_by_an_alias);
   RUN(test_blackbox_coefficients);
+  RUN(test_coverage);
   RUN(test_mistakes_are_named_and_change_nothing);
   RUN(test_out_of_memory_changes_nothing);
   RUN(test_models_by_kind_with_defaults);

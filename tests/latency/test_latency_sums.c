@@ -4,6 +4,7 @@
  */
 #include "base/random.h"
 #include "latency/blackbox.h"
+#include "latency/calibrated.h"
 #include "latency/piecewise.h"
 #include "latency/roofline.h"
 #include "latency/trained_physics.h"
@@ -158,6 +159,35 @@ static void test_trained_physics(void) {
   }
 }
 
+static void random_shares(double beta[BLIS_CALIBRATED_BETA_COUNT]) {
+  for (int i = 0; i < BLIS_CALIBRATED_BETA_COUNT; i++) {
+    double number = (double)draw(1, 10007) / 10007.0;
+    beta[i] = i <= BLIS_CALIBRATED_FP8 ? number : number * 100.0;
+  }
+}
+
+static void test_calibrated(void) {
+  for (int i = 0; i < VARIANTS * 3 / 10;) {
+    blis_model_spec model = random_model();
+    blis_hardware_spec hardware = random_hardware();
+    blis_parallelism parallelism = {
+        .tp = draw(1, 8),
+        .dp = blis_model_spec_is_moe(&model) ? draw(1, 4) : 1};
+    double beta[BLIS_CALIBRATED_BETA_COUNT];
+    random_shares(beta);
+    blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta,
+                                      BLIS_CALIBRATED_BETA_COUNT};
+    blis_latency_model latency;
+    if (blis_calibrated_new(&heap, &model, &hardware, &parallelism,
+                            &coefficients, NULL, &latency, NULL) != BLIS_OK) {
+      continue; /* TP does not divide its heads */
+    }
+    CHECK_EQ_I64(compare(&latency), 0);
+    blis_latency_free(&latency);
+    i++;
+  }
+}
+
 static void test_blackbox_and_piecewise(void) {
   blis_latency_model latency;
   for (int i = 0; i < VARIANTS / 20; i++) {
@@ -182,7 +212,7 @@ static void test_absurd_batches(void) {
   blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
   blis_parallelism odd = {.tp = 1, .dp = 3};
   blis_parallelism even = {.tp = 4, .dp = 2};
-  blis_latency_model models[3];
+  blis_latency_model models[4];
   blis_error error = {0};
   CHECK_OK(blis_roofline_new(&heap, &model, &hardware, 1, &FIXTURE_FIT,
                              &models[0], &error),
@@ -192,6 +222,13 @@ static void test_absurd_batches(void) {
            &error);
   CHECK_OK(blis_trained_physics_new(&heap, &model, &hardware, &even,
                                     &FIXTURE_FIT, &models[2], &error),
+           &error);
+  double beta[BLIS_CALIBRATED_BETA_COUNT];
+  random_shares(beta);
+  blis_coefficients coefficients = {FIXTURE_ALPHA, 3, beta,
+                                    BLIS_CALIBRATED_BETA_COUNT};
+  CHECK_OK(blis_calibrated_new(&heap, &model, &hardware, &even, &coefficients,
+                               NULL, &models[3], &error),
            &error);
   for (int i = 0; i < 20000; i++) {
     blis_batch_item items[3];
@@ -215,6 +252,7 @@ int main(void) {
   blis_random_init(&random_stream, 20260822);
   RUN(test_roofline);
   RUN(test_trained_physics);
+  RUN(test_calibrated);
   RUN(test_blackbox_and_piecewise);
   RUN(test_absurd_batches);
   blis_catalogue_free(catalogue);

@@ -34,6 +34,7 @@ static inline blis_catalogue *fixture_catalogue(const blis_alloc *alloc) {
       "data/models/usual-gpu.yaml",
       "data/hardware/gpus.yaml",
       "data/latency/trained-physics.yaml",
+      "data/latency/calibrated.yaml",
       "data/latency/blackbox.yaml",
   };
   blis_catalogue *catalogue = blis_catalogue_new(alloc);

@@ -67,13 +67,17 @@ return {
     },
     {
       name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",
-      choices = { "trained-physics", "roofline", "blackbox", "piecewise" },
+      choices = { "trained-physics", "calibrated", "roofline", "blackbox", "piecewise" },
       default = "trained-physics",
-      flag_doc = "How long an engine step takes. blackbox needs alpha_coeffs and beta_coeffs or "
-        .. "measured ones for the model, GPU and TP degree.",
+      flag_doc = "How long an engine step takes. calibrated is what the GPU can do, times "
+        .. "efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 "
+        .. "times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for "
+        .. "the model, GPU and TP degree.",
       doc = "How long an engine step takes; in Lua also what blis.latency_model returned, or a "
-        .. "function(batch). blackbox needs alpha_coeffs and beta_coeffs or "
-        .. "measured ones for the model, GPU and TP degree.",
+        .. "function(batch). calibrated is what the GPU can do, times efficiencies measured on "
+        .. "it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. "
+        .. "blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and "
+        .. "TP degree.",
     },
     {
       name = "alpha_coeffs", type = "numbers", unit = "us", flag = "--alpha-coeffs",

@@ -46,7 +46,7 @@
 ---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach the experts on other GPUs; left out, allgather_reducescatter.
 ---@field instances? integer Number of serving engines behind the router. (default 1)
 ---@field groups? blis.GroupOptions[] Instances that differ, in place of their number: a list such as { { instances = 4 }, { instances = 2, hardware = "L40S" } }; what a group leaves out is as in the cluster. Where models differ, and with profile go-blis, requests go to instances of their model.
----@field latency_model? string|blis.LatencyModel|blis.LatencyOptions|fun(batch: blis.Batch): number How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
+---@field latency_model? string|blis.LatencyModel|blis.LatencyOptions|fun(batch: blis.Batch): number How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). calibrated is what the GPU can do, times efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
 ---@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
 ---@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; left out, the latest.
@@ -87,7 +87,7 @@
 ---@field dp? integer Data parallel degree inside an instance; above 1 for mixture-of-experts models only. (replicas, default 1)
 ---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
 ---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach the experts on other GPUs; left out, allgather_reducescatter.
----@field latency_model? string|blis.LatencyModel How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
+---@field latency_model? string|blis.LatencyModel How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). calibrated is what the GPU can do, times efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
 ---@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
 ---@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; left out, the latest.

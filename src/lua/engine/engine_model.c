@@ -10,7 +10,8 @@ static bool is_kind(const bind_engine_model *m, const char *kind) {
 }
 
 static bool needs_dimensions(const bind_engine_model *m) {
-  return is_kind(m, "trained-physics") || is_kind(m, "roofline");
+  return is_kind(m, "trained-physics") || is_kind(m, "calibrated") ||
+         is_kind(m, "roofline");
 }
 
 static bool needs_lookup(const bind_engine_model *m) {
