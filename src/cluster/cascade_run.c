@@ -11,24 +11,10 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "cluster/clock.h"
+#include "cluster/features.h"
 #include "instance/arrival.h"
 
 static const blis__chain no_chain;
-
-void blis__cascades_init(blis__cascades *cascades, const blis_alloc *alloc) {
-  *cascades = (blis__cascades){.policy = {0}};
-  blis_arena_init(&cascades->arena, alloc);
-  blis_pool_init(&cascades->runs, alloc, sizeof(blis__cascade_run));
-}
-
-void blis__cascades_deinit(blis__cascades *cascades) {
-  blis_alloc alloc = cascades->arena.alloc;
-  blis_cascade_free(&cascades->policy);
-  blis_arena_deinit(&cascades->arena);
-  blis_pool_deinit(&cascades->runs);
-  blis_array_deinit(&alloc, &cascades->by_model);
-  blis_array_deinit(&alloc, &cascades->by_text);
-}
 
 /* Chains. */
 
@@ -70,7 +56,7 @@ static blis_status add_model(blis_cluster *cluster, const char *where,
 static blis_status read_chain(blis_cluster *cluster,
                               const blis_cascade_chain *from, blis__chain *to,
                               blis_error *error) {
-  blis__cascades *c = &cluster->cascades;
+  blis__cascades *c = cluster->cascades;
   char where[256];
   snprintf(where, sizeof where, "cascade %.64s: %s%.128s", c->policy.name,
            from->model == NULL ? "chain" : "chain of ",
@@ -107,23 +93,6 @@ static blis_status check_chains_differ(const blis_cascade *policy,
   return BLIS_OK;
 }
 
-blis_status blis_cluster_set_cascade(blis_cluster *cluster,
-                                     blis_cascade *cascade, blis_error *error) {
-  BLIS_ASSERT(cluster->counts.arrived == 0);
-  blis__cascades *c = &cluster->cascades;
-  blis_cascade_free(&c->policy);
-  c->policy = *cascade;
-  *cascade = (blis_cascade){0};
-  size_t count = c->policy.chain_count;
-  c->chains = blis_arena_new(&c->arena, (count + 1) * sizeof *c->chains);
-  BLIS_TRY_NEW(c->chains, error);
-  BLIS_TRY(check_chains_differ(&c->policy, error));
-  for (size_t i = 0; i < count; i++) {
-    BLIS_TRY(read_chain(cluster, &c->policy.chains[i], &c->chains[i], error));
-  }
-  return BLIS_OK;
-}
-
 static bool has_model(const blis__chain *chain, const blis_intern *strings,
                       const char *model) {
   for (uint32_t i = 0; i < chain->count; i++) {
@@ -138,7 +107,7 @@ static bool has_model(const blis__chain *chain, const blis_intern *strings,
 /* The chain for requests of a model; its own one goes before that of all. */
 static const blis__chain *find_chain(const blis_cluster *cluster,
                                      uint32_t model) {
-  const blis__cascades *c = &cluster->cascades;
+  const blis__cascades *c = cluster->cascades;
   const blis_intern *strings = cluster->source->strings;
   const char *name = blis_intern_text(strings, model);
   const blis__chain *found = &no_chain;
@@ -159,7 +128,7 @@ static blis_status parse_chain(blis_cluster *cluster,
                                const blis__cluster_request *request,
                                const blis__chain **chain, blis_error *error) {
   const blis_intern *strings = cluster->source->strings;
-  blis_arena *arena = &cluster->cascades.arena;
+  blis_arena *arena = &cluster->cascades->arena;
   const char *text = blis_intern_text(strings, request->request.cascade);
   char id[BLIS_REQUEST_ID_SIZE];
   char where[BLIS_REQUEST_ID_SIZE + 32];
@@ -211,7 +180,7 @@ static const blis__chain **slot_of(const blis__chain **items, size_t *count,
 static blis_status chain_of(blis_cluster *cluster,
                             const blis__cluster_request *request,
                             const blis__chain **chain, blis_error *error) {
-  blis__cascades *c = &cluster->cascades;
+  blis__cascades *c = cluster->cascades;
   uint32_t own = request->request.cascade;
   uint32_t model = request->request.model;
   const blis__chain **known =
@@ -264,7 +233,7 @@ static blis_status find_answer(blis_cluster *cluster,
                                blis__cluster_request *request,
                                blis_error *error) {
   blis__cascade_run *run = request->cascade;
-  const blis_cascade *policy = &cluster->cascades.policy;
+  const blis_cascade *policy = &cluster->cascades->policy;
   run->answer = (blis_cascade_answer){.mean_logprob = NAN, .output_tokens = -1};
   BLIS_TRY(own_logprob(cluster, &request->request, &run->answer.mean_logprob,
                        error));
@@ -310,14 +279,11 @@ static blis_status begin_attempt(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-blis_status blis__cascade_begin(blis_cluster *cluster,
-                                blis__cluster_request *request,
-                                blis_error *error) {
-  blis__cascades *c = &cluster->cascades;
+static blis_status on_arrived(void *ud, blis_cluster *cluster,
+                              const blis__news *news, blis_error *error) {
+  blis__cascades *c = ud;
+  blis__cluster_request *request = news->request;
   const blis__chain *chain = &no_chain;
-  if (c->policy.ops == NULL) {
-    return BLIS_OK;
-  }
   BLIS_TRY(chain_of(cluster, request, &chain, error));
   if (chain->count == 0) {
     return BLIS_OK;
@@ -387,7 +353,7 @@ static blis_status ask_policy(blis_cluster *cluster,
                               blis__cluster_request *request, bool *escalates,
                               blis_error *error) {
   blis__cascade_run *run = request->cascade;
-  const blis_cascade *policy = &cluster->cascades.policy;
+  const blis_cascade *policy = &cluster->cascades->policy;
   *escalates = false;
   run->next = run->stage + 1;
   if (run->attempt.state == BLIS_REQUEST_TIMED_OUT) {
@@ -426,13 +392,13 @@ static blis_status judge(blis_cluster *cluster, blis__cluster_request *request,
   return BLIS_OK;
 }
 
-blis_status blis__cascade_look(blis_cluster *cluster,
-                               blis__cluster_request *request, int64_t end_us,
-                               bool *is_dropped, blis_error *error) {
-  *is_dropped = false;
-  if (request->cascade != NULL) {
-    BLIS_TRY(judge(cluster, request, end_us, NULL, error));
-    *is_dropped = request->cascade->verdict == BLIS_CASCADE_ESCALATE;
+static blis_status on_completed(void *ud, blis_cluster *cluster,
+                                const blis__news *news, blis_error *error) {
+  (void)ud;
+  blis__cascade_run *run = news->request->cascade;
+  if (run != NULL) {
+    BLIS_TRY(judge(cluster, news->request, news->end_us, NULL, error));
+    *news->counts_itl = run->verdict != BLIS_CASCADE_ESCALATE;
   }
   return BLIS_OK;
 }
@@ -449,28 +415,6 @@ static blis_status keep_attempt(const blis_cluster *cluster,
   blis_request wanted = request->request;
   wanted.model = run->wanted_model;
   return sink->attempted(sink->ud, &wanted, &run->attempt, run->verdict, error);
-}
-
-static blis_status tell_verdict(const blis_cluster *cluster,
-                                const blis__cluster_request *request,
-                                blis_error *error) {
-  const blis__cascade_run *run = request->cascade;
-  const blis_decision_sink *sink = cluster->config.decisions;
-  if (sink == NULL || sink->cascade == NULL) {
-    return BLIS_OK;
-  }
-  const blis_routing_request shown =
-      blis__cluster_show_request(cluster, request);
-  const blis_cascade_event event = {.request = &shown,
-                                    .now_us = cluster->now_us,
-                                    .attempt = &run->attempt,
-                                    .verdict = run->verdict};
-  return sink->cascade(sink->ud, &event, error);
-}
-
-static void count_dropped(blis__cascades *c, const blis_live_request *live) {
-  c->dropped_completed += is_completed(live);
-  c->dropped_unservable += live->state == BLIS_REQUEST_UNSERVABLE;
 }
 
 /* The request is as if it had just arrived, but for its arrival. */
@@ -493,30 +437,36 @@ static blis_status ask_next(blis_cluster *cluster,
                                 wait_us, error);
 }
 
-blis_status blis__cascade_ended(blis_cluster *cluster,
-                                blis__cluster_request *request, int64_t end_us,
-                                const char *reason, bool *goes_on,
-                                blis_error *error) {
+static blis_status on_over(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)ud;
+  blis__cluster_request *request = news->request;
   blis__cascade_run *run = request->cascade;
+  if (run == NULL) {
+    return BLIS_OK;
+  }
   if (!run->is_judged) {
-    BLIS_TRY(judge(cluster, request, end_us, reason, error));
+    BLIS_TRY(judge(cluster, request, news->end_us, news->reason, error));
   }
-  *goes_on = run->verdict == BLIS_CASCADE_ESCALATE;
-  BLIS_TRY(tell_verdict(cluster, request, error));
-  if (!*goes_on) {
-    return BLIS_OK; /* the attempt is kept when the request is reported */
+  *news->goes_on = run->verdict == BLIS_CASCADE_ESCALATE;
+  if (*news->goes_on) { /* else it is kept when the request is reported */
+    BLIS_TRY(keep_attempt(cluster, request, error));
   }
-  BLIS_TRY(keep_attempt(cluster, request, error));
-  BLIS_TRY(
-      blis__cluster_tell_escalation(cluster, request, &run->attempt, error));
-  count_dropped(&cluster->cascades, &request->live);
-  return ask_next(cluster, request, end_us, error);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__JUDGED, error, .request = request,
+                      .attempt = &run->attempt, .verdict = run->verdict));
+  return *news->goes_on ? ask_next(cluster, request, news->end_us, error)
+                        : BLIS_OK;
 }
 
-blis_status blis__cascade_close(blis_cluster *cluster,
-                                blis__cluster_request *request,
-                                blis_error *error) {
+/* What is reported wants the model that the request came with. */
+static blis_status on_reporting(void *ud, blis_cluster *cluster,
+                                const blis__news *news, blis_error *error) {
+  (void)ud;
+  blis__cluster_request *request = news->request;
   blis__cascade_run *run = request->cascade;
+  if (run == NULL) {
+    return BLIS_OK;
+  }
   if (!run->is_judged) { /* the run is over */
     run->attempt = attempt_of(cluster, request, cluster->now_us, NULL);
     run->verdict = BLIS_CASCADE_UNFINISHED;
@@ -524,5 +474,71 @@ blis_status blis__cascade_close(blis_cluster *cluster,
   BLIS_TRY(keep_attempt(cluster, request, error));
   request->request.model = run->wanted_model;
   request->request.shares_output = run->shared_output;
+  news->end->steps = run->steps;
+  news->end->attempt = &run->attempt;
+  news->end->verdict = run->verdict;
   return BLIS_OK;
+}
+
+static blis_status on_ended(void *ud, blis_cluster *cluster,
+                            const blis__news *news, blis_error *error) {
+  (void)cluster, (void)error;
+  blis__cascades *c = ud;
+  if (news->request->cascade != NULL) {
+    blis_pool_give(&c->runs, news->request->cascade->slot);
+  }
+  return BLIS_OK;
+}
+
+/* Construction. */
+
+/* Takes *policy. */
+static blis_status add_cascades(blis_cluster *cluster, blis_cascade *policy) {
+  blis__cascades *c = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *c);
+  if (c == NULL) {
+    blis_cascade_free(policy);
+    return BLIS_ERR_NOMEM;
+  }
+  blis_arena_init(&c->arena, &cluster->alloc);
+  blis_pool_init(&c->runs, &cluster->alloc, sizeof(blis__cascade_run));
+  c->policy = *policy;
+  *policy = (blis_cascade){0};
+  cluster->cascades = c;
+  const blis__listener listener = {.ud = c,
+                                   .rank = BLIS__SEQUELS,
+                                   .need = BLIS__NEEDS_ORDER,
+                                   .on = {[BLIS__ARRIVED] = on_arrived,
+                                          [BLIS__COMPLETED] = on_completed,
+                                          [BLIS__OVER] = on_over,
+                                          [BLIS__REPORTING] = on_reporting,
+                                          [BLIS__ENDED] = on_ended}};
+  return blis__listeners_add(&cluster->listeners, &listener);
+}
+
+blis_status blis_cluster_set_cascade(blis_cluster *cluster,
+                                     blis_cascade *cascade, blis_error *error) {
+  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->cascades == NULL);
+  BLIS_TRY_MEM(add_cascades(cluster, cascade), error);
+  blis__cascades *c = cluster->cascades;
+  size_t count = c->policy.chain_count;
+  c->chains = blis_arena_new(&c->arena, (count + 1) * sizeof *c->chains);
+  BLIS_TRY_NEW(c->chains, error);
+  BLIS_TRY(check_chains_differ(&c->policy, error));
+  for (size_t i = 0; i < count; i++) {
+    BLIS_TRY(read_chain(cluster, &c->policy.chains[i], &c->chains[i], error));
+  }
+  return BLIS_OK;
+}
+
+void blis__free_cascade(blis_cluster *cluster) {
+  blis__cascades *c = cluster->cascades;
+  if (c == NULL) {
+    return;
+  }
+  blis_cascade_free(&c->policy);
+  blis_arena_deinit(&c->arena);
+  blis_pool_deinit(&c->runs);
+  blis_array_deinit(&cluster->alloc, &c->by_model);
+  blis_array_deinit(&cluster->alloc, &c->by_text);
+  blis_alloc_free(&cluster->alloc, c, sizeof *c);
 }

@@ -40,12 +40,6 @@ typedef struct blis__cascades {
   blis__chain *chains; /* those of the policy, in its order */
   BLIS_ARRAY(const blis__chain *) by_model; /* by number of the model */
   BLIS_ARRAY(const blis__chain *) by_text;  /* by number of a request's own */
-  /* Attempts that ended at instances and were followed by others. */
-  int64_t dropped_completed;
-  int64_t dropped_unservable;
 } blis__cascades;
-
-void blis__cascades_init(blis__cascades *cascades, const blis_alloc *alloc);
-void blis__cascades_deinit(blis__cascades *cascades);
 
 #endif

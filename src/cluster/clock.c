@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/clock.h"
 
@@ -13,11 +14,32 @@ blis_status blis__cluster_schedule(blis_cluster *cluster,
                                    blis__cluster_request *request,
                                    int event_class, int64_t delay_us,
                                    blis_error *error) {
+  BLIS_ASSERT(delay_us >= 0);
+  blis__request_move(request, event_class == BLIS__CLUSTER_ADMISSION
+                                  ? BLIS__AT_ADMISSION
+                                  : BLIS__AT_ROUTING);
   const blis_event event = {.time_us =
                                 blis_time_after_us(cluster->now_us, delay_us),
                             .event_class = event_class,
                             .object = request};
   BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, NULL), error);
+  return BLIS_OK;
+}
+
+blis_status blis__cluster_schedule_arrival(blis_cluster *cluster,
+                                           const blis_request *arrival,
+                                           blis_error *error) {
+  BLIS_ASSERT(arrival->arrival_us >= cluster->now_us);
+  uint32_t index;
+  BLIS_TRY_MEM(blis_pool_take(&cluster->follow_ups, &index), error);
+  *(blis_request *)blis_pool_item(&cluster->follow_ups, index) = *arrival;
+  const blis_event event = {.time_us = arrival->arrival_us,
+                            .event_class = BLIS__CLUSTER_ARRIVAL,
+                            .number = index};
+  if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
+    blis_pool_give(&cluster->follow_ups, index);
+    return blis_fail_nomem(error);
+  }
   return BLIS_OK;
 }
 
@@ -41,6 +63,7 @@ blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
     blis_pool_give(&cluster->calls, index);
     return blis_fail_nomem(error);
   }
+  blis__listeners_need(&cluster->listeners, BLIS__NEEDS_STATE);
   return BLIS_OK;
 }
 
@@ -73,8 +96,8 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
   blis_error cause = {0};
   blis_status status =
       blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
-  if (cluster->observer_error.status != BLIS_OK) {
-    *error = cluster->observer_error;
+  if (cluster->event_error.status != BLIS_OK) {
+    *error = cluster->event_error;
     return error->status;
   }
   if (status != BLIS_OK) {

@@ -17,6 +17,10 @@ BLIS_MUSTUSE blis_status blis__cluster_schedule(blis_cluster *cluster,
                                                 int64_t delay_us,
                                                 blis_error *error);
 
+/* Schedules the arrival of a request that did not come with the others. */
+BLIS_MUSTUSE blis_status blis__cluster_schedule_arrival(
+    blis_cluster *cluster, const blis_request *arrival, blis_error *error);
+
 /* A call or a delay; BLIS_ERR_STUCK when nothing else goes on. */
 BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
                                                       blis_error *error);

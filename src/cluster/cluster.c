@@ -33,6 +33,7 @@ static blis_status run_call(blis_cluster *cluster, uint32_t index,
   blis__scheduled_call call =
       *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index);
   blis_pool_give(&cluster->calls, index);
+  blis__listeners_need_no_more(&cluster->listeners, BLIS__NEEDS_STATE);
   if (++cluster->calls_at_now > CALLS_AT_ONE_TIME_MAX) {
     return blis_fail(error, BLIS_ERR_STUCK,
                      "%d functions were called at %" PRId64
@@ -47,6 +48,7 @@ static blis_status run_call(blis_cluster *cluster, uint32_t index,
 static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
                                      blis_error *error) {
   bool is_arrival = is_arrival_next(cluster);
+  BLIS_ASSERT(time_us >= cluster->now_us);
   if (time_us != cluster->now_us) {
     cluster->now_us = time_us;
     cluster->calls_at_now = 0;
@@ -70,33 +72,6 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
   }
 }
 
-/*
- * True when a request that ends brings no other one, and nobody is told of
- * tokens and ends in order of time.
- */
-static bool is_order_free(const blis_cluster *cluster) {
-  return cluster->source->ended == NULL &&
-         cluster->cascades.policy.ops == NULL &&
-         cluster->observer.first_token == NULL &&
-         cluster->observer.ended == NULL;
-}
-
-/*
- * True when nothing that happens before the next request of an instance depends
- * on where it is: then it may lag behind the cluster until it gets one, and its
- * steps in between are computed together.
- */
-static bool may_lag(const blis_cluster *cluster) {
-  const blis_observer *observer = &cluster->observer;
-  return is_order_free(cluster) && cluster->router.is_blind &&
-         cluster->snapshot.kept == 0 && cluster->admission.ops == NULL &&
-         cluster->config.decisions == NULL &&
-         cluster->config.max_requests_in_memory == 0 &&
-         cluster->budgets.tenants == NULL && !cluster->has_scripts &&
-         blis_pool_count(&cluster->calls) == 0 && observer->arrived == NULL &&
-         observer->routed == NULL;
-}
-
 static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
   if (--cluster->until_interrupt_check > 0) {
     return BLIS_OK;
@@ -113,11 +88,10 @@ static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
 }
 
 /*
- * Executes the next event if it is not later than last_us. An instance may run
- * ahead, but neither beyond last_us nor past the next cluster event, and not
- * when a request that ends may bring another one, or is to be asked of another
- * model: that may be before whatever the other instances do next. Nor when
- * somebody watches all of them.
+ * Executes the next event if it is not later than last_us. Where listeners let
+ * them, instances stay behind the cluster's events until their next request,
+ * and their steps in between are computed together; or they run ahead of each
+ * other, but neither beyond last_us nor past the next event of the cluster.
  */
 static blis_status run_one(blis_cluster *cluster, int64_t last_us,
                            bool may_run_ahead, bool *done, blis_error *error) {
@@ -136,11 +110,12 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
   bool goes_first =
       cluster_us <= instance_us ||
       (cluster_us <= last_us && cluster_us != BLIS_TIME_NEVER_US &&
-       may_run_ahead && may_lag(cluster));
+       may_run_ahead && blis__listeners_let_lag(&cluster->listeners));
   if (goes_first) {
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
-    bool runs_ahead = may_run_ahead && is_order_free(cluster);
+    bool runs_ahead =
+        may_run_ahead && blis__listeners_let_run_ahead(&cluster->listeners);
     int64_t limit_us = blis_time_after_us(runs_ahead ? last_us : next_us, 1);
     limit_us = cluster_us < limit_us ? cluster_us : limit_us;
     status = blis__cluster_run_instance(cluster, number, instance_us, limit_us,
@@ -203,11 +178,10 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
     sum.timed_out += stats.timed_out;
     sum.unservable += stats.unservable;
   }
-  const blis__cascades *cascades = &cluster->cascades;
   if (c->arrived != ended ||
-      sum.completed != c->completed + cascades->dropped_completed ||
+      sum.completed != c->completed + cluster->dropped.completed ||
       sum.timed_out != c->timed_out ||
-      sum.unservable != c->unservable + cascades->dropped_unservable) {
+      sum.unservable != c->unservable + cluster->dropped.unservable) {
     return blis_fail(error, BLIS_ERR_STUCK,
                      "requests were lost: %" PRId64 " arrived, %" PRId64
                      " ended or are still there",
@@ -244,11 +218,6 @@ bool blis_cluster_has_requests(const blis_cluster *cluster) {
          blis_pool_count(&cluster->follow_ups) > 0;
 }
 
-void blis_cluster_get_cache_belief(const blis_cluster *cluster,
-                                   blis_cache_belief *belief) {
-  *belief = cluster->belief;
-}
-
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster) {
   return cluster->config.instance_count;
 }
@@ -261,19 +230,6 @@ const blis_instance *blis_cluster_instance(const blis_cluster *cluster,
 const char *blis_cluster_instance_id(const blis_cluster *cluster,
                                      uint32_t index) {
   return cluster->ids[index];
-}
-
-blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
-                             uint32_t instance, blis_error *error) {
-  if (instance >= cluster->config.instance_count) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "there is no instance_%" PRIu32 " among %" PRIu32
-                     " instances",
-                     instance, cluster->config.instance_count);
-  }
-  return blis__pins_put(&cluster->pins, number, instance) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
 }
 
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,

@@ -185,15 +185,16 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
 void blis_cluster_free(blis_cluster *cluster);
 
 /*
- * Takes *admission, before the first event; without it every request is
- * admitted.
+ * Takes *admission (also on failure), once, before the first event; without it
+ * every request is admitted.
  */
-void blis_cluster_set_admission(blis_cluster *cluster,
-                                blis_admission *admission);
+BLIS_MUSTUSE blis_status blis_cluster_set_admission(blis_cluster *cluster,
+                                                    blis_admission *admission,
+                                                    blis_error *error);
 
 /*
- * Takes *cascade (also on failure), before the first event. The models of its
- * chains become texts of the source. BLIS_ERR_INVALID names a chain with a
+ * Takes *cascade (also on failure), once, before the first event. The models of
+ * its chains become texts of the source. BLIS_ERR_INVALID names a chain with a
  * model that no instance serves or that is given twice; a request's own chain
  * is looked at when it arrives, and such a one stops the run.
  */

@@ -8,6 +8,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/ending.h"
+#include "cluster/features.h"
 #include "cluster/stages.h"
 
 static blis_status check_config(const blis_cluster_config *config,
@@ -102,18 +103,7 @@ static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
   return BLIS_OK;
 }
 
-static blis_status make_budgets(blis_cluster *cluster, blis_error *error) {
-  const blis_cluster_config *config = &cluster->config;
-  int64_t capacity = 0;
-  for (uint32_t i = 0; i < config->instance_count; i++) {
-    int64_t seqs = config->instances[i].max_num_seqs;
-    capacity = blis_time_after_us(capacity, seqs); /* a sum that saturates */
-  }
-  return blis__tenant_budgets_init(
-      &cluster->budgets, &cluster->alloc, config->tenant_budgets,
-      config->tenant_budget_count, (double)capacity, error);
-}
-
+/* Do instances ask functions that may share what they keep? */
 static bool has_scripts(const blis_cluster_config *config) {
   bool found = false;
   for (uint32_t i = 0; i < config->instance_count; i++) {
@@ -151,9 +141,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
                                  config->slo_override_count,
                                  &cluster->priorities, error));
   BLIS_TRY(make_instances(cluster, itl_us, error));
-  cluster->has_scripts = has_scripts(config);
   BLIS_TRY(copy_facts(cluster, error));
-  BLIS_TRY(make_budgets(cluster, error));
   const blis__snapshot_config snapshot = {
       .instances = cluster->instances,
       .ids = (const char *const *)cluster->ids,
@@ -169,10 +157,25 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
       blis__snapshot_keep_least_load(&cluster->snapshot) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
-  if (config->decisions != NULL) {
-    blis__snapshot_declare(&cluster->snapshot, config->decisions->needs);
+  return BLIS_OK;
+}
+
+/* Among listeners of one rank the earlier one hears first. */
+static blis_status add_features(blis_cluster *cluster, blis_error *error) {
+  const blis_cluster_config *config = &cluster->config;
+  if (has_scripts(config) || config->max_requests_in_memory > 0) {
+    blis__listeners_need(&cluster->listeners, BLIS__NEEDS_STATE);
   }
-  return blis__cluster_fetch_arrival(cluster, error);
+  BLIS_TRY_MEM(blis__add_late_signals(cluster), error);
+  BLIS_TRY(blis__add_tenant_budgets(cluster, error));
+  BLIS_TRY_MEM(blis__add_priority(cluster), error);
+  BLIS_TRY_MEM(blis__add_router_feedback(cluster), error);
+  BLIS_TRY_MEM(blis__add_cache_belief(cluster), error);
+  BLIS_TRY_MEM(blis__add_decision_trace(cluster), error);
+  BLIS_TRY_MEM(blis__add_observer(cluster), error);
+  BLIS_TRY_MEM(blis__add_follow_ups(cluster), error);
+  BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
+  return BLIS_OK;
 }
 
 blis_status
@@ -204,9 +207,14 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   blis_pool_init(&c->calls, alloc, sizeof(blis__scheduled_call));
   blis_pool_init(&c->follow_ups, alloc, sizeof(blis_request));
   blis__request_table_init(&c->requests, alloc);
-  blis__cascades_init(&c->cascades, alloc);
-  blis__pins_init(&c->pins, alloc);
+  blis__listeners_init(&c->listeners, alloc);
   status = make_parts(c, itl_us, error);
+  if (status == BLIS_OK) {
+    status = add_features(c, error);
+  }
+  if (status == BLIS_OK) {
+    status = blis__cluster_fetch_arrival(c, error);
+  }
   c->config.instances = NULL; /* the caller's, no longer needed */
   c->config.facts = NULL;
   c->config.slo_overrides = NULL;
@@ -237,13 +245,14 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis_router_free(&cluster->router);
   blis_admission_free(&cluster->admission);
   blis__request_table_deinit(&cluster->requests);
-  blis__cascades_deinit(&cluster->cascades);
-  blis__pins_deinit(&cluster->pins);
+  blis__listeners_deinit(&cluster->listeners);
+  blis__free_tenant_budgets(cluster);
+  blis__free_pins(cluster);
+  blis__free_cascade(cluster);
   blis_pool_deinit(&cluster->calls);
   blis_pool_deinit(&cluster->follow_ups);
   blis_arena_deinit(&cluster->texts);
   blis_array_deinit(&alloc, &cluster->classes);
-  blis__tenant_budgets_deinit(&cluster->budgets);
   blis_slo_priority_free(cluster->priorities);
   blis_block_namer_free(cluster->namer);
   blis_event_queue_free(cluster->queue);
@@ -256,11 +265,14 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis_alloc_free(&alloc, cluster, sizeof *cluster);
 }
 
-void blis_cluster_set_admission(blis_cluster *cluster,
-                                blis_admission *admission) {
-  BLIS_ASSERT(cluster->counts.arrived == 0);
-  blis_admission_free(&cluster->admission);
+blis_status blis_cluster_set_admission(blis_cluster *cluster,
+                                       blis_admission *admission,
+                                       blis_error *error) {
+  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->admission.ops == NULL);
   cluster->admission = *admission;
   *admission = (blis_admission){0};
   blis__snapshot_declare(&cluster->snapshot, cluster->admission.needs);
+  BLIS_TRY_MEM(blis__add_admission_feedback(cluster), error);
+  BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
+  return BLIS_OK;
 }

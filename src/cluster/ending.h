@@ -6,20 +6,13 @@
 
 #include "cluster/state.h"
 
-/*
- * The request is with its instance no longer: counters and policies forget it
- * there, and a draining instance may be done.
- */
-void blis__cluster_leave_instance(blis_cluster *cluster,
-                                  blis__cluster_request *request);
-
-/* The admission policy is told that an admitted request has ended. */
-void blis__cluster_end_admission(blis_cluster *cluster,
-                                 blis__cluster_request *request);
+/* The request is with its instance no longer, which forgets it here, too. */
+BLIS_MUSTUSE blis_status blis__cluster_leave_instance(
+    blis_cluster *cluster, blis__cluster_request *request, blis_error *error);
 
 /*
- * A request, or an attempt of a cascade at it, has ended in the state it says;
- * nobody has it any more. Another model is asked, or blis__cluster_report.
+ * A request has ended in the state it says; no instance has it. It is reported,
+ * unless a listener has sent it on its way again.
  */
 BLIS_MUSTUSE blis_status blis__cluster_end(blis_cluster *cluster,
                                            blis__cluster_request *request,
@@ -32,13 +25,6 @@ BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster,
                                               int64_t end_us,
                                               const char *reason,
                                               blis_error *error);
-
-/* The instance is, or is no longer, a candidate. */
-void blis__cluster_set_service(blis_cluster *cluster, uint32_t index,
-                               blis_service service);
-
-/* A draining instance without requests is gone. */
-void blis__cluster_check_drained(blis_cluster *cluster, uint32_t index);
 
 /* What the instances call; ud is the cluster. */
 extern const blis_instance_events blis__cluster_instance_events;

@@ -28,6 +28,40 @@ static blis_status check_call(const blis_cluster *cluster, uint32_t index,
   return BLIS_OK;
 }
 
+static void set_service(blis_cluster *cluster, uint32_t index,
+                        blis_service service) {
+  cluster->services[index] = service;
+  blis__snapshot_put_in_service(&cluster->snapshot, index,
+                                service == BLIS_SERVICE_ACTIVE);
+}
+
+static void check_drained(blis_cluster *cluster, uint32_t index) {
+  if (cluster->services[index] == BLIS_SERVICE_DRAINING &&
+      blis__snapshot_live(&cluster->snapshot, index, BLIS_SIGNAL_IN_FLIGHT) ==
+          0) {
+    set_service(cluster, index, BLIS_SERVICE_DRAINED);
+  }
+}
+
+static blis_status on_left(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)ud, (void)error;
+  check_drained(cluster, (uint32_t)news->request->instance);
+  return BLIS_OK;
+}
+
+/* From the first drain on, requests that leave are looked at. */
+static blis_status add_drains(blis_cluster *cluster) {
+  if (cluster->has_drains) {
+    return BLIS_OK;
+  }
+  const blis__listener listener = {.rank = BLIS__SEQUELS,
+                                   .on = {[BLIS__LEFT] = on_left}};
+  BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
+  cluster->has_drains = true;
+  return BLIS_OK;
+}
+
 static void note_change(blis_cluster *cluster, uint32_t index) {
   blis__snapshot_instance_changed(&cluster->snapshot, index);
   blis_winner_tree_set(cluster->next_events, index,
@@ -69,7 +103,6 @@ static blis_status route_again(blis_cluster *cluster,
 static blis_status lose(blis_cluster *cluster, blis__cluster_request *request,
                         blis_error *error) {
   request->live.state = BLIS_REQUEST_FAILED;
-  blis__cluster_end_admission(cluster, request);
   return blis__cluster_end(cluster, request, cluster->now_us, "instance-failed",
                            error);
 }
@@ -90,7 +123,7 @@ static blis_status evict(blis_cluster *cluster, blis__cluster_request *request,
     return blis_fail(error, status, "%s: %s", cluster->ids[how->index],
                      cause.message);
   }
-  blis__cluster_leave_instance(cluster, request);
+  BLIS_TRY(blis__cluster_leave_instance(cluster, request, error));
   return how->re_route ? route_again(cluster, request, error)
                        : lose(cluster, request, error);
 }
@@ -127,7 +160,7 @@ blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINED) {
     return BLIS_OK;
   }
-  blis__cluster_set_service(cluster, index, BLIS_SERVICE_FAILED);
+  set_service(cluster, index, BLIS_SERVICE_FAILED);
   const eviction how = {.index = index, .re_route = re_route};
   BLIS_TRY(evict_all(cluster, &how, error));
   BLIS_TRY(restart(cluster, index, error));
@@ -142,14 +175,15 @@ blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINED) {
     return BLIS_OK;
   }
-  blis__cluster_set_service(cluster, index, BLIS_SERVICE_DRAINING);
+  BLIS_TRY_MEM(add_drains(cluster), error);
+  set_service(cluster, index, BLIS_SERVICE_DRAINING);
   if (re_route) {
     const eviction how = {
         .index = index, .spares_running = true, .re_route = true};
     BLIS_TRY(evict_all(cluster, &how, error));
     note_change(cluster, index);
   }
-  blis__cluster_check_drained(cluster, index);
+  check_drained(cluster, index);
   return BLIS_OK;
 }
 
@@ -163,7 +197,7 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
     BLIS_TRY(restart(cluster, index, error));
   }
-  blis__cluster_set_service(cluster, index, BLIS_SERVICE_ACTIVE);
+  set_service(cluster, index, BLIS_SERVICE_ACTIVE);
   note_change(cluster, index);
   return BLIS_OK;
 }

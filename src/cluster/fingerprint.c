@@ -1,5 +1,6 @@
 /* fingerprint.c - one number for the state of a cluster. */
 #include "base/hash.h"
+#include "cluster/cascade_run.h"
 #include "cluster/state.h"
 
 static uint64_t add(uint64_t hash, const int64_t *values, size_t count) {

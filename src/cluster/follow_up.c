@@ -5,13 +5,14 @@
 #include <inttypes.h>
 
 #include "cluster/clock.h"
+#include "cluster/features.h"
 
-blis_status blis__cluster_tell_source(blis_cluster *cluster,
-                                      const blis__cluster_request *request,
-                                      int64_t end_us, blis_error *error) {
-  const blis_request_source *source = cluster->source;
-  const blis_live_request *live = &request->live;
-  if (source->ended == NULL || live->state < BLIS_REQUEST_COMPLETED) {
+static blis_status on_ended(void *ud, blis_cluster *cluster,
+                            const blis__news *news, blis_error *error) {
+  const blis_request_source *source = ud;
+  const blis_live_request *live = &news->request->live;
+  int64_t end_us = news->end->end_us;
+  if (live->state < BLIS_REQUEST_COMPLETED) {
     return BLIS_OK;
   }
   const blis_request_outcome outcome = {
@@ -21,8 +22,8 @@ blis_status blis__cluster_tell_source(blis_cluster *cluster,
                       live->state == BLIS_REQUEST_LENGTH_CAPPED};
   blis_request follow_up;
   bool has_follow_up = false;
-  BLIS_TRY(source->ended(source->state, &request->request, &outcome, &follow_up,
-                         &has_follow_up, error));
+  BLIS_TRY(source->ended(source->state, &news->request->request, &outcome,
+                         &follow_up, &has_follow_up, error));
   if (!has_follow_up) {
     return BLIS_OK;
   }
@@ -35,15 +36,16 @@ blis_status blis__cluster_tell_source(blis_cluster *cluster,
                      blis_request_id(&follow_up, source->strings, id),
                      follow_up.arrival_us, end_us);
   }
-  uint32_t index;
-  BLIS_TRY_MEM(blis_pool_take(&cluster->follow_ups, &index), error);
-  *(blis_request *)blis_pool_item(&cluster->follow_ups, index) = follow_up;
-  const blis_event event = {.time_us = follow_up.arrival_us,
-                            .event_class = BLIS__CLUSTER_ARRIVAL,
-                            .number = index};
-  if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
-    blis_pool_give(&cluster->follow_ups, index);
-    return blis_fail_nomem(error);
+  return blis__cluster_schedule_arrival(cluster, &follow_up, error);
+}
+
+blis_status blis__add_follow_ups(blis_cluster *cluster) {
+  if (cluster->source->ended == NULL) {
+    return BLIS_OK;
   }
-  return BLIS_OK;
+  const blis__listener listener = {.ud = (void *)cluster->source,
+                                   .rank = BLIS__SEQUELS,
+                                   .need = BLIS__NEEDS_ORDER,
+                                   .on = {[BLIS__ENDED] = on_ended}};
+  return blis__listeners_add(&cluster->listeners, &listener);
 }

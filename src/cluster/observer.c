@@ -1,68 +1,81 @@
-/* observer.c - what the observer is told. */
-#include "cluster/state.h"
+/* observer.c - config.observer is told what happens. */
+#include "cluster/features.h"
 
-blis_status blis__cluster_tell_arrival(blis_cluster *cluster,
-                                       const blis__cluster_request *request,
-                                       blis_error *error) {
-  const blis_observer *observer = &cluster->observer;
-  if (observer->arrived == NULL) {
-    return BLIS_OK;
-  }
-  blis_routing_request shown = blis__cluster_show_request(cluster, request);
+static blis_status on_arrived(void *ud, blis_cluster *cluster,
+                              const blis__news *news, blis_error *error) {
+  const blis_observer *observer = ud;
+  const blis_routing_request shown =
+      blis__cluster_show_request(cluster, news->request);
   return observer->arrived(observer->ud, &shown, cluster->now_us, error);
 }
 
-blis_status blis__cluster_tell_routed(blis_cluster *cluster,
-                                      const blis__cluster_request *request,
-                                      uint32_t instance, blis_error *error) {
-  const blis_observer *observer = &cluster->observer;
-  if (observer->routed == NULL) {
-    return BLIS_OK;
-  }
-  blis_routing_request shown = blis__cluster_show_request(cluster, request);
-  return observer->routed(observer->ud, &shown, instance, cluster->now_us,
+static blis_status on_routed(void *ud, blis_cluster *cluster,
+                             const blis__news *news, blis_error *error) {
+  const blis_observer *observer = ud;
+  const blis_routing_request shown =
+      blis__cluster_show_request(cluster, news->request);
+  return observer->routed(observer->ud, &shown, news->instance, cluster->now_us,
                           error);
 }
 
-void blis__cluster_tell_first_token(blis_cluster *cluster,
-                                    const blis__cluster_request *request) {
-  const blis_observer *observer = &cluster->observer;
-  if (observer->first_token == NULL ||
-      cluster->observer_error.status != BLIS_OK) {
-    return;
-  }
-  blis_routing_request shown = blis__cluster_show_request(cluster, request);
-  blis_error error = {0};
-  blis_status status =
-      observer->first_token(observer->ud, &shown, (uint32_t)request->instance,
-                            request->live.ttft_us, cluster->now_us, &error);
-  if (status != BLIS_OK) {
-    cluster->observer_error = error;
-    cluster->observer_error.status = status;
-  }
+static blis_status on_first_token(void *ud, blis_cluster *cluster,
+                                  const blis__news *news, blis_error *error) {
+  const blis_observer *observer = ud;
+  const blis__cluster_request *request = news->request;
+  const blis_routing_request shown =
+      blis__cluster_show_request(cluster, request);
+  return observer->first_token(observer->ud, &shown,
+                               (uint32_t)request->instance,
+                               request->live.ttft_us, cluster->now_us, error);
 }
 
-blis_status blis__cluster_tell_escalation(blis_cluster *cluster,
-                                          const blis__cluster_request *request,
-                                          const blis_cascade_attempt *attempt,
-                                          blis_error *error) {
-  const blis_observer *observer = &cluster->observer;
-  if (observer->escalated == NULL) {
+static blis_status on_judged(void *ud, blis_cluster *cluster,
+                             const blis__news *news, blis_error *error) {
+  const blis_observer *observer = ud;
+  if (news->verdict != BLIS_CASCADE_ESCALATE) {
     return BLIS_OK;
   }
-  blis_routing_request shown = blis__cluster_show_request(cluster, request);
-  return observer->escalated(observer->ud, &shown, attempt, cluster->now_us,
-                             error);
+  const blis_routing_request shown =
+      blis__cluster_show_request(cluster, news->request);
+  return observer->escalated(observer->ud, &shown, news->attempt,
+                             cluster->now_us, error);
 }
 
-blis_status blis__cluster_tell_end(blis_cluster *cluster,
-                                   const blis__cluster_request *request,
-                                   const blis_request_end *end,
-                                   blis_error *error) {
-  const blis_observer *observer = &cluster->observer;
-  if (observer->ended == NULL || end->state < BLIS_REQUEST_COMPLETED) {
+static blis_status on_ended(void *ud, blis_cluster *cluster,
+                            const blis__news *news, blis_error *error) {
+  const blis_observer *observer = ud;
+  if (news->end->state < BLIS_REQUEST_COMPLETED) {
     return BLIS_OK;
   }
-  blis_routing_request shown = blis__cluster_show_request(cluster, request);
-  return observer->ended(observer->ud, &shown, end, cluster->now_us, error);
+  const blis_routing_request shown =
+      blis__cluster_show_request(cluster, news->request);
+  return observer->ended(observer->ud, &shown, news->end, cluster->now_us,
+                         error);
+}
+
+/* An observer may look at the instances whatever it is told. */
+static blis__need need_of(const blis_observer *observer) {
+  if (observer->first_token != NULL || observer->ended != NULL) {
+    return BLIS__NEEDS_ORDER;
+  }
+  return observer->arrived != NULL || observer->routed != NULL
+             ? BLIS__NEEDS_STATE
+             : BLIS__NEEDS_NOTHING;
+}
+
+blis_status blis__add_observer(blis_cluster *cluster) {
+  const blis_observer *observer = &cluster->observer;
+  const blis__listener listener = {
+      .ud = &cluster->observer,
+      .rank = BLIS__WATCHERS,
+      .need = need_of(observer),
+      .on = {
+          [BLIS__ARRIVED] = observer->arrived == NULL ? NULL : on_arrived,
+          [BLIS__ROUTED] = observer->routed == NULL ? NULL : on_routed,
+          [BLIS__FIRST_TOKEN] =
+              observer->first_token == NULL ? NULL : on_first_token,
+          [BLIS__JUDGED] = observer->escalated == NULL ? NULL : on_judged,
+          [BLIS__ENDED] = observer->ended == NULL ? NULL : on_ended,
+      }};
+  return blis__listeners_add(&cluster->listeners, &listener);
 }

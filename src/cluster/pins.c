@@ -1,19 +1,24 @@
-#include "cluster/pins.h"
-
+/*
+ * pins.c - routing decisions that are taken beforehand.
+ *
+ * For a pinned request the policy is shown its instance alone, as if the others
+ * were out of service at that moment. So whatever the policy remembers of its
+ * decisions it remembers of this one, too, and every policy can be told what to
+ * do, scripted ones included.
+ */
 #include <inttypes.h>
 
-void blis__pins_init(blis__pins *pins, const blis_alloc *alloc) {
-  blis_map_init(&pins->instances, alloc);
-}
+#include "base/map.h"
+#include "cluster/features.h"
 
-void blis__pins_deinit(blis__pins *pins) {
-  blis_map_deinit(&pins->instances);
-}
+struct blis__pins {
+  blis_map instances; /* by number of the request */
+  blis_routing_view view;
+  const blis_routing_view *whole; /* which the view shows a part of */
+  size_t place;
+};
 
-blis_status blis__pins_put(blis__pins *pins, int64_t number,
-                           uint32_t instance) {
-  return blis_map_put(&pins->instances, (uint64_t)number, instance);
-}
+typedef struct blis__pins blis__pins;
 
 static const double *column(void *ud, blis_signal signal) {
   const blis__pins *pins = ud;
@@ -42,23 +47,66 @@ static void show_one(blis__pins *pins, const blis_routing_view *whole,
   }
 }
 
-blis_status blis__pins_apply(blis__pins *pins, int64_t number,
-                             const blis_routing_view **view,
-                             blis_error *error) {
+static blis_status on_routing(void *ud, blis_cluster *cluster,
+                              const blis__news *news, blis_error *error) {
+  (void)cluster;
+  blis__pins *pins = ud;
+  const blis_routing_view *view = *news->view;
+  uint64_t number = (uint64_t)news->shown->number;
   uint64_t instance = 0;
-  if (blis_map_count(&pins->instances) == 0 ||
-      !blis_map_get(&pins->instances, (uint64_t)number, &instance)) {
+  if (!blis_map_get(&pins->instances, number, &instance)) {
     return BLIS_OK;
   }
-  blis_map_remove(&pins->instances, (uint64_t)number);
-  size_t place = blis_routing_view_find(*view, (uint32_t)instance);
-  if (place == (*view)->count) {
+  blis_map_remove(&pins->instances, number);
+  size_t place = blis_routing_view_find(view, (uint32_t)instance);
+  if (place == view->count) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "request number %" PRId64 " is pinned to instance_%" PRIu64
                      ", which is no candidate at %" PRId64 " us",
-                     number, instance, (*view)->now_us);
+                     news->shown->number, instance, view->now_us);
   }
-  show_one(pins, *view, place);
-  *view = &pins->view;
+  show_one(pins, view, place);
+  *news->view = &pins->view;
   return BLIS_OK;
+}
+
+static blis_status add_pins(blis_cluster *cluster) {
+  if (cluster->pins != NULL) {
+    return BLIS_OK;
+  }
+  blis__pins *pins = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *pins);
+  if (pins == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  blis_map_init(&pins->instances, &cluster->alloc);
+  const blis__listener listener = {
+      .ud = pins, .rank = BLIS__POLICIES, .on = {[BLIS__ROUTING] = on_routing}};
+  if (blis__listeners_add(&cluster->listeners, &listener) != BLIS_OK) {
+    blis_alloc_free(&cluster->alloc, pins, sizeof *pins);
+    return BLIS_ERR_NOMEM;
+  }
+  cluster->pins = pins;
+  return BLIS_OK;
+}
+
+blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
+                             uint32_t instance, blis_error *error) {
+  if (instance >= cluster->config.instance_count) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "there is no instance_%" PRIu32 " among %" PRIu32
+                     " instances",
+                     instance, cluster->config.instance_count);
+  }
+  BLIS_TRY_MEM(add_pins(cluster), error);
+  BLIS_TRY_MEM(
+      blis_map_put(&cluster->pins->instances, (uint64_t)number, instance),
+      error);
+  return BLIS_OK;
+}
+
+void blis__free_pins(blis_cluster *cluster) {
+  if (cluster->pins != NULL) {
+    blis_map_deinit(&cluster->pins->instances);
+    blis_alloc_free(&cluster->alloc, cluster->pins, sizeof *cluster->pins);
+  }
 }

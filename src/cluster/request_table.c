@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "base/invariant.h"
+
 void blis__request_table_init(blis__request_table *table,
                               const blis_alloc *alloc) {
   *table = (blis__request_table){.first = NULL};
@@ -49,4 +51,26 @@ void blis__request_table_remove(blis__request_table *table,
   *(earlier != NULL ? &earlier->later : &table->first) = later;
   *(later != NULL ? &later->earlier : &table->last) = earlier;
   blis_pool_give(&table->pool, request->live.slot);
+}
+
+/*
+ * A cascade sends requests from everywhere back to admission, a fault from an
+ * instance back to routing.
+ */
+static bool is_legal(blis__place from, blis__place to) {
+  switch (to) {
+  case BLIS__AT_ADMISSION:
+    return from != BLIS__AT_END;
+  case BLIS__AT_ROUTING:
+    return from == BLIS__AT_ADMISSION || from == BLIS__AT_INSTANCE;
+  case BLIS__AT_INSTANCE:
+    return from == BLIS__AT_ROUTING;
+  default:
+    return to == BLIS__AT_END && from != BLIS__AT_END;
+  }
+}
+
+void blis__request_move(blis__cluster_request *request, blis__place place) {
+  BLIS_ASSERT(is_legal(request->place, place));
+  request->place = place;
 }

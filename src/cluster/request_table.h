@@ -10,13 +10,24 @@
 #include "policy/contract/view.h"
 #include "workload/request.h"
 
+/* Where a request is, as the cluster sees it. */
+typedef enum blis__place {
+  BLIS__AT_ARRIVAL,
+  BLIS__AT_ADMISSION, /* or on its way there */
+  BLIS__AT_ROUTING,   /* admitted; or on its way there */
+  BLIS__AT_INSTANCE,
+  BLIS__AT_END,
+  BLIS__PLACE_COUNT
+} blis__place;
+
 typedef struct blis__cluster_request {
   blis_request request;
   blis_live_request live;
   int32_t slo_value; /* how important its class is; below 0 = sheddable */
   int32_t instance;  /* -1 until it is routed */
-  bool is_pending;   /* counted by the signal of that name */
-  int32_t returns;   /* from instances to routing, so far */
+  blis__place place;
+  bool is_pending; /* counted by the signal of that name */
+  int32_t returns; /* from instances to routing, so far */
   int64_t pending_prefill_tokens;
   blis_ticket router_ticket;
   blis_ticket admission_ticket;
@@ -42,6 +53,9 @@ blis__cluster_request *blis__request_table_add(blis__request_table *table,
 
 void blis__request_table_remove(blis__request_table *table,
                                 blis__cluster_request *request);
+
+/* It goes on to a place that requests reach from where it is. */
+void blis__request_move(blis__cluster_request *request, blis__place place);
 
 static inline blis__cluster_request *
 blis__request_table_of(const blis__request_table *table,

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "base/invariant.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/stages.h"
@@ -46,18 +47,6 @@ static blis_status classify(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status prioritise(blis_cluster *cluster,
-                              blis__cluster_request *request,
-                              blis_error *error) {
-  const blis_cluster_config *config = &cluster->config;
-  if (config->priority == NULL) {
-    return BLIS_OK;
-  }
-  blis_routing_request shown = blis__cluster_show_request(cluster, request);
-  return config->priority(config->priority_ud, &shown, cluster->now_us,
-                          &request->live.priority, error);
-}
-
 blis_status blis__cluster_enter(blis_cluster *cluster,
                                 const blis_request *arrival,
                                 blis_error *error) {
@@ -78,9 +67,7 @@ blis_status blis__cluster_enter(blis_cluster *cluster,
   cluster->counts.arrived++;
   cluster->counts.in_flight++;
   cluster->fruitless = 0;
-  BLIS_TRY(prioritise(cluster, request, error));
-  BLIS_TRY(blis__cluster_tell_arrival(cluster, request, error));
-  BLIS_TRY(blis__cascade_begin(cluster, request, error));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ARRIVED, error, .request = request));
   return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
                                 cluster->config.admission_latency_us, error);
 }
@@ -146,80 +133,29 @@ static blis_status reject(blis_cluster *cluster, blis__cluster_request *request,
   return blis__cluster_end(cluster, request, cluster->now_us, reason, error);
 }
 
-/*
- * What is done at every admission: signals that lag behind are read if they
- * are due, and tenants are kept within their budgets.
- */
-static blis_status look_without_policy(blis_cluster *cluster,
-                                       const blis__cluster_request *request,
-                                       bool *is_over_budget,
-                                       blis_error *error) {
-  const blis_request *r = &request->request;
-  const blis_intern *strings = cluster->source->strings;
-  BLIS_TRY_MEM(blis__snapshot_refresh(&cluster->snapshot, strings, r->model,
-                                      cluster->now_us),
-               error);
-  if (request->slo_value < 0 &&
-      blis__tenant_budgets_is_over(&cluster->budgets, strings, r->tenant,
-                                   is_over_budget) != BLIS_OK) {
-    return blis_fail_nomem(error);
+/* Somebody may refuse the request before any policy is asked. */
+static blis_status ask_admission(blis_cluster *cluster,
+                                 blis__cluster_request *request,
+                                 blis_admission_decision *decision,
+                                 blis_error *error) {
+  const char *refusal = NULL;
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ADMITTING, error, .request = request,
+                      .refusal = &refusal));
+  if (refusal != NULL) {
+    *decision = (blis_admission_decision){BLIS_REJECT, .reason = refusal};
+  } else if (cluster->admission.ops != NULL) {
+    BLIS_TRY(decide_admission(cluster, request, decision, error));
   }
-  return BLIS_OK;
-}
-
-static blis_status tell_admission(blis_cluster *cluster,
-                                  blis__cluster_request *request,
-                                  blis_admission_verdict verdict,
-                                  const char *reason, blis_error *error) {
-  const blis_decision_sink *sink = cluster->config.decisions;
-  if (sink == NULL) {
-    return BLIS_OK;
-  }
-  const blis_routing_request shown =
-      shown_request(cluster, request, &request->admission_ticket);
-  const char *policy =
-      cluster->admission.ops == NULL ? "always-admit" : cluster->admission.name;
-  const blis_admission_event event = {
-      .request = &shown,
-      .now_us = cluster->now_us,
-      .verdict = verdict,
-      .reason = verdict == BLIS_REJECT && reason != NULL ? reason : policy};
-  return sink->admission(sink->ud, &event, error);
-}
-
-static blis_status tell_routing(const blis_cluster *cluster,
-                                const blis_routing_request *shown,
-                                const blis_routing_view *view,
-                                const blis_decision *decision,
-                                blis_error *error) {
-  const blis_decision_sink *sink = cluster->config.decisions;
-  if (sink == NULL) {
-    return BLIS_OK;
-  }
-  const blis_routing_event event = {.request = shown,
-                                    .now_us = cluster->now_us,
-                                    .view = view,
-                                    .decision = decision,
-                                    .policy = cluster->router.name};
-  return sink->routing(sink->ud, &event, error);
+  return BLIS__TELL(cluster, BLIS__ADMISSION_DECIDED, error, .request = request,
+                    .admission = decision);
 }
 
 blis_status blis__cluster_admit(blis_cluster *cluster,
                                 blis__cluster_request *request,
                                 blis_error *error) {
+  BLIS_ASSERT(request->place == BLIS__AT_ADMISSION);
   blis_admission_decision decision = {.verdict = BLIS_ADMIT};
-  bool is_over_budget = false;
-  BLIS_TRY(look_without_policy(cluster, request, &is_over_budget, error));
-  if (is_over_budget) {
-    BLIS_TRY(tell_admission(cluster, request, BLIS_REJECT, "tenant-budget-shed",
-                            error));
-    return reject(cluster, request, "tenant-budget-shed", error);
-  }
-  if (cluster->admission.ops != NULL) {
-    BLIS_TRY(decide_admission(cluster, request, &decision, error));
-  }
-  BLIS_TRY(tell_admission(cluster, request, decision.verdict, decision.reason,
-                          error));
+  BLIS_TRY(ask_admission(cluster, request, &decision, error));
   switch (decision.verdict) {
   case BLIS_DELAY:
     BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
@@ -244,22 +180,11 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
   BLIS_TRY_MEM(
       blis__chain_cache_take(&cluster->chains, block_size, &live->chain),
       error);
-  blis__snapshot *snapshot = &cluster->snapshot;
   request->instance = (int32_t)number;
-  if ((snapshot->kept & BLIS_SIGNALS_WITH_HISTORY) != 0) {
-    uint32_t cached;
-    BLIS_TRY_MEM(
-        blis__snapshot_cached_blocks(snapshot, number, &live->chain, &cached),
-        error);
-    request->pending_prefill_tokens =
-        live->prompt_tokens - (int64_t)cached * (int64_t)block_size;
-    blis__snapshot_add_prefill(snapshot, number,
-                               request->pending_prefill_tokens);
-  }
-  BLIS_TRY_MEM(blis__tenant_budgets_add(&cluster->budgets,
-                                        cluster->source->strings,
-                                        request->request.tenant),
-               error);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request,
+                      .instance = number));
+  blis__request_move(request, BLIS__AT_INSTANCE);
+  blis__snapshot *snapshot = &cluster->snapshot;
   request->is_pending = true;
   blis__snapshot_add_pending(snapshot, number, 1);
   blis__snapshot_add_in_flight(snapshot, number, 1);
@@ -271,83 +196,72 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
   return BLIS_OK;
 }
 
-/* Compares what the policy thought of a cache with the cache. */
-static blis_status check_belief(blis_cluster *cluster,
-                                const blis__cluster_request *request,
-                                uint32_t number, int64_t believed_tokens,
-                                blis_error *error) {
-  const blis_instance *instance = cluster->instances[number];
-  int64_t block_size = blis_instance_get_config(instance)->block_size_tokens;
-  const blis_block_chain *chain =
-      blis__chain_cache_get(&cluster->chains, (uint32_t)block_size);
-  BLIS_TRY_NEW(chain, error);
-  int64_t true_tokens =
-      (int64_t)blis_instance_cached_blocks(instance, chain) * block_size;
-  int64_t excess = believed_tokens - true_tokens;
-  blis_cache_belief *belief = &cluster->belief;
-  belief->decisions++;
-  belief->prompt_tokens += request->live.prompt_tokens;
-  belief->believed_tokens += believed_tokens;
-  belief->true_tokens += true_tokens;
-  belief->missing_tokens += excess > 0 ? excess : 0;
-  belief->unknown_tokens += excess < 0 ? -excess : 0;
-  return BLIS_OK;
-}
-
-static blis_status route_and_inject(blis_cluster *cluster,
-                                    blis__cluster_request *request,
-                                    blis_decision *decision,
-                                    blis_error *error) {
+/* Asks the policy, if there are candidates. */
+static blis_status decide_routing(blis_cluster *cluster,
+                                  const blis_routing_request *shown,
+                                  const blis_routing_view **view,
+                                  blis_decision *decision, blis_error *error) {
   const blis_router *router = &cluster->router;
-  blis_routing_request shown =
-      shown_request(cluster, request, &request->router_ticket);
-  shown.wants_parts = cluster->config.decisions != NULL;
-  const blis_routing_view *view =
-      blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
-  BLIS_TRY_NEW(view, error);
-  if (view->count == 0) {
+  if ((*view)->count == 0) {
     decision->rejected = "no-candidate";
-    return tell_routing(cluster, &shown, view, decision, error);
+    return BLIS_OK;
   }
-  BLIS_TRY(blis__pins_apply(&cluster->pins, shown.number, &view, error));
-  BLIS_TRY(router->ops->route(router->state, &shown, view, decision, error));
-  if (decision->rejected != NULL) {
-    return tell_routing(cluster, &shown, view, decision, error);
-  }
-  if (decision->chosen >= view->count) {
+  BLIS_TRY(
+      BLIS__TELL(cluster, BLIS__ROUTING, error, .shown = shown, .view = view));
+  BLIS_TRY(router->ops->route(router->state, shown, *view, decision, error));
+  if (decision->rejected == NULL && decision->chosen >= (*view)->count) {
     return blis_fail(error, BLIS_ERR_POLICY,
                      "routing policy %s: chose candidate %zu of %zu for "
                      "request_%" PRId64,
-                     router->name, decision->chosen, view->count,
-                     request->request.number);
+                     router->name, decision->chosen, (*view)->count,
+                     shown->number);
   }
-  BLIS_TRY(tell_routing(cluster, &shown, view, decision, error));
-  uint32_t number = view->instances[decision->chosen];
+  return BLIS_OK;
+}
+
+static blis_status send(blis_cluster *cluster, blis__cluster_request *request,
+                        uint32_t number, const blis_decision *decision,
+                        blis_error *error) {
   BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
   if (decision->has_belief) {
-    BLIS_TRY(check_belief(cluster, request, number, decision->believed_tokens,
-                          error));
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__BELIEVED, error, .request = request,
+                        .instance = number, .routing = decision));
   }
-  BLIS_TRY(blis__cluster_tell_routed(cluster, request, number, error));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request,
+                      .instance = number));
   return inject(cluster, request, number, error);
 }
 
-/* Nobody took an admitted request. */
-static blis_status refuse(blis_cluster *cluster, blis__cluster_request *request,
-                          const char *reason, blis_error *error) {
-  blis__cluster_end_admission(cluster, request);
-  return reject(cluster, request, reason, error);
+static blis_status route_and_send(blis_cluster *cluster,
+                                  blis__cluster_request *request,
+                                  blis_decision *decision, blis_error *error) {
+  blis_routing_request shown =
+      shown_request(cluster, request, &request->router_ticket);
+  shown.wants_parts =
+      blis__listeners_hear(&cluster->listeners, BLIS__ROUTING_DECIDED);
+  const blis_routing_view *view =
+      blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
+  BLIS_TRY_NEW(view, error);
+  BLIS_TRY(decide_routing(cluster, &shown, &view, decision, error));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTING_DECIDED, error, .request = request,
+                      .shown = &shown, .view = &view, .routing = decision));
+  if (decision->rejected != NULL) {
+    return BLIS_OK;
+  }
+  uint32_t number = view->instances[decision->chosen];
+  return send(cluster, request, number, decision, error);
 }
 
 blis_status blis__cluster_route(blis_cluster *cluster,
                                 blis__cluster_request *request,
                                 blis_error *error) {
+  BLIS_ASSERT(request->place == BLIS__AT_ROUTING);
   blis_decision decision = {.chosen = 0};
   blis__chain_cache_begin(&cluster->chains, &request->request);
-  blis_status status = route_and_inject(cluster, request, &decision, error);
+  blis_status status = route_and_send(cluster, request, &decision, error);
   blis__chain_cache_end(&cluster->chains);
   if (status == BLIS_OK && decision.rejected != NULL) {
-    return refuse(cluster, request, decision.rejected, error);
+    return reject(cluster, request, decision.rejected, error);
   }
   return status;
 }

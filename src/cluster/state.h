@@ -8,13 +8,11 @@
 #include "base/event_queue.h"
 #include "base/pool.h"
 #include "base/winner_tree.h"
-#include "cluster/cascade_run.h"
 #include "cluster/chain_cache.h"
 #include "cluster/cluster.h"
-#include "cluster/pins.h"
+#include "cluster/listeners.h"
 #include "cluster/request_table.h"
 #include "cluster/snapshot.h"
-#include "cluster/tenant_budgets.h"
 #include "instance/slo_priority.h"
 #include "policy/admission/admission.h"
 
@@ -41,12 +39,17 @@ typedef struct blis__class {
   int32_t value;    /* higher is more important */
 } blis__class;
 
+/* Requests that left an instance for good, and went on nevertheless. */
+typedef struct blis__dropped_counts {
+  int64_t completed;
+  int64_t unservable;
+} blis__dropped_counts;
+
 struct blis_cluster {
   blis_alloc alloc;
   blis_cluster_config config;
   blis_router router;
   blis_admission admission;
-  blis__cascades cascades;
   blis_observer observer;
   const blis_request_source *source;
   const blis_request_sink *sink;
@@ -66,11 +69,16 @@ struct blis_cluster {
   blis_block_namer *namer;
   blis_slo_priority *priorities;
   BLIS_ARRAY(blis__class) classes; /* by number of the text */
-  blis__tenant_budgets budgets;
-  blis__pins pins;
 
-  blis_error observer_error; /* of first_token, until its event is over */
-  bool has_scripts;          /* of instances: what they keep may be shared */
+  blis__listeners listeners;
+  /* What listeners keep, each in its file; NULL when it is not configured. */
+  struct blis__tenant_budgets *budgets;
+  struct blis__pins *pins;
+  struct blis__cascades *cascades;
+  bool has_prefill_history;
+  bool has_drains;
+
+  blis_error event_error; /* of an instance's event that cannot fail itself */
   bool is_busy; /* in an event other than a call: policies are running */
   bool has_arrival;
   blis_request arrival; /* the next one of the source, when there is one */
@@ -79,6 +87,7 @@ struct blis_cluster {
   int64_t fruitless;    /* calls and delays since a request last moved on */
   uint32_t until_interrupt_check;
   blis_cluster_counts counts;
+  blis__dropped_counts dropped;
   blis_cache_belief belief;
 };
 
@@ -86,57 +95,5 @@ struct blis_cluster {
 blis_routing_request
 blis__cluster_show_request(const blis_cluster *cluster,
                            const blis__cluster_request *request);
-
-/* observer.c: what the observer is told. */
-
-BLIS_MUSTUSE blis_status blis__cluster_tell_arrival(
-    blis_cluster *cluster, const blis__cluster_request *request,
-    blis_error *error);
-BLIS_MUSTUSE blis_status blis__cluster_tell_routed(
-    blis_cluster *cluster, const blis__cluster_request *request,
-    uint32_t instance, blis_error *error);
-/* A failure is kept in observer_error. */
-void blis__cluster_tell_first_token(blis_cluster *cluster,
-                                    const blis__cluster_request *request);
-BLIS_MUSTUSE blis_status blis__cluster_tell_escalation(
-    blis_cluster *cluster, const blis__cluster_request *request,
-    const blis_cascade_attempt *attempt, blis_error *error);
-BLIS_MUSTUSE blis_status blis__cluster_tell_end(
-    blis_cluster *cluster, const blis__cluster_request *request,
-    const blis_request_end *end, blis_error *error);
-
-/* cascade_run.c: requests that are asked of several models. */
-
-/* A request has arrived: is it asked of a chain of models? */
-BLIS_MUSTUSE blis_status blis__cascade_begin(blis_cluster *cluster,
-                                             blis__cluster_request *request,
-                                             blis_error *error);
-
-/* Before anybody forgets a completed attempt: is its answer dropped? */
-BLIS_MUSTUSE blis_status blis__cascade_look(blis_cluster *cluster,
-                                            blis__cluster_request *request,
-                                            int64_t end_us, bool *is_dropped,
-                                            blis_error *error);
-
-/*
- * An attempt of a request that takes part in a cascade has ended. *goes_on =
- * true: another model is being asked.
- */
-BLIS_MUSTUSE blis_status blis__cascade_ended(blis_cluster *cluster,
-                                             blis__cluster_request *request,
-                                             int64_t end_us, const char *reason,
-                                             bool *goes_on, blis_error *error);
-
-/* The request, which will be reported, wants the model that it came with. */
-BLIS_MUSTUSE blis_status blis__cascade_close(blis_cluster *cluster,
-                                             blis__cluster_request *request,
-                                             blis_error *error);
-
-/* follow_up.c */
-
-/* Tells the source about a request that reached an end, after the sink. */
-BLIS_MUSTUSE blis_status blis__cluster_tell_source(
-    blis_cluster *cluster, const blis__cluster_request *request, int64_t end_us,
-    blis_error *error);
 
 #endif

@@ -1,8 +1,23 @@
-#include "cluster/tenant_budgets.h"
-
+/*
+ * tenant_budgets.c - how many requests of each tenant with a budget are at the
+ * instances, against its share of what they can run at once (BLIS, Go,
+ * inference-sim f90a1e3a). O(1) once a tenant has been seen.
+ */
 #include <string.h>
 
-#include "cluster/cluster.h"
+#include "base/invariant.h"
+#include "base/time.h"
+#include "cluster/features.h"
+
+struct blis__tenant_budgets {
+  blis_alloc alloc;
+  blis_intern *tenants; /* with a budget, from 1 */
+  BLIS_ARRAY(double) limits;
+  BLIS_ARRAY(int64_t) in_flight;
+  BLIS_ARRAY(uint32_t) budget_of; /* + 1, by the workload's tenant; 0 = ? */
+};
+
+typedef struct blis__tenant_budgets blis__tenant_budgets;
 
 static blis_status add_budget(blis__tenant_budgets *budgets,
                               const blis_tenant_budget *item, double capacity,
@@ -32,34 +47,6 @@ static blis_status add_budget(blis__tenant_budgets *budgets,
   return BLIS_OK;
 }
 
-blis_status blis__tenant_budgets_init(blis__tenant_budgets *budgets,
-                                      const blis_alloc *alloc,
-                                      const blis_tenant_budget *items,
-                                      size_t count, double capacity,
-                                      blis_error *error) {
-  *budgets = (blis__tenant_budgets){.alloc = *alloc};
-  if (count == 0) {
-    return BLIS_OK;
-  }
-  budgets->tenants = blis_intern_new(alloc);
-  /* Number 0, the empty text, is the tenant of requests that name none. */
-  BLIS_TRY_NEW(budgets->tenants, error);
-  BLIS_TRY_MEM(blis_array_push(alloc, &budgets->limits, 0), error);
-  BLIS_TRY_MEM(blis_array_push(alloc, &budgets->in_flight, 0), error);
-  for (size_t i = 0; i < count; i++) {
-    BLIS_TRY(add_budget(budgets, &items[i], capacity, error));
-  }
-  return BLIS_OK;
-}
-
-void blis__tenant_budgets_deinit(blis__tenant_budgets *budgets) {
-  blis_intern_free(budgets->tenants);
-  blis_array_deinit(&budgets->alloc, &budgets->limits);
-  blis_array_deinit(&budgets->alloc, &budgets->in_flight);
-  blis_array_deinit(&budgets->alloc, &budgets->budget_of);
-  *budgets = (blis__tenant_budgets){.tenants = NULL};
-}
-
 /* *budget = 0 for a tenant without one. */
 static blis_status find(blis__tenant_budgets *budgets,
                         const blis_intern *strings, uint32_t tenant,
@@ -80,35 +67,97 @@ static blis_status find(blis__tenant_budgets *budgets,
   return BLIS_OK;
 }
 
-blis_status blis__tenant_budgets_is_over(blis__tenant_budgets *budgets,
-                                         const blis_intern *strings,
-                                         uint32_t tenant, bool *is_over) {
+static blis_status on_admitting(void *ud, blis_cluster *cluster,
+                                const blis__news *news, blis_error *error) {
+  blis__tenant_budgets *budgets = ud;
   uint32_t budget = 0;
-  *is_over = false;
-  if (budgets->tenants == NULL) {
+  if (news->request->slo_value >= 0) {
     return BLIS_OK;
   }
-  BLIS_TRY(find(budgets, strings, tenant, &budget));
-  *is_over = budget != 0 && (double)budgets->in_flight.items[budget] >
-                                budgets->limits.items[budget];
+  BLIS_TRY_MEM(find(budgets, cluster->source->strings,
+                    news->request->request.tenant, &budget),
+               error);
+  if (budget != 0 && (double)budgets->in_flight.items[budget] >
+                         budgets->limits.items[budget]) {
+    *news->refusal = "tenant-budget-shed";
+  }
   return BLIS_OK;
 }
 
-blis_status blis__tenant_budgets_add(blis__tenant_budgets *budgets,
-                                     const blis_intern *strings,
-                                     uint32_t tenant) {
+static blis_status on_joined(void *ud, blis_cluster *cluster,
+                             const blis__news *news, blis_error *error) {
+  blis__tenant_budgets *budgets = ud;
   uint32_t budget = 0;
-  if (budgets->tenants == NULL) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(find(budgets, strings, tenant, &budget));
+  BLIS_TRY_MEM(find(budgets, cluster->source->strings,
+                    news->request->request.tenant, &budget),
+               error);
   budgets->in_flight.items[budget]++;
   return BLIS_OK;
 }
 
-void blis__tenant_budgets_remove(blis__tenant_budgets *budgets,
-                                 uint32_t tenant) {
-  if (budgets->tenants != NULL) {
-    budgets->in_flight.items[budgets->budget_of.items[tenant] - 1]--;
+static blis_status on_left(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)cluster, (void)error;
+  blis__tenant_budgets *budgets = ud;
+  uint32_t budget = budgets->budget_of.items[news->request->request.tenant] - 1;
+  BLIS_ASSERT(budgets->in_flight.items[budget] > 0);
+  budgets->in_flight.items[budget]--;
+  return BLIS_OK;
+}
+
+static blis_status read_budgets(blis__tenant_budgets *budgets,
+                                const blis_cluster_config *config,
+                                double capacity, blis_error *error) {
+  const blis_alloc *alloc = &budgets->alloc;
+  budgets->tenants = blis_intern_new(alloc);
+  /* Number 0, the empty text, is the tenant of requests that name none. */
+  BLIS_TRY_NEW(budgets->tenants, error);
+  BLIS_TRY_MEM(blis_array_push(alloc, &budgets->limits, 0), error);
+  BLIS_TRY_MEM(blis_array_push(alloc, &budgets->in_flight, 0), error);
+  for (size_t i = 0; i < config->tenant_budget_count; i++) {
+    BLIS_TRY(add_budget(budgets, &config->tenant_budgets[i], capacity, error));
   }
+  return BLIS_OK;
+}
+
+/* What all instances can run at once. */
+static double capacity_of(const blis_cluster_config *config) {
+  int64_t capacity = 0;
+  for (uint32_t i = 0; i < config->instance_count; i++) {
+    int64_t seqs = config->instances[i].max_num_seqs;
+    capacity = blis_time_after_us(capacity, seqs); /* a sum that saturates */
+  }
+  return (double)capacity;
+}
+
+blis_status blis__add_tenant_budgets(blis_cluster *cluster, blis_error *error) {
+  const blis_cluster_config *config = &cluster->config;
+  if (config->tenant_budget_count == 0) {
+    return BLIS_OK;
+  }
+  cluster->budgets =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->budgets);
+  BLIS_TRY_NEW(cluster->budgets, error);
+  cluster->budgets->alloc = cluster->alloc;
+  BLIS_TRY(read_budgets(cluster->budgets, config, capacity_of(config), error));
+  const blis__listener listener = {.ud = cluster->budgets,
+                                   .rank = BLIS__BOOKS,
+                                   .need = BLIS__NEEDS_STATE,
+                                   .on = {[BLIS__ADMITTING] = on_admitting,
+                                          [BLIS__JOINED] = on_joined,
+                                          [BLIS__LEFT] = on_left}};
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
+  return BLIS_OK;
+}
+
+void blis__free_tenant_budgets(blis_cluster *cluster) {
+  blis__tenant_budgets *budgets = cluster->budgets;
+  if (budgets == NULL) {
+    return;
+  }
+  blis_intern_free(budgets->tenants);
+  blis_array_deinit(&budgets->alloc, &budgets->limits);
+  blis_array_deinit(&budgets->alloc, &budgets->in_flight);
+  blis_array_deinit(&budgets->alloc, &budgets->budget_of);
+  blis_alloc_free(&cluster->alloc, budgets, sizeof *budgets);
 }

@@ -114,7 +114,7 @@ static void run(site *s, copyist *c, blis_signal_set needs) {
   site_must_open_with(s, &router);
   blis_admission admission = {
       .ops = &admission_ops, .state = c, .name = "copyist"};
-  blis_cluster_set_admission(s->cluster, &admission);
+  site_set_admission(s, &admission);
   c->cluster = s->cluster;
   blis_random_init(&c->random, 4);
   site_run(s);

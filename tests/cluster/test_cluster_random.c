@@ -337,7 +337,7 @@ static void open_scene(scene *s, blis_engine_kind engine) {
   CHECK_OK(blis_admission_create(&where->alloc, s->admission->name, NULL,
                                  &context, &admission, &error),
            &error);
-  blis_cluster_set_admission(where->cluster, &admission);
+  site_set_admission(where, &admission);
   for (int i = 0; i < ACTS; i++) {
     CHECK_OK(blis_cluster_call_at(where->cluster, s->acts[i].at_us, do_act,
                                   &s->acts[i], &error),

@@ -173,6 +173,26 @@ static void who_is_given_up_has_no_follow_up(void) {
   site_deinit(&l.site);
 }
 
+/* While nobody is in the cluster and one session thinks. */
+static void a_session_that_thinks_is_not_over(void) {
+  loop l;
+  loop_init(&l, 1, false);
+  l.site.source.count = 1;
+  l.think_us = 1000000000;
+  loop_open(&l);
+  blis_error error;
+  CHECK_OK(blis_cluster_run_until(l.site.cluster, 500000000, &error), &error);
+  blis_cluster_counts counts;
+  blis_cluster_get_counts(l.site.cluster, &counts);
+  CHECK_EQ_I64(counts.completed, 1);
+  CHECK_EQ_I64(counts.in_flight, 0);
+  CHECK(blis_cluster_has_requests(l.site.cluster));
+  site_run(&l.site);
+  CHECK(!blis_cluster_has_requests(l.site.cluster));
+  l.site.source.count = SESSIONS;
+  site_deinit(&l.site);
+}
+
 static void what_arrives_beyond_the_horizon_does_not_arrive(void) {
   loop l;
   loop_init(&l, 1, false);
@@ -201,6 +221,7 @@ int main(void) {
   RUN(every_round_follows_on_the_one_before);
   RUN(output_is_found_again);
   RUN(who_is_given_up_has_no_follow_up);
+  RUN(a_session_that_thinks_is_not_over);
   RUN(what_arrives_beyond_the_horizon_does_not_arrive);
   RUN(a_follow_up_before_its_time_is_an_error);
   return check_done();

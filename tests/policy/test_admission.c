@@ -28,7 +28,7 @@ static void delays_without_end_are_noticed(void) {
     int64_t delay_us = cases[i].delay_us;
     blis_admission admission = {
         .ops = &ops, .state = &delay_us, .name = "never"};
-    blis_cluster_set_admission(s.cluster, &admission);
+    site_set_admission(&s, &admission);
     blis_error error;
     CHECK_STATUS(blis_cluster_run_until(s.cluster, BLIS_TIME_NEVER_US, &error),
                  cases[i].status);
@@ -77,7 +77,7 @@ static void admission_rejects_and_delays(void) {
   site_add_random_requests(&s, 100, 10, 8);
   site_must_open(&s);
   blis_admission admission = {.ops = &guard_ops, .state = &g, .name = "guard"};
-  blis_cluster_set_admission(s.cluster, &admission);
+  site_set_admission(&s, &admission);
   site_run(&s);
   site_check_states_sum_up(&s, 100);
   blis_cluster_counts c;

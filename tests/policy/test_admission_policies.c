@@ -282,7 +282,7 @@ static void whole_runs(void) {
       CHECK_OK(blis_admission_create(&s.alloc, entry->name, NULL, &context,
                                      &admission, &error),
                &error);
-      blis_cluster_set_admission(s.cluster, &admission);
+      site_set_admission(&s, &admission);
       site_run(&s);
       site_check_states_sum_up(&s, 600);
       site_check_counters_are_zero(&s);
@@ -343,7 +343,7 @@ static void permits_come_back_when_routing_refuses(void) {
   CHECK_OK(blis_admission_create(&s.alloc, "tenant-quota", &params, &context,
                                  &admission, &error),
            &error);
-  blis_cluster_set_admission(s.cluster, &admission);
+  site_set_admission(&s, &admission);
   site_run(&s);
   static const char *const reasons[] = {"no-candidate", "", "tenant-quota"};
   for (size_t i = 0; i < 3; i++) {

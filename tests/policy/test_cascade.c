@@ -4,6 +4,8 @@
  */
 #include <math.h>
 
+#include "cluster/cascade_run.h"
+#include "cluster/state.h"
 #include "cluster_fixture.h"
 
 /* A site whose instances serve three models: 0 and 1 small, 2 mid, 3 large. */
@@ -130,6 +132,7 @@ static void check_story(three *t, const char *expected) {
   site_check_states_sum_up(&t->site, 1);
   site_check_counters_are_zero(&t->site);
   CHECK_STR(story_of(t, only_record(t)), expected);
+  CHECK_EQ_I64(blis_pool_count(&t->site.cluster->cascades->runs), 0);
   site_close(&t->site);
 }
 
@@ -389,7 +392,7 @@ static void test_every_attempt_needs_a_permit(void) {
                                  &(blis_params){&most, 1}, &context, &admission,
                                  &error),
            &error);
-  blis_cluster_set_admission(t.site.cluster, &admission);
+  site_set_admission(&t.site, &admission);
   site_run(&t.site);
   blis_recorder_sort(t.site.recorder);
   const blis_record *records = blis_recorder_records(t.site.recorder);

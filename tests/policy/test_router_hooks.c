@@ -42,7 +42,7 @@ static void refused_requests_are_rejected(void) {
   site_must_open(&s);
   door d = {0};
   blis_admission admission = {.ops = &door_ops, .state = &d, .name = "door"};
-  blis_cluster_set_admission(s.cluster, &admission);
+  site_set_admission(&s, &admission);
   site_run(&s);
   blis_cluster_counts counts;
   blis_cluster_get_counts(s.cluster, &counts);

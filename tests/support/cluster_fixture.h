@@ -199,6 +199,12 @@ static inline void site_must_open_with(site *s, blis_router *router) {
   CHECK_OK(site_open_with(s, router, &error), &error);
 }
 
+/* Takes *admission. */
+static inline void site_set_admission(site *s, blis_admission *admission) {
+  blis_error error;
+  CHECK_OK(blis_cluster_set_admission(s->cluster, admission, &error), &error);
+}
+
 /* Runs to the end and closes the books. */
 static inline void site_run(site *s) {
   blis_error error;

@@ -170,13 +170,14 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
 
 /* The cluster takes admission policy and cascade, come what may. */
 static void hand_over_policies(lua_State *L, bind_simulation *sim) {
+  blis_error error = {0};
   if (sim->admission.ops != NULL) {
-    blis_cluster_set_admission(sim->cluster, &sim->admission);
-    sim->admission = (blis_admission){0};
+    check_status(
+        L, blis_cluster_set_admission(sim->cluster, &sim->admission, &error),
+        &error);
   }
   if (sim->cascade.ops != NULL) {
     blis_cascade cascade = sim->cascade;
-    blis_error error = {0};
     sim->has_cascade = true;
     sim->cascade = (blis_cascade){0};
     check_status(L, blis_cluster_set_cascade(sim->cluster, &cascade, &error),

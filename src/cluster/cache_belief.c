@@ -1,0 +1,37 @@
+/*
+ * cache_belief.c - what routing policies took to be cached, beside what was.
+ */
+#include "cluster/features.h"
+
+static blis_status on_believed(void *ud, blis_cluster *cluster,
+                               const blis__news *news, blis_error *error) {
+  const blis_instance *instance = cluster->instances[news->instance];
+  int64_t block_size = blis_instance_get_config(instance)->block_size_tokens;
+  const blis_block_chain *chain =
+      blis__chain_cache_get(&cluster->chains, (uint32_t)block_size);
+  BLIS_TRY_NEW(chain, error);
+  int64_t believed_tokens = news->routing->believed_tokens;
+  int64_t true_tokens =
+      (int64_t)blis_instance_cached_blocks(instance, chain) * block_size;
+  int64_t excess = believed_tokens - true_tokens;
+  blis_cache_belief *belief = ud;
+  belief->decisions++;
+  belief->prompt_tokens += news->request->live.prompt_tokens;
+  belief->believed_tokens += believed_tokens;
+  belief->true_tokens += true_tokens;
+  belief->missing_tokens += excess > 0 ? excess : 0;
+  belief->unknown_tokens += excess < 0 ? -excess : 0;
+  return BLIS_OK;
+}
+
+blis_status blis__add_cache_belief(blis_cluster *cluster) {
+  const blis__listener listener = {.ud = &cluster->belief,
+                                   .rank = BLIS__BOOKS,
+                                   .on = {[BLIS__BELIEVED] = on_believed}};
+  return blis__listeners_add(&cluster->listeners, &listener);
+}
+
+void blis_cluster_get_cache_belief(const blis_cluster *cluster,
+                                   blis_cache_belief *belief) {
+  *belief = cluster->belief;
+}

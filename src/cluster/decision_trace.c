@@ -1,0 +1,59 @@
+/* decision_trace.c - config.decisions hears of every decision. */
+#include "cluster/features.h"
+
+static blis_status on_admission(void *ud, blis_cluster *cluster,
+                                const blis__news *news, blis_error *error) {
+  const blis_decision_sink *sink = ud;
+  const blis_admission_decision *decision = news->admission;
+  const blis_routing_request shown =
+      blis__cluster_show_request(cluster, news->request);
+  const char *policy =
+      cluster->admission.ops == NULL ? "always-admit" : cluster->admission.name;
+  bool has_reason =
+      decision->verdict == BLIS_REJECT && decision->reason != NULL;
+  const blis_admission_event event = {.request = &shown,
+                                      .now_us = cluster->now_us,
+                                      .verdict = decision->verdict,
+                                      .reason = has_reason ? decision->reason
+                                                           : policy};
+  return sink->admission(sink->ud, &event, error);
+}
+
+static blis_status on_routing(void *ud, blis_cluster *cluster,
+                              const blis__news *news, blis_error *error) {
+  const blis_decision_sink *sink = ud;
+  const blis_routing_event event = {.request = news->shown,
+                                    .now_us = cluster->now_us,
+                                    .view = *news->view,
+                                    .decision = news->routing,
+                                    .policy = cluster->router.name};
+  return sink->routing(sink->ud, &event, error);
+}
+
+static blis_status on_judged(void *ud, blis_cluster *cluster,
+                             const blis__news *news, blis_error *error) {
+  const blis_decision_sink *sink = ud;
+  const blis_routing_request shown =
+      blis__cluster_show_request(cluster, news->request);
+  const blis_cascade_event event = {.request = &shown,
+                                    .now_us = cluster->now_us,
+                                    .attempt = news->attempt,
+                                    .verdict = news->verdict};
+  return sink->cascade(sink->ud, &event, error);
+}
+
+blis_status blis__add_decision_trace(blis_cluster *cluster) {
+  const blis_decision_sink *sink = cluster->config.decisions;
+  if (sink == NULL) {
+    return BLIS_OK;
+  }
+  blis__snapshot_declare(&cluster->snapshot, sink->needs);
+  const blis__listener listener = {
+      .ud = (void *)sink,
+      .rank = BLIS__WATCHERS,
+      .need = BLIS__NEEDS_STATE,
+      .on = {[BLIS__ADMISSION_DECIDED] = on_admission,
+             [BLIS__ROUTING_DECIDED] = on_routing,
+             [BLIS__JUDGED] = sink->cascade == NULL ? NULL : on_judged}};
+  return blis__listeners_add(&cluster->listeners, &listener);
+}

@@ -1,0 +1,72 @@
+/*
+ * feedback.c - policies hear what became of the requests they decided about.
+ */
+#include "cluster/features.h"
+
+static blis_request_times times_of(const blis_cluster *cluster,
+                                   const blis_live_request *live) {
+  return (blis_request_times){.now_us = cluster->now_us,
+                              .ttft_us = live->ttft_us,
+                              .itl_sum_us = live->itl_sum_us,
+                              .itl_count = live->itl_count};
+}
+
+static blis_status on_first_token(void *ud, blis_cluster *cluster,
+                                  const blis__news *news, blis_error *error) {
+  (void)error;
+  const blis_router *router = ud;
+  blis__cluster_request *request = news->request;
+  const blis_request_times times = times_of(cluster, &request->live);
+  router->ops->first_token(router->state, &request->router_ticket,
+                           (uint32_t)request->instance, &times);
+  return BLIS_OK;
+}
+
+static blis_status on_left(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)error;
+  const blis_router *router = ud;
+  blis__cluster_request *request = news->request;
+  const blis_request_times times = times_of(cluster, &request->live);
+  router->ops->ended(router->state, &request->router_ticket,
+                     (uint32_t)request->instance, &times);
+  return BLIS_OK;
+}
+
+blis_status blis__add_router_feedback(blis_cluster *cluster) {
+  const blis_router_ops *ops = cluster->router.ops;
+  const blis__listener listener = {
+      .ud = &cluster->router,
+      .rank = BLIS__POLICIES,
+      .need =
+          cluster->router.is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE,
+      .on = {
+          [BLIS__FIRST_TOKEN] =
+              ops->first_token == NULL ? NULL : on_first_token,
+          [BLIS__LEFT] = ops->ended == NULL ? NULL : on_left,
+      }};
+  return blis__listeners_add(&cluster->listeners, &listener);
+}
+
+static blis_status on_over(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)cluster, (void)error;
+  const blis_admission *admission = ud;
+  if (news->request->place != BLIS__AT_ADMISSION) {
+    admission->ops->ended(admission->state, &news->request->admission_ticket);
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__add_admission_feedback(blis_cluster *cluster) {
+  const blis_admission_ops *ops = cluster->admission.ops;
+  if (ops == NULL) {
+    return BLIS_OK;
+  }
+  const blis__listener listener = {
+      .ud = &cluster->admission,
+      .rank = BLIS__POLICIES,
+      .need = BLIS__NEEDS_STATE,
+      .on = {[BLIS__OVER] = ops->ended == NULL ? NULL : on_over}};
+  return blis__listeners_add(&cluster->listeners, &listener);
+}

@@ -1,0 +1,150 @@
+/*
+ * listeners.h - the moments in the life of a request, and who listens to them.
+ *
+ * The stages (stages.h) and the end (ending.h) tell what happens and name
+ * nobody. Whatever is optional in a cluster is a listener: it has a function
+ * for each moment that it cares about, and is added when it is configured. A
+ * moment without listeners costs one comparison.
+ *
+ * At each moment listeners hear in the order of their ranks, and within a rank
+ * in the order in which they were added. The first failure stops the run.
+ *
+ * A listener also says what it needs of the clock; how far instances may be
+ * behind the clock, or ahead of each other, follows from that.
+ */
+#ifndef BLIS_CLUSTER_LISTENERS_H
+#define BLIS_CLUSTER_LISTENERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "cluster/cluster.h"
+#include "cluster/request_table.h"
+
+/* In the order of a request's life. Behind each: what the news says. */
+typedef enum blis__moment {
+  BLIS__ARRIVED,           /* it is counted and in the table */
+  BLIS__ADMITTING,         /* no policy was asked yet; refusal */
+  BLIS__ADMISSION_DECIDED, /* admission */
+  BLIS__ROUTING,           /* no policy was asked yet; view */
+  BLIS__ROUTING_DECIDED,   /* shown, view, routing; maybe a rejection */
+  BLIS__BELIEVED,          /* instance, routing, which has a belief */
+  BLIS__ROUTED,            /* instance, which has not got it yet */
+  BLIS__JOINED,            /* instance, which gets it now, its blocks named */
+  BLIS__FIRST_TOKEN,       /* again after a preemption */
+  BLIS__COMPLETED,         /* it is still at its instance; end_us, counts_itl */
+  BLIS__LEFT,              /* its instance, in whatever way */
+  BLIS__OVER,              /* in its last state; end_us, reason, goes_on */
+  BLIS__JUDGED,            /* by a cascade; attempt, verdict */
+  BLIS__REPORTING,         /* end, to be added to before the sink gets it */
+  BLIS__ENDED,             /* end, which the sink has; also the unfinished */
+  BLIS__MOMENT_COUNT
+} blis__moment;
+
+/* All borrowed during the call. */
+typedef struct blis__news {
+  blis__cluster_request *request;
+  uint32_t instance;
+  int64_t end_us;
+  const char *reason; /* of a rejection or failure; or NULL */
+  const blis_admission_decision *admission;
+  const blis_decision *routing;
+  const blis_routing_request *shown;
+  const blis_cascade_attempt *attempt;
+  blis_cascade_verdict verdict;
+  /* What listeners may set. */
+  const char **refusal; /* not NULL: the request is rejected for this reason */
+  const blis_routing_view **view; /* candidates that the policy may choose */
+  bool *counts_itl; /* false: its latencies stay out of the histogram */
+  bool *goes_on;    /* true: it is on its way again, and is not reported */
+  blis_request_end *end;
+} blis__news;
+
+typedef blis_status blis__hear(void *ud, blis_cluster *cluster,
+                               const blis__news *news, blis_error *error);
+
+typedef enum blis__rank {
+  BLIS__BOOKS,    /* keeps counts that the others may look at */
+  BLIS__POLICIES, /* decides, or hears what became of its decisions */
+  BLIS__WATCHERS, /* changes nothing */
+  BLIS__SEQUELS   /* lets something new follow */
+} blis__rank;
+
+/* What somebody needs of the clock; each has what is before it. */
+typedef enum blis__need {
+  BLIS__NEEDS_NOTHING,
+  BLIS__NEEDS_STATE, /* when it is told, instances are where the clock is */
+  BLIS__NEEDS_ORDER, /* it hears of all instances together in order of time */
+  BLIS__NEED_COUNT
+} blis__need;
+
+typedef struct blis__listener {
+  void *ud;
+  blis__rank rank;
+  blis__need need;
+  blis__hear *on[BLIS__MOMENT_COUNT]; /* NULL = not wanted */
+} blis__listener;
+
+typedef struct blis__ear {
+  blis__hear *hear;
+  void *ud;
+  blis__rank rank;
+} blis__ear;
+
+typedef struct blis__listeners {
+  blis_alloc alloc;
+  BLIS_ARRAY(blis__ear) audience[BLIS__MOMENT_COUNT];
+  int64_t needing[BLIS__NEED_COUNT];
+} blis__listeners;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis__listeners_init(blis__listeners *listeners, const blis_alloc *alloc);
+void blis__listeners_deinit(blis__listeners *listeners);
+
+/*
+ * Copies *listener, borrows its ud; may be called from a listener, but not of a
+ * moment that is being told. After BLIS_ERR_NOMEM it may hear of some moments.
+ */
+BLIS_MUSTUSE blis_status blis__listeners_add(blis__listeners *listeners,
+                                             const blis__listener *listener);
+
+/* Somebody who listens to no moment needs this; needs it no longer. */
+void blis__listeners_need(blis__listeners *listeners, blis__need need);
+void blis__listeners_need_no_more(blis__listeners *listeners, blis__need need);
+
+static inline bool blis__listeners_hear(const blis__listeners *listeners,
+                                        blis__moment moment) {
+  return listeners->audience[moment].count > 0;
+}
+
+/* May an instance execute what comes after the next events of the others? */
+static inline bool
+blis__listeners_let_run_ahead(const blis__listeners *listeners) {
+  return listeners->needing[BLIS__NEEDS_ORDER] == 0;
+}
+
+/* May an instance stay behind the clock until its next request comes? */
+static inline bool blis__listeners_let_lag(const blis__listeners *listeners) {
+  return listeners->needing[BLIS__NEEDS_ORDER] == 0 &&
+         listeners->needing[BLIS__NEEDS_STATE] == 0;
+}
+
+/* Tells everybody in the audience of a moment, which may be empty. */
+BLIS_MUSTUSE blis_status blis__tell(blis__listeners *listeners,
+                                    blis__moment moment, blis_cluster *cluster,
+                                    const blis__news *news, blis_error *error);
+
+/*
+ * The same, with the fields of the news behind error; they are looked at only
+ * when somebody listens.
+ */
+#define BLIS__TELL(cluster, moment, error, ...)                                \
+  (!blis__listeners_hear(&(cluster)->listeners, (moment))                      \
+       ? BLIS_OK                                                               \
+       : blis__tell(&(cluster)->listeners, (moment), (cluster),                \
+                    &(blis__news){__VA_ARGS__}, (error)))
+
+#endif
