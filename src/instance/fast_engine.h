@@ -19,12 +19,12 @@
  * one counter per residue, completions from a heap. Only requests that are
  * prefilling are visited one by one. A step in which the order of requests
  * matters (a shortage of blocks or of token budget) is formed carefully,
- * request by request, on the same state (fast_careful.c).
+ * request by request, on the same state (fast_batch.c).
  *
- * Files: fast_engine.c events; fast_step.c the step; fast_admit.c admission;
- * fast_careful.c formation under shortage, preemption; fast_naming.c output
- * that can be found again; fast_request.c lists, arrivals and the life of a
- * record; fast_check.c; finish_heap.c; step_history.c.
+ * Files: fast_engine.c events; fast_step.c the step; fast_batch.c admission,
+ * formation under shortage, preemption; fast_naming.c output that can be found
+ * again; fast_request.c lists, arrivals and the life of a record; fast_check.c;
+ * finish_heap.c; step_history.c.
  */
 #ifndef BLIS_INSTANCE_FAST_ENGINE_H
 #define BLIS_INSTANCE_FAST_ENGINE_H
@@ -151,7 +151,7 @@ typedef struct fast_engine {
   int64_t pool_misses;
   blis_instance_stats stats;
 
-  int64_t fruitless_preemptions; /* in a row, see fast_careful.c */
+  int64_t fruitless_preemptions; /* in a row, see fast_batch.c */
 
   fast_request *spares; /* records not in use, by links[FAST_LINK_BATCH].next */
   BLIS_ARRAY(fast_request *) records;
@@ -231,7 +231,7 @@ fast_request *blis__fast_naming_first(const fast_engine *engine,
 blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);
 
-/* fast_admit.c */
+/* fast_batch.c: admission. */
 blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
                              int64_t now_us, blis_error *error);
 /*
@@ -240,7 +240,7 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
  */
 bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens);
 
-/* fast_careful.c */
+/* fast_batch.c: formation under shortage. */
 blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan,
                                       blis_error *error);
 /* After the step time is known: decodes that were left out stay behind. */

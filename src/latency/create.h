@@ -31,9 +31,10 @@ typedef struct blis_latency_config {
 
   /*
    * Both alpha and beta, or neither for the defaults: those of the catalogue
-   * for trained-physics, calibrated and blackbox, alpha = 0 for roofline (which takes no
-   * beta), RouteSim's for piecewise (whose beta are prefill tokens/s, decode
-   * tokens/s of one request, saturation batch, saturated decode tokens/s).
+   * for trained-physics, calibrated and blackbox, alpha = 0 for roofline (which
+   * takes no beta), RouteSim's for piecewise (whose beta are prefill tokens/s,
+   * decode tokens/s of one request, saturation batch, saturated decode
+   * tokens/s).
    */
   blis_coefficients coefficients;
   const blis_catalogue *catalogue; /* needed where it is looked up */

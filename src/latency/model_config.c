@@ -5,9 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "latency/model_config_priv.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "latency/catalogue_priv.h"
 
-enum { KEYS_MAX = 3, FILE_SIZE_MAX = 16 << 20 };
+enum {
+  KEYS_MAX = 3,
+  FILE_SIZE_MAX = 16 << 20,
+  DIGITS_MAX = 4 /* more than any precision has */
+};
+
+typedef struct config_tree {
+  const char *source; /* for messages */
+  blis_json_value root;
+  blis_json_value text; /* text_config, or missing */
+} config_tree;
 
 /* The first key whose number is not 0 counts. */
 static const struct {
@@ -38,39 +50,42 @@ static const struct {
     {offsetof(blis_model_spec, qk_rope_head_dim), {"qk_rope_head_dim"}},
 };
 
-blis_json_value blis__config_member(const blis__config *config,
-                                    const char *key) {
+/* A member, from text_config when it is there. */
+static blis_json_value member_of(const config_tree *config, const char *key) {
   blis_json_value value = blis_json_member(config->text, key);
   return blis_json_type_of(value) == BLIS_JSON_MISSING
              ? blis_json_member(config->root, key)
              : value;
 }
 
-double blis__config_number(blis_json_value value) {
+/* A number; 0 for anything else. */
+static double number_of(blis_json_value value) {
   double number = 0.0;
   return blis_json_double(value, -DBL_MAX, DBL_MAX, &number, NULL) == BLIS_OK
              ? number
              : 0.0;
 }
 
-int64_t blis__config_truncated(blis_json_value value) {
+/* A number truncated toward zero; 0 for anything else. */
+static int64_t truncated(blis_json_value value) {
   int64_t whole = 0;
   if (blis_json_int64(value, INT64_MIN, INT64_MAX, &whole, NULL) == BLIS_OK) {
     return whole;
   }
-  double number = blis__config_number(value);
+  double number = number_of(value);
   if (number >= 0x1p62) {
     return INT64_MAX;
   }
   return number <= -0x1p62 ? INT64_MIN : (int64_t)number;
 }
 
-const char *blis__config_text(blis_json_value value) {
+/* A text; "" for anything else. */
+static const char *text_of(blis_json_value value) {
   blis_slice text;
   return blis_json_text(value, &text, NULL) == BLIS_OK ? text.data : "";
 }
 
-static blis_status check_range(const blis__config *config, const char *key,
+static blis_status check_range(const config_tree *config, const char *key,
                                int64_t value, blis_error *error) {
   if (value < 0 || value > INT32_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -80,7 +95,7 @@ static blis_status check_range(const blis__config *config, const char *key,
   return BLIS_OK;
 }
 
-static blis_status read_integers(const blis__config *config,
+static blis_status read_integers(const config_tree *config,
                                  blis_model_spec *spec, blis_error *error) {
   for (size_t i = 0; i < sizeof INTEGERS / sizeof *INTEGERS; i++) {
     int64_t value = 0;
@@ -89,7 +104,7 @@ static blis_status read_integers(const blis__config *config,
       if (key == NULL) {
         break;
       }
-      value = blis__config_truncated(blis__config_member(config, key));
+      value = truncated(member_of(config, key));
       BLIS_TRY(check_range(config, key, value, error));
     }
     memcpy((char *)spec + INTEGERS[i].offset, &value, sizeof value);
@@ -97,17 +112,17 @@ static blis_status read_integers(const blis__config *config,
   return BLIS_OK;
 }
 
-static blis_status require(const blis__config *config, const char *key,
+static blis_status require(const config_tree *config, const char *key,
                            int64_t value, blis_error *error) {
   if (value > 0) {
     return BLIS_OK;
   }
-  bool is_there = blis_json_has(blis__config_member(config, key));
+  bool is_there = blis_json_has(member_of(config, key));
   return blis_fail(error, BLIS_ERR_INVALID, "%s: %s %s", config->source, key,
                    is_there ? "must be a positive number" : "is missing");
 }
 
-static blis_status read_compute_type(const blis__config *config,
+static blis_status read_compute_type(const config_tree *config,
                                      blis_model_spec *spec, blis_error *error) {
   static const struct {
     const char *name;
@@ -116,11 +131,11 @@ static blis_status read_compute_type(const blis__config *config,
                {"int8", 1.0},    {"uint8", 1.0},   {"fp8", 1.0},
                {"int4", 1.0},    {"nf4", 1.0}};
   const char *key = "torch_dtype";
-  blis_json_value value = blis__config_member(config, key);
+  blis_json_value value = member_of(config, key);
   if (blis_json_type_of(value) != BLIS_JSON_TEXT) {
-    value = blis__config_member(config, "dtype");
+    value = member_of(config, "dtype");
   }
-  const char *type = blis__config_text(value);
+  const char *type = text_of(value);
   for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
     if (strcmp(type, TYPES[i].name) == 0) {
       spec->bytes_per_param = TYPES[i].bytes;
@@ -138,23 +153,22 @@ static blis_status read_compute_type(const blis__config *config,
 }
 
 /* Two experts or more under one of the names publishers use. */
-static blis_status read_experts(const blis__config *config,
+static blis_status read_experts(const config_tree *config,
                                 blis_model_spec *spec, blis_error *error) {
   static const char *const KEYS[] = {"num_experts", "moe_num_experts",
                                      "n_routed_experts", "num_local_experts",
                                      "num_routed_experts"};
   bool is_stated = false;
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
-    blis_json_value value = blis__config_member(config, KEYS[i]);
-    int64_t experts = blis__config_truncated(value);
+    blis_json_value value = member_of(config, KEYS[i]);
+    int64_t experts = truncated(value);
     is_stated |= experts == 1;
     if (experts >= 2 && spec->experts == 0) {
       BLIS_TRY(check_range(config, KEYS[i], experts, error));
       spec->experts = experts;
     }
   }
-  int64_t shared =
-      blis__config_truncated(blis__config_member(config, "n_shared_experts"));
+  int64_t shared = truncated(member_of(config, "n_shared_experts"));
   BLIS_TRY(check_range(config, "n_shared_experts", shared, error));
   if (spec->experts == 0) {
     spec->experts_unknown =
@@ -175,7 +189,97 @@ static blis_status read_experts(const blis__config *config,
   return BLIS_OK;
 }
 
-static blis_status read_members(const blis__config *config,
+/* The longest sequence. */
+
+static const int64_t TOKENS_MAX = INT64_C(1) << 53;
+
+/* These kinds state the longest sequence with the scaling already in it. */
+static bool is_included(const char *type) {
+  return strcmp(type, "su") == 0 || strcmp(type, "longrope") == 0 ||
+         strcmp(type, "llama3") == 0;
+}
+
+/*
+ * What engines make of rope_scaling (vLLM 0.11): a factor on the stated
+ * length, or for yarn on the length the model was first trained with.
+ */
+static int64_t scale(const config_tree *config, int64_t tokens) {
+  blis_json_value rope = member_of(config, "rope_scaling");
+  double factor = number_of(blis_json_member(rope, "factor"));
+  const char *type = text_of(blis_json_member(rope, "type"));
+  if (type[0] == '\0') {
+    type = text_of(blis_json_member(rope, "rope_type"));
+  }
+  const char *model = text_of(member_of(config, "model_type"));
+  if (!(factor > 1.0) || is_included(type) || strstr(model, "gemma3") != NULL) {
+    return tokens;
+  }
+  int64_t original =
+      truncated(blis_json_member(rope, "original_max_position_embeddings"));
+  bool is_yarn = strcmp(type, "yarn") == 0 && original > 0;
+  double scaled = (double)(is_yarn ? original : tokens) * factor;
+  return scaled < (double)TOKENS_MAX ? (int64_t)scaled : tokens;
+}
+
+static blis_status read_context(const config_tree *config,
+                                blis_model_spec *spec, blis_error *error) {
+  const char *key = "max_position_embeddings";
+  int64_t tokens = truncated(member_of(config, key));
+  if (tokens < 0 || tokens > TOKENS_MAX) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s: %s must be from 0 to 2^53, got %" PRId64,
+                     config->source, key, tokens);
+  }
+  spec->max_model_tokens = tokens == 0 ? 0 : scale(config, tokens);
+  return BLIS_OK;
+}
+
+/* Precision. */
+
+static int64_t stated_bits(blis_json_value bits) {
+  blis_slice text;
+  int64_t value;
+  if (blis_json_text(bits, &text, NULL) == BLIS_OK) {
+    return blis_parse_int64(text, &value) == BLIS_NUMBER_OK ? value : 0;
+  }
+  return truncated(bits);
+}
+
+/* The first group by name that states the bits of its weights. */
+static double group_bits(blis_json_value groups) {
+  const char *best = NULL;
+  double best_bits = 0.0;
+  const char *key = NULL;
+  blis_json_value group;
+  while (blis_json_next(groups, &key, &group)) {
+    blis_json_value weights = blis_json_member(group, "weights");
+    int64_t bits = truncated(blis_json_member(weights, "num_bits"));
+    if (bits > 0 && (best == NULL || strcmp(key, best) < 0)) {
+      best = key;
+      best_bits = (double)bits;
+    }
+  }
+  return best_bits;
+}
+
+static void read_precision(const config_tree *config, blis_model_spec *spec) {
+  blis_json_value quantization = member_of(config, "quantization_config");
+  const char *method = text_of(blis_json_member(quantization, "quant_method"));
+  (void)snprintf(spec->quantization, sizeof spec->quantization, "%s", method);
+  int64_t bits = stated_bits(blis_json_member(quantization, "bits"));
+  if (bits > 0) {
+    spec->weight_bytes_per_param = (double)bits / 8.0;
+  } else if (blis__equal_names(method, "fp8")) {
+    spec->weight_bytes_per_param = 1.0;
+  } else if (blis__equal_names(method, "compressed-tensors")) {
+    spec->weight_bytes_per_param =
+        group_bits(blis_json_member(quantization, "config_groups")) / 8.0;
+  }
+}
+
+/* All of it. */
+
+static blis_status read_members(const config_tree *config,
                                 blis_model_spec *spec, blis_error *error) {
   BLIS_TRY(read_integers(config, spec, error));
   BLIS_TRY(require(config, "num_hidden_layers", spec->layers, error));
@@ -184,11 +288,11 @@ static blis_status read_members(const blis__config *config,
       require(config, "num_attention_heads", spec->attention_heads, error));
   BLIS_TRY(read_compute_type(config, spec, error));
   BLIS_TRY(read_experts(config, spec, error));
-  BLIS_TRY(blis__config_read_context(config, spec, error));
-  blis__config_read_precision(config, spec);
+  BLIS_TRY(read_context(config, spec, error));
+  read_precision(config, spec);
   (void)snprintf(spec->activation, sizeof spec->activation, "%s",
-                 blis__config_text(blis__config_member(config, "hidden_act")));
-  blis_json_value tied = blis__config_member(config, "tie_word_embeddings");
+                 text_of(member_of(config, "hidden_act")));
+  blis_json_value tied = member_of(config, "tie_word_embeddings");
   if (blis_json_bool(tied, &spec->tie_word_embeddings, NULL) != BLIS_OK) {
     spec->tie_word_embeddings = false;
   }
@@ -203,7 +307,7 @@ static blis_status read_members(const blis__config *config,
 static blis_status read_tree(const char *source, const blis_json *json,
                              const char *name, blis_model_spec *spec,
                              blis_error *error) {
-  blis__config config = {.source = source, .root = blis_json_root(json)};
+  config_tree config = {.source = source, .root = blis_json_root(json)};
   BLIS_TRY(blis_json_need_object(config.root, error));
   config.text = blis_json_member(config.root, "text_config");
   blis_model_spec read = {0};
@@ -252,4 +356,50 @@ blis_status blis_model_config_load(const blis_alloc *alloc, const char *path,
   }
   blis_alloc_free(alloc, inside, size);
   return status;
+}
+
+/* Names that tell the precision. */
+
+static bool ends_word(char c) {
+  return c == '\0' || c == '.' || c == '-' || c == '_';
+}
+
+static size_t count_digits(const char *text) {
+  return strspn(text, "0123456789");
+}
+
+/* The bits of "w<digits>a<digits>" at the start of text, or 0. */
+static int64_t weight_bits(const char *text) {
+  size_t bits = blis__lower(text[0]) == 'w' ? count_digits(text + 1) : 0;
+  if (bits == 0 || bits > DIGITS_MAX || blis__lower(text[1 + bits]) != 'a') {
+    return 0;
+  }
+  const char *activations = text + bits + 2;
+  size_t digits = count_digits(activations);
+  int64_t value = 0;
+  if (digits > 0 && ends_word(activations[digits])) {
+    (void)blis_parse_int64((blis_slice){text + 1, bits}, &value);
+  }
+  return value;
+}
+
+static bool is_fp8(const char *text) {
+  return blis__lower(text[0]) == 'f' && blis__lower(text[1]) == 'p' &&
+         text[2] == '8' && ends_word(text[3]);
+}
+
+double blis_model_weight_bytes_from_name(const char *name) {
+  bool has_fp8 = false;
+  for (const char *at = name; *at != '\0'; at++) {
+    bool starts_word = at == name || at[-1] == '/' || ends_word(at[-1]);
+    if (!starts_word) {
+      continue;
+    }
+    int64_t bits = weight_bits(at);
+    if (bits > 0) {
+      return (double)bits / 8.0;
+    }
+    has_fp8 |= is_fp8(at);
+  }
+  return has_fp8 ? 1.0 : 0.0;
 }

@@ -81,7 +81,8 @@ static void test_unknown_names_get_suggestions(void) {
   CHECK_STATUS(
       blis_catalogue_find_hardware(catalogue, "Z80", &hardware, &error),
       BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "'Z80'; known are A100-SXM, A10G, B200, H100, H200");
+  CHECK_CONTAINS(error.message,
+                 "'Z80'; known are A100-SXM, A10G, B200, H100, H200");
   blis_catalogue_free(catalogue);
 }
 

@@ -294,7 +294,8 @@ static void wrong_files_are_named(void) {
       {HEADER "warm_up_requests: x\n", DATA "0,1,2,3\n",
        "t.yaml:4: key \"warm_up_requests\""},
       {HEADER "session_context_growth: fast\n", DATA "0,1,2,3\n",
-       "t.yaml:4: key \"session_context_growth\": \"fast\" is unknown; expected "
+       "t.yaml:4: key \"session_context_growth\": \"fast\" is unknown; "
+       "expected "
        "'' or 'accumulate'"},
       {"trace_version: 3\ntime_unit: ms\n", DATA "0,1,2,3\n",
        "t.yaml:2: key \"time_unit\": \"ms\" is unknown; expected "

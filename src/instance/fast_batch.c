@@ -1,7 +1,8 @@
 /*
- * Forms the running part of a batch request by request, in batch order, when
- * there may not be enough blocks or token budget for everybody. The state is
- * that of the fast engine; only this one step is walked.
+ * Forms a batch: admission of the queue, and, where there may not be enough
+ * blocks or token budget for everybody, the running part request by request, in
+ * batch order. The state is that of the fast engine; only this one step is
+ * walked.
  */
 #include <inttypes.h>
 
@@ -10,6 +11,147 @@
 #include "instance/fast_engine.h"
 #include "instance/rules.h"
 #include "instance/timing.h"
+
+/* Admission. */
+
+bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens) {
+  const fast_block *block = &engine->block;
+  return block->head != NULL && engine->queue.head != NULL &&
+         block->head == engine->queue.head->request->engine &&
+         block->table_version == blis_run_pool_table_version(engine->pool) &&
+         block->releases == engine->releases &&
+         block->budget_tokens == budget_tokens;
+}
+
+/*
+ * Nothing the head needs can shrink, and the free blocks can only get fewer,
+ * until blocks are given back, the prefix table changes, or the head or the
+ * budget is another one.
+ */
+static void remember_block(fast_engine *engine, const fast_request *head,
+                           int64_t budget_tokens) {
+  engine->block =
+      (fast_block){.head = head,
+                   .table_version = blis_run_pool_table_version(engine->pool),
+                   .releases = engine->releases,
+                   .budget_tokens = budget_tokens};
+}
+
+/* The empty prompt: the first output token is stored at admission already. */
+static bool admit_empty_prompt(fast_engine *engine, fast_request *request) {
+  request->owns_prompt = false;
+  if (request->live->output_tokens == 0) {
+    return true;
+  }
+  if (blis_run_pool_free_blocks(engine->pool) == 0) {
+    return false;
+  }
+  blis_run_pool_take(engine->pool, &request->holder, 1);
+  engine->pool_misses++;
+  return true;
+}
+
+/*
+ * Claims what is cached and takes blocks for chunk more tokens. A chunk of 0
+ * (the whole prompt is cached) claims nothing: the blocks stay on the free
+ * list while the request runs.
+ */
+static blis_status allocate(fast_engine *engine, fast_request *request,
+                            uint32_t cached_blocks, int64_t chunk_tokens) {
+  request->owns_prompt = chunk_tokens > 0;
+  if (chunk_tokens == 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_run_pool_claim(engine->pool, &request->holder,
+                               &request->live->chain, cached_blocks));
+  engine->pool_hits += cached_blocks;
+  /* What is claimed is stored; extend goes on from there. */
+  request->live->progress_tokens =
+      (int64_t)cached_blocks * engine->config->block_size_tokens;
+  BLIS_TRY(blis__fast_extend(engine, request, chunk_tokens));
+  return BLIS_OK;
+}
+
+/* *is_admitted = false: there are not enough blocks, and nothing changed. */
+static blis_status try_head(fast_engine *engine, fast_request *request,
+                            fast_plan *plan, bool *is_admitted) {
+  blis_live_request *live = request->live;
+  *is_admitted = false;
+  if (live->prefill_tokens == 0) {
+    *is_admitted = admit_empty_prompt(engine, request);
+    live->new_tokens = 0;
+    live->computed_tokens = 0;
+    return BLIS_OK;
+  }
+  int64_t unused = 0;
+  const blis_block_chain *chain = &live->chain;
+  uint32_t limit = blis__findable_blocks(engine->config, live);
+  if (!request->is_tracked && limit > chain->shared_count) {
+    limit = chain->shared_count;
+  }
+  uint32_t cached = blis_run_pool_match(engine->pool, chain, limit, &unused);
+  int64_t cached_tokens = (int64_t)cached * engine->config->block_size_tokens;
+  live->progress_tokens = cached_tokens;
+  int64_t chunk = blis__fast_wanted_chunk(engine, request);
+  chunk = blis_min_i64(chunk, plan->budget_tokens);
+  live->progress_tokens = 0;
+  if (blis__fast_blocks_of(engine, chunk) + unused >
+      blis_run_pool_free_blocks(engine->pool)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(allocate(engine, request, cached, chunk));
+  /* What the latency model is told in this step. */
+  bool knows_context = engine->config->rules.knows_cached_context && chunk > 0;
+  live->progress_tokens = knows_context ? cached_tokens : 0;
+  live->new_tokens = chunk;
+  live->computed_tokens = cached_tokens + chunk;
+  *is_admitted = true;
+  return BLIS_OK;
+}
+
+static void enter_batch(fast_engine *engine, fast_request *request,
+                        fast_plan *plan, int64_t now_us) {
+  const blis_instance_config *config = engine->config;
+  blis_live_request *live = request->live;
+  int64_t cached_tokens = live->computed_tokens - live->new_tokens;
+  blis__wait_queue_remove(&engine->queue, &request->waiting);
+  request->finish.order = engine->next_order++;
+  blis__fast_list_append(&engine->batch, request);
+  blis__fast_list_append(&engine->prefills, request);
+  blis__count_prompt_blocks(
+      config, live, cached_tokens / config->block_size_tokens, &engine->stats);
+  blis__note_admission(config, live, now_us,
+                       now_us <= engine->last_step_end_us ? engine->last_step_us
+                                                          : 0);
+  plan->budget_tokens -= live->new_tokens;
+  blis_batch_sums_add(
+      &plan->sums, &(blis_batch_item){.progress_tokens = live->progress_tokens,
+                                      .new_tokens = live->new_tokens,
+                                      .prompt_tokens = live->prefill_tokens,
+                                      .output_tokens = live->output_tokens});
+}
+
+blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
+                             int64_t now_us, blis_error *error) {
+  if (engine->queue.count > 0) {
+    BLIS_TRY(blis__wait_queue_order(&engine->queue, error));
+  }
+  while (engine->queue.count > 0 && plan->budget_tokens > 0 &&
+         engine->batch.count < engine->config->max_num_seqs &&
+         !blis__fast_is_blocked(engine, plan->budget_tokens)) {
+    fast_request *head = engine->queue.head->request->engine;
+    bool is_admitted = false;
+    BLIS_TRY_MEM(try_head(engine, head, plan, &is_admitted), error);
+    if (!is_admitted) {
+      remember_block(engine, head, plan->budget_tokens);
+      return BLIS_OK;
+    }
+    enter_batch(engine, head, plan, now_us);
+  }
+  return BLIS_OK;
+}
+
+/* Formation under shortage. */
 
 /*
  * So many preemptions in a row, in which no victim had got further than at
