@@ -342,6 +342,20 @@ describe("decisions in Lua", function()
     end
   end)
 
+  it("notice a missing score of a scorer that another one asks", function()
+    local lazy = blis.scorer { name = "lazy", score_all = function(_, list, scores)
+      for k = 1, #list do
+        if k ~= 2 then scores[k] = k end
+      end
+    end }
+    local asking = blis.scorer { name = "asking", score_all = function(request, list, scores)
+      lazy:score_all(request, list, scores)
+    end }
+    says(small.message_of(blis.run, small.experiment {
+      routing = { "weighted", scorers = { { asking, 1 } } } }),
+      "score_all set no score for instance_1 (scores[2])")
+  end)
+
   it("use the random numbers of the simulation", function()
     local function hash_of(seed)
       local spec = small.experiment { seed = seed,

@@ -22,6 +22,18 @@ describe("blis models", function()
 
   it("shows what one model means on a GPU", function()
     local text = commands.output_of("models", "llama-3.1-8b-instruct", "--hardware", "h100")
+    assert.equal([[
+meta-llama/llama-3.1-8b-instruct
+  layers                               32
+  hidden_size                       4,096
+  attention_heads                      32
+  kv_heads                              8
+  vocab_size                      128,256
+  intermediate_size                14,336
+  bytes_per_param                       2
+  activation                         silu
+  max_model_tokens                131,072
+]], text:match "^(.-\n)\n")
     for _, line in ipairs {
       "  26,312 blocks of 16 tokens (420,992 tokens): (72.0 GiB usable - 14.96 weights - 5.50 "
         .. "activations - 0.15 other) / 2,097,152 bytes a block\n",

@@ -67,6 +67,16 @@ describe("blis help #host", function()
     says(program.run("help", "clustr").err, "did you mean 'cluster'?")
   end)
 
+  it("fills the lines of the list and no more", function()
+    local rest -- of the line before, when it goes on in this one
+    for line in program.run("help").out:gmatch "[^\n]+" do
+      local words = line:match "^  (.+)$"
+      assert.is_true(#line <= 91, line)
+      if rest and words then assert.is_true(rest + #words:match "%S+" > 90, line) end
+      rest = words and #line
+    end
+  end)
+
   it("knows every function of blis and every method of its objects", function()
     local all = program.run("help", "all").out
     local missing = {}

@@ -85,6 +85,21 @@ describe("the manual page #host", function()
     assert.is_truthy(text:find("\n.SS blis run [FLAGS]\n", 1, true))
   end)
 
+  it("says what is refused, where something is", function()
+    local help, count = require "blis.cli.help", 0
+    local text = commands.output_of("man"):gsub("\\%-", "-"):gsub("\\%(aq", "'")
+    for _, form in ipairs(forms()) do
+      local refused = help.refused(form.definition)
+      if #refused > 0 then count = count + 1 end
+      for _, one in ipairs(refused) do
+        assert.is_truthy(text:find(("\n.TP\n%s\n%s\n"):format(one.feature, one.flags), 1, true),
+          one.feature)
+      end
+    end
+    assert.is_true(count > 0 and count < #forms())
+    assert.equal(count, select(2, text:gsub("\n%.I Known and refused\n", "")))
+  end)
+
   it("is what groff understands", function()
     local outcome = program.shell [[
 command -v groff >/dev/null || exit 0

@@ -37,6 +37,16 @@ describe("blis replay", function()
     assert.same({}, said("--horizon", "9s"))
   end)
 
+  it("ends by the last arrival that is known before, which follow-ups are not", function()
+    local trace, last_us = folder .. "tracev2/mt.csv", 0
+    for _, request in require("blis").trace.read(trace):requests() do
+      if request.round_index == 0 then last_us = math.max(last_us, request.arrival_us) end
+    end
+    local said = commands.call("replay", trace, "--profile", "go-blis", "--session-mode",
+      "closed-loop", "--model", "qwen/qwen3-14b").said
+    assert.matches(("ends at %.3f s, "):format(2 * last_us / 1e6), said[1], 1, true)
+  end)
+
   it("writes sessions and rounds", function()
     files.with(nil, function(path)
       commands.output_of("replay", folder .. "tracev2/mt.csv", "--metrics-path", path)

@@ -26,6 +26,15 @@ local exercises = {
       for i = 1, #list do scores[i] = list[i].prefix_hit end end })) end,
   function() run(function(_, list) return #list end) end,
   function()
+    spec.instance_times = true
+    local ok, result = pcall(run, 'round-robin')
+    spec.instance_times = nil
+    if not ok then error(result, 0) end
+    for _, instance in ipairs(result.instances) do
+      assert(instance.ttft_ms.count == instance.completed)
+    end
+  end,
+  function()
     spec.admission = function(_, c) return c.mean_in_flight < 9 end
     spec.scheduler = function(a, b) return a.prompt_tokens < b.prompt_tokens end
     local ok, problem = pcall(run, 'least-loaded')
