@@ -18,6 +18,7 @@
 #include "policy/admission/admission.h"
 #include "policy/cascade/cascade.h"
 #include "policy/contract/facts.h"
+#include "policy/contract/params.h"
 #include "policy/contract/router.h"
 #include "workload/request.h"
 

@@ -1,118 +1,192 @@
 #include "policy/registry.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/invariant.h"
 #include "base/nearest.h"
+#include "policy/pipeline/pieces.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+/* XX(name): the entry is blis__<kind>_<name>. */
 
-static const blis_filter_entry *const filters[] = {
-#define XX(name) &blis__filter_##name,
-    BLIS__FILTER_MAP(XX)
+#define ROUTERS(XX)                                                            \
+  XX(round_robin)                                                              \
+  XX(least_loaded)                                                             \
+  XX(weighted)                                                                 \
+  XX(lmetric)                                                                  \
+  XX(always_busiest)                                                           \
+  XX(weighted_stateless)                                                       \
+  XX(load_only)                                                                \
+  XX(sticky)                                                                   \
+  XX(unified)                                                                  \
+  XX(capped)                                                                   \
+  XX(routesim_round_robin)                                                     \
+  XX(routesim_least_outstanding)                                               \
+  XX(routesim_least_kv)                                                        \
+  XX(routesim_prefix_aware)                                                    \
+  XX(routesim_prefix_overlap)                                                  \
+  XX(routesim_session_affinity)                                                \
+  XX(routesim_cost_escalation)                                                 \
+  XX(cognitora_score)                                                          \
+  XX(prefix_policy)                                                            \
+  XX(weighted_scoring)                                                         \
+  XX(weighted_v04)                                                             \
+  XX(random)                                                                   \
+  XX(power_of_two)                                                             \
+  XX(consistent_hash)                                                          \
+  XX(smg_consistent_hashing)                                                   \
+  XX(smg_prefix_hash)                                                          \
+  XX(sglang_bounded_consistent_hashing)                                        \
+  XX(b3_linear)                                                                \
+  XX(b3_lpwl)                                                                  \
+  XX(b3_unified_ab)                                                            \
+  XX(b3_leastwork_kappa)                                                       \
+  XX(blitz_join_shortest_weight)                                               \
+  XX(blitz_least_bs)                                                           \
+  XX(blitz_least_waiting)                                                      \
+  XX(blitz_least_wait_token)                                                   \
+  XX(blitz_bounded_most_hit)                                                   \
+  XX(blitz_lmetric)                                                            \
+  XX(blitz_least_active)                                                       \
+  XX(blitz_least_token_load)                                                   \
+  XX(blitz_dynamo)                                                             \
+  XX(blitz_bailian)                                                            \
+  XX(blitz_aibrix)                                                             \
+  XX(blitz_llmd)                                                               \
+  XX(smg_cache_aware)                                                          \
+  XX(smg_least_load)                                                           \
+  XX(smg_bucket)                                                               \
+  XX(smg_power_of_two)                                                         \
+  XX(smg_manual)                                                               \
+  XX(sglang_lmetric)                                                           \
+  XX(sglang_workload_aware)                                                    \
+  XX(dynamo_kv)                                                                \
+  XX(dynamo_lmetric)                                                           \
+  XX(aibrix_prefix_cache)                                                      \
+  XX(aibrix_prefix_cache_preble)                                               \
+  XX(aibrix_least_request)                                                     \
+  XX(aibrix_least_kv_cache)                                                    \
+  XX(aibrix_least_gpu_cache)                                                   \
+  XX(aibrix_power_of_two)                                                      \
+  XX(aibrix_session_affinity)                                                  \
+  XX(aibrix_vtc_basic)                                                         \
+  XX(ray_prefix_cache_affinity)                                                \
+  XX(vllm_stack_session)                                                       \
+  XX(vllm_stack_kvaware)                                                       \
+  XX(vllm_stack_prefixaware)                                                   \
+  XX(vllm_router_kv_aware)                                                     \
+  XX(vllm_router_ttft_aware)                                                   \
+  XX(vllm_router_smetric)                                                      \
+  XX(vllm_router_least_conn_sticky)                                            \
+  XX(vllm_router_rendezvous_hash)                                              \
+  XX(preble_e2)                                                                \
+  XX(infera_kv)
+
+#define XX(name) extern const blis_policy_entry blis__router_##name;
+ROUTERS(XX)
 #undef XX
-};
 
-static const blis_scorer_entry *const scorers[] = {
-#define XX(name) &blis__scorer_##name,
-    BLIS__SCORER_MAP(XX)
-#undef XX
-};
-
-static const blis_picker_entry *const pickers[] = {
-#define XX(name) &blis__picker_##name,
-    BLIS__PICKER_MAP(XX)
-#undef XX
-};
-
-static const blis_router_entry *const routers[] = {
+static const blis_policy_entry *const routers[] = {
 #define XX(name) &blis__router_##name,
-    BLIS__ROUTER_MAP(XX)
+    ROUTERS(XX)
 #undef XX
 };
 
-bool blis__policy_is_named(const char *name, const char *entry_name,
-                           const char *aliases) {
-  if (strcmp(name, entry_name) == 0) {
-    return true;
-  }
-  size_t length = strlen(name);
-  while (*aliases != '\0') {
-    size_t part = strcspn(aliases, "|");
-    if (part == length && memcmp(aliases, name, length) == 0) {
-      return true;
-    }
-    aliases += part + (aliases[part] == '|');
-  }
-  return false;
+#define ADMISSIONS(XX)                                                         \
+  XX(always_admit)                                                             \
+  XX(reject_all)                                                               \
+  XX(token_bucket)                                                             \
+  XX(rate_limit)                                                               \
+  XX(tenant_quota)                                                             \
+  XX(tier_shed)                                                                \
+  XX(gaie_legacy)                                                              \
+  XX(cognitora_admission)
+
+#define XX(name) extern const blis_policy_entry blis__admission_##name;
+ADMISSIONS(XX)
+#undef XX
+
+static const blis_policy_entry *const admissions[] = {
+#define XX(name) &blis__admission_##name,
+    ADMISSIONS(XX)
+#undef XX
+};
+
+#define PRIORITIES(XX)                                                         \
+  XX(constant)                                                                 \
+  XX(slo_based)                                                                \
+  XX(tenant_priority)                                                          \
+  XX(deadline_aware)                                                           \
+  XX(inverted_slo)
+
+#define XX(name) extern const blis_policy_entry blis__priority_##name;
+PRIORITIES(XX)
+#undef XX
+
+static const blis_policy_entry *const priorities[] = {
+#define XX(name) &blis__priority_##name,
+    PRIORITIES(XX)
+#undef XX
+};
+
+#define CASCADES(XX) XX(cognitora)
+
+#define XX(name) extern const blis_policy_entry blis__cascade_##name;
+CASCADES(XX)
+#undef XX
+
+static const blis_policy_entry *const cascades[] = {
+#define XX(name) &blis__cascade_##name,
+    CASCADES(XX)
+#undef XX
+};
+
+#define LIST_OF(array)                                                         \
+  { (array), sizeof(array) / sizeof *(array) }
+
+static const blis_policy_list router_list = LIST_OF(routers);
+static const blis_policy_list admission_list = LIST_OF(admissions);
+static const blis_policy_list priority_list = LIST_OF(priorities);
+static const blis_policy_list cascade_list = LIST_OF(cascades);
+
+static const blis_policy_list *list_of(blis_policy_kind kind) {
+  static const blis_policy_list *const lists[BLIS_POLICY_KIND_COUNT] = {
+      [BLIS_POLICY_FILTER] = &blis__filters,
+      [BLIS_POLICY_SCORER] = &blis__scorers,
+      [BLIS_POLICY_PICKER] = &blis__pickers,
+      [BLIS_POLICY_ROUTER] = &router_list,
+      [BLIS_POLICY_ADMISSION] = &admission_list,
+      [BLIS_POLICY_PRIORITY] = &priority_list,
+      [BLIS_POLICY_CASCADE] = &cascade_list,
+  };
+  return lists[kind];
 }
 
-void blis__policy_fail_unknown(const char *kind, const char *name,
-                               const blis_nearest *nearest, const char *names,
-                               blis_error *error) {
-  char all[1600];
-  snprintf(all, sizeof all, "known are %s", names);
-  blis_fail(error, BLIS_ERR_INVALID, "unknown %s '%s'%s", kind, name,
-            blis_nearest_suggest_or(nearest, all).text);
+size_t blis_policy_count(blis_policy_kind kind) {
+  return list_of(kind)->count;
 }
 
-/* The functions of registry.h for the entries of one kind. */
-#define REGISTRY_OF(kind, kind_text)                                           \
-  size_t blis_##kind##_entry_count(void) {                                     \
-    return COUNT_OF(kind##s);                                                  \
-  }                                                                            \
-                                                                               \
-  const blis_##kind##_entry *blis_##kind##_entry_at(size_t index) {            \
-    return kind##s[index];                                                     \
-  }                                                                            \
-                                                                               \
-  const blis_##kind##_entry *blis_##kind##_entry_find(const char *name,        \
-                                                      blis_error *error) {     \
-    blis_nearest nearest = {.wanted = name};                                   \
-    char names[1536] = "";                                                     \
-    for (size_t i = 0; i < COUNT_OF(kind##s); i++) {                           \
-      if (blis__policy_is_named(name, kind##s[i]->name,                        \
-                                kind##s[i]->aliases)) {                        \
-        return kind##s[i];                                                     \
-      }                                                                        \
-      blis_nearest_offer(&nearest, kind##s[i]->name);                          \
-      blis_word_list_add(names, sizeof names, kind##s[i]->name);               \
-    }                                                                          \
-    blis__policy_fail_unknown(kind_text, name, &nearest, names, error);        \
-    return NULL;                                                               \
-  }                                                                            \
-                                                                               \
-  blis_status blis_##kind##_create(const blis_alloc *alloc, const char *name,  \
-                                   const blis_params *params,                  \
-                                   const blis_policy_context *context,         \
-                                   blis_##kind *kind, blis_error *error) {     \
-    const blis_##kind##_entry *entry = blis_##kind##_entry_find(name, error);  \
-    if (entry == NULL) {                                                       \
-      return BLIS_ERR_INVALID;                                                 \
-    }                                                                          \
-    char owner[64];                                                            \
-    snprintf(owner, sizeof owner, kind_text " %s", entry->name);               \
-    BLIS_TRY(blis_params_check(params, entry->params, entry->param_count,      \
-                               owner, error));                                 \
-    return entry->create(alloc, params, context, kind, error);                 \
-  }
+const blis_policy_entry *blis_policy_at(blis_policy_kind kind, size_t index) {
+  return list_of(kind)->entries[index];
+}
 
-REGISTRY_OF(filter, "filter")
-REGISTRY_OF(scorer, "scorer")
-REGISTRY_OF(picker, "picker")
-REGISTRY_OF(router, "routing policy")
+const blis_policy_entry *blis_policy_find(blis_policy_kind kind,
+                                          const char *name, blis_error *error) {
+  return blis_policy_list_find(list_of(kind), name, error);
+}
 
-static blis_status check_is_live(const blis_router_entry *entry,
-                                 const char *name, blis_error *error) {
+BLIS__POLICY_CREATE(router, &router_list, .name = entry->name,
+                    .needs = setup.needs,
+                    .needs_least_load = entry->needs_least_load,
+                    .is_blind = setup.is_blind, .entry = entry)
+BLIS__POLICY_CREATE(admission, &admission_list, .name = entry->name,
+                    .needs = setup.needs)
+BLIS__POLICY_CREATE(priority, &priority_list, .name = entry->name)
+BLIS__POLICY_CREATE(cascade, &cascade_list, .name = entry->name,
+                    .chains = setup.chains, .chain_count = setup.chain_count)
+
+static blis_status fail_fixed(const blis_policy_entry *entry, const char *name,
+                              blis_error *error) {
   char live[256] = "";
   for (size_t i = 0; i < entry->param_count; i++) {
-    const blis_param_spec *spec = &entry->params[i];
-    if (spec->is_live && strcmp(spec->name, name) == 0) {
-      return BLIS_OK;
-    }
-    if (spec->is_live) {
-      blis_word_list_add(live, sizeof live, spec->name);
+    if (entry->params[i].is_live) {
+      blis_word_list_add(live, sizeof live, entry->params[i].name);
     }
   }
   return blis_fail(error, BLIS_ERR_INVALID,
@@ -121,40 +195,37 @@ static blis_status check_is_live(const blis_router_entry *entry,
                    entry->name, name, live);
 }
 
+static bool has_live_params(const blis_policy_entry *entry) {
+  for (size_t i = 0; i < entry->param_count; i++) {
+    if (entry->params[i].is_live) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static const blis_param_spec *spec_of(const blis_policy_entry *entry,
+                                      const blis_param *param) {
+  return blis_param_spec_find(entry->params, entry->param_count, param->name);
+}
+
 blis_status blis_router_change(const blis_router *router,
                                const blis_params *params, blis_error *error) {
-  if (router->ops->change == NULL) {
+  const blis_policy_entry *entry = router->entry;
+  if (entry == NULL || !has_live_params(entry)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "routing policy %s: no parameter of it can be changed "
                      "during a run",
                      router->name);
   }
-  const blis_router_entry *entry = blis_router_entry_find(router->name, error);
-  BLIS_ASSERT(entry != NULL);
-  char owner[64];
-  snprintf(owner, sizeof owner, "routing policy %s", entry->name);
-  BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
-                             error));
+  BLIS_TRY(blis_policy_check(entry, params, error));
   for (size_t i = 0; i < params->count; i++) {
-    BLIS_TRY(check_is_live(entry, params->items[i].name, error));
+    if (!spec_of(entry, &params->items[i])->is_live) {
+      return fail_fixed(entry, params->items[i].name, error);
+    }
   }
-  return router->ops->change(router->state, params, error);
-}
-
-blis_tie_rule blis__tie_param(const blis_params *params,
-                              const blis_param_spec *specs, size_t spec_count,
-                              const blis_policy_context *context) {
-  if (context->go_blis && blis_params_find(params, "tie") == NULL) {
-    return BLIS_TIE_RANDOM;
+  for (size_t i = 0; i < params->count; i++) {
+    blis_param_write(spec_of(entry, &params->items[i]), params, router->state);
   }
-  return (blis_tie_rule)blis_params_choice(params, specs, spec_count, "tie");
-}
-
-blis_tie_rule blis__tie_first_param(const blis_params *params,
-                                    const blis_param_spec *specs,
-                                    size_t spec_count) {
-  static const blis_tie_rule rules[] = {BLIS_TIE_FIRST, BLIS_TIE_LOWEST_ID,
-                                        BLIS_TIE_RANDOM, BLIS_TIE_LAST,
-                                        BLIS_TIE_ROTATE};
-  return rules[blis_params_choice(params, specs, spec_count, "tie")];
+  return BLIS_OK;
 }

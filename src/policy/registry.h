@@ -1,37 +1,34 @@
 /*
- * registry.h - built-in filters, scorers, pickers and routing policies by name.
+ * registry.h - all built-in policies by kind and name.
  */
 #ifndef BLIS_POLICY_REGISTRY_H
 #define BLIS_POLICY_REGISTRY_H
 
-#include "policy/contract/policy.h"
+#include "policy/admission/admission.h"
+#include "policy/cascade/cascade.h"
+#include "policy/contract/entry.h"
+#include "policy/pipeline/pieces.h"
+#include "policy/priority/priority.h"
+
+/* The entries of a kind in the order of the catalogue; static storage. */
+size_t blis_policy_count(blis_policy_kind kind);
+const blis_policy_entry *blis_policy_at(blis_policy_kind kind, size_t index);
 
 /*
- * For each kind (filter, scorer, picker, router):
- *
- * blis_<kind>_entry_count, blis_<kind>_entry_at: the entries in the order of
- * the catalogue; static storage.
- *
- * blis_<kind>_entry_find: by name or alias. NULL when there is none, with
- * BLIS_ERR_INVALID in *error that names the nearest one or all.
- *
- * blis_<kind>_create: finds the entry, checks the parameters (params NULL =
- * all defaults) and creates. The caller owns the result.
+ * By name or alias. NULL when there is none, with BLIS_ERR_INVALID in *error
+ * that names the nearest one or all.
  */
-#define BLIS__REGISTRY_OF(kind)                                                \
-  size_t blis_##kind##_entry_count(void);                                      \
-  const blis_##kind##_entry *blis_##kind##_entry_at(size_t index);             \
-  const blis_##kind##_entry *blis_##kind##_entry_find(const char *name,        \
-                                                      blis_error *error);      \
-  BLIS_MUSTUSE blis_status blis_##kind##_create(                               \
-      const blis_alloc *alloc, const char *name, const blis_params *params,    \
-      const blis_policy_context *context, blis_##kind *kind,                   \
-      blis_error *error);
+const blis_policy_entry *blis_policy_find(blis_policy_kind kind,
+                                          const char *name, blis_error *error);
 
-BLIS__REGISTRY_OF(filter)
-BLIS__REGISTRY_OF(scorer)
-BLIS__REGISTRY_OF(picker)
-BLIS__REGISTRY_OF(router)
+/*
+ * blis_router_create and so on; see entry.h. Those of filters, scorers and
+ * pickers are in policy/pipeline/pieces.h.
+ */
+BLIS__DECLARE_POLICY_CREATE(router)
+BLIS__DECLARE_POLICY_CREATE(admission)
+BLIS__DECLARE_POLICY_CREATE(priority)
+BLIS__DECLARE_POLICY_CREATE(cascade)
 
 /*
  * Gives some parameters of a built-in router new values between two decisions.

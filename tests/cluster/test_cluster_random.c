@@ -7,6 +7,7 @@
  */
 #include "cluster_fixture.h"
 #include "policy/contract/tie.h"
+#include "policy/registry.h"
 
 enum { REQUESTS = 250, INSTANCES_MAX = 6, ACTS = 12 };
 
@@ -41,7 +42,7 @@ typedef struct scene {
   blis_instance_facts facts[INSTANCES_MAX];
   blis_tenant_budget budgets[1];
   act acts[ACTS];
-  const blis_admission_entry *admission;
+  const blis_policy_entry *admission;
   bool has_sessions;
 
   /* The witness. */
@@ -159,12 +160,13 @@ static void scene_init(scene *s, int64_t seed) {
   draw_requests(s, &random);
   draw_acts(s, &random);
   draw_config(s, &random);
-  size_t policies = blis_router_entry_count();
+  size_t policies = blis_policy_count(BLIS_POLICY_ROUTER);
   size_t policy = (size_t)draw(&random, (int32_t)policies);
-  s->site.policy = blis_router_entry_at(policy)->name;
+  s->site.policy = blis_policy_at(BLIS_POLICY_ROUTER, policy)->name;
   s->site.go_blis = draw(&random, 2) == 0;
-  int32_t admissions = (int32_t)blis_admission_entry_count();
-  s->admission = blis_admission_entry_at((size_t)draw(&random, admissions));
+  int32_t admissions = (int32_t)blis_policy_count(BLIS_POLICY_ADMISSION);
+  s->admission =
+      blis_policy_at(BLIS_POLICY_ADMISSION, (size_t)draw(&random, admissions));
   if (draw(&random, 3) == 0) {
     s->site.source.source.ended = follow;
   }

@@ -266,8 +266,8 @@ static void wrong_parameters(void) {
 
 /* A whole run under each of them, on few instances for many requests. */
 static void whole_runs(void) {
-  for (size_t i = 0; i < blis_admission_entry_count(); i++) {
-    const blis_admission_entry *entry = blis_admission_entry_at(i);
+  for (size_t i = 0; i < blis_policy_count(BLIS_POLICY_ADMISSION); i++) {
+    const blis_policy_entry *entry = blis_policy_at(BLIS_POLICY_ADMISSION, i);
     uint64_t hashes[2];
     for (int again = 0; again < 2; again++) {
       site s;
@@ -305,8 +305,8 @@ static void no_memory_is_an_error(void) {
   static const blis_param quota[] = {
       {.name = "quota", .key = "acme", .number = 2},
       {.name = "quota", .key = "other", .number = 3}};
-  for (size_t i = 0; i < blis_admission_entry_count(); i++) {
-    const char *name = blis_admission_entry_at(i)->name;
+  for (size_t i = 0; i < blis_policy_count(BLIS_POLICY_ADMISSION); i++) {
+    const char *name = blis_policy_at(BLIS_POLICY_ADMISSION, i)->name;
     const blis_params params = {quota,
                                 strcmp(name, "tenant-quota") == 0 ? 2 : 0};
     blis_status status = BLIS_ERR_NOMEM;

@@ -272,10 +272,10 @@ static void weighted_routing_takes_any_picker(void) {
 static void every_picker_has_a_name_for_weighted(void) {
   blis_policy_context context = fixture_context();
   blis_alloc alloc = blis_alloc_heap();
-  for (size_t i = 0; i < blis_picker_entry_count(); i++) {
-    const blis_picker_entry *entry = blis_picker_entry_at(i);
+  for (size_t i = 0; i < blis_policy_count(BLIS_POLICY_PICKER); i++) {
+    const blis_policy_entry *entry = blis_policy_at(BLIS_POLICY_PICKER, i);
     const char *names[] = {entry->name, entry->aliases};
-    for (size_t k = 0; k < 2 && names[k][0] != '\0'; k++) {
+    for (size_t k = 0; k < 2 && names[k] != NULL; k++) {
       const blis_param item = picker_param(names[k]);
       const blis_params params = {&item, 1};
       blis_router router =

@@ -185,8 +185,8 @@ static void decisions_are_those_of_the_files(void) {
   static golden now;
   static char expected[sizeof now.text];
   bool is_update = getenv("BLIS_UPDATE_GOLDEN") != NULL;
-  for (size_t e = 0; e < blis_router_entry_count(); e++) {
-    decide(blis_router_entry_at(e)->name, &now);
+  for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_ROUTER); e++) {
+    decide(blis_policy_at(BLIS_POLICY_ROUTER, e)->name, &now);
     if (is_update) {
       write_file(&now);
     } else {
@@ -199,9 +199,9 @@ static void decisions_are_those_of_the_files(void) {
 /* The fast engine decides the same: it is another way to compute alike. */
 static void the_engine_does_not_matter(void) {
   static content c;
-  for (size_t e = 0; e < blis_router_entry_count(); e++) {
+  for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_ROUTER); e++) {
     static site s;
-    make_site(&s, &c, blis_router_entry_at(e)->name);
+    make_site(&s, &c, blis_policy_at(BLIS_POLICY_ROUTER, e)->name);
     uint64_t hash = site_hash(&s);
     for (int i = 0; i < 4; i++) {
       s.instances[i].engine = BLIS_ENGINE_FAST;

@@ -1,6 +1,7 @@
 /* Priority policies of the macro-level plan: the worked examples. */
 #include "check.h"
 #include "policy/priority/priority.h"
+#include "policy/registry.h"
 
 typedef struct asked {
   blis_intern *strings;
@@ -35,8 +36,8 @@ static int32_t priority_of(asked *a, const char *class, const char *tenant,
         BLIS_OK);
   int32_t priority = 0;
   blis_error error;
-  CHECK_OK(a->policy.decide(a->policy.state, &request, arrival_us, &priority,
-                            &error),
+  CHECK_OK(a->policy.ops->decide(a->policy.state, &request, arrival_us,
+                                 &priority, &error),
            &error);
   return priority;
 }

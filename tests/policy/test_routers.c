@@ -147,10 +147,10 @@ static blis_decision step(subject *s, world *w) {
 
 /* Candidates come and go; equal routers decide alike on equal worlds. */
 static void decisions_are_valid_and_repeat(void) {
-  for (size_t e = 0; e < blis_router_entry_count(); e++) {
+  for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_ROUTER); e++) {
     subject a, b;
-    subject_init(&a, blis_router_entry_at(e)->name);
-    subject_init(&b, blis_router_entry_at(e)->name);
+    subject_init(&a, blis_policy_at(BLIS_POLICY_ROUTER, e)->name);
+    subject_init(&b, blis_policy_at(BLIS_POLICY_ROUTER, e)->name);
     CHECK_STR(a.router.name, a.name);
     static world first, second;
     world_init(&first, 17);
@@ -174,10 +174,10 @@ static void decisions_are_valid_and_repeat(void) {
 
 /* After all prompts, sessions and instances were seen once, none is needed. */
 static void decisions_take_no_memory(void) {
-  for (size_t e = 0; e < blis_router_entry_count(); e++) {
+  for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_ROUTER); e++) {
     subject s;
     static world w;
-    subject_init(&s, blis_router_entry_at(e)->name);
+    subject_init(&s, blis_policy_at(BLIS_POLICY_ROUTER, e)->name);
     world_init(&w, 23);
     for (int round = 0; round < 3000; round++) {
       world_next(&w);
@@ -222,9 +222,9 @@ static bool decide_with(const char *name, long fail_at) {
 }
 
 static void no_memory_is_an_error(void) {
-  for (size_t e = 0; e < blis_router_entry_count(); e++) {
+  for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_ROUTER); e++) {
     long request = 1;
-    while (!decide_with(blis_router_entry_at(e)->name, request)) {
+    while (!decide_with(blis_policy_at(BLIS_POLICY_ROUTER, e)->name, request)) {
       request++;
       CHECK(request < 200);
     }
@@ -234,9 +234,9 @@ static void no_memory_is_an_error(void) {
 /* Names are of one kind each, aliases included, and parameters explained. */
 static void entries_are_complete(void) {
   blis_error error;
-  for (size_t e = 0; e < blis_router_entry_count(); e++) {
-    const blis_router_entry *entry = blis_router_entry_at(e);
-    CHECK(blis_router_entry_find(entry->name, &error) == entry);
+  for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_ROUTER); e++) {
+    const blis_policy_entry *entry = blis_policy_at(BLIS_POLICY_ROUTER, e);
+    CHECK(blis_policy_find(BLIS_POLICY_ROUTER, entry->name, &error) == entry);
     CHECK(entry->summary[0] != '\0' && entry->source[0] != '\0');
     for (size_t k = 0; k < entry->param_count; k++) {
       const blis_param_spec *spec = &entry->params[k];
@@ -249,13 +249,13 @@ static void entries_are_complete(void) {
         CHECK(strcmp(entry->params[other].name, spec->name) != 0);
       }
     }
-    const char *aliases = entry->aliases;
+    const char *aliases = entry->aliases == NULL ? "" : entry->aliases;
     while (*aliases != '\0') {
       char alias[64] = "";
       size_t length = strcspn(aliases, "|");
       CHECK(length < sizeof alias);
       memcpy(alias, aliases, length);
-      CHECK(blis_router_entry_find(alias, &error) == entry);
+      CHECK(blis_policy_find(BLIS_POLICY_ROUTER, alias, &error) == entry);
       aliases += length + (aliases[length] == '|');
     }
   }

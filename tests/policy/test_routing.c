@@ -187,23 +187,23 @@ static void lmetric_counts_a_first_token_once(void) {
 
 static void names_are_found_and_wrong_ones_explained(void) {
   blis_error error;
-  for (size_t i = 0; i < blis_router_entry_count(); i++) {
-    const blis_router_entry *entry = blis_router_entry_at(i);
-    CHECK(blis_router_entry_find(entry->name, &error) == entry);
+  for (size_t i = 0; i < blis_policy_count(BLIS_POLICY_ROUTER); i++) {
+    const blis_policy_entry *entry = blis_policy_at(BLIS_POLICY_ROUTER, i);
+    CHECK(blis_policy_find(BLIS_POLICY_ROUTER, entry->name, &error) == entry);
     CHECK(entry->summary[0] != '\0' && entry->source[0] != '\0');
   }
-  for (size_t i = 0; i < blis_scorer_entry_count(); i++) {
-    const blis_scorer_entry *entry = blis_scorer_entry_at(i);
-    CHECK(blis_scorer_entry_find(entry->name, &error) == entry);
+  for (size_t i = 0; i < blis_policy_count(BLIS_POLICY_SCORER); i++) {
+    const blis_policy_entry *entry = blis_policy_at(BLIS_POLICY_SCORER, i);
+    CHECK(blis_policy_find(BLIS_POLICY_SCORER, entry->name, &error) == entry);
     CHECK(entry->summary[0] != '\0' && entry->source[0] != '\0');
   }
-  CHECK(blis_router_entry_find("b3.lmetric", &error) ==
-        blis_router_entry_find("lmetric", &error));
-  CHECK(blis_router_entry_find("least_loaded", &error) == NULL);
+  CHECK(blis_policy_find(BLIS_POLICY_ROUTER, "b3.lmetric", &error) ==
+        blis_policy_find(BLIS_POLICY_ROUTER, "lmetric", &error));
+  CHECK(blis_policy_find(BLIS_POLICY_ROUTER, "least_loaded", &error) == NULL);
   CHECK_CONTAINS(error.message, "did you mean 'least-loaded'?");
-  CHECK(blis_router_entry_find("magic", &error) == NULL);
+  CHECK(blis_policy_find(BLIS_POLICY_ROUTER, "magic", &error) == NULL);
   CHECK_CONTAINS(error.message, "round-robin, least-loaded, weighted");
-  CHECK(blis_scorer_entry_find("", &error) == NULL);
+  CHECK(blis_policy_find(BLIS_POLICY_SCORER, "", &error) == NULL);
   CHECK_STATUS(error.status, BLIS_ERR_INVALID);
 }
 

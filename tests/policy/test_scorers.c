@@ -173,8 +173,8 @@ static void llmd_no_hit_lru_ranks_among_all(void) {
 /* On anything at all: scores of 0 to 1, and the same ones twice. */
 static void scores_are_in_range_and_repeat(void) {
   blis_alloc alloc = blis_alloc_heap();
-  for (size_t e = 0; e < blis_scorer_entry_count(); e++) {
-    const char *name = blis_scorer_entry_at(e)->name;
+  for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_SCORER); e++) {
+    const char *name = blis_policy_at(BLIS_POLICY_SCORER, e)->name;
     blis_scorer a = scorer_of(&alloc, name, NULL);
     blis_scorer b = scorer_of(&alloc, name, NULL);
     blis_random random;
@@ -231,9 +231,10 @@ static bool make_and_score(const char *name, long fail_at) {
 }
 
 static void no_memory_is_an_error(void) {
-  for (size_t e = 0; e < blis_scorer_entry_count(); e++) {
+  for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_SCORER); e++) {
     long request = 1;
-    while (!make_and_score(blis_scorer_entry_at(e)->name, request)) {
+    while (
+        !make_and_score(blis_policy_at(BLIS_POLICY_SCORER, e)->name, request)) {
       request++;
       CHECK(request < 100);
     }

@@ -12,7 +12,7 @@
 
 #include "policy/admission/admission.h"
 #include "policy/cascade/cascade.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/priority/priority.h"
 
 /* The parameters of the definition, in a buffer that is pushed. */

@@ -3,10 +3,7 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
-#include "policy/admission/admission.h"
-#include "policy/cascade/cascade.h"
 #include "policy/pipeline/scorer_list.h"
-#include "policy/priority/priority.h"
 #include "policy/registry.h"
 
 int bind_scorer_list(lua_State *L) {
@@ -85,51 +82,34 @@ static void push_param(lua_State *L, const blis_param_spec *param) {
   }
 }
 
-static void push_entry(lua_State *L, const char *name, const char *aliases,
-                       const char *summary, const char *source,
-                       const blis_param_spec *params, size_t param_count) {
+static void push_entry(lua_State *L, const blis_policy_entry *entry) {
   lua_createtable(L, 0, 5);
-  set_field_string(L, "name", name);
-  push_words(L, aliases);
+  set_field_string(L, "name", entry->name);
+  push_words(L, entry->aliases == NULL ? "" : entry->aliases);
   lua_setfield(L, -2, "aliases");
-  set_field_string(L, "summary", summary);
-  set_field_string(L, "source", source);
-  lua_createtable(L, (int)param_count, 0);
-  for (size_t i = 0; i < param_count; i++) {
-    push_param(L, &params[i]);
+  set_field_string(L, "summary", entry->summary);
+  set_field_string(L, "source", entry->source);
+  lua_createtable(L, (int)entry->param_count, 0);
+  for (size_t i = 0; i < entry->param_count; i++) {
+    push_param(L, &entry->params[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "options");
 }
 
-/* Pushes the entries of one kind of registry as a list. */
-#define PUSH_ENTRIES(L, kind)                                                  \
-  do {                                                                         \
-    lua_newtable(L);                                                           \
-    for (size_t i = 0; i < blis_##kind##_entry_count(); i++) {                 \
-      const blis_##kind##_entry *entry = blis_##kind##_entry_at(i);            \
-      push_entry(L, entry->name, entry->aliases, entry->summary,               \
-                 entry->source, entry->params, entry->param_count);            \
-      lua_rawseti(L, -2, (lua_Integer)i + 1);                                  \
-    }                                                                          \
-    lua_setfield(L, -2, #kind "s");                                            \
-  } while (0)
-
 int bind_policy_catalogue(lua_State *L) {
-  lua_createtable(L, 0, 7);
-  PUSH_ENTRIES(L, filter);
-  PUSH_ENTRIES(L, scorer);
-  PUSH_ENTRIES(L, picker);
-  PUSH_ENTRIES(L, router);
-  PUSH_ENTRIES(L, admission);
-  PUSH_ENTRIES(L, cascade);
-  lua_newtable(L);
-  for (size_t i = 0; i < blis_priority_entry_count(); i++) {
-    const blis_priority_entry *entry = blis_priority_entry_at(i);
-    push_entry(L, entry->name, entry->aliases, entry->summary, entry->source,
-               entry->params, entry->param_count);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  static const char *const names[BLIS_POLICY_KIND_COUNT] = {
+      "filters",    "scorers",    "pickers", "routers",
+      "admissions", "priorities", "cascades"};
+  lua_createtable(L, 0, BLIS_POLICY_KIND_COUNT);
+  for (int kind = 0; kind < BLIS_POLICY_KIND_COUNT; kind++) {
+    size_t count = blis_policy_count((blis_policy_kind)kind);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+      push_entry(L, blis_policy_at((blis_policy_kind)kind, i));
+      lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, names[kind]);
   }
-  lua_setfield(L, -2, "priorities");
   return 1;
 }

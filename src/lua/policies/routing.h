@@ -10,7 +10,7 @@
 #include "lua/policies/view.h"
 #include "policy/admission/admission.h"
 #include "policy/cascade/cascade.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 
 /*
  * Makes *router from the definition at index, as lua/blis/policy/init.lua

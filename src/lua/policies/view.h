@@ -15,7 +15,7 @@
 
 #include "lua/bind/hook.h"
 #include "lua/bind/vector.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/contract/view.h"
 
 /* The live instances of a simulation, which scripts may name in a policy. */

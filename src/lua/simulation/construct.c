@@ -159,8 +159,10 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
   };
   check_cluster_instances(L, options, sim, &made);
   push_shares(L, options, &made);
-  made.priority = sim->priority.decide; /* NULL = that of the SLO class */
-  made.priority_ud = sim->priority.state;
+  if (sim->priority.ops != NULL) {
+    made.priority = sim->priority.ops->decide;
+    made.priority_ud = sim->priority.state;
+  }
   if (!reads_caches(L, config, sim)) {
     made.cache_signal_delay_us = 0; /* nobody sees the difference */
   }

@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "policy/contract/policy.h"
 #include "policy/contract/view.h"
 
 typedef enum blis_admission_verdict {
@@ -43,6 +42,7 @@ typedef struct blis_admission_ops {
 typedef struct blis_admission {
   const blis_admission_ops *ops; /* NULL admits everything at no cost */
   void *state;
+  size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;
   blis_signal_set needs; /* columns it reads; more by view->column */
   const char *name;      /* static, or owned by state */
@@ -50,28 +50,5 @@ typedef struct blis_admission {
 
 /* Idempotent; an all-zero policy is allowed. */
 void blis_admission_free(blis_admission *admission);
-
-typedef struct blis_admission_entry {
-  const char *name;
-  const char *aliases; /* "a|b"; "" = none */
-  const char *summary;
-  const char *source;
-  const blis_param_spec *params;
-  size_t param_count;
-  /* params are checked. The caller owns *admission. */
-  blis_status (*create)(const blis_alloc *alloc, const blis_params *params,
-                        const blis_policy_context *context,
-                        blis_admission *admission, blis_error *error);
-} blis_admission_entry;
-
-/* The built-in policies; static storage. */
-size_t blis_admission_entry_count(void);
-const blis_admission_entry *blis_admission_entry_at(size_t index);
-
-/* As blis_router_create. */
-BLIS_MUSTUSE blis_status blis_admission_create(
-    const blis_alloc *alloc, const char *name, const blis_params *params,
-    const blis_policy_context *context, blis_admission *admission,
-    blis_error *error);
 
 #endif

@@ -8,7 +8,8 @@
 
 #include "base/array.h"
 #include "base/time.h"
-#include "policy/admission/entries.h"
+#include "policy/admission/admission.h"
+#include "policy/contract/entry.h"
 
 typedef struct bucket {
   double level;
@@ -23,7 +24,7 @@ typedef struct buckets {
   bool is_per_tenant;
   BLIS_ARRAY(bucket) items; /* by number of the tenant */
   /* Of token-bucket. */
-  int cost;
+  uint32_t cost; /* COST_INPUT, ... */
   /* Of rate-limit. */
   bool delays;
 } buckets;
@@ -50,19 +51,6 @@ static bucket *fill(buckets *self, uint32_t tenant, int64_t now_us) {
 static void free_state(const blis_alloc *alloc, void *state) {
   buckets *self = state;
   blis_array_deinit(alloc, &self->items);
-  blis_alloc_free(alloc, self, sizeof *self);
-}
-
-static blis_status wrap(const blis_alloc *alloc, const buckets *made,
-                        const blis_admission_ops *ops, const char *name,
-                        blis_admission *admission, blis_error *error) {
-  buckets *self = blis_alloc_new(alloc, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  *self = *made;
-  self->alloc = *alloc;
-  *admission = (blis_admission){
-      .ops = ops, .state = self, .alloc = *alloc, .name = name};
-  return BLIS_OK;
 }
 
 /* token-bucket */
@@ -105,71 +93,43 @@ static blis_status take_tokens(void *state, const blis_routing_request *request,
 static const blis_admission_ops token_bucket_ops = {.decide = take_tokens,
                                                     .free = free_state};
 
-enum { TOKEN_BUCKET_PARAMS = 4 };
-
-static const blis_param_spec token_bucket_params[TOKEN_BUCKET_PARAMS] = {
-    {.name = "bucket_size",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1e-6,
-     .maximum = 1e15,
-     .fallback = 1000,
-     .unit = "tokens",
-     .summary = "what a bucket holds (profile go-blis: 10000)"},
-    {.name = "refill_rate",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1e-6,
-     .maximum = 1e15,
-     .fallback = 100,
-     .unit = "tokens/s",
-     .summary = "how fast it fills up again (profile go-blis: 1000)"},
-    {.name = "per_tenant",
-     .kind = BLIS_PARAM_BOOLEAN,
-     .fallback = 1,
-     .unit = "",
-     .summary = "a bucket for each tenant, or one for all (profile go-blis: "
-                "one)"},
-    {.name = "cost",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "input_tokens|request|total_tokens",
-     .unit = "",
-     .summary = "what a request takes: its prompt, 1, or its prompt and the "
-                "output it is allowed"},
+static const blis_param_spec token_bucket_params[] = {
+    BLIS__NUMBER("bucket_size", 1e-6, 1e15, 1000, "tokens",
+                 "what a bucket holds (profile go-blis: 10000)"),
+    BLIS__NUMBER("refill_rate", 1e-6, 1e15, 100, "tokens/s",
+                 "how fast it fills up again (profile go-blis: 1000)"),
+    BLIS__BOOLEAN(
+        "per_tenant", 1,
+        "a bucket for each tenant, or one for all (profile go-blis: one)"),
+    BLIS__CHOICE("cost", "input_tokens|request|total_tokens",
+                 "what a request takes: its prompt, 1, or its prompt and the "
+                 "output it is allowed",
+                 BLIS__INTO(buckets, cost)),
 };
 
-static double bucket_param(const blis_params *params, const char *name,
-                           bool go_blis, double go_blis_value) {
-  if (go_blis && blis_params_find(params, name) == NULL) {
-    return go_blis_value;
-  }
-  return blis_params_number(params, token_bucket_params, TOKEN_BUCKET_PARAMS,
-                            name);
+static blis_status init_token_bucket(void *state, blis_policy_setup *setup,
+                                     blis_error *error) {
+  (void)error;
+  buckets *self = state;
+  bool go_blis = setup->context->go_blis;
+  self->alloc = *setup->alloc;
+  self->capacity = blis_setup_number_or(setup, "bucket_size", go_blis, 10000);
+  self->rate_per_s = blis_setup_number_or(setup, "refill_rate", go_blis, 1000);
+  self->is_per_tenant =
+      blis_setup_number_or(setup, "per_tenant", go_blis, 0) != 0;
+  return BLIS_OK;
 }
 
-static blis_status create_token_bucket(const blis_alloc *alloc,
-                                       const blis_params *params,
-                                       const blis_policy_context *context,
-                                       blis_admission *admission,
-                                       blis_error *error) {
-  bool go_blis = context->go_blis;
-  const buckets made = {
-      .capacity = bucket_param(params, "bucket_size", go_blis, 10000),
-      .rate_per_s = bucket_param(params, "refill_rate", go_blis, 1000),
-      .is_per_tenant = bucket_param(params, "per_tenant", go_blis, 0) != 0,
-      .cost = blis_params_choice(params, token_bucket_params,
-                                 TOKEN_BUCKET_PARAMS, "cost")};
-  return wrap(alloc, &made, &token_bucket_ops, "token-bucket", admission,
-              error);
-}
-
-const blis_admission_entry blis__admission_token_bucket = {
+const blis_policy_entry blis__admission_token_bucket = {
+    .kind = BLIS_POLICY_ADMISSION,
     .name = "token-bucket",
-    .aliases = "",
     .summary = "a request takes tokens from a bucket that fills up with time, "
                "and is rejected when there are too few",
     .source = "BLIS macro-level implementation plan; BLIS (Go)",
-    .params = token_bucket_params,
-    .param_count = TOKEN_BUCKET_PARAMS,
-    .create = create_token_bucket,
+    BLIS__PARAMS(token_bucket_params),
+    .ops = &token_bucket_ops,
+    .state_size = sizeof(buckets),
+    .init = init_token_bucket,
 };
 
 /* rate-limit */
@@ -211,55 +171,36 @@ static blis_status take_turn(void *state, const blis_routing_request *request,
 static const blis_admission_ops rate_limit_ops = {.decide = take_turn,
                                                   .free = free_state};
 
-enum { RATE_LIMIT_PARAMS = 3 };
-
-static const blis_param_spec rate_limit_params[RATE_LIMIT_PARAMS] = {
-    {.name = "rps",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1e-6,
-     .maximum = 1e9,
-     .fallback = 50,
-     .unit = "requests/s",
-     .summary = "of one tenant, in the long run"},
-    {.name = "burst",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1,
-     .maximum = 1e9,
-     .fallback = 200,
-     .unit = "requests",
-     .summary = "of one tenant at once"},
-    {.name = "on_limit",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "reject|delay",
-     .unit = "",
-     .summary = "what happens to a request beyond the limit: it is refused, or "
-                "waits for its turn"},
+static const blis_param_spec rate_limit_params[] = {
+    BLIS__NUMBER("rps", 1e-6, 1e9, 50, "requests/s",
+                 "of one tenant, in the long run",
+                 BLIS__INTO(buckets, rate_per_s)),
+    BLIS__NUMBER("burst", 1, 1e9, 200, "requests", "of one tenant at once",
+                 BLIS__INTO(buckets, capacity)),
+    BLIS__CHOICE("on_limit", "reject|delay",
+                 "what happens to a request beyond the limit: it is refused, "
+                 "or waits for its turn",
+                 BLIS__INTO(buckets, delays)),
 };
 
-static blis_status create_rate_limit(const blis_alloc *alloc,
-                                     const blis_params *params,
-                                     const blis_policy_context *context,
-                                     blis_admission *admission,
-                                     blis_error *error) {
-  (void)context;
-  const buckets made = {
-      .capacity = blis_params_number(params, rate_limit_params,
-                                     RATE_LIMIT_PARAMS, "burst"),
-      .rate_per_s = blis_params_number(params, rate_limit_params,
-                                       RATE_LIMIT_PARAMS, "rps"),
-      .is_per_tenant = true,
-      .delays = blis_params_choice(params, rate_limit_params, RATE_LIMIT_PARAMS,
-                                   "on_limit") == 1};
-  return wrap(alloc, &made, &rate_limit_ops, "rate-limit", admission, error);
+static blis_status init_rate_limit(void *state, blis_policy_setup *setup,
+                                   blis_error *error) {
+  (void)error;
+  buckets *self = state;
+  self->alloc = *setup->alloc;
+  self->is_per_tenant = true;
+  return BLIS_OK;
 }
 
-const blis_admission_entry blis__admission_rate_limit = {
+const blis_policy_entry blis__admission_rate_limit = {
+    .kind = BLIS_POLICY_ADMISSION,
     .name = "rate-limit",
     .aliases = "cognitora.rate_limit",
     .summary = "so many requests of a tenant per second, with bursts",
     .source = "BLIS macro-level implementation plan; numbers of Cognitora "
               "(89f555a)",
-    .params = rate_limit_params,
-    .param_count = RATE_LIMIT_PARAMS,
-    .create = create_rate_limit,
+    BLIS__PARAMS(rate_limit_params),
+    .ops = &rate_limit_ops,
+    .state_size = sizeof(buckets),
+    .init = init_rate_limit,
 };

@@ -6,7 +6,8 @@
 
 #include "base/array.h"
 #include "base/intern.h"
-#include "policy/admission/entries.h"
+#include "policy/admission/admission.h"
+#include "policy/contract/entry.h"
 
 /* Of one tenant, or of one model. */
 typedef struct counted {
@@ -29,7 +30,6 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_array_deinit(alloc, &self->items);
   blis_array_deinit(alloc, &self->named_limits);
   blis_intern_free(self->named);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static double limit_of(const counting *self, const blis_intern *strings,
@@ -93,35 +93,15 @@ static void ended(void *state, blis_ticket *ticket) {
 static const blis_admission_ops ops = {
     .decide = decide, .ended = ended, .free = free_state};
 
-static counting *make(const blis_alloc *alloc, const char *name,
-                      blis_admission *admission) {
-  counting *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self != NULL) {
-    self->alloc = *alloc;
-    *admission = (blis_admission){
-        .ops = &ops, .state = self, .alloc = *alloc, .name = name};
-  }
-  return self;
-}
-
 /* tenant-quota */
 
-enum { QUOTA_PARAMS = 2 };
-
-static const blis_param_spec quota_params[QUOTA_PARAMS] = {
-    {.name = "default_quota",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 1e15,
-     .unit = "requests",
-     .summary = "of a tenant without a quota of its own; left out, any number"},
-    {.name = "quota",
-     .kind = BLIS_PARAM_TABLE,
-     .minimum = 0,
-     .maximum = 1e15,
-     .unit = "requests",
-     .summary = "by tenant: how many may be in the cluster at once"},
+static const blis_param_spec quota_params[] = {
+    BLIS__INTEGER(
+        "default_quota", 0, 1e15, 1e15, "requests",
+        "of a tenant without a quota of its own; left out, any number",
+        BLIS__INTO(counting, usual_limit)),
+    BLIS__TABLE("quota", 0, 1e15, "requests",
+                "by tenant: how many may be in the cluster at once"),
 };
 
 static blis_status note_limit(counting *self, const blis_param *param) {
@@ -154,70 +134,52 @@ static blis_status note_limits(counting *self, const blis_params *params) {
   return BLIS_OK;
 }
 
-static blis_status create_tenant_quota(const blis_alloc *alloc,
-                                       const blis_params *params,
-                                       const blis_policy_context *context,
-                                       blis_admission *admission,
-                                       blis_error *error) {
-  (void)context;
-  counting *self = make(alloc, "tenant-quota", admission);
-  BLIS_TRY_NEW(self, error);
+static blis_status init_tenant_quota(void *state, blis_policy_setup *setup,
+                                     blis_error *error) {
+  counting *self = state;
+  self->alloc = *setup->alloc;
   self->reason = "tenant-quota";
-  self->usual_limit =
-      blis_params_number(params, quota_params, QUOTA_PARAMS, "default_quota");
-  if (note_limits(self, params) != BLIS_OK) {
-    blis_admission_free(admission);
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY_MEM(note_limits(self, setup->params), error);
   return BLIS_OK;
 }
 
-const blis_admission_entry blis__admission_tenant_quota = {
+const blis_policy_entry blis__admission_tenant_quota = {
+    .kind = BLIS_POLICY_ADMISSION,
     .name = "tenant-quota",
-    .aliases = "",
     .summary = "a tenant has at most so many requests in the cluster at once",
     .source = "BLIS macro-level implementation plan",
-    .params = quota_params,
-    .param_count = QUOTA_PARAMS,
-    .create = create_tenant_quota,
+    BLIS__PARAMS(quota_params),
+    .ops = &ops,
+    .state_size = sizeof(counting),
+    .init = init_tenant_quota,
 };
 
 /* cognitora.admission */
 
-enum { COGNITORA_PARAMS = 1 };
-
-static const blis_param_spec cognitora_params[COGNITORA_PARAMS] = {
-    {.name = "max_queue",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1e15,
-     .fallback = 1024,
-     .unit = "requests",
-     .summary = "of one model in the cluster at once"},
+static const blis_param_spec cognitora_params[] = {
+    BLIS__INTEGER("max_queue", 1, 1e15, 1024, "requests",
+                  "of one model in the cluster at once",
+                  BLIS__INTO(counting, usual_limit)),
 };
 
-static blis_status create_cognitora(const blis_alloc *alloc,
-                                    const blis_params *params,
-                                    const blis_policy_context *context,
-                                    blis_admission *admission,
-                                    blis_error *error) {
-  (void)context;
-  counting *self = make(alloc, "cognitora.admission", admission);
-  BLIS_TRY_NEW(self, error);
+static blis_status init_cognitora(void *state, blis_policy_setup *setup,
+                                  blis_error *error) {
+  (void)error;
+  counting *self = state;
+  self->alloc = *setup->alloc;
   self->reason = "cognitora.admission: full (503)";
   self->counts_models = true;
-  self->usual_limit = blis_params_number(params, cognitora_params,
-                                         COGNITORA_PARAMS, "max_queue");
   return BLIS_OK;
 }
 
-const blis_admission_entry blis__admission_cognitora_admission = {
+const blis_policy_entry blis__admission_cognitora_admission = {
+    .kind = BLIS_POLICY_ADMISSION,
     .name = "cognitora.admission",
-    .aliases = "",
     .summary = "permits per model, held until a request ends; without one it "
                "is rejected at once",
     .source = "Cognitora, KV-aware scoring deep dive; 89f555a",
-    .params = cognitora_params,
-    .param_count = COGNITORA_PARAMS,
-    .create = create_cognitora,
+    BLIS__PARAMS(cognitora_params),
+    .ops = &ops,
+    .state_size = sizeof(counting),
+    .init = init_cognitora,
 };

@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "policy/admission/entries.h"
+#include "policy/admission/admission.h"
+#include "policy/contract/entry.h"
 
 typedef struct shedding {
   double limit;      /* load, or queue depth */
@@ -13,22 +14,6 @@ typedef struct shedding {
   int32_t min_value; /* of tier-shed: classes with it are never shed */
   char reason[128];
 } shedding;
-
-static void free_state(const blis_alloc *alloc, void *state) {
-  blis_alloc_free(alloc, state, sizeof(shedding));
-}
-
-static blis_status wrap(const blis_alloc *alloc, const shedding *made,
-                        const blis_admission *shape, blis_admission *admission,
-                        blis_error *error) {
-  shedding *self = blis_alloc_new(alloc, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  *self = *made;
-  *admission = *shape;
-  admission->state = self;
-  admission->alloc = *alloc;
-  return BLIS_OK;
-}
 
 static const char *class_of(const blis_routing_request *request) {
   const char *name = blis_intern_text(request->strings, request->slo_class);
@@ -60,56 +45,26 @@ static blis_status shed_tiers(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static const blis_admission_ops tier_shed_ops = {.decide = shed_tiers,
-                                                 .free = free_state};
-
-enum { TIER_SHED_PARAMS = 2 };
-
-static const blis_param_spec tier_shed_params[TIER_SHED_PARAMS] = {
-    {.name = "threshold",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 0,
-     .unit = "requests",
-     .summary = "highest effective load of an instance at which everybody is "
-                "let in"},
-    {.name = "min_priority",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = -1000,
-     .maximum = 1000,
-     .fallback = 3,
-     .unit = "",
-     .summary = "SLO classes with this value and above are always let in"},
+static const blis_param_spec tier_shed_params[] = {
+    BLIS__INTEGER(
+        "threshold", 0, 1e15, 0, "requests",
+        "highest effective load of an instance at which everybody is let in",
+        BLIS__INTO(shedding, limit)),
+    BLIS__INTEGER("min_priority", -1000, 1000, 3, "",
+                  "SLO classes with this value and above are always let in",
+                  BLIS__INTO(shedding, min_value)),
 };
 
-static blis_status create_tier_shed(const blis_alloc *alloc,
-                                    const blis_params *params,
-                                    const blis_policy_context *context,
-                                    blis_admission *admission,
-                                    blis_error *error) {
-  (void)context;
-  const shedding made = {
-      .limit = blis_params_number(params, tier_shed_params, TIER_SHED_PARAMS,
-                                  "threshold"),
-      .min_value = (int32_t)blis_params_number(
-          params, tier_shed_params, TIER_SHED_PARAMS, "min_priority")};
-  const blis_admission shape = {.ops = &tier_shed_ops,
-                                .needs =
-                                    BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
-                                .name = "tier-shed"};
-  return wrap(alloc, &made, &shape, admission, error);
-}
-
-const blis_admission_entry blis__admission_tier_shed = {
+const blis_policy_entry blis__admission_tier_shed = {
+    .kind = BLIS_POLICY_ADMISSION,
     .name = "tier-shed",
-    .aliases = "",
     .summary = "when some instance has more load than the threshold, classes "
                "below a priority are rejected",
     .source = "BLIS (Go)",
-    .params = tier_shed_params,
-    .param_count = TIER_SHED_PARAMS,
-    .create = create_tier_shed,
+    BLIS__PARAMS(tier_shed_params),
+    .ops = &(const blis_admission_ops){.decide = shed_tiers},
+    .state_size = sizeof(shedding),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
 };
 
 /* gaie-legacy */
@@ -148,54 +103,24 @@ static blis_status shed_sheddable(void *state,
   return BLIS_OK;
 }
 
-static const blis_admission_ops gaie_legacy_ops = {.decide = shed_sheddable,
-                                                   .free = free_state};
-
-enum { GAIE_LEGACY_PARAMS = 2 };
-
-static const blis_param_spec gaie_legacy_params[GAIE_LEGACY_PARAMS] = {
-    {.name = "qd_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1e-6,
-     .maximum = 1e15,
-     .fallback = 5,
-     .unit = "requests",
-     .summary = "queue depth at which an instance is saturated"},
-    {.name = "kv_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1e-6,
-     .maximum = 1,
-     .fallback = 0.8,
-     .unit = "0 to 1",
-     .summary = "KV utilization at which an instance is saturated"},
+static const blis_param_spec gaie_legacy_params[] = {
+    BLIS__NUMBER("qd_threshold", 1e-6, 1e15, 5, "requests",
+                 "queue depth at which an instance is saturated",
+                 BLIS__INTO(shedding, limit)),
+    BLIS__NUMBER("kv_threshold", 1e-6, 1, 0.8, "0 to 1",
+                 "KV utilization at which an instance is saturated",
+                 BLIS__INTO(shedding, kv_limit)),
 };
 
-static blis_status create_gaie_legacy(const blis_alloc *alloc,
-                                      const blis_params *params,
-                                      const blis_policy_context *context,
-                                      blis_admission *admission,
-                                      blis_error *error) {
-  (void)context;
-  const shedding made = {
-      .limit = blis_params_number(params, gaie_legacy_params,
-                                  GAIE_LEGACY_PARAMS, "qd_threshold"),
-      .kv_limit = blis_params_number(params, gaie_legacy_params,
-                                     GAIE_LEGACY_PARAMS, "kv_threshold")};
-  const blis_admission shape = {.ops = &gaie_legacy_ops,
-                                .needs =
-                                    BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-                                    BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
-                                .name = "gaie-legacy"};
-  return wrap(alloc, &made, &shape, admission, error);
-}
-
-const blis_admission_entry blis__admission_gaie_legacy = {
+const blis_policy_entry blis__admission_gaie_legacy = {
+    .kind = BLIS_POLICY_ADMISSION,
     .name = "gaie-legacy",
-    .aliases = "",
     .summary = "sheddable classes are rejected while the mean over instances "
                "of max(queue / its threshold, KV / its threshold) is 1 or more",
     .source = "Gateway API Inference Extension, by BLIS (Go)",
-    .params = gaie_legacy_params,
-    .param_count = GAIE_LEGACY_PARAMS,
-    .create = create_gaie_legacy,
+    BLIS__PARAMS(gaie_legacy_params),
+    .ops = &(const blis_admission_ops){.decide = shed_sheddable},
+    .state_size = sizeof(shedding),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
 };

@@ -11,18 +11,12 @@ static int64_t capacity_of(int64_t given, const blis_policy_context *context,
   return blocks < 1 ? 1 : blocks > 0x1p40 ? (int64_t)1 << 40 : (int64_t)blocks;
 }
 
-blis_status blis__b3_init(blis__b3 *self, const blis_alloc *alloc,
-                          const blis_params *params,
-                          const blis_param_spec *specs, size_t spec_count,
-                          const blis_policy_context *context) {
-  int64_t block_size =
-      (int64_t)blis_params_number(params, specs, spec_count, "block_size");
-  int64_t given =
-      (int64_t)blis_params_number(params, specs, spec_count, "cache_capacity");
-  int64_t capacity = capacity_of(given, context, block_size);
-  self->alloc = *alloc;
-  self->block_size_tokens = (uint32_t)block_size;
-  self->index = blis_prefix_index_new(alloc, (uint64_t)capacity);
+blis_status blis__b3_init(blis__b3 *self, const blis_policy_setup *setup) {
+  int64_t given = (int64_t)blis_setup_number(setup, "cache_capacity");
+  int64_t capacity =
+      capacity_of(given, setup->context, self->block_size_tokens);
+  self->alloc = *setup->alloc;
+  self->index = blis_prefix_index_new(setup->alloc, (uint64_t)capacity);
   return self->index == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
 }
 

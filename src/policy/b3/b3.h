@@ -13,7 +13,7 @@
 #ifndef BLIS_POLICY_B3_B3_H
 #define BLIS_POLICY_B3_B3_H
 
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/load_counters.h"
 #include "policy/memory/prefix_index.h"
 
@@ -28,19 +28,15 @@ typedef struct blis__b3 {
 
 /* Parameters of every such policy, at the beginning of its list. */
 #define BLIS__B3_PARAMS                                                        \
-  BLIS__BLOCK_SIZE_PARAM(512, "block size of the router's index"), {           \
-    .name = "cache_capacity", .kind = BLIS_PARAM_INTEGER, .minimum = 0,        \
-    .maximum = 1 << 30, .fallback = 0, .unit = "blocks",                       \
-    .summary = "size of the index per instance; 0 = as many tokens as the "    \
-               "KV cache"                                                      \
-  }
+  BLIS__BLOCK_SIZE_PARAM(512, "block size of the router's index",              \
+                         BLIS__INTO(blis__b3, block_size_tokens)),             \
+      BLIS__INTEGER("cache_capacity", 0, 1 << 30, 0, "blocks",                 \
+                    "size of the index per instance; 0 = as many tokens as "   \
+                    "the KV cache")
 
-/* self is zeroed. BLIS_ERR_NOMEM leaves nothing behind. */
-BLIS_MUSTUSE blis_status blis__b3_init(blis__b3 *self, const blis_alloc *alloc,
-                                       const blis_params *params,
-                                       const blis_param_spec *specs,
-                                       size_t spec_count,
-                                       const blis_policy_context *context);
+/* In init; the parameters are there. BLIS_ERR_NOMEM or BLIS_OK. */
+BLIS_MUSTUSE blis_status blis__b3_init(blis__b3 *self,
+                                       const blis_policy_setup *setup);
 void blis__b3_deinit(blis__b3 *self);
 
 /*

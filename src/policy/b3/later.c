@@ -77,9 +77,9 @@ static blis_status route_to_least_work(void *state,
   BLIS_TRY_MEM(blis__b3_score(&self->b3, request, view, 0), error);
   score_work(self, request, view);
   size_t chosen = least_work(self, view);
-  return blis__b3_take(&self->b3, request, view, chosen, decision) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  BLIS_TRY_MEM(blis__b3_take(&self->b3, request, view, chosen, decision),
+               error);
+  return BLIS_OK;
 }
 
 /* linear. */
@@ -108,11 +108,10 @@ static bool is_overloaded(const b3_later *self, const blis_routing_view *view,
 static size_t choose_linear(const b3_later *self,
                             const blis_routing_request *request,
                             const blis_routing_view *view) {
-  const blis__binding *binding =
-      blis__bindings_find(&self->sessions, request->session);
-  size_t bound = request->session == 0 || binding == NULL
-                     ? view->count
-                     : blis_routing_view_find(view, binding->instance);
+  size_t bound =
+      request->session == 0
+          ? view->count
+          : blis__bindings_candidate(&self->sessions, request->session, view);
   if (bound < view->count && !is_overloaded(self, view, bound)) {
     return bound;
   }
@@ -142,16 +141,23 @@ static blis_status route_linear(void *state,
                                 const blis_routing_request *request,
                                 const blis_routing_view *view,
                                 blis_decision *decision, blis_error *error) {
-  return decide_linear(state, request, view, decision) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  BLIS_TRY_MEM(decide_linear(state, request, view, decision), error);
+  return BLIS_OK;
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
+  (void)alloc;
   b3_later *self = state;
   blis__b3_deinit(&self->b3);
   blis__bindings_deinit(&self->sessions);
-  blis_alloc_free(alloc, self, sizeof *self);
+}
+
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  b3_later *self = state;
+  blis__bindings_init(&self->sessions, setup->alloc);
+  BLIS_TRY_MEM(blis__b3_init(&self->b3, setup), error);
+  return BLIS_OK;
 }
 
 static const blis_router_ops work_ops = {.route = route_to_least_work,
@@ -164,117 +170,58 @@ static const blis_router_ops linear_ops = {.route = route_linear,
                                            .ended = blis__b3_ended,
                                            .free = free_state};
 
-static blis_status make(const blis_alloc *alloc, const blis_router_entry *entry,
-                        const blis_router_ops *ops, const blis_params *params,
-                        const blis_policy_context *context, blis_router *router,
-                        blis_error *error) {
-  b3_later *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL || blis__b3_init(&self->b3, alloc, params, entry->params,
-                                    entry->param_count, context) != BLIS_OK) {
-    blis_alloc_free(alloc, self, sizeof *self);
-    return blis_fail_nomem(error);
-  }
-  blis__bindings_init(&self->sessions, alloc);
-  *router = (blis_router){
-      .ops = ops, .state = self, .alloc = *alloc, .name = entry->name};
-  return BLIS_OK;
-}
-
 #define B3_SOURCE "LMetric and B3: later variants of the project"
 
 static const blis_param_spec lpwl_params[] = {BLIS__B3_PARAMS};
 
-static blis_status create_lpwl(const blis_alloc *alloc,
-                               const blis_params *params,
-                               const blis_policy_context *context,
-                               blis_router *router, blis_error *error) {
-  return make(alloc, &blis__router_b3_lpwl, &work_ops, params, context, router,
-              error);
-}
-
-const blis_router_entry blis__router_b3_lpwl = {
+const blis_policy_entry blis__router_b3_lpwl = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "b3.lpwl",
-    .aliases = "",
     .summary = "least pending prefill + new tokens, then fewest requests, then "
                "each in turn",
     .source = B3_SOURCE,
-    .params = lpwl_params,
-    .param_count = 2,
-    .create = create_lpwl,
+    BLIS__PARAMS(lpwl_params),
+    .ops = &work_ops,
+    .state_size = sizeof(b3_later),
+    .init = init,
 };
 
 static const blis_param_spec kappa_params[] = {
     BLIS__B3_PARAMS,
-    {.name = "kappa",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 2.5e-6,
-     .unit = "per token",
-     .summary = "weight of prompts in decode"},
+    BLIS__NUMBER("kappa", 0, 1e9, 2.5e-6, "per token",
+                 "weight of prompts in decode", BLIS__INTO(b3_later, kappa)),
 };
 
-static blis_status create_kappa(const blis_alloc *alloc,
-                                const blis_params *params,
-                                const blis_policy_context *context,
-                                blis_router *router, blis_error *error) {
-  BLIS_TRY(make(alloc, &blis__router_b3_leastwork_kappa, &work_ops, params,
-                context, router, error));
-  b3_later *self = router->state;
-  self->kappa = blis_params_number(params, kappa_params, 3, "kappa");
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_b3_leastwork_kappa = {
+const blis_policy_entry blis__router_b3_leastwork_kappa = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "b3.leastwork_kappa",
-    .aliases = "",
     .summary = "least (pending prefill + new tokens) x (1 + kappa x tokens in "
                "decode)",
     .source = B3_SOURCE,
-    .params = kappa_params,
-    .param_count = 3,
-    .create = create_kappa,
+    BLIS__PARAMS(kappa_params),
+    .ops = &work_ops,
+    .state_size = sizeof(b3_later),
+    .init = init,
 };
 
 static const blis_param_spec linear_params[] = {
     BLIS__B3_PARAMS,
-    {.name = "alpha",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "weight of a cached token"},
-    {.name = "overload_factor",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 2,
-     .unit = "",
-     .summary = "a session leaves an instance with more than this many times "
-                "the mean of ongoing tokens"},
+    BLIS__NUMBER("alpha", 0, 1e9, 1, "", "weight of a cached token",
+                 BLIS__INTO(b3_later, alpha)),
+    BLIS__NUMBER("overload_factor", 0, 1e9, 2, "",
+                 "a session leaves an instance with more than this many times "
+                 "the mean of ongoing tokens",
+                 BLIS__INTO(b3_later, overload_factor)),
 };
 
-static blis_status create_linear(const blis_alloc *alloc,
-                                 const blis_params *params,
-                                 const blis_policy_context *context,
-                                 blis_router *router, blis_error *error) {
-  BLIS_TRY(make(alloc, &blis__router_b3_linear, &linear_ops, params, context,
-                router, error));
-  b3_later *self = router->state;
-  self->alpha = blis_params_number(params, linear_params, 4, "alpha");
-  self->overload_factor =
-      blis_params_number(params, linear_params, 4, "overload_factor");
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_b3_linear = {
+const blis_policy_entry blis__router_b3_linear = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "b3.linear",
-    .aliases = "",
     .summary = "the session's instance unless overloaded, else least ongoing "
                "tokens - alpha x cached tokens",
     .source = B3_SOURCE,
-    .params = linear_params,
-    .param_count = 4,
-    .create = create_linear,
+    BLIS__PARAMS(linear_params),
+    .ops = &linear_ops,
+    .state_size = sizeof(b3_later),
+    .init = init,
 };

@@ -45,10 +45,10 @@ static blis_status route(void *state, const blis_routing_request *request,
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
+  (void)alloc;
   lmetric *self = state;
   blis__b3_deinit(&self->b3);
   blis__hotspot_guard_deinit(&self->guard);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_router_ops ops = {.route = route,
@@ -56,104 +56,61 @@ static const blis_router_ops ops = {.route = route,
                                     .ended = blis__b3_ended,
                                     .free = free_state};
 
-enum { LMETRIC_PARAM_COUNT = 6, CAPPED_PARAM_COUNT };
+#define LMETRIC_PARAMS                                                         \
+  BLIS__B3_PARAMS,                                                             \
+      BLIS__NUMBER("bs_offset", 0, 1e6, 0, "requests",                         \
+                   "added to the number of requests: 0 in the B3 pseudocode, " \
+                   "1 in the authors' router and its ports",                   \
+                   BLIS__INTO(lmetric, bs_offset)),                            \
+      BLIS__TIE_FIRST_PARAM,                                                   \
+      BLIS__BOOLEAN("hotspot_guard", 0,                                        \
+                    "rules out the instances that hold a prefix while more "   \
+                    "requests want it than they are many",                     \
+                    BLIS__INTO(lmetric, is_guarded)),                          \
+      BLIS__INTEGER("hotspot_window", 1, 1 << 24, 1000, "requests",            \
+                    "over which the guard takes the shares of prefixes")
 
-/* capped has all of them, lmetric all but the last. */
-static const blis_param_spec params_of[CAPPED_PARAM_COUNT] = {
-    BLIS__B3_PARAMS,
-    {.name = "bs_offset",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e6,
-     .fallback = 0,
-     .unit = "requests",
-     .summary = "added to the number of requests: 0 in the B3 pseudocode, 1 "
-                "in the authors' router and its ports"},
-    BLIS__TIE_FIRST_PARAM,
-    {.name = "hotspot_guard",
-     .kind = BLIS_PARAM_BOOLEAN,
-     .fallback = 0,
-     .unit = "",
-     .summary = "rules out the instances that hold a prefix while more "
-                "requests want it than they are many"},
-    {.name = "hotspot_window",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 24,
-     .fallback = 1000,
-     .unit = "requests",
-     .summary = "over which the guard takes the shares of prefixes"},
-    {.name = "max_turns",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 30,
-     .fallback = 8,
-     .unit = "turns",
-     .summary = "of a session that are served"},
+static const blis_param_spec lmetric_params[] = {LMETRIC_PARAMS};
+
+static const blis_param_spec capped_params[] = {
+    LMETRIC_PARAMS,
+    BLIS__INTEGER("max_turns", 1, 1 << 30, 8, "turns",
+                  "of a session that are served",
+                  BLIS__INTO(lmetric, max_turns)),
 };
 
-static blis_status make(const blis_alloc *alloc, const char *name,
-                        const blis_params *params,
-                        const blis_policy_context *context, blis_router *router,
+static blis_status init(void *state, blis_policy_setup *setup,
                         blis_error *error) {
-  lmetric *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL || blis__b3_init(&self->b3, alloc, params, params_of,
-                                    CAPPED_PARAM_COUNT, context) != BLIS_OK) {
-    blis_alloc_free(alloc, self, sizeof *self);
-    return blis_fail_nomem(error);
-  }
-  self->bs_offset =
-      blis_params_number(params, params_of, CAPPED_PARAM_COUNT, "bs_offset");
-  self->is_guarded = blis_params_number(params, params_of, CAPPED_PARAM_COUNT,
-                                        "hotspot_guard") != 0;
-  blis__hotspot_guard_init(&self->guard, alloc,
-                           (size_t)blis_params_number(params, params_of,
-                                                      CAPPED_PARAM_COUNT,
-                                                      "hotspot_window"));
-  blis_tie_rule rule =
-      blis__tie_first_param(params, params_of, CAPPED_PARAM_COUNT);
-  blis_tie_init_of(&self->tie, rule, context->seed, name);
-  *router =
-      (blis_router){.ops = &ops, .state = self, .alloc = *alloc, .name = name};
+  lmetric *self = state;
+  size_t window = (size_t)blis_setup_number(setup, "hotspot_window");
+  blis__hotspot_guard_init(&self->guard, setup->alloc, window);
+  blis_setup_tie(setup, &self->tie);
+  BLIS_TRY_MEM(blis__b3_init(&self->b3, setup), error);
   return BLIS_OK;
 }
 
-static blis_status create_lmetric(const blis_alloc *alloc,
-                                  const blis_params *params,
-                                  const blis_policy_context *context,
-                                  blis_router *router, blis_error *error) {
-  return make(alloc, "lmetric", params, context, router, error);
-}
-
-const blis_router_entry blis__router_lmetric = {
+const blis_policy_entry blis__router_lmetric = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "lmetric",
     .aliases = "b3.lmetric",
     .summary = "least (pending prefill + new tokens) x requests",
     .source = "B3 Routing Policies - Pseudocode (08530b3915); LMetric, arXiv "
               "2603.15202",
-    .params = params_of,
-    .param_count = LMETRIC_PARAM_COUNT,
-    .create = create_lmetric,
+    BLIS__PARAMS(lmetric_params),
+    .ops = &ops,
+    .state_size = sizeof(lmetric),
+    .init = init,
 };
 
-static blis_status create_capped(const blis_alloc *alloc,
-                                 const blis_params *params,
-                                 const blis_policy_context *context,
-                                 blis_router *router, blis_error *error) {
-  BLIS_TRY(make(alloc, "capped", params, context, router, error));
-  lmetric *self = router->state;
-  self->max_turns = (int64_t)blis_params_number(
-      params, params_of, CAPPED_PARAM_COUNT, "max_turns");
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_capped = {
+const blis_policy_entry blis__router_capped = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "capped",
     .aliases = "b3.capped",
     .summary = "lmetric for the first turns of every session; later ones are "
                "rejected (turn-cap) in place of being cut from the trace",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
-    .params = params_of,
-    .param_count = CAPPED_PARAM_COUNT,
-    .create = create_capped,
+    BLIS__PARAMS(capped_params),
+    .ops = &ops,
+    .state_size = sizeof(lmetric),
+    .init = init,
 };

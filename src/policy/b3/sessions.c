@@ -7,7 +7,7 @@
  */
 #include <stdbool.h>
 
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/bindings.h"
 #include "policy/memory/load_counters.h"
 
@@ -86,78 +86,54 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_array_deinit(alloc, &self->counters);
   blis_array_deinit(alloc, &self->requests);
   blis__bindings_deinit(&self->sessions);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_router_ops ops = {
     .route = route, .ended = ended, .free = free_state};
 
-enum { LOAD_ONLY_PARAM_COUNT = 1, STICKY_PARAM_COUNT };
+static const blis_param_spec load_only_params[] = {BLIS__TIE_FIRST_PARAM};
 
-/* sticky has both, load_only the first. */
-static const blis_param_spec params_of[STICKY_PARAM_COUNT] = {
+static const blis_param_spec sticky_params[] = {
     BLIS__TIE_FIRST_PARAM,
-    {.name = "session_ttl_us",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 0,
-     .unit = "us",
-     .summary = "a session not heard of for longer is bound anew; 0 = never"},
+    BLIS__INTEGER("session_ttl_us", 0, 1e15, 0, "us",
+                  "a session not heard of for longer is bound anew; 0 = never",
+                  BLIS__INTO(session_router, session_ttl_us)),
 };
 
-static blis_status make(const blis_alloc *alloc, const char *name,
-                        const blis_params *params,
-                        const blis_policy_context *context, blis_router *router,
+extern const blis_policy_entry blis__router_sticky;
+
+static blis_status init(void *state, blis_policy_setup *setup,
                         blis_error *error) {
-  session_router *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  self->alloc = *alloc;
-  blis__bindings_init(&self->sessions, alloc);
-  blis_tie_rule rule =
-      blis__tie_first_param(params, params_of, STICKY_PARAM_COUNT);
-  blis_tie_init_of(&self->tie, rule, context->seed, name);
-  *router =
-      (blis_router){.ops = &ops, .state = self, .alloc = *alloc, .name = name};
+  (void)error;
+  session_router *self = state;
+  self->alloc = *setup->alloc;
+  self->is_sticky = setup->entry == &blis__router_sticky;
+  blis__bindings_init(&self->sessions, setup->alloc);
+  blis_setup_tie(setup, &self->tie);
   return BLIS_OK;
 }
 
-static blis_status create_load_only(const blis_alloc *alloc,
-                                    const blis_params *params,
-                                    const blis_policy_context *context,
-                                    blis_router *router, blis_error *error) {
-  return make(alloc, "load_only", params, context, router, error);
-}
-
-const blis_router_entry blis__router_load_only = {
+const blis_policy_entry blis__router_load_only = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "load_only",
     .aliases = "b3.load_only",
     .summary = "fewest requests: neither caches nor sessions",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
-    .params = params_of,
-    .param_count = LOAD_ONLY_PARAM_COUNT,
-    .create = create_load_only,
+    BLIS__PARAMS(load_only_params),
+    .ops = &ops,
+    .state_size = sizeof(session_router),
+    .init = init,
 };
 
-static blis_status create_sticky(const blis_alloc *alloc,
-                                 const blis_params *params,
-                                 const blis_policy_context *context,
-                                 blis_router *router, blis_error *error) {
-  BLIS_TRY(make(alloc, "sticky", params, context, router, error));
-  session_router *self = router->state;
-  self->is_sticky = true;
-  self->session_ttl_us = (int64_t)blis_params_number(
-      params, params_of, STICKY_PARAM_COUNT, "session_ttl_us");
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_sticky = {
+const blis_policy_entry blis__router_sticky = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "sticky",
     .aliases = "b3.sticky",
     .summary = "the session's instance whatever its load; a new session goes "
                "where the fewest requests are",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
-    .params = params_of,
-    .param_count = STICKY_PARAM_COUNT,
-    .create = create_sticky,
+    BLIS__PARAMS(sticky_params),
+    .ops = &ops,
+    .state_size = sizeof(session_router),
+    .init = init,
 };

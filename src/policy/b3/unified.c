@@ -158,11 +158,8 @@ static size_t tell(unified *self, const blis_routing_request *request,
 
 static choice choose(unified *self, const blis_routing_request *request,
                      const blis_routing_view *view) {
-  const blis__binding *binding =
-      blis__bindings_find(&self->sessions, request->session);
-  choice made = {.bound = binding == NULL ? view->count
-                                          : blis_routing_view_find(
-                                                view, binding->instance)};
+  choice made = {.bound = blis__bindings_candidate(&self->sessions,
+                                                   request->session, view)};
   made.is_stuck =
       made.bound < view->count &&
       is_worth_sticking(self, request, view, view->instances[made.bound]);
@@ -190,16 +187,15 @@ static blis_status decide(unified *self, const blis_routing_request *request,
 static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
-  return decide(state, request, view, decision) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  BLIS_TRY_MEM(decide(state, request, view, decision), error);
+  return BLIS_OK;
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
+  (void)alloc;
   unified *self = state;
   blis__b3_deinit(&self->b3);
   blis__bindings_deinit(&self->sessions);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_router_ops ops = {.route = route,
@@ -207,106 +203,60 @@ static const blis_router_ops ops = {.route = route,
                                     .ended = blis__b3_ended,
                                     .free = free_state};
 
-enum { UNIFIED_PARAM_COUNT = 5, AB_PARAM_COUNT };
-
 #define UNIFIED_PARAMS(overload)                                               \
   BLIS__B3_PARAMS,                                                             \
-      {.name = "affinity_ratio",                                               \
-       .kind = BLIS_PARAM_NUMBER,                                              \
-       .minimum = 0,                                                           \
-       .maximum = 1,                                                           \
-       .fallback = 0.5,                                                        \
-       .unit = "0 to 1",                                                       \
-       .summary = "a session stays if more than this share of the prompt is "  \
-                  "cached at its instance"},                                   \
-      {.name = "overload_factor",                                              \
-       .kind = BLIS_PARAM_NUMBER,                                              \
-       .minimum = 0,                                                           \
-       .maximum = 1e9,                                                         \
-       .fallback = (overload),                                                 \
-       .unit = "",                                                             \
-       .summary = "and if its instance has at most this many times the mean "  \
-                  "number of requests"},                                       \
-  {                                                                            \
-    .name = "bind", .kind = BLIS_PARAM_CHOICE,                                 \
-    .choices = "every-pick|first|never", .unit = "",                           \
-    .summary = "which decisions make an instance the session's own; the "      \
-               "pseudocode, literally: never"                                  \
-  }
+      BLIS__NUMBER("affinity_ratio", 0, 1, 0.5, "0 to 1",                      \
+                   "a session stays if more than this share of the prompt is " \
+                   "cached at its instance",                                   \
+                   BLIS__INTO(unified, affinity_ratio)),                       \
+      BLIS__NUMBER("overload_factor", 0, 1e9, overload, "",                    \
+                   "and if its instance has at most this many times the mean " \
+                   "number of requests",                                       \
+                   BLIS__INTO(unified, overload_factor)),                      \
+      BLIS__CHOICE("bind", "every-pick|first|never",                           \
+                   "which decisions make an instance the session's own; the "  \
+                   "pseudocode, literally: never",                             \
+                   BLIS__INTO(unified, bind))
 
-static const blis_param_spec unified_params[UNIFIED_PARAM_COUNT] = {
-    UNIFIED_PARAMS(2)};
+static const blis_param_spec unified_params[] = {UNIFIED_PARAMS(2)};
 
-static const blis_param_spec ab_params[AB_PARAM_COUNT] = {
+static const blis_param_spec ab_params[] = {
     UNIFIED_PARAMS(1.3),
-    {.name = "decode_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.01,
-     .unit = "",
-     .summary = "of a prompt token in decode, against one to prefill"},
+    BLIS__NUMBER("decode_weight", 0, 1e9, 0.01, "",
+                 "of a prompt token in decode, against one to prefill",
+                 BLIS__INTO(unified, decode_weight)),
 };
 
-static blis_status make(const blis_alloc *alloc, const blis_router_entry *entry,
-                        const blis_params *params,
-                        const blis_policy_context *context, blis_router *router,
+static blis_status init(void *state, blis_policy_setup *setup,
                         blis_error *error) {
-  const blis_param_spec *specs = entry->params;
-  size_t count = entry->param_count;
-  unified *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL || blis__b3_init(&self->b3, alloc, params, specs, count,
-                                    context) != BLIS_OK) {
-    blis_alloc_free(alloc, self, sizeof *self);
-    return blis_fail_nomem(error);
-  }
-  blis__bindings_init(&self->sessions, alloc);
-  self->affinity_ratio =
-      blis_params_number(params, specs, count, "affinity_ratio");
-  self->overload_factor =
-      blis_params_number(params, specs, count, "overload_factor");
-  self->bind = (bind_rule)blis_params_choice(params, specs, count, "bind");
-  *router = (blis_router){
-      .ops = &ops, .state = self, .alloc = *alloc, .name = entry->name};
+  unified *self = state;
+  blis__bindings_init(&self->sessions, setup->alloc);
+  BLIS_TRY_MEM(blis__b3_init(&self->b3, setup), error);
   return BLIS_OK;
 }
 
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_router *router, blis_error *error) {
-  return make(alloc, &blis__router_unified, params, context, router, error);
-}
-
-const blis_router_entry blis__router_unified = {
+const blis_policy_entry blis__router_unified = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "unified",
     .aliases = "b3.unified",
     .summary = "the session's instance while most of the prompt is cached "
                "there and it is not overloaded, else as lmetric",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
-    .params = unified_params,
-    .param_count = UNIFIED_PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(unified_params),
+    .ops = &ops,
+    .state_size = sizeof(unified),
+    .init = init,
 };
 
-static blis_status create_ab(const blis_alloc *alloc, const blis_params *params,
-                             const blis_policy_context *context,
-                             blis_router *router, blis_error *error) {
-  BLIS_TRY(
-      make(alloc, &blis__router_b3_unified_ab, params, context, router, error));
-  unified *self = router->state;
-  self->decode_weight =
-      blis_params_number(params, ab_params, AB_PARAM_COUNT, "decode_weight");
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_b3_unified_ab = {
+const blis_policy_entry blis__router_b3_unified_ab = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "b3.unified_ab",
-    .aliases = "",
     .summary = "unified with overload factor 1.3 and, beside the tokens to "
                "prefill, 0.01 x the prompts in decode",
     .source = "LMetric and B3: later variants of the project, which name the "
               "two numbers; where the second one goes is our reading",
-    .params = ab_params,
-    .param_count = AB_PARAM_COUNT,
-    .create = create_ab,
+    BLIS__PARAMS(ab_params),
+    .ops = &ops,
+    .state_size = sizeof(unified),
+    .init = init,
 };

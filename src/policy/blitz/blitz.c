@@ -8,59 +8,53 @@ enum { WAITING_WEIGHT = 4 };
 
 BLIS__LEAST_RULE(blitz_join_shortest_weight,
                  WAITING_WEIGHT *blis__blitz_waiting(view, i) +
-                     blis__blitz_requests(view, i),
-                 BLIS__BLITZ_NEEDS_COUNTS)
-BLIS__LEAST_RULE(blitz_least_bs, blis__blitz_requests(view, i),
-                 BLIS__BLITZ_NEEDS_COUNTS)
-BLIS__LEAST_RULE(blitz_least_waiting, blis__blitz_waiting(view, i),
-                 BLIS__BLITZ_NEEDS_COUNTS)
+                     blis__blitz_requests(view, i))
+BLIS__LEAST_RULE(blitz_least_bs, blis__blitz_requests(view, i))
+BLIS__LEAST_RULE(blitz_least_waiting, blis__blitz_waiting(view, i))
 BLIS__LEAST_RULE(blitz_least_wait_token,
-                 blis__blitz_wait_tokens(request, view, i),
-                 BLIS__BLITZ_NEEDS_TOKENS)
+                 blis__blitz_wait_tokens(request, view, i))
 
-const blis_router_entry blis__router_blitz_join_shortest_weight = {
+const blis_policy_entry blis__router_blitz_join_shortest_weight = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.join-shortest-weight",
-    .aliases = "",
     .summary = "least 4 x waiting + requests, as vLLM between its ranks",
     .source = BLIS__BLITZ_SOURCE,
-    .create = create_blitz_join_shortest_weight,
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS,
+                  .choose = choose_blitz_join_shortest_weight),
 };
 
-const blis_router_entry blis__router_blitz_least_bs = {
+const blis_policy_entry blis__router_blitz_least_bs = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.least-bs",
-    .aliases = "",
     .summary = "fewest requests, waiting and running",
     .source = BLIS__BLITZ_SOURCE,
-    .create = create_blitz_least_bs,
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS, .choose = choose_blitz_least_bs),
 };
 
-const blis_router_entry blis__router_blitz_least_waiting = {
+const blis_policy_entry blis__router_blitz_least_waiting = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.least-waiting",
-    .aliases = "",
     .summary = "fewest waiting requests",
     .source = BLIS__BLITZ_SOURCE,
-    .create = create_blitz_least_waiting,
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS,
+                  .choose = choose_blitz_least_waiting),
 };
 
-const blis_router_entry blis__router_blitz_least_wait_token = {
+const blis_policy_entry blis__router_blitz_least_wait_token = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.least-wait-token",
-    .aliases = "",
     .summary = "least pending prefill + new tokens",
     .source = BLIS__BLITZ_SOURCE,
-    .create = create_blitz_least_wait_token,
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_TOKENS,
+                  .choose = choose_blitz_least_wait_token),
 };
 
-enum { MAX_PENDING, BOUNDED_PARAM_COUNT };
+enum { MAX_PENDING };
 
-static const blis_param_spec bounded_params[BOUNDED_PARAM_COUNT] = {
-    {.name = "max_pending_tokens",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 2048,
-     .unit = "tokens",
-     .summary = "an instance with as much pending prefill or more is not "
-                "followed for its cache"},
+static const blis_param_spec bounded_params[] = {
+    BLIS__NUMBER("max_pending_tokens", 0, 1e15, 2048, "tokens",
+                 "an instance with as much pending prefill or more is not "
+                 "followed for its cache"),
 };
 
 /* The last of those with most cached tokens and little ahead of them. */
@@ -85,32 +79,25 @@ static blis_status choose_bounded(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule bounded_rule = {
-    .choose = choose_bounded, .needs = BLIS__BLITZ_NEEDS_TOKENS};
-
-BLIS__GATEWAY_CREATE(blitz_bounded_most_hit, bounded_rule)
-
-const blis_router_entry blis__router_blitz_bounded_most_hit = {
+const blis_policy_entry blis__router_blitz_bounded_most_hit = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.bounded-most-hit",
-    .aliases = "",
     .summary = "most cached tokens among those with little pending prefill; "
                "none, least pending prefill + new tokens",
     .source = BLIS__BLITZ_SOURCE,
-    .params = bounded_params,
-    .param_count = BOUNDED_PARAM_COUNT,
-    .create = create_blitz_bounded_most_hit,
+    BLIS__PARAMS(bounded_params),
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_TOKENS, .choose = choose_bounded),
 };
 
-BLIS__LEAST_RULE(blitz_lmetric,
-                 blis__blitz_wait_tokens(request, view, i) *
-                     (blis__blitz_requests(view, i) + 1),
-                 BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS)
+BLIS__LEAST_RULE(blitz_lmetric, blis__blitz_wait_tokens(request, view, i) *
+                                    (blis__blitz_requests(view, i) + 1))
 
-const blis_router_entry blis__router_blitz_lmetric = {
+const blis_policy_entry blis__router_blitz_lmetric = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.lmetric",
-    .aliases = "",
     .summary = "least (pending prefill + new tokens) x (requests + 1), by what "
                "the engines report",
     .source = BLIS__BLITZ_SOURCE,
-    .create = create_blitz_lmetric,
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS,
+                  .choose = choose_blitz_lmetric),
 };

@@ -62,46 +62,43 @@ static void take_active(blis__gateway *self,
                           view->instances[chosen], 0, request->prompt_tokens);
 }
 
-/* A rule of such a policy: pick_<name> chooses by the rows. */
-#define ACTIVE_RULE(name)                                                      \
-  static blis_status choose_##name(                                            \
-      blis__gateway *self, const blis_routing_request *request,                \
-      const blis_routing_view *view, size_t *chosen) {                         \
-    BLIS_TRY(fill_rows(self, view));                                           \
-    *chosen = pick_##name(self, request, view);                                \
-    take_active(self, request, view, *chosen);                                 \
-    return BLIS_OK;                                                            \
-  }                                                                            \
-  static const blis__gateway_rule name##_rule = {                              \
-      .choose = choose_##name,                                                 \
-      .needs = BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS |           \
-               BLIS_SIGNAL_BIT(BLIS_SIGNAL_DECODED_TOKENS),                    \
-      .own_size = sizeof(active_tokens),                                       \
-      .deinit_own = deinit_active,                                             \
-      .ended = forget_active,                                                  \
-  };                                                                           \
-  BLIS__GATEWAY_CREATE(name, name##_rule)
+/* The rule picks by the rows. */
+static blis_status choose_active(blis__gateway *self,
+                                 const blis_routing_request *request,
+                                 const blis_routing_view *view,
+                                 size_t *chosen) {
+  BLIS_TRY(fill_rows(self, view));
+  *chosen = self->rule->pick(self, request, view);
+  take_active(self, request, view, *chosen);
+  return BLIS_OK;
+}
 
-static size_t pick_blitz_least_active(blis__gateway *self,
-                                      const blis_routing_request *request,
-                                      const blis_routing_view *view) {
+/* The members of an entry that picks so. */
+#define ACTIVE(picker)                                                         \
+  BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS |          \
+                    BLIS_SIGNAL_BIT(BLIS_SIGNAL_DECODED_TOKENS),               \
+                .choose = choose_active, .pick = (picker),                     \
+                .own_size = sizeof(active_tokens),                             \
+                .deinit_own = deinit_active, .ended = forget_active)
+
+static size_t pick_least_active(blis__gateway *self,
+                                const blis_routing_request *request,
+                                const blis_routing_view *view) {
   (void)request;
   return blis__first_least(row_of(self, view, ACTIVE), view->count);
 }
 
-ACTIVE_RULE(blitz_least_active)
-
-const blis_router_entry blis__router_blitz_least_active = {
+const blis_policy_entry blis__router_blitz_least_active = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.least-active",
-    .aliases = "",
     .summary = "fewest tokens of requests in flight, prompts and outputs",
     .source = BLIS__BLITZ_SOURCE,
-    .create = create_blitz_least_active,
+    ACTIVE(pick_least_active),
 };
 
-static size_t pick_blitz_least_token_load(blis__gateway *self,
-                                          const blis_routing_request *request,
-                                          const blis_routing_view *view) {
+static size_t pick_least_token_load(blis__gateway *self,
+                                    const blis_routing_request *request,
+                                    const blis_routing_view *view) {
   (void)request;
   double *weights = row_of(self, view, WEIGHT);
   for (size_t i = 0; i < view->count; i++) {
@@ -111,37 +108,27 @@ static size_t pick_blitz_least_token_load(blis__gateway *self,
   return blis__first_least(weights, view->count);
 }
 
-ACTIVE_RULE(blitz_least_token_load)
-
-const blis_router_entry blis__router_blitz_least_token_load = {
+const blis_policy_entry blis__router_blitz_least_token_load = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.least-token-load",
-    .aliases = "",
     .summary = "least pending prefill + tokens of requests in flight",
     .source = BLIS__BLITZ_SOURCE,
-    .create = create_blitz_least_token_load,
+    ACTIVE(pick_least_token_load),
 };
 
-enum { DYNAMO_WEIGHT, DYNAMO_BLOCK_SIZE, DYNAMO_DECODE, DYNAMO_PARAM_COUNT };
+enum { DYNAMO_WEIGHT, DYNAMO_BLOCK_SIZE, DYNAMO_DECODE };
 
-static const blis_param_spec dynamo_params[DYNAMO_PARAM_COUNT] = {
-    {.name = "overlap_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "of the tokens to prefill, in blocks"},
+static const blis_param_spec dynamo_params[] = {
+    BLIS__NUMBER("overlap_weight", 0, 1e9, 1, "",
+                 "of the tokens to prefill, in blocks"),
     BLIS__BLOCK_SIZE_PARAM(16, "of the blocks that are counted"),
-    {.name = "count",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "prefill-and-decode|prefill",
-     .unit = "",
-     .summary = "prefill leaves out the blocks in decode"},
+    BLIS__CHOICE("count", "prefill-and-decode|prefill",
+                 "prefill leaves out the blocks in decode"),
 };
 
-static size_t pick_blitz_dynamo(blis__gateway *self,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view) {
+static size_t pick_dynamo(blis__gateway *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view) {
   double block_size = self->values[DYNAMO_BLOCK_SIZE];
   bool counts_decode = self->values[DYNAMO_DECODE] == 0;
   double *weights = row_of(self, view, WEIGHT);
@@ -155,48 +142,30 @@ static size_t pick_blitz_dynamo(blis__gateway *self,
   return blis__first_least(weights, view->count);
 }
 
-ACTIVE_RULE(blitz_dynamo)
-
-const blis_router_entry blis__router_blitz_dynamo = {
+const blis_policy_entry blis__router_blitz_dynamo = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.dynamo",
-    .aliases = "",
     .summary = "least overlap weight x blocks to prefill + new blocks + blocks "
                "in decode",
     .source = BLIS__BLITZ_SOURCE "; overlap weight 1 is ours",
-    .params = dynamo_params,
-    .param_count = DYNAMO_PARAM_COUNT,
-    .create = create_blitz_dynamo,
+    BLIS__PARAMS(dynamo_params),
+    ACTIVE(pick_dynamo),
 };
 
-enum { BAILIAN_HIT, BAILIAN_BS, BAILIAN_ACTIVE, BAILIAN_PARAM_COUNT };
+enum { BAILIAN_HIT, BAILIAN_BS, BAILIAN_ACTIVE };
 
-static const blis_param_spec bailian_params[BAILIAN_PARAM_COUNT] = {
-    {.name = "hit_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.7,
-     .unit = "",
-     .summary = "of the cached share of the prompt (another version: 0.33)"},
-    {.name = "requests_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.15,
-     .unit = "",
-     .summary = "of having few requests (another version: 0.33)"},
-    {.name = "tokens_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.15,
-     .unit = "",
-     .summary = "of having few tokens (another version: 0.33)"},
+static const blis_param_spec bailian_params[] = {
+    BLIS__NUMBER("hit_weight", 0, 1e9, 0.7, "",
+                 "of the cached share of the prompt (another version: 0.33)"),
+    BLIS__NUMBER("requests_weight", 0, 1e9, 0.15, "",
+                 "of having few requests (another version: 0.33)"),
+    BLIS__NUMBER("tokens_weight", 0, 1e9, 0.15, "",
+                 "of having few tokens (another version: 0.33)"),
 };
 
-static size_t pick_blitz_bailian(blis__gateway *self,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view) {
+static size_t pick_bailian(blis__gateway *self,
+                           const blis_routing_request *request,
+                           const blis_routing_view *view) {
   (void)request;
   const double *v = self->values;
   const double *bs = row_of(self, view, BS);
@@ -217,37 +186,24 @@ static size_t pick_blitz_bailian(blis__gateway *self,
   return blis_pick_weighted_random(&self->random, weights, view->count);
 }
 
-ACTIVE_RULE(blitz_bailian)
-
-const blis_router_entry blis__router_blitz_bailian = {
+const blis_policy_entry blis__router_blitz_bailian = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.bailian",
-    .aliases = "",
     .summary = "drawn by cached share of the prompt, few requests and few "
                "tokens, each scaled to 0 to 1 over the instances",
     .source = BLIS__BLITZ_SOURCE,
-    .params = bailian_params,
-    .param_count = BAILIAN_PARAM_COUNT,
-    .create = create_blitz_bailian,
+    BLIS__PARAMS(bailian_params),
+    ACTIVE(pick_bailian),
 };
 
-enum { AIBRIX_IMBALANCE, AIBRIX_DEVIATIONS, AIBRIX_PARAM_COUNT };
+enum { AIBRIX_IMBALANCE, AIBRIX_DEVIATIONS };
 
-static const blis_param_spec aibrix_params[AIBRIX_PARAM_COUNT] = {
-    {.name = "imbalance",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 8,
-     .unit = "requests",
-     .summary = "further apart, only those with the fewest count"},
-    {.name = "deviations",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "above the mean number of requests that one may be, in "
-                "standard deviations"},
+static const blis_param_spec aibrix_params[] = {
+    BLIS__NUMBER("imbalance", 0, 1e12, 8, "requests",
+                 "further apart, only those with the fewest count"),
+    BLIS__NUMBER("deviations", 0, 1e9, 1, "",
+                 "above the mean number of requests that one may be, in "
+                 "standard deviations"),
 };
 
 /* More of the prompt, then fewer requests. */
@@ -255,9 +211,9 @@ static bool is_ahead(const double *hit, const double *bs, size_t a, size_t b) {
   return hit[a] > hit[b] || (hit[a] == hit[b] && bs[a] < bs[b]);
 }
 
-static size_t pick_blitz_aibrix(blis__gateway *self,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view) {
+static size_t pick_aibrix(blis__gateway *self,
+                          const blis_routing_request *request,
+                          const blis_routing_view *view) {
   (void)request;
   const double *bs = row_of(self, view, BS);
   const double *hit = row_of(self, view, HIT);
@@ -281,50 +237,31 @@ static size_t pick_blitz_aibrix(blis__gateway *self,
   return best < view->count ? best : last;
 }
 
-ACTIVE_RULE(blitz_aibrix)
-
-const blis_router_entry blis__router_blitz_aibrix = {
+const blis_policy_entry blis__router_blitz_aibrix = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.aibrix",
-    .aliases = "",
     .summary = "most cached tokens among those not far above the mean number "
                "of requests",
     .source = BLIS__BLITZ_SOURCE,
-    .params = aibrix_params,
-    .param_count = AIBRIX_PARAM_COUNT,
-    .create = create_blitz_aibrix,
+    BLIS__PARAMS(aibrix_params),
+    ACTIVE(pick_aibrix),
 };
 
-enum { LLMD_HIT, LLMD_LOAD, LLMD_ACTIVE, LLMD_PARAM_COUNT };
+enum { LLMD_HIT, LLMD_LOAD, LLMD_ACTIVE };
 
 enum { LLMD_QUEUE = 128 };
 
-static const blis_param_spec llmd_params[LLMD_PARAM_COUNT] = {
-    {.name = "hit_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 10,
-     .unit = "",
-     .summary = "of the cached share of the prompt"},
-    {.name = "load_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "of a short queue"},
-    {.name = "tokens_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0,
-     .unit = "",
-     .summary = "of having few tokens; 1 in one version"},
+static const blis_param_spec llmd_params[] = {
+    BLIS__NUMBER("hit_weight", 0, 1e9, 10, "",
+                 "of the cached share of the prompt"),
+    BLIS__NUMBER("load_weight", 0, 1e9, 1, "", "of a short queue"),
+    BLIS__NUMBER("tokens_weight", 0, 1e9, 0, "",
+                 "of having few tokens; 1 in one version"),
 };
 
-static size_t pick_blitz_llmd(blis__gateway *self,
-                              const blis_routing_request *request,
-                              const blis_routing_view *view) {
+static size_t pick_llmd(blis__gateway *self,
+                        const blis_routing_request *request,
+                        const blis_routing_view *view) {
   (void)request;
   const double *v = self->values;
   const double *hit = row_of(self, view, HIT);
@@ -342,15 +279,12 @@ static size_t pick_blitz_llmd(blis__gateway *self,
   return blis__last_least(weights, view->count);
 }
 
-ACTIVE_RULE(blitz_llmd)
-
-const blis_router_entry blis__router_blitz_llmd = {
+const blis_policy_entry blis__router_blitz_llmd = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.llm-d",
-    .aliases = "",
     .summary = "highest 10 x cached share of the prompt + 0.5 (1 - waiting / "
                "128), the last of the equal ones",
     .source = BLIS__BLITZ_SOURCE,
-    .params = llmd_params,
-    .param_count = LLMD_PARAM_COUNT,
-    .create = create_blitz_llmd,
+    BLIS__PARAMS(llmd_params),
+    ACTIVE(pick_llmd),
 };

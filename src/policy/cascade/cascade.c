@@ -5,16 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "base/random.h"
-#include "policy/cascade/entries.h"
+#include "policy/contract/entry.h"
 
-void blis_cascade_free(blis_cascade *cascade) {
-  if (cascade->ops != NULL && cascade->ops->free != NULL) {
-    cascade->ops->free(&cascade->alloc, cascade->state);
-  }
-  *cascade = (blis_cascade){0};
-}
+BLIS__POLICY_FREE(cascade)
 
 const char *blis_cascade_verdict_name(blis_cascade_verdict verdict) {
   static const char *const names[BLIS_CASCADE_VERDICT_COUNT] = {
@@ -25,52 +19,6 @@ const char *blis_cascade_verdict_name(blis_cascade_verdict verdict) {
       [BLIS_CASCADE_UNFINISHED] = "unfinished",
   };
   return names[verdict];
-}
-
-static const blis_cascade_entry *const entries[] = {
-#define XX(name) &blis__cascade_##name,
-    BLIS__CASCADE_MAP(XX)
-#undef XX
-};
-
-enum { ENTRY_COUNT = sizeof entries / sizeof entries[0] };
-
-size_t blis_cascade_entry_count(void) {
-  return ENTRY_COUNT;
-}
-
-const blis_cascade_entry *blis_cascade_entry_at(size_t index) {
-  return entries[index];
-}
-
-static const blis_cascade_entry *find_entry(const char *name,
-                                            blis_error *error) {
-  blis_nearest nearest = {.wanted = name};
-  char names[128] = "";
-  for (size_t i = 0; i < ENTRY_COUNT; i++) {
-    if (blis__policy_is_named(name, entries[i]->name, entries[i]->aliases)) {
-      return entries[i];
-    }
-    blis_nearest_offer(&nearest, entries[i]->name);
-    blis_word_list_add(names, sizeof names, entries[i]->name);
-  }
-  blis__policy_fail_unknown("cascade", name, &nearest, names, error);
-  return NULL;
-}
-
-blis_status blis_cascade_create(const blis_alloc *alloc, const char *name,
-                                const blis_params *params,
-                                const blis_policy_context *context,
-                                blis_cascade *cascade, blis_error *error) {
-  const blis_cascade_entry *entry = find_entry(name, error);
-  if (entry == NULL) {
-    return BLIS_ERR_INVALID;
-  }
-  char owner[64];
-  snprintf(owner, sizeof owner, "cascade %s", entry->name);
-  BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
-                             error));
-  return entry->create(alloc, params, context, cascade, error);
 }
 
 void blis_cascade_random(blis_random *random, int64_t seed,

@@ -23,7 +23,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "instance/live_request.h"
-#include "policy/contract/policy.h"
 #include "policy/contract/view.h"
 
 /* The models of a chain, in the order in which they are asked. */
@@ -95,6 +94,7 @@ typedef struct blis_cascade_ops {
 typedef struct blis_cascade {
   const blis_cascade_ops *ops; /* NULL: there is no cascade */
   void *state;
+  size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;
   const char *name;                 /* static, or owned by state, as chains */
   const blis_cascade_chain *chains; /* at most one for each model */
@@ -103,31 +103,6 @@ typedef struct blis_cascade {
 
 /* Idempotent; an all-zero cascade is allowed. */
 void blis_cascade_free(blis_cascade *cascade);
-
-typedef struct blis_cascade_entry {
-  const char *name;
-  const char *aliases; /* "a|b"; "" = none */
-  const char *summary;
-  const char *source;
-  const blis_param_spec *params;
-  size_t param_count;
-  /* params are checked. The caller owns *cascade. */
-  blis_status (*create)(const blis_alloc *alloc, const blis_params *params,
-                        const blis_policy_context *context,
-                        blis_cascade *cascade, blis_error *error);
-} blis_cascade_entry;
-
-/* The built-in cascades; static storage. */
-size_t blis_cascade_entry_count(void);
-const blis_cascade_entry *blis_cascade_entry_at(size_t index);
-
-/* As blis_router_create. */
-BLIS_MUSTUSE blis_status blis_cascade_create(const blis_alloc *alloc,
-                                             const char *name,
-                                             const blis_params *params,
-                                             const blis_policy_context *context,
-                                             blis_cascade *cascade,
-                                             blis_error *error);
 
 /*
  * The stream of what is drawn about the answer of a model to a request: its

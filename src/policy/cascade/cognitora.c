@@ -8,50 +8,9 @@
 
 #include "base/arena.h"
 #include "base/random.h"
-#include "policy/cascade/entries.h"
+#include "policy/cascade/cascade.h"
+#include "policy/contract/entry.h"
 #include "policy/contract/facts.h"
-
-static const blis_param_spec specs[] = {
-    {.name = "enabled",
-     .kind = BLIS_PARAM_BOOLEAN,
-     .fallback = 1,
-     .unit = "",
-     .summary = "false: every request is asked of its own model alone"},
-    {.name = "chain",
-     .kind = BLIS_PARAM_TEXTS,
-     .unit = "",
-     .summary = "models in the order in which they are asked, for requests "
-                "whose model has no chain of its own"},
-    {.name = "chains",
-     .kind = BLIS_PARAM_TEXT_LISTS,
-     .unit = "",
-     .summary = "chains by the model that a request wants; an empty one means "
-                "that model alone"},
-    {.name = "confidence_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = -1e9,
-     .maximum = 1e9,
-     .fallback = -1.5,
-     .unit = "",
-     .summary = "mean log-probability below which the next model is asked"},
-    {.name = "mean_logprob",
-     .kind = BLIS_PARAM_TABLE,
-     .minimum = -1e9,
-     .maximum = 1e9,
-     .unit = "",
-     .summary = "by model: mean log-probability of its answers, for requests "
-                "that do not say their own; without any it follows from the "
-                "length, as in Cognitora's program"},
-    {.name = "logprob_std_dev",
-     .kind = BLIS_PARAM_TABLE,
-     .minimum = 0,
-     .maximum = 1e9,
-     .unit = "",
-     .summary = "by model: standard deviation around mean_logprob; what is "
-                "drawn is never above 0"},
-};
-
-enum { SPEC_COUNT = sizeof specs / sizeof *specs };
 
 /* How good the answers of a model are. */
 typedef struct quality {
@@ -70,10 +29,29 @@ typedef struct cognitora {
   size_t chain_count;
 } cognitora;
 
+static const blis_param_spec specs[] = {
+    BLIS__BOOLEAN("enabled", 1,
+                  "false: every request is asked of its own model alone"),
+    BLIS__TEXTS("chain", "models in the order in which they are asked, for "
+                         "requests whose model has no chain of its own"),
+    BLIS__TEXT_LISTS("chains", "chains by the model that a request wants; an "
+                               "empty one means that model alone"),
+    BLIS__NUMBER("confidence_threshold", -1e9, 1e9, -1.5, "",
+                 "mean log-probability below which the next model is asked",
+                 BLIS__INTO(cognitora, threshold)),
+    BLIS__TABLE("mean_logprob", -1e9, 1e9, "",
+                "by model: mean log-probability of its answers, for requests "
+                "that do not say their own; without any it follows from the "
+                "length, as in Cognitora's program"),
+    BLIS__TABLE("logprob_std_dev", 0, 1e9, "",
+                "by model: standard deviation around mean_logprob; what is "
+                "drawn is never above 0"),
+};
+
 static void free_state(const blis_alloc *alloc, void *state) {
+  (void)alloc;
   cognitora *self = state;
   blis_arena_deinit(&self->arena);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const quality *find_quality(const cognitora *self, const char *model) {
@@ -234,49 +212,34 @@ static blis_status check_qualities(const cognitora *self, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status fill(cognitora *self, const blis_params *params,
+static blis_status init(void *state, blis_policy_setup *setup,
                         blis_error *error) {
-  if (params == NULL || params->count == 0) {
+  cognitora *self = state;
+  blis_arena_init(&self->arena, setup->alloc);
+  self->seed = setup->context->seed;
+  if (setup->params != NULL && setup->params->count > 0) {
+    BLIS_TRY_MEM(keep_chains(self, setup->params), error);
+    BLIS_TRY_MEM(keep_qualities(self, setup->params), error);
+    BLIS_TRY(check_qualities(self, error));
+  }
+  if (blis_setup_number(setup, "enabled") == 0) {
+    blis_arena_deinit(&self->arena);
+    setup->ops = NULL;
     return BLIS_OK;
   }
-  BLIS_TRY_MEM(keep_chains(self, params), error);
-  BLIS_TRY_MEM(keep_qualities(self, params), error);
-  return check_qualities(self, error);
-}
-
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_cascade *cascade, blis_error *error) {
-  cognitora *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  blis_arena_init(&self->arena, alloc);
-  self->seed = context->seed;
-  self->threshold =
-      blis_params_number(params, specs, SPEC_COUNT, "confidence_threshold");
-  blis_status status = fill(self, params, error);
-  if (status != BLIS_OK) {
-    free_state(alloc, self);
-    return status;
-  }
-  *cascade = (blis_cascade){.ops = &ops,
-                            .state = self,
-                            .alloc = *alloc,
-                            .name = "cognitora.cascade",
-                            .chains = self->chains,
-                            .chain_count = self->chain_count};
-  if (blis_params_number(params, specs, SPEC_COUNT, "enabled") == 0) {
-    blis_cascade_free(cascade);
-  }
+  setup->chains = self->chains;
+  setup->chain_count = self->chain_count;
   return BLIS_OK;
 }
 
-const blis_cascade_entry blis__cascade_cognitora = {
+const blis_policy_entry blis__cascade_cognitora = {
+    .kind = BLIS_POLICY_CASCADE,
     .name = "cognitora.cascade",
-    .aliases = "",
     .summary = "a chain of models, small ones first, until the mean "
                "log-probability of an answer reaches a threshold",
     .source = "Cognitora, KV-aware scoring deep dive; 89f555a",
-    .params = specs,
-    .param_count = SPEC_COUNT,
-    .create = create,
+    BLIS__PARAMS(specs),
+    .ops = &ops,
+    .state_size = sizeof(cognitora),
+    .init = init,
 };

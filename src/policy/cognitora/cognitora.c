@@ -15,13 +15,11 @@
 
 #include "base/array.h"
 #include "base/number.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/contract/stable_hash.h"
 
 /* Weights, in the order of the parameters. */
 enum { KV, LOAD, POWER, CAPACITY, WEIGHT_COUNT };
-
-enum { TIE_STABLE_HASH };
 
 typedef struct published {
   double utilization;
@@ -161,133 +159,46 @@ static void free_state(const blis_alloc *alloc, void *state) {
   cognitora *self = state;
   blis_array_deinit(alloc, &self->heard);
   blis_array_deinit(alloc, &self->scores);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
-#define WEIGHT(given_name, value, of)                                          \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_NUMBER, .minimum = 0,             \
-    .maximum = 1, .fallback = (value), .unit = "0 to 1",                       \
-    .summary = "weight of " of, .is_live = true                                \
-  }
+#define WEIGHT(given_name, value, of, place)                                   \
+  BLIS__NUMBER(given_name, 0, 1, value, "0 to 1", "weight of " of,             \
+               .is_live = true, BLIS__INTO(cognitora, weights[place]))
 
-enum { PARAM_COUNT = WEIGHT_COUNT + 10 };
-
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    WEIGHT("kv", 0.55, "the cached prefix"),
-    WEIGHT("load", 0.25, "idleness"),
-    WEIGHT("power", 0.10, "a low power draw"),
-    WEIGHT("capacity", 0.10, "capacity"),
-    {.name = "overlap_tokens",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1 << 30,
-     .fallback = 64,
-     .unit = "tokens",
-     .summary = "of the prompt that are looked for in the caches; 0 = all "
-                "(profile cognitora: 0)"},
+static const blis_param_spec params_of[] = {
+    WEIGHT("kv", 0.55, "the cached prefix", KV),
+    WEIGHT("load", 0.25, "idleness", LOAD),
+    WEIGHT("power", 0.10, "a low power draw", POWER),
+    WEIGHT("capacity", 0.10, "capacity", CAPACITY),
+    BLIS__INTEGER("overlap_tokens", 0, 1 << 30, 64, "tokens",
+                  "of the prompt that are looked for in the caches; 0 = all "
+                  "(profile cognitora: 0)"),
     BLIS__BLOCK_SIZE_PARAM(
         16, "of the blocks that the overlap counts (profile cognitora: "
             "32)"),
-    {.name = "epsilon",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0.01,
-     .unit = "0 to 1",
-     .summary = "this close to the best is a tie for stable-hash"},
-    {.name = "heartbeat_us",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 5000000,
-     .unit = "us",
-     .summary = "between two readings of load and free blocks; 0 = live"},
-    {.name = "max_concurrent",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0,
-     .unit = "requests",
-     .summary = "in flight at a busy instance; 0 = its max_num_seqs"},
-    {.name = "queue_full",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1e9,
-     .fallback = 64,
-     .unit = "requests",
-     .summary = "waiting at a busy instance, with utilization = queue"},
-    {.name = "utilization",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "in-flight|queue",
-     .unit = "",
-     .summary = "what load is: requests in flight or waiting (profile "
-                "cognitora: queue)"},
-    {.name = "capacity_from",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "stated|free-blocks",
-     .unit = "",
-     .summary = "what capacity is: the stated one, or the share of free KV "
-                "blocks (profile cognitora: free-blocks)"},
-    {.name = "tie",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "stable-hash|lowest-id|first|random|last|rotate",
-     .unit = "",
-     .summary = "which of equally good ones (profile cognitora: lowest-id)"},
-    {.name = "profile",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "design|cognitora",
-     .unit = "",
-     .summary = "the design document or the code"},
+    BLIS__NUMBER("epsilon", 0, 1, 0.01, "0 to 1",
+                 "this close to the best is a tie for stable-hash",
+                 BLIS__INTO(cognitora, stable.epsilon)),
+    BLIS__INTEGER("heartbeat_us", 0, 1e15, 5000000, "us",
+                  "between two readings of load and free blocks; 0 = live",
+                  BLIS__INTO(cognitora, heartbeat_us)),
+    BLIS__INTEGER("max_concurrent", 0, 1e9, 0, "requests",
+                  "in flight at a busy instance; 0 = its max_num_seqs",
+                  BLIS__INTO(cognitora, max_concurrent)),
+    BLIS__INTEGER("queue_full", 1, 1e9, 64, "requests",
+                  "waiting at a busy instance, with utilization = queue",
+                  BLIS__INTO(cognitora, queue_full)),
+    BLIS__CHOICE("utilization", "in-flight|queue",
+                 "what load is: requests in flight or waiting (profile "
+                 "cognitora: queue)"),
+    BLIS__CHOICE("capacity_from", "stated|free-blocks",
+                 "what capacity is: the stated one, or the share of free KV "
+                 "blocks (profile cognitora: free-blocks)"),
+    BLIS__CHOICE("tie", "stable-hash|lowest-id|first|random|last|rotate",
+                 "which of equally good ones (profile cognitora: lowest-id)"),
+    BLIS__CHOICE("profile", "design|cognitora",
+                 "the design document or the code"),
 };
-
-/* The rest of the tie parameter's choices. */
-static const blis_tie_rule tie_rules[] = {
-    BLIS_TIE_LOWEST_ID, BLIS_TIE_LOWEST_ID, BLIS_TIE_FIRST,
-    BLIS_TIE_RANDOM,    BLIS_TIE_LAST,      BLIS_TIE_ROTATE};
-
-static double number_of(const blis_params *params, const char *name) {
-  return blis_params_number(params, params_of, PARAM_COUNT, name);
-}
-
-/* The value in profile cognitora, unless another is given. */
-static double number_in(const blis_params *params, const char *name,
-                        bool is_code, double code_value) {
-  return is_code && blis_params_find(params, name) == NULL
-             ? code_value
-             : number_of(params, name);
-}
-
-static int choice_in(const blis_params *params, const char *name, bool is_code,
-                     int code_choice) {
-  return is_code && blis_params_find(params, name) == NULL
-             ? code_choice
-             : blis_params_choice(params, params_of, PARAM_COUNT, name);
-}
-
-static void configure(cognitora *self, const blis_params *params,
-                      const blis_policy_context *context) {
-  bool is_code =
-      blis_params_choice(params, params_of, PARAM_COUNT, "profile") == 1;
-  for (size_t k = 0; k < WEIGHT_COUNT; k++) {
-    self->weights[k] = number_of(params, params_of[k].name);
-  }
-  self->stable = (blis_stable_hash){.epsilon = number_of(params, "epsilon"),
-                                    .block_size_tokens = (uint32_t)number_in(
-                                        params, "block_size", is_code, 32),
-                                    .window_tokens = (int64_t)number_in(
-                                        params, "overlap_tokens", is_code, 0)};
-  self->heartbeat_us = (int64_t)number_of(params, "heartbeat_us");
-  self->max_concurrent = number_of(params, "max_concurrent");
-  self->queue_full = number_of(params, "queue_full");
-  self->load_is_queue = choice_in(params, "utilization", is_code, 1) == 1;
-  self->capacity_is_free_blocks =
-      choice_in(params, "capacity_from", is_code, 1) == 1;
-  int tie = choice_in(params, "tie", is_code, 1);
-  self->has_stable_ties = tie == TIE_STABLE_HASH;
-  blis_tie_init_of(&self->tie, tie_rules[tie], context->seed,
-                   "cognitora.score");
-}
 
 static blis_status check_sum(const cognitora *self, blis_error *error) {
   double sum = 0;
@@ -303,58 +214,47 @@ static blis_status check_sum(const cognitora *self, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Weights changed during a run need not sum to 1. */
-static blis_status change(void *state, const blis_params *params,
-                          blis_error *error) {
-  (void)error;
+static const blis_router_ops ops = {.route = route, .free = free_state};
+
+/* Profile cognitora has other defaults. */
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
   cognitora *self = state;
-  for (size_t k = 0; k < WEIGHT_COUNT; k++) {
-    const blis_param *given = blis_params_find(params, params_of[k].name);
-    if (given != NULL) {
-      self->weights[k] = given->number;
-    }
+  bool is_code = blis_setup_choice(setup, "profile") == 1;
+  self->alloc = *setup->alloc;
+  self->stable.block_size_tokens =
+      (uint32_t)blis_setup_number_or(setup, "block_size", is_code, 32);
+  self->stable.window_tokens =
+      (int64_t)blis_setup_number_or(setup, "overlap_tokens", is_code, 0);
+  self->load_is_queue =
+      blis_setup_choice_or(setup, "utilization", is_code, 1) == 1;
+  self->capacity_is_free_blocks =
+      blis_setup_choice_or(setup, "capacity_from", is_code, 1) == 1;
+  blis_setup_tie(setup, &self->tie);
+  if (is_code && !blis_setup_has(setup, "tie")) {
+    self->tie.rule = BLIS_TIE_LOWEST_ID;
   }
-  return BLIS_OK;
+  self->has_stable_ties = self->tie.rule == BLIS_TIE_RULE_COUNT;
+  return check_sum(self, error);
 }
 
-static const blis_router_ops ops = {
-    .route = route, .change = change, .free = free_state};
-
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_router *router, blis_error *error) {
-  cognitora *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  self->alloc = *alloc;
-  configure(self, params, context);
-  blis_status status = check_sum(self, error);
-  if (status != BLIS_OK) {
-    free_state(alloc, self);
-    return status;
-  }
-  *router = (blis_router){.ops = &ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_MAX_NUM_SEQS) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_BLOCKS) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_WATTS) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_CAPACITY),
-                          .name = "cognitora.score"};
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_cognitora_score = {
+const blis_policy_entry blis__router_cognitora_score = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "cognitora.score",
-    .aliases = "",
     .summary = "highest 0.55 overlap + 0.25 (1 - load) + 0.10 (1 - power) + "
                "0.10 capacity; the weights may change during a run",
     .source = "Cognitora, Routing - KV-aware scoring deep dive; "
               "cognitora-inference 89f555a",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(params_of),
+    .ops = &ops,
+    .state_size = sizeof(cognitora),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_MAX_NUM_SEQS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_BLOCKS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_WATTS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_CAPACITY),
+    .init = init,
 };

@@ -37,6 +37,7 @@ typedef struct blis_filter_ops {
 typedef struct blis_filter {
   const blis_filter_ops *ops;
   void *state;
+  size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;
   blis_signal_set needs; /* columns it reads; more by view->column */
   const char *name;      /* static, or owned by state */

@@ -7,8 +7,9 @@
 #include "base/nearest.h"
 #include "base/number.h"
 
-static const blis_param_spec *find_spec(const blis_param_spec *specs,
-                                        size_t spec_count, const char *name) {
+const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs,
+                                            size_t spec_count,
+                                            const char *name) {
   for (size_t i = 0; i < spec_count; i++) {
     if (strcmp(specs[i].name, name) == 0) {
       return &specs[i];
@@ -38,11 +39,10 @@ static blis_status fail_unknown(const char *name, const blis_param_spec *specs,
                    owner, name, blis_nearest_suggest(&nearest).text);
 }
 
-/* Index of word in "a|b|c", or -1. */
-static int choice_index(const char *choices, const char *word) {
+int blis_word_index(const char *words, const char *word) {
   size_t length = strlen(word);
   int index = 0;
-  for (const char *p = choices;; index++) {
+  for (const char *p = words;; index++) {
     size_t part = strcspn(p, "|");
     if (part == length && memcmp(p, word, length) == 0) {
       return index;
@@ -131,7 +131,7 @@ static blis_status check_one(const blis_param *param,
     return check_number(param, spec, owner, error);
   }
   if (spec->kind == BLIS_PARAM_CHOICE &&
-      choice_index(spec->choices, param->text) < 0) {
+      blis_word_index(spec->choices, param->text) < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s: %s is '%s', expected one of %s", owner, param->name,
                      param->text, spec->choices);
@@ -144,7 +144,8 @@ blis_status blis_params_check(const blis_params *params,
                               const char *owner, blis_error *error) {
   for (size_t i = 0; params != NULL && i < params->count; i++) {
     const blis_param *param = &params->items[i];
-    const blis_param_spec *spec = find_spec(specs, spec_count, param->name);
+    const blis_param_spec *spec =
+        blis_param_spec_find(specs, spec_count, param->name);
     if (spec == NULL) {
       return fail_unknown(param->name, specs, spec_count, owner, error);
     }
@@ -158,19 +159,42 @@ blis_status blis_params_check(const blis_params *params,
   return BLIS_OK;
 }
 
-double blis_params_number(const blis_params *params,
-                          const blis_param_spec *specs, size_t spec_count,
-                          const char *name) {
-  const blis_param_spec *spec = find_spec(specs, spec_count, name);
-  BLIS_ASSERT(spec != NULL && spec->kind != BLIS_PARAM_CHOICE);
-  const blis_param *param = blis_params_find(params, name);
+double blis_param_number(const blis_param_spec *spec,
+                         const blis_params *params) {
+  BLIS_ASSERT(spec->kind != BLIS_PARAM_CHOICE);
+  const blis_param *param = blis_params_find(params, spec->name);
   return param != NULL ? param->number : spec->fallback;
 }
 
-int blis_params_choice(const blis_params *params, const blis_param_spec *specs,
-                       size_t spec_count, const char *name) {
-  const blis_param_spec *spec = find_spec(specs, spec_count, name);
-  BLIS_ASSERT(spec != NULL && spec->kind == BLIS_PARAM_CHOICE);
-  const blis_param *param = blis_params_find(params, name);
-  return param != NULL ? choice_index(spec->choices, param->text) : 0;
+int blis_param_choice(const blis_param_spec *spec, const blis_params *params) {
+  BLIS_ASSERT(spec->kind == BLIS_PARAM_CHOICE);
+  const blis_param *param = blis_params_find(params, spec->name);
+  return param != NULL ? blis_word_index(spec->choices, param->text) : 0;
+}
+
+void blis_param_write(const blis_param_spec *spec, const blis_params *params,
+                      void *state) {
+  double value = spec->kind == BLIS_PARAM_CHOICE
+                     ? blis_param_choice(spec, params)
+                     : blis_param_number(spec, params);
+  void *member = (char *)state + spec->offset;
+  switch (spec->member) {
+  case BLIS_MEMBER_NONE:
+    break;
+  case BLIS_MEMBER_DOUBLE:
+    *(double *)member = value;
+    break;
+  case BLIS_MEMBER_BOOL:
+    *(bool *)member = value != 0;
+    break;
+  case BLIS_MEMBER_INT32:
+    *(int32_t *)member = (int32_t)value;
+    break;
+  case BLIS_MEMBER_UINT32:
+    *(uint32_t *)member = (uint32_t)value;
+    break;
+  case BLIS_MEMBER_INT64:
+    *(int64_t *)member = (int64_t)value;
+    break;
+  }
 }

@@ -24,17 +24,93 @@ typedef enum blis_param_kind {
   BLIS_PARAM_TEXT_LISTS /* texts in their order for each of some texts */
 } blis_param_kind;
 
+/* What kind of member of a policy's state takes a value (BLIS__INTO). */
+typedef enum blis_param_member {
+  BLIS_MEMBER_NONE,
+  BLIS_MEMBER_DOUBLE,
+  BLIS_MEMBER_BOOL,
+  BLIS_MEMBER_INT32,
+  BLIS_MEMBER_UINT32, /* also an enum, for the index of a choice */
+  BLIS_MEMBER_INT64
+} blis_param_member;
+
 typedef struct blis_param_spec {
   const char *name;
   blis_param_kind kind;
-  bool is_live;   /* may be changed during a run (blis_router_change) */
+  bool is_live;   /* a router's: may be changed in its member of the state
+                     during a run (blis_router_change) */
   double minimum; /* of integers and numbers, also those of a table */
   double maximum;
   double fallback;     /* default of integers, numbers and booleans */
   const char *choices; /* "a|b|c", the first is the default */
   const char *unit;    /* "" when it has none */
   const char *summary;
+  blis_param_member member; /* of the state, which takes the value */
+  size_t offset;
 } blis_param_spec;
+
+/*
+ * Parameters as one line each; behind the summary may stand members, such as
+ * BLIS__INTO(type of the state, member).
+ */
+#define BLIS__NUMBER(given_name, least, most, usual, given_unit, ...)          \
+  {                                                                            \
+    .name = (given_name), .kind = BLIS_PARAM_NUMBER, .minimum = (least),       \
+    .maximum = (most), .fallback = (usual), .unit = (given_unit),              \
+    .summary = __VA_ARGS__                                                     \
+  }
+#define BLIS__INTEGER(given_name, least, most, usual, given_unit, ...)         \
+  {                                                                            \
+    .name = (given_name), .kind = BLIS_PARAM_INTEGER, .minimum = (least),      \
+    .maximum = (most), .fallback = (usual), .unit = (given_unit),              \
+    .summary = __VA_ARGS__                                                     \
+  }
+#define BLIS__BOOLEAN(given_name, usual, ...)                                  \
+  {                                                                            \
+    .name = (given_name), .kind = BLIS_PARAM_BOOLEAN, .fallback = (usual),     \
+    .unit = "", .summary = __VA_ARGS__                                         \
+  }
+#define BLIS__CHOICE(given_name, words, ...)                                   \
+  BLIS__CHOICE_IN(given_name, words, "", __VA_ARGS__)
+#define BLIS__CHOICE_IN(given_name, words, given_unit, ...)                    \
+  {                                                                            \
+    .name = (given_name), .kind = BLIS_PARAM_CHOICE, .choices = words,         \
+    .unit = (given_unit), .summary = __VA_ARGS__                               \
+  }
+#define BLIS__TABLE(given_name, least, most, given_unit, ...)                  \
+  {                                                                            \
+    .name = (given_name), .kind = BLIS_PARAM_TABLE, .minimum = (least),        \
+    .maximum = (most), .unit = (given_unit), .summary = __VA_ARGS__            \
+  }
+#define BLIS__TEXTS(given_name, ...)                                           \
+  {                                                                            \
+    .name = (given_name), .kind = BLIS_PARAM_TEXTS, .unit = "",                \
+    .summary = __VA_ARGS__                                                     \
+  }
+#define BLIS__TEXT_LISTS(given_name, ...)                                      \
+  {                                                                            \
+    .name = (given_name), .kind = BLIS_PARAM_TEXT_LISTS, .unit = "",           \
+    .summary = __VA_ARGS__                                                     \
+  }
+
+/* The member of the state that takes the value, or the index of a choice. */
+#define BLIS__INTO(type, into)                                                 \
+  .member = _Generic(((type *)0)->into, double                                 \
+                     : BLIS_MEMBER_DOUBLE, bool                                \
+                     : BLIS_MEMBER_BOOL, int32_t                               \
+                     : BLIS_MEMBER_INT32, uint32_t                             \
+                     : BLIS_MEMBER_UINT32, int64_t                             \
+                     : BLIS_MEMBER_INT64),                                     \
+  .offset = offsetof(type, into)
+
+/* Parameters that many policies have; what is theirs: default and summary. */
+#define BLIS__BLOCK_SIZE_PARAM(usual, ...)                                     \
+  BLIS__INTEGER("block_size", 1, 1 << 20, usual, "tokens", __VA_ARGS__)
+#define BLIS__PREFIX_TOKENS_PARAM(usual, ...)                                  \
+  BLIS__INTEGER("prefix_tokens", 0, 1 << 30, usual, "tokens", __VA_ARGS__)
+/* Size of a prefix index. */
+#define BLIS__INDEX_CAPACITY_PARAM(usual, ...)                                 \
+  BLIS__INTEGER("capacity", 1, 1 << 30, usual, "blocks", __VA_ARGS__)
 
 /*
  * One given parameter; text for choices and texts, number for the rest. A table
@@ -70,12 +146,21 @@ BLIS_MUSTUSE blis_status blis_params_check(const blis_params *params,
  */
 const blis_param *blis_params_find(const blis_params *params, const char *name);
 
-/* Value of a checked parameter, or its default. name must be in specs. */
-double blis_params_number(const blis_params *params,
-                          const blis_param_spec *specs, size_t spec_count,
-                          const char *name);
-/* Index of the chosen word. */
-int blis_params_choice(const blis_params *params, const blis_param_spec *specs,
-                       size_t spec_count, const char *name);
+/* NULL when there is none. */
+const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs,
+                                            size_t spec_count,
+                                            const char *name);
+
+/* Value of a checked parameter, or its default; index of the chosen word. */
+double blis_param_number(const blis_param_spec *spec,
+                         const blis_params *params);
+int blis_param_choice(const blis_param_spec *spec, const blis_params *params);
+
+/* Writes either into its member of a state. */
+void blis_param_write(const blis_param_spec *spec, const blis_params *params,
+                      void *state);
+
+/* Index of word in "a|b|c", or -1. */
+int blis_word_index(const char *words, const char *word);
 
 #endif

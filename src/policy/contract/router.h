@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "policy/contract/params.h"
 #include "policy/contract/view.h"
 
 /* What the score of every candidate consists of. */
@@ -73,18 +72,13 @@ typedef struct blis_router_ops {
                       const blis_request_times *times);
   void (*ended)(void *state, blis_ticket *ticket, uint32_t instance,
                 const blis_request_times *times);
-  /*
-   * New values of some parameters, checked and marked as changeable; the
-   * others keep theirs. NULL when no parameter can be changed during a run.
-   */
-  blis_status (*change)(void *state, const blis_params *params,
-                        blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_router_ops;
 
 typedef struct blis_router {
   const blis_router_ops *ops;
   void *state;
+  size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;
   blis_signal_set needs; /* columns it reads; more by view->column */
   bool needs_least_load; /* it asks view->least_load, with effective_load */
@@ -93,7 +87,8 @@ typedef struct blis_router {
    * of first tokens and ends: instances need not be up to date for it.
    */
   bool is_blind;
-  const char *name; /* static, or owned by state */
+  const char *name;                      /* static, or owned by state */
+  const struct blis_policy_entry *entry; /* NULL = it is not built in */
 } blis_router;
 
 /* Idempotent; an all-zero router is allowed. */

@@ -33,6 +33,7 @@ typedef struct blis_scorer_ops {
 typedef struct blis_scorer {
   const blis_scorer_ops *ops;
   void *state;
+  size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;
   blis_signal_set needs; /* columns it reads; more by view->column */
   const char *name;      /* static, or owned by state */

@@ -1,7 +1,29 @@
 #include "policy/contract/tie.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/invariant.h"
-#include "policy/pickers/pick_rules.h"
+#include "policy/contract/params.h"
+
+void blis_policy_random_init(blis_random *random, int64_t master_seed,
+                             const char *name) {
+  char stream[64];
+  snprintf(stream, sizeof stream, "policy/%s", name);
+  blis_random_init_named(random, master_seed, stream);
+}
+
+blis_tie_rule blis_tie_rule_of(const char *word) {
+  char name[16];
+  size_t length = strcspn(word, "|");
+  if (length >= sizeof name) {
+    return BLIS_TIE_RULE_COUNT;
+  }
+  memcpy(name, word, length);
+  name[length] = '\0';
+  int index = blis_word_index(BLIS_TIE_CHOICES, name);
+  return index < 0 ? BLIS_TIE_RULE_COUNT : (blis_tie_rule)index;
+}
 
 void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
                    const char *stream) {

@@ -25,11 +25,24 @@ typedef enum blis_tie_rule {
 /* The rules' names in this order, for a parameter of kind choice. */
 #define BLIS_TIE_CHOICES "lowest-id|random|first|last|rotate"
 
-/* The same with another default; blis__tie_first_param reads it. */
+/* The same with other defaults. */
 #define BLIS_TIE_CHOICES_FIRST "first|lowest-id|random|last|rotate"
-
-/* The same for llm-d.max-score-picker; policy/pickers/pickers.c reads it. */
 #define BLIS_TIE_CHOICES_RANDOM "random|lowest-id|first|last|rotate"
+
+/* Parameter "tie" of routers that break ties at random in profile go-blis. */
+#define BLIS__TIE_PARAM                                                        \
+  BLIS__CHOICE("tie", BLIS_TIE_CHOICES,                                        \
+               "which of equally good ones (profile go-blis: random)")
+
+/* Parameter "tie" of routers that take the first of equally good ones. */
+#define BLIS__TIE_FIRST_PARAM                                                  \
+  BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST, "which of equally good ones")
+
+/*
+ * The rule of a word, which ends at its end or at a '|'. BLIS_TIE_RULE_COUNT
+ * when it is none.
+ */
+blis_tie_rule blis_tie_rule_of(const char *word);
 
 /* In the policy's storage; 5 KB for the random stream. */
 typedef struct blis_tie {
@@ -37,6 +50,10 @@ typedef struct blis_tie {
   uint64_t rotation;
   blis_random random;
 } blis_tie;
+
+/* Starts a policy's own stream, "policy/<name>"; name has up to 56 letters. */
+void blis_policy_random_init(blis_random *random, int64_t master_seed,
+                             const char *name);
 
 /* stream names the random stream under master_seed. */
 void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,

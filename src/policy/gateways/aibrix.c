@@ -5,24 +5,14 @@
 #include "policy/gateways/gateway.h"
 #include "policy/pickers/pick_rules.h"
 
-enum { IMBALANCE, DEVIATIONS, PREFIX_PARAM_COUNT = DEVIATIONS + 3 };
+enum { IMBALANCE, DEVIATIONS };
 
-static const blis_param_spec prefix_params[PREFIX_PARAM_COUNT] = {
-    {.name = "imbalance",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 8,
-     .unit = "requests",
-     .summary = "further apart, only the least busy count (README: 16)"},
-    {.name = "deviations",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "above the mean number of requests that a match may be, in "
-                "standard deviations (README: 2)"},
+static const blis_param_spec prefix_params[] = {
+    BLIS__NUMBER("imbalance", 0, 1e12, 8, "requests",
+                 "further apart, only the least busy count (README: 16)"),
+    BLIS__NUMBER("deviations", 0, 1e9, 1, "",
+                 "above the mean number of requests that a match may be, in "
+                 "standard deviations (README: 2)"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 200000),
 };
 
@@ -98,23 +88,15 @@ static blis_status choose_by_prefix(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule prefix_rule = {
-    .choose = choose_by_prefix,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-    .has_memory = true,
-};
-
-BLIS__GATEWAY_CREATE(aibrix_prefix_cache, prefix_rule)
-
-const blis_router_entry blis__router_aibrix_prefix_cache = {
+const blis_policy_entry blis__router_aibrix_prefix_cache = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.prefix-cache",
-    .aliases = "",
     .summary = "longest match among those not far above the mean load, else "
                "fewest requests",
     .source = "AIBrix e3e10f9e; blocks of tokens, as with its tokenizer",
-    .params = prefix_params,
-    .param_count = PREFIX_PARAM_COUNT,
-    .create = create_aibrix_prefix_cache,
+    BLIS__PARAMS(prefix_params),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_by_prefix, .has_memory = true),
 };
 
 #define AIBRIX_SOURCE "AIBrix e3e10f9e"
@@ -129,19 +111,13 @@ static blis_status choose_least_request(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule least_request_rule = {
-    .choose = choose_least_request,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-};
-
-BLIS__GATEWAY_CREATE(aibrix_least_request, least_request_rule)
-
-const blis_router_entry blis__router_aibrix_least_request = {
+const blis_policy_entry blis__router_aibrix_least_request = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.least-request",
-    .aliases = "",
     .summary = "fewest requests in flight, any of the equal ones",
     .source = AIBRIX_SOURCE,
-    .create = create_aibrix_least_request,
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_least_request),
 };
 
 static blis_status choose_least_kv(blis__gateway *self,
@@ -154,19 +130,13 @@ static blis_status choose_least_kv(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule least_kv_rule = {
-    .choose = choose_least_kv,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
-};
-
-BLIS__GATEWAY_CREATE(aibrix_least_kv_cache, least_kv_rule)
-
-const blis_router_entry blis__router_aibrix_least_kv_cache = {
+const blis_policy_entry blis__router_aibrix_least_kv_cache = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.least-kv-cache",
-    .aliases = "",
     .summary = "lowest KV utilisation, the last of the equal ones",
     .source = AIBRIX_SOURCE,
-    .create = create_aibrix_least_kv_cache,
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+                  .choose = choose_least_kv),
 };
 
 static blis_status choose_least_gpu(blis__gateway *self,
@@ -179,19 +149,13 @@ static blis_status choose_least_gpu(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule least_gpu_rule = {
-    .choose = choose_least_gpu,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
-};
-
-BLIS__GATEWAY_CREATE(aibrix_least_gpu_cache, least_gpu_rule)
-
-const blis_router_entry blis__router_aibrix_least_gpu_cache = {
+const blis_policy_entry blis__router_aibrix_least_gpu_cache = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.least-gpu-cache",
-    .aliases = "",
     .summary = "lowest KV utilisation, the first of the equal ones",
     .source = AIBRIX_SOURCE,
-    .create = create_aibrix_least_gpu_cache,
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+                  .choose = choose_least_gpu),
 };
 
 static blis_status choose_of_two(blis__gateway *self,
@@ -209,17 +173,11 @@ static blis_status choose_of_two(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule of_two_rule = {
-    .choose = choose_of_two,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-};
-
-BLIS__GATEWAY_CREATE(aibrix_power_of_two, of_two_rule)
-
-const blis_router_entry blis__router_aibrix_power_of_two = {
+const blis_policy_entry blis__router_aibrix_power_of_two = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.power-of-two",
-    .aliases = "",
     .summary = "fewer requests in flight of two random instances",
     .source = AIBRIX_SOURCE,
-    .create = create_aibrix_power_of_two,
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_of_two),
 };

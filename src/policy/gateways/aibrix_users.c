@@ -20,8 +20,7 @@ enum {
   INPUT_WEIGHT,
   OUTPUT_WEIGHT,
   OUTPUT_RATIO,
-  TOKEN_WINDOW,
-  VTC_PARAM_COUNT
+  TOKEN_WINDOW
 };
 
 /* The range of the tenants' tokens while nobody has any, and the least bucket.
@@ -29,63 +28,21 @@ enum {
 #define NO_USER_RANGE ((blis__range){1000, 8000})
 #define LEAST_BUCKET 1000.0
 
-static const blis_param_spec vtc_params[VTC_PARAM_COUNT] = {
-    {.name = "fairness_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "of the distance from the tenant's place among the instances"},
-    {.name = "utilization_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "of the requests in flight"},
-    {.name = "noise",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.1,
-     .unit = "",
-     .summary = "times a number drawn from 0 to 1"},
-    {.name = "max_load",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1e-9,
-     .maximum = 1e12,
-     .fallback = 100,
-     .unit = "requests",
-     .summary = "in flight, at which an instance counts as fully utilized"},
-    {.name = "input_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e6,
-     .fallback = 1,
-     .unit = "",
-     .summary = "of a prompt token of the tenant"},
-    {.name = "output_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e6,
-     .fallback = 2,
-     .unit = "",
-     .summary = "of an output token"},
-    {.name = "output_ratio",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e6,
-     .fallback = 1.5,
-     .unit = "",
-     .summary = "output tokens that are expected per prompt token"},
-    {.name = "window_us",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1e15,
-     .fallback = 300e6,
-     .unit = "us",
-     .summary = "in which a tenant's tokens count"},
+static const blis_param_spec vtc_params[] = {
+    BLIS__NUMBER("fairness_weight", 0, 1e9, 1, "",
+                 "of the distance from the tenant's place among the instances"),
+    BLIS__NUMBER("utilization_weight", 0, 1e9, 1, "",
+                 "of the requests in flight"),
+    BLIS__NUMBER("noise", 0, 1e9, 0.1, "", "times a number drawn from 0 to 1"),
+    BLIS__NUMBER("max_load", 1e-9, 1e12, 100, "requests",
+                 "in flight, at which an instance counts as fully utilized"),
+    BLIS__NUMBER("input_weight", 0, 1e6, 1, "",
+                 "of a prompt token of the tenant"),
+    BLIS__NUMBER("output_weight", 0, 1e6, 2, "", "of an output token"),
+    BLIS__NUMBER("output_ratio", 0, 1e6, 1.5, "",
+                 "output tokens that are expected per prompt token"),
+    BLIS__INTEGER("window_us", 1, 1e15, 300e6, "us",
+                  "in which a tenant's tokens count"),
 };
 
 /* Of a tenant, in the window. */
@@ -211,25 +168,16 @@ static blis_status choose_vtc(blis__gateway *self,
   return blis__recent_add(&self->alloc, &own->recent, &item);
 }
 
-static const blis__gateway_rule vtc_rule = {
-    .choose = choose_vtc,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-    .own_size = sizeof(vtc),
-    .init_own = init_vtc,
-    .deinit_own = deinit_vtc,
-};
-
-BLIS__GATEWAY_CREATE(aibrix_vtc_basic, vtc_rule)
-
-const blis_router_entry blis__router_aibrix_vtc_basic = {
+const blis_policy_entry blis__router_aibrix_vtc_basic = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.vtc-basic",
-    .aliases = "",
     .summary = "least distance from the tenant's place by its recent tokens + "
                "requests in flight / 100 + noise; without tenant any instance",
     .source = AIBRIX_SOURCE "; tokens in place of characters / 4",
-    .params = vtc_params,
-    .param_count = VTC_PARAM_COUNT,
-    .create = create_aibrix_vtc_basic,
+    BLIS__PARAMS(vtc_params),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose_vtc,
+                  .own_size = sizeof(vtc), .init_own = init_vtc,
+                  .deinit_own = deinit_vtc),
 };
 
 enum { LONGEST_KEY = 256 };
@@ -267,14 +215,10 @@ static blis_status choose_by_session(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule session_rule = {.choose = choose_by_session};
-
-BLIS__GATEWAY_CREATE(aibrix_session_affinity, session_rule)
-
-const blis_router_entry blis__router_aibrix_session_affinity = {
+const blis_policy_entry blis__router_aibrix_session_affinity = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.session-affinity",
-    .aliases = "",
     .summary = "highest hash of session and instance; any one without session",
     .source = AIBRIX_SOURCE,
-    .create = create_aibrix_session_affinity,
+    BLIS__GATEWAY(0, .choose = choose_by_session),
 };

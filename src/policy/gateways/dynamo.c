@@ -15,7 +15,7 @@
  * were cached. The GPU tier alone is known.
  */
 #include "base/array.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/pickers/pick_rules.h"
 
 enum { PREFILL_TOKENS, BLOCKS }; /* values of a ticket */
@@ -167,7 +167,6 @@ static void free_state(const blis_alloc *alloc, void *state) {
   dynamo *self = state;
   blis_array_deinit(alloc, &self->loads);
   blis_array_deinit(alloc, &self->scores);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_router_ops ops = {.route = route,
@@ -175,99 +174,64 @@ static const blis_router_ops ops = {.route = route,
                                     .ended = ended,
                                     .free = free_state};
 
-#define NUMBER(given_name, most, usual, text)                                  \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_NUMBER, .minimum = 0,             \
-    .maximum = (most), .fallback = (usual), .unit = "", .summary = (text)      \
-  }
+#define NUMBER(given_name, most, usual, text, into)                            \
+  BLIS__NUMBER(given_name, 0, most, usual, "", text, BLIS__INTO(dynamo, into))
 
-enum { PARAM_COUNT = 7 };
-
-static const blis_param_spec params_of[PARAM_COUNT] = {
+static const blis_param_spec params_of[] = {
     NUMBER("overlap_score_credit", 1, 1,
-           "of a cached block; more weight for prefill is "
-           "prefill_load_scale"),
+           "of a cached block; more weight for prefill is prefill_load_scale",
+           credit),
     NUMBER("overlap_score_credit_decay", 1e9, 0,
-           "how fast the credit falls with prefill that is ahead"),
-    NUMBER("prefill_load_scale", 1e9, 1, "weight of blocks to prefill"),
+           "how fast the credit falls with prefill that is ahead", decay),
+    NUMBER("prefill_load_scale", 1e9, 1, "weight of blocks to prefill",
+           prefill_scale),
     NUMBER("decode_active_request_weight", 1e9, 0,
-           "of a request, in blocks (dynamo.kv)"),
-    NUMBER("router_temperature", 1e9, 0, "0 takes the least cost"),
-    {.name = "router_track_prefill_tokens",
-     .kind = BLIS_PARAM_BOOLEAN,
-     .fallback = 1,
-     .unit = "",
-     .summary = "count the prefill that is ahead"},
-    {.name = "block_size",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1 << 20,
-     .fallback = 0,
-     .unit = "tokens",
-     .summary = "of the blocks that costs count; 0 = that of the KV cache"},
+           "of a request, in blocks (dynamo.kv)", request_weight),
+    NUMBER("router_temperature", 1e9, 0, "0 takes the least cost", temperature),
+    BLIS__BOOLEAN("router_track_prefill_tokens", 1,
+                  "count the prefill that is ahead",
+                  BLIS__INTO(dynamo, tracks_prefill)),
+    BLIS__INTEGER("block_size", 0, 1 << 20, 0, "tokens",
+                  "of the blocks that costs count; 0 = that of the KV cache",
+                  BLIS__INTO(dynamo, block_size_tokens)),
 };
 
-static double number_of(const blis_params *params, const char *name) {
-  return blis_params_number(params, params_of, PARAM_COUNT, name);
-}
+extern const blis_policy_entry blis__router_dynamo_lmetric;
 
-static blis_status make(const blis_alloc *alloc, const char *name,
-                        const blis_params *params,
-                        const blis_policy_context *context, blis_router *router,
+static blis_status init(void *state, blis_policy_setup *setup,
                         blis_error *error) {
-  dynamo *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  self->alloc = *alloc;
-  double given = number_of(params, "block_size");
-  self->block_size_tokens =
-      given > 0 ? given : (double)context->kv_block_size_tokens;
-  self->credit = number_of(params, "overlap_score_credit");
-  self->decay = number_of(params, "overlap_score_credit_decay");
-  self->prefill_scale = number_of(params, "prefill_load_scale");
-  self->request_weight = number_of(params, "decode_active_request_weight");
-  self->temperature = number_of(params, "router_temperature");
-  self->tracks_prefill = number_of(params, "router_track_prefill_tokens") != 0;
-  blis_policy_random_init(&self->random, context->seed, name);
-  *router = (blis_router){.ops = &ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
-                          .name = name};
+  (void)error;
+  dynamo *self = state;
+  self->alloc = *setup->alloc;
+  self->is_product = setup->entry == &blis__router_dynamo_lmetric;
+  if (self->block_size_tokens == 0) {
+    self->block_size_tokens = (double)setup->context->kv_block_size_tokens;
+  }
+  blis_setup_random(setup, &self->random);
   return BLIS_OK;
 }
 
-static blis_status create_kv(const blis_alloc *alloc, const blis_params *params,
-                             const blis_policy_context *context,
-                             blis_router *router, blis_error *error) {
-  return make(alloc, "dynamo.kv", params, context, router, error);
-}
-
-const blis_router_entry blis__router_dynamo_kv = {
+const blis_policy_entry blis__router_dynamo_kv = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "dynamo.kv",
-    .aliases = "",
     .summary = "least blocks to prefill and blocks in decode, less credit for "
                "cached ones",
     .source = "NVIDIA Dynamo, lib/kv-router 07a6c9ce, 0243c51b",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create_kv,
+    BLIS__PARAMS(params_of),
+    .ops = &ops,
+    .state_size = sizeof(dynamo),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
+    .init = init,
 };
 
-static blis_status create_lmetric(const blis_alloc *alloc,
-                                  const blis_params *params,
-                                  const blis_policy_context *context,
-                                  blis_router *router, blis_error *error) {
-  BLIS_TRY(make(alloc, "dynamo.lmetric", params, context, router, error));
-  ((dynamo *)router->state)->is_product = true;
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_dynamo_lmetric = {
+const blis_policy_entry blis__router_dynamo_lmetric = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "dynamo.lmetric",
-    .aliases = "",
     .summary = "least blocks to prefill x (blocks in decode + 1)",
     .source = "NVIDIA Dynamo, lib/kv-router 07a6c9ce",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create_lmetric,
+    BLIS__PARAMS(params_of),
+    .ops = &ops,
+    .state_size = sizeof(dynamo),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
+    .init = init,
 };

@@ -48,9 +48,8 @@ static blis_status decide(blis__gateway *self,
 static blis_status route(void *state, const blis_routing_request *request,
                          const blis_routing_view *view, blis_decision *decision,
                          blis_error *error) {
-  return decide(state, request, view, decision) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  BLIS_TRY_MEM(decide(state, request, view, decision), error);
+  return BLIS_OK;
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
@@ -64,7 +63,6 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_array_deinit(alloc, &self->sent);
   blis_array_deinit(alloc, &self->bound);
   blis_array_deinit(alloc, &self->order);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static void first_token(void *state, blis_ticket *ticket, uint32_t instance,
@@ -83,37 +81,20 @@ static void ended(void *state, blis_ticket *ticket, uint32_t instance,
   }
 }
 
-static const blis_router_ops ops = {.route = route,
-                                    .first_token = first_token,
-                                    .ended = ended,
-                                    .free = free_state};
+const blis_router_ops blis__gateway_ops = {.route = route,
+                                           .first_token = first_token,
+                                           .ended = ended,
+                                           .free = free_state};
 
-static void read_values(blis__gateway *self, const blis_router_entry *entry,
-                        const blis_params *params) {
+static void read_values(blis__gateway *self, const blis_policy_setup *setup) {
+  const blis_policy_entry *entry = setup->entry;
   BLIS_ASSERT(entry->param_count <= BLIS__GATEWAY_PARAM_MAX);
   for (size_t i = 0; i < entry->param_count; i++) {
     const blis_param_spec *spec = &entry->params[i];
-    bool is_choice = spec->kind == BLIS_PARAM_CHOICE;
-    self->values[i] = is_choice
-                          ? blis_params_choice(params, entry->params,
-                                               entry->param_count, spec->name)
-                          : blis_params_number(params, entry->params,
-                                               entry->param_count, spec->name);
+    self->values[i] = spec->kind == BLIS_PARAM_CHOICE
+                          ? blis_param_choice(spec, setup->params)
+                          : blis_param_number(spec, setup->params);
   }
-}
-
-static blis_status init_memory(blis__gateway *self,
-                               const blis_router_entry *entry,
-                               const blis_params *params) {
-  if (!self->rule->has_memory) {
-    return BLIS_OK;
-  }
-  uint32_t block_size = (uint32_t)blis_params_number(
-      params, entry->params, entry->param_count, "block_size");
-  uint64_t capacity = (uint64_t)blis_params_number(
-      params, entry->params, entry->param_count, "capacity");
-  return blis__prefix_memory_init(&self->memory, &self->alloc, block_size,
-                                  capacity);
 }
 
 static blis_status init_own(blis__gateway *self,
@@ -131,40 +112,22 @@ static blis_status init_own(blis__gateway *self,
   return BLIS_OK;
 }
 
-blis_status blis__gateway_new(const blis_alloc *alloc,
-                              const blis__gateway_rule *rule,
-                              const blis_router_entry *entry,
-                              const blis_params *params,
-                              const blis_policy_context *context,
-                              blis_router *router, blis_error *error) {
-  blis__gateway *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  self->alloc = *alloc;
+blis_status blis__gateway_init(void *state, blis_policy_setup *setup,
+                               blis_error *error) {
+  blis__gateway *self = state;
+  const blis__gateway_rule *rule = setup->entry->rule;
+  self->alloc = *setup->alloc;
   self->rule = rule;
-  blis__bindings_init(&self->sessions, alloc);
-  read_values(self, entry, params);
-  blis_policy_random_init(&self->random, context->seed, entry->name);
-  if (init_own(self, context) != BLIS_OK ||
-      init_memory(self, entry, params) != BLIS_OK) {
-    free_state(alloc, self);
-    return blis_fail_nomem(error);
+  blis__bindings_init(&self->sessions, setup->alloc);
+  read_values(self, setup);
+  blis_setup_random(setup, &self->random);
+  setup->is_blind =
+      setup->needs == 0 && rule->first_token == NULL && rule->ended == NULL;
+  BLIS_TRY_MEM(init_own(self, setup->context), error);
+  if (rule->has_memory) {
+    BLIS_TRY_MEM(blis__prefix_memory_setup(&self->memory, setup), error);
   }
-  *router =
-      (blis_router){.ops = &ops,
-                    .state = self,
-                    .alloc = *alloc,
-                    .needs = rule->needs,
-                    .is_blind = rule->needs == 0 && rule->first_token == NULL &&
-                                rule->ended == NULL,
-                    .name = entry->name};
   return BLIS_OK;
-}
-
-size_t blis__gateway_bound(const blis__gateway *gateway, uint64_t key,
-                           const blis_routing_view *view) {
-  const blis__binding *binding = blis__bindings_find(&gateway->sessions, key);
-  return binding == NULL ? view->count
-                         : blis_routing_view_find(view, binding->instance);
 }
 
 blis__range blis__range_of(const double *values, size_t count) {

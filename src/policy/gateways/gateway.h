@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/random.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/bindings.h"
 #include "policy/memory/prefix_memory.h"
 
@@ -26,7 +26,9 @@ typedef struct blis__gateway_rule {
   blis_status (*choose)(blis__gateway *gateway,
                         const blis_routing_request *request,
                         const blis_routing_view *view, size_t *chosen);
-  blis_signal_set needs;
+  /* For a choose that several rules share: what only one of them does. */
+  size_t (*pick)(blis__gateway *gateway, const blis_routing_request *request,
+                 const blis_routing_view *view);
   bool has_memory; /* of prompts; takes parameters block_size, capacity */
   /* State of the rule's own, zeroed, behind gateway->own. */
   size_t own_size;
@@ -59,26 +61,21 @@ struct blis__gateway {
                          "prompts are compared in blocks of this size"),       \
       BLIS__INDEX_CAPACITY_PARAM(blocks, "remembered per instance")
 
-/* entry->create of a rule. */
-BLIS_MUSTUSE blis_status blis__gateway_new(
-    const blis_alloc *alloc, const blis__gateway_rule *rule,
-    const blis_router_entry *entry, const blis_params *params,
-    const blis_policy_context *context, blis_router *router, blis_error *error);
+blis_status blis__gateway_init(void *state, blis_policy_setup *setup,
+                               blis_error *error);
+extern const blis_router_ops blis__gateway_ops;
 
-#define BLIS__GATEWAY_CREATE(name, rule)                                       \
-  static blis_status create_##name(const blis_alloc *alloc,                    \
-                                   const blis_params *params,                  \
-                                   const blis_policy_context *context,         \
-                                   blis_router *router, blis_error *error) {   \
-    return blis__gateway_new(alloc, &(rule), &blis__router_##name, params,     \
-                             context, router, error);                          \
-  }
+/* The members of an entry with this rule; signals are what it reads. */
+#define BLIS__GATEWAY(signals, ...)                                            \
+  .ops = &blis__gateway_ops, .state_size = sizeof(blis__gateway),              \
+  .needs = (signals), .rule = &(const blis__gateway_rule){__VA_ARGS__},        \
+  .init = blis__gateway_init
 
 /*
- * A rule that takes the first candidate of the least VALUE, an expression of
- * self, request, view and i.
+ * Defines choose_<name>, which takes the first candidate of the least value, an
+ * expression of self, request, view and i.
  */
-#define BLIS__LEAST_RULE(name, value, signals)                                 \
+#define BLIS__LEAST_RULE(name, value)                                          \
   static blis_status choose_##name(                                            \
       blis__gateway *self, const blis_routing_request *request,                \
       const blis_routing_view *view, size_t *chosen) {                         \
@@ -92,10 +89,7 @@ BLIS_MUSTUSE blis_status blis__gateway_new(
       }                                                                        \
     }                                                                          \
     return BLIS_OK;                                                            \
-  }                                                                            \
-  static const blis__gateway_rule name##_rule = {.choose = choose_##name,      \
-                                                 .needs = (signals)};          \
-  BLIS__GATEWAY_CREATE(name, name##_rule)
+  }
 
 /* Requests that the policy has sent to a candidate so far. */
 static inline int64_t blis__gateway_sent(const blis__gateway *gateway,
@@ -103,10 +97,6 @@ static inline int64_t blis__gateway_sent(const blis__gateway *gateway,
                                          size_t candidate) {
   return gateway->sent.items[view->instances[candidate]];
 }
-
-/* The candidate of a binding, or view->count. */
-size_t blis__gateway_bound(const blis__gateway *gateway, uint64_t key,
-                           const blis_routing_view *view);
 
 /* First of the least, last of the least, any of the least. */
 size_t blis__first_least(const double *values, size_t count);

@@ -36,42 +36,29 @@ static blis_status choose_sglang(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule sglang_rule = {
-    .choose = choose_sglang,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-    .has_memory = true,
-};
-
 static const blis_param_spec memory_params[] = {
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
-BLIS__GATEWAY_CREATE(sglang_lmetric, sglang_rule)
-
-const blis_router_entry blis__router_sglang_lmetric = {
+const blis_policy_entry blis__router_sglang_lmetric = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "sglang.lmetric",
-    .aliases = "",
     .summary = "least new tokens x (requests in flight + 1)",
     .source = "SGLang gateway acaa759a; blocks in place of characters",
-    .params = memory_params,
-    .param_count = 2,
-    .create = create_sglang_lmetric,
+    BLIS__PARAMS(memory_params),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_sglang, .has_memory = true),
 };
 
 static double cached_at(const blis_routing_view *view, size_t i) {
   return view->columns[BLIS_SIGNAL_CACHED_TOKENS][i];
 }
 
-enum { OVERLAP_WEIGHT, INFERA_PARAM_COUNT = OVERLAP_WEIGHT + 2 };
+enum { OVERLAP_WEIGHT };
 
-static const blis_param_spec infera_params[INFERA_PARAM_COUNT] = {
-    {.name = "overlap_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "requests per block",
-     .summary = "of a block that is not cached"},
+static const blis_param_spec infera_params[] = {
+    BLIS__NUMBER("overlap_weight", 0, 1e9, 1, "requests per block",
+                 "of a block that is not cached"),
     BLIS__BLOCK_SIZE_PARAM(16, "of the blocks that are counted"),
 };
 
@@ -84,16 +71,15 @@ static double infera_cost(const blis__gateway *self,
          view->columns[BLIS_SIGNAL_IN_FLIGHT][i];
 }
 
-BLIS__LEAST_RULE(infera_kv, infera_cost(self, request, view, i),
-                 BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
-                     BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT))
+BLIS__LEAST_RULE(infera_kv, infera_cost(self, request, view, i))
 
-const blis_router_entry blis__router_infera_kv = {
+const blis_policy_entry blis__router_infera_kv = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "infera.kv",
-    .aliases = "",
     .summary = "least weight x blocks not cached + requests in flight",
     .source = "Infera, KV-aware routing",
-    .params = infera_params,
-    .param_count = INFERA_PARAM_COUNT,
-    .create = create_infera_kv,
+    BLIS__PARAMS(infera_params),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+                      BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_infera_kv),
 };

@@ -13,33 +13,15 @@ enum { TPOT_SAMPLES = 200 };
 enum { WINDOW, BLOCK_SIZE, DECODE_LENGTH, FIRST_TPOT, BOOKS_PARAM_COUNT };
 
 #define BOOKS_PARAMS                                                           \
-  {.name = "window_us",                                                        \
-   .kind = BLIS_PARAM_INTEGER,                                                 \
-   .minimum = 1,                                                               \
-   .maximum = 1e15,                                                            \
-   .fallback = 180e6,                                                          \
-   .unit = "us",                                                               \
-   .summary = "in which a request counts"},                                    \
-      {.name = "block_size",                                                   \
-       .kind = BLIS_PARAM_INTEGER,                                             \
-       .minimum = 1,                                                           \
-       .maximum = 1 << 20,                                                     \
-       .fallback = 16,                                                         \
-       .unit = "tokens",                                                       \
-       .summary = "prompts are compared in blocks of this size"},              \
-      {.name = "decode_length",                                                \
-       .kind = BLIS_PARAM_INTEGER,                                             \
-       .minimum = 1,                                                           \
-       .maximum = 1 << 30,                                                     \
-       .fallback = 45,                                                         \
-       .unit = "tokens",                                                       \
-       .summary = "of output, where the request has no maximum"},              \
-  {                                                                            \
-    .name = "first_tpot_us", .kind = BLIS_PARAM_NUMBER, .minimum = 0,          \
-    .maximum = 1e12, .fallback = 150e3, .unit = "us",                          \
-    .summary = "time per output token of an instance that has completed "      \
-               "nothing; then the median of its last 200 requests"             \
-  }
+  BLIS__INTEGER("window_us", 1, 1e15, 180e6, "us",                             \
+                "in which a request counts"),                                  \
+      BLIS__INTEGER("block_size", 1, 1 << 20, 16, "tokens",                    \
+                    "prompts are compared in blocks of this size"),            \
+      BLIS__INTEGER("decode_length", 1, 1 << 30, 45, "tokens",                 \
+                    "of output, where the request has no maximum"),            \
+      BLIS__NUMBER("first_tpot_us", 0, 1e12, 150e3, "us",                      \
+                   "time per output token of an instance that has completed "  \
+                   "nothing; then the median of its last 200 requests")
 
 typedef struct books {
   blis__prompt_tree tree;
@@ -131,7 +113,7 @@ static size_t keep_nearest(blis__gateway *self, const blis_routing_view *view,
 
 /* preble.e2. */
 
-static const blis_param_spec e2_params[BOOKS_PARAM_COUNT] = {BOOKS_PARAMS};
+static const blis_param_spec e2_params[] = {BOOKS_PARAMS};
 
 static void init_e2(blis__gateway *self, const blis_policy_context *context) {
   (void)context;
@@ -179,53 +161,30 @@ static blis_status choose_e2(blis__gateway *self,
                                 decode_tokens);
 }
 
-static const blis__gateway_rule e2_rule = {
-    .choose = choose_e2,
-    .own_size = sizeof(books),
-    .init_own = init_e2,
-    .deinit_own = deinit_books,
-    .ended = note_end,
-};
-
-BLIS__GATEWAY_CREATE(preble_e2, e2_rule)
-
-const blis_router_entry blis__router_preble_e2 = {
+const blis_policy_entry blis__router_preble_e2 = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "preble.e2",
-    .aliases = "",
     .summary = "the least load cost, of those that have the prompt when more "
                "of it is known than new, else of all; without moving prefixes "
                "to balance",
     .source = "Preble 8e7906a3; what its window has forgotten is not known",
-    .params = e2_params,
-    .param_count = BOOKS_PARAM_COUNT,
-    .create = create_preble_e2,
+    BLIS__PARAMS(e2_params),
+    BLIS__GATEWAY(0, .choose = choose_e2, .own_size = sizeof(books),
+                  .init_own = init_e2, .deinit_own = deinit_books,
+                  .ended = note_end),
 };
 
 /* aibrix.prefix-cache-preble. */
 
-enum { IMBALANCE = BOOKS_PARAM_COUNT, MATCH_RATIO, GPU, AIBRIX_PARAM_COUNT };
+enum { IMBALANCE = BOOKS_PARAM_COUNT, MATCH_RATIO, GPU };
 
-static const blis_param_spec aibrix_params[AIBRIX_PARAM_COUNT] = {
+static const blis_param_spec aibrix_params[] = {
     BOOKS_PARAMS,
-    {.name = "imbalance",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 8,
-     .unit = "requests",
-     .summary = "further apart, only the least busy count"},
-    {.name = "match_ratio",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0.5,
-     .unit = "0 to 1",
-     .summary = "more of the prompt must be known to follow it"},
-    {.name = "gpu",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "V100|A6000",
-     .unit = "",
-     .summary = "whose prefill times count"},
+    BLIS__NUMBER("imbalance", 0, 1e12, 8, "requests",
+                 "further apart, only the least busy count"),
+    BLIS__NUMBER("match_ratio", 0, 1, 0.5, "0 to 1",
+                 "more of the prompt must be known to follow it"),
+    BLIS__CHOICE("gpu", "V100|A6000", "whose prefill times count"),
 };
 
 static void init_aibrix(blis__gateway *self,
@@ -287,24 +246,15 @@ static blis_status choose_aibrix(blis__gateway *self,
                                 (int64_t)self->values[DECODE_LENGTH]);
 }
 
-static const blis__gateway_rule aibrix_rule = {
-    .choose = choose_aibrix,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-    .own_size = sizeof(books),
-    .init_own = init_aibrix,
-    .deinit_own = deinit_books,
-    .ended = note_end,
-};
-
-BLIS__GATEWAY_CREATE(aibrix_prefix_cache_preble, aibrix_rule)
-
-const blis_router_entry blis__router_aibrix_prefix_cache_preble = {
+const blis_policy_entry blis__router_aibrix_prefix_cache_preble = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.prefix-cache-preble",
-    .aliases = "",
     .summary = "fewest recent requests of those that have most of the prompt; "
                "none, least cost of the recent prompts there",
     .source = "AIBrix e3e10f9e; blocks in place of characters",
-    .params = aibrix_params,
-    .param_count = AIBRIX_PARAM_COUNT,
-    .create = create_aibrix_prefix_cache_preble,
+    BLIS__PARAMS(aibrix_params),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_aibrix, .own_size = sizeof(books),
+                  .init_own = init_aibrix, .deinit_own = deinit_books,
+                  .ended = note_end),
 };

@@ -6,23 +6,13 @@
 #include "policy/gateways/gateway.h"
 #include "policy/pickers/pick_rules.h"
 
-enum { IMBALANCED, MATCH_RATE, PARAM_COUNT = MATCH_RATE + 3 };
+enum { IMBALANCED, MATCH_RATE };
 
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    {.name = "imbalanced_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 1e15,
-     .unit = "requests",
-     .summary = "queues further apart: the shorter of two random ones"},
-    {.name = "match_rate_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0.1,
-     .unit = "0 to 1",
-     .summary = "share of the prompt that must be known to follow it"},
+static const blis_param_spec params_of[] = {
+    BLIS__NUMBER("imbalanced_threshold", 0, 1e15, 1e15, "requests",
+                 "queues further apart: the shorter of two random ones"),
+    BLIS__NUMBER("match_rate_threshold", 0, 1, 0.1, "0 to 1",
+                 "share of the prompt that must be known to follow it"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
@@ -80,21 +70,13 @@ static blis_status choose(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule rule = {
-    .choose = choose,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-    .has_memory = true,
-};
-
-BLIS__GATEWAY_CREATE(ray_prefix_cache_affinity, rule)
-
-const blis_router_entry blis__router_ray_prefix_cache_affinity = {
+const blis_policy_entry blis__router_ray_prefix_cache_affinity = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "ray.prefix-cache-affinity",
-    .aliases = "",
     .summary = "shortest queue of those that know most of the prompt, or of "
                "the smallest memories",
     .source = "Ray Serve LLM 06c16f2f; blocks in place of characters",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create_ray_prefix_cache_affinity,
+    BLIS__PARAMS(params_of),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose,
+                  .has_memory = true),
 };

@@ -17,47 +17,22 @@ enum {
   BALANCE_RELATIVE,
   PERIOD,
   FIRST_RANGE,
-  CHARACTERS_PER_TOKEN,
-  PARAM_COUNT
+  CHARACTERS_PER_TOKEN
 };
 
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    {.name = "balance_abs_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 64,
-     .unit = "characters",
-     .summary = "instances further apart are balanced (library: 32)"},
-    {.name = "balance_rel_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 1.5,
-     .unit = "",
-     .summary = "if the highest is more than this many times the lowest "
-                "(library: 1.0001)"},
-    {.name = "period_us",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1e15,
-     .fallback = 5e6,
-     .unit = "us",
-     .summary = "in which prompts count, and after which ranges are adjusted"},
-    {.name = "first_range_characters",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1e9,
-     .fallback = 4096,
-     .unit = "characters",
-     .summary = "that the instances share equally at first"},
-    {.name = "characters_per_token",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1e-3,
-     .maximum = 1e3,
-     .fallback = 4,
-     .unit = "characters",
-     .summary = "of a prompt, whose length in characters is rounded down"},
+static const blis_param_spec params_of[] = {
+    BLIS__NUMBER("balance_abs_threshold", 0, 1e15, 64, "characters",
+                 "instances further apart are balanced (library: 32)"),
+    BLIS__NUMBER("balance_rel_threshold", 0, 1e12, 1.5, "",
+                 "if the highest is more than this many times the lowest "
+                 "(library: 1.0001)"),
+    BLIS__INTEGER(
+        "period_us", 1, 1e15, 5e6, "us",
+        "in which prompts count, and after which ranges are adjusted"),
+    BLIS__INTEGER("first_range_characters", 1, 1e9, 4096, "characters",
+                  "that the instances share equally at first"),
+    BLIS__NUMBER("characters_per_token", 1e-3, 1e3, 4, "characters",
+                 "of a prompt, whose length in characters is rounded down"),
 };
 
 typedef struct bucket {
@@ -204,19 +179,14 @@ static blis_status choose(blis__gateway *self,
   return blis__recent_add(&self->alloc, &own->prompts, &item);
 }
 
-static const blis__gateway_rule rule = {
-    .choose = choose, .own_size = sizeof(bucket), .deinit_own = deinit_own};
-
-BLIS__GATEWAY_CREATE(smg_bucket, rule)
-
-const blis_router_entry blis__router_smg_bucket = {
+const blis_policy_entry blis__router_smg_bucket = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "smg.bucket",
-    .aliases = "",
     .summary = "the instance that serves prompts of this length; the one with "
                "the fewest characters of late when they are far apart",
     .source = "SMG 73da68ca, defaults of its command line; 4 characters per "
               "token, and all instances in place of the prefill ones",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create_smg_bucket,
+    BLIS__PARAMS(params_of),
+    BLIS__GATEWAY(0, .choose = choose, .own_size = sizeof(bucket),
+                  .deinit_own = deinit_own),
 };

@@ -12,62 +12,30 @@ enum {
   OVERLOAD_USAGE,
   BALANCE_USAGE,
   INDEX,
-  MISS,
-  PARAM_COUNT = MISS + 3
+  MISS
 };
 
 enum { INDEX_APPROXIMATE, INDEX_EVENTS };
 enum { MISS_MIN_LOAD, MISS_SMALLEST_TREE };
 
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    {.name = "cache_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0.3,
-     .unit = "0 to 1",
-     .summary = "share of the prompt that must be known to follow it (library: "
-                "0.5)"},
-    {.name = "balance_abs_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 64,
-     .unit = "requests",
-     .summary = "loads further apart are balanced (library: 32)"},
-    {.name = "balance_rel_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 1.5,
-     .unit = "",
-     .summary = "and the highest is more than this many times the lowest "
-                "(library: 1.1)"},
-    {.name = "overload_token_usage_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 1,
-     .unit = "0 to 1",
-     .summary = "a higher KV utilisation is balanced; 1 = never"},
-    {.name = "balance_token_usage_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 1,
-     .unit = "0 to 1",
-     .summary = "KV utilisations further apart are balanced; 1 = never"},
-    {.name = "index",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "approximate|events",
-     .unit = "",
-     .summary = "the gateway's own tree, or what the caches report"},
-    {.name = "miss",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "min-load|smallest-tree",
-     .unit = "",
-     .summary = "where a prompt goes that the tree knows too little of; its "
-                "documentation says smallest-tree"},
+static const blis_param_spec params_of[] = {
+    BLIS__NUMBER(
+        "cache_threshold", 0, 1, 0.3, "0 to 1",
+        "share of the prompt that must be known to follow it (library: 0.5)"),
+    BLIS__NUMBER("balance_abs_threshold", 0, 1e12, 64, "requests",
+                 "loads further apart are balanced (library: 32)"),
+    BLIS__NUMBER("balance_rel_threshold", 0, 1e12, 1.5, "",
+                 "and the highest is more than this many times the lowest "
+                 "(library: 1.1)"),
+    BLIS__NUMBER("overload_token_usage_threshold", 0, 1, 1, "0 to 1",
+                 "a higher KV utilisation is balanced; 1 = never"),
+    BLIS__NUMBER("balance_token_usage_threshold", 0, 1, 1, "0 to 1",
+                 "KV utilisations further apart are balanced; 1 = never"),
+    BLIS__CHOICE("index", "approximate|events",
+                 "the gateway's own tree, or what the caches report"),
+    BLIS__CHOICE("miss", "min-load|smallest-tree",
+                 "where a prompt goes that the tree knows too little of; its "
+                 "documentation says smallest-tree"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
@@ -160,24 +128,16 @@ static blis_status choose(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule rule = {
-    .choose = choose,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
-    .has_memory = true,
-};
-
-BLIS__GATEWAY_CREATE(smg_cache_aware, rule)
-
-const blis_router_entry blis__router_smg_cache_aware = {
+const blis_policy_entry blis__router_smg_cache_aware = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "smg.cache_aware",
-    .aliases = "",
     .summary = "the one that knows most of the prompt, if it knows enough of "
                "it and loads are balanced; else fewest requests in flight",
     .source = "SMG 73da68ca, defaults of its command line; blocks in place of "
               "characters",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create_smg_cache_aware,
+    BLIS__PARAMS(params_of),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
+                      BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION) |
+                      BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
+                  .choose = choose, .has_memory = true),
 };

@@ -9,46 +9,20 @@
 
 #include "policy/gateways/gateway.h"
 
-enum {
-  PRESSURE_WEIGHT,
-  MEAN_PREFILL,
-  DEFAULT_THROUGHPUT,
-  POLL_INTERVAL,
-  PARAM_COUNT
-};
+enum { PRESSURE_WEIGHT, MEAN_PREFILL, DEFAULT_THROUGHPUT, POLL_INTERVAL };
 
 #define HIGHEST_USAGE 0.999
 
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    {.name = "kv_pressure_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.15,
-     .unit = "s",
-     .summary = "of k / (1 - k), k being the KV utilisation"},
-    {.name = "mean_prefill_tokens",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1,
-     .maximum = 1e9,
-     .fallback = 1024,
-     .unit = "tokens",
-     .summary = "of a request at an instance that was not polled yet"},
-    {.name = "default_throughput",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1e-9,
-     .maximum = 1e12,
-     .fallback = 2000,
-     .unit = "tokens/s",
-     .summary = "of an instance that generated nothing between two polls"},
-    {.name = "poll_interval_us",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1e15,
-     .fallback = 10e6,
-     .unit = "us",
-     .summary = "at whose multiples instances are polled; the first decision "
-                "after one sees to it"},
+static const blis_param_spec params_of[] = {
+    BLIS__NUMBER("kv_pressure_weight", 0, 1e9, 0.15, "s",
+                 "of k / (1 - k), k being the KV utilisation"),
+    BLIS__NUMBER("mean_prefill_tokens", 1, 1e9, 1024, "tokens",
+                 "of a request at an instance that was not polled yet"),
+    BLIS__NUMBER("default_throughput", 1e-9, 1e12, 2000, "tokens/s",
+                 "of an instance that generated nothing between two polls"),
+    BLIS__INTEGER("poll_interval_us", 1, 1e15, 10e6, "us",
+                  "at whose multiples instances are polled; the first decision "
+                  "after one sees to it"),
 };
 
 /* What the last poll of an instance has shown. */
@@ -168,25 +142,17 @@ static blis_status choose(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule rule = {
-    .choose = choose,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_OUTPUT_TOKENS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
-    .own_size = sizeof(least_load),
-    .deinit_own = deinit_own,
-};
-
-BLIS__GATEWAY_CREATE(smg_least_load, rule)
-
-const blis_router_entry blis__router_smg_least_load = {
+const blis_policy_entry blis__router_smg_least_load = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "smg.least_load",
-    .aliases = "",
     .summary = "least (queued + sent tokens) / throughput + 0.15 s x k / (1 - "
                "k), k = KV utilisation, as last polled",
     .source = "SMG 73da68ca",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create_smg_least_load,
+    BLIS__PARAMS(params_of),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) |
+                      BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |
+                      BLIS_SIGNAL_BIT(BLIS_SIGNAL_OUTPUT_TOKENS) |
+                      BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+                  .choose = choose, .own_size = sizeof(least_load),
+                  .deinit_own = deinit_own),
 };

@@ -20,38 +20,24 @@ static blis_status choose_of_two(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule power_of_two_rule = {
-    .choose = choose_of_two,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
-};
-
-BLIS__GATEWAY_CREATE(smg_power_of_two, power_of_two_rule)
-
-const blis_router_entry blis__router_smg_power_of_two = {
+const blis_policy_entry blis__router_smg_power_of_two = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "smg.power_of_two",
-    .aliases = "",
     .summary = "the lower KV utilisation of two random instances",
     .source = "SMG 73da68ca",
-    .create = create_smg_power_of_two,
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
+                  .choose = choose_of_two),
 };
 
-enum { ASSIGNMENT, IDLE_TIME, MANUAL_PARAM_COUNT };
+enum { ASSIGNMENT, IDLE_TIME };
 
 enum { ASSIGN_RANDOM, ASSIGN_MIN_LOAD };
 
-static const blis_param_spec manual_params[MANUAL_PARAM_COUNT] = {
-    {.name = "assignment_mode",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "random|min_load",
-     .unit = "",
-     .summary = "where a session goes that is not remembered"},
-    {.name = "max_idle_us",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 14400e6,
-     .unit = "us",
-     .summary = "a session not heard of for longer is forgotten"},
+static const blis_param_spec manual_params[] = {
+    BLIS__CHOICE("assignment_mode", "random|min_load",
+                 "where a session goes that is not remembered"),
+    BLIS__INTEGER("max_idle_us", 0, 1e15, 14400e6, "us",
+                  "a session not heard of for longer is forgotten"),
 };
 
 static size_t assign(blis__gateway *self, const blis_routing_view *view) {
@@ -104,7 +90,7 @@ static blis_status choose_manually(blis__gateway *self,
   for (unsigned place = 0; place < 2; place++) {
     uint64_t key = key_of(request, place);
     forget_when_idle(self, key, view->now_us);
-    *chosen = blis__gateway_bound(self, key, view);
+    *chosen = blis__bindings_candidate(&self->sessions, key, view);
     if (*chosen < view->count) {
       return blis__bindings_put(&self->sessions, key, view->instances[*chosen],
                                 view->now_us);
@@ -114,34 +100,22 @@ static blis_status choose_manually(blis__gateway *self,
   return remember(self, request, view->instances[*chosen], view->now_us);
 }
 
-static const blis__gateway_rule manual_rule = {
-    .choose = choose_manually,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-};
-
-BLIS__GATEWAY_CREATE(smg_manual, manual_rule)
-
-const blis_router_entry blis__router_smg_manual = {
+const blis_policy_entry blis__router_smg_manual = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "smg.manual",
-    .aliases = "",
     .summary = "the first of the two instances that a session remembers which "
                "is there; else a random or idle one",
     .source = "SMG 73da68ca",
-    .params = manual_params,
-    .param_count = MANUAL_PARAM_COUNT,
-    .create = create_smg_manual,
+    BLIS__PARAMS(manual_params),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_manually),
 };
 
-enum { MAX_WAITING, WORKLOAD_PARAM_COUNT };
+enum { MAX_WAITING };
 
-static const blis_param_spec workload_params[WORKLOAD_PARAM_COUNT] = {
-    {.name = "max_waiting",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 10,
-     .unit = "requests",
-     .summary = "most waiting requests of an instance that gets another"},
+static const blis_param_spec workload_params[] = {
+    BLIS__NUMBER("max_waiting", 0, 1e12, 10, "requests",
+                 "most waiting requests of an instance that gets another"),
 };
 
 static blis_status choose_by_workload(blis__gateway *self,
@@ -162,20 +136,13 @@ static blis_status choose_by_workload(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule workload_rule = {
-    .choose = choose_by_workload,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH),
-};
-
-BLIS__GATEWAY_CREATE(sglang_workload_aware, workload_rule)
-
-const blis_router_entry blis__router_sglang_workload_aware = {
+const blis_policy_entry blis__router_sglang_workload_aware = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "sglang.workload_aware",
-    .aliases = "",
     .summary = "any instance with few waiting requests; none, and the request "
                "is rejected",
     .source = "SGLang gateway f318dbdb; counts as fresh as the snapshot",
-    .params = workload_params,
-    .param_count = WORKLOAD_PARAM_COUNT,
-    .create = create_sglang_workload_aware,
+    BLIS__PARAMS(workload_params),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH),
+                  .choose = choose_by_workload),
 };

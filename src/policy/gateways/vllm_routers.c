@@ -25,54 +25,27 @@ static blis_status choose_kv_aware(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule kv_aware_rule = {
-    .choose = choose_kv_aware,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
-             BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-};
-
-BLIS__GATEWAY_CREATE(vllm_router_kv_aware, kv_aware_rule)
-
-const blis_router_entry blis__router_vllm_router_kv_aware = {
+const blis_policy_entry blis__router_vllm_router_kv_aware = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-router.kv_aware",
-    .aliases = "",
     .summary = "most cached tokens, else fewest requests in flight; without "
                "its speculative entries",
     .source = "vLLM router 71af9941",
-    .create = create_vllm_router_kv_aware,
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
+                      BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_kv_aware),
 };
 
-enum { PENDING_WEIGHT, PENDING_MS, TOKEN_WEIGHT, TOKEN_MS, TTFT_PARAM_COUNT };
+enum { PENDING_WEIGHT, PENDING_MS, TOKEN_WEIGHT, TOKEN_MS };
 
-static const blis_param_spec ttft_params[TTFT_PARAM_COUNT] = {
-    {.name = "pending_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.6,
-     .unit = "",
-     .summary = "of the requests in flight"},
-    {.name = "pending_ms",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 100,
-     .unit = "ms",
-     .summary = "that each of them is taken to cost"},
-    {.name = "token_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.4,
-     .unit = "",
-     .summary = "of the prompt"},
-    {.name = "token_ms",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.5,
-     .unit = "ms",
-     .summary = "that each of its tokens is taken to cost, anywhere the same"},
+static const blis_param_spec ttft_params[] = {
+    BLIS__NUMBER("pending_weight", 0, 1e9, 0.6, "",
+                 "of the requests in flight"),
+    BLIS__NUMBER("pending_ms", 0, 1e9, 100, "ms",
+                 "that each of them is taken to cost"),
+    BLIS__NUMBER("token_weight", 0, 1e9, 0.4, "", "of the prompt"),
+    BLIS__NUMBER("token_ms", 0, 1e9, 0.5, "ms",
+                 "that each of its tokens is taken to cost, anywhere the same"),
 };
 
 static double expected_ttft_ms(const blis__gateway *self,
@@ -85,18 +58,17 @@ static double expected_ttft_ms(const blis__gateway *self,
 }
 
 BLIS__LEAST_RULE(vllm_router_ttft_aware,
-                 expected_ttft_ms(self, request, view, i),
-                 BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT))
+                 expected_ttft_ms(self, request, view, i))
 
-const blis_router_entry blis__router_vllm_router_ttft_aware = {
+const blis_policy_entry blis__router_vllm_router_ttft_aware = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-router.ttft_aware",
-    .aliases = "",
     .summary = "least expected TTFT, 0.6 x requests in flight x 100 ms + 0.4 x "
                "prompt tokens x 0.5 ms",
     .source = "vLLM router e0c942d4",
-    .params = ttft_params,
-    .param_count = TTFT_PARAM_COUNT,
-    .create = create_vllm_router_ttft_aware,
+    BLIS__PARAMS(ttft_params),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_vllm_router_ttft_aware),
 };
 
 /* Least requests in flight + sessions bound there so far. */
@@ -106,7 +78,8 @@ static blis_status choose_sticky(blis__gateway *self,
                                  size_t *chosen) {
   const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   bool has_session = request->session != 0;
-  *chosen = has_session ? blis__gateway_bound(self, request->session, view)
+  *chosen = has_session ? blis__bindings_candidate(&self->sessions,
+                                                   request->session, view)
                         : view->count;
   if (*chosen < view->count) {
     return BLIS_OK;
@@ -127,25 +100,19 @@ static blis_status choose_sticky(blis__gateway *self,
                             view->now_us);
 }
 
-static const blis__gateway_rule sticky_rule = {
-    .choose = choose_sticky,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-};
-
-BLIS__GATEWAY_CREATE(vllm_router_least_conn_sticky, sticky_rule)
-
-const blis_router_entry blis__router_vllm_router_least_conn_sticky = {
+const blis_policy_entry blis__router_vllm_router_least_conn_sticky = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-router.least_conn_sticky",
-    .aliases = "",
     .summary = "the session's instance; a new session goes to the least "
                "requests in flight + sessions",
     .source = "vLLM router 240c709b",
-    .create = create_vllm_router_least_conn_sticky,
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
+                  .choose = choose_sticky),
 };
 
-enum { RENDEZVOUS_WINDOW, RENDEZVOUS_BLOCK, RENDEZVOUS_PARAM_COUNT };
+enum { RENDEZVOUS_WINDOW, RENDEZVOUS_BLOCK };
 
-static const blis_param_spec rendezvous_params[RENDEZVOUS_PARAM_COUNT] = {
+static const blis_param_spec rendezvous_params[] = {
     BLIS__PREFIX_TOKENS_PARAM(
         0, "of the prompt that are the key without session and tenant; "
            "0 = all"),
@@ -181,16 +148,11 @@ static blis_status choose_rendezvous(blis__gateway *self,
   return BLIS_OK;
 }
 
-static const blis__gateway_rule rendezvous_rule = {.choose = choose_rendezvous};
-
-BLIS__GATEWAY_CREATE(vllm_router_rendezvous_hash, rendezvous_rule)
-
-const blis_router_entry blis__router_vllm_router_rendezvous_hash = {
+const blis_policy_entry blis__router_vllm_router_rendezvous_hash = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-router.rendezvous_hash",
-    .aliases = "",
     .summary = "highest hash of instance and session, tenant or prompt",
     .source = "vLLM router 292889eb; XXH64 in place of its hash",
-    .params = rendezvous_params,
-    .param_count = RENDEZVOUS_PARAM_COUNT,
-    .create = create_vllm_router_rendezvous_hash,
+    BLIS__PARAMS(rendezvous_params),
+    BLIS__GATEWAY(0, .choose = choose_rendezvous),
 };

@@ -15,65 +15,26 @@
 #include "policy/gateways/gateway.h"
 #include "policy/memory/recent_values.h"
 
-enum {
-  HIT_RATIO,
-  SLACK,
-  SLO_BASE,
-  SLO_PER_TOKEN,
-  CROSSOVER,
-  RATE,
-  PARAM_COUNT = RATE + 3
-};
+enum { HIT_RATIO, SLACK, SLO_BASE, SLO_PER_TOKEN, CROSSOVER, RATE };
 
 enum { RATE_SAMPLES = 64, RATE_SAMPLES_NEEDED = 8 };
 
 #define RATE_SHARE 0.9
 
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    {.name = "hit_ratio",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0.5,
-     .unit = "0 to 1",
-     .summary = "a session stays if more than this share of its last prompt is "
-                "known"},
-    {.name = "slack",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "times the TTFT that is in time"},
-    {.name = "slo_base_us",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 1e6,
-     .unit = "us",
-     .summary = "TTFT that is in time for an empty prompt"},
-    {.name = "slo_per_token_us",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 62.5,
-     .unit = "us per token",
-     .summary = "more for each token of the prompt"},
-    {.name = "crossover_tokens",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 0,
-     .unit = "tokens",
-     .summary = "of context at which attention costs as much as the rest; 0 = "
-                "it costs nothing"},
-    {.name = "prefill_rate",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 0,
-     .unit = "cost per second",
-     .summary = "of an instance; 0 = learned: 90 % of the last 64 are slower"},
+static const blis_param_spec params_of[] = {
+    BLIS__NUMBER(
+        "hit_ratio", 0, 1, 0.5, "0 to 1",
+        "a session stays if more than this share of its last prompt is known"),
+    BLIS__NUMBER("slack", 0, 1e9, 1, "", "times the TTFT that is in time"),
+    BLIS__NUMBER("slo_base_us", 0, 1e15, 1e6, "us",
+                 "TTFT that is in time for an empty prompt"),
+    BLIS__NUMBER("slo_per_token_us", 0, 1e12, 62.5, "us per token",
+                 "more for each token of the prompt"),
+    BLIS__NUMBER("crossover_tokens", 0, 1e12, 0, "tokens",
+                 "of context at which attention costs as much as the rest; 0 = "
+                 "it costs nothing"),
+    BLIS__NUMBER("prefill_rate", 0, 1e12, 0, "cost per second",
+                 "of an instance; 0 = learned: 90 % of the last 64 are slower"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
@@ -270,27 +231,16 @@ static void ended(blis__gateway *self, blis_ticket *ticket, uint32_t instance,
   release(self, ticket, instance);
 }
 
-static const blis__gateway_rule rule = {
-    .choose = choose,
-    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-    .has_memory = true,
-    .own_size = sizeof(smetric),
-    .init_own = init_own,
-    .deinit_own = deinit_own,
-    .first_token = first_token,
-    .ended = ended,
-};
-
-BLIS__GATEWAY_CREATE(vllm_router_smetric, rule)
-
-const blis_router_entry blis__router_vllm_router_smetric = {
+const blis_policy_entry blis__router_vllm_router_smetric = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-router.smetric",
-    .aliases = "",
     .summary = "where most of the session is cached while its TTFT is in time; "
                "else least prefill work ahead x requests in flight",
     .source = "vLLM router 8bef7312 with the defaults of an earlier version; "
               "a session's history is its last prompt",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create_vllm_router_smetric,
+    BLIS__PARAMS(params_of),
+    BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose,
+                  .has_memory = true, .own_size = sizeof(smetric),
+                  .init_own = init_own, .deinit_own = deinit_own,
+                  .first_token = first_token, .ended = ended),
 };

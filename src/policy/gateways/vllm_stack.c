@@ -15,18 +15,10 @@
 enum { QPS_WINDOW, VIRTUAL_NODES, STACK_PARAM_COUNT };
 
 #define STACK_PARAMS                                                           \
-  {.name = "qps_window_us",                                                    \
-   .kind = BLIS_PARAM_INTEGER,                                                 \
-   .minimum = 1,                                                               \
-   .maximum = 1e15,                                                            \
-   .fallback = 60e6,                                                           \
-   .unit = "us",                                                               \
-   .summary = "over which requests per second are counted"},                   \
-  {                                                                            \
-    .name = "virtual_nodes", .kind = BLIS_PARAM_INTEGER, .minimum = 1,         \
-    .maximum = 10000, .fallback = 150, .unit = "points",                       \
-    .summary = "of an instance on the ring of sessions"                        \
-  }
+  BLIS__INTEGER("qps_window_us", 1, 1e15, 60e6, "us",                          \
+                "over which requests per second are counted"),                 \
+      BLIS__INTEGER("virtual_nodes", 1, 10000, 150, "points",                  \
+                    "of an instance on the ring of sessions")
 
 #define STACK_SOURCE "vLLM production-stack a6c01db0"
 
@@ -112,24 +104,21 @@ static blis_status count_decision(blis__gateway *self,
   return blis__recent_add(&self->alloc, &own->recent, &item);
 }
 
-/* A rule of a policy: find_<name> chooses. */
-#define STACK_RULE(name, memory, signals)                                      \
+/* Defines choose_<name>: find_<name>, and the decision is counted. */
+#define STACK_RULE(name)                                                       \
   static blis_status choose_##name(                                            \
       blis__gateway *self, const blis_routing_request *request,                \
       const blis_routing_view *view, size_t *chosen) {                         \
     BLIS_TRY(update_counts(self, view));                                       \
     BLIS_TRY(find_##name(self, request, view, chosen));                        \
     return count_decision(self, view, *chosen);                                \
-  }                                                                            \
-  static const blis__gateway_rule name##_rule = {                              \
-      .choose = choose_##name,                                                 \
-      .needs = (signals),                                                      \
-      .has_memory = (memory),                                                  \
-      .own_size = sizeof(stack),                                               \
-      .init_own = init_stack,                                                  \
-      .deinit_own = deinit_stack,                                              \
-  };                                                                           \
-  BLIS__GATEWAY_CREATE(vllm_stack_##name, name##_rule)
+  }
+
+/* The members of an entry with such a rule. */
+#define STACK(name, memory, signals)                                           \
+  BLIS__GATEWAY(signals, .choose = choose_##name, .has_memory = (memory),      \
+                .own_size = sizeof(stack), .init_own = init_stack,             \
+                .deinit_own = deinit_stack)
 
 static const blis_param_spec session_params[] = {STACK_PARAMS};
 
@@ -139,31 +128,25 @@ static blis_status find_session(blis__gateway *self,
   return follow_session(self, request, view, chosen);
 }
 
-STACK_RULE(session, false, 0)
+STACK_RULE(session)
 
-const blis_router_entry blis__router_vllm_stack_session = {
+const blis_policy_entry blis__router_vllm_stack_session = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-stack.session",
-    .aliases = "",
     .summary = "the instance that follows the session on a hash ring; without "
                "session the lowest QPS",
     .source = STACK_SOURCE ", with XXH64 on its ring",
-    .params = session_params,
-    .param_count = STACK_PARAM_COUNT,
-    .create = create_vllm_stack_session,
+    BLIS__PARAMS(session_params),
+    STACK(session, false, 0),
 };
 
-enum { THRESHOLD = STACK_PARAM_COUNT, KVAWARE_PARAM_COUNT };
+enum { THRESHOLD = STACK_PARAM_COUNT };
 
-static const blis_param_spec kvaware_params[KVAWARE_PARAM_COUNT] = {
+static const blis_param_spec kvaware_params[] = {
     STACK_PARAMS,
-    {.name = "threshold",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 2000,
-     .unit = "tokens",
-     .summary = "of the prompt that may be missing in the cache that is "
-                "followed"},
+    BLIS__INTEGER(
+        "threshold", 0, 1e15, 2000, "tokens",
+        "of the prompt that may be missing in the cache that is followed"),
 };
 
 /* The first of those with most cached, if that is nearly all of the prompt. */
@@ -184,30 +167,24 @@ static blis_status find_kvaware(blis__gateway *self,
   return follow_session(self, request, view, chosen);
 }
 
-STACK_RULE(kvaware, false, BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS))
+STACK_RULE(kvaware)
 
-const blis_router_entry blis__router_vllm_stack_kvaware = {
+const blis_policy_entry blis__router_vllm_stack_kvaware = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-stack.kvaware",
-    .aliases = "",
     .summary = "most cached tokens if nearly all of the prompt; else by "
                "session on a hash ring, else the lowest QPS",
     .source = STACK_SOURCE ", with XXH64 on its ring",
-    .params = kvaware_params,
-    .param_count = KVAWARE_PARAM_COUNT,
-    .create = create_vllm_stack_kvaware,
+    BLIS__PARAMS(kvaware_params),
+    STACK(kvaware, false, BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)),
 };
 
-enum { MIN_MATCH = STACK_PARAM_COUNT, PREFIXAWARE_PARAM_COUNT = MIN_MATCH + 3 };
+enum { MIN_MATCH = STACK_PARAM_COUNT };
 
-static const blis_param_spec prefixaware_params[PREFIXAWARE_PARAM_COUNT] = {
+static const blis_param_spec prefixaware_params[] = {
     STACK_PARAMS,
-    {.name = "prefix_min_match_tokens",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 0,
-     .unit = "tokens",
-     .summary = "shorter matches are not followed, but the lowest QPS"},
+    BLIS__INTEGER("prefix_min_match_tokens", 0, 1e15, 0, "tokens",
+                  "shorter matches are not followed, but the lowest QPS"),
     BLIS__GATEWAY_MEMORY_PARAMS(32, 1 << 24),
 };
 
@@ -235,14 +212,13 @@ static blis_status find_prefixaware(blis__gateway *self,
   return BLIS_OK;
 }
 
-STACK_RULE(prefixaware, true, 0)
+STACK_RULE(prefixaware)
 
-const blis_router_entry blis__router_vllm_stack_prefixaware = {
+const blis_policy_entry blis__router_vllm_stack_prefixaware = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-stack.prefixaware",
-    .aliases = "",
     .summary = "any one of those with the longest match",
     .source = STACK_SOURCE "; 32 tokens in place of 128 characters",
-    .params = prefixaware_params,
-    .param_count = PREFIXAWARE_PARAM_COUNT,
-    .create = create_vllm_stack_prefixaware,
+    BLIS__PARAMS(prefixaware_params),
+    STACK(prefixaware, true, 0),
 };

@@ -6,54 +6,36 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/prefix_memory.h"
 #include "policy/pickers/pick_rules.h"
-
-enum { PARAM_COUNT = 6 };
-
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    {.name = "affinity_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0.8,
-     .unit = "0 to 1",
-     .summary = "share of the prompt that must be known; 0 = keep all"},
-    {.name = "exploration_probability",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0,
-     .unit = "0 to 1",
-     .summary = "how often all are kept all the same"},
-    {.name = "max_ttft_penalty_ms",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 18000,
-     .unit = "ms",
-     .summary = "the TTFT may be this much longer than elsewhere; 0 = "
-                "whatever it is"},
-    {.name = "peak_prefill_throughput",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1e-3,
-     .maximum = 1e12,
-     .fallback = 15928,
-     .unit = "tokens/s",
-     .summary = "by which TTFT follows from uncached tokens in flight"},
-    BLIS__BLOCK_SIZE_PARAM(64, "of the filter's own index"),
-    BLIS__INDEX_CAPACITY_PARAM(31250, "of the filter's own index per instance"),
-};
 
 typedef struct prefix_filter {
   blis__prefix_memory memory;
   double threshold;
   double exploration;
   double max_penalty_ms;
-  double tokens_per_ms;
+  double tokens_per_s;
   blis_random random;
 } prefix_filter;
+
+static const blis_param_spec params_of[] = {
+    BLIS__NUMBER("affinity_threshold", 0, 1, 0.8, "0 to 1",
+                 "share of the prompt that must be known; 0 = keep all",
+                 BLIS__INTO(prefix_filter, threshold)),
+    BLIS__NUMBER("exploration_probability", 0, 1, 0, "0 to 1",
+                 "how often all are kept all the same",
+                 BLIS__INTO(prefix_filter, exploration)),
+    BLIS__NUMBER(
+        "max_ttft_penalty_ms", 0, 1e12, 18000, "ms",
+        "the TTFT may be this much longer than elsewhere; 0 = whatever it is",
+        BLIS__INTO(prefix_filter, max_penalty_ms)),
+    BLIS__NUMBER("peak_prefill_throughput", 1e-3, 1e12, 15928, "tokens/s",
+                 "by which TTFT follows from uncached tokens in flight",
+                 BLIS__INTO(prefix_filter, tokens_per_s)),
+    BLIS__BLOCK_SIZE_PARAM(64, "of the filter's own index"),
+    BLIS__INDEX_CAPACITY_PARAM(31250, "of the filter's own index per instance"),
+};
 
 static bool is_sticky(const prefix_filter *self, const blis_routing_view *view,
                       size_t i) {
@@ -67,7 +49,7 @@ static bool is_too_slow(const prefix_filter *self,
   const double *pending = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   double best[2] = {(double)INFINITY, (double)INFINITY};
   for (size_t i = 0; i < view->count; i++) {
-    double ttft_ms = pending[i] / self->tokens_per_ms;
+    double ttft_ms = pending[i] / (self->tokens_per_s / 1000);
     bool sticky = is_sticky(self, view, i);
     best[sticky] = ttft_ms < best[sticky] ? ttft_ms : best[sticky];
   }
@@ -106,58 +88,38 @@ static blis_status observe(void *state, const blis_routing_request *request,
                            const blis_routing_view *view, size_t chosen,
                            blis_error *error) {
   prefix_filter *self = state;
-  return blis__prefix_memory_observe(&self->memory, request,
-                                     view->instances[chosen]) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, request,
+                                           view->instances[chosen]),
+               error);
+  return BLIS_OK;
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
+  (void)alloc;
   prefix_filter *self = state;
   blis__prefix_memory_deinit(&self->memory);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_filter_ops ops = {
     .filter = filter, .observe = observe, .free = free_state};
 
-static double number_of(const blis_params *params, const char *name) {
-  return blis_params_number(params, params_of, PARAM_COUNT, name);
-}
-
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context, blis_filter *made,
-                          blis_error *error) {
-  uint32_t block_size = (uint32_t)number_of(params, "block_size");
-  uint64_t capacity = (uint64_t)number_of(params, "capacity");
-  prefix_filter *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL || blis__prefix_memory_init(&self->memory, alloc, block_size,
-                                               capacity) != BLIS_OK) {
-    blis_alloc_free(alloc, self, sizeof *self);
-    return blis_fail_nomem(error);
-  }
-  self->threshold = number_of(params, "affinity_threshold");
-  self->exploration = number_of(params, "exploration_probability");
-  self->max_penalty_ms = number_of(params, "max_ttft_penalty_ms");
-  self->tokens_per_ms = number_of(params, "peak_prefill_throughput") / 1000;
-  blis_policy_random_init(&self->random, context->seed,
-                          "llm-d.prefix-cache-affinity-filter");
-  *made = (blis_filter){.ops = &ops,
-                        .state = self,
-                        .alloc = *alloc,
-                        .needs =
-                            BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS),
-                        .name = "llm-d.prefix-cache-affinity-filter"};
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  prefix_filter *self = state;
+  blis_setup_random(setup, &self->random);
+  BLIS_TRY_MEM(blis__prefix_memory_setup(&self->memory, setup), error);
   return BLIS_OK;
 }
 
-const blis_filter_entry blis__filter_prefix_cache_affinity = {
+const blis_policy_entry blis__filter_prefix_cache_affinity = {
+    .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.prefix-cache-affinity-filter",
-    .aliases = "",
     .summary = "keeps those that know most of the prompt, unless their TTFT is "
                "much longer than elsewhere",
     .source = "llm-d router ebab6879",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(params_of),
+    .ops = &ops,
+    .state_size = sizeof(prefix_filter),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS),
+    .init = init,
 };

@@ -1,181 +1,94 @@
 /*
- * llmd_scorers.c - scorers of the llm-d router that differ from those of the
- * reference simulator: queue-scorer,
- * active-request-scorer, token-load-scorer, prefix-cache-scorer.
+ * scorers.c - scorers of the llm-d router that differ from those of the
+ * reference simulator: active-request-scorer, token-load-scorer,
+ * prefix-cache-scorer.
  */
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/prefix_memory.h"
-#include "policy/scorers/column_scorer.h"
 
 #define LLMD_SOURCE "llm-d router ebab6879"
 
-static blis_status score_queue(void *state, const blis_routing_request *request,
-                               const blis_routing_view *view, double *scores,
-                               blis_error *error) {
-  (void)state, (void)request, (void)error;
-  blis__score_least(view->columns[BLIS_SIGNAL_QUEUE_DEPTH], view->count,
-                    scores);
-  return BLIS_OK;
-}
-
-static const blis_scorer_ops queue_ops = {.score = score_queue};
-
-static blis_status create_queue(const blis_alloc *alloc,
-                                const blis_params *params,
-                                const blis_policy_context *context,
-                                blis_scorer *scorer, blis_error *error) {
-  (void)params, (void)context, (void)error;
-  *scorer = blis__column_scorer(alloc, "llm-d.queue-scorer", &queue_ops,
-                                BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH));
-  return BLIS_OK;
-}
-
-const blis_scorer_entry blis__scorer_llmd_queue = {
-    .name = "llm-d.queue-scorer",
-    .aliases = "",
-    .summary = "(max - waiting) / (max - min); 1 when equal",
-    .source = LLMD_SOURCE,
-    .create = create_queue,
-};
-
-/* Scorers with two numbers. */
-typedef struct two_numbers {
-  double first;
-  double second;
-} two_numbers;
-
-static void free_numbers(const blis_alloc *alloc, void *state) {
-  blis_alloc_free(alloc, state, sizeof(two_numbers));
-}
-
-static blis_status make_with_numbers(const blis_alloc *alloc,
-                                     const blis_scorer_entry *entry,
-                                     const blis_params *params,
-                                     const blis_scorer_ops *ops,
-                                     blis_signal_set needs, blis_scorer *scorer,
-                                     blis_error *error) {
-  two_numbers *numbers = blis_alloc_zeroed(alloc, 1, sizeof *numbers);
-  BLIS_TRY_NEW(numbers, error);
-  numbers->first = blis_params_number(params, entry->params, entry->param_count,
-                                      entry->params[0].name);
-  if (entry->param_count > 1) {
-    numbers->second = blis_params_number(
-        params, entry->params, entry->param_count, entry->params[1].name);
-  }
-  *scorer = blis__column_scorer(alloc, entry->name, ops, needs);
-  scorer->state = numbers;
-  return BLIS_OK;
-}
+typedef struct active_scorer {
+  double idle_threshold;
+  double best_of_busy;
+} active_scorer;
 
 static blis_status score_active(void *state,
                                 const blis_routing_request *request,
                                 const blis_routing_view *view, double *scores,
                                 blis_error *error) {
   (void)request, (void)error;
-  const two_numbers *self = state; /* idle threshold, best of the busy */
+  const active_scorer *self = state;
   const double *active = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   double highest = 0;
   for (size_t i = 0; i < view->count; i++) {
     highest = active[i] > highest ? active[i] : highest;
   }
   for (size_t i = 0; i < view->count; i++) {
-    scores[i] = active[i] <= self->first
+    scores[i] = active[i] <= self->idle_threshold
                     ? 1
-                    : (highest - active[i]) / highest * self->second;
+                    : (highest - active[i]) / highest * self->best_of_busy;
   }
   return BLIS_OK;
 }
 
-static const blis_scorer_ops active_ops = {.score = score_active,
-                                           .free = free_numbers};
-
 static const blis_param_spec active_params[] = {
-    {.name = "idle_threshold",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e12,
-     .fallback = 0,
-     .unit = "requests",
-     .summary = "up to so many in flight an instance is idle"},
-    {.name = "max_busy_score",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 1,
-     .unit = "0 to 1",
-     .summary = "highest score of one that is not"},
+    BLIS__NUMBER("idle_threshold", 0, 1e12, 0, "requests",
+                 "up to so many in flight an instance is idle",
+                 BLIS__INTO(active_scorer, idle_threshold)),
+    BLIS__NUMBER("max_busy_score", 0, 1, 1, "0 to 1",
+                 "highest score of one that is not",
+                 BLIS__INTO(active_scorer, best_of_busy)),
 };
 
-static blis_status create_active(const blis_alloc *alloc,
-                                 const blis_params *params,
-                                 const blis_policy_context *context,
-                                 blis_scorer *scorer, blis_error *error) {
-  (void)context;
-  return make_with_numbers(alloc, &blis__scorer_llmd_active_request, params,
-                           &active_ops, BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-                           scorer, error);
-}
-
-const blis_scorer_entry blis__scorer_llmd_active_request = {
+const blis_policy_entry blis__scorer_llmd_active_request = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "llm-d.active-request-scorer",
-    .aliases = "",
     .summary = "(max - in flight) / max; 1 when idle, 0 for all when equally "
                "busy",
     .source = LLMD_SOURCE,
-    .params = active_params,
-    .param_count = 2,
-    .create = create_active,
+    BLIS__PARAMS(active_params),
+    .ops = &(const blis_scorer_ops){.score = score_active},
+    .state_size = sizeof(active_scorer),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
 };
+
+typedef struct token_load {
+  double full; /* tokens */
+} token_load;
 
 static blis_status score_token_load(void *state,
                                     const blis_routing_request *request,
                                     const blis_routing_view *view,
                                     double *scores, blis_error *error) {
   (void)error;
-  const two_numbers *self = state; /* tokens of a full queue */
+  const token_load *self = state;
   const double *pending = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
   double prompt = (double)request->prompt_tokens;
   for (size_t i = 0; i < view->count; i++) {
-    double share = (pending[i] + prompt - cached[i]) / self->first;
+    double share = (pending[i] + prompt - cached[i]) / self->full;
     scores[i] = share > 1 ? 0 : 1 - share;
   }
   return BLIS_OK;
 }
 
-static const blis_scorer_ops token_load_ops = {.score = score_token_load,
-                                               .free = free_numbers};
-
 static const blis_param_spec token_load_params[] = {
-    {.name = "queue_threshold_tokens",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1,
-     .maximum = 1e15,
-     .fallback = 4194304,
-     .unit = "tokens",
-     .summary = "uncached tokens from which on the score is 0"},
+    BLIS__NUMBER("queue_threshold_tokens", 1, 1e15, 4194304, "tokens",
+                 "uncached tokens from which on the score is 0",
+                 BLIS__INTO(token_load, full)),
 };
 
-static blis_status create_token_load(const blis_alloc *alloc,
-                                     const blis_params *params,
-                                     const blis_policy_context *context,
-                                     blis_scorer *scorer, blis_error *error) {
-  (void)context;
-  return make_with_numbers(alloc, &blis__scorer_llmd_token_load, params,
-                           &token_load_ops,
-                           BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |
-                               BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
-                           scorer, error);
-}
-
-const blis_scorer_entry blis__scorer_llmd_token_load = {
+const blis_policy_entry blis__scorer_llmd_token_load = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "llm-d.token-load-scorer",
-    .aliases = "",
     .summary = "1 - uncached tokens in flight and of the request / threshold",
     .source = LLMD_SOURCE,
-    .params = token_load_params,
-    .param_count = 1,
-    .create = create_token_load,
+    BLIS__PARAMS(token_load_params),
+    .ops = &(const blis_scorer_ops){.score = score_token_load},
+    .state_size = sizeof(token_load),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
 };
 
 typedef struct prefix_scorer {
@@ -207,10 +120,10 @@ static blis_status observe_prefix(void *state,
                                   const blis_routing_view *view, size_t chosen,
                                   blis_error *error) {
   prefix_scorer *self = state;
-  return blis__prefix_memory_observe(&self->memory, request,
-                                     view->instances[chosen]) == BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, request,
+                                           view->instances[chosen]),
+               error);
+  return BLIS_OK;
 }
 
 static int64_t believed_tokens(const void *state, const blis_routing_view *view,
@@ -220,9 +133,9 @@ static int64_t believed_tokens(const void *state, const blis_routing_view *view,
 }
 
 static void free_prefix(const blis_alloc *alloc, void *state) {
+  (void)alloc;
   prefix_scorer *self = state;
   blis__prefix_memory_deinit(&self->memory);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_scorer_ops prefix_ops = {.score = score_prefix,
@@ -230,61 +143,33 @@ static const blis_scorer_ops prefix_ops = {.score = score_prefix,
                                            .believed_tokens = believed_tokens,
                                            .free = free_prefix};
 
-enum { PREFIX_PARAM_COUNT = 4 };
-
-static const blis_param_spec prefix_params[PREFIX_PARAM_COUNT] = {
-    {.name = "match_length_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0,
-     .unit = "0 to 1",
-     .summary = "of the length of the match against its share of the prompt"},
-    {.name = "match_length_scale_tokens",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 1,
-     .maximum = 1e15,
-     .fallback = 8192,
-     .unit = "tokens",
-     .summary = "a match of this length is as good as a longer one"},
+static const blis_param_spec prefix_params[] = {
+    BLIS__NUMBER("match_length_weight", 0, 1, 0, "0 to 1",
+                 "of the length of the match against its share of the prompt",
+                 BLIS__INTO(prefix_scorer, length_weight)),
+    BLIS__NUMBER("match_length_scale_tokens", 1, 1e15, 8192, "tokens",
+                 "a match of this length is as good as a longer one",
+                 BLIS__INTO(prefix_scorer, length_scale)),
     BLIS__BLOCK_SIZE_PARAM(
         64, "of the producer's index (below 64 the original takes 64)"),
     BLIS__INDEX_CAPACITY_PARAM(31250, "of the producer's index per instance"),
 };
 
-static double prefix_number(const blis_params *params, const char *name) {
-  return blis_params_number(params, prefix_params, PREFIX_PARAM_COUNT, name);
-}
-
-static blis_status create_prefix(const blis_alloc *alloc,
-                                 const blis_params *params,
-                                 const blis_policy_context *context,
-                                 blis_scorer *scorer, blis_error *error) {
-  (void)context;
-  uint32_t block_size = (uint32_t)prefix_number(params, "block_size");
-  uint64_t capacity = (uint64_t)prefix_number(params, "capacity");
-  prefix_scorer *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self == NULL || blis__prefix_memory_init(&self->memory, alloc, block_size,
-                                               capacity) != BLIS_OK) {
-    blis_alloc_free(alloc, self, sizeof *self);
-    return blis_fail_nomem(error);
-  }
-  self->length_weight = prefix_number(params, "match_length_weight");
-  self->length_scale = prefix_number(params, "match_length_scale_tokens");
-  *scorer = (blis_scorer){.ops = &prefix_ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .name = "llm-d.prefix-cache-scorer"};
+static blis_status init_prefix(void *state, blis_policy_setup *setup,
+                               blis_error *error) {
+  prefix_scorer *self = state;
+  BLIS_TRY_MEM(blis__prefix_memory_setup(&self->memory, setup), error);
   return BLIS_OK;
 }
 
-const blis_scorer_entry blis__scorer_llmd_prefix_cache = {
+const blis_policy_entry blis__scorer_llmd_prefix_cache = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "llm-d.prefix-cache-scorer",
-    .aliases = "",
     .summary = "share of the prompt that the router's index knows, and length "
                "of the match",
     .source = LLMD_SOURCE "; partial last blocks are not counted",
-    .params = prefix_params,
-    .param_count = PREFIX_PARAM_COUNT,
-    .create = create_prefix,
+    BLIS__PARAMS(prefix_params),
+    .ops = &prefix_ops,
+    .state_size = sizeof(prefix_scorer),
+    .init = init_prefix,
 };

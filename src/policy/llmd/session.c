@@ -3,7 +3,7 @@
  * llm-d.session-affinity-filter: a session and the instance that it was sent
  * to last.
  */
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/bindings.h"
 
 typedef struct session_memory {
@@ -61,81 +61,46 @@ static blis_status filter(void *state, const blis_routing_request *request,
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
+  (void)alloc;
   session_memory *self = state;
   blis__bindings_deinit(&self->sessions);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_param_spec params_of[] = {
-    {.name = "ttl_us",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1e15,
-     .fallback = 300e6,
-     .unit = "us",
-     .summary = "a session not heard of for longer is forgotten"},
+    BLIS__INTEGER("ttl_us", 0, 1e15, 300e6, "us",
+                  "a session not heard of for longer is forgotten",
+                  BLIS__INTO(session_memory, ttl_us)),
 };
 
-static session_memory *make(const blis_alloc *alloc,
-                            const blis_params *params) {
-  session_memory *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  if (self != NULL) {
-    blis__bindings_init(&self->sessions, alloc);
-    self->ttl_us = (int64_t)blis_params_number(params, params_of, 1, "ttl_us");
-  }
-  return self;
-}
-
-static const blis_scorer_ops scorer_ops = {
-    .score = score, .observe = observe, .free = free_state};
-
-static blis_status create_scorer(const blis_alloc *alloc,
-                                 const blis_params *params,
-                                 const blis_policy_context *context,
-                                 blis_scorer *scorer, blis_error *error) {
-  (void)context;
-  session_memory *self = make(alloc, params);
-  BLIS_TRY_NEW(self, error);
-  *scorer = (blis_scorer){.ops = &scorer_ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .name = "llm-d.session-affinity-scorer"};
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  (void)error;
+  blis__bindings_init(&((session_memory *)state)->sessions, setup->alloc);
   return BLIS_OK;
 }
 
-const blis_scorer_entry blis__scorer_llmd_session_affinity = {
+const blis_policy_entry blis__scorer_llmd_session_affinity = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "llm-d.session-affinity-scorer",
-    .aliases = "",
     .summary = "1 for the session's instance, else 0",
     .source = "llm-d router ebab6879",
-    .params = params_of,
-    .param_count = 1,
-    .create = create_scorer,
+    BLIS__PARAMS(params_of),
+    .ops = &(const blis_scorer_ops){.score = score,
+                                    .observe = observe,
+                                    .free = free_state},
+    .state_size = sizeof(session_memory),
+    .init = init,
 };
 
-static const blis_filter_ops filter_ops = {
-    .filter = filter, .observe = observe, .free = free_state};
-
-static blis_status create_filter(const blis_alloc *alloc,
-                                 const blis_params *params,
-                                 const blis_policy_context *context,
-                                 blis_filter *made, blis_error *error) {
-  (void)context;
-  session_memory *self = make(alloc, params);
-  BLIS_TRY_NEW(self, error);
-  *made = (blis_filter){.ops = &filter_ops,
-                        .state = self,
-                        .alloc = *alloc,
-                        .name = "llm-d.session-affinity-filter"};
-  return BLIS_OK;
-}
-
-const blis_filter_entry blis__filter_session_affinity = {
+const blis_policy_entry blis__filter_session_affinity = {
+    .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.session-affinity-filter",
-    .aliases = "",
     .summary = "keeps the session's instance alone while it is a candidate",
     .source = "llm-d router ebab6879",
-    .params = params_of,
-    .param_count = 1,
-    .create = create_filter,
+    BLIS__PARAMS(params_of),
+    .ops = &(const blis_filter_ops){.filter = filter,
+                                    .observe = observe,
+                                    .free = free_state},
+    .state_size = sizeof(session_memory),
+    .init = init,
 };

@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 
-enum { LIMIT_COUNT = 4, PARAM_COUNT = LIMIT_COUNT + 1 };
+enum { LIMIT_COUNT = 4 };
 
 static const blis_signal signals[LIMIT_COUNT] = {
     BLIS_SIGNAL_IN_FLIGHT,
@@ -40,45 +40,32 @@ static blis_status filter(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static void free_state(const blis_alloc *alloc, void *state) {
-  blis_alloc_free(alloc, state, sizeof(utilization_filter));
-}
-
-static const blis_filter_ops ops = {.filter = filter, .free = free_state};
-
 #define LIMIT(given_name, most, given_unit, of)                                \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_NUMBER, .minimum = 0,             \
-    .maximum = (most), .fallback = (most), .unit = (given_unit),               \
-    .summary = "most " of " of a candidate"                                    \
-  }
+  BLIS__NUMBER(given_name, 0, most, most, given_unit,                          \
+               "most " of " of a candidate")
 
-static const blis_param_spec params_of[PARAM_COUNT] = {
+static const blis_param_spec params_of[] = {
     LIMIT("max_active_requests", 1e12, "requests", "requests in flight"),
     LIMIT("max_running_requests", 1e12, "requests", "requests in the batch"),
     LIMIT("max_waiting_queue", 1e12, "requests", "waiting requests"),
     LIMIT("max_kv_cache_utilization", 1, "0 to 1", "use of the KV cache"),
-    {.name = "fallback_on_empty",
-     .kind = BLIS_PARAM_BOOLEAN,
-     .fallback = 0,
-     .unit = "",
-     .summary = "keep all when nobody is within the limits"},
+    BLIS__BOOLEAN("fallback_on_empty", 0,
+                  "keep all when nobody is within the limits",
+                  BLIS__INTO(utilization_filter, falls_back)),
 };
 
-static blis_status read_limits(utilization_filter *self,
-                               const blis_params *params,
-                               blis_signal_set *needs, blis_error *error) {
-  *needs = 0;
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  utilization_filter *self = state;
   for (size_t k = 0; k < LIMIT_COUNT; k++) {
-    const blis_param *limit = blis_params_find(params, params_of[k].name);
+    const blis_param *limit =
+        blis_params_find(setup->params, params_of[k].name);
     if (limit != NULL) {
       self->signals[self->count] = signals[k];
       self->limits[self->count++] = limit->number;
-      *needs |= BLIS_SIGNAL_BIT(signals[k]);
+      setup->needs |= BLIS_SIGNAL_BIT(signals[k]);
     }
   }
-  self->falls_back = blis_params_number(params, params_of, PARAM_COUNT,
-                                        "fallback_on_empty") != 0;
   if (self->count == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "filter llm-d.utilization-filter: no limit is set, "
@@ -89,32 +76,13 @@ static blis_status read_limits(utilization_filter *self,
   return BLIS_OK;
 }
 
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context, blis_filter *made,
-                          blis_error *error) {
-  (void)context;
-  utilization_filter *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  blis_signal_set needs;
-  blis_status status = read_limits(self, params, &needs, error);
-  if (status != BLIS_OK) {
-    free_state(alloc, self);
-    return status;
-  }
-  *made = (blis_filter){.ops = &ops,
-                        .state = self,
-                        .alloc = *alloc,
-                        .needs = needs,
-                        .name = "llm-d.utilization-filter"};
-  return BLIS_OK;
-}
-
-const blis_filter_entry blis__filter_utilization = {
+const blis_policy_entry blis__filter_utilization = {
+    .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.utilization-filter",
-    .aliases = "",
     .summary = "keeps candidates within every limit that is set",
     .source = "llm-d router ebab6879",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(params_of),
+    .ops = &(const blis_filter_ops){.filter = filter},
+    .state_size = sizeof(utilization_filter),
+    .init = init,
 };

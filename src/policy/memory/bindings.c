@@ -53,6 +53,13 @@ const blis__binding *blis__bindings_find(const blis__bindings *bindings,
              : NULL;
 }
 
+size_t blis__bindings_candidate(const blis__bindings *bindings, uint64_t key,
+                                const blis_routing_view *view) {
+  const blis__binding *binding = blis__bindings_find(bindings, key);
+  return binding == NULL ? view->count
+                         : blis_routing_view_find(view, binding->instance);
+}
+
 static blis_status add(blis__bindings *bindings, uint64_t key,
                        uint32_t *place) {
   BLIS_TRY(blis_pool_take(&bindings->pool, place));

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/pool.h"
+#include "policy/contract/view.h"
 
 typedef struct blis__binding {
   uint64_t key;
@@ -35,6 +36,10 @@ uint32_t blis__bindings_count(const blis__bindings *bindings);
 /* Valid until it is removed; NULL = not bound. Does not count as a use. */
 const blis__binding *blis__bindings_find(const blis__bindings *bindings,
                                          uint64_t key);
+
+/* The candidate that key is bound to; view->count when there is none. */
+size_t blis__bindings_candidate(const blis__bindings *bindings, uint64_t key,
+                                const blis_routing_view *view);
 
 /* Binds key, or rebinds it, and makes it the one used last. */
 BLIS_MUSTUSE blis_status blis__bindings_put(blis__bindings *bindings,

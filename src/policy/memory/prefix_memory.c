@@ -11,6 +11,13 @@ blis_status blis__prefix_memory_init(blis__prefix_memory *memory,
   return memory->index == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
 }
 
+blis_status blis__prefix_memory_setup(blis__prefix_memory *memory,
+                                      const blis_policy_setup *setup) {
+  return blis__prefix_memory_init(
+      memory, setup->alloc, (uint32_t)blis_setup_number(setup, "block_size"),
+      (uint64_t)blis_setup_number(setup, "capacity"));
+}
+
 void blis__prefix_memory_deinit(blis__prefix_memory *memory) {
   blis_prefix_index_free(memory->index);
   blis_array_deinit(&memory->alloc, &memory->blocks);

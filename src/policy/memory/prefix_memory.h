@@ -11,7 +11,7 @@
 #define BLIS_POLICY_MEMORY_PREFIX_MEMORY_H
 
 #include "base/array.h"
-#include "policy/contract/view.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/prefix_index.h"
 
 /* All zero is an empty one that can be freed. */
@@ -28,6 +28,10 @@ BLIS_MUSTUSE blis_status blis__prefix_memory_init(blis__prefix_memory *memory,
                                                   const blis_alloc *alloc,
                                                   uint32_t block_size_tokens,
                                                   uint64_t capacity_blocks);
+/* The same by the parameters block_size and capacity of a policy. */
+BLIS_MUSTUSE blis_status blis__prefix_memory_setup(
+    blis__prefix_memory *memory, const blis_policy_setup *setup);
+
 void blis__prefix_memory_deinit(blis__prefix_memory *memory);
 
 /* Matches the prompt at every candidate. BLIS_ERR_NOMEM or BLIS_OK. */

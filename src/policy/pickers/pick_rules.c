@@ -1,14 +1,6 @@
 #include "policy/pickers/pick_rules.h"
 
 #include <math.h>
-#include <stdio.h>
-
-void blis_policy_random_init(blis_random *random, int64_t master_seed,
-                             const char *name) {
-  char stream[64];
-  snprintf(stream, sizeof stream, "policy/%s", name);
-  blis_random_init_named(random, master_seed, stream);
-}
 
 size_t blis_pick_random(blis_random *random, size_t count) {
   return count == 1 ? 0 : (size_t)blis_random_intn(random, (int32_t)count);

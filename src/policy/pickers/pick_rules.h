@@ -11,10 +11,6 @@
 
 #include "base/random.h"
 
-/* Starts a policy's own stream, "policy/<name>"; name has up to 56 letters. */
-void blis_policy_random_init(blis_random *random, int64_t master_seed,
-                             const char *name);
-
 /* Any of them. */
 size_t blis_pick_random(blis_random *random, size_t count);
 

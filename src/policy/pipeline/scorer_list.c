@@ -5,13 +5,13 @@
 #include "base/invariant.h"
 #include "base/number.h"
 #include "base/slice.h"
+#include "policy/pipeline/pieces.h"
 #include "policy/pipeline/weighted.h"
-#include "policy/registry.h"
 
 enum { NAME_SIZE = 64 };
 
 static blis_status find_entry(blis_slice name, const char *place,
-                              const blis_scorer_entry **entry,
+                              const blis_policy_entry **entry,
                               blis_error *error) {
   char text[NAME_SIZE];
   if (name.length >= sizeof text) {
@@ -21,7 +21,7 @@ static blis_status find_entry(blis_slice name, const char *place,
   memcpy(text, name.data, name.length);
   text[name.length] = '\0';
   blis_error cause;
-  *entry = blis_scorer_entry_find(text, &cause);
+  *entry = blis_policy_list_find(&blis__scorers, text, &cause);
   if (*entry == NULL) {
     return blis_fail(error, BLIS_ERR_INVALID, "%s: %s", place, cause.message);
   }
@@ -61,7 +61,7 @@ static blis_status parse_part(blis_scorer_list *list, blis_slice part,
   blis_slice name = blis_slice_trim((blis_slice){part.data, name_length});
   blis_slice weight =
       blis_slice_trim((blis_slice){colon + 1, part.length - name_length - 1});
-  const blis_scorer_entry *entry;
+  const blis_policy_entry *entry;
   BLIS_TRY(find_entry(name, place, &entry, error));
   for (size_t i = 0; i < list->count; i++) {
     if (list->entries[i] == entry) {
@@ -101,8 +101,8 @@ blis_status blis_scorer_list_router(const blis_alloc *alloc,
   BLIS_ASSERT(list->count >= 1);
   blis_weighted_item items[BLIS_SCORER_LIST_MAX] = {0};
   for (size_t i = 0; i < list->count; i++) {
-    blis_status status =
-        list->entries[i]->create(alloc, NULL, context, &items[i].scorer, error);
+    blis_status status = blis_scorer_create(alloc, list->entries[i]->name, NULL,
+                                            context, &items[i].scorer, error);
     if (status != BLIS_OK) {
       while (i-- > 0) {
         blis_scorer_free(&items[i].scorer);

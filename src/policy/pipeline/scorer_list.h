@@ -8,14 +8,14 @@
 #ifndef BLIS_POLICY_PIPELINE_SCORER_LIST_H
 #define BLIS_POLICY_PIPELINE_SCORER_LIST_H
 
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 
 enum { BLIS_SCORER_LIST_MAX = 32 };
 
 /* Each scorer is there at most once. */
 typedef struct blis_scorer_list {
   size_t count;
-  const blis_scorer_entry *entries[BLIS_SCORER_LIST_MAX];
+  const blis_policy_entry *entries[BLIS_SCORER_LIST_MAX];
   double weights[BLIS_SCORER_LIST_MAX];
 } blis_scorer_list;
 

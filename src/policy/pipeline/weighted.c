@@ -8,7 +8,7 @@
 #include "base/invariant.h"
 #include "policy/contract/narrowed.h"
 #include "policy/contract/tie.h"
-#include "policy/registry.h"
+#include "policy/pipeline/pieces.h"
 
 typedef struct weighted {
   blis_filter *filters;
@@ -290,32 +290,17 @@ static blis_signal_set needs_of(const weighted *self) {
 }
 
 const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
-    {.name = "tie",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = BLIS_TIE_CHOICES "|stable-hash",
-     .unit = "",
-     .summary = "which of equally good ones (profile go-blis: random)"},
-    {.name = "picker",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "best|random|power-of-two|softmax|epsilon-greedy|"
-                "weighted-random|llm-d.max-score-picker|llm-d.random-picker|"
-                "llm-d.weighted-random-picker",
-     .unit = "",
-     .summary = "how one candidate is taken by the sums"},
-    {.name = "temperature",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "of picker softmax: 0 takes the best, a high one any"},
-    {.name = "exploration",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1,
-     .fallback = 0.05,
-     .unit = "0 to 1",
-     .summary = "of picker epsilon-greedy: share of decisions at random"},
+    BLIS__CHOICE("tie", BLIS_TIE_CHOICES "|stable-hash",
+                 "which of equally good ones (profile go-blis: random)"),
+    BLIS__CHOICE("picker",
+                 "best|random|power-of-two|softmax|epsilon-greedy|"
+                 "weighted-random|llm-d.max-score-picker|llm-d.random-picker|"
+                 "llm-d.weighted-random-picker",
+                 "how one candidate is taken by the sums"),
+    BLIS__NUMBER("temperature", 0, 1e9, 1, "",
+                 "of picker softmax: 0 takes the best, a high one any"),
+    BLIS__NUMBER("exploration", 0, 1, 0.05, "0 to 1",
+                 "of picker epsilon-greedy: share of decisions at random"),
 };
 
 /* The picker that the parameters name; the other ones are its own. */

@@ -13,7 +13,7 @@
 #ifndef BLIS_POLICY_PIPELINE_WEIGHTED_H
 #define BLIS_POLICY_PIPELINE_WEIGHTED_H
 
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 
 typedef struct blis_weighted_item {
   blis_scorer scorer;

@@ -4,55 +4,49 @@
 #include "policy/pipeline/scorer_list.h"
 #include "policy/pipeline/weighted.h"
 
-static blis_status create_of(const blis_alloc *alloc, const char *scorers,
-                             const blis_params *params,
-                             const blis_policy_context *context,
-                             blis_router *router, blis_error *error) {
+extern const blis_policy_entry blis__router_weighted;
+
+#define GO_BLIS_SCORERS "precise-prefix-cache:2,queue-depth:1,kv-utilization:1"
+
+/* The rule is the list of scorers; profile go-blis has another for weighted. */
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  (void)state;
+  bool is_go_blis =
+      setup->context->go_blis && setup->entry == &blis__router_weighted;
   blis_scorer_list list;
-  BLIS_TRY(blis_scorer_list_parse(&list, scorers, "weighted", error));
-  return blis_scorer_list_router(alloc, &list, params, context, router, error);
+  blis_router router;
+  BLIS_TRY(blis_scorer_list_parse(
+      &list, is_go_blis ? GO_BLIS_SCORERS : setup->entry->rule, "weighted",
+      error));
+  BLIS_TRY(blis_scorer_list_router(setup->alloc, &list, setup->params,
+                                   setup->context, &router, error));
+  setup->ops = router.ops;
+  setup->state = router.state;
+  setup->needs = router.needs;
+  return BLIS_OK;
 }
 
-static blis_status create_weighted(const blis_alloc *alloc,
-                                   const blis_params *params,
-                                   const blis_policy_context *context,
-                                   blis_router *router, blis_error *error) {
-  const char *scorers =
-      context->go_blis ? "precise-prefix-cache:2,queue-depth:1,kv-utilization:1"
-                       : "prefix-affinity:3,queue-depth:2,kv-utilization:2";
-  return create_of(alloc, scorers, params, context, router, error);
-}
-
-const blis_router_entry blis__router_weighted = {
+const blis_policy_entry blis__router_weighted = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "weighted",
-    .aliases = "",
     .summary = "highest weighted sum of scores; without scorers "
                "prefix-affinity:3, queue-depth:2, kv-utilization:2 (profile "
                "go-blis: precise-prefix-cache:2, queue-depth:1, "
                "kv-utilization:1)",
     .source = "Composable Scorer Framework for Weighted Routing; llm-d; "
               "BLIS (Go) f90a1e3a",
-    .params = blis__weighted_params,
-    .param_count = BLIS__WEIGHTED_PARAM_COUNT,
-    .create = create_weighted,
+    BLIS__PARAMS(blis__weighted_params),
+    .rule = "prefix-affinity:3,queue-depth:2,kv-utilization:2",
+    .init = init,
 };
 
-static blis_status create_stateless(const blis_alloc *alloc,
-                                    const blis_params *params,
-                                    const blis_policy_context *context,
-                                    blis_router *router, blis_error *error) {
-  BLIS_TRY(create_of(alloc, "queue-depth:2,kv-utilization:2,load-balance:1",
-                     params, context, router, error));
-  router->name = blis__router_weighted_stateless.name;
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_weighted_stateless = {
+const blis_policy_entry blis__router_weighted_stateless = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "weighted-stateless",
-    .aliases = "",
     .summary = "weighted with queue-depth:2, kv-utilization:2, load-balance:1",
     .source = "Composable Scorer Framework for Weighted Routing, first stage",
-    .params = blis__weighted_params,
-    .param_count = BLIS__WEIGHTED_PARAM_COUNT,
-    .create = create_stateless,
+    BLIS__PARAMS(blis__weighted_params),
+    .rule = "queue-depth:2,kv-utilization:2,load-balance:1",
+    .init = init,
 };

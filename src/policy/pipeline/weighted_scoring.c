@@ -9,7 +9,7 @@
  * not a weighted router.
  */
 #include "base/array.h"
-#include "policy/registry.h"
+#include "policy/pipeline/pieces.h"
 
 enum { SCORER_COUNT = 3, AFFINITY = 0 };
 
@@ -64,41 +64,28 @@ static void free_state(const blis_alloc *alloc, void *state) {
   }
   blis_array_deinit(alloc, &self->terms);
   blis_array_deinit(alloc, &self->scores);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_router_ops ops = {.route = route, .free = free_state};
 
-#define WEIGHT(given_name, value, of)                                          \
-  {                                                                            \
-    .name = (given_name), .kind = BLIS_PARAM_NUMBER, .minimum = 0,             \
-    .maximum = 1e9, .fallback = (value), .unit = "",                           \
-    .summary = "weight of " of                                                 \
-  }
+#define WEIGHT(given_name, value, of, place)                                   \
+  BLIS__NUMBER(given_name, 0, 1e9, value, "", "weight of " of,                 \
+               BLIS__INTO(weighted_scoring, weights[place]))
 
-enum { PARAM_COUNT = 5 };
-
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    WEIGHT("cache_affinity_weight", 0.6, "prefix-affinity"),
-    WEIGHT("load_balance_weight", 0.3, "load-balance"),
-    WEIGHT("queue_depth_weight", 0.1, "queue-depth"),
-    {.name = "prefix_match_bonus",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.5,
-     .unit = "",
-     .summary = "added where every full block of the prompt is cached"},
+static const blis_param_spec params_of[] = {
+    WEIGHT("cache_affinity_weight", 0.6, "prefix-affinity", 0),
+    WEIGHT("load_balance_weight", 0.3, "load-balance", 1),
+    WEIGHT("queue_depth_weight", 0.1, "queue-depth", 2),
+    BLIS__NUMBER("prefix_match_bonus", 0, 1e9, 0.5, "",
+                 "added where every full block of the prompt is cached",
+                 BLIS__INTO(weighted_scoring, bonus)),
     BLIS__TIE_PARAM,
 };
 
-static blis_status read_weights(weighted_scoring *self,
-                                const blis_params *params, blis_error *error) {
+static blis_status normalise(double *weights, blis_error *error) {
   double sum = 0;
   for (size_t k = 0; k < SCORER_COUNT; k++) {
-    self->weights[k] =
-        blis_params_number(params, params_of, PARAM_COUNT, params_of[k].name);
-    sum += self->weights[k];
+    sum += weights[k];
   }
   if (!(sum > 0)) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -106,60 +93,36 @@ static blis_status read_weights(weighted_scoring *self,
                      "expected one or more above 0");
   }
   for (size_t k = 0; k < SCORER_COUNT; k++) {
-    self->weights[k] /= sum;
+    weights[k] /= sum;
   }
-  self->bonus =
-      blis_params_number(params, params_of, PARAM_COUNT, "prefix_match_bonus");
   return BLIS_OK;
 }
 
-static blis_status make_parts(weighted_scoring *self, const blis_params *params,
-                              const blis_policy_context *context,
-                              blis_error *error) {
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
   static const char *const names[SCORER_COUNT] = {
       "prefix-affinity", "load-balance", "queue-depth"};
-  BLIS_TRY(read_weights(self, params, error));
+  weighted_scoring *self = state;
+  self->alloc = *setup->alloc;
+  BLIS_TRY(normalise(self->weights, error));
   for (size_t k = 0; k < SCORER_COUNT; k++) {
-    BLIS_TRY(blis_scorer_create(&self->alloc, names[k], NULL, context,
+    BLIS_TRY(blis_scorer_create(setup->alloc, names[k], NULL, setup->context,
                                 &self->scorers[k], error));
+    setup->needs |= self->scorers[k].needs;
   }
-  blis_tie_init(&self->tie,
-                blis__tie_param(params, params_of, PARAM_COUNT, context),
-                context->seed, "router");
+  blis_setup_router_tie(setup, &self->tie);
   return BLIS_OK;
 }
 
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_router *router, blis_error *error) {
-  weighted_scoring *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  self->alloc = *alloc;
-  blis_status status = make_parts(self, params, context, error);
-  if (status != BLIS_OK) {
-    free_state(alloc, self);
-    return status;
-  }
-  blis_signal_set needs = 0;
-  for (size_t k = 0; k < SCORER_COUNT; k++) {
-    needs |= self->scorers[k].needs;
-  }
-  *router = (blis_router){.ops = &ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .needs = needs,
-                          .name = "weighted-scoring"};
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_weighted_scoring = {
+const blis_policy_entry blis__router_weighted_scoring = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "weighted-scoring",
-    .aliases = "",
     .summary = "highest 0.6 prefix-affinity + 0.3 load-balance + 0.1 "
                "queue-depth, and 0.5 more where the whole prompt is cached",
     .source = "BLIS Evolutionary Policy Optimization: Macro-Level "
               "Implementation Plan; the formula is ours",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(params_of),
+    .ops = &ops,
+    .state_size = sizeof(weighted_scoring),
+    .init = init,
 };

@@ -1,13 +1,11 @@
 #include "policy/priority/priority.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/nearest.h"
 #include "base/time.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 
 enum { PER_SCORE = 1000 };
 
@@ -24,22 +22,19 @@ typedef struct state {
   blis_arena arena;
   named *numbers;
   size_t count;
-  double usual; /* of the others */
+  double usual;    /* of the others */
+  double realtime; /* of slo-based, by class */
+  double batch;
   int64_t last_arrival_us;
   int32_t arrivals; /* at different times so far */
 } state;
 
-void blis_priority_free(blis_priority *priority) {
-  if (priority->free != NULL) {
-    priority->free(&priority->alloc, priority->state);
-  }
-  *priority = (blis_priority){0};
-}
+BLIS__POLICY_FREE(priority)
 
 static void free_state(const blis_alloc *alloc, void *ud) {
+  (void)alloc;
   state *self = ud;
   blis_arena_deinit(&self->arena);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static double number_of(const state *self, const blis_intern *strings,
@@ -113,102 +108,32 @@ static blis_status decide_newest(void *ud, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-#define SCORE(given_name, usual, text)                                         \
-  {                                                                            \
-    .name = given_name, .kind = BLIS_PARAM_NUMBER, .minimum = -SCORE_MAX,      \
-    .maximum = SCORE_MAX, .fallback = usual, .unit = "", .summary = text       \
-  }
-#define SCORES(text)                                                           \
-  {                                                                            \
-    .name = "scores", .kind = BLIS_PARAM_TABLE, .minimum = -SCORE_MAX,         \
-    .maximum = SCORE_MAX, .unit = "", .summary = text                          \
-  }
+#define SCORE(given_name, usual, ...)                                          \
+  BLIS__NUMBER(given_name, -SCORE_MAX, SCORE_MAX, usual, "", __VA_ARGS__)
+#define SCORES(text) BLIS__TABLE("scores", -SCORE_MAX, SCORE_MAX, "", text)
 
 static const blis_param_spec constant_params[] = {
-    SCORE("score", 0, "of every request"),
+    SCORE("score", 0, "of every request", BLIS__INTO(state, usual)),
 };
 static const blis_param_spec slo_params[] = {
-    SCORE("realtime_score", 100, "of the SLO class realtime"),
-    SCORE("batch_score", 10, "of the SLO class batch"),
-    SCORE("default_score", 50, "of every other class"),
+    SCORE("realtime_score", 100, "of the SLO class realtime",
+          BLIS__INTO(state, realtime)),
+    SCORE("batch_score", 10, "of the SLO class batch",
+          BLIS__INTO(state, batch)),
+    SCORE("default_score", 50, "of every other class",
+          BLIS__INTO(state, usual)),
     SCORES("of more classes, by class"),
 };
 static const blis_param_spec tenant_params[] = {
     SCORES("by tenant"),
-    SCORE("default_score", 50, "of every other tenant"),
+    SCORE("default_score", 50, "of every other tenant",
+          BLIS__INTO(state, usual)),
 };
 static const blis_param_spec deadline_params[] = {
-    {.name = "targets_ms",
-     .kind = BLIS_PARAM_TABLE,
-     .minimum = 0,
-     .maximum = 1e12,
-     .unit = "ms",
-     .summary = "by SLO class: from arrival to the deadline of a request "
-                "without one of its own"},
+    BLIS__TABLE("targets_ms", 0, 1e12, "ms",
+                "by SLO class: from arrival to the deadline of a request "
+                "without one of its own"),
 };
-
-#define PLAN "BLIS macro-level implementation plan"
-#define PARAMS(specs) specs, sizeof specs / sizeof *specs
-
-/* What it is called, and how it decides. */
-static const struct {
-  blis_priority_entry entry;
-  blis_status (*decide)(void *ud, const blis_routing_request *request,
-                        int64_t now_us, int32_t *priority, blis_error *error);
-  const char *usual; /* parameter of those that are not named; NULL: -1 */
-} policies[] = {
-    {{"constant", "", "every request is as urgent as any other", PLAN,
-      PARAMS(constant_params)},
-     decide_by_class,
-     "score"},
-    {{"slo-based", "",
-      "by SLO class: realtime 100, batch 10, any other 50; higher is more "
-      "urgent",
-      PLAN, PARAMS(slo_params)},
-     decide_by_class,
-     "default_score"},
-    {{"tenant-priority", "", "by tenant; higher is more urgent",
-      PLAN "; the formula is ours", PARAMS(tenant_params)},
-     decide_by_tenant,
-     "default_score"},
-    {{"deadline-aware", "",
-      "the least time to the deadline first, to the millisecond; without "
-      "deadline last",
-      PLAN "; the formula is ours", PARAMS(deadline_params)},
-     decide_by_deadline,
-     NULL},
-    {{"inverted-slo", "",
-      "who arrives later goes first: bad on purpose, to try detectors on", PLAN,
-      NULL, 0},
-     decide_newest,
-     NULL},
-};
-
-enum { POLICIES = sizeof policies / sizeof *policies };
-
-size_t blis_priority_entry_count(void) {
-  return POLICIES;
-}
-
-const blis_priority_entry *blis_priority_entry_at(size_t index) {
-  return &policies[index].entry;
-}
-
-/* Its place; POLICIES when there is none. */
-static size_t find(const char *name, blis_error *error) {
-  blis_nearest nearest = {.wanted = name};
-  char names[256] = "";
-  for (size_t i = 0; i < POLICIES; i++) {
-    const blis_priority_entry *entry = &policies[i].entry;
-    if (blis__policy_is_named(name, entry->name, entry->aliases)) {
-      return i;
-    }
-    blis_nearest_offer(&nearest, entry->name);
-    blis_word_list_add(names, sizeof names, entry->name);
-  }
-  blis__policy_fail_unknown("priority policy", name, &nearest, names, error);
-  return POLICIES;
-}
 
 static blis_status keep(state *self, const char *name, double number) {
   const char *copy = blis_arena_text(&self->arena, name, strlen(name));
@@ -220,9 +145,8 @@ static blis_status keep(state *self, const char *name, double number) {
 }
 
 /* What the table says goes before the two classes with a parameter. */
-static blis_status keep_numbers(state *self, size_t policy,
-                                const blis_params *params) {
-  const blis_priority_entry *entry = &policies[policy].entry;
+static blis_status keep_numbers(state *self, const blis_policy_setup *setup) {
+  const blis_params *params = setup->params;
   size_t given = params == NULL ? 0 : params->count;
   self->numbers =
       blis_arena_new(&self->arena, (given + 2) * sizeof *self->numbers);
@@ -235,47 +159,70 @@ static blis_status keep_numbers(state *self, size_t policy,
       BLIS_TRY(keep(self, param->key, param->number));
     }
   }
-  if (entry->params == slo_params) {
-    BLIS_TRY(keep(self, "realtime",
-                  blis_params_number(params, entry->params, entry->param_count,
-                                     "realtime_score")));
-    BLIS_TRY(keep(self, "batch",
-                  blis_params_number(params, entry->params, entry->param_count,
-                                     "batch_score")));
+  if (setup->entry->params == slo_params) {
+    BLIS_TRY(keep(self, "realtime", self->realtime));
+    BLIS_TRY(keep(self, "batch", self->batch));
   }
-  self->usual =
-      policies[policy].usual == NULL
-          ? -1
-          : blis_params_number(params, entry->params, entry->param_count,
-                               policies[policy].usual);
   return BLIS_OK;
 }
 
-blis_status blis_priority_create(const blis_alloc *alloc, const char *name,
-                                 const blis_params *params,
-                                 const blis_policy_context *context,
-                                 blis_priority *priority, blis_error *error) {
-  (void)context;
-  size_t policy = find(name, error);
-  if (policy == POLICIES) {
-    return BLIS_ERR_INVALID;
-  }
-  const blis_priority_entry *entry = &policies[policy].entry;
-  char owner[64];
-  snprintf(owner, sizeof owner, "priority policy %s", entry->name);
-  BLIS_TRY(blis_params_check(params, entry->params, entry->param_count, owner,
-                             error));
-  state *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
+static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
+  state *self = ud;
   self->last_arrival_us = -1;
-  blis_arena_init(&self->arena, alloc);
-  if (keep_numbers(self, policy, params) != BLIS_OK) {
-    free_state(alloc, self);
-    return blis_fail_nomem(error);
+  blis_arena_init(&self->arena, setup->alloc);
+  if (setup->entry->params == deadline_params) {
+    self->usual = -1; /* of a class without a target */
   }
-  *priority = (blis_priority){.decide = policies[policy].decide,
-                              .state = self,
-                              .alloc = *alloc,
-                              .free = free_state};
+  BLIS_TRY_MEM(keep_numbers(self, setup), error);
   return BLIS_OK;
 }
+
+#define PLAN "BLIS macro-level implementation plan"
+
+/* The members of an entry that decides so. */
+#define PRIORITY(function)                                                     \
+  .kind = BLIS_POLICY_PRIORITY,                                                \
+  .ops = &(const blis_priority_ops){.decide = (function), .free = free_state}, \
+  .state_size = sizeof(state), .init = init
+
+const blis_policy_entry blis__priority_constant = {
+    PRIORITY(decide_by_class),
+    .name = "constant",
+    .summary = "every request is as urgent as any other",
+    .source = PLAN,
+    BLIS__PARAMS(constant_params),
+};
+
+const blis_policy_entry blis__priority_slo_based = {
+    PRIORITY(decide_by_class),
+    .name = "slo-based",
+    .summary = "by SLO class: realtime 100, batch 10, any other 50; higher is "
+               "more urgent",
+    .source = PLAN,
+    BLIS__PARAMS(slo_params),
+};
+
+const blis_policy_entry blis__priority_tenant_priority = {
+    PRIORITY(decide_by_tenant),
+    .name = "tenant-priority",
+    .summary = "by tenant; higher is more urgent",
+    .source = PLAN "; the formula is ours",
+    BLIS__PARAMS(tenant_params),
+};
+
+const blis_policy_entry blis__priority_deadline_aware = {
+    PRIORITY(decide_by_deadline),
+    .name = "deadline-aware",
+    .summary = "the least time to the deadline first, to the millisecond; "
+               "without deadline last",
+    .source = PLAN "; the formula is ours",
+    BLIS__PARAMS(deadline_params),
+};
+
+const blis_policy_entry blis__priority_inverted_slo = {
+    PRIORITY(decide_newest),
+    .name = "inverted-slo",
+    .summary = "who arrives later goes first: bad on purpose, to try detectors "
+               "on",
+    .source = PLAN,
+};

@@ -13,39 +13,24 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "policy/contract/policy.h"
 #include "policy/contract/view.h"
 
-typedef struct blis_priority {
-  /* As blis_cluster_config.priority, with state as ud. NULL = that of the SLO
-   * class. */
+typedef struct blis_priority_ops {
+  /* As blis_cluster_config.priority, with state as ud. */
   blis_status (*decide)(void *state, const blis_routing_request *request,
                         int64_t now_us, int32_t *priority, blis_error *error);
-  void *state;
-  blis_alloc alloc;
   void (*free)(const blis_alloc *alloc, void *state);
+} blis_priority_ops;
+
+typedef struct blis_priority {
+  const blis_priority_ops *ops; /* NULL: that of the SLO class */
+  void *state;
+  size_t state_size; /* freed after ops->free; 0 = that does it */
+  blis_alloc alloc;
+  const char *name; /* static */
 } blis_priority;
 
 /* Idempotent; an all-zero policy is allowed. */
 void blis_priority_free(blis_priority *priority);
-
-typedef struct blis_priority_entry {
-  const char *name;
-  const char *aliases; /* "a|b"; "" = none */
-  const char *summary;
-  const char *source;
-  const blis_param_spec *params;
-  size_t param_count;
-} blis_priority_entry;
-
-/* The built-in policies; static storage. */
-size_t blis_priority_entry_count(void);
-const blis_priority_entry *blis_priority_entry_at(size_t index);
-
-/* As blis_router_create. */
-BLIS_MUSTUSE blis_status blis_priority_create(
-    const blis_alloc *alloc, const char *name, const blis_params *params,
-    const blis_policy_context *context, blis_priority *priority,
-    blis_error *error);
 
 #endif

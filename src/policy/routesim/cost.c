@@ -85,68 +85,28 @@ static const blis_router_ops ops = {.route = blis__routesim_route,
                                     .ended = blis__routesim_ended,
                                     .free = free_state};
 
-enum { PARAM_COUNT = BLIS__ROUTESIM_PARAM_COUNT + 4 };
-
-static const blis_param_spec params_of[PARAM_COUNT] = {
+static const blis_param_spec params_of[] = {
     BLIS__ROUTESIM_PARAMS,
-    {.name = "base",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 1,
-     .unit = "",
-     .summary = "cost of every decision"},
-    {.name = "queue",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.5,
-     .unit = "",
-     .summary = "cost of every request waiting there"},
-    {.name = "pressure",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 2,
-     .unit = "",
-     .summary = "cost of a full KV cache; of one in part used, its share"},
-    {.name = "decay",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.1,
-     .unit = "1/s",
-     .summary = "costs fall as exp(-decay x seconds); 0 = never"}};
+    BLIS__NUMBER("base", 0, 1e9, 1, "", "cost of every decision",
+                 BLIS__INTO(cost_router, base_cost)),
+    BLIS__NUMBER("queue", 0, 1e9, 0.5, "",
+                 "cost of every request waiting there",
+                 BLIS__INTO(cost_router, queue_cost)),
+    BLIS__NUMBER("pressure", 0, 1e9, 2, "",
+                 "cost of a full KV cache; of one in part used, its share",
+                 BLIS__INTO(cost_router, pressure_cost)),
+    BLIS__NUMBER("decay", 0, 1e9, 0.1, "1/s",
+                 "costs fall as exp(-decay x seconds); 0 = never",
+                 BLIS__INTO(cost_router, decay_per_s))};
 
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_router *router, blis_error *error) {
-  (void)context;
-  const blis__routesim_kind kind = {
-      .entry = &blis__router_routesim_cost_escalation,
-      .size = sizeof(cost_router),
-      .ops = &ops,
-      .choose = choose,
-      .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION)};
-  BLIS_TRY(blis__routesim_new(alloc, &kind, params, router, error));
-  cost_router *self = router->state;
-  self->base_cost = blis_params_number(params, params_of, PARAM_COUNT, "base");
-  self->queue_cost =
-      blis_params_number(params, params_of, PARAM_COUNT, "queue");
-  self->pressure_cost =
-      blis_params_number(params, params_of, PARAM_COUNT, "pressure");
-  self->decay_per_s =
-      blis_params_number(params, params_of, PARAM_COUNT, "decay");
-  return BLIS_OK;
-}
-
-const blis_router_entry blis__router_routesim_cost_escalation = {
+const blis_policy_entry blis__router_routesim_cost_escalation = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.cost_escalation",
     .aliases = "cost_escalation",
     .summary = "lowest cost; a decision adds base + queue x waiting + pressure "
                "x KV utilisation to its instance, and costs decay with time",
     .source = BLIS__ROUTESIM_SOURCE,
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(params_of),
+    BLIS__ROUTESIM(cost_router, ops, blis__routesim_init, choose,
+                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION)),
 };

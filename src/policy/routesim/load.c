@@ -34,27 +34,16 @@ static blis_status choose_next(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static blis_status create_round_robin(const blis_alloc *alloc,
-                                      const blis_params *params,
-                                      const blis_policy_context *context,
-                                      blis_router *router, blis_error *error) {
-  (void)context;
-  const blis__routesim_kind kind = {.entry = &blis__router_routesim_round_robin,
-                                    .size = sizeof(round_robin),
-                                    .ops = &blis__routesim_ops,
-                                    .choose = choose_next};
-  return blis__routesim_new(alloc, &kind, params, router, error);
-}
-
-const blis_router_entry blis__router_routesim_round_robin = {
+const blis_policy_entry blis__router_routesim_round_robin = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.round_robin",
     .aliases = "round_robin",
     .summary = "the next higher number with room in its queue, then from the "
                "lowest again",
     .source = BLIS__ROUTESIM_SOURCE,
-    .params = params_of,
-    .param_count = BLIS__ROUTESIM_PARAM_COUNT,
-    .create = create_round_robin,
+    BLIS__PARAMS(params_of),
+    BLIS__ROUTESIM(round_robin, blis__routesim_ops, blis__routesim_init,
+                   choose_next, 0),
 };
 
 static blis_status choose_least_load(void *state,
@@ -66,28 +55,15 @@ static blis_status choose_least_load(void *state,
   return BLIS_OK;
 }
 
-static blis_status create_least_outstanding(const blis_alloc *alloc,
-                                            const blis_params *params,
-                                            const blis_policy_context *context,
-                                            blis_router *router,
-                                            blis_error *error) {
-  (void)context;
-  const blis__routesim_kind kind = {
-      .entry = &blis__router_routesim_least_outstanding,
-      .size = sizeof(blis__routesim),
-      .ops = &blis__routesim_ops,
-      .choose = choose_least_load};
-  return blis__routesim_new(alloc, &kind, params, router, error);
-}
-
-const blis_router_entry blis__router_routesim_least_outstanding = {
+const blis_policy_entry blis__router_routesim_least_outstanding = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.least_outstanding",
     .aliases = "least_outstanding",
     .summary = "fewest waiting and decoding requests",
     .source = BLIS__ROUTESIM_SOURCE,
-    .params = params_of,
-    .param_count = BLIS__ROUTESIM_PARAM_COUNT,
-    .create = create_least_outstanding,
+    BLIS__PARAMS(params_of),
+    BLIS__ROUTESIM(blis__routesim, blis__routesim_ops, blis__routesim_init,
+                   choose_least_load, 0),
 };
 
 static blis_status choose_least_kv(void *state,
@@ -107,26 +83,14 @@ static blis_status choose_least_kv(void *state,
   return BLIS_OK;
 }
 
-static blis_status create_least_kv(const blis_alloc *alloc,
-                                   const blis_params *params,
-                                   const blis_policy_context *context,
-                                   blis_router *router, blis_error *error) {
-  (void)context;
-  const blis__routesim_kind kind = {
-      .entry = &blis__router_routesim_least_kv,
-      .size = sizeof(blis__routesim),
-      .ops = &blis__routesim_ops,
-      .choose = choose_least_kv,
-      .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION)};
-  return blis__routesim_new(alloc, &kind, params, router, error);
-}
-
-const blis_router_entry blis__router_routesim_least_kv = {
+const blis_policy_entry blis__router_routesim_least_kv = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.least_kv",
     .aliases = "least_kv",
     .summary = "lowest KV utilisation",
     .source = BLIS__ROUTESIM_SOURCE,
-    .params = params_of,
-    .param_count = BLIS__ROUTESIM_PARAM_COUNT,
-    .create = create_least_kv,
+    BLIS__PARAMS(params_of),
+    BLIS__ROUTESIM(blis__routesim, blis__routesim_ops, blis__routesim_init,
+                   choose_least_kv,
+                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION)),
 };

@@ -107,126 +107,69 @@ static blis_status choose_overlap(void *state,
 }
 
 #define CACHE_WEIGHT(default_value)                                            \
-  {                                                                            \
-    .name = "cache_weight", .kind = BLIS_PARAM_NUMBER, .minimum = 0,           \
-    .maximum = 1, .fallback = (default_value), .unit = "0 to 1",               \
-    .summary = "w: share of the cache in the score"                            \
-  }
+  BLIS__NUMBER("cache_weight", 0, 1, default_value, "0 to 1",                  \
+               "w: share of the cache in the score",                           \
+               BLIS__INTO(prefix_router, cache_weight))
 
 #define BREAKER(default_value, text)                                           \
-  {                                                                            \
-    .name = "breaker", .kind = BLIS_PARAM_NUMBER, .minimum = 0,                \
-    .maximum = 1e9, .fallback = (default_value), .unit = "",                   \
-    .summary = "the cache does not count above this load / max_queue_depth; "  \
-               "0 = it always does" text                                       \
-  }
+  BLIS__NUMBER("breaker", 0, 1e9, default_value, "",                           \
+               "the cache does not count above this load / max_queue_depth; "  \
+               "0 = it always does" text)
 
 #define TIE                                                                    \
-  {                                                                            \
-    .name = "tie", .kind = BLIS_PARAM_CHOICE,                                  \
-    .choices = BLIS_TIE_CHOICES_FIRST, .unit = "",                             \
-    .summary = "which of equally good ones (profile routesim: last)"           \
-  }
+  BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST,                                  \
+               "which of equally good ones (profile routesim: last)")
 
-enum { PARAM_COUNT = BLIS__ROUTESIM_PARAM_COUNT + 4 };
+static const blis_param_spec aware_params[] = {
+    BLIS__ROUTESIM_PARAMS, CACHE_WEIGHT(0.8),
+    BREAKER(0, " (profile routesim: 0.9)"), TIE,
+    BLIS__CHOICE("profile", "design|routesim",
+                 "the design document, or the code: breaker 0.9, and already "
+                 "at that load; ties to the last")};
 
-static const blis_param_spec aware_params[PARAM_COUNT] = {
-    BLIS__ROUTESIM_PARAMS,
-    CACHE_WEIGHT(0.8),
-    BREAKER(0, " (profile routesim: 0.9)"),
-    TIE,
-    {.name = "profile",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "design|routesim",
-     .unit = "",
-     .summary = "the design document, or the code: breaker 0.9, and already at "
-                "that load; ties to the last"}};
+static const blis_param_spec overlap_params[] = {
+    BLIS__ROUTESIM_PARAMS, CACHE_WEIGHT(0.7), BREAKER(0.9, ""), TIE,
+    BLIS__CHOICE(
+        "profile", "design|routesim",
+        "the design document, or the code: breaker already at that load; a "
+        "load above the depth counts as the depth; ties to the last")};
 
-static const blis_param_spec overlap_params[PARAM_COUNT] = {
-    BLIS__ROUTESIM_PARAMS,
-    CACHE_WEIGHT(0.7),
-    BREAKER(0.9, ""),
-    TIE,
-    {.name = "profile",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "design|routesim",
-     .unit = "",
-     .summary = "the design document, or the code: breaker already at that "
-                "load; a load above the depth counts as the depth; ties to "
-                "the last"}};
+#define CODE_BREAKER 0.9
 
-static const double code_breaker = 0.9;
-
-static blis_status make(const blis_alloc *alloc,
-                        const blis__routesim_kind *kind,
-                        const blis_params *params,
-                        const blis_policy_context *context, blis_router *router,
+static blis_status init(void *state, blis_policy_setup *setup,
                         blis_error *error) {
-  BLIS_TRY(blis__routesim_new(alloc, kind, params, router, error));
-  prefix_router *self = router->state;
-  const blis_param_spec *specs = kind->entry->params;
-  bool is_code = blis_params_choice(params, specs, PARAM_COUNT, "profile") == 1;
-  bool has_breaker = blis_params_find(params, "breaker") != NULL;
-  bool has_tie = blis_params_find(params, "tie") != NULL;
-  self->cache_weight =
-      blis_params_number(params, specs, PARAM_COUNT, "cache_weight");
-  self->breaker =
-      is_code && !has_breaker
-          ? code_breaker
-          : blis_params_number(params, specs, PARAM_COUNT, "breaker");
+  prefix_router *self = state;
+  bool is_code = blis_setup_choice(setup, "profile") == 1;
+  self->breaker = blis_setup_number_or(setup, "breaker", is_code, CODE_BREAKER);
   self->breaker_at_limit = is_code;
   self->clamps_ratio = is_code;
-  self->kv_block_tokens = context->kv_block_size_tokens;
-  blis_tie_rule rule = is_code && !has_tie
-                           ? BLIS_TIE_LAST
-                           : blis__tie_first_param(params, specs, PARAM_COUNT);
-  blis_tie_init_of(&self->tie, rule, context->seed, kind->entry->name);
-  return BLIS_OK;
+  self->kv_block_tokens = setup->context->kv_block_size_tokens;
+  blis_setup_tie(setup, &self->tie);
+  if (is_code && !blis_setup_has(setup, "tie")) {
+    self->tie.rule = BLIS_TIE_LAST;
+  }
+  return blis__routesim_init(state, setup, error);
 }
 
-static blis_status create_aware(const blis_alloc *alloc,
-                                const blis_params *params,
-                                const blis_policy_context *context,
-                                blis_router *router, blis_error *error) {
-  const blis__routesim_kind kind = {
-      .entry = &blis__router_routesim_prefix_aware,
-      .size = sizeof(prefix_router),
-      .ops = &blis__routesim_ops,
-      .choose = choose_aware,
-      .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)};
-  return make(alloc, &kind, params, context, router, error);
-}
-
-const blis_router_entry blis__router_routesim_prefix_aware = {
+const blis_policy_entry blis__router_routesim_prefix_aware = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.prefix_aware",
     .aliases = "prefix_aware",
     .summary = "highest 0.8 [the prefix is cached] + 0.2 (1 - load / depth)",
     .source = BLIS__ROUTESIM_SOURCE,
-    .params = aware_params,
-    .param_count = PARAM_COUNT,
-    .create = create_aware,
+    BLIS__PARAMS(aware_params),
+    BLIS__ROUTESIM(prefix_router, blis__routesim_ops, init, choose_aware,
+                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)),
 };
 
-static blis_status create_overlap(const blis_alloc *alloc,
-                                  const blis_params *params,
-                                  const blis_policy_context *context,
-                                  blis_router *router, blis_error *error) {
-  const blis__routesim_kind kind = {
-      .entry = &blis__router_routesim_prefix_overlap,
-      .size = sizeof(prefix_router),
-      .ops = &blis__routesim_ops,
-      .choose = choose_overlap,
-      .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT)};
-  return make(alloc, &kind, params, context, router, error);
-}
-
-const blis_router_entry blis__router_routesim_prefix_overlap = {
+const blis_policy_entry blis__router_routesim_prefix_overlap = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.prefix_overlap",
     .aliases = "prefix_overlap",
     .summary = "highest 0.7 (share of the prompt's blocks cached) + 0.3 (1 - "
                "load / depth)",
     .source = BLIS__ROUTESIM_SOURCE,
-    .params = overlap_params,
-    .param_count = PARAM_COUNT,
-    .create = create_overlap,
+    BLIS__PARAMS(overlap_params),
+    BLIS__ROUTESIM(prefix_router, blis__routesim_ops, init, choose_overlap,
+                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT)),
 };

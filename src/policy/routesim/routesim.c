@@ -1,25 +1,12 @@
 #include "policy/routesim/routesim.h"
 
-blis_status blis__routesim_new(const blis_alloc *alloc,
-                               const blis__routesim_kind *kind,
-                               const blis_params *params, blis_router *router,
-                               blis_error *error) {
-  blis__routesim *self = blis_alloc_zeroed(alloc, 1, kind->size);
-  BLIS_TRY_NEW(self, error);
-  const blis_router_entry *entry = kind->entry;
-  self->alloc = *alloc;
-  self->size = kind->size;
-  self->choose = kind->choose;
-  self->max_queue_depth = blis_params_number(
-      params, entry->params, entry->param_count, "max_queue_depth");
-  self->counts_prefilling =
-      blis_params_number(params, entry->params, entry->param_count,
-                         "count_prefilling") != 0;
-  *router = (blis_router){.ops = kind->ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .needs = BLIS__ROUTESIM_NEEDS | kind->needs,
-                          .name = entry->name};
+blis_status blis__routesim_init(void *state, blis_policy_setup *setup,
+                                blis_error *error) {
+  (void)error;
+  blis__routesim *self = state;
+  const blis__routesim_rule *rule = setup->entry->rule;
+  self->alloc = *setup->alloc;
+  self->choose = rule->choose;
   return BLIS_OK;
 }
 
@@ -28,7 +15,6 @@ void blis__routesim_free(const blis_alloc *alloc, void *state) {
   blis_array_deinit(alloc, &self->counters);
   blis_array_deinit(alloc, &self->loads);
   blis_array_deinit(alloc, &self->scores);
-  blis_alloc_free(alloc, self, self->size);
 }
 
 static double load_of(const blis__routesim *self, const blis_routing_view *view,

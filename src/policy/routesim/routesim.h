@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/load_counters.h"
 
 #define BLIS__ROUTESIM_SOURCE "RouteSim Design Document; RouteSim 65e0004"
@@ -35,7 +35,6 @@ typedef blis_status (*blis__routesim_choose)(
 
 typedef struct blis__routesim {
   blis_alloc alloc;
-  size_t size; /* of the algorithm's struct */
   blis__routesim_choose choose;
   double max_queue_depth;
   bool counts_prefilling;
@@ -49,39 +48,32 @@ typedef struct blis__routesim {
 
 /* Parameters of every algorithm, at the beginning of its list. */
 #define BLIS__ROUTESIM_PARAMS                                                  \
-  {.name = "max_queue_depth",                                                  \
-   .kind = BLIS_PARAM_INTEGER,                                                 \
-   .minimum = 1,                                                               \
-   .maximum = 1e9,                                                             \
-   .fallback = 256,                                                            \
-   .unit = "requests",                                                         \
-   .summary = "waiting requests from which on an instance takes no more"},     \
-  {                                                                            \
-    .name = "count_prefilling", .kind = BLIS_PARAM_BOOLEAN, .fallback = 0,     \
-    .unit = "", .summary = "requests being prefilled are part of the load"     \
-  }
-
-enum { BLIS__ROUTESIM_PARAM_COUNT = 2 };
+  BLIS__INTEGER("max_queue_depth", 1, 1e9, 256, "requests",                    \
+                "waiting requests from which on an instance takes no more",    \
+                BLIS__INTO(blis__routesim, max_queue_depth)),                  \
+      BLIS__BOOLEAN("count_prefilling", 0,                                     \
+                    "requests being prefilled are part of the load",           \
+                    BLIS__INTO(blis__routesim, counts_prefilling))
 
 /* What every algorithm reads. */
 #define BLIS__ROUTESIM_NEEDS                                                   \
   (BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |                                  \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE))
 
-typedef struct blis__routesim_kind {
-  const blis_router_entry *entry;
-  size_t size; /* of the algorithm's struct */
-  const blis_router_ops *ops;
+/* What tells the algorithms apart. */
+typedef struct blis__routesim_rule {
   blis__routesim_choose choose;
-  blis_signal_set needs; /* beside the common ones */
-} blis__routesim_kind;
+} blis__routesim_rule;
 
-/* A router with a zeroed struct of the algorithm around its base. */
-BLIS_MUSTUSE blis_status blis__routesim_new(const blis_alloc *alloc,
-                                            const blis__routesim_kind *kind,
-                                            const blis_params *params,
-                                            blis_router *router,
-                                            blis_error *error);
+/* The init of an algorithm, and its beginning. */
+blis_status blis__routesim_init(void *state, blis_policy_setup *setup,
+                                blis_error *error);
+
+/* The members of an entry; signals are needed beside the common ones. */
+#define BLIS__ROUTESIM(type, operations, begin, chooser, signals)              \
+  .ops = &(operations), .state_size = sizeof(type),                            \
+  .needs = BLIS__ROUTESIM_NEEDS | (signals),                                   \
+  .rule = &(const blis__routesim_rule){chooser}, .init = (begin)
 
 /* The operations of an algorithm without memory of its own. */
 extern const blis_router_ops blis__routesim_ops;

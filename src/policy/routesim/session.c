@@ -14,9 +14,7 @@ typedef struct session_router {
 /* The candidate of the session's instance, or view->count. */
 static size_t bound_candidate(const session_router *self, uint32_t session,
                               const blis_routing_view *view) {
-  const blis__binding *binding = blis__bindings_find(&self->sessions, session);
-  size_t i = binding == NULL ? view->count
-                             : blis_routing_view_find(view, binding->instance);
+  size_t i = blis__bindings_candidate(&self->sessions, session, view);
   return i < view->count && !blis__routesim_is_full(&self->base, i)
              ? i
              : view->count;
@@ -63,43 +61,27 @@ static const blis_router_ops ops = {.route = blis__routesim_route,
                                     .ended = blis__routesim_ended,
                                     .free = free_state};
 
-enum { PARAM_COUNT = BLIS__ROUTESIM_PARAM_COUNT + 1 };
-
-static const blis_param_spec params_of[PARAM_COUNT] = {
+static const blis_param_spec params_of[] = {
     BLIS__ROUTESIM_PARAMS,
-    {.name = "max_sessions",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1 << 30,
-     .fallback = 100000,
-     .unit = "sessions",
-     .summary = "with more of them known, a new one makes the router forget "
-                "the half not used for longest"}};
+    BLIS__INTEGER("max_sessions", 0, 1 << 30, 100000, "sessions",
+                  "with more of them known, a new one makes the router forget "
+                  "the half not used for longest",
+                  BLIS__INTO(session_router, max_sessions))};
 
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_router *router, blis_error *error) {
-  (void)context;
-  const blis__routesim_kind kind = {.entry =
-                                        &blis__router_routesim_session_affinity,
-                                    .size = sizeof(session_router),
-                                    .ops = &ops,
-                                    .choose = choose};
-  BLIS_TRY(blis__routesim_new(alloc, &kind, params, router, error));
-  session_router *self = router->state;
-  blis__bindings_init(&self->sessions, alloc);
-  self->max_sessions = (uint32_t)blis_params_number(
-      params, params_of, PARAM_COUNT, "max_sessions");
-  return BLIS_OK;
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  session_router *self = state;
+  blis__bindings_init(&self->sessions, setup->alloc);
+  return blis__routesim_init(state, setup, error);
 }
 
-const blis_router_entry blis__router_routesim_session_affinity = {
+const blis_policy_entry blis__router_routesim_session_affinity = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.session_affinity",
     .aliases = "session_affinity",
     .summary = "the session's instance unless its queue is full; a new session "
                "goes where the fewest requests wait and decode",
     .source = BLIS__ROUTESIM_SOURCE,
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(params_of),
+    BLIS__ROUTESIM(session_router, ops, init, choose, 0),
 };

@@ -2,7 +2,7 @@
  * cache_scorers.c - scorers that ask the instances' own caches:
  * precise-prefix-cache, oracle-prefix.
  */
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/scorers/column_scorer.h"
 
 static blis_status score_precise(void *state,
@@ -24,23 +24,14 @@ static int64_t cached_tokens(const void *state, const blis_routing_view *view,
 static const blis_scorer_ops precise_ops = {.score = score_precise,
                                             .believed_tokens = cached_tokens};
 
-static blis_status create_precise(const blis_alloc *alloc,
-                                  const blis_params *params,
-                                  const blis_policy_context *context,
-                                  blis_scorer *scorer, blis_error *error) {
-  (void)params, (void)context, (void)error;
-  *scorer = blis__column_scorer(alloc, "precise-prefix-cache", &precise_ops,
-                                BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS));
-  return BLIS_OK;
-}
-
-const blis_scorer_entry blis__scorer_precise_prefix_cache = {
+const blis_policy_entry blis__scorer_precise_prefix_cache = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "precise-prefix-cache",
-    .aliases = "",
     .summary = "(cached - min) / (max - min), cached prefix tokens in the "
                "instances' own caches; 1 when equal",
     .source = "llm-d precise-prefix-cache-scorer; BLIS (Go) v0.7.5",
-    .create = create_precise,
+    .ops = &precise_ops,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
 };
 
 static blis_status score_oracle(void *state,
@@ -55,23 +46,12 @@ static blis_status score_oracle(void *state,
   return BLIS_OK;
 }
 
-static const blis_scorer_ops oracle_ops = {.score = score_oracle};
-
-static blis_status create_oracle(const blis_alloc *alloc,
-                                 const blis_params *params,
-                                 const blis_policy_context *context,
-                                 blis_scorer *scorer, blis_error *error) {
-  (void)params, (void)context, (void)error;
-  *scorer = blis__column_scorer(alloc, "oracle-prefix", &oracle_ops,
-                                BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT));
-  return BLIS_OK;
-}
-
-const blis_scorer_entry blis__scorer_oracle_prefix = {
+const blis_policy_entry blis__scorer_oracle_prefix = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "oracle-prefix",
-    .aliases = "",
     .summary = "prefix-affinity with the instances' own caches in place of the "
                "router's index: what perfect knowledge is worth",
     .source = "Composable Scorer Framework for Weighted Routing",
-    .create = create_oracle,
+    .ops = &(const blis_scorer_ops){.score = score_oracle},
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT),
 };

@@ -41,10 +41,3 @@ void blis__score_most(const double *values, size_t count, double *scores) {
     scores[i] = (values[i] - b.lowest) / (b.highest - b.lowest);
   }
 }
-
-blis_scorer blis__column_scorer(const blis_alloc *alloc, const char *name,
-                                const blis_scorer_ops *ops,
-                                blis_signal_set needs) {
-  return (blis_scorer){
-      .ops = ops, .alloc = *alloc, .needs = needs, .name = name};
-}

@@ -16,9 +16,4 @@ void blis__score_least(const double *values, size_t count, double *scores);
 /* (value - min) / (max - min); all 1 when they are equal. count >= 1. */
 void blis__score_most(const double *values, size_t count, double *scores);
 
-/* A scorer without state that reads these signals. name is static. */
-blis_scorer blis__column_scorer(const blis_alloc *alloc, const char *name,
-                                const blis_scorer_ops *ops,
-                                blis_signal_set needs);
-
 #endif

@@ -1,8 +1,9 @@
 /*
- * load_scorers.c - the load scorers of the scorer framework: queue-depth,
- * kv-utilization, load-balance.
+ * load_scorers.c - the load scorers of the scorer framework, queue-depth,
+ * kv-utilization and load-balance; and llm-d.queue-scorer, one of them by
+ * another name.
  */
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/scorers/column_scorer.h"
 
 #define DESIGN_SOURCE "Composable Scorer Framework for Weighted Routing"
@@ -26,43 +27,42 @@ static blis_status score_queue(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static const blis_scorer_ops effective_load_ops = {.score =
-                                                       score_effective_load};
 static const blis_scorer_ops queue_ops = {.score = score_queue};
 
-static const blis_param_spec queue_depth_params[] = {
-    {.name = "load",
-     .kind = BLIS_PARAM_CHOICE,
-     .choices = "effective|queue",
-     .unit = "requests",
-     .summary = "effective load, or waiting requests alone (default of "
-                "profile go-blis)"},
+const blis_policy_entry blis__scorer_llmd_queue = {
+    .kind = BLIS_POLICY_SCORER,
+    .name = "llm-d.queue-scorer",
+    .summary = "(max - waiting) / (max - min); 1 when equal",
+    .source = "llm-d router ebab6879",
+    .ops = &queue_ops,
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH),
 };
 
-static blis_status create_queue_depth(const blis_alloc *alloc,
-                                      const blis_params *params,
-                                      const blis_policy_context *context,
-                                      blis_scorer *scorer, blis_error *error) {
-  (void)error;
-  bool is_given = blis_params_find(params, "load") != NULL;
-  bool is_queue =
-      is_given ? blis_params_choice(params, queue_depth_params, 1, "load") == 1
-               : context->go_blis;
-  *scorer = blis__column_scorer(
-      alloc, "queue-depth", is_queue ? &queue_ops : &effective_load_ops,
-      BLIS_SIGNAL_BIT(is_queue ? BLIS_SIGNAL_QUEUE_DEPTH
-                               : BLIS_SIGNAL_EFFECTIVE_LOAD));
+static const blis_param_spec queue_depth_params[] = {
+    BLIS__CHOICE_IN("load", "effective|queue", "requests",
+                    "effective load, or waiting requests alone (default of "
+                    "profile go-blis)"),
+};
+
+static blis_status init_queue_depth(void *state, blis_policy_setup *setup,
+                                    blis_error *error) {
+  (void)state, (void)error;
+  if (blis_setup_choice_or(setup, "load", setup->context->go_blis, 1) == 1) {
+    setup->ops = &queue_ops;
+    setup->needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH);
+  }
   return BLIS_OK;
 }
 
-const blis_scorer_entry blis__scorer_queue_depth = {
+const blis_policy_entry blis__scorer_queue_depth = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "queue-depth",
-    .aliases = "",
     .summary = "(max - load) / (max - min) over the candidates; 1 when equal",
     .source = DESIGN_SOURCE "; BLIS (Go) v0.7.3 for load = queue",
-    .params = queue_depth_params,
-    .param_count = 1,
-    .create = create_queue_depth,
+    BLIS__PARAMS(queue_depth_params),
+    .ops = &(const blis_scorer_ops){.score = score_effective_load},
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
+    .init = init_queue_depth,
 };
 
 static blis_status score_kv_utilization(void *state,
@@ -77,26 +77,14 @@ static blis_status score_kv_utilization(void *state,
   return BLIS_OK;
 }
 
-static const blis_scorer_ops kv_utilization_ops = {.score =
-                                                       score_kv_utilization};
-
-static blis_status create_kv_utilization(const blis_alloc *alloc,
-                                         const blis_params *params,
-                                         const blis_policy_context *context,
-                                         blis_scorer *scorer,
-                                         blis_error *error) {
-  (void)params, (void)context, (void)error;
-  *scorer = blis__column_scorer(alloc, "kv-utilization", &kv_utilization_ops,
-                                BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION));
-  return BLIS_OK;
-}
-
-const blis_scorer_entry blis__scorer_kv_utilization = {
+const blis_policy_entry blis__scorer_kv_utilization = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "kv-utilization",
     .aliases = "llm-d.kv-cache-utilization-scorer",
     .summary = "1 - share of the KV blocks in use",
     .source = DESIGN_SOURCE,
-    .create = create_kv_utilization,
+    .ops = &(const blis_scorer_ops){.score = score_kv_utilization},
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
 };
 
 static blis_status score_load_balance(void *state,
@@ -111,22 +99,11 @@ static blis_status score_load_balance(void *state,
   return BLIS_OK;
 }
 
-static const blis_scorer_ops load_balance_ops = {.score = score_load_balance};
-
-static blis_status create_load_balance(const blis_alloc *alloc,
-                                       const blis_params *params,
-                                       const blis_policy_context *context,
-                                       blis_scorer *scorer, blis_error *error) {
-  (void)params, (void)context, (void)error;
-  *scorer = blis__column_scorer(alloc, "load-balance", &load_balance_ops,
-                                BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD));
-  return BLIS_OK;
-}
-
-const blis_scorer_entry blis__scorer_load_balance = {
+const blis_policy_entry blis__scorer_load_balance = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "load-balance",
-    .aliases = "",
     .summary = "1 / (1 + effective load): keeps absolute differences",
     .source = DESIGN_SOURCE,
-    .create = create_load_balance,
+    .ops = &(const blis_scorer_ops){.score = score_load_balance},
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
 };

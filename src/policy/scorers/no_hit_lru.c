@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 
 typedef struct no_hit_lru {
   BLIS_ARRAY(uint32_t) order; /* got a cold request; oldest first */
   BLIS_ARRAY(size_t) places;  /* candidate + 1 by instance number; 0 = none */
   bool is_cold;               /* the request being decided about */
-  size_t most;                /* in order; 0 = forgets who is no candidate */
+  int64_t most;               /* in order; 0 = forgets who is no candidate */
   blis_alloc alloc;
 } no_hit_lru;
 
@@ -130,7 +130,7 @@ static blis_status observe(void *state, const blis_routing_request *request,
     }
   }
   self->order.count = kept;
-  if (self->most > 0 && kept == self->most) {
+  if (self->most > 0 && kept == (size_t)self->most) {
     memmove(self->order.items, self->order.items + 1,
             (kept - 1) * sizeof *self->order.items);
     self->order.count--;
@@ -143,68 +143,45 @@ static void free_state(const blis_alloc *alloc, void *state) {
   no_hit_lru *self = state;
   blis_array_deinit(alloc, &self->order);
   blis_array_deinit(alloc, &self->places);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_scorer_ops ops = {
     .score = score, .observe = observe, .free = free_state};
 
-static blis_status make(const blis_alloc *alloc, const char *name, size_t most,
-                        blis_scorer *scorer, blis_error *error) {
-  no_hit_lru *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  self->alloc = *alloc;
-  self->most = most;
-  *scorer = (blis_scorer){.ops = &ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
-                          .name = name};
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  (void)error;
+  ((no_hit_lru *)state)->alloc = *setup->alloc;
   return BLIS_OK;
 }
 
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_scorer *scorer, blis_error *error) {
-  (void)params, (void)context;
-  return make(alloc, "no-hit-lru", 0, scorer, error);
-}
-
-const blis_scorer_entry blis__scorer_no_hit_lru = {
+const blis_policy_entry blis__scorer_no_hit_lru = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "no-hit-lru",
-    .aliases = "",
     .summary = "0.5 when some cache has a block of the prompt, else 1 for the "
                "instance that got such a request longest ago, down to 0",
     .source = "llm-d no-hit-lru-scorer; BLIS (Go) v0.7.1",
-    .create = create,
+    .ops = &ops,
+    .state_size = sizeof(no_hit_lru),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
+    .init = init,
 };
 
 static const blis_param_spec llmd_params[] = {
-    {.name = "lru_size",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 1,
-     .maximum = 1 << 30,
-     .fallback = 1024,
-     .unit = "instances",
-     .summary = "that are remembered; those that are no candidates count in "
-                "the order, so that others may come to 0"},
+    BLIS__INTEGER("lru_size", 1, 1 << 30, 1024, "instances",
+                  "that are remembered; those that are no candidates count in "
+                  "the order, so that others may come to 0",
+                  BLIS__INTO(no_hit_lru, most)),
 };
 
-static blis_status create_llmd(const blis_alloc *alloc,
-                               const blis_params *params,
-                               const blis_policy_context *context,
-                               blis_scorer *scorer, blis_error *error) {
-  (void)context;
-  double most = blis_params_number(params, llmd_params, 1, "lru_size");
-  return make(alloc, "llm-d.no-hit-lru-scorer", (size_t)most, scorer, error);
-}
-
-const blis_scorer_entry blis__scorer_llmd_no_hit_lru = {
+const blis_policy_entry blis__scorer_llmd_no_hit_lru = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "llm-d.no-hit-lru-scorer",
-    .aliases = "",
     .summary = "no-hit-lru with a limit of instances that are remembered",
     .source = "llm-d router ebab6879",
-    .params = llmd_params,
-    .param_count = 1,
-    .create = create_llmd,
+    BLIS__PARAMS(llmd_params),
+    .ops = &ops,
+    .state_size = sizeof(no_hit_lru),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
+    .init = init,
 };

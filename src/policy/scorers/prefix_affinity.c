@@ -3,7 +3,7 @@
  * that the router's own index believes an instance to have cached.
  */
 
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/prefix_memory.h"
 
 static blis_status score(void *state, const blis_routing_request *request,
@@ -20,10 +20,10 @@ static blis_status score(void *state, const blis_routing_request *request,
 static blis_status observe(void *state, const blis_routing_request *request,
                            const blis_routing_view *view, size_t chosen,
                            blis_error *error) {
-  return blis__prefix_memory_observe(state, request, view->instances[chosen]) ==
-                 BLIS_OK
-             ? BLIS_OK
-             : blis_fail_nomem(error);
+  BLIS_TRY_MEM(
+      blis__prefix_memory_observe(state, request, view->instances[chosen]),
+      error);
+  return BLIS_OK;
 }
 
 static int64_t believed_tokens(const void *state, const blis_routing_view *view,
@@ -32,8 +32,8 @@ static int64_t believed_tokens(const void *state, const blis_routing_view *view,
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
+  (void)alloc;
   blis__prefix_memory_deinit(state);
-  blis_alloc_free(alloc, state, sizeof(blis__prefix_memory));
 }
 
 static const blis_scorer_ops ops = {.score = score,
@@ -41,9 +41,9 @@ static const blis_scorer_ops ops = {.score = score,
                                     .believed_tokens = believed_tokens,
                                     .free = free_state};
 
-enum { GO_BLIS_CAPACITY = 10000, PARAM_COUNT = 2 };
+enum { GO_BLIS_CAPACITY = 10000 };
 
-static const blis_param_spec params_of[PARAM_COUNT] = {
+static const blis_param_spec params_of[] = {
     BLIS__BLOCK_SIZE_PARAM(
         16, "block size of the index (profile go-blis: that of the KV "
             "cache)"),
@@ -51,41 +51,30 @@ static const blis_param_spec params_of[PARAM_COUNT] = {
         31250, "size of the index per instance (profile go-blis: 10000)"),
 };
 
-static int64_t choose(const blis_params *params, const char *name, bool go_blis,
-                      int64_t go_blis_value) {
-  if (go_blis && blis_params_find(params, name) == NULL) {
-    return go_blis_value;
-  }
-  return (int64_t)blis_params_number(params, params_of, PARAM_COUNT, name);
-}
-
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_scorer *scorer, blis_error *error) {
-  int64_t block_size = choose(params, "block_size", context->go_blis,
-                              context->kv_block_size_tokens);
-  int64_t capacity =
-      choose(params, "capacity", context->go_blis, GO_BLIS_CAPACITY);
-  blis__prefix_memory *self = blis_alloc_new(alloc, sizeof *self);
-  if (self == NULL ||
-      blis__prefix_memory_init(self, alloc, (uint32_t)block_size,
-                               (uint64_t)capacity) != BLIS_OK) {
-    blis_alloc_free(alloc, self, sizeof *self);
-    return blis_fail_nomem(error);
-  }
-  *scorer = (blis_scorer){
-      .ops = &ops, .state = self, .alloc = *alloc, .name = "prefix-affinity"};
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  bool go_blis = setup->context->go_blis;
+  double block_size =
+      blis_setup_number_or(setup, "block_size", go_blis,
+                           (double)setup->context->kv_block_size_tokens);
+  double capacity =
+      blis_setup_number_or(setup, "capacity", go_blis, GO_BLIS_CAPACITY);
+  BLIS_TRY_MEM(blis__prefix_memory_init(state, setup->alloc,
+                                        (uint32_t)block_size,
+                                        (uint64_t)capacity),
+               error);
   return BLIS_OK;
 }
 
-const blis_scorer_entry blis__scorer_prefix_affinity = {
+const blis_policy_entry blis__scorer_prefix_affinity = {
+    .kind = BLIS_POLICY_SCORER,
     .name = "prefix-affinity",
-    .aliases = "",
     .summary = "matched leading blocks / blocks of the prompt, by the router's "
                "own LRU index of what it sent where",
     .source = "Composable Scorer Framework for Weighted Routing; llm-d "
               "prefix-cache-scorer",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(params_of),
+    .ops = &ops,
+    .state_size = sizeof(blis__prefix_memory),
+    .init = init,
 };

@@ -7,7 +7,7 @@
  * alike are not equal. A prompt that ends in tokens of its own can never come
  * again, so nothing is kept of it.
  */
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 #include "policy/memory/bindings.h"
 
 typedef struct prefix_policy {
@@ -56,9 +56,7 @@ static blis_status choose(prefix_policy *self,
                           const blis_routing_view *view, size_t *chosen) {
   blis_block_id key;
   BLIS_TRY(key_of(self, request, &key));
-  const blis__binding *binding = blis__bindings_find(&self->prompts, key);
-  *chosen = binding == NULL ? view->count
-                            : blis_routing_view_find(view, binding->instance);
+  *chosen = blis__bindings_candidate(&self->prompts, key, view);
   if (*chosen == view->count) {
     *chosen = blis_tie_pick_min(
         &self->tie, view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view);
@@ -76,61 +74,45 @@ static blis_status route(void *state, const blis_routing_request *request,
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
+  (void)alloc;
   prefix_policy *self = state;
   blis__bindings_deinit(&self->prompts);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_router_ops ops = {.route = route, .free = free_state};
 
-enum { PARAM_COUNT = 3 };
-
-static const blis_param_spec params_of[PARAM_COUNT] = {
+static const blis_param_spec params_of[] = {
     BLIS__BLOCK_SIZE_PARAM(
         16, "of the blocks of which the full ones count (profile go-blis: "
             "that of the KV cache)"),
-    {.name = "max_entries",
-     .kind = BLIS_PARAM_INTEGER,
-     .minimum = 0,
-     .maximum = 1 << 30,
-     .fallback = 0,
-     .unit = "prompts",
-     .summary = "that are kept, the one not seen for longest goes first; 0 = "
-                "all"},
+    BLIS__INTEGER(
+        "max_entries", 0, 1 << 30, 0, "prompts",
+        "that are kept, the one not seen for longest goes first; 0 = all",
+        BLIS__INTO(prefix_policy, max_entries)),
     BLIS__TIE_FIRST_PARAM};
 
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_router *router, blis_error *error) {
-  prefix_policy *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  bool follows_cache =
-      context->go_blis && blis_params_find(params, "block_size") == NULL;
-  blis__bindings_init(&self->prompts, alloc);
-  self->block_size_tokens =
-      follows_cache ? (uint32_t)context->kv_block_size_tokens
-                    : (uint32_t)blis_params_number(params, params_of,
-                                                   PARAM_COUNT, "block_size");
-  self->max_entries = (uint32_t)blis_params_number(params, params_of,
-                                                   PARAM_COUNT, "max_entries");
-  blis_tie_rule rule = blis__tie_first_param(params, params_of, PARAM_COUNT);
-  blis_tie_init_of(&self->tie, rule, context->seed, "prefix-affinity");
-  *router = (blis_router){.ops = &ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
-                          .name = "prefix-affinity"};
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  (void)error;
+  prefix_policy *self = state;
+  blis__bindings_init(&self->prompts, setup->alloc);
+  self->block_size_tokens = (uint32_t)blis_setup_number_or(
+      setup, "block_size", setup->context->go_blis,
+      (double)setup->context->kv_block_size_tokens);
+  blis_setup_tie(setup, &self->tie);
   return BLIS_OK;
 }
 
-const blis_router_entry blis__router_prefix_policy = {
+const blis_policy_entry blis__router_prefix_policy = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "prefix-affinity",
-    .aliases = "",
     .summary = "prompts with the same full blocks go to the same instance, new "
                "ones to the lowest effective load",
     .source = "BLIS Evolutionary Policy Optimization: Macro-Level "
               "Implementation Plan; BLIS (Go) v0.6.0 to v0.6.6",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(params_of),
+    .ops = &ops,
+    .state_size = sizeof(prefix_policy),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
+    .init = init,
 };

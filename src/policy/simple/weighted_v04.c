@@ -8,7 +8,7 @@
  * with cw + lw = 1. The first of the best is taken.
  */
 #include "base/array.h"
-#include "policy/contract/policy.h"
+#include "policy/contract/entry.h"
 
 typedef struct weighted_v04 {
   blis_alloc alloc;
@@ -54,68 +54,46 @@ static blis_status route(void *state, const blis_routing_request *request,
 static void free_state(const blis_alloc *alloc, void *state) {
   weighted_v04 *self = state;
   blis_array_deinit(alloc, &self->scores);
-  blis_alloc_free(alloc, self, sizeof *self);
 }
 
 static const blis_router_ops ops = {.route = route, .free = free_state};
 
-enum { PARAM_COUNT = 3 };
-
-static const blis_param_spec params_of[PARAM_COUNT] = {
-    {.name = "cache_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.6,
-     .unit = "",
-     .summary = "of the free KV blocks"},
-    {.name = "load_weight",
-     .kind = BLIS_PARAM_NUMBER,
-     .minimum = 0,
-     .maximum = 1e9,
-     .fallback = 0.4,
-     .unit = "",
-     .summary = "of the load"},
+static const blis_param_spec params_of[] = {
+    BLIS__NUMBER("cache_weight", 0, 1e9, 0.6, "", "of the free KV blocks",
+                 BLIS__INTO(weighted_v04, cache_weight)),
+    BLIS__NUMBER("load_weight", 0, 1e9, 0.4, "", "of the load",
+                 BLIS__INTO(weighted_v04, load_weight)),
     BLIS__TIE_FIRST_PARAM,
 };
 
-static blis_status create(const blis_alloc *alloc, const blis_params *params,
-                          const blis_policy_context *context,
-                          blis_router *router, blis_error *error) {
-  double cache =
-      blis_params_number(params, params_of, PARAM_COUNT, "cache_weight");
-  double load =
-      blis_params_number(params, params_of, PARAM_COUNT, "load_weight");
-  if (!(cache + load > 0)) {
+static blis_status init(void *state, blis_policy_setup *setup,
+                        blis_error *error) {
+  weighted_v04 *self = state;
+  double sum = self->cache_weight + self->load_weight;
+  if (!(sum > 0)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "routing policy weighted-v0.4: cache_weight and "
                      "load_weight are 0, expected one of them above 0");
   }
-  weighted_v04 *self = blis_alloc_zeroed(alloc, 1, sizeof *self);
-  BLIS_TRY_NEW(self, error);
-  self->alloc = *alloc;
-  self->cache_weight = cache / (cache + load);
-  self->load_weight = load / (cache + load);
-  blis_tie_rule rule = blis__tie_first_param(params, params_of, PARAM_COUNT);
-  blis_tie_init_of(&self->tie, rule, context->seed, "weighted-v0.4");
-  *router = (blis_router){.ops = &ops,
-                          .state = self,
-                          .alloc = *alloc,
-                          .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) |
-                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING),
-                          .name = "weighted-v0.4"};
+  self->alloc = *setup->alloc;
+  self->cache_weight /= sum;
+  self->load_weight /= sum;
+  blis_setup_tie(setup, &self->tie);
   return BLIS_OK;
 }
 
-const blis_router_entry blis__router_weighted_v04 = {
+const blis_policy_entry blis__router_weighted_v04 = {
+    .kind = BLIS_POLICY_ROUTER,
     .name = "weighted-v0.4",
-    .aliases = "",
     .summary = "highest 0.6 (free KV blocks / most free) + 0.4 / (1 + load); "
                "for regression studies",
     .source = "BLIS (Go) v0.4.0",
-    .params = params_of,
-    .param_count = PARAM_COUNT,
-    .create = create,
+    BLIS__PARAMS(params_of),
+    .ops = &ops,
+    .state_size = sizeof(weighted_v04),
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_FREE_KV_BLOCKS) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING),
+    .init = init,
 };

@@ -1,0 +1,206 @@
+/*
+ * entry.h - what a built-in policy says about itself, and how one in use is
+ * made of that.
+ *
+ * To add a policy: write its file with a constant entry, and add a line to the
+ * list of its kind (policy/pipeline/pieces.c or policy/registry.c). Lookup,
+ * parameter checks, error texts and the policy table follow from the entry.
+ */
+#ifndef BLIS_POLICY_CONTRACT_ENTRY_H
+#define BLIS_POLICY_CONTRACT_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "policy/contract/filter.h"
+#include "policy/contract/params.h"
+#include "policy/contract/picker.h"
+#include "policy/contract/router.h"
+#include "policy/contract/scorer.h"
+#include "policy/contract/tie.h"
+
+typedef enum blis_policy_kind {
+  BLIS_POLICY_FILTER,
+  BLIS_POLICY_SCORER,
+  BLIS_POLICY_PICKER,
+  BLIS_POLICY_ROUTER,
+  BLIS_POLICY_ADMISSION,
+  BLIS_POLICY_PRIORITY,
+  BLIS_POLICY_CASCADE,
+  BLIS_POLICY_KIND_COUNT
+} blis_policy_kind;
+
+/* The cluster that a policy is made for. */
+typedef struct blis_policy_context {
+  uint32_t instance_count;
+  int64_t kv_block_size_tokens;
+  int64_t kv_blocks; /* of one instance */
+  int64_t seed;      /* of the experiment */
+  bool go_blis;      /* defaults and formulas of profile go-blis */
+} blis_policy_context;
+
+typedef struct blis_policy_entry blis_policy_entry;
+
+/* A policy that is being made of its entry. */
+typedef struct blis_policy_setup {
+  const blis_policy_entry *entry;
+  const blis_alloc *alloc;
+  const blis_params *params; /* checked; read them by the functions below */
+  const blis_policy_context *context;
+  void *state;
+  /* As the entry has them; init may say otherwise. */
+  const void *ops;
+  blis_signal_set needs;
+  bool is_blind;
+  /* Of a cascade. */
+  const struct blis_cascade_chain *chains;
+  size_t chain_count;
+} blis_policy_setup;
+
+struct blis_policy_entry {
+  blis_policy_kind kind;
+  const char *name;
+  const char *aliases; /* "a|b"; NULL = none */
+  const char *summary;
+  const char *source; /* design document, paper or system and version */
+  const blis_param_spec *params;
+  size_t param_count;
+
+  /* What one in use begins with. */
+  const void *ops;       /* blis_<kind>_ops */
+  size_t state_size;     /* of its state, which is zeroed; 0 = init makes it */
+  blis_signal_set needs; /* columns it reads; more by view->column */
+  bool needs_least_load; /* of a router; see router.h */
+  bool is_blind;         /* of a router; see router.h */
+  const void *rule;      /* what tells policies with the same init apart */
+  /*
+   * Fills the state, in which the parameters with BLIS__INTO are already; NULL
+   * when that is all. What it leaves behind when it fails is freed by ops.
+   */
+  blis_status (*init)(void *state, blis_policy_setup *setup, blis_error *error);
+};
+
+/* The members params and param_count of an entry. */
+#define BLIS__PARAMS(specs)                                                    \
+  .params = (specs), .param_count = sizeof(specs) / sizeof *(specs)
+
+/*
+ * Every given parameter is in the entry and allowed there; BLIS_ERR_INVALID
+ * says what is wrong.
+ */
+BLIS_MUSTUSE blis_status blis_policy_check(const blis_policy_entry *entry,
+                                           const blis_params *params,
+                                           blis_error *error);
+
+/*
+ * Checks the parameters (params NULL = all defaults) and makes what the entry
+ * says. *setup is filled on failure, too: what it holds is to be freed.
+ */
+BLIS_MUSTUSE blis_status blis_policy_make(blis_policy_setup *setup,
+                                          const blis_policy_entry *entry,
+                                          const blis_alloc *alloc,
+                                          const blis_params *params,
+                                          const blis_policy_context *context,
+                                          blis_error *error);
+
+/* For init: whether a parameter is given, and its value or default. */
+bool blis_setup_has(const blis_policy_setup *setup, const char *name);
+double blis_setup_number(const blis_policy_setup *setup, const char *name);
+/* Index of the chosen word. */
+int blis_setup_choice(const blis_policy_setup *setup, const char *name);
+
+/* The same with another default where a profile has one. */
+double blis_setup_number_or(const blis_policy_setup *setup, const char *name,
+                            bool is_profile, double profile_default);
+int blis_setup_choice_or(const blis_policy_setup *setup, const char *name,
+                         bool is_profile, int profile_default);
+
+/*
+ * What parameter "tie" says; BLIS_TIE_RULE_COUNT for a word that is no rule
+ * (stable-hash).
+ */
+blis_tie_rule blis_setup_tie_rule(const blis_policy_setup *setup);
+
+/* By parameter "tie", with the policy's own stream. */
+void blis_setup_tie(const blis_policy_setup *setup, blis_tie *tie);
+
+/*
+ * By parameter "tie", which in profile go-blis is random when left out, with
+ * the stream "router".
+ */
+void blis_setup_router_tie(const blis_policy_setup *setup, blis_tie *tie);
+
+/* Starts a policy's own stream, "policy/<its name>". */
+void blis_setup_random(const blis_policy_setup *setup, blis_random *random);
+
+/* A list of entries of one kind, in the order of the catalogue. */
+typedef struct blis_policy_list {
+  const blis_policy_entry *const *entries;
+  size_t count;
+} blis_policy_list;
+
+/* "routing policy"; static storage. */
+const char *blis_policy_kind_text(blis_policy_kind kind);
+
+/*
+ * By name or alias. NULL when there is none, with BLIS_ERR_INVALID in *error
+ * that names the nearest one or all.
+ */
+const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list,
+                                               const char *name,
+                                               blis_error *error);
+
+/* Defines blis_<kind>_free for a struct with these members. */
+#define BLIS__POLICY_FREE(kind)                                                \
+  void blis_##kind##_free(blis_##kind *policy) {                               \
+    if (policy->ops != NULL && policy->ops->free != NULL &&                    \
+        policy->state != NULL) {                                               \
+      policy->ops->free(&policy->alloc, policy->state);                        \
+    }                                                                          \
+    if (policy->state_size > 0) {                                              \
+      blis_alloc_free(&policy->alloc, policy->state, policy->state_size);      \
+    }                                                                          \
+    *policy = (blis_##kind){0};                                                \
+  }
+
+/*
+ * Declares blis_<kind>_create: finds an entry by name or alias, checks the
+ * parameters (params NULL = all defaults) and makes the policy, which the
+ * caller owns. BLIS_ERR_INVALID says what is wrong, and names the nearest name
+ * or all when there is no such entry.
+ */
+#define BLIS__DECLARE_POLICY_CREATE(kind)                                      \
+  BLIS_MUSTUSE blis_status blis_##kind##_create(                               \
+      const blis_alloc *alloc, const char *name, const blis_params *params,    \
+      const blis_policy_context *context, blis_##kind *made,                   \
+      blis_error *error);
+
+/* Defines it for a list; what follows are the other members of the kind. */
+#define BLIS__POLICY_CREATE(kind, list, ...)                                   \
+  blis_status blis_##kind##_create(const blis_alloc *alloc, const char *name,  \
+                                   const blis_params *params,                  \
+                                   const blis_policy_context *context,         \
+                                   blis_##kind *made, blis_error *error) {     \
+    const blis_policy_entry *entry = blis_policy_list_find(list, name, error); \
+    if (entry == NULL) {                                                       \
+      return BLIS_ERR_INVALID;                                                 \
+    }                                                                          \
+    blis_policy_setup setup;                                                   \
+    blis_status status =                                                       \
+        blis_policy_make(&setup, entry, alloc, params, context, error);        \
+    *made = (blis_##kind){.ops = setup.ops,                                    \
+                          .state = setup.state,                                \
+                          .state_size = entry->state_size,                     \
+                          .alloc = *alloc,                                     \
+                          __VA_ARGS__};                                        \
+    if (status != BLIS_OK) {                                                   \
+      blis_##kind##_free(made);                                                \
+    }                                                                          \
+    return status;                                                             \
+  }
+
+#endif
