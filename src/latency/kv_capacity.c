@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/minmax.h"
 #include "latency/numbers.h"
 #include "latency/parallelism.h"
 
@@ -74,6 +75,9 @@ blis_status blis_kv_bytes_per_token(const blis_model_spec *model, int64_t tp,
                      ") must be divisible by tp (%" PRId64 ")",
                      model->name, kv_heads, tp);
   }
+  if (model->counts_as_built) {
+    kv_heads = blis_max_i64(kv_heads, tp); /* every GPU has one */
+  }
   *bytes_per_token = (double)model->layers * 2.0 * (double)head_dim *
                      (double)kv_heads * model->bytes_per_param / (double)tp;
   return BLIS_OK;
@@ -140,9 +144,10 @@ blis_status blis_model_params(const blis_model_spec *model, int64_t *params,
   int64_t d = model->hidden_size;
   size_sum sum = {0};
   int64_t kv_width = times(&sum, blis_model_spec_kv_heads(model), head_dim);
+  int64_t q_width = blis_model_spec_q_width(model);
   size_sum layer = {0}; /* attention and its two norms */
-  add(&layer, times(&sum, d, d));
-  add(&layer, times(&sum, d, d));
+  add(&layer, times(&sum, d, q_width));
+  add(&layer, times(&sum, d, q_width));
   add(&layer, times(&sum, 2 * d, kv_width));
   add(&layer, 2 * d);
   int64_t embedding = times(&sum, model->vocab_size, d);
@@ -213,15 +218,26 @@ static blis_status check_activation(const blis_model_spec *model,
                    model->name, model->activation);
 }
 
+/* Of all GPUs together, in BLIS (Go). */
+static double activations_gib(const blis_model_spec *model) {
+  return blis_model_spec_is_moe(model) ? MOE_ACTIVATIONS_GIB
+                                       : DENSE_ACTIVATIONS_GIB;
+}
+
 static blis_status fail_too_small(const blis_kv_capacity_config *config,
                                   const blis_kv_capacity *c,
                                   blis_error *error) {
   double per_gpu =
       config->hardware->memory_gib * config->memory_utilization - NON_TORCH_GIB;
+  double shared_gib = activations_gib(config->model);
+  if (config->is_per_gpu) {
+    per_gpu -= DENSE_ACTIVATIONS_GIB;
+    shared_gib -= DENSE_ACTIVATIONS_GIB;
+  }
   char remedy[80];
   if (per_gpu > 0.0) {
     double gpus =
-        ceil((c->weights_gib + c->activations_gib + c->reserved_gib) / per_gpu);
+        ceil((c->weights_gib + shared_gib + c->reserved_gib) / per_gpu);
     (void)snprintf(remedy, sizeof remedy, "at least %.0f GPUs are needed",
                    gpus);
   } else {
@@ -244,9 +260,11 @@ static void sum_up_memory(const blis_kv_capacity_config *config,
   c->memory_gib =
       config->hardware->memory_gib * config->memory_utilization * tp;
   c->weights_gib = (double)c->weight_bytes / GIB;
-  c->activations_gib = blis_model_spec_is_moe(config->model)
-                           ? MOE_ACTIVATIONS_GIB
-                           : DENSE_ACTIVATIONS_GIB;
+  c->activations_gib = activations_gib(config->model);
+  if (config->is_per_gpu) {
+    /* Every GPU has those of the whole hidden state; experts are split. */
+    c->activations_gib += (tp - 1) * DENSE_ACTIVATIONS_GIB;
+  }
   c->non_torch_gib =
       (config->tp == 1 ? NON_TORCH_GIB_ALONE : NON_TORCH_GIB) * tp;
   c->reserved_gib = (double)config->reserved_bytes / GIB;

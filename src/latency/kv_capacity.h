@@ -28,7 +28,7 @@ typedef struct blis_kv_capacity_config {
   int64_t block_size_tokens;
   double memory_utilization; /* in (0, 1] */
   int64_t reserved_bytes;    /* for adapters, over all GPUs */
-  bool is_per_gpu;           /* divide the memory that is left by tp */
+  bool is_per_gpu;           /* of one GPU, with activations of its own */
 } blis_kv_capacity_config;
 
 /* The result with its terms; GiB are over all tp GPUs. */
@@ -57,7 +57,8 @@ blis_kv_capacity_compute(const blis_kv_capacity_config *config,
 
 /*
  * KV bytes of one token on one GPU, in all layers. The latent cache of MLA
- * models is on every GPU in full; otherwise TP divides the KV heads.
+ * models is on every GPU in full; otherwise TP divides the KV heads, of which
+ * no GPU has less than one if the model counts as built.
  */
 BLIS_MUSTUSE blis_status blis_kv_bytes_per_token(const blis_model_spec *model,
                                                  int64_t tp,

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define INTEGER(member)                                                        \
   BLIS_SPEC_FIELD(blis_model_spec, member, BLIS_SPEC_INTEGER)
@@ -106,6 +107,22 @@ bool blis_model_spec_is_moe(const blis_model_spec *spec) {
 
 int64_t blis_model_spec_kv_heads(const blis_model_spec *spec) {
   return spec->kv_heads == 0 ? spec->attention_heads : spec->kv_heads;
+}
+
+bool blis_model_spec_is_gated(const blis_model_spec *spec) {
+  static const char *const PLAIN[] = {"relu", "gelu", "gelu_new", "gelu_fast"};
+  for (size_t i = 0; i < sizeof PLAIN / sizeof *PLAIN; i++) {
+    if (strcmp(spec->activation, PLAIN[i]) == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+int64_t blis_model_spec_q_width(const blis_model_spec *spec) {
+  return spec->counts_as_built && spec->head_dim > 0
+             ? spec->attention_heads * spec->head_dim
+             : spec->hidden_size;
 }
 
 double blis_model_spec_weight_bytes(const blis_model_spec *spec) {

@@ -25,7 +25,7 @@ typedef struct blis_model_spec {
   int64_t vocab_size;
   int64_t intermediate_size; /* FFN width */
   int64_t head_dim;          /* 0 = hidden_size / attention_heads; step times
-                                always use the quotient */
+                                use the quotient, see counts_as_built */
   double bytes_per_param;    /* of the compute type: activations and KV */
   double weight_bytes_per_param; /* 0 = bytes_per_param */
   char activation[32];           /* "" = silu */
@@ -48,6 +48,14 @@ typedef struct blis_model_spec {
 
   int64_t max_model_tokens; /* longest sequence; 0 = unlimited */
   char quantization[32];    /* method as its config.json names it, "" = none */
+
+  /*
+   * Roofline and capacity count the matrices that the model has: three of a
+   * gated MLP, q and output projections of head_dim wide heads, a KV head on
+   * every GPU. False: as BLIS (Go) does, which has two in roofline, and square
+   * projections. No member of the list of fields.
+   */
+  bool counts_as_built;
 } blis_model_spec;
 
 /* All members but name, in the order above. Static storage. */
@@ -66,6 +74,12 @@ bool blis_model_spec_is_moe(const blis_model_spec *spec);
 
 /* kv_heads, or attention_heads when that is not stated. */
 int64_t blis_model_spec_kv_heads(const blis_model_spec *spec);
+
+/* Does its MLP have a third matrix, for the gate? */
+bool blis_model_spec_is_gated(const blis_model_spec *spec);
+
+/* Width of the q projection as it is to be counted; heads divide the rest. */
+int64_t blis_model_spec_q_width(const blis_model_spec *spec);
 
 /* weight_bytes_per_param, or bytes_per_param when that is not stated. */
 double blis_model_spec_weight_bytes(const blis_model_spec *spec);

@@ -15,11 +15,13 @@ typedef struct roofline {
 
   /* Symbols of the plain evaluation. */
   double hidden;
+  double q_width; /* hidden, or what the heads are wide together */
+  double mlp_matrices;
   double heads;
   double layers;
   double moe_layers;
   double dense_layers;
-  double head_dim; /* hidden / heads, may have a fraction */
+  double head_dim; /* q_width / heads, may have a fraction */
   double kv_width;
   double expert_ffn;
   double dense_ffn;
@@ -49,8 +51,8 @@ typedef struct roofline {
 
 static double flops(const roofline *r, double s, double t) {
   double qkv =
-      2.0 * t * (r->hidden * r->hidden + 2.0 * r->hidden * r->kv_width);
-  double projection = 2.0 * t * r->hidden * r->hidden;
+      2.0 * t * (r->hidden * r->q_width + 2.0 * r->hidden * r->kv_width);
+  double projection = 2.0 * t * r->hidden * r->q_width;
   double matrix = (qkv + projection) * r->layers;
   double context = t > 1.0 ? s + (t - 1.0) / 2.0 : s;
   double attention = 4.0 * r->heads * t * context * r->head_dim;
@@ -59,28 +61,31 @@ static double flops(const roofline *r, double s, double t) {
   matrix += attention * r->layers;
   double scalar = vector * r->layers;
   if (r->moe_layers > 0.0) {
-    matrix +=
-        (2.0 * t * (2.0 * r->hidden * r->expert_ffn) * r->experts_per_token) *
-        r->moe_layers;
+    matrix += (2.0 * t * (r->mlp_matrices * r->hidden * r->expert_ffn) *
+               r->experts_per_token) *
+              r->moe_layers;
   }
   if (r->dense_layers > 0.0) {
-    matrix += (2.0 * t * (2.0 * r->hidden * r->dense_ffn)) * r->dense_layers;
+    matrix += (2.0 * t * (r->mlp_matrices * r->hidden * r->dense_ffn)) *
+              r->dense_layers;
   }
   return matrix + scalar;
 }
 
 static double compute_weights(const roofline *r, int64_t tokens) {
   double attention =
-      r->hidden * (r->hidden + 2.0 * r->kv_width) + (r->hidden * r->hidden);
+      r->hidden * (r->q_width + 2.0 * r->kv_width) + (r->hidden * r->q_width);
   double moe = 0.0;
   if (r->moe_layers > 0.0) {
     double idle = (r->experts - r->experts_per_token) / r->experts;
     double used = r->experts * (1.0 - blis__power(idle, tokens));
-    moe = ((2.0 * r->hidden * r->expert_ffn) * used) * r->moe_layers;
+    moe =
+        ((r->mlp_matrices * r->hidden * r->expert_ffn) * used) * r->moe_layers;
   }
-  double dense = r->dense_layers > 0.0
-                     ? (2.0 * r->hidden * r->dense_ffn) * r->dense_layers
-                     : 0.0;
+  double dense =
+      r->dense_layers > 0.0
+          ? (r->mlp_matrices * r->hidden * r->dense_ffn) * r->dense_layers
+          : 0.0;
   return ((attention * r->layers) + (moe + dense)) * r->weight_bytes_per_param;
 }
 
@@ -266,7 +271,10 @@ static void set_model(roofline *r, const blis_model_spec *model) {
   r->layers = (double)model->layers;
   r->moe_layers = (double)moe_layers;
   r->dense_layers = (double)dense_layers;
-  r->head_dim = r->hidden / r->heads;
+  r->q_width = (double)blis_model_spec_q_width(model);
+  r->mlp_matrices =
+      model->counts_as_built && blis_model_spec_is_gated(model) ? 3.0 : 2.0;
+  r->head_dim = r->q_width / r->heads;
   r->kv_width = kv_heads * r->head_dim;
   r->expert_ffn = model->expert_intermediate_size > 0
                       ? (double)model->expert_intermediate_size
@@ -297,14 +305,16 @@ static void set_sum_constants(roofline *r, const blis_model_spec *model) {
   double h = r->hidden;
   double ffn = r->expert_ffn * r->experts_per_token * r->moe_layers +
                r->dense_ffn * r->dense_layers;
-  r->flops_per_token = r->layers * (2.0 * (h * h + 2.0 * h * r->kv_width) +
-                                    2.0 * h * h + 2.0 * h) +
-                       4.0 * h * ffn;
+  r->flops_per_token =
+      r->layers * (2.0 * (h * r->q_width + 2.0 * h * r->kv_width) +
+                   2.0 * h * r->q_width + 2.0 * h) +
+      2.0 * r->mlp_matrices * h * ffn;
   r->flops_per_pair = r->layers * r->heads * (4.0 * r->head_dim + 5.0);
-  bool is_exact = r->moe_layers == 0.0 && r->tp.inverse != 0.0 &&
-                  model->hidden_size % model->attention_heads == 0 &&
-                  blis__is_eighths(model->bytes_per_param) &&
-                  blis__is_eighths(r->weight_bytes_per_param);
+  bool is_exact =
+      r->moe_layers == 0.0 && r->tp.inverse != 0.0 &&
+      blis_model_spec_q_width(model) % model->attention_heads == 0 &&
+      blis__is_eighths(model->bytes_per_param) &&
+      blis__is_eighths(r->weight_bytes_per_param);
   r->exact_bytes_max = is_exact ? 0x1p49 : 0.0;
 }
 

@@ -4,8 +4,8 @@
  *
  * Compute is FLOPs over peak rate times the utilisation of the phase; memory
  * is weights, read once per step, plus KV and activations, over bandwidth. No
- * communication and no overheads; the FFN counts as two matrices. TP divides
- * everything, DP plays no part.
+ * communication and no overheads; the MLP counts as two matrices, unless the
+ * model counts as built. TP divides everything, DP plays no part.
  *
  * The plain evaluation sums one rounded quotient per request, so its last bit
  * depends on their order. The one from sums answers only when that cannot

@@ -1,6 +1,8 @@
 /* KV capacity of the shipped models, worked out by hand. */
 #include "latency/kv_capacity.h"
 
+#include <math.h>
+
 #include "latency_fixture.h"
 
 static blis_alloc heap;
@@ -106,12 +108,60 @@ static void test_data_parallel_and_reserved_memory(void) {
   config.is_per_gpu = true;
   config.dp = 1;
   CHECK_OK(blis_kv_capacity_compute(&config, &c, &error), &error);
-  CHECK_EQ_I64(c.blocks, 48956 / 2);
+  CHECK_EQ_DOUBLE(c.activations_gib, 8.0 + 5.5);
+  CHECK_EQ_I64(c.blocks, (48956 - (int64_t)(5.5 * 1024)) / 2);
   config.is_per_gpu = false;
   config.reserved_bytes = INT64_C(1) << 30;
   CHECK_OK(blis_kv_capacity_compute(&config, &c, &error), &error);
   CHECK_EQ_DOUBLE(c.reserved_gib, 1.0);
   CHECK_EQ_I64(c.blocks, 48956 - (1 << 30) / c.bytes_per_block);
+}
+
+/* What is left of 72 GiB on each GPU after its share of 27.51 GiB of weights
+   and 5.5 GiB of activations, at 160 KiB per token over all of them. */
+static void test_one_gpu_by_hand(void) {
+  blis_model_spec spec = fixture_model(catalogue, "qwen3-14b");
+  blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
+  spec.counts_as_built = true;
+  for (int64_t tp = 1; tp <= 8; tp *= 2) {
+    blis_kv_capacity_config config = {&spec, &hardware, tp, 1,
+                                      16,    0.9,       0,  true};
+    blis_kv_capacity c;
+    blis_error error = {0};
+    CHECK_OK(blis_kv_capacity_compute(&config, &c, &error), &error);
+    double gib = 72.0 - 27.51 / (double)tp - 5.5;
+    double tokens = gib * 1024 * 1024 / (160.0 / (double)tp);
+    double got = (double)c.blocks * 16.0;
+    printf("# TP %" PRId64 ": %.0f tokens, by hand %.0f (%+.1f %%)\n", tp, got,
+           tokens, (got / tokens - 1) * 100);
+    CHECK(fabs(got / tokens - 1) < 0.03);
+  }
+}
+
+/* 48 layers with 32 heads of 128 on a hidden size of 2048: 2 * 2048 * 2048
+   more weights each than square projections have. */
+static void test_projections_as_wide_as_heads(void) {
+  blis_model_spec spec = fixture_model(catalogue, "qwen3-30b-a3b");
+  int64_t square = 0;
+  int64_t wide = 0;
+  blis_error error = {0};
+  CHECK_OK(blis_model_params(&spec, &square, &error), &error);
+  spec.counts_as_built = true;
+  CHECK_OK(blis_model_params(&spec, &wide, &error), &error);
+  CHECK_EQ_I64(wide - square, INT64_C(48) * 2 * 2048 * 2048);
+  CHECK(fabs((double)wide * 2 / 0x1p30 - 56.87) < 0.01);
+}
+
+static void test_every_gpu_has_a_kv_head(void) {
+  blis_model_spec spec = fixture_model(catalogue, "qwen3-30b-a3b");
+  double few = 0;
+  double whole = 0;
+  blis_error error = {0};
+  CHECK_EQ_I64(spec.kv_heads, 4);
+  CHECK_OK(blis_kv_bytes_per_token(&spec, 8, &few, &error), &error);
+  spec.counts_as_built = true;
+  CHECK_OK(blis_kv_bytes_per_token(&spec, 8, &whole, &error), &error);
+  CHECK_EQ_DOUBLE(whole, 2 * few);
 }
 
 static void check_refused(const blis_kv_capacity_config *config,
@@ -177,6 +227,9 @@ int main(void) {
   RUN(test_blocks_of_the_shipped_models);
   RUN(test_what_does_not_fit_says_how_many_gpus_it_needs);
   RUN(test_data_parallel_and_reserved_memory);
+  RUN(test_one_gpu_by_hand);
+  RUN(test_projections_as_wide_as_heads);
+  RUN(test_every_gpu_has_a_kv_head);
   RUN(test_bad_input_is_named);
   RUN(test_longest_sequence);
   blis_catalogue_free(catalogue);

@@ -1,4 +1,6 @@
 /* Step times worked out by hand or by the systems the models come from. */
+#include <math.h>
+
 #include "latency/blackbox.h"
 #include "latency/piecewise.h"
 #include "latency/roofline.h"
@@ -147,6 +149,61 @@ static void test_worked_examples(void) {
     check_batches(&model, CASES[i].trained_us);
     blis_latency_free(&model);
   }
+}
+
+static int64_t roofline_step_us(const blis_model_spec *spec, int64_t tokens,
+                                bool is_decode) {
+  blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
+  blis_batch_item item = {.progress_tokens = is_decode ? 1 : 0,
+                          .new_tokens = tokens,
+                          .prompt_tokens = is_decode ? 1 : tokens,
+                          .output_tokens = 2};
+  blis_latency_model latency;
+  blis_error error = {0};
+  CHECK_OK(blis_roofline_new(&heap, spec, &hardware, 1, &FIXTURE_FIT, &latency,
+                             &error),
+           &error);
+  int64_t us = step_us(&latency, &item, 1);
+  blis_latency_free(&latency);
+  return us;
+}
+
+/* How many matrices a wider MLP adds: by compute of a long prefill and by bytes
+   of a decode. */
+static void check_mlp_matrices(blis_model_spec spec, double matrices) {
+  blis_hardware_spec hardware = fixture_hardware(catalogue, "H100");
+  double hidden = (double)spec.hidden_size;
+  double more = (double)spec.layers * 17408;
+  int64_t prefill_us = roofline_step_us(&spec, 2048, false);
+  int64_t decode_us = roofline_step_us(&spec, 1, true);
+  spec.intermediate_size += 17408;
+  double compute_us =
+      (double)(roofline_step_us(&spec, 2048, false) - prefill_us);
+  double memory_us = (double)(roofline_step_us(&spec, 1, true) - decode_us);
+  double flops = 2.0 * 2048 * hidden * more;
+  double bytes = 2.0 * hidden * more;
+  double rate = hardware.peak_tflops * 1e6 * hardware.mfu_prefill;
+  CHECK(fabs(compute_us * rate / flops - matrices) < 0.001);
+  CHECK(fabs(memory_us * hardware.bandwidth_tb_s * 1e6 / bytes - matrices) <
+        0.001);
+}
+
+static void test_roofline_as_built(void) {
+  blis_model_spec spec = fixture_model(catalogue, "qwen3-14b");
+  check_mlp_matrices(spec, 2);
+  spec.counts_as_built = true;
+  check_mlp_matrices(spec, 3);
+  snprintf(spec.activation, sizeof spec.activation, "gelu");
+  check_mlp_matrices(spec, 2);
+  /* Heads of 256 instead of 128: twice the projections, all else equal. */
+  spec.head_dim = 128;
+  spec.intermediate_size = 1;
+  int64_t narrow_us = roofline_step_us(&spec, 1, true);
+  spec.head_dim = 256;
+  int64_t wide_us = roofline_step_us(&spec, 1, true);
+  CHECK(llabs(wide_us - 2 * narrow_us) < narrow_us / 100);
+  spec.counts_as_built = false;
+  CHECK_EQ_I64(roofline_step_us(&spec, 1, true), narrow_us);
 }
 
 static void test_data_parallel_experts(void) {
@@ -448,6 +505,7 @@ int main(void) {
   RUN(test_sums_stay_at_the_largest_number);
   RUN(test_requests_are_classified);
   RUN(test_worked_examples);
+  RUN(test_roofline_as_built);
   RUN(test_data_parallel_experts);
   RUN(test_single_steps);
   RUN(test_a_batch_of_decodes_moves_on_by_its_sums);

@@ -102,6 +102,7 @@ static blis_model_spec random_model(void) {
   if (draw(0, 5) == 0) {
     spec.hidden_size += draw(1, 63); /* heads of a fractional width */
   }
+  spec.counts_as_built = draw(0, 1) == 1;
   return spec;
 }
 

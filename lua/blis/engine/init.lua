@@ -7,6 +7,7 @@ local descriptions = require "blis.engine.descriptions"
 local errors = require "blis.errors"
 local group_config = require "blis.config.group"
 local latency_section = require "blis.config.latency"
+local profiles = require "blis.engine.profiles"
 local schema = require "blis.config.schema"
 local types = require "blis.config.types"
 
@@ -149,6 +150,8 @@ local function read_equal(given, path, profile)
     values.latency_definition = values.latency_model
     values.latency_model = "scripted"
   end
+  local rules = profiles.of(profile)
+  values.engine_rules, values.counts_as_built = rules.engine_rules, rules.counts_as_built
   local sources = { beside = {}, files = values.catalogue, texts = {} }
   read_model(values, given or {}, sources)
   read_hardware(values, sources)

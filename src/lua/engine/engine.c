@@ -114,6 +114,25 @@ static int64_t longest_sequence(lua_State *L, int index,
   return limit;
 }
 
+/* The rules that a table names; none without one. */
+static blis_engine_rules check_rules(lua_State *L, int index) {
+  blis_engine_rules rules = {0};
+  if (lua_getfield(L, index, "engine_rules") != LUA_TNIL) {
+    int table = lua_gettop(L);
+#define RULE(name) (rules.name = opt_field_boolean(L, table, #name, false))
+    RULE(leaves_at_step_end);
+    RULE(resumes_preempted);
+    RULE(counts_prompt_blocks);
+    RULE(recomputes_last_token);
+    RULE(drops_last_kv);
+    RULE(knows_cached_context);
+    RULE(schedules_ahead);
+#undef RULE
+  }
+  lua_pop(L, 1);
+  return rules;
+}
+
 static void check_instance_config(lua_State *L, int index,
                                   const bind_engine_model *m,
                                   bind_engine *engine) {
@@ -143,6 +162,7 @@ static void check_instance_config(lua_State *L, int index,
           (blis_engine_kind)check_field_choice(L, index, "engine", engines),
       .reproduce_go_blis_defects =
           opt_field_boolean(L, index, "reproduce_go_blis_defects", false),
+      .rules = check_rules(L, index),
       .cpu_blocks = check_field_integer(L, index, "kv_cpu_blocks"),
       .cpu_bandwidth_tokens_per_us =
           check_field_number(L, index, "kv_transfer_bandwidth"),

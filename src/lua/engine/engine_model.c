@@ -72,6 +72,19 @@ static void check_model(lua_State *L, int index, bool has_blocks,
   }
 }
 
+/* A copy that counts what the model has, see blis_model_spec. */
+static void count_as_built(lua_State *L, int index, bind_engine_model *m) {
+  if (m->spec == NULL ||
+      !opt_field_boolean(L, index, "counts_as_built", false)) {
+    return;
+  }
+  if (m->spec != &m->own_spec) {
+    m->own_spec = *m->spec;
+    m->spec = &m->own_spec;
+  }
+  m->own_spec.counts_as_built = true;
+}
+
 static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
   blis_error error = {0};
   const char *name = opt_field_string(L, index, "hardware");
@@ -121,6 +134,7 @@ void check_engine_model(lua_State *L, int index, bool has_blocks,
   m->coefficients.beta =
       push_numbers(L, index, "beta_coeffs", &m->coefficients.beta_count);
   check_model(L, index, has_blocks, m);
+  count_as_built(L, index, m);
   check_hardware(L, index, m);
   check_parallelism(L, index, m);
 }

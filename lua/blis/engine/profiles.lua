@@ -1,0 +1,21 @@
+--- What a profile says beside the defaults of options: which rules of a real engine hold. Profile
+--- go-blis has none of them, like BLIS (Go).
+local profiles = {}
+
+---@class blis.Profile
+---@field engine_rules table<string, boolean> those of blis_engine_rules (src/instance/instance.h)
+---@field counts_as_built boolean see blis_model_spec (src/latency/model_spec.h)
+
+---@type table<string, blis.Profile>
+local by_name = {
+  design = { engine_rules = {}, counts_as_built = false },
+  ["go-blis"] = { engine_rules = {}, counts_as_built = false },
+}
+
+---@param name? string of the profile; design
+---@return blis.Profile
+function profiles.of(name)
+  return by_name[name or "design"]
+end
+
+return profiles
