@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/histogram.h"
 #include "exercises.h"
+
+enum { INSTANCES = 1009 }; /* of a run that is like no other */
 
 /* Lua tells the kind of a new object where the core passes 0. */
 static void *allocate(void *ud, void *block, size_t old_size, size_t new_size) {
@@ -79,6 +82,30 @@ static void test_exercises(const char *path, bind_sandbox *sandbox) {
   CHECK_EQ_I64(probe.live_bytes, 0);
 }
 
+/* The one allocation of this size fails; what it is for is optional. */
+static void *allocate_but_times(void *ud, void *block, size_t old_size,
+                                size_t new_size) {
+  bool is_refused =
+      block == NULL && new_size == INSTANCES * sizeof(blis_histogram);
+  return is_refused ? NULL : allocate(ud, block, old_size, new_size);
+}
+
+static void test_no_memory_for_times_of_instances(void) {
+  static const char script[] =
+      "local spec = { cluster = { instances = 1009 },"
+      "  workload = { requests = 2 } } "
+      "for _, times in ipairs { false, true } do "
+      "  spec.instance_times = times "
+      "  local ok, problem = pcall(require('blis').run, spec) "
+      "  assert(ok ~= times and (ok or problem.code == 'nomem')) "
+      "end";
+  blis_alloc alloc = blis_alloc_heap();
+  lua_State *L =
+      open_exercises(allocate_but_times, &alloc, exercises_of_all, NULL);
+  CHECK(luaL_dostring(L, script) == LUA_OK);
+  lua_close(L);
+}
+
 static void test_memory_runs_out(void) {
   test_exercises(exercises_of_all, NULL);
 }
@@ -91,6 +118,7 @@ static void test_memory_runs_out_in_a_sandbox(void) {
 }
 
 int main(void) {
+  RUN(test_no_memory_for_times_of_instances);
   RUN(test_memory_runs_out);
   RUN(test_memory_runs_out_in_a_sandbox);
   return check_done();
