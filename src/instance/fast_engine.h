@@ -21,10 +21,10 @@
  * matters (a shortage of blocks or of token budget) is formed carefully,
  * request by request, on the same state (fast_batch.c).
  *
- * Files: fast_engine.c events; fast_step.c the step; fast_batch.c admission,
- * formation under shortage, preemption; fast_naming.c output that can be found
- * again; fast_request.c lists, arrivals and the life of a record; fast_check.c;
- * finish_heap.c; step_history.c.
+ * One module in several files: fast_engine.c events; fast_step.c the step;
+ * fast_batch.c admission, formation under shortage, preemption; fast_naming.c
+ * output that can be found again; fast_request.c lists, arrivals and the life
+ * of a record; fast_check.c; finish_heap.c; step_history.c.
  */
 #ifndef BLIS_INSTANCE_FAST_ENGINE_H
 #define BLIS_INSTANCE_FAST_ENGINE_H

@@ -5,8 +5,9 @@
  * fast engine is measured against, so it is written to be read. A step costs
  * O(running requests), and O(waiting ones) where the scheduler sorts.
  *
- * Split by idea: stepwise.c executes events, step.c is one step, batch.c
- * decides who takes part in it, sequence.c recycles what is kept per request.
+ * One module in several files: stepwise.c executes events, step.c is one step,
+ * batch.c decides who takes part in it, sequence.c recycles what is kept per
+ * request.
  */
 #ifndef BLIS_INSTANCE_STEPWISE_H
 #define BLIS_INSTANCE_STEPWISE_H

@@ -17,13 +17,15 @@ typedef struct example {
     int64_t e2e_us;
     int64_t itl_sum_us;
   } expected[REQUESTS_MAX];
-  int64_t end_us;
-  int64_t hits;
-  int64_t misses;
-  int64_t preemptions;
-  int64_t completed;
-  int64_t prompt_tokens;
-  int64_t output_tokens;
+  struct {
+    int64_t end_us;
+    int64_t hits;
+    int64_t misses;
+    int64_t preemptions;
+    int64_t completed;
+    int64_t prompt_tokens;
+    int64_t output_tokens;
+  } totals;
   const char *trace; /* NULL = not written down */
 } example;
 
@@ -95,11 +97,7 @@ static const example examples[] = {
      .requests = {DRIVER_PLAIN(0, 0, 5, 3), DRIVER_PLAIN(1, 500, 4, 1),
                   DRIVER_PLAIN(2, 1500, 4, 0)},
      .expected = {{1117, 3221, 2054}, {1637, 1687, 0}, {1657, 1657, 0}},
-     .end_us = 3150,
-     .misses = 5,
-     .completed = 3,
-     .prompt_tokens = 13,
-     .output_tokens = 4,
+     .totals = {3150, 0, 5, 0, 3, 13, 4},
      .trace = "100+1010[0:5] 1110+1020[0:1][1:4] 2130+1020[0:1][2:4]"},
     {.name = "E02 chunks, token budget, maximum of sequences",
      .config = {.long_prefill_threshold_tokens = 4,
@@ -108,11 +106,7 @@ static const example examples[] = {
      .requests = {DRIVER_PLAIN(0, 0, 10, 3), DRIVER_PLAIN(1, 0, 9, 2),
                   DRIVER_PLAIN(2, 0, 2, 2)},
      .expected = {{3167, 5271, 2054}, {4187, 5264, 1027}, {6217, 7284, 1017}},
-     .end_us = 7220,
-     .misses = 8,
-     .completed = 3,
-     .prompt_tokens = 21,
-     .output_tokens = 7,
+     .totals = {7220, 0, 8, 0, 3, 21, 7},
      .trace = "100+1020[0:4][1:2] 1120+1020[0:4][1:2] 2140+1020[0:2][1:4] "
               "3160+1020[0:1][1:1] 4180+1020[0:1][1:1] 5200+1010[2:2] "
               "6210+1010[2:1]"},
@@ -120,13 +114,7 @@ static const example examples[] = {
      .config = {.kv_blocks = 6},
      .requests = {DRIVER_PLAIN(0, 0, 8, 9), DRIVER_PLAIN(1, 10, 7, 8)},
      .expected = {{1117, 9363, 8196}, {10257, 17426, 7119}},
-     .end_us = 17330,
-     .hits = 2,
-     .misses = 12,
-     .preemptions = 2,
-     .completed = 2,
-     .prompt_tokens = 15,
-     .output_tokens = 17,
+     .totals = {17330, 2, 12, 2, 2, 15, 17},
      .trace = "100+1010[0:8] 1110+1020[0:1][1:7] 2130+1020[0:1][1:1] "
               "3150+1020[0:1][1:1] 4170+1020[0:1][1:1] 5190+1010[0:1] "
               "6200+1020[0:1][1:3] 7220+1020[0:1][1:1] 8240+1010[0:1] "
@@ -138,23 +126,14 @@ static const example examples[] = {
                   DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8),
                   DRIVER_REQUEST(2, 5000, 0, 12, 3, 1, 1, 8)},
      .expected = {{1117, 2184, 1017}, {1117, 3221, 2054}, {1117, 3221, 2054}},
-     .end_us = 8150,
-     .hits = 2,
-     .misses = 6,
-     .completed = 3,
-     .prompt_tokens = 28,
-     .output_tokens = 8,
+     .totals = {8150, 2, 6, 0, 3, 28, 8},
      .trace = "100+1010[0:8] 1110+1010[0:1] 5100+1010[2:4] "
               "6110+1020[1:1][2:1] 7130+1020[1:1][2:1]"},
     {.name = "E05 a fully cached prompt alone",
      .requests = {DRIVER_REQUEST(0, 0, 0, 8, 2, 1, 1, 8),
                   DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8)},
      .expected = {{1117, 2184, 1017}, {108, 2192, 2034}},
-     .end_us = 7121,
-     .misses = 4,
-     .completed = 2,
-     .prompt_tokens = 16,
-     .output_tokens = 5,
+     .totals = {7121, 0, 4, 0, 2, 16, 5},
      .trace = "100+1010[0:8] 1110+1010[0:1] 5100+1 5101+1010[1:1] "
               "6111+1010[1:1]"},
     {.name = "E06 deadlines",
@@ -164,11 +143,7 @@ static const example examples[] = {
                   DRIVER_REQUEST(3, 0, 3120, 4, 4, 1, 0, 0)},
      .expected =
          {{1137, 3251, 2064}, {1137, -1, 1037}, {-1, -1, 0}, {1137, -1, 2064}},
-     .end_us = 3180,
-     .misses = 6,
-     .completed = 1,
-     .prompt_tokens = 16,
-     .output_tokens = 3,
+     .totals = {3180, 0, 6, 0, 1, 16, 3},
      .trace = "100+1030[0:4][1:4][3:4] 1130+1030[0:1][1:1][3:1] "
               "2160+1020[0:1][3:1]"},
     {.name = "E07 decodes starved by admissions without tokens",
@@ -181,38 +156,24 @@ static const example examples[] = {
                   {108, 2212, 2054},
                   {108, 2212, 2054},
                   {108, 2192, 2034}},
-     .end_us = 9161,
-     .misses = 5,
-     .completed = 4,
-     .prompt_tokens = 16,
-     .output_tokens = 10,
+     .totals = {9161, 0, 5, 0, 4, 16, 10},
      .trace = "100+1010[0:2] 1110+1010[0:2] 5100+1 5101+1020[1:1][2:1] "
               "6121+1020[1:1][2:1] 7141+1010[3:1] 8151+1010[3:1]"},
     {.name = "E09 the last step starts before the horizon and ends after it",
      .config = {.horizon_us = 2500},
      .requests = {DRIVER_PLAIN(0, 0, 4, 3)},
      .expected = {{1117, 3201, 2034}},
-     .end_us = 2120,
-     .misses = 2,
-     .completed = 1,
-     .prompt_tokens = 4,
-     .output_tokens = 3,
+     .totals = {2120, 0, 2, 0, 1, 4, 3},
      .trace = "100+1010[0:4] 1110+1010[0:1] 2120+1010[0:1]"},
     {.name = "E10 empty prompts",
      .requests = {DRIVER_PLAIN(0, 0, 0, 3), DRIVER_PLAIN(1, 0, 0, 1)},
      .expected = {{108, 2192, 2034}, {108, 158, 0}},
-     .end_us = 2121,
-     .misses = 2,
-     .completed = 2,
-     .output_tokens = 4,
+     .totals = {2121, 0, 2, 0, 2, 0, 4},
      .trace = "100+1 101+1010[0:1] 1111+1010[0:1]"},
     {.name = "an empty prompt and no output",
      .requests = {DRIVER_PLAIN(0, 0, 0, 0), DRIVER_PLAIN(1, 0, 4, 0)},
      .expected = {{1117, 1117, 0}, {1117, 1117, 0}},
-     .end_us = 1110,
-     .misses = 1,
-     .completed = 2,
-     .prompt_tokens = 4,
+     .totals = {1110, 0, 1, 0, 2, 4, 0},
      .trace = "100+1010[1:4]"},
     {.name = "E11 maximum model length",
      .config = {.max_model_len_tokens = 10},
@@ -220,11 +181,7 @@ static const example examples[] = {
                   DRIVER_PLAIN(2, 0, 9, 0), DRIVER_PLAIN(3, 0, 10, 0)},
      .expected =
          {{1127, 4228, 3051}, {-1, -1, 0}, {1127, 1127, 0}, {-1, -1, 0}},
-     .end_us = 4150,
-     .misses = 6,
-     .completed = 2,
-     .prompt_tokens = 15,
-     .output_tokens = 4,
+     .totals = {4150, 0, 6, 0, 2, 15, 4},
      .trace = "100+1020[0:6][2:9] 1120+1010[0:1] 2130+1010[0:1] "
               "3140+1010[0:1]"},
     {.name = "E12 preemption by priority",
@@ -233,12 +190,7 @@ static const example examples[] = {
                   DRIVER_REQUEST(1, 0, 0, 4, 9, 0, 0, 0),
                   DRIVER_REQUEST(2, 0, 0, 4, 9, 0, 0, 0)},
      .expected = {{9307, 17553, 8196}, {1137, 9413, 8226}, {7267, 15533, 8216}},
-     .end_us = 17440,
-     .misses = 16,
-     .preemptions = 4,
-     .completed = 3,
-     .prompt_tokens = 12,
-     .output_tokens = 27},
+     .totals = {17440, 0, 16, 4, 3, 12, 27}},
     {.name = "E13 scheduling and preemption by priority",
      .config = {.kv_blocks = 7,
                 .scheduler = BLIS_SCHEDULER_PRIORITY_FCFS,
@@ -249,21 +201,12 @@ static const example examples[] = {
      .expected = {{1117, 12494, 11327},
                   {13372, 24699, 11277},
                   {11337, 22674, 11287}},
-     .end_us = 24570,
-     .misses = 17,
-     .preemptions = 3,
-     .completed = 3,
-     .prompt_tokens = 16,
-     .output_tokens = 36},
+     .totals = {24570, 0, 17, 3, 3, 16, 36}},
     {.name = "E14 blocks of one token",
      .config = {.block_size_tokens = 1},
      .requests = {DRIVER_PLAIN(0, 0, 3, 4), DRIVER_PLAIN(1, 3000, 2, 2)},
      .expected = {{1117, 4228, 3061}, {1157, 2224, 1017}},
-     .end_us = 5160,
-     .misses = 11,
-     .completed = 2,
-     .prompt_tokens = 5,
-     .output_tokens = 6,
+     .totals = {5160, 0, 11, 0, 2, 5, 6},
      .trace = "100+1010[0:3] 1110+1010[0:1] 2120+1010[0:1] "
               "3130+1020[0:1][1:2] 4150+1010[1:1]"},
     /* The second arrives in the only step of the first, and waits for it. The
@@ -272,19 +215,11 @@ static const example examples[] = {
      .config = {.rules.leaves_at_step_end = true},
      .requests = {DRIVER_PLAIN(0, 0, 4, 1), DRIVER_PLAIN(1, 500, 4, 1)},
      .expected = {{1117, 1167, 0}, {1627, 1677, 0}},
-     .end_us = 2177,
-     .misses = 4,
-     .completed = 2,
-     .prompt_tokens = 8,
-     .output_tokens = 2},
+     .totals = {2177, 0, 4, 0, 2, 8, 2}},
     {.name = "R02 without the rule both run at once",
      .requests = {DRIVER_PLAIN(0, 0, 4, 1), DRIVER_PLAIN(1, 500, 4, 1)},
      .expected = {{1117, 1167, 0}, {1117, 1167, 0}},
-     .end_us = 1610,
-     .misses = 4,
-     .completed = 2,
-     .prompt_tokens = 8,
-     .output_tokens = 2,
+     .totals = {1610, 0, 4, 0, 2, 8, 2},
      .trace = "100+1010[0:4] 600+1010[1:4]"},
     /* 2 is gone before its first token gets out, 0 and 1 before their last. */
     {.name = "R03 a deadline within the last step",
@@ -293,9 +228,7 @@ static const example examples[] = {
                   DRIVER_REQUEST(1, 0, 2120, 4, 3, 1, 0, 0),
                   DRIVER_REQUEST(2, 0, 1000, 4, 3, 1, 0, 0)},
      .expected = {{1137, -1, 2044}, {1137, -1, 1027}, {-1, -1, 0}},
-     .end_us = 3160,
-     .misses = 5,
-     .prompt_tokens = 12,
+     .totals = {3160, 0, 5, 0, 0, 12, 0},
      .trace = "100+1030[0:4][1:4][2:4] 1130+1020[0:1][1:1] 2150+1010[0:1]"},
     /* E03: request 1 has 4 tokens at 5190, where it is preempted. When 0 has
        given its room back, 1 computes 7 + 4 tokens at once, of which 4 are
@@ -304,13 +237,7 @@ static const example examples[] = {
      .config = {.kv_blocks = 6, .rules.resumes_preempted = true},
      .requests = {DRIVER_PLAIN(0, 0, 8, 9), DRIVER_PLAIN(1, 10, 7, 8)},
      .expected = {{1117, 9343, 8176}, {2127, 13366, 11189}},
-     .end_us = 13270,
-     .hits = 1,
-     .misses = 11,
-     .preemptions = 1,
-     .completed = 2,
-     .prompt_tokens = 15,
-     .output_tokens = 17,
+     .totals = {13270, 1, 11, 1, 2, 15, 17},
      .trace = "100+1010[0:8] 1110+1020[0:1][1:7] 2130+1020[0:1][1:1] "
               "3150+1020[0:1][1:1] 4170+1020[0:1][1:1] 5190+1010[0:1] "
               "6200+1010[0:1] 7210+1010[0:1] 8220+1010[0:1] 9230+1010[1:7] "
@@ -320,12 +247,7 @@ static const example examples[] = {
      .requests = {DRIVER_REQUEST(0, 0, 0, 8, 2, 1, 1, 8),
                   DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8)},
      .expected = {{1117, 2184, 1017}, {1117, 3201, 2034}},
-     .end_us = 8130,
-     .hits = 1,
-     .misses = 5,
-     .completed = 2,
-     .prompt_tokens = 16,
-     .output_tokens = 5,
+     .totals = {8130, 1, 5, 0, 2, 16, 5},
      .trace = "100+1010[0:8] 1110+1010[0:1] 5100+1010[1:4] "
               "6110+1010[1:1] 7120+1010[1:1]"},
     /* Of the 7 blocks of E04's prompts, 4 are found; those of 0 are not. */
@@ -335,34 +257,21 @@ static const example examples[] = {
                   DRIVER_REQUEST(1, 5000, 0, 8, 3, 1, 1, 8),
                   DRIVER_REQUEST(2, 5000, 0, 12, 3, 1, 1, 8)},
      .expected = {{1117, 2184, 1017}, {1117, 3221, 2054}, {1117, 3221, 2054}},
-     .end_us = 8150,
-     .hits = 4,
-     .misses = 3,
-     .completed = 3,
-     .prompt_tokens = 28,
-     .output_tokens = 8},
+     .totals = {8150, 4, 3, 0, 3, 28, 8}},
     /* Of E01's 5 blocks, one was for the last token of 1. */
     {.name = "R07 the KV of the last token has no room",
      .config = {.rules.drops_last_kv = true},
      .requests = {DRIVER_PLAIN(0, 0, 5, 3), DRIVER_PLAIN(1, 500, 4, 1),
                   DRIVER_PLAIN(2, 1500, 4, 0)},
      .expected = {{1117, 3221, 2054}, {1637, 1687, 0}, {1657, 1657, 0}},
-     .end_us = 3150,
-     .misses = 4,
-     .completed = 3,
-     .prompt_tokens = 13,
-     .output_tokens = 4},
+     .totals = {3150, 0, 4, 0, 3, 13, 4}},
     /* Nothing is under way for 0; 1 is admitted after a step of 1010 us: its
        first token comes 300 us and one and a half of that later. */
     {.name = "R08 a first token waits for the step under way",
      .config = {.rules = {.leaves_at_step_end = true, .schedules_ahead = true}},
      .requests = {DRIVER_PLAIN(0, 0, 4, 2), DRIVER_PLAIN(1, 500, 4, 2)},
      .expected = {{1417, 2494, 1027}, {3452, 4519, 1017}},
-     .end_us = 5019,
-     .misses = 4,
-     .completed = 2,
-     .prompt_tokens = 8,
-     .output_tokens = 4},
+     .totals = {5019, 0, 4, 0, 2, 8, 4}},
 };
 
 static size_t count_requests(const example *e) {
@@ -384,13 +293,13 @@ static void check_example(const example *e, const driver *d) {
     itl_sum_us += r->e2e_us < 0 ? 0 : r->itl_sum_us;
   }
   CHECK_EQ_I64(blis_histogram_sum(&d->itl_us), itl_sum_us);
-  CHECK_EQ_I64(stats.end_us, e->end_us);
-  CHECK_EQ_I64(stats.cache_hits, e->hits);
-  CHECK_EQ_I64(stats.cache_misses, e->misses);
-  CHECK_EQ_I64(stats.preemptions, e->preemptions);
-  CHECK_EQ_I64(stats.completed, e->completed);
-  CHECK_EQ_I64(stats.prompt_tokens, e->prompt_tokens);
-  CHECK_EQ_I64(stats.output_tokens, e->output_tokens);
+  CHECK_EQ_I64(stats.end_us, e->totals.end_us);
+  CHECK_EQ_I64(stats.cache_hits, e->totals.hits);
+  CHECK_EQ_I64(stats.cache_misses, e->totals.misses);
+  CHECK_EQ_I64(stats.preemptions, e->totals.preemptions);
+  CHECK_EQ_I64(stats.completed, e->totals.completed);
+  CHECK_EQ_I64(stats.prompt_tokens, e->totals.prompt_tokens);
+  CHECK_EQ_I64(stats.output_tokens, e->totals.output_tokens);
   CHECK_EQ_I64(stats.used_kv_blocks, 0);
   CHECK_EQ_I64(stats.completed + stats.timed_out + stats.unservable,
                (int64_t)d->request_count);

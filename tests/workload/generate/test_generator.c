@@ -37,64 +37,60 @@ static void check_recorded(const blis_workload_spec *spec,
   CHECK_EQ_I64(memory.live_bytes, 0);
 }
 
-static void constant_arrivals_behind_a_prefix_are_as_recorded(void) {
-  blis_client_spec client = {.id = "distribution",
-                             .rate_fraction = 1,
-                             .timeout_us = 300000000,
-                             .prefix_group = "shared",
-                             .prefix_tokens = 32,
-                             .arrival = {.process = "constant"},
-                             .input = GAUSSIAN(20, 5, 2, 40),
-                             .output = GAUSSIAN(4, 2, 1, 8)};
-  blis_workload_spec spec = {.seed = 42,
-                             .aggregate_rate = 2,
-                             .num_requests = 4,
-                             .clients = &client,
-                             .client_count = 1};
-  static const char *const lines[] = {
-      "request_0 distribution 500000 300500000 "
+static const blis_distribution_param lognormal[] = {{"mu", 4}, {"sigma", 1}};
+static const blis_distribution_param clipped_lognormal[] = {
+    {"mu", 4}, {"sigma", 1}, {"min", 5}, {"max", 500}};
+static const blis_distribution_param pareto[] = {
+    {"alpha", 2}, {"xm", 10}, {"mu", 3}, {"sigma", 0.5}, {"mix_weight", 0.3}};
+static const blis_distribution_param clipped[] = {
+    {"mean", 30}, {"min", 2}, {"max", 90}};
+static const blis_distribution_param two_bins[] = {{"3", 1}, {"5", 3}};
+static const blis_distribution_param three_bins[] = {
+    {"3", 1}, {"5", 3}, {"9", 0}};
+
+static const struct {
+  const char *name;
+  blis_workload_spec spec;
+  blis_client_spec clients[2];
+  const char *lines[8];
+} recorded[] = {
+    {"constant arrivals behind a prefix",
+     {.seed = 42, .aggregate_rate = 2, .num_requests = 4},
+     {{.id = "distribution",
+       .rate_fraction = 1,
+       .timeout_us = 300000000,
+       .prefix_group = "shared",
+       .prefix_tokens = 32,
+       .arrival = {.process = "constant"},
+       .input = GAUSSIAN(20, 5, 2, 40),
+       .output = GAUSSIAN(4, 2, 1, 8)}},
+     {"request_0 distribution 500000 300500000 "
       "53:8e2eb99c0d25a737 1:63b372b40ea77316",
       "request_1 distribution 1000000 301000000 "
       "60:d73579b47be36dfd 1:31a9fb45cff542e0",
       "request_2 distribution 1500000 301500000 "
       "50:a05d6deaf58376f5 3:24a5e6486cc863cf",
       "request_3 distribution 2000000 302000000 "
-      "54:4fa66be9ae1aca6c 7:8707b29db18d8482"};
-  check_recorded(&spec, lines, COUNT(lines));
-}
-
-static void poisson_arrivals_are_as_recorded(void) {
-  blis_client_spec client = {.id = "c0",
-                             .rate_fraction = 3,
-                             .slo_class = "standard",
-                             .tenant = "t0",
-                             .prefix_group = "g",
-                             .prefix_tokens = 64,
-                             .arrival = {.process = "poisson"},
-                             .input = GAUSSIAN(200, 80, 10, 500),
-                             .output = GAUSSIAN(60, 30, 1, 200)};
-  blis_workload_spec spec = {.seed = 11,
-                             .aggregate_rate = 40,
-                             .num_requests = 5000,
-                             .clients = &client,
-                             .client_count = 1};
-  static const char *const lines[] = {
-      "request_0 c0 36588 0 218:7be46cc4c61cb593 16:808e74964611749b",
+      "54:4fa66be9ae1aca6c 7:8707b29db18d8482"}},
+    {"Poisson arrivals",
+     {.seed = 11, .aggregate_rate = 40, .num_requests = 5000},
+     {{.id = "c0",
+       .rate_fraction = 3,
+       .slo_class = "standard",
+       .tenant = "t0",
+       .prefix_group = "g",
+       .prefix_tokens = 64,
+       .arrival = {.process = "poisson"},
+       .input = GAUSSIAN(200, 80, 10, 500),
+       .output = GAUSSIAN(60, 30, 1, 200)}},
+     {"request_0 c0 36588 0 218:7be46cc4c61cb593 16:808e74964611749b",
       "request_1 c0 37681 0 244:ca9aa238e315baff 19:2017a85d26f82e0b",
       "request_2 c0 51973 0 364:ef7de1dc4e1b1e48 87:a67578e8b985e1db",
       "request_3 c0 64900 0 194:8d29ea585424a309 1:32eb46520477f622",
-      "request_4999 c0 123524007 0 430:b483582f87230460 77:68d863ce56adfdd0"};
-  check_recorded(&spec, lines, COUNT(lines));
-}
-
-static void gamma_arrivals_and_long_tails_are_as_recorded(void) {
-  static const blis_distribution_param lognormal[] = {{"mu", 4}, {"sigma", 1}};
-  static const blis_distribution_param pareto[] = {
-      {"alpha", 2}, {"xm", 10}, {"mu", 3}, {"sigma", 0.5}, {"mix_weight", 0.3}};
-  static const blis_distribution_param clipped[] = {
-      {"mean", 30}, {"min", 2}, {"max", 90}};
-  blis_client_spec clients[] = {
-      {.id = "a",
+      "request_4999 c0 123524007 0 430:b483582f87230460 77:68d863ce56adfdd0"}},
+    {"gamma arrivals and long tails",
+     {.seed = 3, .aggregate_rate = 20, .num_requests = 60},
+     {{.id = "a",
        .slo_class = "critical",
        .tenant = "A",
        .rate_fraction = 1,
@@ -107,72 +103,59 @@ static void gamma_arrivals_and_long_tails_are_as_recorded(void) {
        .rate_fraction = 1,
        .arrival = {.process = "gamma", .cv = 3, .has_cv = true},
        .input = {"lognormal", lognormal, COUNT(lognormal)},
-       .output = {"pareto_lognormal", pareto, COUNT(pareto)}}};
-  blis_workload_spec spec = {.seed = 3,
-                             .aggregate_rate = 20,
-                             .num_requests = 60,
-                             .clients = clients,
-                             .client_count = COUNT(clients)};
-  static const char *const lines[] = {
-      "request_0 b 117179 0 144:e7492ea9ce9d32f8 7:9182a0080301f1c5",
+       .output = {"pareto_lognormal", pareto, COUNT(pareto)}}},
+     {"request_0 b 117179 0 144:e7492ea9ce9d32f8 7:9182a0080301f1c5",
       "request_1 a 119156 0 8:ca47b98c17d3e200 23:a00a0990740f9155",
       "request_2 a 119539 0 358:0f2144fd6d112edc 50:86a114c9491651b3",
       "request_3 b 154955 0 21:2740b32951f08fe8 33:57421577f1ab51be",
       "request_4 a 161830 0 198:fe3156925311e090 2:85c5759eeddd287b",
-      "request_59 b 1869650 0 30:c13abcdad33e8e49 20:60d3d2c6f94c762f"};
-  check_recorded(&spec, lines, COUNT(lines));
-}
-
-static void weibull_arrivals_and_bins_are_as_recorded(void) {
-  static const blis_distribution_param lognormal[] = {
-      {"mu", 4}, {"sigma", 1}, {"min", 5}, {"max", 500}};
-  static const blis_distribution_param bins[] = {{"3", 1}, {"5", 3}, {"9", 0}};
-  blis_client_spec clients[] = {
-      {.id = "w",
+      "request_59 b 1869650 0 30:c13abcdad33e8e49 20:60d3d2c6f94c762f"}},
+    {"Weibull arrivals and bins",
+     {.seed = 9, .aggregate_rate = 10, .num_requests = 8},
+     {{.id = "w",
        .rate_fraction = 2,
        .arrival = {.process = "weibull", .cv = 2, .has_cv = true},
-       .input = {"lognormal", lognormal, COUNT(lognormal)},
-       .output = {"empirical", bins, COUNT(bins)}},
+       .input = {"lognormal", clipped_lognormal, COUNT(clipped_lognormal)},
+       .output = {"empirical", three_bins, COUNT(three_bins)}},
       {.id = "g",
        .rate_fraction = 1,
        .arrival = {.process = "gamma", .cv = 0.5, .has_cv = true},
        .input = EXPONENTIAL(50),
-       .output = CONSTANT(7)}};
-  blis_workload_spec spec = {.seed = 9,
-                             .aggregate_rate = 10,
-                             .num_requests = 8,
-                             .clients = clients,
-                             .client_count = COUNT(clients)};
-  static const char *const lines[] = {
-      "request_0 w 49766 0 52:3690e68e30be6431 5:edc2d56fc0ac30ac",
+       .output = CONSTANT(7)}},
+     {"request_0 w 49766 0 52:3690e68e30be6431 5:edc2d56fc0ac30ac",
       "request_1 w 52653 0 29:93981c383c23a85e 3:407d205233085200",
       "request_2 g 80714 0 187:37e6bd878ef827dc 7:53b6e541a43febc3",
       "request_3 w 191446 0 51:a74cef0d5e1a8c62 5:cb0c5eb56cff57b2",
       "request_4 w 255801 0 36:f236cb8560950bae 5:dcc24362d008b3aa",
       "request_5 w 318386 0 5:4fb41601239f0413 5:61373356dbd106ad",
       "request_6 g 641607 0 18:e10f2065cd8bb121 7:02cba655606e3551",
-      "request_7 w 753830 0 12:206cc6facf1416e7 5:49e5cd3772e825c6"};
-  check_recorded(&spec, lines, COUNT(lines));
-}
-
-static void a_constant_of_zero_is_one_token_as_recorded(void) {
-  static const blis_distribution_param bins[] = {{"3", 1}, {"5", 3}};
-  blis_client_spec client = {.id = "a,\"x",
-                             .slo_class = "critical",
-                             .rate_fraction = 1,
-                             .arrival = {.process = "constant"},
-                             .input = CONSTANT(0),
-                             .output = {"empirical", bins, COUNT(bins)}};
-  blis_workload_spec spec = {.seed = 3,
-                             .aggregate_rate = 2,
-                             .num_requests = 3,
-                             .clients = &client,
-                             .client_count = 1};
-  static const char *const lines[] = {
-      "request_0 a,\"x 500000 0 1:5ab7235c9766f509 5:729bbb66f05fa19e",
+      "request_7 w 753830 0 12:206cc6facf1416e7 5:49e5cd3772e825c6"}},
+    {"a constant of zero is one token",
+     {.seed = 3, .aggregate_rate = 2, .num_requests = 3},
+     {{.id = "a,\"x",
+       .slo_class = "critical",
+       .rate_fraction = 1,
+       .arrival = {.process = "constant"},
+       .input = CONSTANT(0),
+       .output = {"empirical", two_bins, COUNT(two_bins)}}},
+     {"request_0 a,\"x 500000 0 1:5ab7235c9766f509 5:729bbb66f05fa19e",
       "request_1 a,\"x 1000000 0 1:fa67aded4697cb96 5:06fe50b0eee739ca",
-      "request_2 a,\"x 1500000 0 1:25971d3027ee073b 5:ede8ad74e656579b"};
-  check_recorded(&spec, lines, COUNT(lines));
+      "request_2 a,\"x 1500000 0 1:25971d3027ee073b 5:ede8ad74e656579b"}},
+};
+
+static void requests_are_as_recorded(void) {
+  for (size_t i = 0; i < COUNT(recorded); i++) {
+    printf("# %s\n", recorded[i].name);
+    blis_workload_spec spec = recorded[i].spec;
+    spec.clients = recorded[i].clients;
+    spec.client_count = recorded[i].clients[1].id != NULL ? 2 : 1;
+    size_t lines = 0;
+    while (lines < COUNT(recorded[i].lines) &&
+           recorded[i].lines[lines] != NULL) {
+      lines++;
+    }
+    check_recorded(&spec, recorded[i].lines, lines);
+  }
 }
 
 /* The plain version. */
@@ -503,27 +486,32 @@ static const bad_client bad_clients[] = {
      "client 2 (\"x\"): input_distribution is missing"},
 };
 
-static void wrong_fields_are_named(void) {
+static void check_refused(blis_workload_spec spec,
+                          const blis_client_spec *clients,
+                          const char *message) {
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
-  for (size_t i = 0; i < COUNT(bad_clients); i++) {
-    blis_client_spec clients[] = {good_client(), bad_clients[i].second};
-    blis_workload_spec spec = {.aggregate_rate = 1,
-                               .num_requests = 1,
-                               .clients = clients,
-                               .client_count = 2};
-    blis_generator *generator;
-    CHECK_STATUS(blis_generator_new(&alloc, &spec, &generator, &error),
-                 BLIS_ERR_INVALID);
-    CHECK_CONTAINS(error.message, bad_clients[i].message);
-  }
+  blis_generator *generator;
+  spec.clients = clients;
+  CHECK_STATUS(blis_generator_new(&alloc, &spec, &generator, &error),
+               BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, message);
   CHECK_EQ_I64(memory.live_bytes, 0);
 }
 
+static void wrong_fields_are_named(void) {
+  for (size_t i = 0; i < COUNT(bad_clients); i++) {
+    const blis_client_spec clients[] = {good_client(), bad_clients[i].second};
+    check_refused((blis_workload_spec){.aggregate_rate = 1,
+                                       .num_requests = 1,
+                                       .client_count = 2},
+                  clients, bad_clients[i].message);
+  }
+}
+
 static void wrong_totals_are_named(void) {
-  blis_alloc alloc = blis_alloc_heap();
-  blis_client_spec client = good_client();
-  const struct {
+  const blis_client_spec client = good_client();
+  static const struct {
     blis_workload_spec spec;
     const char *message;
   } cases[] = {
@@ -536,37 +524,25 @@ static void wrong_totals_are_named(void) {
        "horizon is -1"},
   };
   for (size_t i = 0; i < COUNT(cases); i++) {
-    blis_workload_spec spec = cases[i].spec;
-    spec.clients = &client;
-    blis_generator *generator;
-    CHECK_STATUS(blis_generator_new(&alloc, &spec, &generator, &error),
-                 BLIS_ERR_INVALID);
-    CHECK_CONTAINS(error.message, cases[i].message);
+    check_refused(cases[i].spec, &client, cases[i].message);
   }
+}
+
+static const blis_workload_spec one_request = {
+    .aggregate_rate = 1, .num_requests = 1, .client_count = 1};
+
+static void unknown_classes_have_suggestions(void) {
+  blis_client_spec client = good_client();
   client.slo_class = "critcal";
-  blis_workload_spec spec = {.aggregate_rate = 1,
-                             .num_requests = 1,
-                             .clients = &client,
-                             .client_count = 1};
-  blis_generator *generator;
-  CHECK_STATUS(blis_generator_new(&alloc, &spec, &generator, &error),
-               BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "did you mean 'critical'?");
+  check_refused(one_request, &client, "did you mean 'critical'?");
 }
 
 static void a_length_beyond_all_bounds_is_an_error(void) {
-  blis_alloc alloc = blis_alloc_heap();
   blis_client_spec client = good_client();
   client.input = (blis_distribution_spec)CONSTANT(1e12);
-  blis_workload_spec spec = {.aggregate_rate = 1,
-                             .num_requests = 1,
-                             .clients = &client,
-                             .client_count = 1};
-  blis_generator *generator;
-  CHECK_STATUS(blis_generator_new(&alloc, &spec, &generator, &error),
-               BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "client 1 (\"chat\"): input_distribution gave "
-                                "a length of 1000000000000 tokens");
+  check_refused(one_request, &client,
+                "client 1 (\"chat\"): input_distribution gave a length of "
+                "1000000000000 tokens");
 }
 
 static blis_status generate_and_clone(const blis_alloc *alloc) {
@@ -604,17 +580,14 @@ static void out_of_memory_is_an_error(void) {
 }
 
 int main(void) {
-  RUN(constant_arrivals_behind_a_prefix_are_as_recorded);
-  RUN(poisson_arrivals_are_as_recorded);
-  RUN(gamma_arrivals_and_long_tails_are_as_recorded);
-  RUN(weibull_arrivals_and_bins_are_as_recorded);
-  RUN(a_constant_of_zero_is_one_token_as_recorded);
+  RUN(requests_are_as_recorded);
   RUN(merging_equals_making_all_and_sorting);
   RUN(a_clone_goes_on_from_the_same_place);
   RUN(lazy_tokens_change_no_rate_and_draw_no_ids);
   RUN(tokens_need_a_request);
   RUN(wrong_fields_are_named);
   RUN(wrong_totals_are_named);
+  RUN(unknown_classes_have_suggestions);
   RUN(a_length_beyond_all_bounds_is_an_error);
   RUN(out_of_memory_is_an_error);
   return check_done();
