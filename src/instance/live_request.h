@@ -29,7 +29,24 @@ typedef enum blis_request_state {
 
 enum { BLIS_REQUEST_STATE_COUNT = BLIS_REQUEST_FAILED + 1 };
 
-/* "completed", "still_running", ...: what a result calls the state; static. */
+/*
+ * What results call the states, in the order in which they are told:
+ * XX(state, name, what is better, what it says of requests).
+ */
+#define BLIS_REQUEST_STATE_MAP(XX)                                             \
+  XX(COMPLETED, completed, MORE, "answered, length_capped ones included")      \
+  XX(LENGTH_CAPPED, length_capped, NEUTRAL,                                    \
+     "part of completed: stopped at the longest sequence of the model")        \
+  XX(REJECTED, rejected, LESS, "refused by admission or routing")              \
+  XX(TIMED_OUT, timed_out, LESS, "not answered before their deadline")         \
+  XX(UNSERVABLE, unservable, LESS, "dropped: too long for the instance")       \
+  XX(FAILED, failed, LESS, "lost with an instance")                            \
+  XX(RUNNING, still_running, NEUTRAL, "in a batch at the end of the run")      \
+  XX(QUEUED, still_queued, NEUTRAL, "in a wait queue at the end of the run")   \
+  XX(ARRIVED, still_arriving, NEUTRAL,                                         \
+     "not yet in a wait queue at the end of the run")
+
+/* "completed", "still_running", ...; static. */
 const char *blis_request_state_name(blis_request_state state);
 
 typedef struct blis_live_request {

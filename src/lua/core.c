@@ -22,6 +22,7 @@
 #include "lua/policies/prefix_index.h"
 #include "lua/policies/scorer.h"
 #include "lua/results/decisions.h"
+#include "lua/results/figures.h"
 #include "lua/results/record_list.h"
 #include "lua/results/run_trace.h"
 #include "lua/simulation/construct.h"
@@ -139,6 +140,7 @@ static const luaL_Reg core_functions[] = {
     {"engine_facts", bind_engine_facts},
     {"error_object", core_error_object},
     {"event_queue", bind_event_queue_new},
+    {"figures", bind_figures},
     {"folder", bind_folder},
     {"hardware", bind_catalogue_hardware},
     {"hash128", bind_hash128},

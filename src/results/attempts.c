@@ -193,3 +193,29 @@ blis_status blis_attempts_earlier(const blis_attempts *attempts,
   blis_value_set_deinit(&set, &attempts->alloc);
   return status;
 }
+
+blis_attempt_figures blis_attempts_figures(const blis_attempt_sums *sums) {
+  double answers = sums->answers > 0 ? (double)sums->answers : 1;
+  return (blis_attempt_figures){
+      .attempts = sums->attempts,
+      .accepted = sums->verdicts[BLIS_CASCADE_ACCEPT],
+      .escalated = sums->verdicts[BLIS_CASCADE_ESCALATE],
+      .accepted_last = sums->verdicts[BLIS_CASCADE_ACCEPT_LAST],
+      .failed = sums->verdicts[BLIS_CASCADE_FAIL],
+      .unfinished = sums->verdicts[BLIS_CASCADE_UNFINISHED],
+      .prompt_tokens = sums->prompt_tokens,
+      .output_tokens = sums->output_tokens,
+      .dropped_output_tokens = sums->dropped_output_tokens,
+      .mean_logprob = sums->logprob_sum / answers,
+      .mean_attempt_ms = (double)sums->duration_us / answers / 1000,
+  };
+}
+
+blis_cascade_figures blis_attempts_cascade(const blis_attempts *attempts) {
+  int64_t asked = attempts->all.attempts;
+  int64_t requests = asked - attempts->all.verdicts[BLIS_CASCADE_ESCALATE];
+  return (blis_cascade_figures){
+      .requests = requests,
+      .mean_steps = requests == 0 ? 0 : (double)asked / (double)requests,
+  };
+}

@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/sketch.h"
 #include "policy/cascade/cascade.h"
-#include "results/percentiles.h"
+#include "results/figures.h"
 #include "workload/request.h"
 
 typedef struct blis_attempt_record {
@@ -44,6 +44,15 @@ typedef struct blis_attempt_sums {
   double logprob_sum;            /* over answers */
   int64_t duration_us;           /* from start to end, over answers */
 } blis_attempt_sums;
+
+/* What sums come to. */
+typedef struct blis_attempt_figures {
+  BLIS_ATTEMPT_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_attempt_figures;
+
+typedef struct blis_cascade_figures {
+  BLIS_CASCADE_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_cascade_figures;
 
 typedef struct blis_attempts {
   blis_alloc alloc;
@@ -85,5 +94,8 @@ const blis_attempt_record *blis_attempts_of(const blis_attempts *attempts,
  */
 BLIS_MUSTUSE blis_status blis_attempts_earlier(const blis_attempts *attempts,
                                                blis_percentiles *result);
+
+blis_attempt_figures blis_attempts_figures(const blis_attempt_sums *sums);
+blis_cascade_figures blis_attempts_cascade(const blis_attempts *attempts);
 
 #endif

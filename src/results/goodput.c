@@ -56,12 +56,6 @@ static void count_record(blis_goodput *goodput,
   goodput->good += ttft && itl && e2e;
 }
 
-double blis_goodput_attainment(const blis_goodput *goodput) {
-  return goodput->arrived == 0
-             ? 0
-             : (double)goodput->good / (double)goodput->arrived;
-}
-
 blis_status blis_goodput_fill(blis_goodput *goodputs,
                               const blis_goodput_target *targets, size_t count,
                               const blis_alloc *alloc,
@@ -82,5 +76,11 @@ blis_status blis_goodput_fill(blis_goodput *goodputs,
     }
   }
   blis_array_deinit(alloc, &target_of_class);
+  for (size_t k = 0; k < count; k++) {
+    blis_goodput *goodput = &goodputs[k];
+    goodput->attainment = goodput->arrived == 0 ? 0
+                                                : (double)goodput->good /
+                                                      (double)goodput->arrived;
+  }
   return status;
 }

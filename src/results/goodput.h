@@ -11,20 +11,13 @@
 #ifndef BLIS_RESULTS_GOODPUT_H
 #define BLIS_RESULTS_GOODPUT_H
 
+#include "results/figures.h"
 #include "results/recorder.h"
 #include "workload/spec/workload_spec.h"
 
 typedef struct blis_goodput {
-  int64_t arrived;
-  int64_t completed;
-  int64_t good;
-  int64_t ttft_met; /* of the completed ones; all of them without a target */
-  int64_t itl_met;
-  int64_t e2e_met;
+  BLIS_GOODPUT_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_goodput;
-
-/* 0 when nothing arrived. */
-double blis_goodput_attainment(const blis_goodput *goodput);
 
 /*
  * Fills goodputs[i] for targets[i]; of two targets of a class the first one

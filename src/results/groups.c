@@ -89,11 +89,7 @@ blis_status blis__group_fill(blis_group *group, const blis_alloc *alloc,
       group->output_tokens += record->output_tokens;
     }
   }
-  BLIS_TRY(blis__times_of(&group->ttft, alloc, selection, BLIS__TTFT));
-  BLIS_TRY(blis__times_of(&group->itl, alloc, selection, BLIS__MEAN_ITL));
-  BLIS_TRY(blis__times_of(&group->e2e, alloc, selection, BLIS__E2E));
-  return blis__times_of(&group->scheduling_delay, alloc, selection,
-                        BLIS__SCHEDULING_DELAY);
+  return blis__times_fill(&group->times, alloc, selection, NULL);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -150,25 +146,4 @@ blis_status blis_groups_init(blis_groups *groups, const blis_alloc *alloc,
 void blis_groups_deinit(blis_groups *groups, const blis_alloc *alloc) {
   blis_alloc_free(alloc, groups->items, groups->count * sizeof *groups->items);
   *groups = (blis_groups){0};
-}
-
-blis_status blis_groups_fairness(const blis_groups *groups,
-                                 const blis_alloc *alloc, double *fairness) {
-  *fairness = 0;
-  if (groups->count == 0) {
-    return BLIS_OK;
-  }
-  double *tokens = blis_alloc_new(alloc, groups->count * sizeof *tokens);
-  if (tokens == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  size_t named = 0;
-  for (size_t i = 0; i < groups->count; i++) {
-    if (groups->items[i].text != 0) {
-      tokens[named++] = (double)groups->items[i].output_tokens;
-    }
-  }
-  *fairness = blis_jain_index(tokens, named);
-  blis_alloc_free(alloc, tokens, groups->count * sizeof *tokens);
-  return BLIS_OK;
 }

@@ -4,9 +4,7 @@
 #ifndef BLIS_RESULTS_GROUPS_H
 #define BLIS_RESULTS_GROUPS_H
 
-#include "results/percentiles.h"
 #include "results/recorder.h"
-#include "results/summary.h"
 #include "results/times.h"
 
 typedef enum blis_group_key {
@@ -19,12 +17,8 @@ typedef struct blis_group {
   uint32_t text;    /* of the key: number in the workload's string table */
   const char *name; /* that text; borrowed from the table */
   blis_state_counts counts;
-  int64_t prompt_tokens;
-  int64_t output_tokens; /* of completed requests */
-  blis_percentiles ttft;
-  blis_percentiles itl; /* of the requests' own means */
-  blis_percentiles e2e;
-  blis_percentiles scheduling_delay;
+  BLIS_GROUP_FIGURES(BLIS_FIGURE_MEMBER)
+  blis_times times; /* inter-token latencies are the requests' own means */
 } blis_group;
 
 typedef struct blis_groups {
@@ -45,10 +39,5 @@ void blis_groups_deinit(blis_groups *groups, const blis_alloc *alloc);
 BLIS_MUSTUSE blis_status blis__group_fill(blis_group *group,
                                           const blis_alloc *alloc,
                                           const blis__selection *selection);
-
-/* Jain's index of the output tokens of the groups with a name; 0 = none. */
-BLIS_MUSTUSE blis_status blis_groups_fairness(const blis_groups *groups,
-                                              const blis_alloc *alloc,
-                                              double *fairness);
 
 #endif

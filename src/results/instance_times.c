@@ -37,20 +37,6 @@ static void distribute(arrangement *a, const blis_instance_times *times,
   }
 }
 
-static blis_status fill_one(blis_instance_times *times, const blis_alloc *alloc,
-                            const blis__selection *own,
-                            blis_histogram *itl_us) {
-  if (times->counts.completed == 0) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis__times_of(&times->ttft, alloc, own, BLIS__TTFT));
-  BLIS_TRY(blis__times_of(&times->e2e, alloc, own, BLIS__E2E));
-  BLIS_TRY(blis__times_of(&times->scheduling_delay, alloc, own,
-                          BLIS__SCHEDULING_DELAY));
-  blis_percentiles_of_histogram(&times->itl, itl_us);
-  return BLIS_OK;
-}
-
 static blis_status fill_all(blis_instance_times *times, uint32_t count,
                             const blis_alloc *alloc, const arrangement *a,
                             blis_histogram *itl_us) {
@@ -58,7 +44,9 @@ static blis_status fill_all(blis_instance_times *times, uint32_t count,
   for (uint32_t k = 0; k < count; k++) {
     const blis__selection own = {a->records, a->which + start,
                                  a->ends[k] - start};
-    BLIS_TRY(fill_one(&times[k], alloc, &own, &itl_us[k]));
+    if (times[k].counts.completed > 0) {
+      BLIS_TRY(blis__times_fill(&times[k].times, alloc, &own, &itl_us[k]));
+    }
     start = a->ends[k];
   }
   return BLIS_OK;

@@ -8,16 +8,11 @@
 #ifndef BLIS_RESULTS_INSTANCE_TIMES_H
 #define BLIS_RESULTS_INSTANCE_TIMES_H
 
-#include "results/percentiles.h"
 #include "results/recorder.h"
-#include "results/summary.h"
 
 typedef struct blis_instance_times {
   blis_state_counts counts; /* of the requests that were routed here */
-  blis_percentiles ttft;
-  blis_percentiles itl; /* over tokens */
-  blis_percentiles e2e;
-  blis_percentiles scheduling_delay;
+  blis_times times;
 } blis_instance_times;
 
 /*

@@ -91,22 +91,27 @@ static blis_status put_times(blis_summary *summary, const blis_alloc *alloc,
   if (summary->counts.completed == 0) {
     return BLIS_OK;
   }
-  blis_percentiles_of_histogram(&summary->itl, itl_us);
   const blis_tally *tally = blis_recorder_tally(recorder);
-  if (tally->has_sketches) {
-    blis_percentiles_of_sketch(&summary->ttft, &tally->ttft_us);
-    blis_percentiles_of_sketch(&summary->e2e, &tally->e2e_us);
-    blis_percentiles_of_sketch(&summary->scheduling_delay,
-                               &tally->scheduling_delay_us);
-    return BLIS_OK;
+  if (!tally->has_sketches) {
+    const blis__selection all = {.records = blis_recorder_records(recorder),
+                                 .count = blis_recorder_count(recorder)};
+    return blis__times_fill(&summary->times, alloc, &all, itl_us);
   }
-  const blis__selection all = {.records = blis_recorder_records(recorder),
-                               .count = blis_recorder_count(recorder)};
-  BLIS_TRY(blis__times_of(&summary->ttft, alloc, &all, BLIS__TTFT));
-  BLIS_TRY(blis__times_of(&summary->e2e, alloc, &all, BLIS__E2E));
-  BLIS_TRY(blis__times_of(&summary->scheduling_delay, alloc, &all,
-                          BLIS__SCHEDULING_DELAY));
+  blis_times *times = &summary->times;
+  blis_percentiles_of_histogram(&times->itl, itl_us);
+  blis_percentiles_of_sketch(&times->ttft, &tally->ttft_us);
+  blis_percentiles_of_sketch(&times->e2e, &tally->e2e_us);
+  blis_percentiles_of_sketch(&times->scheduling_delay,
+                             &tally->scheduling_delay_us);
   return BLIS_OK;
+}
+
+static void put_belief(blis_belief *belief, const blis_cluster *cluster) {
+  blis_cache_belief *counts = &belief->counts;
+  blis_cluster_get_cache_belief(cluster, counts);
+  double prompt = counts->prompt_tokens > 0 ? (double)counts->prompt_tokens : 1;
+  belief->believed_hit_rate = (double)counts->believed_tokens / prompt;
+  belief->true_hit_rate = (double)counts->true_tokens / prompt;
 }
 
 blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
@@ -121,6 +126,7 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
   sum_instances(summary, cluster);
   copy_tally(summary, recorder);
   put_rates(summary);
+  put_belief(&summary->cache_belief, cluster);
   blis_status status = put_balance(summary, alloc);
   if (status == BLIS_OK) {
     status = put_times(summary, alloc, recorder, itl_us);

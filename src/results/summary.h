@@ -9,34 +9,25 @@
 #ifndef BLIS_RESULTS_SUMMARY_H
 #define BLIS_RESULTS_SUMMARY_H
 
-#include "results/percentiles.h"
+#include "results/figures.h"
 #include "results/recorder.h"
 
 typedef struct blis_instance_summary {
-  int64_t requests; /* routed here */
-  int64_t end_us;   /* of its last event */
-  double cache_hit_rate;
+  BLIS_INSTANCE_FIGURES(BLIS_FIGURE_MEMBER)
   blis_instance_stats stats;
 } blis_instance_summary;
 
+/* What the routing policy took to be in the caches, and what was there. */
+typedef struct blis_belief {
+  blis_cache_belief counts;
+  BLIS_BELIEF_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_belief;
+
 typedef struct blis_summary {
   blis_state_counts counts;
-  int64_t duration_us;     /* end of the last instance's last event */
-  int64_t prompt_tokens;   /* of every request that an instance accepted */
-  int64_t output_tokens;   /* of completed requests: answers, not attempts */
-  double requests_per_sec; /* completed; 0 when nothing was */
-  double tokens_per_sec;   /* output */
-  blis_percentiles ttft;
-  blis_percentiles itl; /* over tokens */
-  blis_percentiles e2e;
-  blis_percentiles scheduling_delay;
-  double cache_hit_rate;         /* mean over instances, idle ones as 0 */
-  double cache_hit_rate_overall; /* blocks found / blocks looked for */
-  int64_t preemptions;
-  double preemption_rate; /* per completed request */
-  int64_t kv_allocation_failures;
-  int64_t steps;
-  double balance; /* Jain's index of requests per instance, 1 = even */
+  BLIS_RESULT_FIGURES(BLIS_FIGURE_MEMBER)
+  blis_times times;
+  blis_belief cache_belief;
   uint64_t hash;
   uint32_t instance_count;
   blis_instance_summary *instances; /* the summary's own */

@@ -19,34 +19,15 @@ void blis_state_counts_add(blis_state_counts *counts,
                            const blis_record *record) {
   counts->arrived++;
   switch ((blis_request_state)record->state) {
-  case BLIS_REQUEST_LENGTH_CAPPED:
-    counts->length_capped++;
+#define XX(state, name, better, text)                                          \
+  case BLIS_REQUEST_##state:                                                   \
+    counts->name++;                                                            \
+    break;
+    BLIS_REQUEST_STATE_MAP(XX)
+#undef XX
+  }
+  if (record->state == BLIS_REQUEST_LENGTH_CAPPED) {
     counts->completed++;
-    break;
-  case BLIS_REQUEST_COMPLETED:
-    counts->completed++;
-    break;
-  case BLIS_REQUEST_REJECTED:
-    counts->rejected++;
-    break;
-  case BLIS_REQUEST_TIMED_OUT:
-    counts->timed_out++;
-    break;
-  case BLIS_REQUEST_UNSERVABLE:
-    counts->unservable++;
-    break;
-  case BLIS_REQUEST_FAILED:
-    counts->failed++;
-    break;
-  case BLIS_REQUEST_RUNNING:
-    counts->still_running++;
-    break;
-  case BLIS_REQUEST_QUEUED:
-    counts->still_queued++;
-    break;
-  case BLIS_REQUEST_ARRIVED:
-    counts->still_arriving++;
-    break;
   }
 }
 

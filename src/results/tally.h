@@ -8,21 +8,8 @@
 
 #include "base/array.h"
 #include "base/sketch.h"
+#include "results/figures.h"
 #include "results/record.h"
-
-/* Requests by how they ended; arrived is the sum of all below. */
-typedef struct blis_state_counts {
-  int64_t arrived;
-  int64_t completed;     /* length-capped ones included */
-  int64_t length_capped; /* not part of the sum */
-  int64_t rejected;
-  int64_t timed_out;
-  int64_t unservable;
-  int64_t failed; /* lost with an instance */
-  int64_t still_running;
-  int64_t still_queued;
-  int64_t still_arriving; /* had not reached a wait queue at the end */
-} blis_state_counts;
 
 void blis_state_counts_add(blis_state_counts *counts,
                            const blis_record *record);

@@ -4,15 +4,8 @@
 #ifndef BLIS_RESULTS_TIMES_H
 #define BLIS_RESULTS_TIMES_H
 
-#include "results/percentiles.h"
+#include "results/figures.h"
 #include "results/record.h"
-
-typedef enum blis__time_kind {
-  BLIS__TTFT,             /* of records with a first token */
-  BLIS__E2E,              /* of completed ones */
-  BLIS__SCHEDULING_DELAY, /* of those ever admitted to a batch */
-  BLIS__MEAN_ITL /* of a request: of those with inter-token latencies */
-} blis__time_kind;
 
 /* Some records of a list, by index; which NULL is all of them. */
 typedef struct blis__selection {
@@ -27,9 +20,13 @@ blis__selected(const blis__selection *selection, size_t i) {
               ->records[selection->which == NULL ? i : selection->which[i]];
 }
 
-BLIS_MUSTUSE blis_status blis__times_of(blis_percentiles *result,
-                                        const blis_alloc *alloc,
-                                        const blis__selection *selection,
-                                        blis__time_kind kind);
+/*
+ * All times of a selection; inter-token latencies are the requests' own means,
+ * or, where itl_us is given, over its tokens.
+ */
+BLIS_MUSTUSE blis_status blis__times_fill(blis_times *times,
+                                          const blis_alloc *alloc,
+                                          const blis__selection *selection,
+                                          blis_histogram *itl_us);
 
 #endif

@@ -2,22 +2,21 @@
 
 #include "results/times.h"
 
-static bool is_in(int64_t time_us, int64_t from_us, int64_t to_us) {
-  return time_us >= from_us && time_us < to_us;
+static bool is_in(const blis_window *window, int64_t time_us) {
+  return time_us >= window->from_us && time_us < window->to_us;
 }
 
-static void put_throughput(blis_window *window, const blis_recorder *recorder,
-                           int64_t from_us, int64_t to_us) {
+static void put_throughput(blis_window *window, const blis_recorder *recorder) {
   const blis_record *records = blis_recorder_records(recorder);
   size_t count = blis_recorder_count(recorder);
   for (size_t i = 0; i < count; i++) {
     if (blis_record_is_completed(&records[i]) &&
-        is_in(records[i].end_us, from_us, to_us)) {
+        is_in(window, records[i].end_us)) {
       window->completed++;
       window->output_tokens += records[i].output_tokens;
     }
   }
-  double seconds = (double)(to_us - from_us) / 1e6;
+  double seconds = ((double)window->to_us - (double)window->from_us) / 1e6;
   window->requests_per_sec = (double)window->completed / seconds;
   window->tokens_per_sec = (double)window->output_tokens / seconds;
 }
@@ -25,7 +24,8 @@ static void put_throughput(blis_window *window, const blis_recorder *recorder,
 blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
                              const blis_recorder *recorder, int64_t from_us,
                              int64_t to_us) {
-  *window = (blis_window){.group = {.name = ""}};
+  *window =
+      (blis_window){.group = {.name = ""}, .from_us = from_us, .to_us = to_us};
   const blis_record *records = blis_recorder_records(recorder);
   size_t count = blis_recorder_count(recorder);
   blis__selection arrived = {.records = records};
@@ -38,7 +38,7 @@ blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
     }
   }
   for (size_t i = 0; i < count; i++) {
-    if (is_in(records[i].arrival_us, from_us, to_us)) {
+    if (is_in(window, records[i].arrival_us)) {
       which[arrived.count++] = (uint32_t)i;
     }
   }
@@ -48,7 +48,7 @@ blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
                            : blis__group_fill(&window->group, alloc, &arrived);
   blis_alloc_free(alloc, which, size);
   if (status == BLIS_OK) {
-    put_throughput(window, recorder, from_us, to_us);
+    put_throughput(window, recorder);
   }
   return status;
 }

@@ -13,8 +13,7 @@ typedef struct blis_window {
   blis_group group;  /* of the requests that arrived in it; without a name */
   int64_t completed; /* in it, whenever they arrived */
   int64_t output_tokens; /* of these */
-  double requests_per_sec;
-  double tokens_per_sec;
+  BLIS_WINDOW_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_window;
 
 /* From from_us on and before to_us > from_us. BLIS_ERR_NOMEM keeps nothing. */

@@ -243,7 +243,7 @@ static void test_times_are_those_of_the_last_attempt(void) {
              &error);
     CHECK_EQ_I64(summary.output_tokens, 10);
     CHECK_EQ_I64(summary.prompt_tokens, 320);
-    CHECK_EQ_I64(summary.itl.count, 9);
+    CHECK_EQ_I64(summary.times.itl.count, 9);
     CHECK_EQ_I64(summary.counts.completed, 1);
     blis_summary_deinit(&summary, &t.site.alloc);
     site_close(&t.site);
@@ -619,7 +619,7 @@ static void check_conserved(const three *t) {
                              &error),
            &error);
   /* Only answers that somebody got are counted. */
-  CHECK_EQ_I64(summary.itl.count, itl_count);
+  CHECK_EQ_I64(summary.times.itl.count, itl_count);
   CHECK_EQ_I64(summary.output_tokens, output_tokens);
   for (uint32_t i = 0; i < INSTANCES; i++) {
     routed -= summary.instances[i].requests;

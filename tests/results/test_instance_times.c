@@ -45,9 +45,9 @@ static void check_e2e(const apart *a, int32_t instance,
     }
   }
   CHECK_EQ_I64(times->counts.arrived, count);
-  CHECK_EQ_I64(times->e2e.count, count);
-  CHECK_EQ_DOUBLE(times->e2e.mean_us, (double)sum / (double)count);
-  CHECK_EQ_DOUBLE(times->e2e.max_us, (double)longest);
+  CHECK_EQ_I64(times->times.e2e.count, count);
+  CHECK_EQ_DOUBLE(times->times.e2e.mean_us, (double)sum / (double)count);
+  CHECK_EQ_DOUBLE(times->times.e2e.max_us, (double)longest);
 }
 
 static void each_instance_has_its_own_requests(void) {
@@ -63,11 +63,11 @@ static void each_instance_has_its_own_requests(void) {
     blis_instance_get_stats(blis_cluster_instance(a.s.cluster, (uint32_t)i),
                             &stats);
     CHECK_EQ_I64(times[i].counts.completed, stats.completed);
-    CHECK_EQ_I64(times[i].ttft.count, 200);
-    CHECK_EQ_I64(times[i].scheduling_delay.count, 200);
-    CHECK_EQ_I64(times[i].itl.count, stats.output_tokens - 200);
+    CHECK_EQ_I64(times[i].times.ttft.count, 200);
+    CHECK_EQ_I64(times[i].times.scheduling_delay.count, 200);
+    CHECK_EQ_I64(times[i].times.itl.count, stats.output_tokens - 200);
     check_e2e(&a, i, &times[i]);
-    itls += times[i].itl.count;
+    itls += times[i].times.itl.count;
   }
   CHECK(itls > 600);
   stop(&a);
@@ -81,8 +81,8 @@ static void idle_instances_have_zeros(void) {
                                  a.itl_us) == BLIS_OK);
   CHECK_EQ_I64(times[1].counts.completed, 1);
   CHECK_EQ_I64(times[2].counts.arrived, 0);
-  CHECK_EQ_I64(times[2].ttft.count, 0);
-  CHECK_EQ_DOUBLE(times[2].e2e.mean_ms, 0.0);
+  CHECK_EQ_I64(times[2].times.ttft.count, 0);
+  CHECK_EQ_DOUBLE(times[2].times.e2e.mean_ms, 0.0);
   stop(&a);
 }
 

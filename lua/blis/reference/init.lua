@@ -11,10 +11,10 @@ local reference = {}
 local files = {
   "experiment", "results/comparison", "results/replicated", "policy/init", "policy/hooks",
   "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/trace",
-  "results/result", "results/file", "results/slo", "results/fitness", "results/saturation",
-  "results/decisions", "results/diff", "results/regret", "engine/capacity", "sweep/cma_es",
-  "sweep/init", "sweep/table", "statistics/init", "statistics/distribution",
-  "statistics/transfer", "meta/core",
+  "meta/figures", "results/result", "results/file", "results/series", "results/slo",
+  "results/fitness", "results/saturation", "results/decisions", "results/diff", "results/regret",
+  "engine/capacity", "sweep/cma_es", "sweep/init", "sweep/table", "statistics/init",
+  "statistics/distribution", "statistics/transfer", "meta/core",
 }
 
 -- What a name in those files is called by scripts.
@@ -66,6 +66,7 @@ local function function_topic(line, comment)
   return new_topic("function", public, public .. arguments, comment)
 end
 
+--- A class; nil when it is only opened again for its methods.
 local function class_topic(comment)
   for i, line in ipairs(comment) do
     local name, rest = line:match "^@class ([%w_.]+)%s*(.*)$"
@@ -76,6 +77,7 @@ local function class_topic(comment)
       if rest ~= "" then lines[#lines + 1] = rest end
       if parent then lines[#lines + 1] = "It has what " .. parent .. " has, too." end
       table.move(comment, i + 1, #comment, #lines + 1, lines)
+      if #lines == 0 then return nil end
       return new_topic("type", name:gsub("^blis%.", ""), name, lines)
     end
   end
@@ -185,7 +187,24 @@ function reference.topics()
   return topics
 end
 
---- The topics that a word means: by name, with or without what stands before a dot.
+--- A topic for each field of that name: what it is, and whose it is.
+local function find_fields(name)
+  local found = {}
+  for _, topic in ipairs(reference.topics()) do
+    for i, line in ipairs(topic.lines) do
+      if line:match "^@field ([%w_]+)" == name then
+        local last = i
+        while (topic.lines[last + 1] or "@"):find "^[^@]" do last = last + 1 end
+        found[#found + 1] = new_topic(topic.kind, topic.name .. "." .. name,
+          topic.title .. "." .. name, table.move(topic.lines, i, last, 1, {}))
+      end
+    end
+  end
+  return found
+end
+
+--- The topics that a word means: by name, with or without what stands before a dot; else the
+--- fields of that name.
 ---@param word string
 ---@return blis.Topic[]
 function reference.find(word)
@@ -198,6 +217,7 @@ function reference.find(word)
     if is_meant or topic.alias == wanted then found[#found + 1] = topic end
     names[#names + 1] = topic.alias or last or name
   end
+  if #found == 0 then found = find_fields(word) end
   if #found == 0 then
     errors.raise("usage", ("help: there is no topic '%s'%s"):format(word,
       errors.suggestion(wanted, names, "'blis help' lists all")))

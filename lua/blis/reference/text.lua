@@ -4,6 +4,7 @@ local reference_text = {}
 --- The parts of "name type doc"; a type may have spaces inside brackets and quotes, and around "|".
 local function split_field(rest)
   local name, after = rest:match "^(%S+)%s*(.*)$"
+  name = name:match '^%["(.*)"%]$' or name -- ["p99.9"]
   local position, depth = 1, 0
   while position <= #after do
     local letter = after:sub(position, position)

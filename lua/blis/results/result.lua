@@ -1,8 +1,8 @@
 --- Results: the figures of one run, and how they are printed.
-local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
 local decisions = require "blis.results.decisions"
 local errors = require "blis.errors"
+local figures = require "blis.results.figures"
 local fitness = require "blis.results.fitness"
 local format = require "blis.format"
 local report = require "blis.results.report"
@@ -17,156 +17,6 @@ local workload = require "blis.traffic.workload"
 
 local result = {}
 
----@class blis.Percentiles in milliseconds
----@field count integer
----@field mean number
----@field min number
----@field max number
----@field p50 number
----@field p75 number
----@field p90 number
----@field p95 number
----@field p99 number
-
----@class blis.Counts requests by how they ended; arrived is the sum of all below but length_capped
----@field arrived integer
----@field completed integer
----@field length_capped integer part of completed: stopped at the longest sequence of the model
----@field rejected integer
----@field timed_out integer
----@field unservable integer
----@field failed integer lost with an instance
----@field still_running integer
----@field still_queued integer
----@field still_arriving integer
-
----@class blis.Group : blis.Counts one SLO class, tenant or model
----@field name string
----@field ttft_ms blis.Percentiles
----@field itl_ms blis.Percentiles
----@field e2e_ms blis.Percentiles
----@field scheduling_delay_ms blis.Percentiles
----@field prompt_tokens integer
----@field output_tokens integer
-
----@class blis.Window : blis.Group the requests that arrived in a part of a run
----@field from_us integer
----@field to_us integer this and later is outside
----@field requests_per_sec number completed in it, whenever they arrived
----@field tokens_per_sec number output tokens of these
----@field is_settled boolean? of steady with warm_up_us = "auto": false when the run is too short
-
----@class blis.Series columns with a row per interval; counts are since the start
----@field interval_us integer
----@field rows integer
----@field t_us integer[]
----@field arrived integer[]
----@field completed integer[]
----@field rejected integer[]
----@field timed_out integer[]
----@field prompt_tokens integer[] accepted by instances
----@field output_tokens integer[] of completed requests, and of every attempt of a cascade
----@field preemptions integer[]
----@field requests_per_sec number[] completed since the row before
----@field tokens_per_sec number[] output tokens of these
----@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
-
----@class blis.Energy of all GPUs from the start to the end of a run; nil without gpu_watts
----@field gpu_watts number?
----@field kwh number?
----@field joules_per_output_token number?
-
----@class blis.Cost of all GPUs from the start to the end of a run
----@field gpus integer
----@field gpu_hours number
----@field usd_per_gpu_hour number? nil = not known, as for the two below
----@field usd number?
----@field usd_per_million_output_tokens number?
-
----@class blis.CascadeSums attempts with one model of a cascade, or with all of them
----@field attempts integer
----@field accepted integer answers that were good enough
----@field escalated integer attempts after which another model was asked
----@field accepted_last integer answers that were not, at the end of the chain
----@field failed integer last attempts that were rejected, lost, timed out or could not be served
----@field unfinished integer attempts at the end of the run
----@field prompt_tokens integer that instances took
----@field output_tokens integer that were sent
----@field dropped_output_tokens integer of answers that nobody got
----@field mean_logprob number mean over answers of their mean log-probabilities
----@field mean_attempt_ms number from start to end, over answers
-
----@class blis.CascadeModel : blis.CascadeSums
----@field model string
-
----@class blis.Cascade : blis.CascadeSums what a cascade did, over all models
----@field policy string
----@field requests integer that took part
----@field mean_steps number models asked per request
----@field steps integer[] requests by how many models were asked
----@field earlier_ms blis.Percentiles arrival to the last attempt, of requests with more than one
----@field models blis.CascadeModel[] in the order in which they were first done
-
----@class blis.CacheBelief what the routing policy took to be in the caches, and what was there
----@field decisions integer by policies that look at caches; 0 = the policy looks at none
----@field prompt_tokens integer of these requests
----@field believed_tokens integer leading prompt tokens believed to be cached at the chosen instance
----@field true_tokens integer leading prompt tokens that were cached there at the decision
----@field missing_tokens integer believed and not there
----@field unknown_tokens integer there and not believed
----@field believed_hit_rate number believed_tokens / prompt_tokens
----@field true_hit_rate number true_tokens / prompt_tokens
-
----@class blis.Result : blis.Counts
----@field routing string what the policy is called
----@field hash string 16 hexadecimal digits over all request records; equal runs have equal hashes
----@field duration_us integer
----@field ttft_ms blis.Percentiles time to first token
----@field itl_ms blis.Percentiles inter-token latency
----@field e2e_ms blis.Percentiles arrival to last token
----@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch
----@field requests_per_sec number completed
----@field tokens_per_sec number output tokens
----@field prompt_tokens integer
----@field output_tokens integer
----@field cache_hit_rate number 0 to 1, mean over the instances
----@field cache_hit_rate_overall number blocks found / blocks looked for
----@field cache_belief blis.CacheBelief what the router knew of the caches, against the caches
----@field preemptions integer
----@field balance number Jain's index of requests per instance, 1 = even
----@field balance_cv number coefficient of variation of requests per instance, 0 = even
----@field tenant_fairness number Jain's index of output tokens per tenant; 0 without tenants
----@field tenant_cv number their coefficient of variation
----@field cpu_reload_rate number blocks brought back from CPU memory per block looked for
----@field kv_thrashing_rate number blocks dropped from the CPU tier per block saved to it
----@field priority_inversions integer pairs at an instance, the first over twice as long
----@field blocked_instances integer with more than twice the mean wait queue: head-of-line blocking
----@field cost blis.Cost
----@field energy blis.Energy
----@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
----@field goodput blis.Goodput with slo_targets
----@field steady blis.Window with warm_up_us: from then on
----@field series blis.Series with series_interval_us
----@field decisions blis.Decisions with trace_level = "decisions"
----@field requests_per_instance integer[]
----@field instances table[] figures of every instance
----@field keeps_records boolean false: with keep_records = false, none of the next four are there
----@field by_slo_class table<string|integer, blis.Group>
----@field by_tenant table<string|integer, blis.Group>
----@field by_model table<string|integer, blis.Group>
----@field requests blis.Requests all requests and what became of them
----@field window fun(self: blis.Result, from_us: integer, to_us?: integer): blis.Window
----@field measure_goodput fun(self: blis.Result, targets: table): blis.Goodput
----@field saturation fun(self: blis.Result, options?: blis.SaturationOptions): blis.Saturation
----@field save fun(self: blis.Result, path: string)
----@field export_requests fun(self: blis.Result, path: string)
----@field export_series fun(self: blis.Result, path: string) with series_interval_us
----@field save_decisions fun(self: blis.Result, path: string)
----@field trace fun(self: blis.Result): blis.Workload
----@field write_trace fun(self: blis.Result, path: string, options?: { format?: string })
----@field fitness fun(self: blis.Result, weights: string|table|function): number
----@field setup table model, hardware, tp, kv_blocks, ... as they were worked out
-
 local list_meta = {
   __tostring = function(list)
     local parts = {}
@@ -177,61 +27,13 @@ local list_meta = {
 
 local result_meta = { __name = "blis.result", __metatable = false, __tostring = report.summary }
 
--- What only the records of the requests tell.
-local of_records = { by_slo_class = true, by_tenant = true, by_model = true, requests = true,
-  has_sessions = true }
-
--- What has to be asked for.
-local on_request = { goodput = "slo_targets = ...", steady = "warm_up_us = ...",
-  series = "series_interval_us = ...", cascade = "cascade = ...",
-  decisions = 'trace_level = "decisions"' }
-
+---@class blis.Result
 local methods = {}
-
---- Coefficient of variation, and Jain's index of some numbers.
-local function evenness(values)
-  local sum, squares, n = 0.0, 0.0, #values
-  for _, value in ipairs(values) do sum, squares = sum + value, squares + value * value end
-  if n == 0 then return 0.0, 0.0 end
-  if squares == 0 then return 0.0, 1.0 end
-  local mean = sum / n
-  local variance = 0.0
-  for _, value in ipairs(values) do variance = variance + (value - mean) * (value - mean) end
-  return math.sqrt(variance / n) / mean, sum * sum / (n * squares)
-end
-
-local function tenant_tokens(self)
-  local tokens = {}
-  for _, tenant in ipairs(self.by_tenant) do
-    if tenant.name ~= "" and tenant.completed > 0 then
-      tokens[#tokens + 1] = tenant.output_tokens
-    end
-  end
-  return tokens
-end
-
--- Figures that are worked out when they are asked for first.
-local lazy = {
-  balance_cv = function(self) return (evenness(self.requests_per_instance)) end,
-  tenant_cv = function(self) return (evenness(tenant_tokens(self))) end,
-  tenant_fairness = function(self) return (select(2, evenness(tenant_tokens(self)))) end,
-  cpu_reload_rate = function(self)
-    local reloads, lookups = 0, 0
-    for _, one in ipairs(self.instances) do
-      reloads = reloads + (one.cpu_reloads or 0)
-      lookups = lookups + one.cache_hits + one.cache_misses + one.cpu_misses
-    end
-    return lookups > 0 and reloads / lookups or 0.0
-  end,
-  kv_thrashing_rate = function(self) return anomalies.kv_thrashing_rate(self.instances) end,
-  priority_inversions = function(self) return anomalies.priority_inversions(self.requests) end,
-  blocked_instances = function(self) return anomalies.blocked_instances(self.instances) end,
-}
 
 --- "; did you mean 'completed'?", of all there can be in a result.
 local function suggestion(self, key)
   local names = {}
-  for _, set in ipairs { self, methods, lazy, of_records, on_request } do
+  for _, set in ipairs { self, methods, figures.of_result } do
     for name in next, set do
       if type(name) == "string" then names[#names + 1] = name end
     end
@@ -243,15 +45,14 @@ end
 function result_meta.__index(self, key)
   if type(key) ~= "string" then return nil end
   if methods[key] then return methods[key] end
-  if lazy[key] then
-    self[key] = lazy[key](self)
+  local figure = figures.of_result[key] or {}
+  if figure.of then
+    self[key] = figure.of(self)
     return rawget(self, key)
-  end
-  if of_records[key] then
+  elseif figure.from_records then
     errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)
-  end
-  if on_request[key] then
-    errors.invalid("result.%s is there when the experiment says %s", key, on_request[key])
+  elseif figure.asked then
+    errors.invalid("result.%s is there when the experiment says %s", key, figure.asked)
   end
   error(("a result has no field '%s'%s"):format(key, suggestion(self, key)), 2)
 end
@@ -260,8 +61,8 @@ end
 function result_meta.__pairs(self)
   local names = {}
   for name in next, self do names[#names + 1] = name end
-  for name in pairs(rawget(self, "requests") and lazy or {}) do
-    if rawget(self, name) == nil then names[#names + 1] = name end
+  for name, figure in pairs(rawget(self, "requests") and figures.of_result or {}) do
+    if figure.of and rawget(self, name) == nil then names[#names + 1] = name end
   end
   table.sort(names)
   local position = 0

@@ -3,6 +3,21 @@ local row_file = require "blis.results.row_file"
 
 local series = {}
 
+---@class blis.Series columns with a row per interval; counts are since the start
+---@field interval_us integer
+---@field rows integer
+---@field t_us integer[]
+---@field arrived integer[]
+---@field completed integer[]
+---@field rejected integer[]
+---@field timed_out integer[]
+---@field prompt_tokens integer[] accepted by instances
+---@field output_tokens integer[] of completed requests, and of every attempt of a cascade
+---@field preemptions integer[]
+---@field requests_per_sec number[] completed since the row before
+---@field tokens_per_sec number[] output tokens of these
+---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
+
 local counts = { "arrived", "completed", "rejected", "timed_out", "prompt_tokens", "output_tokens",
   "preemptions" }
 

@@ -74,25 +74,6 @@ function slo.merge(targets, others)
   return #merged > 0 and merged or nil
 end
 
----@class blis.ClassGoodput
----@field name string SLO class
----@field arrived integer
----@field completed integer
----@field good integer completed with every time within its target
----@field ttft_met integer of the completed ones; all of them without a target for it
----@field itl_met integer
----@field e2e_met integer
----@field attainment number good / arrived
----@field requests_per_sec number good ones
----@field targets blis.SloTarget
-
----@class blis.Goodput over all classes with a target
----@field arrived integer
----@field good integer
----@field attainment number good / arrived
----@field requests_per_sec number good ones
----@field classes table<string|integer, blis.ClassGoodput> as a list, and by name
-
 --- How often targets were kept.
 ---@param records userdata the requests of a result
 ---@param targets blis.SloTarget[]

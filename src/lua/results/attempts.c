@@ -134,24 +134,8 @@ void check_record_attempts(lua_State *L, int index, bind_records *records,
 /* Sums. */
 
 static void set_sums(lua_State *L, const blis_attempt_sums *sums) {
-  static const char *const names[BLIS_CASCADE_VERDICT_COUNT] = {
-      [BLIS_CASCADE_ACCEPT] = "accepted",
-      [BLIS_CASCADE_ESCALATE] = "escalated",
-      [BLIS_CASCADE_ACCEPT_LAST] = "accepted_last",
-      [BLIS_CASCADE_FAIL] = "failed",
-      [BLIS_CASCADE_UNFINISHED] = "unfinished",
-  };
-  set_field_integer(L, "attempts", sums->attempts);
-  for (int i = 0; i < BLIS_CASCADE_VERDICT_COUNT; i++) {
-    set_field_integer(L, names[i], sums->verdicts[i]);
-  }
-  double answers = sums->answers > 0 ? (double)sums->answers : 1;
-  set_field_integer(L, "prompt_tokens", sums->prompt_tokens);
-  set_field_integer(L, "output_tokens", sums->output_tokens);
-  set_field_integer(L, "dropped_output_tokens", sums->dropped_output_tokens);
-  set_field_number(L, "mean_logprob", sums->logprob_sum / answers);
-  set_field_number(L, "mean_attempt_ms",
-                   (double)sums->duration_us / answers / 1000);
+  const blis_attempt_figures figures = blis_attempts_figures(sums);
+  set_figures(L, BLIS_FIGURES_ATTEMPTS, &figures);
 }
 
 void push_cascade(lua_State *L, const bind_records *records) {
@@ -162,19 +146,17 @@ void push_cascade(lua_State *L, const bind_records *records) {
   check_status(L, blis_attempts_earlier(attempts, &earlier), NULL);
   lua_createtable(L, 0, 20);
   set_sums(L, &attempts->all);
-  int64_t requests =
-      attempts->all.attempts - attempts->all.verdicts[BLIS_CASCADE_ESCALATE];
-  set_field_integer(L, "requests", requests);
-  set_field_number(
-      L, "mean_steps",
-      requests == 0 ? 0 : (double)attempts->all.attempts / (double)requests);
+  const blis_cascade_figures figures = blis_attempts_cascade(attempts);
+  set_figures(L, BLIS_FIGURES_CASCADE, &figures);
   lua_createtable(L, (int)attempts->steps.count, 0);
   for (size_t i = 0; i < attempts->steps.count; i++) {
     lua_pushinteger(L, attempts->steps.items[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "steps");
-  set_percentiles(L, "earlier_ms", &earlier);
+  lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
+  set_figures(L, BLIS_FIGURES_PERCENTILES, &earlier);
+  lua_setfield(L, -2, "earlier_ms");
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     lua_createtable(L, 0, 14);

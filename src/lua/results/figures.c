@@ -4,40 +4,63 @@
 #include "results/goodput.h"
 #include "results/window.h"
 
-void set_percentiles(lua_State *L, const char *name,
-                     const blis_percentiles *d) {
-  lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
-  set_field_integer(L, "count", d->count);
-  set_field_number(L, "mean", d->mean_ms);
-  set_field_number(L, "min", d->min_ms);
-  set_field_number(L, "max", d->max_ms);
-  for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
-    set_field_number(L, blis_percentile_name((blis_percentile)p), d->at_ms[p]);
+void set_figures(lua_State *L, blis_figure_list list, const void *values) {
+  size_t count;
+  const blis_figure *figures = blis_figures(list, &count);
+  for (size_t i = 0; i < count; i++) {
+    const void *place = (const char *)values + figures[i].offset;
+    switch (figures[i].type) {
+    case BLIS_FIGURE_INTEGER:
+      lua_pushinteger(L, *(const int64_t *)place);
+      break;
+    case BLIS_FIGURE_NUMBER:
+      lua_pushnumber(L, *(const double *)place);
+      break;
+    case BLIS_FIGURE_TIMES:
+      lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
+      set_figures(L, BLIS_FIGURES_PERCENTILES, place);
+      break;
+    }
+    lua_setfield(L, -2, figures[i].name);
   }
-  lua_setfield(L, -2, name);
 }
 
-void set_counts(lua_State *L, const blis_state_counts *counts) {
-  set_field_integer(L, "arrived", counts->arrived);
-  set_field_integer(L, "completed", counts->completed);
-  set_field_integer(L, "length_capped", counts->length_capped);
-  set_field_integer(L, "rejected", counts->rejected);
-  set_field_integer(L, "timed_out", counts->timed_out);
-  set_field_integer(L, "unservable", counts->unservable);
-  set_field_integer(L, "failed", counts->failed);
-  set_field_integer(L, "still_running", counts->still_running);
-  set_field_integer(L, "still_queued", counts->still_queued);
-  set_field_integer(L, "still_arriving", counts->still_arriving);
+static void set_word(lua_State *L, const char *name, const char *word) {
+  if (word[0] != '\0') {
+    set_field_string(L, name, word);
+  }
 }
 
-void set_group(lua_State *L, const blis_group *group) {
-  set_counts(L, &group->counts);
-  set_field_integer(L, "prompt_tokens", group->prompt_tokens);
-  set_field_integer(L, "output_tokens", group->output_tokens);
-  set_percentiles(L, "ttft_ms", &group->ttft);
-  set_percentiles(L, "itl_ms", &group->itl);
-  set_percentiles(L, "e2e_ms", &group->e2e);
-  set_percentiles(L, "scheduling_delay_ms", &group->scheduling_delay);
+static void push_figure(lua_State *L, const blis_figure *figure) {
+  static const char *const types[] = {"integer", "number", "times"};
+  lua_createtable(L, 0, 6);
+  set_field_string(L, "name", figure->name);
+  set_field_string(L, "type", types[figure->type]);
+  set_field_string(L, "better", figure->better);
+  set_word(L, "unit", figure->unit);
+  set_word(L, "shown", figure->shown);
+  set_field_string(L, "doc", figure->text);
+}
+
+int bind_figures(lua_State *L) {
+  lua_createtable(L, 0, BLIS_FIGURE_LIST_COUNT);
+  for (int list = 0; list < BLIS_FIGURE_LIST_COUNT; list++) {
+    size_t count;
+    const blis_figure *figures = blis_figures((blis_figure_list)list, &count);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+      push_figure(L, &figures[i]);
+      lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, blis_figure_list_name((blis_figure_list)list));
+  }
+  return 1;
+}
+
+static void set_group(lua_State *L, const blis_group *group) {
+  set_figures(L, BLIS_FIGURES_COUNTS, &group->counts);
+  set_figures(L, BLIS_FIGURES_GROUP, group);
+  set_figures(L, BLIS_FIGURES_TIMES, &group->times);
 }
 
 /* Groups that Lua frees should something raise. */
@@ -96,24 +119,8 @@ int bind_records_window(lua_State *L) {
       NULL);
   lua_createtable(L, 0, 22);
   set_group(L, &window.group);
-  set_field_integer(L, "from_us", from_us);
-  set_field_integer(L, "to_us", to_us);
-  set_field_number(L, "requests_per_sec", window.requests_per_sec);
-  set_field_number(L, "tokens_per_sec", window.tokens_per_sec);
+  set_figures(L, BLIS_FIGURES_WINDOW, &window);
   return 1;
-}
-
-static void push_goodput(lua_State *L, const blis_goodput *goodput,
-                         const blis_goodput_target *target) {
-  lua_createtable(L, 0, 8);
-  set_field_string(L, "name", target->slo_class);
-  set_field_integer(L, "arrived", goodput->arrived);
-  set_field_integer(L, "completed", goodput->completed);
-  set_field_integer(L, "good", goodput->good);
-  set_field_integer(L, "ttft_met", goodput->ttft_met);
-  set_field_integer(L, "itl_met", goodput->itl_met);
-  set_field_integer(L, "e2e_met", goodput->e2e_met);
-  set_field_number(L, "attainment", blis_goodput_attainment(goodput));
 }
 
 /* goodput { { slo_class =, ttft_ms =, itl_ms =, e2e_ms = }, ... } */
@@ -142,7 +149,9 @@ int bind_records_goodput(lua_State *L) {
                NULL);
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
-    push_goodput(L, &goodputs[i], &targets[i]);
+    lua_createtable(L, 0, 11);
+    set_field_string(L, "name", targets[i].slo_class);
+    set_figures(L, BLIS_FIGURES_GOODPUT, &goodputs[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

@@ -1,5 +1,5 @@
 /*
- * figures.h - percentiles, counts and groups as Lua tables.
+ * figures.h - the figures of results as fields of Lua tables.
  */
 #ifndef BLIS_LUA_RESULTS_FIGURES_H
 #define BLIS_LUA_RESULTS_FIGURES_H
@@ -9,10 +9,14 @@
 #include "lua/results/records.h"
 #include "results/groups.h"
 
-/* Fields of the table on top, in milliseconds. */
-void set_percentiles(lua_State *L, const char *name, const blis_percentiles *d);
-void set_counts(lua_State *L, const blis_state_counts *counts);
-void set_group(lua_State *L, const blis_group *group);
+/* Fields of the table on top, out of the struct that the list is of. */
+void set_figures(lua_State *L, blis_figure_list list, const void *values);
+
+/*
+ * figures(): the lists of figures by name, { result = { { name =, type =,
+ * better =, unit =, shown =, doc = }, ... }, ... }; "" is left out.
+ */
+int bind_figures(lua_State *L);
 
 /* Pushes the groups in order as a list, and each by its name. */
 void push_groups(lua_State *L, const bind_records *records, blis_group_key key);

@@ -23,69 +23,30 @@ static int working_gc(lua_State *L) {
   return 0;
 }
 
-/* What is known of one instance only when it was asked for. */
-static void set_instance_times(lua_State *L, const blis_instance_times *times) {
-  set_counts(L, &times->counts);
-  set_percentiles(L, "ttft_ms", &times->ttft);
-  set_percentiles(L, "itl_ms", &times->itl);
-  set_percentiles(L, "e2e_ms", &times->e2e);
-  set_percentiles(L, "scheduling_delay_ms", &times->scheduling_delay);
-}
-
-static void push_instance_summary(lua_State *L, uint32_t index,
-                                  const blis_instance_summary *one) {
-  lua_createtable(L, 0, 14);
+static void push_instance(lua_State *L, const working *w, uint32_t index) {
+  lua_createtable(L, 0, 36);
   lua_pushfstring(L, "instance_%I", (LUAI_UACINT)index);
   lua_setfield(L, -2, "id");
-  set_field_integer(L, "requests", one->requests);
-  set_field_integer(L, "end_us", one->end_us);
-  set_field_number(L, "cache_hit_rate", one->cache_hit_rate);
-  set_field_integer(L, "completed", one->stats.completed);
-  set_field_integer(L, "length_capped", one->stats.length_capped);
-  set_field_integer(L, "timed_out", one->stats.timed_out);
-  set_field_integer(L, "unservable", one->stats.unservable);
-  set_field_integer(L, "preemptions", one->stats.preemptions);
-  set_field_integer(L, "kv_allocation_failures",
-                    one->stats.kv_allocation_failures);
-  set_field_integer(L, "steps", one->stats.steps);
-  set_field_integer(L, "queue_depth_sum", one->stats.queue_depth_sum);
-  set_field_integer(L, "prompt_tokens", one->stats.prompt_tokens);
-  set_field_integer(L, "output_tokens", one->stats.output_tokens);
-  set_field_integer(L, "cache_hits", one->stats.cache_hits);
-  set_field_integer(L, "cache_misses", one->stats.cache_misses);
-  set_field_integer(L, "cpu_reloads", one->stats.cpu_reloads);
-  set_field_integer(L, "cpu_misses", one->stats.cpu_misses);
-  set_field_integer(L, "cpu_saved", one->stats.cpu_saved);
-  set_field_integer(L, "cpu_evictions", one->stats.cpu_evictions);
+  set_figures(L, BLIS_FIGURES_INSTANCE, &w->summary.instances[index]);
+  if (w->times != NULL) {
+    set_figures(L, BLIS_FIGURES_COUNTS, &w->times[index].counts);
+    set_figures(L, BLIS_FIGURES_TIMES, &w->times[index].times);
+  }
 }
 
-static void set_figures(lua_State *L, const working *w) {
+static void set_summary(lua_State *L, const working *w) {
   const blis_summary *s = &w->summary;
-  set_counts(L, &s->counts);
-  set_field_integer(L, "duration_us", s->duration_us);
-  set_field_integer(L, "prompt_tokens", s->prompt_tokens);
-  set_field_integer(L, "output_tokens", s->output_tokens);
-  set_field_number(L, "requests_per_sec", s->requests_per_sec);
-  set_field_number(L, "tokens_per_sec", s->tokens_per_sec);
-  set_percentiles(L, "ttft_ms", &s->ttft);
-  set_percentiles(L, "itl_ms", &s->itl);
-  set_percentiles(L, "e2e_ms", &s->e2e);
-  set_percentiles(L, "scheduling_delay_ms", &s->scheduling_delay);
-  set_field_number(L, "cache_hit_rate", s->cache_hit_rate);
-  set_field_number(L, "cache_hit_rate_overall", s->cache_hit_rate_overall);
-  set_field_integer(L, "preemptions", s->preemptions);
-  set_field_number(L, "preemption_rate", s->preemption_rate);
-  set_field_integer(L, "kv_allocation_failures", s->kv_allocation_failures);
-  set_field_integer(L, "steps", s->steps);
-  set_field_number(L, "balance", s->balance);
+  set_figures(L, BLIS_FIGURES_COUNTS, &s->counts);
+  set_figures(L, BLIS_FIGURES_RESULT, s);
+  set_figures(L, BLIS_FIGURES_TIMES, &s->times);
+  lua_createtable(L, 0, 8);
+  set_figures(L, BLIS_FIGURES_CACHE_BELIEF, &s->cache_belief);
+  lua_setfield(L, -2, "cache_belief");
   push_hash(L, s->hash);
   lua_setfield(L, -2, "hash");
   lua_createtable(L, (int)s->instance_count, 0);
   for (uint32_t i = 0; i < s->instance_count; i++) {
-    push_instance_summary(L, i, &s->instances[i]);
-    if (w->times != NULL) {
-      set_instance_times(L, &w->times[i]);
-    }
+    push_instance(L, w, i);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "instances");
@@ -149,24 +110,6 @@ static void set_from_records(lua_State *L, int index,
   lua_setfield(L, -2, "has_sessions");
 }
 
-/* What the router believed of the caches and what was there. */
-static void set_cache_belief(lua_State *L, const blis_cluster *cluster) {
-  blis_cache_belief belief;
-  blis_cluster_get_cache_belief(cluster, &belief);
-  double prompt = belief.prompt_tokens > 0 ? (double)belief.prompt_tokens : 1;
-  lua_createtable(L, 0, 8);
-  set_field_integer(L, "decisions", belief.decisions);
-  set_field_integer(L, "prompt_tokens", belief.prompt_tokens);
-  set_field_integer(L, "believed_tokens", belief.believed_tokens);
-  set_field_integer(L, "true_tokens", belief.true_tokens);
-  set_field_integer(L, "missing_tokens", belief.missing_tokens);
-  set_field_integer(L, "unknown_tokens", belief.unknown_tokens);
-  set_field_number(L, "believed_hit_rate",
-                   (double)belief.believed_tokens / prompt);
-  set_field_number(L, "true_hit_rate", (double)belief.true_tokens / prompt);
-  lua_setfield(L, -2, "cache_belief");
-}
-
 void push_summary(lua_State *L, int index, bind_simulation *sim) {
   blis_error error = {0};
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
@@ -181,8 +124,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
                                  sim->records->recorder, &sim->itl_us, &error),
                &error);
   lua_createtable(L, 0, 40);
-  set_figures(L, w);
-  set_cache_belief(L, sim->cluster);
+  set_summary(L, w);
   set_setup(L, index, sim);
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);

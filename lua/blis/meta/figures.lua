@@ -1,0 +1,190 @@
+---@meta
+--- The figures of results, for editors. Written by blis.results.annotations; do not edit.
+
+--- Times of a set of requests, in milliseconds.
+---@class blis.Percentiles
+---@field count integer how many times there are
+---@field mean number arithmetic mean (ms)
+---@field min number the shortest (ms)
+---@field p50 number 50.0 % of the times are at most this (ms)
+---@field p75 number 75.0 % of the times are at most this (ms)
+---@field p90 number 90.0 % of the times are at most this (ms)
+---@field p95 number 95.0 % of the times are at most this (ms)
+---@field p99 number 99.0 % of the times are at most this (ms)
+---@field ["p99.9"] number 99.9 % of the times are at most this (ms)
+---@field max number the longest (ms)
+
+--- Requests by how they ended.
+---@class blis.Counts
+---@field arrived integer the sum of all below but length_capped (requests)
+---@field completed integer answered, length_capped ones included (requests)
+---@field length_capped integer part of completed: stopped at the longest sequence of the model (requests)
+---@field rejected integer refused by admission or routing (requests)
+---@field timed_out integer not answered before their deadline (requests)
+---@field unservable integer dropped: too long for the instance (requests)
+---@field failed integer lost with an instance (requests)
+---@field still_running integer in a batch at the end of the run (requests)
+---@field still_queued integer in a wait queue at the end of the run (requests)
+---@field still_arriving integer not yet in a wait queue at the end of the run (requests)
+
+--- Some of the requests of a run.
+---@class blis.Part : blis.Counts
+---@field prompt_tokens integer of these requests (tokens)
+---@field output_tokens integer of the completed ones (tokens)
+---@field ttft_ms blis.Percentiles time to first token, of requests that got one (ms)
+---@field itl_ms blis.Percentiles inter-token latency, of completed requests: over tokens; of groups and windows over the requests' own means (ms)
+---@field e2e_ms blis.Percentiles arrival to last token, of completed requests (ms)
+---@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch (ms)
+
+--- One SLO class, tenant or model.
+---@class blis.Group : blis.Part
+---@field name string of the group; "" = none
+
+--- The requests that arrived in a part of a run.
+---@class blis.Window : blis.Part
+---@field from_us integer where it starts (us)
+---@field to_us integer this and later is outside (us)
+---@field requests_per_sec number completed in it, whenever they arrived (requests/s)
+---@field tokens_per_sec number output tokens of these (tokens/s)
+---@field is_settled boolean? of steady with warm_up_us = "auto": false when the run is too short
+
+--- One instance of a result; with instance_times also the counts and times of blis.Part, of the requests that were routed here.
+---@class blis.InstanceFigures
+---@field id string "instance_3"
+---@field requests integer routed here (requests)
+---@field end_us integer time of its last event (us)
+---@field cache_hit_rate number blocks found / blocks looked for (0 to 1)
+---@field completed integer answered, length_capped ones included (requests)
+---@field length_capped integer part of completed (requests)
+---@field timed_out integer here (requests)
+---@field unservable integer dropped: too long (requests)
+---@field preemptions integer times that a running request lost its blocks (requests)
+---@field kv_allocation_failures integer times that no KV block was to be had
+---@field steps integer forward passes
+---@field queue_depth_sum integer waiting requests, added up over the steps (requests)
+---@field prompt_tokens integer of accepted requests (tokens)
+---@field output_tokens integer of completed requests (tokens)
+---@field cache_hits integer found in the KV cache (blocks)
+---@field cache_misses integer looked for and not found, decode blocks included (blocks)
+---@field cpu_reloads integer from the CPU tier (blocks)
+---@field cpu_misses integer not in the CPU tier either (blocks)
+---@field cpu_saved integer to the CPU tier (blocks)
+---@field cpu_evictions integer out of the CPU tier (blocks)
+
+--- What the routing policy took to be in the caches, and what was there.
+---@class blis.CacheBelief
+---@field decisions integer by policies that look at caches; 0 = the policy looks at none
+---@field prompt_tokens integer of these requests (tokens)
+---@field believed_tokens integer leading prompt tokens believed to be cached at the chosen instance (tokens)
+---@field true_tokens integer leading prompt tokens that were cached there at the decision (tokens)
+---@field missing_tokens integer believed and not there (tokens)
+---@field unknown_tokens integer there and not believed (tokens)
+---@field believed_hit_rate number believed_tokens / prompt_tokens (0 to 1)
+---@field true_hit_rate number true_tokens / prompt_tokens (0 to 1)
+
+--- What all GPUs cost from the start to the end of a run.
+---@class blis.Cost
+---@field gpus integer of all instances (GPUs)
+---@field gpu_hours number gpus * duration (h)
+---@field usd_per_gpu_hour number? nil = not known, as for the two below (USD/h)
+---@field usd number? of the run (USD)
+---@field usd_per_million_output_tokens number? usd / output_tokens * 1e6 (USD)
+
+--- Energy of all GPUs from the start to the end of a run; empty without gpu_watts.
+---@class blis.Energy
+---@field gpu_watts number? of one GPU, as given (W)
+---@field kwh number? gpu_watts * gpu_hours / 1000 (kWh)
+---@field joules_per_output_token number? energy / output_tokens (J)
+
+--- How often the targets of an SLO class were kept.
+---@class blis.ClassGoodput
+---@field name string SLO class
+---@field arrived integer of the class (requests)
+---@field completed integer of these (requests)
+---@field good integer completed with every time within its target (requests)
+---@field ttft_met integer of the completed ones; all of them without a target for it (requests)
+---@field itl_met integer the same of the mean ITL (requests)
+---@field e2e_met integer the same of E2E (requests)
+---@field attainment number good / arrived (0 to 1)
+---@field requests_per_sec number good ones (requests/s)
+---@field targets blis.SloTarget what was asked
+
+--- How often targets were kept, over all classes with one.
+---@class blis.Goodput
+---@field arrived integer of these classes (requests)
+---@field good integer completed with every time within its target (requests)
+---@field attainment number good / arrived (0 to 1)
+---@field requests_per_sec number good ones (requests/s)
+---@field classes table<string|integer, blis.ClassGoodput> each class
+
+--- Attempts with one model of a cascade, or with all of them.
+---@class blis.CascadeSums
+---@field attempts integer models asked
+---@field accepted integer answers that were good enough
+---@field escalated integer attempts after which another model was asked
+---@field accepted_last integer answers that were not, at the end of the chain
+---@field failed integer last attempts that were rejected, lost, timed out or unservable
+---@field unfinished integer attempts at the end of the run
+---@field prompt_tokens integer that instances took (tokens)
+---@field output_tokens integer that were sent (tokens)
+---@field dropped_output_tokens integer of answers that were not accepted (tokens)
+---@field mean_logprob number mean over answers of their mean log-probabilities
+---@field mean_attempt_ms number from start to end, over answers (ms)
+
+--- Attempts with one model of a cascade.
+---@class blis.CascadeModel : blis.CascadeSums
+---@field model string its name
+
+--- What a cascade did, over all models.
+---@class blis.Cascade : blis.CascadeSums
+---@field policy string what the cascade is called
+---@field requests integer that took part (requests)
+---@field mean_steps number models asked per request
+---@field steps integer[] requests by how many models were asked
+---@field earlier_ms blis.Percentiles arrival to the last attempt, of requests with more than one
+---@field models blis.CascadeModel[] in the order in which they were first done
+
+--- The figures of a run.
+---@class blis.Result : blis.Counts
+---@field routing string what the policy is called
+---@field hash string 16 hexadecimal digits over all request records; equal runs have equal hashes
+---@field duration_us integer from 0 to the last event (us)
+---@field prompt_tokens integer of every request that an instance accepted (tokens)
+---@field output_tokens integer of completed requests: answers, not attempts (tokens)
+---@field requests_per_sec number completed; 0 when nothing was (requests/s)
+---@field tokens_per_sec number output tokens of completed requests (tokens/s)
+---@field cache_hit_rate number blocks found / blocks looked for, mean over the instances, idle ones as 0 (0 to 1)
+---@field cache_hit_rate_overall number blocks found / blocks looked for (0 to 1)
+---@field preemptions integer times that a running request lost its blocks (requests)
+---@field preemption_rate number preemptions / completed (per request)
+---@field kv_allocation_failures integer times that no KV block was to be had
+---@field steps integer forward passes, over all instances
+---@field balance number Jain's index of requests per instance, 1 = even (0 to 1)
+---@field ttft_ms blis.Percentiles time to first token, of requests that got one (ms)
+---@field itl_ms blis.Percentiles inter-token latency, of completed requests: over tokens; of groups and windows over the requests' own means (ms)
+---@field e2e_ms blis.Percentiles arrival to last token, of completed requests (ms)
+---@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch (ms)
+---@field balance_cv number coefficient of variation of requests per instance, 0 = even
+---@field tenant_fairness number Jain's index of output tokens per tenant; 0 without tenants (0 to 1)
+---@field tenant_cv number coefficient of variation of output tokens per tenant
+---@field cpu_reload_rate number blocks brought back from CPU memory per block looked for (0 to 1)
+---@field kv_thrashing_rate number blocks dropped from the CPU tier per block saved to it
+---@field priority_inversions integer pairs at an instance, the first over twice as long
+---@field blocked_instances integer with more than twice the mean wait queue: head-of-line blocking
+---@field cache_belief blis.CacheBelief what the router knew of the caches, against the caches
+---@field cost blis.Cost of all GPUs
+---@field energy blis.Energy of all GPUs
+---@field goodput blis.Goodput with slo_targets
+---@field steady blis.Window with warm_up_us: from then on
+---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
+---@field series blis.Series with series_interval_us
+---@field decisions blis.Decisions with trace_level = "decisions"
+---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out
+---@field keeps_records boolean false: with keep_records = false, none of the next five are there
+---@field by_slo_class table<string|integer, blis.Group> figures of every SLO class
+---@field by_tenant table<string|integer, blis.Group> figures of every tenant
+---@field by_model table<string|integer, blis.Group> figures of every model
+---@field requests blis.Requests all requests and what became of them
+---@field has_sessions boolean some requests belong to a session
+---@field requests_per_instance integer[] routed to each
+---@field instances blis.InstanceFigures[] figures of every instance

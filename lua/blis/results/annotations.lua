@@ -1,0 +1,37 @@
+--- Writes the types of results for editors: lua/blis/meta/figures.lua. The reference reads it, too.
+---
+---   blis -e 'io.write(require("blis.results.annotations").generate())' >lua/blis/meta/figures.lua
+local figures = require "blis.results.figures"
+
+local annotations = {}
+
+local function type_of(figure)
+  if not figure.class then return figure.type end
+  local name = "blis." .. figure.class
+  if figure.is_named then return ("table<string|integer, %s>"):format(name) end
+  return figure.is_list and name .. "[]" or name
+end
+
+local function field_line(figure)
+  local name = figure.name:find "[^%w_]" and ('["%s"]'):format(figure.name) or figure.name
+  local unit = figure.unit and (" (%s)"):format(figure.unit) or ""
+  return ("---@field %s %s %s%s"):format(name, type_of(figure), figure.doc, unit)
+end
+
+--- The text of the file.
+---@return string
+function annotations.generate()
+  local lines = {
+    "---@meta",
+    "--- The figures of results, for editors. Written by blis.results.annotations; do not edit.",
+  }
+  for _, class in ipairs(figures.classes) do
+    local parent = class.parent and " : blis." .. class.parent or ""
+    lines[#lines + 1] = "\n--- " .. class.summary
+    lines[#lines + 1] = ("---@class blis.%s%s"):format(class.name, parent)
+    for _, figure in ipairs(class.figures) do lines[#lines + 1] = field_line(figure) end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return annotations

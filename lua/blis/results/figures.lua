@@ -1,0 +1,216 @@
+--- Every figure of a result: those of the core (src/results/figures.h), what is worked out of them,
+--- and what else a result has. Fields, annotations, the summary, JSON, CSV, blis.diff, fitness and
+--- the reference follow from these lists.
+local anomalies = require "blis.results.anomalies"
+local core = require "blis.core"
+
+local figures = {}
+
+---@class blis.Figure
+---@field name string of the field
+---@field doc string
+---@field type? string of the value: "integer", "number", ...
+---@field class? string of such a table: one of figures.classes
+---@field unit? string
+---@field better? "more"|"less" nil = neither
+---@field shown? string where and how the summary shows it: see src/results/figures.h
+---@field is_list? boolean a list of such tables
+---@field is_named? boolean such a list, with its items by name, too
+---@field asked? string how an experiment asks for it; nil = every result has it
+---@field from_records? boolean runs without records do not have it
+---@field of? fun(result: blis.Result): any works it out when it is asked for first
+
+---@class blis.FigureClass
+---@field name string
+---@field summary string
+---@field parent? string a class whose figures it has, too
+---@field figures blis.Figure[] its own, in the order in which they are written
+
+--- Coefficient of variation, and Jain's index of some numbers.
+local function evenness(values)
+  local sum, squares, n = 0.0, 0.0, #values
+  for _, value in ipairs(values) do sum, squares = sum + value, squares + value * value end
+  if n == 0 then return 0.0, 0.0 end
+  if squares == 0 then return 0.0, 1.0 end
+  local mean = sum / n
+  local variance = 0.0
+  for _, value in ipairs(values) do variance = variance + (value - mean) * (value - mean) end
+  return math.sqrt(variance / n) / mean, sum * sum / (n * squares)
+end
+
+local function tenant_tokens(result)
+  local tokens = {}
+  for _, tenant in ipairs(result.by_tenant) do
+    if tenant.name ~= "" and tenant.completed > 0 then
+      tokens[#tokens + 1] = tenant.output_tokens
+    end
+  end
+  return tokens
+end
+
+local function cpu_reload_rate(result)
+  local reloads, lookups = 0, 0
+  for _, one in ipairs(result.instances) do
+    reloads = reloads + (one.cpu_reloads or 0)
+    lookups = lookups + one.cache_hits + one.cache_misses + one.cpu_misses
+  end
+  return lookups > 0 and reloads / lookups or 0.0
+end
+
+local lists = core.figures()
+
+-- What a result has beside the figures of the core.
+local head = {
+  { name = "routing", type = "string", doc = "what the policy is called" },
+  { name = "hash", type = "string",
+    doc = "16 hexadecimal digits over all request records; equal runs have equal hashes" },
+}
+
+local derived = {
+  { name = "balance_cv", type = "number", better = "less",
+    doc = "coefficient of variation of requests per instance, 0 = even",
+    of = function(result) return (evenness(result.requests_per_instance)) end },
+  { name = "tenant_fairness", type = "number", unit = "0 to 1", better = "more",
+    doc = "Jain's index of output tokens per tenant; 0 without tenants",
+    of = function(result) return (select(2, evenness(tenant_tokens(result)))) end },
+  { name = "tenant_cv", type = "number", better = "less",
+    doc = "coefficient of variation of output tokens per tenant",
+    of = function(result) return (evenness(tenant_tokens(result))) end },
+  { name = "cpu_reload_rate", type = "number", unit = "0 to 1",
+    shown = "CPU tier: {%} of the blocks reloaded",
+    doc = "blocks brought back from CPU memory per block looked for", of = cpu_reload_rate },
+  { name = "kv_thrashing_rate", type = "number", better = "less",
+    shown = "CPU tier: {3} dropped per block saved",
+    doc = "blocks dropped from the CPU tier per block saved to it",
+    of = function(result) return anomalies.kv_thrashing_rate(result.instances) end },
+  { name = "priority_inversions", type = "integer", better = "less",
+    doc = "pairs at an instance, the first over twice as long",
+    of = function(result) return anomalies.priority_inversions(result.requests) end },
+  { name = "blocked_instances", type = "integer", better = "less",
+    doc = "with more than twice the mean wait queue: head-of-line blocking",
+    of = function(result) return anomalies.blocked_instances(result.instances) end },
+}
+
+local parts = {
+  { name = "cache_belief", class = "CacheBelief",
+    doc = "what the router knew of the caches, against the caches" },
+  { name = "cost", class = "Cost", doc = "of all GPUs" },
+  { name = "energy", class = "Energy", doc = "of all GPUs" },
+  { name = "goodput", class = "Goodput", asked = "slo_targets = ...", doc = "with slo_targets" },
+  { name = "steady", class = "Window", asked = "warm_up_us = ...",
+    doc = "with warm_up_us: from then on" },
+  { name = "cascade", class = "Cascade", asked = "cascade = ...",
+    doc = "with cascade: requests have attempts, steps, model_used and verdict" },
+  { name = "series", type = "blis.Series", asked = "series_interval_us = ...",
+    doc = "with series_interval_us" },
+  { name = "decisions", type = "blis.Decisions", asked = 'trace_level = "decisions"',
+    doc = 'with trace_level = "decisions"' },
+  { name = "setup", type = "table",
+    doc = "model, hardware, tp, kv_blocks, ... as they were worked out" },
+  { name = "keeps_records", type = "boolean",
+    doc = "false: with keep_records = false, none of the next five are there" },
+  { name = "by_slo_class", class = "Group", is_named = true, from_records = true,
+    doc = "figures of every SLO class" },
+  { name = "by_tenant", class = "Group", is_named = true, from_records = true,
+    doc = "figures of every tenant" },
+  { name = "by_model", class = "Group", is_named = true, from_records = true,
+    doc = "figures of every model" },
+  { name = "requests", type = "blis.Requests", from_records = true,
+    doc = "all requests and what became of them" },
+  { name = "has_sessions", type = "boolean", from_records = true,
+    doc = "some requests belong to a session" },
+  { name = "requests_per_instance", type = "integer[]", doc = "routed to each" },
+  { name = "instances", class = "InstanceFigures", is_list = true,
+    doc = "figures of every instance" },
+}
+
+--- A class of the given lists of figures.
+local function class(name, summary, parent, ...)
+  local all = {}
+  for _, list in ipairs { ... } do table.move(list, 1, #list, #all + 1, all) end
+  for _, figure in ipairs(all) do
+    if figure.type == "times" then figure.type, figure.class = nil, "Percentiles" end
+  end
+  return { name = name, summary = summary, parent = parent, figures = all }
+end
+
+--- Classes in the order of the reference.
+---@type blis.FigureClass[]
+figures.classes = {
+  class("Percentiles", "Times of a set of requests, in milliseconds.", nil, lists.percentiles),
+  class("Counts", "Requests by how they ended.", nil, lists.counts),
+  class("Part", "Some of the requests of a run.", "Counts", lists.group, lists.times),
+  class("Group", "One SLO class, tenant or model.", "Part", {
+    { name = "name", type = "string", doc = 'of the group; "" = none' } }),
+  class("Window", "The requests that arrived in a part of a run.", "Part", lists.window, {
+    { name = "is_settled", type = "boolean?",
+      doc = 'of steady with warm_up_us = "auto": false when the run is too short' } }),
+  class("InstanceFigures", "One instance of a result; with instance_times also the counts and "
+    .. "times of blis.Part, of the requests that were routed here.", nil,
+    { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance),
+  class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
+    lists.cache_belief),
+  class("Cost", "What all GPUs cost from the start to the end of a run.", nil, {
+    { name = "gpus", type = "integer", unit = "GPUs", doc = "of all instances" },
+    { name = "gpu_hours", type = "number", unit = "h", shown = "cost: {3} GPU-hours",
+      better = "less", doc = "gpus * duration" },
+    { name = "usd_per_gpu_hour", type = "number?", unit = "USD/h",
+      doc = "nil = not known, as for the two below" },
+    { name = "usd", type = "number?", unit = "USD", shown = "cost: {3} USD", better = "less",
+      doc = "of the run" },
+    { name = "usd_per_million_output_tokens", type = "number?", unit = "USD", better = "less",
+      shown = "cost: {3} USD per million output tokens", doc = "usd / output_tokens * 1e6" } }),
+  class("Energy", "Energy of all GPUs from the start to the end of a run; empty without gpu_watts.",
+    nil, {
+      { name = "gpu_watts", type = "number?", unit = "W", doc = "of one GPU, as given" },
+      { name = "kwh", type = "number?", unit = "kWh", shown = "energy: {3} kWh", better = "less",
+        doc = "gpu_watts * gpu_hours / 1000" },
+      { name = "joules_per_output_token", type = "number?", unit = "J", better = "less",
+        shown = "energy: {3} J per output token", doc = "energy / output_tokens" } }),
+  class("ClassGoodput", "How often the targets of an SLO class were kept.", nil,
+    { { name = "name", type = "string", doc = "SLO class" } }, lists.goodput, {
+      { name = "requests_per_sec", type = "number", unit = "requests/s", better = "more",
+        doc = "good ones" },
+      { name = "targets", type = "blis.SloTarget", doc = "what was asked" } }),
+  class("Goodput", "How often targets were kept, over all classes with one.", nil, {
+    { name = "arrived", type = "integer", unit = "requests", doc = "of these classes" },
+    { name = "good", type = "integer", unit = "requests", better = "more",
+      doc = "completed with every time within its target" },
+    { name = "attainment", type = "number", unit = "0 to 1", better = "more",
+      shown = "goodput: {%} of the requests within their targets", doc = "good / arrived" },
+    { name = "requests_per_sec", type = "number", unit = "requests/s", better = "more",
+      shown = "goodput: {2} requests/s", doc = "good ones" },
+    { name = "classes", class = "ClassGoodput", is_named = true, doc = "each class" } }),
+  class("CascadeSums", "Attempts with one model of a cascade, or with all of them.", nil,
+    lists.attempts),
+  class("CascadeModel", "Attempts with one model of a cascade.", "CascadeSums",
+    { { name = "model", type = "string", doc = "its name" } }),
+  class("Cascade", "What a cascade did, over all models.", "CascadeSums",
+    { { name = "policy", type = "string", doc = "what the cascade is called" } }, lists.cascade, {
+      { name = "steps", type = "integer[]", doc = "requests by how many models were asked" },
+      { name = "earlier_ms", class = "Percentiles",
+        doc = "arrival to the last attempt, of requests with more than one" },
+      { name = "models", class = "CascadeModel", is_list = true,
+        doc = "in the order in which they were first done" } }),
+  class("Result", "The figures of a run.", "Counts", head, lists.result, lists.times, derived,
+    parts),
+}
+
+local by_name = {}
+for _, one in ipairs(figures.classes) do by_name[one.name] = one end
+
+--- All figures of a class, those of its parents first.
+---@param name string
+---@return blis.Figure[]
+function figures.of(name)
+  local own = by_name[name]
+  local all = own.parent and figures.of(own.parent) or {}
+  return table.move(own.figures, 1, #own.figures, #all + 1, all)
+end
+
+--- Those of a result, by name.
+---@type table<string, blis.Figure>
+figures.of_result = {}
+for _, figure in ipairs(figures.of "Result") do figures.of_result[figure.name] = figure end
+
+return figures

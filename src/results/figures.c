@@ -1,0 +1,105 @@
+#include "results/figures.h"
+
+#include "results/goodput.h"
+#include "results/groups.h"
+#include "results/summary.h"
+#include "results/window.h"
+
+/* The words of the maps. */
+#define MORE "more"
+#define LESS "less"
+#define NEUTRAL "neutral"
+
+#define FIGURE(place, kind, name, ...)                                         \
+  {name, BLIS_FIGURE_##kind, offsetof(OWNER, place), __VA_ARGS__},
+
+/* Figures of a map as members of the struct OWNER, or deeper in it. */
+#define MEMBER(kind, name, ...) FIGURE(name, kind, #name, __VA_ARGS__)
+#define OF_STATS(kind, name, ...) FIGURE(stats.name, kind, #name, __VA_ARGS__)
+#define OF_COUNTS(kind, name, ...) FIGURE(counts.name, kind, #name, __VA_ARGS__)
+
+#define OWNER blis_percentiles
+static const blis_figure percentiles_figures[] = {
+#define XX(constant, name, percent)                                            \
+  FIGURE(at_ms[BLIS_##constant], NUMBER, name, "ms", LESS, "",                 \
+         #percent " % of the times are at most this")
+    FIGURE(count, INTEGER, "count", "", NEUTRAL, "", "how many times there are")
+        FIGURE(mean_ms, NUMBER, "mean", "ms", LESS, "", "arithmetic mean")
+            FIGURE(min_ms, NUMBER, "min", "ms", LESS, "", "the shortest")
+                BLIS_PERCENTILE_MAP(XX)
+                    FIGURE(max_ms, NUMBER, "max", "ms", LESS, "", "the longest")
+#undef XX
+};
+#undef OWNER
+
+#define OWNER blis_state_counts
+static const blis_figure counts_figures[] = {
+#define XX(state, name, better, text)                                          \
+  FIGURE(name, INTEGER, #name, "requests", better, "", text)
+    FIGURE(arrived, INTEGER, "arrived", "requests", NEUTRAL, "",
+           "the sum of all below but length_capped") BLIS_REQUEST_STATE_MAP(XX)
+#undef XX
+};
+#undef OWNER
+
+#define OWNER blis_times
+static const blis_figure times_figures[] = {
+#define XX(name, text) FIGURE(name, TIMES, #name "_ms", "ms", LESS, "", text)
+    BLIS_TIME_MAP(XX)
+#undef XX
+};
+#undef OWNER
+
+#define OWNER blis_summary
+static const blis_figure result_figures[] = {BLIS_RESULT_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_group
+static const blis_figure group_figures[] = {BLIS_GROUP_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_window
+static const blis_figure window_figures[] = {BLIS_WINDOW_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_instance_summary
+static const blis_figure instance_figures[] = {
+    BLIS_INSTANCE_FIGURES(MEMBER) BLIS_INSTANCE_COUNT_MAP(OF_STATS)};
+#undef OWNER
+
+#define OWNER blis_belief
+static const blis_figure cache_belief_figures[] = {
+    BLIS_BELIEF_COUNT_MAP(OF_COUNTS) BLIS_BELIEF_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_goodput
+static const blis_figure goodput_figures[] = {BLIS_GOODPUT_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_attempt_figures
+static const blis_figure attempts_figures[] = {BLIS_ATTEMPT_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_cascade_figures
+static const blis_figure cascade_figures[] = {BLIS_CASCADE_FIGURES(MEMBER)};
+#undef OWNER
+
+static const struct {
+  const char *name;
+  const blis_figure *figures;
+  size_t count;
+} lists[] = {
+#define XX(constant, name)                                                     \
+  {#name, name##_figures, sizeof name##_figures / sizeof *name##_figures},
+    BLIS_FIGURE_LIST_MAP(XX)
+#undef XX
+};
+
+const char *blis_figure_list_name(blis_figure_list list) {
+  return lists[list].name;
+}
+
+const blis_figure *blis_figures(blis_figure_list list, size_t *count) {
+  *count = lists[list].count;
+  return lists[list].figures;
+}

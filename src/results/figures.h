@@ -1,0 +1,225 @@
+/*
+ * figures.h - every figure that the core works out of a run, by name.
+ *
+ * One table for the structs of C, the fields of Lua, annotations, the summary,
+ * JSON, CSV, comparisons and the reference. A new figure is a line here and the
+ * place that computes it; figures that Lua works out of these are in
+ * lua/blis/results/figures.lua, where the surfaces begin.
+ *
+ * Counts of requests are those of BLIS_REQUEST_STATE_MAP. Columns of a map:
+ * type, name (the member and the field), unit, what is better (MORE, LESS or
+ * NEUTRAL), where the summary shows it, what it is. "KV cache: {%} of the
+ * prompt blocks found" belongs to the line "KV cache";
+ * {} stands for the value: {2} with two decimals, {%} as percent, {preemption}
+ * as a count with its noun; "" is not shown.
+ */
+#ifndef BLIS_RESULTS_FIGURES_H
+#define BLIS_RESULTS_FIGURES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "instance/live_request.h"
+#include "results/percentiles.h"
+
+/* Times of requests: XX(name, text). The field of Lua is name_ms. */
+#define BLIS_TIME_MAP(XX)                                                      \
+  XX(ttft, "time to first token, of requests that got one")                    \
+  XX(itl,                                                                      \
+     "inter-token latency, of completed requests: over tokens; of groups "     \
+     "and windows over the requests' own means")                               \
+  XX(e2e, "arrival to last token, of completed requests")                      \
+  XX(scheduling_delay, "arrival to first admission to a batch")
+
+/* Of a run as a whole. */
+#define BLIS_RESULT_FIGURES(XX)                                                \
+  XX(INTEGER, duration_us, "us", LESS, "", "from 0 to the last event")         \
+  XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "",                            \
+     "of every request that an instance accepted")                             \
+  XX(INTEGER, output_tokens, "tokens", MORE, "",                               \
+     "of completed requests: answers, not attempts")                           \
+  XX(NUMBER, requests_per_sec, "requests/s", MORE,                             \
+     "throughput: {2} requests/s", "completed; 0 when nothing was")            \
+  XX(NUMBER, tokens_per_sec, "tokens/s", MORE, "throughput: {1} tokens/s",     \
+     "output tokens of completed requests")                                    \
+  XX(NUMBER, cache_hit_rate, "0 to 1", MORE, "",                               \
+     "blocks found / blocks looked for, mean over the instances, idle ones "   \
+     "as "                                                                     \
+     "0")                                                                      \
+  XX(NUMBER, cache_hit_rate_overall, "0 to 1", MORE,                           \
+     "KV cache: {%} of the prompt blocks found",                               \
+     "blocks found / blocks looked for")                                       \
+  XX(INTEGER, preemptions, "requests", LESS, "KV cache: {preemption}",         \
+     "times that a running request lost its blocks")                           \
+  XX(NUMBER, preemption_rate, "per request", LESS, "",                         \
+     "preemptions / completed")                                                \
+  XX(INTEGER, kv_allocation_failures, "", LESS, "",                            \
+     "times that no KV block was to be had")                                   \
+  XX(INTEGER, steps, "", NEUTRAL, "", "forward passes, over all instances")    \
+  XX(NUMBER, balance, "0 to 1", MORE, "",                                      \
+     "Jain's index of requests per instance, 1 = even")
+
+/* Of an SLO class, a tenant, a model or a window, beside counts and times. */
+#define BLIS_GROUP_FIGURES(XX)                                                 \
+  XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "", "of these requests")       \
+  XX(INTEGER, output_tokens, "tokens", MORE, "", "of the completed ones")
+
+/* Of a window, beside those of the requests that arrived in it. */
+#define BLIS_WINDOW_FIGURES(XX)                                                \
+  XX(INTEGER, from_us, "us", NEUTRAL, "", "where it starts")                   \
+  XX(INTEGER, to_us, "us", NEUTRAL, "", "this and later is outside")           \
+  XX(NUMBER, requests_per_sec, "requests/s", MORE, "",                         \
+     "completed in it, whenever they arrived")                                 \
+  XX(NUMBER, tokens_per_sec, "tokens/s", MORE, "", "output tokens of these")
+
+/* Of an instance: what the summary adds to what the instance counts. */
+#define BLIS_INSTANCE_FIGURES(XX)                                              \
+  XX(INTEGER, requests, "requests", NEUTRAL, "", "routed here")                \
+  XX(INTEGER, end_us, "us", NEUTRAL, "", "time of its last event")             \
+  XX(NUMBER, cache_hit_rate, "0 to 1", MORE, "",                               \
+     "blocks found / blocks looked for")
+
+/* Members of blis_instance_stats that results have. */
+#define BLIS_INSTANCE_COUNT_MAP(XX)                                            \
+  XX(INTEGER, completed, "requests", MORE, "",                                 \
+     "answered, length_capped ones included")                                  \
+  XX(INTEGER, length_capped, "requests", NEUTRAL, "", "part of completed")     \
+  XX(INTEGER, timed_out, "requests", LESS, "", "here")                         \
+  XX(INTEGER, unservable, "requests", LESS, "", "dropped: too long")           \
+  XX(INTEGER, preemptions, "requests", LESS, "",                               \
+     "times that a running request lost its blocks")                           \
+  XX(INTEGER, kv_allocation_failures, "", LESS, "",                            \
+     "times that no KV block was to be had")                                   \
+  XX(INTEGER, steps, "", NEUTRAL, "", "forward passes")                        \
+  XX(INTEGER, queue_depth_sum, "requests", NEUTRAL, "",                        \
+     "waiting requests, added up over the steps")                              \
+  XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "", "of accepted requests")    \
+  XX(INTEGER, output_tokens, "tokens", MORE, "", "of completed requests")      \
+  XX(INTEGER, cache_hits, "blocks", MORE, "", "found in the KV cache")         \
+  XX(INTEGER, cache_misses, "blocks", LESS, "",                                \
+     "looked for and not found, decode blocks included")                       \
+  XX(INTEGER, cpu_reloads, "blocks", NEUTRAL, "", "from the CPU tier")         \
+  XX(INTEGER, cpu_misses, "blocks", NEUTRAL, "", "not in the CPU tier either") \
+  XX(INTEGER, cpu_saved, "blocks", NEUTRAL, "", "to the CPU tier")             \
+  XX(INTEGER, cpu_evictions, "blocks", NEUTRAL, "", "out of the CPU tier")
+
+/* Members of blis_cache_belief. */
+#define BLIS_BELIEF_COUNT_MAP(XX)                                              \
+  XX(INTEGER, decisions, "", NEUTRAL, "",                                      \
+     "by policies that look at caches; 0 = the policy looks at none")          \
+  XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "", "of these requests")       \
+  XX(INTEGER, believed_tokens, "tokens", NEUTRAL, "",                          \
+     "leading prompt tokens believed to be cached at the chosen instance")     \
+  XX(INTEGER, true_tokens, "tokens", NEUTRAL, "",                              \
+     "leading prompt tokens that were cached there at the decision")           \
+  XX(INTEGER, missing_tokens, "tokens", LESS, "", "believed and not there")    \
+  XX(INTEGER, unknown_tokens, "tokens", LESS, "", "there and not believed")
+
+/* What follows from these counts. */
+#define BLIS_BELIEF_FIGURES(XX)                                                \
+  XX(NUMBER, believed_hit_rate, "0 to 1", NEUTRAL,                             \
+     "router: took {%} of the prompt tokens for cached",                       \
+     "believed_tokens / prompt_tokens")                                        \
+  XX(NUMBER, true_hit_rate, "0 to 1", MORE, "router: {%} were",                \
+     "true_tokens / prompt_tokens")
+
+/* Of the requests of an SLO class with a target. */
+#define BLIS_GOODPUT_FIGURES(XX)                                               \
+  XX(INTEGER, arrived, "requests", NEUTRAL, "", "of the class")                \
+  XX(INTEGER, completed, "requests", MORE, "", "of these")                     \
+  XX(INTEGER, good, "requests", MORE, "",                                      \
+     "completed with every time within its target")                            \
+  XX(INTEGER, ttft_met, "requests", MORE, "",                                  \
+     "of the completed ones; all of them without a target for it")             \
+  XX(INTEGER, itl_met, "requests", MORE, "", "the same of the mean ITL")       \
+  XX(INTEGER, e2e_met, "requests", MORE, "", "the same of E2E")                \
+  XX(NUMBER, attainment, "0 to 1", MORE, "", "good / arrived")
+
+/* Of a cascade: of all attempts, and of those with one model. */
+#define BLIS_ATTEMPT_FIGURES(XX)                                               \
+  XX(INTEGER, attempts, "", NEUTRAL, "", "models asked")                       \
+  XX(INTEGER, accepted, "", NEUTRAL, "", "answers that were good enough")      \
+  XX(INTEGER, escalated, "", NEUTRAL, "",                                      \
+     "attempts after which another model was asked")                           \
+  XX(INTEGER, accepted_last, "", NEUTRAL, "",                                  \
+     "answers that were not, at the end of the chain")                         \
+  XX(INTEGER, failed, "", LESS, "",                                            \
+     "last attempts that were rejected, lost, timed out or unservable")        \
+  XX(INTEGER, unfinished, "", NEUTRAL, "", "attempts at the end of the run")   \
+  XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "", "that instances took")     \
+  XX(INTEGER, output_tokens, "tokens", NEUTRAL, "", "that were sent")          \
+  XX(INTEGER, dropped_output_tokens, "tokens", LESS, "",                       \
+     "of answers that were not accepted")                                      \
+  XX(NUMBER, mean_logprob, "", NEUTRAL, "",                                    \
+     "mean over answers of their mean log-probabilities")                      \
+  XX(NUMBER, mean_attempt_ms, "ms", LESS, "", "from start to end, over answers")
+
+/* Of a cascade over all models. */
+#define BLIS_CASCADE_FIGURES(XX)                                               \
+  XX(INTEGER, requests, "requests", NEUTRAL, "", "that took part")             \
+  XX(NUMBER, mean_steps, "", NEUTRAL, "", "models asked per request")
+
+/* Declares a figure of a map as a member. */
+#define BLIS_FIGURE_MEMBER(type, name, unit, better, shown, text)              \
+  BLIS__FIGURE_##type name;
+#define BLIS__FIGURE_INTEGER int64_t
+#define BLIS__FIGURE_NUMBER double
+
+/* Requests by how they ended. */
+typedef struct blis_state_counts {
+  int64_t arrived;
+#define XX(state, name, better, text) int64_t name;
+  BLIS_REQUEST_STATE_MAP(XX)
+#undef XX
+} blis_state_counts;
+
+typedef struct blis_times {
+#define XX(name, text) blis_percentiles name;
+  BLIS_TIME_MAP(XX)
+#undef XX
+} blis_times;
+
+/* The table itself: lists of figures with their places in a struct. */
+
+typedef enum blis_figure_type {
+  BLIS_FIGURE_INTEGER,
+  BLIS_FIGURE_NUMBER,
+  BLIS_FIGURE_TIMES /* blis_percentiles */
+} blis_figure_type;
+
+typedef struct blis_figure {
+  const char *name; /* of the field in Lua */
+  blis_figure_type type;
+  size_t offset;
+  const char *unit;   /* "" = none */
+  const char *better; /* "more", "less" or "neutral" */
+  const char *shown;
+  const char *text;
+} blis_figure;
+
+/* XX(constant, name): lists of figures, by the struct that has them. */
+#define BLIS_FIGURE_LIST_MAP(XX)                                               \
+  XX(PERCENTILES, percentiles)   /* blis_percentiles */                        \
+  XX(COUNTS, counts)             /* blis_state_counts */                       \
+  XX(TIMES, times)               /* blis_times */                              \
+  XX(RESULT, result)             /* blis_summary */                            \
+  XX(GROUP, group)               /* blis_group */                              \
+  XX(WINDOW, window)             /* blis_window */                             \
+  XX(INSTANCE, instance)         /* blis_instance_summary */                   \
+  XX(CACHE_BELIEF, cache_belief) /* blis_belief */                             \
+  XX(GOODPUT, goodput)           /* blis_goodput */                            \
+  XX(ATTEMPTS, attempts)         /* blis_attempt_figures */                    \
+  XX(CASCADE, cascade)           /* blis_cascade_figures */
+
+typedef enum blis_figure_list {
+#define XX(constant, name) BLIS_FIGURES_##constant,
+  BLIS_FIGURE_LIST_MAP(XX)
+#undef XX
+      BLIS_FIGURE_LIST_COUNT
+} blis_figure_list;
+
+/* Static storage. */
+const char *blis_figure_list_name(blis_figure_list list);
+const blis_figure *blis_figures(blis_figure_list list, size_t *count);
+
+#endif
