@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "base/random_tables.h"
+#include "base/random_tables.inc"
 
 enum { WORDS = BLIS_RANDOM_WORDS, LAG = BLIS_RANDOM_LAG };
 

@@ -1,8 +1,9 @@
 /*
  * random_tables.h - constants of the generator in random.h.
  *
- * random_tables.c is written by "test_random_tables --print" and compared by
- * "test_random_tables", which computes every number from its definition.
+ * The numbers lie in random_tables.inc, which random.c includes. It is written
+ * by "test_random_tables --print" and compared by "test_random_tables", which
+ * computes every number from its definition.
  */
 #ifndef BLIS_BASE_RANDOM_TABLES_H
 #define BLIS_BASE_RANDOM_TABLES_H

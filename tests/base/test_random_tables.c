@@ -1,6 +1,6 @@
 /*
  * Computes the tables of the random generator from their definitions and
- * compares them with src/base/random_tables.c; "--print" writes that file.
+ * compares them with src/base/random_tables.inc; "--print" writes that file.
  */
 #include "base/random_tables.h"
 
@@ -173,9 +173,7 @@ static void print_floats(const char *name, const float *values, int count) {
 static void print_computed_tables(void) {
   tables t;
   compute_tables(&t);
-  puts("/* Written by \"test_random_tables --print\"; do not edit. */\n"
-       "/* clang-format off */\n"
-       "#include \"base/random_tables.h\"\n");
+  puts("/* Written by \"test_random_tables --print\"; do not edit. */\n");
   print_words(t.cooked);
   print_integers("normal_k", t.normal_k, BLIS__NORMAL_STRIPS);
   print_floats("normal_w", t.normal_w, BLIS__NORMAL_STRIPS);
