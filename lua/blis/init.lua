@@ -1,5 +1,6 @@
 --- A deterministic, scriptable simulator of LLM inference clusters.
 local core = require "blis.core"
+local calibrate = require "blis.calibrate"
 local capacity = require "blis.engine.capacity"
 local catalogue = require "blis.engine.catalogue"
 local cma_es = require "blis.sweep.cma_es"
@@ -32,6 +33,7 @@ local blis = {
   regret = regret.examine,
   sweep = sweep,
   capacity = capacity.search,
+  calibrate = calibrate.run,
   cma_es = cma_es.new,
   statistics = statistics,
 

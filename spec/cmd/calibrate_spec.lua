@@ -1,6 +1,6 @@
 -- calibrate/ holds a trace that BLIS in Go (inference-sim f90a1e3a) observed at a stub server, the
 -- results of its replay, and the report it made of them.
-local calibration = require "blis.calibration"
+local calibration = require "blis.calibrate.trace_comparison"
 local commands = require "spec.support.commands"
 local core = require "blis.core"
 local files = require "spec.support.files"

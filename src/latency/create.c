@@ -39,15 +39,15 @@ static blis_status check_pairing(const blis_coefficients *c,
   return BLIS_OK;
 }
 
-/*
- * Those of the experiment, else those of the catalogue, with what is known of
- * where they were fitted in *coverage: NULL = nothing.
- */
-static blis_status resolve_coefficients(const blis_latency_config *config,
-                                        const char *kind,
-                                        blis_coefficients *coefficients,
-                                        const blis_coverage **coverage,
-                                        blis_error *error) {
+static const char *kind_of(const blis_latency_config *config) {
+  return config->kind == NULL ? BLIS_LATENCY_DEFAULT_KIND : config->kind;
+}
+
+blis_status blis_latency_coefficients(const blis_latency_config *config,
+                                      blis_coefficients *coefficients,
+                                      const blis_coverage **coverage,
+                                      blis_error *error) {
+  const char *kind = kind_of(config);
   *coverage = NULL;
   *coefficients = config->coefficients;
   BLIS_TRY(check_pairing(coefficients, error));
@@ -82,8 +82,7 @@ static blis_status create_blackbox(const blis_alloc *alloc,
                                    blis_latency_model *out, blis_error *error) {
   blis_coefficients coefficients;
   const blis_coverage *coverage;
-  BLIS_TRY(resolve_coefficients(config, "blackbox", &coefficients, &coverage,
-                                error));
+  BLIS_TRY(blis_latency_coefficients(config, &coefficients, &coverage, error));
   return blis_blackbox_new(alloc, &coefficients, out, error);
 }
 
@@ -106,11 +105,10 @@ static blis_status create_calibrated(const blis_alloc *alloc,
                                      const blis_latency_config *config,
                                      blis_latency_model *out,
                                      blis_error *error) {
-  const char *kind = "calibrated";
-  BLIS_TRY(check_physical(config, kind, error));
+  BLIS_TRY(check_physical(config, "calibrated", error));
   blis_coefficients coefficients;
   const blis_coverage *coverage;
-  BLIS_TRY(resolve_coefficients(config, kind, &coefficients, &coverage, error));
+  BLIS_TRY(blis_latency_coefficients(config, &coefficients, &coverage, error));
   return blis_calibrated_new(alloc, config->model, config->hardware,
                              &config->parallelism, &coefficients, coverage, out,
                              error);
@@ -120,11 +118,10 @@ static blis_status create_trained_physics(const blis_alloc *alloc,
                                           const blis_latency_config *config,
                                           blis_latency_model *out,
                                           blis_error *error) {
-  const char *kind = "trained-physics";
-  BLIS_TRY(check_physical(config, kind, error));
+  BLIS_TRY(check_physical(config, "trained-physics", error));
   blis_coefficients coefficients;
   const blis_coverage *coverage;
-  BLIS_TRY(resolve_coefficients(config, kind, &coefficients, &coverage, error));
+  BLIS_TRY(blis_latency_coefficients(config, &coefficients, &coverage, error));
   return blis_trained_physics_new(alloc, config->model, config->hardware,
                                   &config->parallelism, &coefficients, out,
                                   error);
@@ -216,10 +213,6 @@ static blis_status check_other_parallelism(const char *kind,
                      kind);
   }
   return BLIS_OK;
-}
-
-static const char *kind_of(const blis_latency_config *config) {
-  return config->kind == NULL ? BLIS_LATENCY_DEFAULT_KIND : config->kind;
 }
 
 blis_status blis_latency_create(const blis_alloc *alloc,

@@ -53,6 +53,15 @@ BLIS_MUSTUSE blis_status blis_latency_create(const blis_alloc *alloc,
                                              blis_error *error);
 
 /*
+ * The coefficients that blis_latency_create would take, of the experiment or of
+ * the catalogue; they are borrowed from there. *coverage is NULL when it is not
+ * known where they were fitted. Fails for a kind without coefficients.
+ */
+BLIS_MUSTUSE blis_status blis_latency_coefficients(
+    const blis_latency_config *config, blis_coefficients *coefficients,
+    const blis_coverage **coverage, blis_error *error);
+
+/*
  * Calls warn with one sentence for everything that is allowed but probably not
  * meant, or known to be inaccurate: MLA models, an unknown quantization, KV
  * heads that TP does not divide, a communication backend without effect.

@@ -152,6 +152,7 @@ static const luaL_Reg core_functions[] = {
     {"json_writer", bind_json_writer_new},
     {"kv_cache", bind_kv_cache_new},
     {"kv_capacity", bind_kv_capacity},
+    {"coefficients", bind_coefficients},
     {"latency_definition", bind_latency_definition},
     {"latency_model", bind_latency_model_new},
     {"make_folder", bind_folder_make},

@@ -98,7 +98,7 @@ end
 
 --- Writes the report.
 ---@param path string
----@param result blis.Calibration
+---@param result blis.TraceComparison
 ---@param hit_rate? { real: number, simulated: number, source: string }
 ---@param given table thresholds, see blis.config.calibration
 function report.write(path, result, hit_rate, given)
@@ -139,7 +139,7 @@ local function add_lines(lines, text)
 end
 
 --- What a person reads of it, line by line.
----@param result blis.Calibration
+---@param result blis.TraceComparison
 ---@param hit_rate? { real: number, simulated: number, source: string }
 ---@param given table
 ---@return string[]

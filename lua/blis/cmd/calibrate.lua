@@ -1,5 +1,5 @@
 --- blis calibrate: how close simulated latencies are to those of an observed trace.
-local calibration = require "blis.calibration"
+local calibration = require "blis.calibrate.trace_comparison"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local descriptions = require "blis.engine.descriptions"

@@ -29,6 +29,7 @@ local sections = {
   { "blis.CapacityOptions", require("blis.config.sweep").capacity },
   { "blis.SweepRunOptions", require("blis.config.sweep").run },
   { "blis.CmaEsOptions", require("blis.config.sweep").cma_es },
+  { "blis.CalibrateOptions", require "blis.config.fit" },
 }
 
 local type_names = {
@@ -63,6 +64,8 @@ local special = {
   ["blis.LatencyOptions.queueing_time"] = "number|fun(prompt_tokens: integer): number",
   ["blis.LatencyOptions.output_token_time"] = "number",
   ["blis.LatencyOptions.fixed_overhead"] = "number",
+  ["blis.CalibrateOptions.cluster"] = "blis.ClusterOptions",
+  ["blis.CalibrateOptions.tell"] = "fun(round: integer, trials: integer, most: integer)",
   ["blis.SweepOptions.cost"] = "fun(p: table): number",
   ["blis.SweepOptions.trial"] = "fun(p: table): any",
   ["blis.CapacityOptions.trial"] = "fun(p: table): any",

@@ -14,18 +14,20 @@ local files = {
   "meta/figures", "results/result", "results/file", "results/series", "results/slo",
   "results/fitness", "results/saturation", "results/decisions", "results/diff", "results/regret",
   "engine/capacity", "sweep/cma_es", "sweep/init", "sweep/table", "statistics/init",
-  "statistics/distribution", "statistics/transfer", "meta/core",
+  "statistics/distribution", "statistics/transfer", "calibrate/init",
+  "calibrate/accuracy", "meta/core",
 }
 
 -- What a name in those files is called by scripts.
 local public_names = {
   experiment = "blis", comparison = "blis", policy = "blis", hooks = "blis", blis = "blis",
   units = "blis", vec = "blis.vec", trace = "blis.trace", statistics = "blis.statistics",
-  distribution = "blis.statistics", transfer = "blis.statistics", simulation = "Simulation", instance = "Instance",
+  distribution = "blis.statistics", transfer = "blis.statistics",
+  simulation = "Simulation", instance = "Instance",
   scorer = "Scorer", list = "Workload", rng = "Rng", queue = "EventQueue", cache = "KvCache",
   prefix_index = "PrefixIndex", latency_model = "LatencyModel", latency = "blis",
   catalogue = "blis", methods = "Result", Sweep = "Sweep", Table = "SweepTable",
-  requests = "Requests", Search = "CmaEs",
+  requests = "Requests", Search = "CmaEs", Calibration = "Calibration",
 }
 
 -- Functions that scripts reach under another name than the modules give them.
@@ -34,6 +36,7 @@ local renamed = {
   ["result.load"] = "blis.load_result", ["diff.compare"] = "blis.diff",
   ["regret.examine"] = "blis.regret", ["capacity.search"] = "blis.capacity",
   ["transfer.compare"] = "blis.statistics.transfer",
+  ["calibrate.run"] = "blis.calibrate",
   ["sweep.new"] = "blis.sweep", ["cma_es.new"] = "blis.cma_es",
 }
 

@@ -57,3 +57,31 @@ int bind_kv_capacity(lua_State *L) {
   set_capacity(L, &capacity);
   return 1;
 }
+
+static void set_numbers(lua_State *L, const char *name, const double *values,
+                        size_t count) {
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    lua_pushnumber(L, values[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, name);
+}
+
+int bind_coefficients(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  bind_engine_model m;
+  check_engine_model(L, 1, true, &m);
+  const blis_latency_config config = check_latency_config(L, 1, &m);
+  blis_coefficients coefficients;
+  const blis_coverage *coverage;
+  blis_error error = {0};
+  check_status(
+      L, blis_latency_coefficients(&config, &coefficients, &coverage, &error),
+      &error);
+  lua_createtable(L, 0, 2);
+  set_numbers(L, "alpha", coefficients.alpha, coefficients.alpha_count);
+  set_numbers(L, "beta", coefficients.beta, coefficients.beta_count);
+  return 1;
+}

@@ -1,6 +1,6 @@
 /*
- * capacity.h - the KV capacity of an engine, with the terms it follows
- * from.
+ * capacity.h - what follows from a model and its GPUs before anything runs: the
+ * KV capacity with its terms, and the coefficients of step times.
  */
 #ifndef BLIS_LUA_ENGINE_CAPACITY_H
 #define BLIS_LUA_ENGINE_CAPACITY_H
@@ -22,5 +22,8 @@ void set_capacity(lua_State *L, const blis_kv_capacity *capacity);
 
 /* kv_capacity(cluster): a table of blocks, tokens and the terms. */
 int bind_kv_capacity(lua_State *L);
+
+/* coefficients(cluster): { alpha = numbers, beta = numbers } of its model. */
+int bind_coefficients(lua_State *L);
 
 #endif

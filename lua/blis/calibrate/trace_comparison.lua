@@ -264,7 +264,7 @@ local function goodput_of(input)
     lacks_itl = lacks_itl }
 end
 
----@class blis.Calibration
+---@class blis.TraceComparison
 ---@field info { requests: integer, matched: integer, excluded: integer, unmatched: integer,
 --- mismatches: integer, itl_dropped: integer }
 ---@field metrics { ttft: blis.CalibrationMetric?, e2e: blis.CalibrationMetric?,
@@ -274,7 +274,7 @@ end
 
 --- Compares a trace with simulated results. metrics.ttft is nil when nothing can be compared.
 ---@param input blis.CalibrationInput
----@return blis.Calibration
+---@return blis.TraceComparison
 function calibration.of(input)
   local pairs_, info = pair_up(input)
   local vectors, by_class, dropped = vectors_of(pairs_, input)

@@ -1,0 +1,145 @@
+--- Coefficients of the calibrated latency model, fitted to a deployment that was measured.
+---
+--- The search starts at the prior that comes with blis for the GPU and is pulled back to it: with
+--- few measurements, coefficients that these do not determine stay where kernels and other
+--- deployments put them. Half of the requests, the later ones, take no part in the fit; errors on
+--- them are what can be expected of other traffic.
+local accuracy = require "blis.calibrate.accuracy"
+local errors = require "blis.errors"
+local means = require "blis.calibrate.means"
+local nelder_mead = require "blis.statistics.nelder_mead"
+local parameters = require "blis.calibrate.parameters"
+local replay = require "blis.calibrate.replay"
+
+local fit = {}
+
+-- Two standard deviations in each of eight parameters cost as much as an error of 1 %.
+local pull = 3e-4
+local fewest_requests = 40
+
+--- The mean of errors that is minimised; a request that did not complete counts as wholly wrong.
+local function loss_of(figures, missing_share)
+  local function mape(name) return figures[name] and figures[name].mape or 1 end
+  return mape "e2e" + mape "tpot" + 0.5 * mape "ttft" + 2.5 * missing_share
+end
+
+---@class blis.FitTask
+---@field predict fun(set: blis.CoefficientSet): table<integer, blis.Latencies>
+---@field observed blis.ObservedRequest[] or rows of means, which have the same figures
+---@field train integer the first so many are fitted to; the rest is held out
+
+--- Requests, one by one: by replay.
+---@param observed blis.Observed
+---@param cluster blis.ClusterOptions
+---@return blis.FitTask
+local function task_of_requests(observed, cluster)
+  local requests = observed.requests
+  if not requests.has_arrivals then
+    errors.invalid("%s: its requests have no arrival times, so they cannot be replayed; newer "
+      .. "versions of vllm bench serve write start_times", observed.path)
+  end
+  if #requests.list < fewest_requests then
+    errors.invalid("%s: %d requests are too few for a fit and a half that is held out; expected %d "
+      .. "or more", observed.path, #requests.list, fewest_requests)
+  end
+  local traffic = replay.traffic(requests)
+  return {
+    observed = requests.list, train = #requests.list // 2,
+    predict = function(set)
+      return (replay.run(replay.changed(cluster,
+        { alpha_coeffs = set.alpha, beta_coeffs = set.beta }), traffic))
+    end,
+  }
+end
+
+--- Rows of means: by the steady state. Every second row is held out, if there are enough.
+local function task_of_means(observed, cluster)
+  local latency = require "blis.engine.latency"
+  local train, held_out = {}, {}
+  for i, row in ipairs(observed.means) do
+    local list = #observed.means >= 6 and i % 2 == 0 and held_out or train
+    list[#list + 1] = row
+  end
+  local rows = table.move(held_out, 1, #held_out, #train + 1, table.move(train, 1, #train, 1, {}))
+  return {
+    observed = rows, train = #train,
+    predict = function(set)
+      local model = latency.model("calibrated", { model = cluster.model,
+        hardware = cluster.hardware, tp = cluster.tp, alpha_coeffs = set.alpha,
+        beta_coeffs = set.beta })
+      local predicted = {}
+      for i, row in ipairs(rows) do
+        predicted[i] = means.predict(model, row,
+          { delay_us = set.alpha[4], depth = set.alpha[5] }, cluster.max_num_seqs or 256)
+      end
+      return predicted
+    end,
+  }
+end
+
+--- The share of the training part without a prediction.
+local function missing_share(task, predicted)
+  local missing = 0
+  for i = 1, task.train do if not predicted[i] then missing = missing + 1 end end
+  return missing / task.train
+end
+
+local function accuracies(task, set)
+  local predicted = task.predict(set)
+  local count = #task.observed
+  return {
+    predicted = predicted, train = accuracy.of(task.observed, predicted, 1, task.train),
+    held_out = task.train < count and accuracy.of(task.observed, predicted, task.train + 1, count)
+      or nil,
+  }
+end
+
+--- A task for measurements of either kind.
+---@param observed blis.Observed
+---@param cluster blis.ClusterOptions
+---@return blis.FitTask
+function fit.task(observed, cluster)
+  if observed.requests then return task_of_requests(observed, cluster) end
+  if #observed.means < 2 then
+    errors.invalid("%s: one row of means is too few for a fit; expected rows at several rates",
+      observed.path)
+  end
+  return task_of_means(observed, cluster)
+end
+
+---@class blis.FitRound
+---@field set blis.CoefficientSet
+---@field trials integer
+---@field hits string[] parameters at a bound
+
+--- One search from a set of coefficients.
+---@param task blis.FitTask
+---@param from blis.CoefficientSet
+---@param prior blis.CoefficientSet
+---@param options { parameters: string[]?, trials: integer?, pull: number?,
+--- tell: fun(trials: integer, most: integer)? }
+---@return blis.FitRound
+function fit.round(task, from, prior, options)
+  local space = parameters.space(prior, options.parameters)
+  local start, steps = {}, {}
+  for i, one in ipairs(space.free) do
+    start[i] = math.log(from[one.list][one.index] / math.max(one.low, prior[one.list][one.index]))
+      / one.width
+    steps[i] = start[i] > 0 and -0.7 or 0.7
+  end
+  local weight, most = options.pull or pull, options.trials or 400
+  local found = nelder_mead.search(function(place)
+    local predicted = task.predict(space.coefficients(place))
+    local figures = accuracy.of(task.observed, predicted, 1, task.train)
+    return loss_of(figures, missing_share(task, predicted)) + weight * space.distance(place)
+  end, {
+    start = start, steps = steps, trials = most, tolerance = 1e-4,
+    tell = options.tell and function(trials) options.tell(trials, most) end,
+  })
+  return { set = space.coefficients(found.place), trials = found.trials,
+    hits = space.hits(found.place) }
+end
+
+fit.accuracies = accuracies
+
+return fit

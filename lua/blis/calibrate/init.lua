@@ -1,0 +1,173 @@
+--- Fits step times to a deployment that was measured: from what load generators write to a file of
+--- coefficients for `--catalogue`.
+local accuracy = require "blis.calibrate.accuracy"
+local coefficients_file = require "blis.calibrate.coefficients_file"
+local core = require "blis.core"
+local engine = require "blis.engine"
+local errors = require "blis.errors"
+local fit = require "blis.calibrate.fit"
+local format = require "blis.format"
+local observed = require "blis.calibrate.observed"
+local parameters = require "blis.calibrate.parameters"
+local scatter = require "blis.calibrate.scatter"
+local schema = require "blis.config.schema"
+local section = require "blis.config.fit"
+
+local calibrate = {}
+
+---@class blis.Calibration
+---@field path string of the measurements
+---@field format string
+---@field is_by_request boolean false: fitted to rows of means
+---@field prior blis.CoefficientSet
+---@field fitted blis.CoefficientSet
+---@field before { train: blis.Accuracy, held_out: blis.Accuracy? }
+---@field after { train: blis.Accuracy, held_out: blis.Accuracy? }
+---@field dropped { reason: string, count: integer }[]
+---@field hits string[] parameters that ended at a bound
+---@field trials integer replays that it took
+---@field gap number the largest error that is left: of E2E, held out if anything is
+---@field is_within boolean? the gap is not above until_gap; nil without until_gap
+local Calibration = {}
+Calibration.__index = Calibration
+Calibration.__name = "blis.calibration"
+
+-- Each round frees more coefficients, and pulls less to the prior.
+local rounds = {
+  { parameters = { "step", "layer", "weights", "first_token" }, pull = 1e-3 },
+  { pull = 3e-4 },
+  { pull = 3e-5 },
+}
+
+local function gap_of(figures)
+  local part = figures.held_out or figures.train
+  return part.e2e and part.e2e.mape or math.huge
+end
+
+--- Searches round by round; without until_gap the first two are all.
+local function search(task, prior, values)
+  local found = { set = prior, trials = 0, hits = {} }
+  local figures = fit.accuracies(task, prior)
+  for number, round in ipairs(rounds) do
+    local is_close = values.until_gap and gap_of(figures) <= values.until_gap
+    if is_close or not values.until_gap and number > 2 then break end
+    local one = fit.round(task, found.set, prior, {
+      parameters = round.parameters, pull = round.pull, trials = values.trials,
+      tell = values.tell and function(trials, most) values.tell(number, trials, most) end,
+    })
+    found = { set = one.set, hits = one.hits, trials = found.trials + one.trials }
+    figures = fit.accuracies(task, one.set)
+  end
+  found.figures = figures
+  return found
+end
+
+--- Fits the calibrated latency model to measurements of one engine. The file may be a CSV table of
+--- requests or of means by rate, a TraceV2, or a report of vllm bench serve, GuideLLM or
+--- inference-perf; cluster says which engine was measured, as it was started.
+---
+---     local fitted = blis.calibrate { observed = "bench.json",
+---       cluster = { model = "qwen/qwen3-14b", hardware = "H100", max_num_seqs = 256 } }
+---     print(fitted)              -- errors before, after, and on requests it was not fitted to
+---     fitted:save "mine.yaml"    -- for blis run --catalogue mine.yaml
+---
+---@param spec blis.CalibrateOptions
+---@return blis.Calibration
+function calibrate.run(spec)
+  local values = schema.read(section, spec, "calibrate")
+  local cluster = values.cluster
+  if cluster.latency_model ~= nil and cluster.latency_model ~= "calibrated" then
+    errors.invalid("calibrate: cluster.latency_model is %s; only 'calibrated' can be fitted",
+      errors.show(cluster.latency_model))
+  end
+  cluster.latency_model, cluster.instances = "calibrated", 1
+  local seen = observed.read(values.observed)
+  local prior = core.coefficients(engine.read(cluster, "cluster"))
+  local task = fit.task(seen, cluster)
+  local before = fit.accuracies(task, prior)
+  local found = search(task, prior, values)
+  local gap = gap_of(found.figures)
+  local is_within
+  if values.until_gap then is_within = gap <= values.until_gap end
+  return setmetatable({
+    path = values.observed, format = seen.format, is_by_request = seen.requests ~= nil,
+    cluster = cluster, prior = prior, fitted = found.set, before = before, after = found.figures,
+    dropped = seen.requests and seen.requests.dropped or {}, hits = found.hits,
+    trials = found.trials, gap = gap, until_gap = values.until_gap,
+    is_within = is_within, task = task,
+  }, Calibration)
+end
+
+--- Writes the coefficients as a catalogue file.
+---@param path string
+function Calibration:save(path)
+  errors.check_path("save", path)
+  coefficients_file.write(path, self)
+end
+
+local function points_of(self, figure, first, last)
+  local points = {}
+  for i = first, last do
+    local one, own = self.task.observed[i], self.after.predicted[i]
+    local real = own and figure.of(one, one.output_tokens)
+    if real and real > 0 then
+      points[#points + 1] = { real, figure.of(own, one.output_tokens) }
+    end
+  end
+  return points
+end
+
+--- Writes a picture (SVG) of predicted over observed times.
+---@param path string
+function Calibration:plot(path)
+  errors.check_path("plot", path)
+  local panels, count = {}, #self.task.observed
+  for i, figure in ipairs(accuracy.figures) do
+    panels[i] = { title = figure.title, series = {
+      { name = "fitted to", points = points_of(self, figure, 1, self.task.train) },
+      { name = "held out", points = points_of(self, figure, self.task.train + 1, count) },
+    } }
+  end
+  local output <close> = core.output(path)
+  output:write(scatter.svg(panels))
+  output:commit()
+end
+
+local function changes_of(self)
+  local rows = {}
+  for _, one in ipairs(parameters.all) do
+    local from, to = self.prior[one.list][one.index], self.fitted[one.list][one.index]
+    local is_hit = false
+    for _, name in ipairs(self.hits) do is_hit = is_hit or name == one.name end
+    rows[#rows + 1] = { one.name, format.number(from, 3), format.number(to, 3),
+      is_hit and "at its bound" or "", one.doc }
+  end
+  return format.table({ "coefficient", "prior", "fitted", "", "" }, rows, "  ",
+    { [4] = true, [5] = true })
+end
+
+function Calibration:__tostring()
+  local named = { { "before", self.before.train }, { "after", self.after.train } }
+  if self.after.held_out then
+    named[3], named[4] = { "before, held out", self.before.held_out },
+      { "after, held out", self.after.held_out }
+  end
+  local lines = {
+    ("%s on %s, fitted to %d %s of %s (%s); %d held out"):format(self.cluster.model or "the model",
+      self.cluster.hardware or "its GPU", self.task.train,
+      self.is_by_request and "requests" or "rows of means", self.path, self.format,
+      #self.task.observed - self.task.train),
+  }
+  for _, one in ipairs(self.dropped) do
+    lines[#lines + 1] = ("%d requests take no part: %s"):format(one.count, one.reason)
+  end
+  lines[#lines + 1] = accuracy.table(named)
+  lines[#lines + 1] = changes_of(self)
+  if self.until_gap then
+    lines[#lines + 1] = ("E2E is %.1f %% off, %s the %.1f %% asked for"):format(self.gap * 100,
+      self.is_within and "within" or "more than", self.until_gap * 100)
+  end
+  return table.concat(lines, "\n")
+end
+
+return calibrate

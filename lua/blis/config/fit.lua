@@ -1,0 +1,32 @@
+--- The options of blis.calibrate.
+---@type blis.Section
+return {
+  name = "calibrate",
+  summary = "Step times fitted to a deployment that was measured.",
+  options = {
+    {
+      name = "observed", type = "path", required = true,
+      doc = "What was measured: a table (CSV) of requests or of means by rate, TraceV2, or a "
+        .. "report of vllm bench serve, GuideLLM or inference-perf.",
+    },
+    {
+      name = "cluster", type = "table", required = true,
+      doc = "The engine that was measured: model, hardware, tp, max_num_seqs, "
+        .. "max_num_batched_tokens, kv_blocks, ... as for blis.run.",
+    },
+    {
+      name = "until_gap", type = "number", min = 0, max = 1, flag = "--until", metavar = "GAP",
+      doc = "Repeats comparing and fitting, with more coefficients each time, until the mean error "
+        .. "of E2E on held-out requests is not above this share, or nothing is left to try.",
+    },
+    {
+      name = "trials", type = "integer", min = 20, max = 100000, default = 400,
+      flag = "--fit-trials",
+      doc = "Most replays of a round.",
+    },
+    {
+      name = "tell", type = "callback",
+      doc = "Is told how far the search is: tell(round, trials, most).",
+    },
+  },
+}

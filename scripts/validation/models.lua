@@ -1,0 +1,6 @@
+--- The latency models that are held against measurements, side by side.
+return {
+  { name = "calibrated", latency_model = "calibrated" },
+  { name = "trained-physics", latency_model = "trained-physics" },
+  { name = "roofline", latency_model = "roofline" },
+}
