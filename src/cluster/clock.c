@@ -93,7 +93,8 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
   bool clock_moved = true;
   int64_t before_us = cluster->now_us;
   cluster->now_us = time_us;
-  blis_error cause = {0};
+  blis_error cause; /* long: not zeroed for every event */
+  cause.message[0] = '\0';
   blis_status status =
       blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
   if (cluster->event_error.status != BLIS_OK) {
