@@ -20,6 +20,20 @@ describe("fitness", function()
     assert.equal(8, #got.components)
   end)
 
+  it("takes every figure with a scale and a better side by its path", function()
+    local run = { ttft_ms = { ["p99.9"] = 3 }, cache_hit_rate = 0.25, goodput = { attainment = 0.5 },
+      by_tenant = { a = { e2e_ms = { p90 = 9 } } } }
+    for key, value in pairs { ["ttft_ms.p99.9"] = 0.25, cache_hit_rate = 0.25,
+      ["goodput.attainment"] = 0.5, ["by_tenant.a.e2e_ms.p90"] = 0.1 } do
+      assert.equal(value, fitness.score(run, { [key] = 1 }), key)
+    end
+    for _, key in ipairs { "steps", "hash", "ttft_ms", "ttft_ms.count", "by_tenant.a" } do
+      assert.matches("unknown key", small.message_of(fitness.score, run, { [key] = 1 }), 1, true)
+    end
+    assert.matches("this result has no itl_ms.p50",
+      small.message_of(fitness.score, run, { ["itl_ms.p50"] = 1 }), 1, true)
+  end)
+
   it("takes the last of equal keys", function()
     assert.equal(2, fitness.parse("throughput:1,throughput:2").throughput)
   end)

@@ -1,21 +1,10 @@
 --- What differs between two results: figure by figure, and request by request.
 local errors = require "blis.errors"
+local figures = require "blis.results.figures"
 local format = require "blis.format"
 local result = require "blis.results.result"
 
 local diff = {}
-
-local plain = { "arrived", "completed", "length_capped", "rejected", "timed_out", "unservable",
-  "failed", "still_running", "still_queued", "still_arriving", "duration_us", "prompt_tokens",
-  "output_tokens", "requests_per_sec", "tokens_per_sec", "cache_hit_rate",
-  "cache_hit_rate_overall", "preemptions", "kv_allocation_failures", "steps", "balance" }
-
-local times = { "ttft_ms", "itl_ms", "e2e_ms", "scheduling_delay_ms" }
-local statistics = { "mean", "min", "p50", "p90", "p99", "p99.9", "max" }
-
--- Figures that not every result has.
-local optional = { { "cost", "usd" }, { "energy", "kwh" }, { "goodput", "attainment" },
-  { "goodput", "requests_per_sec" } }
 
 -- What is compared of a request.
 local request_fields = { "state", "instance", "ttft_us", "e2e_us", "scheduling_delay_us", "end_us",
@@ -56,18 +45,16 @@ local function metric(name, a, b)
   return one
 end
 
+--- All numbers but those that are worked out of the requests when they are asked for.
 local function compare_metrics(a, b)
   local list = {}
-  for _, name in ipairs(plain) do list[#list + 1] = metric(name, a[name], b[name]) end
-  for _, name in ipairs(times) do
-    for _, statistic in ipairs(statistics) do
-      list[#list + 1] = metric(name .. "." .. statistic, a[name][statistic], b[name][statistic])
+  for _, path in ipairs(figures.paths "Result") do
+    local figure = figures.of_result[path]
+    if not (figure and figure.of) then
+      local _, of_a = figures.find(path, a)
+      local _, of_b = figures.find(path, b)
+      if of_a or of_b then list[#list + 1] = metric(path, of_a, of_b) end
     end
-  end
-  for _, path in ipairs(optional) do
-    local of_a, of_b = rawget(a, path[1]), rawget(b, path[1])
-    of_a, of_b = of_a and of_a[path[2]], of_b and of_b[path[2]]
-    if of_a or of_b then list[#list + 1] = metric(table.concat(path, "."), of_a, of_b) end
   end
   return list
 end

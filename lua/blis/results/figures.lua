@@ -208,6 +208,55 @@ function figures.of(name)
   return table.move(own.figures, 1, #own.figures, #all + 1, all)
 end
 
+--- A figure in a table of such figures; nil where this one does not have it.
+---@param values? table
+---@param figure blis.Figure
+---@return any
+function figures.value(values, figure)
+  if not values then return nil end
+  return figure.of and values[figure.name] or rawget(values, figure.name)
+end
+
+--- A figure of a class by its path, "ttft_ms.p99" or "by_tenant.a.completed", and what it is in a
+--- table of such figures. Nothing for what is none.
+---@param path string
+---@param values? table
+---@param class_name? string "Result" by default
+---@return blis.Figure? figure
+---@return any value
+function figures.find(path, values, class_name)
+  for _, figure in ipairs(figures.of(class_name or "Result")) do
+    local name = figure.name
+    if path == name then return figure, figures.value(values, figure) end
+    if figure.class and path:sub(1, #name + 1) == name .. "." then
+      local value, rest = figures.value(values, figure), path:sub(#name + 2)
+      if figure.is_list or figure.is_named then
+        local key
+        key, rest = rest:match "^([^.]+)%.(.+)$"
+        value = value and key and (value[key] or value[tonumber(key)])
+      end
+      return figures.find(rest or "", value, figure.class)
+    end
+  end
+end
+
+--- Paths of the numbers of a class, those in parts of it included.
+---@param class_name string
+---@return string[]
+function figures.paths(class_name)
+  local paths = {}
+  for _, figure in ipairs(figures.of(class_name)) do
+    if figure.class and not figure.is_list and not figure.is_named then
+      for _, path in ipairs(figures.paths(figure.class)) do
+        paths[#paths + 1] = figure.name .. "." .. path
+      end
+    elseif figure.type == "integer" or figure.type == "number" or figure.type == "number?" then
+      paths[#paths + 1] = figure.name
+    end
+  end
+  return paths
+end
+
 --- Those of a result, by name.
 ---@type table<string, blis.Figure>
 figures.of_result = {}

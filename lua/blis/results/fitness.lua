@@ -1,22 +1,35 @@
 --- One number for a run: a weighted sum of its figures, each scaled to 0..1.
 local errors = require "blis.errors"
+local figures = require "blis.results.figures"
 
 local fitness = {}
 
--- In the order in which messages list them.
+-- What BLIS in Go calls the figures that it weighs, in the order in which messages list them.
 local keys = { "throughput", "tokens_per_sec", "p99_ttft", "p50_ttft", "mean_ttft", "p99_e2e",
   "p50_e2e", "mean_e2e" }
 
-local components = {
-  throughput = function(r) return r.requests_per_sec / (r.requests_per_sec + 100) end,
-  tokens_per_sec = function(r) return r.tokens_per_sec / (r.tokens_per_sec + 10000) end,
-  p99_ttft = function(r) return 1 / (1 + r.ttft_ms.p99) end,
-  p50_ttft = function(r) return 1 / (1 + r.ttft_ms.p50) end,
-  mean_ttft = function(r) return 1 / (1 + r.ttft_ms.mean) end,
-  p99_e2e = function(r) return 1 / (1 + r.e2e_ms.p99) end,
-  p50_e2e = function(r) return 1 / (1 + r.e2e_ms.p50) end,
-  mean_e2e = function(r) return 1 / (1 + r.e2e_ms.mean) end,
+-- How figures are scaled, by their units. A figure without one cannot be weighed.
+local scales = {
+  ["requests/s"] = function(x) return x / (x + 100) end,
+  ["tokens/s"] = function(x) return x / (x + 10000) end,
+  ms = function(x) return 1 / (1 + x) end,
+  ["0 to 1"] = function(x, is_less_better) return is_less_better and 1 - x or x end,
 }
+
+-- Figures by these keys: "ttft_ms.p99" of "p99_ttft".
+local paths = { throughput = "requests_per_sec" }
+for _, key in ipairs(keys) do
+  local percentile, time = key:match "^(%w+)_(%w+)$"
+  if time then paths[key] = ("%s_ms.%s"):format(time, percentile) end
+end
+
+--- The figure of a key and its value in a result; nil when it cannot be weighed.
+local function find(key, result)
+  local figure, value = figures.find(paths[key] or key, result)
+  local is_weighed = figure and not figure.class and scales[figure.unit]
+    and (figure.better == "more" or figure.better == "less")
+  if is_weighed then return figure, value end
+end
 
 --- Weights from "throughput:0.5,p99_ttft:0.5"; of a key that is given twice the last one counts.
 ---@param text string
@@ -33,7 +46,7 @@ function fitness.parse(text)
       errors.invalid("fitness_weights: weight '%s' of %s is not allowed, expected a number of "
         .. "at least 0", value, key)
     end
-    if not components[key] then
+    if not find(key) then
       errors.invalid("fitness_weights: unknown key '%s'%s", key, errors.suggestion(key, keys))
     end
     weights[key] = weight
@@ -54,7 +67,9 @@ function fitness.of(result, weights)
   for name in pairs(weights) do names[#names + 1] = name end
   table.sort(names)
   for i, name in ipairs(names) do
-    local value = components[name](result)
+    local figure, given = find(name, result)
+    if not given then errors.invalid("fitness: this result has no %s", name) end
+    local value = scales[figure.unit](given, figure.better == "less")
     list[i] = { name, value }
     score = score + weights[name] * value
   end
@@ -63,7 +78,7 @@ end
 
 local function check_weights(weights)
   for key, weight in pairs(weights) do
-    if not components[key] then
+    if type(key) ~= "string" or not find(key) then
       errors.invalid("fitness: unknown key '%s'%s", tostring(key),
         errors.suggestion(tostring(key), keys))
     end

@@ -5,6 +5,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
+local figures = require "blis.results.figures"
 local format = require "blis.format"
 local options = require "blis.config.sweep"
 local policy = require "blis.policy"
@@ -186,13 +187,8 @@ end
 
 --- 1 when more is better, -1 when less is, 0 when nobody can say.
 local function direction_of(metric)
-  if metric:find("_ms", 1, true) or metric:find("preempt", 1, true)
-    or metric:find("reject", 1, true) then
-    return -1
-  end
-  local is_good = metric:find("per_sec", 1, true) or metric:find("hit_rate", 1, true)
-    or metric:find("balance", 1, true) or metric:find("completed", 1, true)
-  return is_good and 1 or 0
+  local figure = figures.find(metric)
+  return figure and (figure.better == "more" and 1 or figure.better == "less" and -1) or 0
 end
 
 --- True when the runs ended because a test was decided, after which a plain p-value says too much.

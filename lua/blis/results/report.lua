@@ -1,4 +1,5 @@
 --- Summaries and comparisons as text.
+local figures = require "blis.results.figures"
 local format = require "blis.format"
 
 local report = {}
@@ -59,71 +60,65 @@ local function setup_lines(r)
   return lines
 end
 
-local endings = {
-  { "completed", "completed" }, { "rejected", "rejected" }, { "timed_out", "timed out" },
-  { "unservable", "unservable" }, { "failed", "failed" }, { "still_running", "still running" },
-  { "still_queued", "still queued" }, { "still_arriving", "still arriving" },
-}
+-- Counts that do not add up to arrived.
+local no_ending = { arrived = true, length_capped = true }
 
 --- "4,000 arrived = 3,990 completed + 10 timed out"
 function report.conservation(counts)
   local parts = {}
-  for _, ending in ipairs(endings) do
-    local n = counts[ending[1]] or 0
-    if n > 0 or ending[1] == "completed" then parts[#parts + 1] = count(n) .. " " .. ending[2] end
+  for _, ending in ipairs(figures.of "Counts") do
+    local n = not no_ending[ending.name] and counts[ending.name] or 0
+    if n > 0 or ending.name == "completed" then
+      parts[#parts + 1] = count(n) .. " " .. ending.name:gsub("_", " ")
+    end
   end
   return ("%s arrived = %s"):format(count(counts.arrived), table.concat(parts, " + "))
 end
 
---- "0.12 GPU-hours, 0.42 USD, 2.31 USD per million output tokens"
-local function cost_text(cost)
-  local parts = { number(cost.gpu_hours, 3) .. " GPU-hours" }
-  if cost.usd then parts[2] = number(cost.usd, 3) .. " USD" end
-  if cost.usd_per_million_output_tokens then
-    parts[3] = number(cost.usd_per_million_output_tokens, 3) .. " USD per million output tokens"
+--- A figure as it is shown: see src/results/figures.h.
+local function fill(pattern, value)
+  return (pattern:gsub("{(.-)}", function(form)
+    if form == "%" then return percent(value) end
+    if tonumber(form) then return number(value, tonumber(form)) end
+    return form == "" and count(value) or plural(value, form)
+  end))
+end
+
+--- What the figures of a class tell on one of the lines, "0.030 GPU-hours, 0.104 USD".
+local function shown(line, class, values)
+  local parts = {}
+  for _, figure in ipairs(figures.of(class)) do
+    local title, pattern = (figure.shown or ""):match "^(.-): (.*)$"
+    local value = title == line and figures.value(values, figure)
+    if value then parts[#parts + 1] = fill(pattern, value) end
   end
   return table.concat(parts, ", ")
 end
 
---- Of the KV caches: the CPU tier, if it was used, and what the router got wrong about them.
-local function cache_lines(r)
-  local lines, belief, saved = {}, r.cache_belief, 0
-  lines[1] = ("KV cache    %s of the prompt blocks found, %s"):format(
-    percent(r.cache_hit_rate_overall), plural(r.preemptions, "preemption"))
-  for _, instance in ipairs(r.instances) do saved = saved + instance.cpu_saved end
-  if saved > 0 then
-    local text = "CPU tier    %s of the blocks reloaded, %s dropped per block saved"
-    lines[#lines + 1] = text:format(percent(r.cpu_reload_rate), number(r.kv_thrashing_rate, 3))
-  end
-  if belief.missing_tokens + belief.unknown_tokens > 0 then
-    lines[#lines + 1] = ("router      took %s of the prompt tokens for cached, %s were"):format(
-      percent(belief.believed_hit_rate), percent(belief.true_hit_rate))
-  end
-  return lines
-end
-
 local function load_lines(r)
-  local lines = { ("requests    %s"):format(report.conservation(r)) }
-  local function add(format_, ...) lines[#lines + 1] = format_:format(...) end
+  local lines, belief, saved = {}, r.cache_belief, 0
+  local function add(title, text) lines[#lines + 1] = ("%-11s %s"):format(title, text) end
+  add("requests", report.conservation(r))
   if r.length_capped > 0 then
-    add("            %s stopped at the longest sequence of the model",
-      plural(r.length_capped, "request"))
+    add("", plural(r.length_capped, "request") .. " stopped at the longest sequence of the model")
   end
-  add("throughput  %s requests/s, %s tokens/s over %s s", number(r.requests_per_sec, 2),
-    number(r.tokens_per_sec), number(r.duration_us / 1e6, 2))
-  for _, line in ipairs(cache_lines(r)) do add("%s", line) end
-  add("cost        %s", cost_text(r.cost))
-  if r.energy.kwh then
-    add("energy      %s kWh, %s J per output token", number(r.energy.kwh, 3),
-      number(r.energy.joules_per_output_token, 3))
+  add("throughput", ("%s over %s s"):format(shown("throughput", "Result", r),
+    number(r.duration_us / 1e6, 2)))
+  add("KV cache", shown("KV cache", "Result", r))
+  for _, instance in ipairs(r.instances) do saved = saved + instance.cpu_saved end
+  if saved > 0 then add("CPU tier", shown("CPU tier", "Result", r)) end
+  if belief.missing_tokens + belief.unknown_tokens > 0 then
+    add("router", shown("router", "CacheBelief", belief))
   end
+  add("cost", shown("cost", "Cost", r.cost))
+  if r.energy.kwh then add("energy", shown("energy", "Energy", r.energy)) end
   if #r.instances > 1 then
-    add("instances   %s requests (balance %s)", report.instance_counts(r.requests_per_instance),
-      number(r.balance, 3))
+    add("instances", ("%s requests (balance %s)"):format(
+      report.instance_counts(r.requests_per_instance), number(r.balance, 3)))
   end
   if r.blocked_instances > 0 then
-    add("blocking    %s of %s with a queue more than twice as long as the mean",
-      count(r.blocked_instances), plural(#r.instances, "instance"))
+    add("blocking", ("%s of %s with a queue more than twice as long as the mean"):format(
+      count(r.blocked_instances), plural(#r.instances, "instance")))
   end
   return lines
 end
@@ -157,8 +152,7 @@ end
 local function goodput_lines(r)
   local goodput = rawget(r, "goodput")
   if not goodput then return {} end
-  local lines = { ("goodput     %s of the requests within their targets, %s requests/s"):format(
-    percent(goodput.attainment), number(goodput.requests_per_sec, 2)) }
+  local lines = { "goodput     " .. shown("goodput", "Goodput", goodput) }
   for _, class in ipairs(#goodput.classes > 1 and goodput.classes or {}) do
     lines[#lines + 1] = ("            %s: %s of %s, %s requests/s"):format(class.name,
       percent(class.attainment), count(class.arrived), number(class.requests_per_sec, 2))

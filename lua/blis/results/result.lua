@@ -236,16 +236,16 @@ local function add_asked_for(summary, config)
   if summary.series then series.add_rates(summary.series) end
 end
 
-local function of_figures(figures)
-  setmetatable(figures.requests_per_instance, list_meta)
-  return setmetatable(figures, result_meta)
+local function of_summary(summary)
+  setmetatable(summary.requests_per_instance, list_meta)
+  return setmetatable(summary, result_meta)
 end
 
 --- Reads a file that result:save wrote.
 ---@param path string
 ---@return blis.Result
 function result.load(path)
-  return of_figures(result_file.read(path))
+  return of_summary(result_file.read(path))
 end
 
 --- What there is to say of the traffic is told with the rest.
@@ -268,7 +268,7 @@ function result.new(summary, config)
   add_asked_for(summary, config)
   add_traffic_notes(summary.setup, config.workload)
   if config.keep_requests then trace_headers[summary] = header_of(config) end
-  return of_figures(summary)
+  return of_summary(summary)
 end
 
 return result
