@@ -4,19 +4,18 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
+#include "lua/policies/decision.h"
 
-enum { REASON_SIZE = 128, NAME_SIZE = 64 };
+enum { REASON_SIZE = 128 };
 
-typedef struct lua_admission {
+typedef struct scripted_admission {
   bind_decider decider;
-  int decide;  /* places in the anchor: the function, */
-  int cluster; /* and the table it knows as cluster */
+  int cluster; /* place in the anchor of the table it knows as cluster */
   char reason[REASON_SIZE];
-  char name[NAME_SIZE];
-} lua_admission;
+} scripted_admission;
 
 typedef struct admission_call {
-  lua_admission *admission;
+  scripted_admission *admission;
   blis_admission_decision decision; /* out */
 } admission_call;
 
@@ -66,13 +65,8 @@ static void check_verdict(lua_State *L, int index, admission_call *call) {
 }
 
 static int decide(lua_State *L) {
-  enum { CALL = 1, ANCHOR };
-  admission_call *call = lua_touserdata(L, CALL);
-  bind_view *view = call->admission->decider.view;
-  bind_hooks_anchor(L, view->hooks);
-  lua_rawgeti(L, ANCHOR, call->admission->decide);
-  push_view_request(L, view, ANCHOR);
-  lua_rawgeti(L, ANCHOR, call->admission->cluster);
+  admission_call *call = lua_touserdata(L, AT_CALL);
+  lua_rawgeti(L, AT_ANCHOR, call->admission->cluster);
   lua_call(L, 2, 2);
   check_verdict(L, lua_gettop(L) - 1, call);
   return 0;
@@ -91,7 +85,7 @@ static blis_status admission_decide(void *state,
 }
 
 static void admission_free(const blis_alloc *alloc, void *state) {
-  blis_alloc_free(alloc, state, sizeof(lua_admission));
+  blis_alloc_free(alloc, state, sizeof(scripted_admission));
 }
 
 static const blis_admission_ops admission_ops = {.decide = admission_decide,
@@ -99,24 +93,16 @@ static const blis_admission_ops admission_ops = {.decide = admission_decide,
 
 void check_scripted_admission(lua_State *L, int index, bind_view *view,
                               blis_admission *admission) {
-  lua_admission made = {.decider = {.view = view, .kind = "admission policy"}};
-  strncpy(made.name, check_field_string(L, index, "name"), NAME_SIZE - 1);
-  made.decide = push_hook_field(L, index, "decide", view->hooks);
+  scripted_admission made = {
+      .decider = check_decider(L, index, view, "admission policy", "decide")};
   push_cluster_table(L, view);
   made.cluster = push_hook_function(L, view->hooks);
-  blis_alloc alloc = bind_alloc(L);
-  lua_admission *state = blis_alloc_new(&alloc, sizeof *state);
-  if (state == NULL) {
-    check_status(L, BLIS_ERR_NOMEM, NULL);
-    return;
-  }
-  *state = made;
-  state->decider.name = state->name;
+  scripted_admission *state = check_copy(L, &made, sizeof made);
   *admission = (blis_admission){
       .ops = &admission_ops,
       .state = state,
-      .alloc = alloc,
+      .alloc = bind_alloc(L),
       .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
-      .name = state->name,
+      .name = state->decider.name,
   };
 }

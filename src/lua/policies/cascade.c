@@ -1,29 +1,28 @@
 #include "lua/policies/cascade.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "instance/live_request.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/rng.h"
+#include "lua/policies/decision.h"
 #include "workload/workload.h"
 
-enum { NAME_SIZE = 64 };
-
-typedef struct lua_cascade {
-  bind_decider decider;
-  blis_cascade inner; /* what is asked where the script says nothing */
-  int quality;        /* places in the anchor; 0 = none */
+typedef struct scripted_cascade {
+  bind_decider decider; /* with one of these functions: */
+  blis_cascade inner;   /* what is asked where the script says nothing */
+  int quality;          /* places in the anchor; 0 = none */
   int escalate;
   int attempt; /* the one table of attempts */
   int rng;
   blis_random *random; /* of that rng */
   int64_t seed;
-  char name[NAME_SIZE];
-} lua_cascade;
+} scripted_cascade;
 
 typedef struct cascade_call {
-  lua_cascade *cascade;
+  scripted_cascade *cascade;
   const blis_routing_request *request;
   blis_cascade_answer *answer; /* in and out */
   int64_t output_tokens;       /* that the request would have */
@@ -32,22 +31,12 @@ typedef struct cascade_call {
   uint32_t *next;
 } cascade_call;
 
-enum { CALL = 1, ANCHOR };
-
-static cascade_call *open_call(lua_State *L, int function) {
-  cascade_call *call = lua_touserdata(L, CALL);
-  bind_view *view = call->cascade->decider.view;
-  bind_hooks_anchor(L, view->hooks);
-  lua_rawgeti(L, ANCHOR, function);
-  push_view_request(L, view, ANCHOR);
-  return call;
-}
-
-static blis_status enter(cascade_call *call, const char *kind,
+static blis_status enter(cascade_call *call, const char *kind, int function,
                          lua_CFunction body, int64_t now_us,
                          blis_error *error) {
   bind_decider decider = call->cascade->decider;
   decider.kind = kind;
+  decider.function = function;
   const blis_routing_view nobody = {.now_us = now_us};
   return bind_decide(&decider, call->request, &nobody, body, call, error);
 }
@@ -85,12 +74,11 @@ static void check_tokens(lua_State *L, int index, int64_t *tokens) {
 }
 
 static int ask_quality(lua_State *L) {
-  const cascade_call *asked = lua_touserdata(L, CALL);
-  const lua_cascade *self = asked->cascade;
-  cascade_call *call = open_call(L, self->quality);
+  cascade_call *call = lua_touserdata(L, AT_CALL);
+  const scripted_cascade *self = call->cascade;
   const blis_routing_request *request = call->request;
   lua_pushstring(L, blis_intern_text(request->strings, request->model));
-  lua_rawgeti(L, ANCHOR, self->rng);
+  lua_rawgeti(L, AT_ANCHOR, self->rng);
   blis_cascade_random(self->random, self->seed, request);
   lua_pushinteger(L, call->output_tokens);
   lua_call(L, 4, 2);
@@ -102,7 +90,7 @@ static int ask_quality(lua_State *L) {
 static blis_status answer(void *state, const blis_routing_request *request,
                           int64_t output_tokens, int64_t now_us,
                           blis_cascade_answer *answer, blis_error *error) {
-  lua_cascade *self = state;
+  scripted_cascade *self = state;
   const blis_cascade *inner = &self->inner;
   if (inner->ops->answer != NULL) {
     BLIS_TRY(inner->ops->answer(inner->state, request, output_tokens, now_us,
@@ -112,9 +100,9 @@ static blis_status answer(void *state, const blis_routing_request *request,
                        .request = request,
                        .answer = answer,
                        .output_tokens = output_tokens};
-  return self->quality == 0
-             ? BLIS_OK
-             : enter(&call, "quality of cascade", ask_quality, now_us, error);
+  return self->quality == 0 ? BLIS_OK
+                            : enter(&call, "quality of cascade", self->quality,
+                                    ask_quality, now_us, error);
 }
 
 /* Which of them are good enough. */
@@ -194,10 +182,9 @@ static uint32_t check_model(lua_State *L, int index, const cascade_call *call) {
 }
 
 static int ask_escalate(lua_State *L) {
-  const cascade_call *asked = lua_touserdata(L, CALL);
-  const lua_cascade *self = asked->cascade;
-  cascade_call *call = open_call(L, self->escalate);
-  lua_rawgeti(L, ANCHOR, self->attempt);
+  cascade_call *call = lua_touserdata(L, AT_CALL);
+  const scripted_cascade *self = call->cascade;
+  lua_rawgeti(L, AT_ANCHOR, self->attempt);
   set_attempt(L, call->attempt);
   set_model(L, "next", call->request->strings, call->attempt,
             call->attempt->stage + 1);
@@ -222,7 +209,7 @@ static blis_status escalates(void *state, const blis_routing_request *request,
                              const blis_cascade_attempt *attempt,
                              int64_t now_us, bool *escalates, uint32_t *next,
                              blis_error *error) {
-  lua_cascade *self = state;
+  scripted_cascade *self = state;
   const blis_cascade *inner = &self->inner;
   BLIS_TRY(inner->ops->escalates(inner->state, request, attempt, now_us,
                                  escalates, next, error));
@@ -233,11 +220,12 @@ static blis_status escalates(void *state, const blis_routing_request *request,
                        .next = next};
   return self->escalate == 0
              ? BLIS_OK
-             : enter(&call, "escalate of cascade", ask_escalate, now_us, error);
+             : enter(&call, "escalate of cascade", self->escalate, ask_escalate,
+                     now_us, error);
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {
-  lua_cascade *self = state;
+  scripted_cascade *self = state;
   blis_cascade_free(&self->inner);
   blis_alloc_free(alloc, self, sizeof *self);
 }
@@ -247,9 +235,10 @@ static const blis_cascade_ops ops = {
 
 void check_scripted_cascade(lua_State *L, int index, bind_view *view,
                             int64_t seed, blis_cascade *cascade) {
-  lua_cascade made = {.decider = {.view = view}, .seed = seed};
+  scripted_cascade made = {.decider = {.view = view}, .seed = seed};
   const char *label = opt_field_string(L, index, "label");
-  strncpy(made.name, label == NULL ? cascade->name : label, NAME_SIZE - 1);
+  snprintf(made.decider.name, sizeof made.decider.name, "%s",
+           label == NULL ? cascade->name : label);
   made.quality = push_hook_field(L, index, "quality", view->hooks);
   made.escalate = push_hook_field(L, index, "escalate", view->hooks);
   if (made.quality == 0 && made.escalate == 0) {
@@ -259,19 +248,12 @@ void check_scripted_cascade(lua_State *L, int index, bind_view *view,
   made.attempt = push_hook_function(L, view->hooks);
   made.random = push_rng(L, "cascade");
   made.rng = push_hook_function(L, view->hooks);
-  blis_alloc alloc = bind_alloc(L);
-  lua_cascade *state = blis_alloc_new(&alloc, sizeof *state);
-  if (state == NULL) {
-    check_status(L, BLIS_ERR_NOMEM, NULL);
-    return;
-  }
-  *state = made;
-  state->inner = *cascade;
-  state->decider.name = state->name;
+  made.inner = *cascade;
+  scripted_cascade *state = check_copy(L, &made, sizeof made);
   *cascade = (blis_cascade){.ops = &ops,
                             .state = state,
-                            .alloc = alloc,
-                            .name = state->name,
+                            .alloc = bind_alloc(L),
+                            .name = state->decider.name,
                             .chains = state->inner.chains,
                             .chain_count = state->inner.chain_count};
 }

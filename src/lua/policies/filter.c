@@ -1,47 +1,32 @@
 #include "lua/policies/filter.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "lua/bind/bind.h"
-
-enum { NAME_SIZE = 64 };
+#include "lua/policies/decision.h"
 
 /* A filter or a picker. */
-typedef struct lua_stage {
+typedef struct scripted_stage {
   bind_decider decider;
   bool has_columns;
-  int function; /* place in the anchor */
-  char name[NAME_SIZE];
-} lua_stage;
+} scripted_stage;
 
 /* What a protected body works on. */
 typedef struct stage_call {
-  const lua_stage *stage;
+  const scripted_stage *stage;
   bool *keep;           /* out, of a filter */
   const double *scores; /* in, of a picker */
   size_t chosen;        /* out, of a picker */
 } stage_call;
 
-enum { CALL = 1, ANCHOR, FUNCTION, REQUEST, INSTANCES };
-
-static stage_call *open_call(lua_State *L) {
-  stage_call *call = lua_touserdata(L, CALL);
-  const lua_stage *stage = call->stage;
-  bind_hooks_anchor(L, stage->decider.view->hooks);
-  lua_rawgeti(L, ANCHOR, stage->function);
-  push_view_request(L, stage->decider.view, ANCHOR);
-  return call;
-}
-
 static int keep_each(lua_State *L) {
-  const stage_call *call = open_call(L);
+  const stage_call *call = lua_touserdata(L, AT_CALL);
   bind_view *view = call->stage->decider.view;
-  push_view_instances(L, view, ANCHOR);
+  push_view_instances(L, view, AT_ANCHOR);
   for (size_t i = 0; i < view->view->count; i++) {
-    lua_pushvalue(L, FUNCTION);
-    lua_pushvalue(L, REQUEST);
-    lua_rawgeti(L, INSTANCES, (lua_Integer)view->view->instances[i] + 1);
+    lua_pushvalue(L, AT_FUNCTION);
+    lua_pushvalue(L, AT_REQUEST);
+    lua_rawgeti(L, AT_REQUEST + 1, (lua_Integer)view->view->instances[i] + 1);
     lua_call(L, 2, 1);
     if (lua_type(L, -1) != LUA_TBOOLEAN) {
       return luaL_error(L, "keep returned %s for %s, expected true or false",
@@ -54,10 +39,10 @@ static int keep_each(lua_State *L) {
 }
 
 static int keep_columns(lua_State *L) {
-  const stage_call *call = open_call(L);
+  const stage_call *call = lua_touserdata(L, AT_CALL);
   bind_view *view = call->stage->decider.view;
   size_t count = view->view->count;
-  push_view_columns(L, view, ANCHOR);
+  push_view_columns(L, view, AT_ANCHOR);
   lua_call(L, 2, 1);
   const bind_vector *vector = bind_vector_test(L, -1);
   if (vector == NULL || vector->count != count) {
@@ -78,10 +63,10 @@ static int keep_columns(lua_State *L) {
 }
 
 static int pick(lua_State *L) {
-  stage_call *call = open_call(L);
+  stage_call *call = lua_touserdata(L, AT_CALL);
   bind_view *view = call->stage->decider.view;
-  push_view_candidates(L, view, ANCHOR);
-  lua_rawgeti(L, ANCHOR, ANCHOR_SUMS);
+  push_view_candidates(L, view, AT_ANCHOR);
+  lua_rawgeti(L, AT_ANCHOR, ANCHOR_SUMS);
   size_t count = view->view->count;
   for (size_t i = 0; i < count; i++) {
     lua_pushnumber(L, call->scores[i]);
@@ -104,7 +89,7 @@ static blis_status stage_filter(void *state,
                                 const blis_routing_request *request,
                                 const blis_routing_view *view, bool *keep,
                                 blis_error *error) {
-  const lua_stage *stage = state;
+  const scripted_stage *stage = state;
   stage_call call = {.stage = stage, .keep = keep};
   return bind_decide(&stage->decider, request, view,
                      stage->has_columns ? keep_columns : keep_each, &call,
@@ -115,7 +100,7 @@ static blis_status stage_pick(void *state, const blis_routing_request *request,
                               const blis_routing_view *view,
                               const double *scores, size_t *chosen,
                               blis_error *error) {
-  const lua_stage *stage = state;
+  const scripted_stage *stage = state;
   stage_call call = {.stage = stage, .scores = scores};
   BLIS_TRY(bind_decide(&stage->decider, request, view, pick, &call, error));
   *chosen = call.chosen;
@@ -123,45 +108,36 @@ static blis_status stage_pick(void *state, const blis_routing_request *request,
 }
 
 static void stage_free(const blis_alloc *alloc, void *state) {
-  blis_alloc_free(alloc, state, sizeof(lua_stage));
+  blis_alloc_free(alloc, state, sizeof(scripted_stage));
 }
 
-static lua_stage *check_stage(lua_State *L, int index, bind_view *view,
-                              const char *kind, const char *field) {
-  lua_stage made = {.decider = {.view = view, .kind = kind}};
-  strncpy(made.name, check_field_string(L, index, "name"), NAME_SIZE - 1);
-  made.has_columns = opt_field_boolean(L, index, "columns", false);
-  made.function = push_hook_field(L, index, field, view->hooks);
-  blis_alloc alloc = bind_alloc(L);
-  lua_stage *state = blis_alloc_new(&alloc, sizeof *state);
-  if (state == NULL) {
-    check_status(L, BLIS_ERR_NOMEM, NULL);
-    return NULL;
-  }
-  *state = made;
-  state->decider.name = state->name;
-  return state;
+static scripted_stage *check_stage(lua_State *L, int index, bind_view *view,
+                                   const char *kind, const char *field) {
+  const scripted_stage made = {
+      .decider = check_decider(L, index, view, kind, field),
+      .has_columns = opt_field_boolean(L, index, "columns", false)};
+  return check_copy(L, &made, sizeof made);
 }
 
 void check_scripted_filter(lua_State *L, int index, bind_view *view,
                            blis_filter *filter) {
   static const blis_filter_ops ops = {.filter = stage_filter,
                                       .free = stage_free};
-  lua_stage *state = check_stage(L, index, view, "filter", "keep");
+  scripted_stage *state = check_stage(L, index, view, "filter", "keep");
   *filter = (blis_filter){.ops = &ops,
                           .state = state,
                           .alloc = bind_alloc(L),
                           .needs = BLIS_SIGNALS_WITH_HISTORY,
-                          .name = state->name};
+                          .name = state->decider.name};
 }
 
 void check_scripted_picker(lua_State *L, int index, bind_view *view,
                            blis_picker *picker) {
   static const blis_picker_ops ops = {.pick = stage_pick, .free = stage_free};
-  lua_stage *state = check_stage(L, index, view, "picker", "pick");
+  scripted_stage *state = check_stage(L, index, view, "picker", "pick");
   *picker = (blis_picker){.ops = &ops,
                           .state = state,
                           .alloc = bind_alloc(L),
                           .needs = BLIS_SIGNALS_WITH_HISTORY,
-                          .name = state->name};
+                          .name = state->decider.name};
 }

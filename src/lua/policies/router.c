@@ -1,31 +1,22 @@
 #include "lua/policies/router.h"
 
-#include <string.h>
-
 #include "lua/bind/bind.h"
+#include "lua/policies/decision.h"
 #include "lua/policies/scorer.h"
 
-enum { NAME_SIZE = 64 };
-
-typedef struct lua_router {
+typedef struct scripted_router {
   bind_decider decider;
-  int route; /* place of the function in the anchor */
-  char name[NAME_SIZE];
-} lua_router;
+} scripted_router;
 
 typedef struct router_call {
-  lua_router *router;
+  scripted_router *router;
   size_t chosen; /* out */
 } router_call;
 
 static int route(lua_State *L) {
-  enum { CALL = 1, ANCHOR };
-  router_call *call = lua_touserdata(L, CALL);
+  router_call *call = lua_touserdata(L, AT_CALL);
   bind_view *view = call->router->decider.view;
-  bind_hooks_anchor(L, view->hooks);
-  lua_rawgeti(L, ANCHOR, call->router->route);
-  push_view_request(L, view, ANCHOR);
-  push_view_candidates(L, view, ANCHOR);
+  push_view_candidates(L, view, AT_ANCHOR);
   lua_call(L, 2, 1);
   call->chosen = check_candidate_index(L, -1, view);
   return 0;
@@ -44,7 +35,7 @@ static blis_status router_route(void *state,
 }
 
 static void router_free(const blis_alloc *alloc, void *state) {
-  blis_alloc_free(alloc, state, sizeof(lua_router));
+  blis_alloc_free(alloc, state, sizeof(scripted_router));
 }
 
 static const blis_router_ops router_ops = {.route = router_route,
@@ -52,22 +43,14 @@ static const blis_router_ops router_ops = {.route = router_route,
 
 void check_scripted_router(lua_State *L, int index, bind_view *view,
                            blis_router *router) {
-  lua_router made = {.decider = {.view = view, .kind = "routing policy"}};
-  strncpy(made.name, check_field_string(L, index, "name"), NAME_SIZE - 1);
-  made.route = push_hook_field(L, index, "route", view->hooks);
-  blis_alloc alloc = bind_alloc(L);
-  lua_router *state = blis_alloc_new(&alloc, sizeof *state);
-  if (state == NULL) {
-    check_status(L, BLIS_ERR_NOMEM, NULL);
-    return;
-  }
-  *state = made;
-  state->decider.name = state->name;
+  const scripted_router made = {
+      .decider = check_decider(L, index, view, "routing policy", "route")};
+  scripted_router *state = check_copy(L, &made, sizeof made);
   *router = (blis_router){
       .ops = &router_ops,
       .state = state,
-      .alloc = alloc,
+      .alloc = bind_alloc(L),
       .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
-      .name = state->name,
+      .name = state->decider.name,
   };
 }

@@ -1,15 +1,15 @@
 #include "lua/policies/scorer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lua/bind/bind.h"
 #include "lua/policies/builtin.h"
+#include "lua/policies/decision.h"
 #include "lua/policies/score_loop.h"
 
 #define SCORER_TYPE "blis.scorer_at_work"
-
-enum { NAME_SIZE = 64 };
 
 struct bind_scorer {
   bind_decider decider;
@@ -19,7 +19,6 @@ struct bind_scorer {
   int score;         /* places of the functions in the anchor */
   int observe;       /* 0 = none */
   bool is_in_router; /* which tells it of decisions */
-  char name[NAME_SIZE];
   uint64_t decision; /* the scores are about; 0 = none */
   bind_scorer *next; /* made later */
   double scores[];   /* instance_count */
@@ -31,14 +30,6 @@ typedef struct scorer_call {
   double *scores; /* out, one per candidate */
   size_t chosen;
 } scorer_call;
-
-enum { CALL = 1, ANCHOR }; /* places on the stack of every body */
-
-static scorer_call *open_call(lua_State *L) {
-  scorer_call *call = lua_touserdata(L, CALL);
-  bind_hooks_anchor(L, call->scorer->decider.view->hooks);
-  return call;
-}
 
 static int raise_nan(lua_State *L, const char *id) {
   return luaL_error(L, "the score of %s is not a number (nan)", id);
@@ -225,7 +216,7 @@ static void score_builtin(lua_State *L, bind_scorer *self) {
     luaL_error(L,
                "scorer '%s' can be asked only while a request is being "
                "admitted or routed",
-               self->name);
+               self->decider.name);
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     if ((self->builtin.needs & BLIS_SIGNAL_BIT(s)) != 0) {
@@ -264,19 +255,19 @@ const double *check_scores(lua_State *L, bind_scorer *self, int anchor) {
 }
 
 static int score_body(lua_State *L) {
-  const scorer_call *call = open_call(L);
+  const scorer_call *call = lua_touserdata(L, AT_CALL);
   const bind_view *view = call->scorer->decider.view;
-  const double *scores = check_scores(L, call->scorer, ANCHOR);
+  const double *scores = check_scores(L, call->scorer, AT_ANCHOR);
   memcpy(call->scores, scores, view->view->count * sizeof *scores);
   return 0;
 }
 
 static int observe_body(lua_State *L) {
-  const scorer_call *call = open_call(L);
+  const scorer_call *call = lua_touserdata(L, AT_CALL);
   bind_view *view = call->scorer->decider.view;
-  lua_rawgeti(L, ANCHOR, call->scorer->observe);
-  push_view_request(L, view, ANCHOR);
-  push_view_instances(L, view, ANCHOR);
+  lua_rawgeti(L, AT_ANCHOR, call->scorer->observe);
+  push_view_request(L, view, AT_ANCHOR);
+  push_view_instances(L, view, AT_ANCHOR);
   lua_rawgeti(L, -1, (lua_Integer)view->view->instances[call->chosen] + 1);
   lua_remove(L, -2);
   lua_call(L, 2, 0);
@@ -363,8 +354,7 @@ static bind_scorer *push_scorer(lua_State *L, bind_view *view) {
   bind_scorer *self = lua_newuserdatauv(L, size, 0);
   memset(self, 0, size);
   luaL_setmetatable(L, SCORER_TYPE);
-  self->decider =
-      (bind_decider){.view = view, .kind = "scorer", .name = self->name};
+  self->decider = (bind_decider){.view = view, .kind = "scorer"};
   return self;
 }
 
@@ -381,7 +371,8 @@ static void check_scripted(lua_State *L, int index, bind_scorer *self) {
 }
 
 static void check_new_scorer(lua_State *L, int index, bind_scorer *self) {
-  strncpy(self->name, check_field_string(L, index, "name"), NAME_SIZE - 1);
+  snprintf(self->decider.name, sizeof self->decider.name, "%s",
+           check_field_string(L, index, "name"));
   if (lua_getfield(L, index, "score") != LUA_TNIL) {
     check_scripted(L, index, self);
   } else {
@@ -429,6 +420,6 @@ void check_scripted_scorer(lua_State *L, int index, bind_view *view,
       .state = self,
       .alloc = bind_alloc(L),
       .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
-      .name = self->name,
+      .name = self->decider.name,
   };
 }

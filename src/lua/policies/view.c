@@ -12,32 +12,6 @@
   for (int bit = 0; (set) >> bit != 0; bit++)                                  \
     if (((set) >> bit & 1) != 0)
 
-blis_status bind_decide(const bind_decider *decider,
-                        const blis_routing_request *request,
-                        const blis_routing_view *candidates, lua_CFunction body,
-                        void *argument, blis_error *error) {
-  bind_view *view = decider->view;
-  const bool follows = request->number < 0;
-  const bind_request_name name = {
-      .number = request->number,
-      .session =
-          follows ? blis_intern_text(request->strings, request->session) : NULL,
-      .round_index = request->round_index};
-  const bind_hook_place place = {.kind = decider->kind,
-                                 .name = decider->name,
-                                 .request = &name,
-                                 .now_us = candidates->now_us};
-  view->request = request;
-  view->view = candidates;
-  view->scorings = 0;
-  bind_vector_scope scope = bind_vector_enter(view->pool, view);
-  blis_status status = bind_pcall(view->hooks, &place, body, argument, error);
-  bind_vector_leave(view->pool, scope);
-  view->request = NULL;
-  view->view = NULL;
-  return status;
-}
-
 const double *check_view_column(lua_State *L, const bind_view *view,
                                 blis_signal signal) {
   const blis_routing_view *shown = view->view;

@@ -58,22 +58,6 @@ typedef struct bind_view {
 void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
                       const blis_policy_context *context, bool oracle);
 
-/* Who takes a decision: kind "scorer", name "least-prefill". */
-typedef struct bind_decider {
-  bind_view *view;
-  const char *kind;
-  const char *name; /* "" when it has none */
-} bind_decider;
-
-/*
- * One protected call of body about one decision, with argument as a light
- * userdata at index 1. Never raises.
- */
-blis_status bind_decide(const bind_decider *decider,
-                        const blis_routing_request *request,
-                        const blis_routing_view *candidates, lua_CFunction body,
-                        void *argument, blis_error *error);
-
 /*
  * In a decision, with the anchor at index anchor: push the refreshed table.
  * push_view_instances pushes the tables of all instances, by number + 1.

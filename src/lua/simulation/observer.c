@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/cascade.h"
+#include "lua/policies/decision.h"
 #include "lua/simulation/instance.h"
 
 /* One call of a function. */
@@ -16,24 +17,13 @@ typedef struct event_call {
   int32_t priority; /* out */
 } event_call;
 
-enum { CALL = 1, ANCHOR, FUNCTION, REQUEST };
-
-static const event_call *open_call(lua_State *L) {
-  const event_call *call = lua_touserdata(L, CALL);
-  bind_view *view = call->observer->view;
-  bind_hooks_anchor(L, view->hooks);
-  lua_rawgeti(L, ANCHOR, call->function);
-  push_view_request(L, view, ANCHOR);
-  return call;
-}
-
 /* The live instance, as in sim.instances; nil without one. */
 static void push_instance(lua_State *L, int64_t instance) {
   if (instance < 0) {
     lua_pushnil(L);
     return;
   }
-  lua_rawgeti(L, ANCHOR, ANCHOR_SELF);
+  lua_rawgeti(L, AT_ANCHOR, ANCHOR_SELF);
   push_instances(L, lua_gettop(L), lua_touserdata(L, -1));
   lua_rawgeti(L, -1, instance + 1);
   lua_replace(L, -3);
@@ -52,7 +42,7 @@ static void set_time(lua_State *L, const char *name, int64_t time_us) {
 /* Pushes the one table of outcomes, about this end. */
 static void push_outcome(lua_State *L, const event_call *call) {
   const blis_request_end *end = call->end;
-  lua_rawgeti(L, ANCHOR, call->observer->outcome);
+  lua_rawgeti(L, AT_ANCHOR, call->observer->outcome);
   set_field_string(L, "state", blis_request_state_name(end->state));
   set_time(L, "ttft_us", end->ttft_us);
   set_time(L, "e2e_us", end->e2e_us);
@@ -74,20 +64,19 @@ static void push_outcome(lua_State *L, const event_call *call) {
 }
 
 static int tell_arrival(lua_State *L) {
-  open_call(L);
   lua_call(L, 1, 0);
   return 0;
 }
 
 static int tell_routed(lua_State *L) {
-  const event_call *call = open_call(L);
+  const event_call *call = lua_touserdata(L, AT_CALL);
   push_instance(L, call->instance);
   lua_call(L, 2, 0);
   return 0;
 }
 
 static int tell_first_token(lua_State *L) {
-  const event_call *call = open_call(L);
+  const event_call *call = lua_touserdata(L, AT_CALL);
   push_instance(L, call->instance);
   lua_pushinteger(L, call->ttft_us);
   lua_call(L, 3, 0);
@@ -95,16 +84,16 @@ static int tell_first_token(lua_State *L) {
 }
 
 static int tell_escalation(lua_State *L) {
-  const event_call *call = open_call(L);
+  const event_call *call = lua_touserdata(L, AT_CALL);
   push_instance(L, call->attempt->instance);
-  lua_rawgeti(L, ANCHOR, call->observer->attempt);
+  lua_rawgeti(L, AT_ANCHOR, call->observer->attempt);
   set_attempt(L, call->attempt);
   lua_call(L, 3, 0);
   return 0;
 }
 
 static int tell_end(lua_State *L) {
-  const event_call *call = open_call(L);
+  const event_call *call = lua_touserdata(L, AT_CALL);
   push_instance(L, call->instance);
   push_outcome(L, call);
   lua_call(L, 3, 0);
@@ -112,7 +101,7 @@ static int tell_end(lua_State *L) {
 }
 
 static int tell_rejection(lua_State *L) {
-  const event_call *call = open_call(L);
+  const event_call *call = lua_touserdata(L, AT_CALL);
   lua_pushstring(L, call->end->reason == NULL ? "" : call->end->reason);
   lua_call(L, 2, 0);
   return 0;
@@ -122,7 +111,7 @@ static blis_status enter(event_call *call, const char *name, lua_CFunction body,
                          const blis_routing_request *request, int64_t now_us,
                          blis_error *error) {
   const bind_decider decider = {
-      .view = call->observer->view, .kind = name, .name = ""};
+      .view = call->observer->view, .kind = name, .function = call->function};
   const blis_routing_view nobody = {.now_us = now_us};
   return bind_decide(&decider, request, &nobody, body, call, error);
 }
@@ -195,8 +184,7 @@ static blis_status on_end(void *ud, const blis_routing_request *request,
 /* Priorities. */
 
 static int ask_priority(lua_State *L) {
-  event_call *call = lua_touserdata(L, CALL);
-  open_call(L);
+  event_call *call = lua_touserdata(L, AT_CALL);
   lua_call(L, 1, 1);
   int is_integer = 0;
   lua_Integer priority = lua_tointegerx(L, -1, &is_integer);
@@ -230,11 +218,11 @@ typedef struct think_call {
 } think_call;
 
 static int ask_think_time(lua_State *L) {
-  think_call *call = lua_touserdata(L, CALL);
+  think_call *call = lua_touserdata(L, AT_CALL);
   const bind_observer *self = call->observer;
   const blis_intern *strings = self->inner->strings;
   bind_hooks_anchor(L, self->view->hooks);
-  lua_rawgeti(L, ANCHOR, self->think_time);
+  lua_rawgeti(L, AT_ANCHOR, self->think_time);
   lua_pushstring(L, blis_intern_text(strings, call->follow_up->session));
   lua_pushinteger(L, call->follow_up->round_index);
   lua_pushinteger(L, call->think_us);

@@ -1,0 +1,43 @@
+/*
+ * decision.h - the call by which the core asks a function of a script about a
+ * request: as a policy that decides, or to tell it what happened.
+ */
+#ifndef BLIS_LUA_POLICIES_DECISION_H
+#define BLIS_LUA_POLICIES_DECISION_H
+
+#include <lua.h>
+
+#include "lua/policies/view.h"
+
+/* A function at work in a run; the first member of what policies keep. */
+typedef struct bind_decider {
+  bind_view *view;
+  const char *kind; /* "scorer", for error texts */
+  int function;  /* its place in the anchor; 0 = bodies push what they call */
+  char name[64]; /* "least-prefill"; "" when it has none */
+} bind_decider;
+
+/* The decider of the table at index: its name, and the function in field. */
+bind_decider check_decider(lua_State *L, int index, bind_view *view,
+                           const char *kind, const char *field);
+
+/*
+ * A copy of what a policy keeps, for the core to free. Called last: nothing may
+ * raise from then on.
+ */
+void *check_copy(lua_State *L, const void *made, size_t size);
+
+/* The stack that a body starts with; without a function it ends at the anchor.
+ */
+enum { AT_CALL = 1, AT_ANCHOR, AT_FUNCTION, AT_REQUEST };
+
+/*
+ * One protected call of body about one decision, with call as a light userdata.
+ * Never raises.
+ */
+blis_status bind_decide(const bind_decider *decider,
+                        const blis_routing_request *request,
+                        const blis_routing_view *candidates, lua_CFunction body,
+                        void *call, blis_error *error);
+
+#endif
