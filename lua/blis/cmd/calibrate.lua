@@ -1,9 +1,16 @@
---- blis calibrate: how close simulated latencies are to those of an observed trace.
+--- blis calibrate: how close simulated latencies are to measured ones, and step times that are
+--- closer.
+local calibrate = require "blis.calibrate"
 local calibration = require "blis.calibrate.trace_comparison"
+local catalogue = require "blis.cli.catalogue"
+local cluster_section = require "blis.config.cluster"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local descriptions = require "blis.engine.descriptions"
 local errors = require "blis.errors"
+local fit_progress = require "blis.cli.fit_progress"
+local fit_section = require "blis.config.fit"
+local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local outputs = require "blis.cli.outputs"
 local report = require "blis.cli.calibration_report"
@@ -13,16 +20,30 @@ local slo = require "blis.results.slo"
 local targets = require "blis.cli.targets"
 local yaml_file = require "blis.yaml_file"
 
+local engine_options = { "model", "model_config", "hardware", "tp", "dp", "expert_parallel",
+  "max_model_len", "max_num_seqs", "max_num_batched_tokens", "long_prefill_token_threshold",
+  "kv_blocks", "block_size", "gpu_memory_utilization" }
+
 local definition = {
   name = "calibrate",
-  summary = "compare simulated latencies with those of an observed trace",
-  usage = "blis calibrate --trace-header FILE --trace-data FILE --sim-results FILE --report FILE "
-    .. "[FLAGS]",
-  description = "Pairs the requests of an observed trace (TraceV2) with the results of its replay "
+  summary = "compare simulated with measured latencies, and fit step times to them",
+  usage = "blis calibrate --fit OBSERVED --model NAME --hardware NAME [--coefficients FILE] "
+    .. "[FLAGS]\n       blis calibrate --trace-header FILE --trace-data FILE --sim-results FILE "
+    .. "--report FILE [FLAGS]",
+  description = "With --fit, replays measured requests of one engine (a CSV table, TraceV2, or a "
+    .. "report of vllm bench serve, GuideLLM or inference-perf) and fits the step times of the "
+    .. "calibrated latency model to half of them; prints the errors before and after, on these and "
+    .. "on the half held out. Rows of means by rate do as well.\n\n"
+    .. "Otherwise pairs the requests of an observed trace (TraceV2) with the results of its replay "
     .. "(blis replay --results-path) and writes a report (JSON): errors of TTFT, E2E and "
     .. "inter-token latency as a whole and per request. A summary goes to standard error. "
     .. "Requests without status ok have no part in it.",
   groups = {
+    { title = "Fit", section = "fit", options = flags.pick(fit_section,
+      { "observed", "until_gap", "trials" }) },
+    { title = "The engine that was measured, for --fit", section = "cluster",
+      options = flags.pick(cluster_section, engine_options) },
+    { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },
     {
       title = "Files", section = "files", has_defaults = true, options = sections.files.options,
     },
@@ -195,8 +216,38 @@ local function compare_adapters(parsed)
   })
 end
 
+--- What only a fit reads is a mistake without one.
+local function check_needs_fit(parsed)
+  for _, group in ipairs(definition.groups) do
+    if group.section == "fit" or group.section == "cluster" then
+      for _, option in ipairs(group.options) do
+        if parsed.values[group.section][option.name] ~= nil then
+          flags.fail(definition, "%s needs --fit", option.flag)
+        end
+      end
+    end
+  end
+end
+
+--- Fits step times; status 3 when --until asks for more than could be reached.
+local function fit(parsed)
+  local given, output = parsed.values.fit, parsed.values.output
+  catalogue.add(parsed)
+  local progress <close> = fit_progress.line(parsed)
+  local fitted = calibrate.run {
+    observed = given.observed, cluster = parsed.values.cluster, until_gap = given.until_gap,
+    trials = given.trials, tell = progress.tell,
+  }
+  if output.coefficients then fitted:save(output.coefficients) end
+  if output.plot then fitted:plot(output.plot) end
+  command.print(tostring(fitted) .. "\n")
+  return fitted.is_within == false and 3 or 0
+end
+
 return command.define(definition, function(parsed)
   command.checked(definition, outputs.check, definition, parsed)
+  if parsed.values.fit.observed then return command.checked(definition, fit, parsed) end
+  check_needs_fit(parsed)
   local lines = command.checked(definition,
     parsed.values.files.adapters and compare_adapters or compare, parsed)
   if not parsed.values.output.quiet then

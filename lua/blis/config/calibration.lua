@@ -100,6 +100,10 @@ return {
   output = {
     name = "output", summary = "What is said.",
     options = {
+      { name = "coefficients", type = "path", is_output = true, flag = "--coefficients",
+        doc = "Fitted coefficients (YAML), for --catalogue of blis run." },
+      { name = "plot", type = "path", is_output = true, flag = "--plot",
+        doc = "Picture (SVG) of predicted over observed times." },
       { name = "quiet", type = "boolean", default = false, flag = "--quiet",
         doc = "No summary on standard error." },
     },

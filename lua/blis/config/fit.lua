@@ -5,7 +5,7 @@ return {
   summary = "Step times fitted to a deployment that was measured.",
   options = {
     {
-      name = "observed", type = "path", required = true,
+      name = "observed", type = "path", required = true, flag = "--fit", metavar = "OBSERVED",
       doc = "What was measured: a table (CSV) of requests or of means by rate, TraceV2, or a "
         .. "report of vllm bench serve, GuideLLM or inference-perf.",
     },
@@ -21,7 +21,7 @@ return {
     },
     {
       name = "trials", type = "integer", min = 20, max = 100000, default = 400,
-      flag = "--fit-trials",
+      flag = "--fit-trials", unit = "replays",
       doc = "Most replays of a round.",
     },
     {

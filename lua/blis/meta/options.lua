@@ -348,5 +348,5 @@
 ---@field observed string What was measured: a table (CSV) of requests or of means by rate, TraceV2, or a report of vllm bench serve, GuideLLM or inference-perf.
 ---@field cluster blis.ClusterOptions The engine that was measured: model, hardware, tp, max_num_seqs, max_num_batched_tokens, kv_blocks, ... as for blis.run.
 ---@field until_gap? number Repeats comparing and fitting, with more coefficients each time, until the mean error of E2E on held-out requests is not above this share, or nothing is left to try.
----@field trials? integer Most replays of a round. (default 400)
+---@field trials? integer Most replays of a round. (replays, default 400)
 ---@field tell? fun(round: integer, trials: integer, most: integer) Is told how far the search is: tell(round, trials, most).
