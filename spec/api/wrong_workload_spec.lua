@@ -143,7 +143,8 @@ local function check_limits(put, option)
   if option.above then values[#values + 1] = option.above end
   for _, value in ipairs(values) do
     local workload, place = put(option.name, value)
-    check(workload, place, ("%.14g"):format(value):gsub("e%+.*", ""), number_words)
+    local whole = math.tointeger(value)
+    check(workload, place, whole and ("%d"):format(whole) or ("%.14g"):format(value), number_words)
   end
 end
 

@@ -390,7 +390,7 @@ describe("wrong specifications", function()
       { "version: 3\nclients: []\n", "SPEC:1: key \"version\": \"3\" is no version of a workload; "
         .. "known are 1 and 2" },
       { "aggregate_rate: 5\nnum_requests: 3\n\nclients:\n  - rate_fraction: -1\n",
-        "SPEC:5: client 1: rate_fraction is -1; it must be a finite number above 0" },
+        "SPEC:5: client 1: rate_fraction is -1; expected a number of at least 0" },
       { "aggregate_rate: 5\nclients:\n  - rate_fracton: 1\n",
         "SPEC:3: \"rate_fracton\" is no key of a client; did you mean 'rate_fraction'?" },
       { "aggregate_rate: 5\nclients:\n  - id: a\n    adapter: lora\n",
@@ -399,7 +399,7 @@ describe("wrong specifications", function()
         .. "    input_distribution: {type: constant, params: {value: 9}}\n"
         .. "    output_distribution: {type: constant, params: {value: 9}}\n"
         .. "    reasoning:\n      multi_turn: {max_rounds: 0}\n",
-        "SPEC:8: client 1: multi_turn: max_rounds is 0; it must be from 1" },
+        "SPEC:8: client 1: multi_turn: max_rounds is 0; expected an integer from 1" },
       { "aggregate_rate: 5\ncohorts:\n  - population: x\n",
         "SPEC:3: key \"population\": \"x\" is not a whole number" },
       { "servegen_data: {path: x}\nclients: [" .. client .. "]\n",

@@ -165,14 +165,14 @@
 ---@class blis.ClientsOptions
 ---@field version? string Version of the specification: '2', or '1' with the older names of SLO classes.
 ---@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
+---@field servegen_data? table In place of clients: { path = } of a folder of ServeGen data.
+---@field inference_perf? table In place of clients: { stages =, shared_prefix = } of inference-perf.
 ---@field category? "language"|"multimodal"|"reasoning" A label.
 ---@field clients? blis.ClientOptions[] A list of clients.
 ---@field cohorts? blis.CohortOptions[] A list of cohorts: numbers of clients that are alike. They come behind the clients.
 ---@field aggregate_rate? number Requests per second of all clients together; 0 with users in place of rates, or when every window has a trace_rate. (requests/s, default 0)
 ---@field horizon? integer No request arrives from here on; left out, the horizon of the experiment. (us)
 ---@field num_requests? integer How many requests there will be, 0 = as many as fit before the horizon. (requests, default 0)
----@field servegen_data? table In place of clients: { path = } of a folder of ServeGen data.
----@field inference_perf? table In place of clients: { stages =, shared_prefix = } of inference-perf.
 ---@field goodput_slo_targets? table What is good enough, by SLO class: { critical = { ttft_ms = 200 } }.
 ---@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals and lengths have random streams of their own: other requests, in less time. (default drawn)
 
@@ -184,24 +184,29 @@
 ---@field model? string Model its requests ask for; left out, the cluster's.
 ---@field adapter? string LoRA adapter; there are none so far.
 ---@field rate_fraction? number Weight of its share of the rate; left out, 1 (0 for users).
+---@field concurrency? integer That many users with one request at a time each, in place of a rate. (users, default 0)
+---@field think_time_us? integer From the end of a user's request to the next. (us, default 0)
 ---@field arrival? string|table How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
 ---@field input_distribution number|table Lengths of prompts, without a shared prefix.
 ---@field output_distribution number|table Lengths of outputs.
 ---@field prefix_group? string Clients of a group share a prompt prefix.
 ---@field prefix_length? integer Length of the group's prefix; the first client of a group decides, 0 = 50. (tokens, default 0)
+---@field streaming? boolean A label of its requests. (default false)
+---@field network? table { rtt_ms =, bandwidth_mbps = }: taken, without effect on a simulation.
+---@field lifecycle? table When it is active: { windows = { { start_us = 0, end_us = 60000000 } } }.
+---@field multimodal? table Prompts of text, images, sound and video.
+---@field reasoning? table Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.
 ---@field timeout? integer From arrival to deadline, 0 = no deadline; left out, 300 s when requests wait for answers, else none. (us)
 ---@field slo_target_us? integer Wanted time to first token, 0 = none. (us, default 0)
----@field reasoning? table Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.
 ---@field closed_loop? boolean A round arrives after the one before was answered; left out, true for conversations.
----@field network? table { rtt_ms =, bandwidth_mbps = }: taken, without effect on a simulation.
----@field multimodal? table Prompts of text, images, sound and video.
----@field streaming? boolean A label of its requests. (default false)
----@field concurrency? integer That many users with one request at a time each, in place of a rate. (users, default 0)
----@field think_time_us? integer From the end of a user's request to the next. (us, default 0)
----@field lifecycle? table When it is active: { windows = { { start_us = 0, end_us = 60000000 } } }.
 
 --- A number of clients that are alike and share one weight.
 ---@class blis.CohortOptions
+---@field population integer How many. (clients)
+---@field prefix_sharing? "shared"|"per_member" Whether each of them has a prefix group of its own; left out, they share one.
+---@field diurnal? table A rhythm of the day.
+---@field spike? table Active for some time only.
+---@field drain? table Less and less active.
 ---@field id? string Name of the client.
 ---@field tenant_id? string Tenant of its requests.
 ---@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
@@ -213,18 +218,13 @@
 ---@field output_distribution number|table Lengths of outputs.
 ---@field prefix_group? string Clients of a group share a prompt prefix.
 ---@field prefix_length? integer Length of the group's prefix; the first client of a group decides, 0 = 50. (tokens, default 0)
----@field timeout? integer From arrival to deadline, 0 = no deadline; left out, 300 s when requests wait for answers, else none. (us)
----@field slo_target_us? integer Wanted time to first token, 0 = none. (us, default 0)
----@field reasoning? table Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.
----@field closed_loop? boolean A round arrives after the one before was answered; left out, true for conversations.
+---@field streaming? boolean A label of its requests. (default false)
 ---@field network? table { rtt_ms =, bandwidth_mbps = }: taken, without effect on a simulation.
 ---@field multimodal? table Prompts of text, images, sound and video.
----@field streaming? boolean A label of its requests. (default false)
----@field population integer How many. (clients)
----@field prefix_sharing? "shared"|"per_member" Whether each of them has a prefix group of its own; left out, they share one.
----@field diurnal? table A rhythm of the day.
----@field spike? table Active for some time only.
----@field drain? table Less and less active.
+---@field reasoning? table Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.
+---@field timeout? integer From arrival to deadline, 0 = no deadline; left out, 300 s when requests wait for answers, else none. (us)
+---@field slo_target_us? integer Wanted time to first token, 0 = none. (us, default 0)
+---@field closed_loop? boolean A round arrives after the one before was answered; left out, true for conversations.
 
 --- A time in which a client is active, and what it does otherwise in it.
 ---@class blis.WindowOptions

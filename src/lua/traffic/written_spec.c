@@ -1,5 +1,7 @@
 #include "lua/traffic/written_spec.h"
 
+#include <string.h>
+
 #include "lua/bind/bind.h"
 #include "lua/files/tree.h"
 #include "workload/spec/compose.h"
@@ -220,17 +222,72 @@ int bind_workload_compose(lua_State *L) {
   return 2;
 }
 
+/* Pushes the words of "a|b|c" as a list. */
+static void push_words(lua_State *L, const char *words) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; *words != '\0'; i++) {
+    size_t length = strcspn(words, "|");
+    lua_pushlstring(L, words, length);
+    lua_rawseti(L, -2, i);
+    words += length + (words[length] == '|');
+  }
+}
+
+/* Limits are whole numbers, or none. */
+static void set_limit(lua_State *L, const char *name, double limit) {
+  if (limit - limit == 0) {
+    set_field_integer(L, name, (int64_t)limit);
+  }
+}
+
+/* The description of a key, as that of an option (blis.config.schema). */
+static void push_key(lua_State *L, const blis_spec_key *key) {
+  const blis_key *value = key->value;
+  lua_createtable(L, 0, 10);
+  set_field_string(L, "name", value->name);
+  set_field_string(L, "type", key->type);
+  set_field_string(L, "doc", value->summary);
+  set_field_string(L, "unit", value->unit);
+  set_field_string(L, "section", key->section);
+  if (value->choices != NULL) {
+    push_words(L, value->choices);
+    lua_setfield(L, -2, "choices");
+  }
+  if (key->alias != NULL) {
+    push_words(L, key->alias);
+    lua_setfield(L, -2, "aliases");
+  }
+  bool is_boolean = strcmp(key->type, "boolean") == 0;
+  if (!is_boolean && value->choices == NULL &&
+      value->maximum > value->minimum) {
+    set_limit(L, value->is_above ? "above" : "min", value->minimum);
+    set_limit(L, "max", value->maximum);
+  }
+  lua_pushboolean(L, key->is_required);
+  lua_setfield(L, -2, "required");
+  if (key->is_usually_zero && is_boolean) {
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "default");
+  } else if (key->is_usually_zero) {
+    set_field_integer(L, "default", 0);
+  } else {
+    set_field_string(L, "default", value->usual);
+  }
+}
+
 int bind_workload_keys(lua_State *L) {
   lua_newtable(L);
   for (size_t i = 0; i < blis_spec_section_count(); i++) {
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 3);
     set_field_string(L, "name", blis_spec_section_name(i));
+    set_field_string(L, "summary", blis_spec_section_summary(i));
     lua_newtable(L);
-    for (size_t j = 0; blis_spec_section_key(i, j) != NULL; j++) {
-      lua_pushstring(L, blis_spec_section_key(i, j));
+    blis_spec_key key;
+    for (size_t j = 0; blis_spec_section_key(i, j, &key); j++) {
+      push_key(L, &key);
       lua_rawseti(L, -2, (lua_Integer)j + 1);
     }
-    lua_setfield(L, -2, "keys");
+    lua_setfield(L, -2, "options");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

@@ -23,8 +23,8 @@ void bind_open_written_specs(lua_State *L);
 int bind_written_spec_new(lua_State *L);
 
 /*
- * workload_keys(): { { name = "client", keys = { "id", ... } }, ... }, what
- * specifications may have.
+ * workload_keys(): { { name = "client", summary =, options = { { name = "id",
+ * type =, doc =, ... }, ... } }, ... }, what specifications may have.
  */
 int bind_workload_keys(lua_State *L);
 

@@ -1,20 +1,17 @@
 #include "workload/spec/inference_perf.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/time.h"
-#include "workload/workload.h"
+#include "workload/spec/sections.h"
 
-enum { MAX_USERS = 1000000, MAX_STAGES = 10000 };
+enum { MAX_STAGES = 10000, MAX_SECONDS = 1000000000 };
 
 /* The spread sampler of BLIS (Go) has the same limit. */
 #define MAX_SPREAD 10000000
-
-#define MAX_SECONDS 1000000000
 
 typedef struct expansion {
   const blis_inference_perf_spec *from;
@@ -36,35 +33,6 @@ static void note(const expansion *e, const void *member, const void *whole) {
   }
 }
 
-static blis_status check_whole(const expansion *e, const void *whole,
-                               const char *key, const int64_t *value,
-                               int64_t min, int64_t max, blis_error *error) {
-  if (*value >= min && *value <= max) {
-    return BLIS_OK;
-  }
-  note(e, value, whole);
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "inference_perf: %s is %" PRId64 "; it must be from %" PRId64
-                   " to %" PRId64,
-                   key, *value, min, max);
-}
-
-static blis_status check_stages(const expansion *e, blis_error *error) {
-  for (size_t i = 0; i < e->from->stage_count; i++) {
-    const blis_inference_perf_stage *stage = &e->from->stages[i];
-    if (!(stage->rate > 0 && stage->rate <= DBL_MAX)) {
-      note(e, &stage->rate, stage);
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "inference_perf: the rate of stage %zu is %g; it must "
-                       "be a finite number above 0",
-                       i + 1, stage->rate);
-    }
-    BLIS_TRY(check_whole(e, stage, "the duration of a stage", &stage->duration,
-                         1, MAX_SECONDS, error));
-  }
-  return BLIS_OK;
-}
-
 static blis_status check(const expansion *e, blis_error *error) {
   const blis_inference_perf_prefixes *p = e->prefixes;
   if (e->from->stage_count == 0 || e->from->stage_count > MAX_STAGES) {
@@ -77,17 +45,19 @@ static blis_status check(const expansion *e, blis_error *error) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "inference_perf: shared_prefix is missing");
   }
-  BLIS_TRY(check_stages(e, error));
-  BLIS_TRY(check_whole(e, p, "num_unique_system_prompts", &p->prompts, 1,
-                       MAX_USERS, error));
-  BLIS_TRY(check_whole(e, p, "num_users_per_system_prompt",
-                       &p->users_per_prompt, 1, MAX_USERS / p->prompts, error));
-  BLIS_TRY(check_whole(e, p, "system_prompt_len", &p->prompt_tokens, 0,
-                       BLIS_WORKLOAD_MAX_TOKENS, error));
-  BLIS_TRY(check_whole(e, p, "question_len", &p->question_tokens, 0,
-                       BLIS_WORKLOAD_MAX_TOKENS, error));
-  return check_whole(e, p, "output_len", &p->output_tokens, 0,
-                     BLIS_WORKLOAD_MAX_TOKENS, error);
+  const blis__section_check values = {.where = "inference_perf: ",
+                                      .fault = e->fault};
+  BLIS_TRY(blis__check_section(&values, &blis__inference_perf_section, e->from,
+                               error));
+  if (p->users_per_prompt > BLIS_INFERENCE_PERF_MAX_USERS / p->prompts) {
+    note(e, &p->users_per_prompt, p);
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "inference_perf: num_users_per_system_prompt is %" PRId64
+                     "; expected at most %" PRId64 " for %" PRId64 " prompts",
+                     p->users_per_prompt,
+                     BLIS_INFERENCE_PERF_MAX_USERS / p->prompts, p->prompts);
+  }
+  return BLIS_OK;
 }
 
 static blis_status make_constant(const expansion *e, int64_t value,
@@ -247,11 +217,11 @@ blis_status blis_inference_perf_expand(const blis_inference_perf_spec *from,
   BLIS_TRY(check(&e, error));
   e.users = e.prefixes->prompts * e.prefixes->users_per_prompt;
   size_t count = (size_t)e.users * from->stage_count;
-  if (count > MAX_USERS) {
+  if (count > BLIS_INFERENCE_PERF_MAX_USERS) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "inference_perf: %" PRId64 " users in %zu stages are too "
                      "many; at most %d are possible together",
-                     e.users, from->stage_count, MAX_USERS);
+                     e.users, from->stage_count, BLIS_INFERENCE_PERF_MAX_USERS);
   }
   e.clients = blis_arena_new(arena, count * sizeof *e.clients);
   BLIS_TRY_NEW(e.clients, error);

@@ -16,6 +16,8 @@
 #include "base/error.h"
 #include "workload/spec/workload_spec.h"
 
+enum { BLIS_INFERENCE_PERF_MAX_USERS = 1000000 };
+
 typedef struct blis_inference_perf_stage {
   double rate;      /* requests per second of all users, > 0 */
   int64_t duration; /* seconds, > 0 */

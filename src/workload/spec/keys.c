@@ -87,7 +87,7 @@ static blis_status find_key(const blis__spec_reader *reader,
   size_t count = blis__section_list_keys(section, keys);
   blis_slice wanted = blis_yaml_scalar(name);
   for (size_t i = 0; i < count; i++) {
-    known[i] = keys[i]->name;
+    known[i] = keys[i]->value.name;
     bool is_alias = reader->is_script && keys[i]->alias != NULL &&
                     blis_slice_equals(wanted, keys[i]->alias);
     if (is_alias || blis_slice_equals(wanted, known[i])) {
@@ -153,7 +153,7 @@ static blis_status read_list(blis__spec_reader *reader,
   BLIS_TRY(blis_yaml_need_sequence(node, error));
   *count = blis_yaml_count(node);
   if (*count == 0) {
-    return key->needs_members
+    return key->is_required
                ? blis_yaml_fail(node, "must have at least one member", error)
                : BLIS_OK;
   }
@@ -234,7 +234,7 @@ static blis_status read_value(blis__spec_reader *reader,
   } dropped;
   void *member =
       key->member == BLIS__NO_MEMBER ? (void *)&dropped : into + key->member;
-  bool has_flag = key->flag != BLIS__NO_MEMBER;
+  bool has_flag = key->flag != 0;
   switch (key->kind) {
   case BLIS__KEY_LIST:
     return read_list(reader, node, key, member,
@@ -268,7 +268,7 @@ static blis_status check_once(const blis_yaml_node *node, size_t index,
                               const blis__key *key, blis_error *error) {
   for (size_t i = 0; key->alias != NULL && i < index; i++) {
     blis_slice other = blis_yaml_scalar(blis_yaml_key(node, i));
-    if (blis_slice_equals(other, key->name) ||
+    if (blis_slice_equals(other, key->value.name) ||
         blis_slice_equals(other, key->alias)) {
       return blis_yaml_fail(blis_yaml_key(node, index),
                             "is given twice, by two names", error);
@@ -290,6 +290,113 @@ blis_status blis__spec_read(blis__spec_reader *reader,
     if (!blis_yaml_is_null(value)) {
       BLIS_TRY(read_value(reader, value, key, into, error));
     }
+  }
+  return BLIS_OK;
+}
+
+/* Checking. */
+
+/* Zero is what is left out has. */
+static bool is_left_out(const blis__key *key, const char *from) {
+  return key->flag != 0 && key->kind != BLIS__KEY_TIMEOUT &&
+         !*(const bool *)(from + key->flag);
+}
+
+static blis_status check_value(const blis__section_check *check,
+                               const blis__key *key, const char *from,
+                               blis_error *error) {
+  const void *member = from + key->member;
+  const blis_key *value = &key->value;
+  if (key->kind == BLIS__KEY_NUMBER) {
+    return blis_key_check_number(value, check->where, *(const double *)member,
+                                 error);
+  }
+  if (key->kind != BLIS__KEY_TEXT) {
+    return blis_key_check_integer(value, check->where, *(const int64_t *)member,
+                                  error);
+  }
+  const char *word = *(const char *const *)member;
+  bool is_free = value->choices == NULL || word == NULL || *word == '\0' ||
+                 (key->is_free_in_go && check->reproduce_go_blis_defects);
+  return is_free ? BLIS_OK
+                 : blis_key_check_choice(value, check->where, word, error);
+}
+
+enum { WHERE_SIZE = 200 };
+
+/* How messages about an item of a list, or about a part begin. */
+static void name_item(const blis__section_check *check, const blis__key *key,
+                      const char *item, size_t index, char where[WHERE_SIZE]) {
+  const char *first = *(const char *const *)(const void *)item;
+  bool has_id = key->section->starts_with_id && first != NULL && *first != '\0';
+  if (key->kind == BLIS__KEY_NAMED) {
+    snprintf(where, WHERE_SIZE, "%.120s%s.%.40s: ", check->where,
+             key->value.name, first);
+  } else if (key->kind == BLIS__KEY_PART) {
+    snprintf(where, WHERE_SIZE, "%.120s%s: ", check->where, key->value.name);
+  } else {
+    snprintf(where, WHERE_SIZE, "%.80s%s %zu%s%.60s%s: ", check->where,
+             key->section->name, index + 1, has_id ? " (\"" : "",
+             has_id ? first : "", has_id ? "\")" : "");
+  }
+}
+
+/* The structs of a part or a list. */
+static blis_status check_items(const blis__section_check *check,
+                               const blis__key *key, const char *from,
+                               blis_error *error) {
+  const char *items = *(const char *const *)(const void *)(from + key->member);
+  size_t count = items != NULL;
+  if (key->kind != BLIS__KEY_PART) {
+    count = *(const size_t *)(const void *)(from + key->flag);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const char *item = items + i * key->section->size;
+    char where[WHERE_SIZE];
+    name_item(check, key, item, i, where);
+    blis__section_check in_item = *check;
+    in_item.where = where;
+    BLIS_TRY(blis__check_section(&in_item, key->section, item, error));
+  }
+  return BLIS_OK;
+}
+
+static blis_status check_key(const blis__section_check *check,
+                             const blis__key *key, const char *from,
+                             blis_error *error) {
+  switch (key->kind) {
+  case BLIS__KEY_PART:
+  case BLIS__KEY_LIST:
+  case BLIS__KEY_NAMED:
+    return check_items(check, key, from, error);
+  case BLIS__KEY_INSIDE:
+    return blis__check_section(check, key->section, from, error);
+  case BLIS__KEY_INTEGER:
+  case BLIS__KEY_NUMBER:
+  case BLIS__KEY_TIMEOUT:
+  case BLIS__KEY_TEXT:
+    break;
+  default:
+    return BLIS_OK; /* any will do, or has rules of its own */
+  }
+  if (key->member == BLIS__NO_MEMBER || is_left_out(key, from)) {
+    return BLIS_OK;
+  }
+  blis_status status = check_value(check, key, from, error);
+  if (status != BLIS_OK && check->fault != NULL) {
+    *check->fault =
+        (blis_spec_fault){.member = from + key->member, .whole = from};
+  }
+  return status;
+}
+
+blis_status blis__check_section(const blis__section_check *check,
+                                const blis__section *section, const void *from,
+                                blis_error *error) {
+  const blis__key *keys[BLIS__SECTION_MAX_KEYS];
+  size_t count = blis__section_list_keys(section, keys);
+  for (size_t i = 0; i < count; i++) {
+    BLIS_TRY(check_key(check, keys[i], from, error));
   }
   return BLIS_OK;
 }

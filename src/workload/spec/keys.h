@@ -15,10 +15,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/key.h"
 #include "base/map.h"
 #include "base/yaml.h"
 #include "workload/arrival.h"
 #include "workload/distribution.h"
+#include "workload/spec/workload_spec.h"
 
 typedef enum blis__key_kind {
   BLIS__KEY_INTEGER,      /* int64_t */
@@ -41,22 +43,28 @@ typedef enum blis__key_kind {
 typedef struct blis__section blis__section;
 
 typedef struct blis__key {
-  const char *name;
+  blis_key value;    /* its name, limits and meaning */
   const char *alias; /* another name, in scripts; NULL = none */
   blis__key_kind kind;
   size_t member; /* BLIS__NO_MEMBER: checked and dropped */
-  size_t flag;   /* bool set when the key is given, or the size_t count */
+  size_t flag;   /* bool set when the key is given, or the size_t count;
+                    0 = none */
   const blis__section *section;
   bool is_for_clients; /* not for cohorts */
-  bool needs_members;  /* a list that must not be empty */
+  bool needs_members;  /* a list or mapping that must not be empty */
+  bool is_required;
+  bool is_derived;    /* what it is when left out is told in its summary */
+  bool is_free_in_go; /* any word with reproduce_go_blis_defects */
 } blis__key;
 
 struct blis__section {
   const char *name; /* what messages call it: "client" */
+  const char *summary;
   const blis__key *keys;
   size_t key_count;
   size_t size;               /* of its struct */
   const blis__section *base; /* whose keys it has, too; NULL = none */
+  bool starts_with_id;       /* a text, which messages tell */
 };
 
 enum { BLIS__SECTION_MAX_KEYS = 64 };
@@ -84,6 +92,22 @@ BLIS_MUSTUSE blis_status blis__spec_read(blis__spec_reader *reader,
                                          const blis_yaml_node *node,
                                          const blis__section *section,
                                          void *into, blis_error *error);
+
+/* What is checked, and how messages begin; for blis__section_check. */
+typedef struct blis__section_check {
+  const char *where;
+  bool reproduce_go_blis_defects;
+  blis_spec_fault *fault; /* NULL = nobody asks */
+} blis__section_check;
+
+/*
+ * Checks the numbers and words of a struct, and of the parts and lists in it,
+ * whoever filled them. BLIS_ERR_INVALID sets *fault.
+ */
+BLIS_MUSTUSE blis_status blis__check_section(const blis__section_check *check,
+                                             const blis__section *section,
+                                             const void *from,
+                                             blis_error *error);
 
 /* Where a member was filled, or a struct; NULL = nowhere. */
 const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,

@@ -1,309 +1,450 @@
 #include "workload/spec/sections.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
+#include "base/time.h"
 #include "workload/spec/written_spec.h"
+#include "workload/workload.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NONE BLIS__NO_MEMBER
+#define SPAN ((double)BLIS_TIME_SPAN_MAX_US)
+#define MAX_REQUESTS 0x1.fffffffffffffp61 /* twice as many fit */
 
-/* A key that fills a member. */
-#define KEY(key, kind_, type, member_)                                         \
+/*
+ * A key that fills a member. Behind the summary may stand more members of
+ * blis__key.
+ */
+#define KEY(type, key, kind_, member_, ...)                                    \
   {                                                                            \
-    .name = (key), .kind = BLIS__KEY_##kind_,                                  \
-    .member = offsetof(type, member_), .flag = NONE                            \
+    .value.name = (key), .kind = BLIS__KEY_##kind_,                            \
+    .member = offsetof(type, member_), .value.summary = __VA_ARGS__            \
+  }
+#define INTEGER(type, key, member_, least, most, unit_, ...)                   \
+  {                                                                            \
+    .value.name = (key), .value.is_whole = true, .value.minimum = (least),     \
+    .value.maximum = (most), .value.unit = (unit_), .kind = BLIS__KEY_INTEGER, \
+    .member = offsetof(type, member_), .value.summary = __VA_ARGS__            \
+  }
+#define NUMBER(type, key, member_, least, unit_, ...)                          \
+  {                                                                            \
+    .value.name = (key), .value.minimum = (least), .value.maximum = INFINITY,  \
+    .value.unit = (unit_), .kind = BLIS__KEY_NUMBER,                           \
+    .member = offsetof(type, member_), .value.summary = __VA_ARGS__            \
+  }
+#define CHOICE(type, key, member_, words, ...)                                 \
+  {                                                                            \
+    .value.name = (key), .value.choices = (words), .kind = BLIS__KEY_TEXT,     \
+    .member = offsetof(type, member_), .value.summary = __VA_ARGS__            \
+  }
+#define LENGTHS(type, key, member_, unit_, ...)                                \
+  {                                                                            \
+    .value.name = (key), .value.unit = (unit_),                                \
+    .kind = BLIS__KEY_DISTRIBUTION, .member = offsetof(type, member_),         \
+    .value.summary = __VA_ARGS__                                               \
   }
 
-/* The same with a bool or a count beside it. */
-#define KEY_AND(key, kind_, type, member_, flag_)                              \
+/* A bool that is set when the key is given. */
+#define FLAG(type, member_) .flag = offsetof(type, member_)
+
+/* A key of a part, or of the same struct one mapping deeper, or of a list. */
+#define PART(type, key, member_, section_, ...)                                \
   {                                                                            \
-    .name = (key), .kind = BLIS__KEY_##kind_,                                  \
-    .member = offsetof(type, member_), .flag = offsetof(type, flag_)           \
+    .value.name = (key), .kind = BLIS__KEY_PART,                               \
+    .member = offsetof(type, member_), .section = (section_),                  \
+    .value.summary = __VA_ARGS__                                               \
+  }
+#define INSIDE(key, section_, ...)                                             \
+  {                                                                            \
+    .value.name = (key), .kind = BLIS__KEY_INSIDE, .member = NONE,             \
+    .section = (section_), .value.summary = __VA_ARGS__                        \
+  }
+#define LIST(type, key, kind_, member_, count_, section_, ...)                 \
+  {                                                                            \
+    .value.name = (key), .kind = BLIS__KEY_##kind_,                            \
+    .member = offsetof(type, member_), .flag = offsetof(type, count_),         \
+    .section = (section_), .value.summary = __VA_ARGS__                        \
   }
 
-/* A key of a part, or of the same struct one mapping deeper. */
-#define PART(key, type, member_, section_)                                     \
+#define SECTION(title, keys_, type, summary_)                                  \
   {                                                                            \
-    .name = (key), .kind = BLIS__KEY_PART, .member = offsetof(type, member_),  \
-    .flag = NONE, .section = (section_)                                        \
-  }
-#define INSIDE(key, flag_, section_)                                           \
-  {                                                                            \
-    .name = (key), .kind = BLIS__KEY_INSIDE, .member = NONE, .flag = (flag_),  \
-    .section = (section_)                                                      \
-  }
-#define LIST(key, type, member_, count_, section_)                             \
-  {                                                                            \
-    .name = (key), .kind = BLIS__KEY_LIST, .member = offsetof(type, member_),  \
-    .flag = offsetof(type, count_), .section = (section_)                      \
-  }
-
-#define SECTION(title, keys_, type)                                            \
-  {                                                                            \
-    .name = (title), .keys = (keys_), .key_count = COUNT(keys_),               \
-    .size = sizeof(type)                                                       \
+    .name = (title), .summary = (summary_), .keys = (keys_),                   \
+    .key_count = COUNT(keys_), .size = sizeof(type)                            \
   }
 
 /* Clients. */
 
 static const blis__key window_keys[] = {
-    KEY("start_us", INTEGER, blis_window_spec, start_us),
-    KEY("end_us", INTEGER, blis_window_spec, end_us),
-    KEY_AND("trace_rate", NUMBER, blis_window_spec, trace_rate, has_trace_rate),
-    KEY_AND("arrival", ARRIVAL, blis_window_spec, arrival, has_arrival),
-    {.name = "input_distribution",
-     .alias = "prompt",
-     .kind = BLIS__KEY_DISTRIBUTION,
-     .member = offsetof(blis_window_spec, input),
-     .flag = NONE},
-    {.name = "output_distribution",
-     .alias = "output",
-     .kind = BLIS__KEY_DISTRIBUTION,
-     .member = offsetof(blis_window_spec, output),
-     .flag = NONE}};
+    INTEGER(blis_window_spec, "start_us", start_us, 0, INFINITY, "us",
+            "The client is active from here on."),
+    INTEGER(blis_window_spec, "end_us", end_us, 1, INFINITY, "us",
+            "The client is not active from here on."),
+    NUMBER(blis_window_spec, "trace_rate", trace_rate, 0, "",
+           "Weight in place of rate_fraction, or requests/s when there is no "
+           "aggregate_rate.",
+           FLAG(blis_window_spec, has_trace_rate)),
+    KEY(blis_window_spec, "arrival", ARRIVAL, arrival,
+        "Spacing in place of the client's.",
+        FLAG(blis_window_spec, has_arrival)),
+    LENGTHS(blis_window_spec, "input_distribution", input, "",
+            "Lengths of prompts in place of the client's.", .alias = "prompt"),
+    LENGTHS(blis_window_spec, "output_distribution", output, "",
+            "Lengths of outputs in place of the client's.", .alias = "output")};
 static const blis__section window_section =
-    SECTION("lifecycle window", window_keys, blis_window_spec);
+    SECTION("lifecycle window", window_keys, blis_window_spec,
+            "A time in which a client is active, and what it does otherwise in "
+            "it.");
 
 static const blis__key lifecycle_keys[] = {
-    {.name = "windows",
-     .kind = BLIS__KEY_LIST,
-     .member = offsetof(blis_client_spec, windows),
-     .flag = offsetof(blis_client_spec, window_count),
-     .section = &window_section,
-     .needs_members = true}};
-static const blis__section lifecycle_section =
-    SECTION("lifecycle", lifecycle_keys, blis_client_spec);
+    LIST(blis_client_spec, "windows", LIST, windows, window_count,
+         &window_section, "A list of windows.", .is_required = true)};
+static const blis__section lifecycle_section = SECTION(
+    "lifecycle", lifecycle_keys, blis_client_spec, "When a client is active.");
 
+#define DROPPED(key, unit_, ...)                                               \
+  {                                                                            \
+    .value.name = (key), .value.maximum = INFINITY, .value.unit = (unit_),     \
+    .kind = BLIS__KEY_NUMBER, .member = NONE, .value.summary = __VA_ARGS__     \
+  }
 static const blis__key network_keys[] = {
-    {.name = "rtt_ms", .kind = BLIS__KEY_NUMBER, .member = NONE, .flag = NONE},
-    {.name = "bandwidth_mbps",
-     .kind = BLIS__KEY_NUMBER,
-     .member = NONE,
-     .flag = NONE}};
+    DROPPED("rtt_ms", "ms", "Round-trip time."),
+    DROPPED("bandwidth_mbps", "Mbit/s", "Bandwidth.")};
 static const blis__section network_section =
-    SECTION("network", network_keys, blis_client_spec);
+    SECTION("network", network_keys, blis_client_spec,
+            "The way from a client to the cluster; without effect on a "
+            "simulation.");
 
+#define TOKENS_OF(key, member_, ...)                                           \
+  LENGTHS(blis_multimodal_spec, key "_distribution", member_, "tokens",        \
+          __VA_ARGS__)
+#define COUNT_OF(key, member_)                                                 \
+  LENGTHS(blis_multimodal_spec, key "_count_distribution", member_, "",        \
+          "How many there are in a prompt.")
 static const blis__key multimodal_keys[] = {
-    KEY("text_distribution", DISTRIBUTION, blis_multimodal_spec, text),
-    KEY("image_distribution", DISTRIBUTION, blis_multimodal_spec, image),
-    KEY("image_count_distribution", DISTRIBUTION, blis_multimodal_spec,
-        image_count),
-    KEY("audio_distribution", DISTRIBUTION, blis_multimodal_spec, audio),
-    KEY("audio_count_distribution", DISTRIBUTION, blis_multimodal_spec,
-        audio_count),
-    KEY("video_distribution", DISTRIBUTION, blis_multimodal_spec, video),
-    KEY("video_count_distribution", DISTRIBUTION, blis_multimodal_spec,
-        video_count)};
+    TOKENS_OF("text", text, "Tokens of text in a prompt."),
+    TOKENS_OF("image", image, "Tokens of each image."),
+    COUNT_OF("image", image_count),
+    TOKENS_OF("audio", audio, "Tokens of each sound."),
+    COUNT_OF("audio", audio_count),
+    TOKENS_OF("video", video, "Tokens of each video."),
+    COUNT_OF("video", video_count)};
 static const blis__section multimodal_section =
-    SECTION("multimodal block", multimodal_keys, blis_multimodal_spec);
+    SECTION("multimodal block", multimodal_keys, blis_multimodal_spec,
+            "Prompts of text, images, sound and video, in place of "
+            "input_distribution.");
 
 static const blis__key turns_keys[] = {
-    KEY("max_rounds", INTEGER, blis_multi_turn_spec, max_rounds),
-    KEY("think_time_us", INTEGER, blis_multi_turn_spec, think_time_us),
-    KEY("context_growth", TEXT, blis_multi_turn_spec, context_growth),
-    KEY("single_session", BOOLEAN, blis_multi_turn_spec, single_session)};
+    INTEGER(blis_multi_turn_spec, "max_rounds", max_rounds, 1, 1e6, "",
+            "Rounds of a conversation."),
+    INTEGER(blis_multi_turn_spec, "think_time_us", think_time_us, 0, SPAN, "us",
+            "From an answer to the next round."),
+    CHOICE(blis_multi_turn_spec, "context_growth", context_growth, "accumulate",
+           "accumulate: a round's prompt begins with the rounds before it and "
+           "their answers.",
+           .is_free_in_go = true),
+    KEY(blis_multi_turn_spec, "single_session", BOOLEAN, single_session,
+        "One conversation in place of many that overlap.")};
 static const blis__section turns_section =
-    SECTION("multi_turn block", turns_keys, blis_multi_turn_spec);
+    SECTION("multi_turn block", turns_keys, blis_multi_turn_spec,
+            "Conversations of several rounds.");
 
 static const blis__key reasoning_keys[] = {
-    KEY("reason_ratio_distribution", DISTRIBUTION, blis_client_spec,
-        reason_ratio),
-    PART("multi_turn", blis_client_spec, multi_turn, &turns_section)};
+    LENGTHS(blis_client_spec, "reason_ratio_distribution", reason_ratio,
+            "percent", "Share of the output that is reasoning."),
+    PART(blis_client_spec, "multi_turn", multi_turn, &turns_section,
+         "Conversations of several rounds; without them the rest has no "
+         "effect.")};
 static const blis__section reasoning_section =
-    SECTION("reasoning block", reasoning_keys, blis_client_spec);
+    SECTION("reasoning block", reasoning_keys, blis_client_spec,
+            "Conversations, and how much of the answers is reasoning.");
 
 static const blis__key client_keys[] = {
-    KEY("id", TEXT, blis_client_spec, id),
-    {.name = "tenant_id",
-     .alias = "tenant",
-     .kind = BLIS__KEY_TEXT,
-     .member = offsetof(blis_client_spec, tenant),
-     .flag = NONE},
-    KEY("slo_class", TEXT, blis_client_spec, slo_class),
-    KEY("model", TEXT, blis_client_spec, model),
-    KEY("adapter", TEXT, blis_client_spec, adapter),
-    KEY("rate_fraction", NUMBER, blis_client_spec, rate_fraction),
-    {.name = "concurrency",
-     .kind = BLIS__KEY_INTEGER,
-     .member = offsetof(blis_client_spec, concurrency),
-     .flag = NONE,
-     .is_for_clients = true},
-    {.name = "think_time_us",
-     .kind = BLIS__KEY_INTEGER,
-     .member = offsetof(blis_client_spec, think_time_us),
-     .flag = NONE,
-     .is_for_clients = true},
-    KEY("arrival", ARRIVAL, blis_client_spec, arrival),
-    {.name = "input_distribution",
-     .alias = "prompt",
-     .kind = BLIS__KEY_DISTRIBUTION,
-     .member = offsetof(blis_client_spec, input),
-     .flag = NONE},
-    {.name = "output_distribution",
-     .alias = "output",
-     .kind = BLIS__KEY_DISTRIBUTION,
-     .member = offsetof(blis_client_spec, output),
-     .flag = NONE},
-    KEY("prefix_group", TEXT, blis_client_spec, prefix_group),
-    KEY("prefix_length", INTEGER, blis_client_spec, prefix_tokens),
-    KEY("streaming", BOOLEAN, blis_client_spec, is_streaming),
-    INSIDE("network", offsetof(blis_client_spec, has_network),
-           &network_section),
-    {.name = "lifecycle",
-     .kind = BLIS__KEY_INSIDE,
-     .member = NONE,
-     .flag = NONE,
-     .section = &lifecycle_section,
-     .is_for_clients = true,
-     .needs_members = true},
-    PART("multimodal", blis_client_spec, multimodal, &multimodal_section),
-    INSIDE("reasoning", NONE, &reasoning_section),
-    {.name = "timeout",
+    KEY(blis_client_spec, "id", TEXT, id, "Name of the client."),
+    KEY(blis_client_spec, "tenant_id", TEXT, tenant, "Tenant of its requests.",
+        .alias = "tenant"),
+    CHOICE(blis_client_spec, "slo_class", slo_class,
+           "critical|standard|sheddable|batch|background",
+           "Service class of its requests."),
+    KEY(blis_client_spec, "model", TEXT, model,
+        "Model its requests ask for; left out, the cluster's."),
+    KEY(blis_client_spec, "adapter", TEXT, adapter,
+        "LoRA adapter; there are none so far."),
+    NUMBER(blis_client_spec, "rate_fraction", rate_fraction, 0, "",
+           "Weight of its share of the rate; left out, 1 (0 for users).",
+           .is_derived = true),
+    INTEGER(blis_client_spec, "concurrency", concurrency, 0, 1e6, "users",
+            "That many users with one request at a time each, in place of a "
+            "rate.",
+            .is_for_clients = true),
+    INTEGER(blis_client_spec, "think_time_us", think_time_us, 0, SPAN, "us",
+            "From the end of a user's request to the next.",
+            .is_for_clients = true),
+    KEY(blis_client_spec, "arrival", ARRIVAL, arrival,
+        "How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 "
+        "}, ...",
+        .value.usual = "poisson"),
+    LENGTHS(blis_client_spec, "input_distribution", input, "",
+            "Lengths of prompts, without a shared prefix.", .alias = "prompt",
+            .is_required = true),
+    LENGTHS(blis_client_spec, "output_distribution", output, "",
+            "Lengths of outputs.", .alias = "output", .is_required = true),
+    KEY(blis_client_spec, "prefix_group", TEXT, prefix_group,
+        "Clients of a group share a prompt prefix."),
+    INTEGER(blis_client_spec, "prefix_length", prefix_tokens, 0,
+            BLIS_WORKLOAD_MAX_TOKENS, "tokens",
+            "Length of the group's prefix; the first client of a group "
+            "decides, 0 = 50."),
+    KEY(blis_client_spec, "streaming", BOOLEAN, is_streaming,
+        "A label of its requests."),
+    INSIDE("network", &network_section,
+           "{ rtt_ms =, bandwidth_mbps = }: taken, without effect on a "
+           "simulation.",
+           FLAG(blis_client_spec, has_network)),
+    INSIDE("lifecycle", &lifecycle_section,
+           "When it is active: { windows = { { start_us = 0, end_us = 60000000 "
+           "} } }.",
+           .is_for_clients = true, .needs_members = true),
+    PART(blis_client_spec, "multimodal", multimodal, &multimodal_section,
+         "Prompts of text, images, sound and video."),
+    INSIDE("reasoning", &reasoning_section,
+           "Conversations: { multi_turn = { max_rounds = 5, think_time_us = "
+           "1000000 } }."),
+    {.value.name = "timeout",
+     .value.is_whole = true,
+     .value.maximum = INFINITY,
+     .value.unit = "us",
+     .value.summary =
+         "From arrival to deadline, 0 = no deadline; left out, 300 "
+         "s when requests wait for answers, else none.",
      .alias = "timeout_us",
      .kind = BLIS__KEY_TIMEOUT,
      .member = offsetof(blis_client_spec, timeout_us),
-     .flag = offsetof(blis_client_spec, has_no_timeout)},
-    KEY("slo_target_us", INTEGER, blis_client_spec, slo_target_us),
-    KEY("closed_loop", LOOP, blis_client_spec, loop)};
-static const blis__section client_section =
-    SECTION("client", client_keys, blis_client_spec);
+     FLAG(blis_client_spec, has_no_timeout)},
+    INTEGER(blis_client_spec, "slo_target_us", slo_target_us, 0, INFINITY, "us",
+            "Wanted time to first token, 0 = none."),
+    KEY(blis_client_spec, "closed_loop", LOOP, loop,
+        "A round arrives after the one before was answered; left out, true for "
+        "conversations.")};
+static const blis__section client_section = {.name = "client",
+                                             .summary =
+                                                 "One source of requests.",
+                                             .keys = client_keys,
+                                             .key_count = COUNT(client_keys),
+                                             .size = sizeof(blis_client_spec),
+                                             .starts_with_id = true};
 
 /* Cohorts. */
 
 static const blis__key diurnal_keys[] = {
-    KEY("peak_hour", INTEGER, blis_diurnal_spec, peak_hour),
-    KEY("peak_to_trough_ratio", NUMBER, blis_diurnal_spec,
-        peak_to_trough_ratio)};
+    INTEGER(blis_diurnal_spec, "peak_hour", peak_hour, 0, 23, "",
+            "The hour that is active throughout."),
+    NUMBER(blis_diurnal_spec, "peak_to_trough_ratio", peak_to_trough_ratio, 1,
+           "", "How much longer that is than the least active hour.")};
 static const blis__section diurnal_section =
-    SECTION("diurnal block", diurnal_keys, blis_diurnal_spec);
+    SECTION("diurnal block", diurnal_keys, blis_diurnal_spec,
+            "On and off within each hour of the day.");
 
 static const blis__key spike_keys[] = {
-    KEY("start_time_us", INTEGER, blis_spike_spec, start_us),
-    KEY("duration_us", INTEGER, blis_spike_spec, duration_us),
-    KEY_AND("trace_rate", NUMBER, blis_spike_spec, trace_rate, has_trace_rate)};
+    INTEGER(blis_spike_spec, "start_time_us", start_us, 0, INFINITY, "us",
+            "Its begin."),
+    INTEGER(blis_spike_spec, "duration_us", duration_us, 1, INFINITY, "us",
+            "Its length."),
+    NUMBER(blis_spike_spec, "trace_rate", trace_rate, 0, "",
+           "Weight in place of rate_fraction, or requests/s when there is no "
+           "aggregate_rate.",
+           FLAG(blis_spike_spec, has_trace_rate), .value.is_above = true)};
 static const blis__section spike_section =
-    SECTION("spike block", spike_keys, blis_spike_spec);
+    SECTION("spike block", spike_keys, blis_spike_spec, "A time of activity.");
 
 static const blis__key drain_keys[] = {
-    KEY("start_time_us", INTEGER, blis_drain_spec, start_us),
-    KEY("ramp_duration_us", INTEGER, blis_drain_spec, ramp_us)};
+    INTEGER(blis_drain_spec, "start_time_us", start_us, 0, INFINITY, "us",
+            "The begin of the first step."),
+    INTEGER(blis_drain_spec, "ramp_duration_us", ramp_us, 1, INFINITY, "us",
+            "The length of all.")};
 static const blis__section drain_section =
-    SECTION("drain block", drain_keys, blis_drain_spec);
+    SECTION("drain block", drain_keys, blis_drain_spec,
+            "Ten steps from always active to never.");
 
 /* The client is the first member, so that its keys fill it here, too. */
 _Static_assert(offsetof(blis_cohort_spec, client) == 0, "see above");
 
 static const blis__key cohort_keys[] = {
-    KEY("population", INTEGER, blis_cohort_spec, population),
-    KEY("prefix_sharing", TEXT, blis_cohort_spec, prefix_sharing),
-    PART("diurnal", blis_cohort_spec, diurnal, &diurnal_section),
-    PART("spike", blis_cohort_spec, spike, &spike_section),
-    PART("drain", blis_cohort_spec, drain, &drain_section)};
-static const blis__section cohort_section = {.name = "cohort",
-                                             .keys = cohort_keys,
-                                             .key_count = COUNT(cohort_keys),
-                                             .size = sizeof(blis_cohort_spec),
-                                             .base = &client_section};
+    INTEGER(blis_cohort_spec, "population", population, 1,
+            BLIS_WORKLOAD_MAX_POPULATION, "clients", "How many."),
+    CHOICE(blis_cohort_spec, "prefix_sharing", prefix_sharing,
+           "shared|per_member",
+           "Whether each of them has a prefix group of its own; left out, they "
+           "share one."),
+    PART(blis_cohort_spec, "diurnal", diurnal, &diurnal_section,
+         "A rhythm of the day."),
+    PART(blis_cohort_spec, "spike", spike, &spike_section,
+         "Active for some time only."),
+    PART(blis_cohort_spec, "drain", drain, &drain_section,
+         "Less and less active.")};
+static const blis__section cohort_section = {
+    .name = "cohort",
+    .summary = "A number of clients that are alike and share one weight.",
+    .keys = cohort_keys,
+    .key_count = COUNT(cohort_keys),
+    .size = sizeof(blis_cohort_spec),
+    .starts_with_id = true,
+    .base = &client_section};
 
 /* Other inputs. */
 
 static const blis__key stage_keys[] = {
-    KEY("rate", NUMBER, blis_inference_perf_stage, rate),
-    KEY("duration", INTEGER, blis_inference_perf_stage, duration)};
+    NUMBER(blis_inference_perf_stage, "rate", rate, 0, "requests/s",
+           "Requests per second.", .value.is_above = true),
+    INTEGER(blis_inference_perf_stage, "duration", duration, 1, 1e9, "s",
+            "How long the stage lasts.")};
 static const blis__section stage_section =
-    SECTION("stage", stage_keys, blis_inference_perf_stage);
+    SECTION("stage", stage_keys, blis_inference_perf_stage,
+            "A time with a rate of its own.");
 
+#define OF_PREFIXES(key, member_, least, most, unit_, ...)                     \
+  INTEGER(blis_inference_perf_prefixes, key, member_, least, most, unit_,      \
+          __VA_ARGS__)
 static const blis__key prefixes_keys[] = {
-    KEY("num_unique_system_prompts", INTEGER, blis_inference_perf_prefixes,
-        prompts),
-    KEY("num_users_per_system_prompt", INTEGER, blis_inference_perf_prefixes,
-        users_per_prompt),
-    KEY("system_prompt_len", INTEGER, blis_inference_perf_prefixes,
-        prompt_tokens),
-    KEY("question_len", INTEGER, blis_inference_perf_prefixes, question_tokens),
-    KEY("output_len", INTEGER, blis_inference_perf_prefixes, output_tokens),
-    KEY("enable_multi_turn_chat", BOOLEAN, blis_inference_perf_prefixes,
-        is_multi_turn)};
+    OF_PREFIXES("num_unique_system_prompts", prompts, 1,
+                BLIS_INFERENCE_PERF_MAX_USERS, "", "System prompts."),
+    OF_PREFIXES("num_users_per_system_prompt", users_per_prompt, 1,
+                BLIS_INFERENCE_PERF_MAX_USERS, "users",
+                "Users of each system prompt."),
+    OF_PREFIXES("system_prompt_len", prompt_tokens, 0, BLIS_WORKLOAD_MAX_TOKENS,
+                "tokens", "Length of a system prompt."),
+    OF_PREFIXES("question_len", question_tokens, 0, BLIS_WORKLOAD_MAX_TOKENS,
+                "tokens", "Length of a question."),
+    OF_PREFIXES("output_len", output_tokens, 0, BLIS_WORKLOAD_MAX_TOKENS,
+                "tokens", "Length of an answer."),
+    KEY(blis_inference_perf_prefixes, "enable_multi_turn_chat", BOOLEAN,
+        is_multi_turn, "Whether users hold conversations.")};
 static const blis__section prefixes_section =
-    SECTION("shared_prefix block", prefixes_keys, blis_inference_perf_prefixes);
+    SECTION("shared_prefix block", prefixes_keys, blis_inference_perf_prefixes,
+            "System prompts that users share.");
 
 static const blis__key inference_perf_keys[] = {
-    LIST("stages", blis_inference_perf_spec, stages, stage_count,
-         &stage_section),
-    PART("shared_prefix", blis_inference_perf_spec, shared_prefix,
-         &prefixes_section)};
-static const blis__section inference_perf_section = SECTION(
-    "inference_perf block", inference_perf_keys, blis_inference_perf_spec);
+    LIST(blis_inference_perf_spec, "stages", LIST, stages, stage_count,
+         &stage_section, "A list of stages."),
+    PART(blis_inference_perf_spec, "shared_prefix", shared_prefix,
+         &prefixes_section, "System prompts that users share.")};
+const blis__section blis__inference_perf_section =
+    SECTION("inference_perf block", inference_perf_keys,
+            blis_inference_perf_spec, "The load of inference-perf.");
 
 static const blis__key servegen_keys[] = {
-    KEY("path", TEXT, blis_servegen_spec, path),
-    KEY("time_window", TEXT, blis_servegen_spec, time_window),
-    KEY("span_start", INTEGER, blis_servegen_spec, span_start),
-    KEY("span_end", INTEGER, blis_servegen_spec, span_end),
-    KEY("window_duration_secs", INTEGER, blis_servegen_spec, window_secs),
-    KEY("drain_timeout_secs", INTEGER, blis_servegen_spec, drain_secs)};
-static const blis__section servegen_section =
-    SECTION("servegen_data block", servegen_keys, blis_servegen_spec);
+    KEY(blis_servegen_spec, "path", TEXT, path, "Folder of the data."),
+    KEY(blis_servegen_spec, "time_window", TEXT, time_window,
+        "Taken, without effect."),
+    INTEGER(blis_servegen_spec, "span_start", span_start, -INFINITY, INFINITY,
+            "", "Taken, without effect."),
+    INTEGER(blis_servegen_spec, "span_end", span_end, -INFINITY, INFINITY, "",
+            "Taken, without effect."),
+    INTEGER(blis_servegen_spec, "window_duration_secs", window_secs, 0, 1e9,
+            "s", "Length of a window."),
+    INTEGER(blis_servegen_spec, "drain_timeout_secs", drain_secs, 0, 1e9, "s",
+            "Time for the last requests.")};
+const blis__section blis__servegen_section =
+    SECTION("servegen_data block", servegen_keys, blis_servegen_spec,
+            "Data of ServeGen.");
 
 /* Its name, the SLO class, is the first member. */
 _Static_assert(offsetof(blis_goodput_target, slo_class) == 0, "see above");
 
 static const blis__key target_keys[] = {
-    KEY("ttft_ms", NUMBER, blis_goodput_target, ttft_ms),
-    KEY("itl_ms", NUMBER, blis_goodput_target, itl_ms),
-    KEY("e2e_ms", NUMBER, blis_goodput_target, e2e_ms)};
+    NUMBER(blis_goodput_target, "ttft_ms", ttft_ms, 0, "ms",
+           "Longest time to first token, 0 = any."),
+    NUMBER(blis_goodput_target, "itl_ms", itl_ms, 0, "ms",
+           "Longest time between tokens, 0 = any."),
+    NUMBER(blis_goodput_target, "e2e_ms", e2e_ms, 0, "ms",
+           "Longest time to the end, 0 = any.")};
 static const blis__section target_section =
-    SECTION("goodput target", target_keys, blis_goodput_target);
+    SECTION("goodput target", target_keys, blis_goodput_target,
+            "What is good enough for one SLO class.");
 
-/* The whole. */
+/* The whole: those of the specification itself stand together. */
 
-#define TOP(member_) offsetof(blis__spec_top, member_)
+_Static_assert(offsetof(blis__spec_top, spec) == 0, "they fill it, too");
 
 static const blis__key top_keys[] = {
-    KEY("version", TEXT, blis__spec_top, version),
-    KEY_AND("seed", INTEGER, blis__spec_top, spec.seed, has_seed),
-    KEY("category", TEXT, blis__spec_top, spec.category),
-    LIST("clients", blis__spec_top, spec.clients, spec.client_count,
-         &client_section),
-    LIST("cohorts", blis__spec_top, spec.cohorts, spec.cohort_count,
-         &cohort_section),
-    {.name = "aggregate_rate",
-     .alias = "rate",
-     .kind = BLIS__KEY_NUMBER,
-     .member = TOP(spec.aggregate_rate),
-     .flag = NONE},
-    {.name = "horizon",
-     .alias = "horizon_us",
-     .kind = BLIS__KEY_INTEGER,
-     .member = TOP(spec.horizon_us),
-     .flag = NONE},
-    {.name = "num_requests",
-     .alias = "requests",
-     .kind = BLIS__KEY_INTEGER,
-     .member = TOP(spec.num_requests),
-     .flag = NONE},
-    PART("servegen_data", blis__spec_top, servegen, &servegen_section),
-    PART("inference_perf", blis__spec_top, inference_perf,
-         &inference_perf_section),
-    {.name = "goodput_slo_targets",
-     .kind = BLIS__KEY_NAMED,
-     .member = TOP(spec.goodput_targets),
-     .flag = TOP(spec.goodput_target_count),
-     .section = &target_section},
-    KEY("tokens", TOKENS, blis__spec_top, spec.lazy_tokens)};
+    KEY(blis__spec_top, "version", TEXT, version,
+        "Version of the specification: '2', or '1' with the older names of SLO "
+        "classes."),
+    INTEGER(blis__spec_top, "seed", spec.seed, -INFINITY, INFINITY, "",
+            "Seed of arrivals and lengths; left out, that of the experiment "
+            "(42 outside of one).",
+            FLAG(blis__spec_top, has_seed)),
+    PART(blis__spec_top, "servegen_data", servegen, &blis__servegen_section,
+         "In place of clients: { path = } of a folder of ServeGen data."),
+    PART(blis__spec_top, "inference_perf", inference_perf,
+         &blis__inference_perf_section,
+         "In place of clients: { stages =, shared_prefix = } of "
+         "inference-perf."),
+    CHOICE(blis__spec_top, "category", spec.category,
+           "language|multimodal|reasoning", "A label."),
+    LIST(blis__spec_top, "clients", LIST, spec.clients, spec.client_count,
+         &client_section, "A list of clients."),
+    LIST(blis__spec_top, "cohorts", LIST, spec.cohorts, spec.cohort_count,
+         &cohort_section,
+         "A list of cohorts: numbers of clients that are alike. They come "
+         "behind the clients."),
+    NUMBER(blis__spec_top, "aggregate_rate", spec.aggregate_rate, 0,
+           "requests/s",
+           "Requests per second of all clients together; 0 with users in place "
+           "of rates, or when every window has a trace_rate.",
+           .alias = "rate"),
+    INTEGER(blis__spec_top, "horizon", spec.horizon_us, 0, INFINITY, "us",
+            "No request arrives from here on; left out, the horizon of the "
+            "experiment.",
+            .alias = "horizon_us", .is_derived = true),
+    INTEGER(blis__spec_top, "num_requests", spec.num_requests, 0, MAX_REQUESTS,
+            "requests",
+            "How many requests there will be, 0 = as many as fit before the "
+            "horizon.",
+            .alias = "requests"),
+    LIST(blis__spec_top, "goodput_slo_targets", NAMED, spec.goodput_targets,
+         spec.goodput_target_count, &target_section,
+         "What is good enough, by SLO class: { critical = { ttft_ms = 200 } "
+         "}."),
+    KEY(blis__spec_top, "tokens", TOKENS, spec.lazy_tokens,
+        "drawn: token ids are drawn, as the reference does; lazy: they are "
+        "not, and arrivals and lengths have random streams of their own: other "
+        "requests, in less time.",
+        .value.choices = "drawn|lazy", .value.usual = "drawn")};
 
 const blis__section blis__spec_top_section =
-    SECTION("workload", top_keys, blis__spec_top);
+    SECTION("workload", top_keys, blis__spec_top,
+            "Traffic of several clients that share a rate (workload "
+            "specification, version 2).");
+
+enum { OWN_KEYS = 4 }; /* of blis__spec_top, in front of those of spec */
+
+const blis__section blis__spec_section = {.name = "workload",
+                                          .keys = top_keys + OWN_KEYS,
+                                          .key_count =
+                                              COUNT(top_keys) - OWN_KEYS,
+                                          .size = sizeof(blis_workload_spec)};
 
 /* For listings. */
 
-static const blis__section *const sections[] = {
-    &blis__spec_top_section, &client_section,  &window_section,
-    &lifecycle_section,      &network_section, &multimodal_section,
-    &reasoning_section,      &turns_section,   &cohort_section,
-    &diurnal_section,        &spike_section,   &drain_section,
-    &inference_perf_section, &stage_section,   &prefixes_section,
-    &servegen_section,       &target_section};
+static const blis__section *const sections[] = {&blis__spec_top_section,
+                                                &client_section,
+                                                &window_section,
+                                                &lifecycle_section,
+                                                &network_section,
+                                                &multimodal_section,
+                                                &reasoning_section,
+                                                &turns_section,
+                                                &cohort_section,
+                                                &diurnal_section,
+                                                &spike_section,
+                                                &drain_section,
+                                                &blis__inference_perf_section,
+                                                &stage_section,
+                                                &prefixes_section,
+                                                &blis__servegen_section,
+                                                &target_section};
 
 size_t blis_spec_section_count(void) {
   return COUNT(sections);
@@ -313,8 +454,45 @@ const char *blis_spec_section_name(size_t section) {
   return sections[section]->name;
 }
 
-const char *blis_spec_section_key(size_t section, size_t key) {
+const char *blis_spec_section_summary(size_t section) {
+  return sections[section]->summary;
+}
+
+static const char *type_of(const blis__key *key) {
+  static const char *const types[] = {[BLIS__KEY_NUMBER] = "number",
+                                      [BLIS__KEY_TEXT] = "string",
+                                      [BLIS__KEY_BOOLEAN] = "boolean",
+                                      [BLIS__KEY_LOOP] = "boolean",
+                                      [BLIS__KEY_DISTRIBUTION] = "distribution",
+                                      [BLIS__KEY_ARRIVAL] = "arrival",
+                                      [BLIS__KEY_PART] = "section",
+                                      [BLIS__KEY_INSIDE] = "section",
+                                      [BLIS__KEY_LIST] = "table",
+                                      [BLIS__KEY_NAMED] = "table"};
+  if (key->value.choices != NULL) {
+    return "choice";
+  }
+  bool is_time = key->value.unit != NULL && strcmp(key->value.unit, "us") == 0;
+  return !key->value.is_whole ? types[key->kind]
+         : is_time            ? "time_us"
+                              : "integer";
+}
+
+bool blis_spec_section_key(size_t section, size_t key, blis_spec_key *about) {
   const blis__key *keys[BLIS__SECTION_MAX_KEYS];
-  size_t count = blis__section_list_keys(sections[section], keys);
-  return key < count ? keys[key]->name : NULL;
+  if (key >= blis__section_list_keys(sections[section], keys)) {
+    return false;
+  }
+  const blis__key *k = keys[key];
+  bool is_number = k->kind == BLIS__KEY_INTEGER || k->kind == BLIS__KEY_NUMBER;
+  bool needs_value = is_number && k->value.minimum > 0;
+  *about = (blis_spec_key){
+      .value = &k->value,
+      .type = type_of(k),
+      .alias = k->alias,
+      .section = k->section != NULL ? k->section->name : NULL,
+      .is_required = k->is_required || needs_value,
+      .is_usually_zero = (is_number || k->kind == BLIS__KEY_BOOLEAN) &&
+                         k->flag == 0 && !k->is_derived && !needs_value};
+  return true;
 }

@@ -20,4 +20,10 @@ typedef struct blis__spec_top {
 
 extern const blis__section blis__spec_top_section;
 
+/* The part of it that fills the specification itself. */
+extern const blis__section blis__spec_section;
+
+extern const blis__section blis__inference_perf_section;
+extern const blis__section blis__servegen_section;
+
 #endif

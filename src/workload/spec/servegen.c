@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "workload/spec/sections.h"
 #include "workload/spec/servegen_files.h"
 
 enum {
@@ -16,11 +17,7 @@ enum {
   ROW_S = 600,
   ROWS_PER_DAY = 144
 };
-enum {
-  DEFAULT_WINDOW_S = 600,
-  DEFAULT_DRAIN_S = 180,
-  MAX_SECONDS = 1000000000
-};
+enum { DEFAULT_WINDOW_S = 600, DEFAULT_DRAIN_S = 180 };
 
 /* Chunks are dealt in this order, and cohorts listed in the other. */
 static const char *const dealt_classes[CLASSES] = {
@@ -351,19 +348,6 @@ static blis_status convert_reasoning(conversion *c, blis_error *error) {
 
 /* The whole. */
 
-static blis_status check_seconds(const char *key, const int64_t *member,
-                                 blis_spec_fault *fault, blis_error *error) {
-  int64_t value = *member;
-  if (value < 0 || value > MAX_SECONDS) {
-    fault->member = member;
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "servegen_data: %s is %" PRId64 "; it must be from 0 to "
-                     "%d",
-                     key, value, MAX_SECONDS);
-  }
-  return BLIS_OK;
-}
-
 static blis_status convert(conversion *c, blis_workload_spec *spec,
                            blis_error *error) {
   BLIS_TRY(blis__servegen_read(c->data, c->from->path, error));
@@ -406,10 +390,9 @@ blis_servegen_expand(const blis_servegen_spec *from, const blis_alloc *alloc,
                      "servegen_data: path is missing; it is the folder with "
                      "the files chunk-<id>-trace.csv");
   }
-  BLIS_TRY(
-      check_seconds("window_duration_secs", &from->window_secs, fault, error));
-  BLIS_TRY(
-      check_seconds("drain_timeout_secs", &from->drain_secs, fault, error));
+  const blis__section_check values = {.where = "servegen_data: ",
+                                      .fault = fault};
+  BLIS_TRY(blis__check_section(&values, &blis__servegen_section, from, error));
   blis_servegen_spec filled = *from;
   filled.window_secs =
       from->window_secs > 0 ? from->window_secs : DEFAULT_WINDOW_S;

@@ -1,24 +1,13 @@
 #include "workload/spec/workload_spec.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
-#include "base/time.h"
 #include "base/winner_tree.h"
-#include "workload/workload.h"
+#include "workload/spec/sections.h"
 
-enum { MAX_ROUNDS = 1000000, MAX_USERS = 1000000, WHERE_SIZE = 160 };
-
-static const char *const slo_classes[] = {"critical", "standard", "sheddable",
-                                          "batch", "background"};
-static const char *const categories[] = {"language", "multimodal", "reasoning"};
-static const char *const growths[] = {"accumulate"};
-static const char *const sharings[] = {"shared", "per_member"};
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+enum { WHERE_SIZE = 160 };
 
 /* What is being checked, and how messages begin. */
 typedef struct check {
@@ -68,7 +57,7 @@ bool blis_workload_spec_has_follow_ups(const blis_workload_spec *spec) {
   return false;
 }
 
-/* Single values. */
+/* What goes together. */
 
 /* Remembers the wrong member, or with NULL that something is missing. */
 static void note(const check *c, const void *member) {
@@ -83,68 +72,6 @@ static check check_of(const check *c, const void *part) {
   of_part.whole = part;
   note(&of_part, NULL);
   return of_part;
-}
-
-static blis_status check_positive(const check *c, const char *key,
-                                  const double *value, blis_error *error) {
-  if (!(*value > 0 && *value <= DBL_MAX)) {
-    note(c, value);
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s%s is %g; it must be a finite number above 0", c->where,
-                     key, *value);
-  }
-  return BLIS_OK;
-}
-
-static blis_status check_number(const check *c, const char *key,
-                                const double *value, double min,
-                                blis_error *error) {
-  if (!(*value >= min && *value <= DBL_MAX)) {
-    note(c, value);
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s%s is %g; it must be a finite number of at least %g",
-                     c->where, key, *value, min);
-  }
-  return BLIS_OK;
-}
-
-static blis_status check_range(const check *c, const char *key,
-                               const int64_t *value, int64_t min, int64_t max,
-                               blis_error *error) {
-  if (*value >= min && *value <= max) {
-    return BLIS_OK;
-  }
-  note(c, value);
-  if (max == INT64_MAX) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s%s is %" PRId64 "; it must be at least %" PRId64,
-                     c->where, key, *value, min);
-  }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s%s is %" PRId64 "; it must be from %" PRId64
-                   " to %" PRId64,
-                   c->where, key, *value, min, max);
-}
-
-/* The empty text is always allowed. */
-static blis_status check_word(const check *c, const char *key,
-                              const char *const *member,
-                              const char *const *words, size_t count,
-                              blis_error *error) {
-  const char *word = *member;
-  if (is_empty(word)) {
-    return BLIS_OK;
-  }
-  blis_nearest nearest = {.wanted = word};
-  for (size_t i = 0; i < count; i++) {
-    if (strcmp(words[i], word) == 0) {
-      return BLIS_OK;
-    }
-    blis_nearest_offer(&nearest, words[i]);
-  }
-  note(c, member);
-  return blis_fail(error, BLIS_ERR_INVALID, "%sunknown %s '%.100s'%s", c->where,
-                   key, word, blis_nearest_suggest(&nearest).text);
 }
 
 static blis_status fail_both(const check *c, const char *first,
@@ -170,17 +97,18 @@ static blis_status check_arrival(const check *c,
 
 static blis_status check_rate(const check *c, blis_error *error) {
   const blis_client_spec *client = c->client;
-  BLIS_TRY(
-      check_range(c, "concurrency", &client->concurrency, 0, MAX_USERS, error));
-  BLIS_TRY(check_range(c, "think_time_us", &client->think_time_us, 0,
-                       BLIS_TIME_SPAN_MAX_US, error));
-  if (client->concurrency == 0) {
-    BLIS_TRY(check_positive(c, "rate_fraction", &client->rate_fraction, error));
-    return check_arrival(c, &client->arrival, error);
+  if (client->concurrency > 0) {
+    return client->rate_fraction != 0
+               ? fail_both(c, "concurrency", "rate_fraction", error)
+               : BLIS_OK;
   }
-  return client->rate_fraction != 0
-             ? fail_both(c, "concurrency", "rate_fraction", error)
-             : BLIS_OK;
+  if (client->rate_fraction == 0) {
+    note(c, &client->rate_fraction);
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%srate_fraction is 0; expected a number above 0",
+                     c->where);
+  }
+  return check_arrival(c, &client->arrival, error);
 }
 
 static blis_status check_windows(const check *c, blis_error *error) {
@@ -191,14 +119,14 @@ static blis_status check_windows(const check *c, blis_error *error) {
     check in_window = check_of(c, window);
     snprintf(in_window.where, sizeof in_window.where,
              "%.120slifecycle window %zu: ", c->where, i + 1);
-    BLIS_TRY(check_range(&in_window, "start_us", &window->start_us, 0,
-                         INT64_MAX - 1, error));
-    BLIS_TRY(check_range(&in_window, "end_us", &window->end_us,
-                         window->start_us + 1, INT64_MAX, error));
-    if (window->has_trace_rate) {
-      BLIS_TRY(check_number(&in_window, "trace_rate", &window->trace_rate, 0,
-                            error));
-    } else if (is_absolute) {
+    if (window->end_us <= window->start_us) {
+      note(&in_window, &window->end_us);
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%send_us is %" PRId64
+                       "; expected more than start_us, %" PRId64,
+                       in_window.where, window->end_us, window->start_us);
+    }
+    if (!window->has_trace_rate && is_absolute) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "%strace_rate is missing; without aggregate_rate every "
                        "window needs one",
@@ -209,28 +137,6 @@ static blis_status check_windows(const check *c, blis_error *error) {
     }
   }
   return BLIS_OK;
-}
-
-static blis_status check_turns(const check *c, blis_error *error) {
-  const blis_multi_turn_spec *turns = c->client->multi_turn;
-  if (turns == NULL) {
-    return BLIS_OK;
-  }
-  check in_turns = check_of(c, turns);
-  snprintf(in_turns.where, sizeof in_turns.where,
-           "%.120smulti_turn: ", c->where);
-  BLIS_TRY(check_range(&in_turns, "max_rounds", &turns->max_rounds, 1,
-                       MAX_ROUNDS, error));
-  BLIS_TRY(check_range(&in_turns, "think_time_us", &turns->think_time_us, 0,
-                       BLIS_TIME_SPAN_MAX_US, error));
-  if (!c->spec->reproduce_go_blis_defects) {
-    BLIS_TRY(check_word(&in_turns, "context_growth", &turns->context_growth,
-                        growths, COUNT(growths), error));
-  }
-  note(c, NULL);
-  return c->client->multimodal != NULL
-             ? fail_both(c, "multimodal", "reasoning.multi_turn", error)
-             : BLIS_OK;
 }
 
 /* A modality needs its tokens and their number, or it has no effect. */
@@ -285,70 +191,19 @@ static blis_status check_lengths(const check *c, blis_error *error) {
 }
 
 static blis_status check_client(const check *c, blis_error *error) {
-  const blis_client_spec *client = c->client;
-  BLIS_TRY(check_word(c, "slo_class", &client->slo_class, slo_classes,
-                      COUNT(slo_classes), error));
   BLIS_TRY(check_rate(c, error));
-  BLIS_TRY(check_range(c, "prefix_length", &client->prefix_tokens, 0,
-                       BLIS_WORKLOAD_MAX_TOKENS, error));
-  BLIS_TRY(check_range(c, "timeout", &client->timeout_us, 0, INT64_MAX, error));
-  BLIS_TRY(check_range(c, "slo_target_us", &client->slo_target_us, 0, INT64_MAX,
-                       error));
   BLIS_TRY(check_lengths(c, error));
   BLIS_TRY(check_windows(c, error));
-  BLIS_TRY(check_turns(c, error));
-  return check_multimodal(c, error);
+  note(c, NULL);
+  return c->client->multi_turn != NULL && c->client->multimodal != NULL
+             ? fail_both(c, "multimodal", "reasoning.multi_turn", error)
+             : check_multimodal(c, error);
 }
 
 /* Cohorts. */
 
-static blis_status check_diurnal(const check *c,
-                                 const blis_diurnal_spec *diurnal,
-                                 blis_error *error) {
-  if (diurnal == NULL) {
-    return BLIS_OK;
-  }
-  const check in_day = check_of(c, diurnal);
-  BLIS_TRY(check_range(&in_day, "diurnal: peak_hour", &diurnal->peak_hour, 0,
-                       23, error));
-  return check_number(&in_day, "diurnal: peak_to_trough_ratio",
-                      &diurnal->peak_to_trough_ratio, 1, error);
-}
-
-static blis_status check_spike(const check *c, const blis_spike_spec *spike,
-                               blis_error *error) {
-  if (spike == NULL) {
-    return BLIS_OK;
-  }
-  const check in_spike = check_of(c, spike);
-  BLIS_TRY(check_range(&in_spike, "spike: start_time_us", &spike->start_us, 0,
-                       INT64_MAX, error));
-  BLIS_TRY(check_range(&in_spike, "spike: duration_us", &spike->duration_us, 1,
-                       INT64_MAX, error));
-  return spike->has_trace_rate ? check_positive(&in_spike, "spike: trace_rate",
-                                                &spike->trace_rate, error)
-                               : BLIS_OK;
-}
-
-static blis_status check_drain(const check *c, const blis_drain_spec *drain,
-                               blis_error *error) {
-  if (drain == NULL) {
-    return BLIS_OK;
-  }
-  const check in_drain = check_of(c, drain);
-  BLIS_TRY(check_range(&in_drain, "drain: start_time_us", &drain->start_us, 0,
-                       INT64_MAX, error));
-  return check_range(&in_drain, "drain: ramp_duration_us", &drain->ramp_us, 1,
-                     INT64_MAX, error);
-}
-
 static blis_status check_cohort(const check *c, const blis_cohort_spec *cohort,
                                 blis_error *error) {
-  BLIS_TRY(check_range(c, "population", &cohort->population, 1,
-                       BLIS_WORKLOAD_MAX_POPULATION, error));
-  BLIS_TRY(check_word(c, "prefix_sharing", &cohort->prefix_sharing, sharings,
-                      COUNT(sharings), error));
-  note(c, NULL);
   if (!is_empty(cohort->prefix_sharing) &&
       strcmp(cohort->prefix_sharing, "per_member") == 0 &&
       is_empty(c->client->prefix_group)) {
@@ -356,10 +211,6 @@ static blis_status check_cohort(const check *c, const blis_cohort_spec *cohort,
                      "%sprefix_sharing per_member needs a prefix_group",
                      c->where);
   }
-  BLIS_TRY(check_diurnal(c, cohort->diurnal, error));
-  BLIS_TRY(check_spike(c, cohort->spike, error));
-  BLIS_TRY(check_drain(c, cohort->drain, error));
-  note(c, NULL);
   if (c->spec->aggregate_rate != 0) {
     return BLIS_OK;
   }
@@ -455,12 +306,9 @@ static bool has_rate_client(const blis_workload_spec *spec) {
   return false;
 }
 
-static blis_status check_rates(const check *c, blis_error *error) {
-  const blis_workload_spec *spec = c->spec;
-  if (spec->aggregate_rate != 0) {
-    return check_positive(c, "aggregate_rate", &spec->aggregate_rate, error);
-  }
-  if (!has_rate_client(spec)) {
+static blis_status check_rates(const blis_workload_spec *spec,
+                               blis_error *error) {
+  if (spec->aggregate_rate != 0 || !has_rate_client(spec)) {
     return BLIS_OK;
   }
   for (size_t i = 0; i < spec->client_count; i++) {
@@ -491,11 +339,8 @@ static bool is_bounded(const blis_workload_spec *spec, size_t index) {
          (has_windows || is_single || client->spread_count > 0);
 }
 
-static blis_status check_end(const check *c, blis_error *error) {
-  const blis_workload_spec *spec = c->spec;
-  BLIS_TRY(check_range(c, "num_requests", &spec->num_requests, 0, INT64_MAX / 2,
-                       error));
-  BLIS_TRY(check_range(c, "horizon", &spec->horizon_us, 0, INT64_MAX, error));
+static blis_status check_end(const blis_workload_spec *spec,
+                             blis_error *error) {
   if (spec->num_requests > 0 || spec->horizon_us > 0) {
     return BLIS_OK;
   }
@@ -509,28 +354,18 @@ static blis_status check_end(const check *c, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status check_goodput(check *c, blis_error *error) {
-  for (size_t i = 0; i < c->spec->goodput_target_count; i++) {
-    const blis_goodput_target *target = &c->spec->goodput_targets[i];
-    c->whole = target;
-    snprintf(c->where, sizeof c->where,
-             "goodput_slo_targets.%.40s: ", target->slo_class);
-    BLIS_TRY(check_number(c, "ttft_ms", &target->ttft_ms, 0, error));
-    BLIS_TRY(check_number(c, "itl_ms", &target->itl_ms, 0, error));
-    BLIS_TRY(check_number(c, "e2e_ms", &target->e2e_ms, 0, error));
-  }
-  return BLIS_OK;
-}
-
 blis_status blis_workload_spec_check(const blis_workload_spec *spec,
                                      blis_spec_fault *fault,
                                      blis_error *error) {
   check c = {.spec = spec, .whole = spec, .fault = fault};
   note(&c, NULL);
   BLIS_TRY(check_number_of_clients(spec, error));
-  BLIS_TRY(check_word(&c, "category", &spec->category, categories,
-                      COUNT(categories), error));
-  BLIS_TRY(check_rates(&c, error));
+  const blis__section_check values = {.where = "",
+                                      .reproduce_go_blis_defects =
+                                          spec->reproduce_go_blis_defects,
+                                      .fault = fault};
+  BLIS_TRY(blis__check_section(&values, &blis__spec_section, spec, error));
+  BLIS_TRY(check_rates(spec, error));
   for (size_t i = 0; i < total_count(spec); i++) {
     char label[BLIS_CLIENT_LABEL_SIZE];
     blis_client_label(spec, i, label);
@@ -548,6 +383,5 @@ blis_status blis_workload_spec_check(const blis_workload_spec *spec,
   note(&c, NULL);
   BLIS_TRY(check_slo_classes(&c, error));
   BLIS_TRY(check_mix(&c, error));
-  BLIS_TRY(check_end(&c, error));
-  return check_goodput(&c, error);
+  return check_end(spec, error);
 }

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/key.h"
 #include "base/yaml.h"
 #include "workload/spec/workload_spec.h"
 
@@ -73,12 +74,27 @@ size_t blis_written_spec_note_count(const blis_written_spec *written);
 const char *blis_written_spec_note(const blis_written_spec *written,
                                    size_t index);
 
+/* A key as people and editors should know it; static. */
+typedef struct blis_spec_key {
+  const blis_key *value;
+  /*
+   * integer, time_us, number, boolean, string, choice, distribution, arrival,
+   * section or table (a list, or mappings by name).
+   */
+  const char *type;
+  const char *alias;   /* another name, in scripts; NULL = none */
+  const char *section; /* the name of that of a part; NULL = no part */
+  bool is_required;
+  bool is_usually_zero; /* left out, it is 0 or false */
+} blis_spec_key;
+
 /*
- * The keys that can be written, section by section ("client", "cohort", ...);
- * static. A key behind the last is NULL.
+ * The keys that can be written, section by section ("client", "cohort", ...).
+ * False behind the last key.
  */
 size_t blis_spec_section_count(void);
 const char *blis_spec_section_name(size_t section);
-const char *blis_spec_section_key(size_t section, size_t key);
+const char *blis_spec_section_summary(size_t section);
+bool blis_spec_section_key(size_t section, size_t key, blis_spec_key *about);
 
 #endif

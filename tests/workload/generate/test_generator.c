@@ -469,8 +469,7 @@ typedef struct bad_client {
 static const bad_client bad_clients[] = {
     {"rate_fraction",
      {.id = "chat", .rate_fraction = 0},
-     "client 2 (\"chat\"): rate_fraction is 0; it must be a finite number "
-     "above 0"},
+     "client 2 (\"chat\"): rate_fraction is 0; expected a number above 0"},
     {"prefix_length",
      {GOOD, .prefix_tokens = -1},
      "client 2 (\"chat\"): prefix_length is -1"},

@@ -130,7 +130,7 @@ static int write_key(const path *way, const char *key, const char *value,
                        : step->kind == BLIS__KEY_NAMED ? "{some: {"
                                                        : "{";
     length += snprintf(text + length, TEXT_SIZE - (size_t)length, "%s: %s\n",
-                       step->name, open);
+                       step->value.name, open);
   }
   length += snprintf(text + length, TEXT_SIZE - (size_t)length, "%s: %s\n", key,
                      value);
@@ -152,20 +152,20 @@ static void check_types(const path *way, const blis__key *key) {
       continue;
     }
     char text[TEXT_SIZE];
-    int line = write_key(way, key->name, wrong->value, text);
+    int line = write_key(way, key->value.name, wrong->value, text);
     const char *message = fails_in_line(text, line);
     CHECK_CONTAINS(message, wrong->shown);
     CHECK_CONTAINS(message, wrong->expected);
     bool is_own = *wrong->value != '{' && *wrong->value != '[';
     if (is_own) {
       char named[64];
-      snprintf(named, sizeof named, "key \"%s\"", key->name);
+      snprintf(named, sizeof named, "key \"%s\"", key->value.name);
       CHECK_CONTAINS(message, named);
     }
     tried++;
   }
   if (tried == 0) {
-    printf("no wrong value for a key like %s\n", key->name);
+    printf("no wrong value for a key like %s\n", key->value.name);
   }
   CHECK(tried > 0);
 }
@@ -355,7 +355,7 @@ static const char *const free_keys[][2] = {
 static bool is_free(const blis__section *section, const blis__key *key) {
   for (size_t i = 0; i < COUNT(free_keys); i++) {
     if (strcmp(free_keys[i][0], section->name) == 0 &&
-        strcmp(free_keys[i][1], key->name) == 0) {
+        strcmp(free_keys[i][1], key->value.name) == 0) {
       return true;
     }
   }
@@ -373,13 +373,14 @@ static void visit_range(const path *way, const blis__section *section,
   }
   const char *value = is_number ? "-1" : "zzz";
   char text[TEXT_SIZE];
-  int line = write_frame(frame_of(section), key->name, value, text);
+  int line = write_frame(frame_of(section), key->value.name, value, text);
   visited++;
   if (is_free(section, key)) {
     CHECK_OK(read_text(text), &error);
     return;
   }
-  bool is_path = strcmp(key->name, "path") == 0; /* the file has no lines */
+  bool is_path =
+      strcmp(key->value.name, "path") == 0; /* the file has no lines */
   if (is_path) {
     CHECK(read_text(text) != BLIS_OK);
     CHECK_CONTAINS(error.message, "zzz");
@@ -387,12 +388,12 @@ static void visit_range(const path *way, const blis__section *section,
   }
   const char *message = fails_in_line(text, line);
   CHECK_CONTAINS(message, value);
-  CHECK_CONTAINS(message, key->name);
-  bool has_allowed = strstr(message, "must be") != NULL ||
+  CHECK_CONTAINS(message, key->value.name);
+  bool has_allowed = strstr(message, "expected") != NULL ||
                      strstr(message, "allowed") != NULL ||
                      strstr(message, "known are") != NULL;
   if (!has_allowed) {
-    CHECK_CONTAINS(message, "must be");
+    CHECK_CONTAINS(message, "expected");
   }
 }
 
@@ -427,34 +428,35 @@ static void left_out_values_are_named(void) {
     const char *message;
   } cases[] = {
       {"client", "rate_fraction",
-       "spec.yaml:3: client 1 (\"a\"): rate_fraction is 0; it must be a finite "
-       "number above 0 (it was left out)"},
+       "spec.yaml:3: client 1 (\"a\"): rate_fraction is 0; expected a number "
+       "above 0 (it was left out)"},
       {"client", "arrival",
        "spec.yaml:3: client 1 (\"a\"): arrival: unknown process ''"},
       {"client", "input_distribution",
        "spec.yaml:3: client 1 (\"a\"): input_distribution is missing"},
       {"client", "output_distribution", "output_distribution is missing"},
       {"cohort", "population",
-       "spec.yaml:3: cohort 1 (\"a\"): population is 0; it must be from 1 to "
+       "spec.yaml:3: cohort 1 (\"a\"): population is 0; expected an integer "
+       "from 1 to "
        "100000 (it was left out)"},
       {"lifecycle window", "end_us",
-       "spec.yaml:3: client 1 (\"a\"): lifecycle window 1: end_us is 0; it "
-       "must be at least 1 (it was left out)"},
+       "spec.yaml:3: client 1 (\"a\"): lifecycle window 1: end_us is 0; "
+       "expected an integer of at least 1 (it was left out)"},
       {"multi_turn block", "max_rounds",
-       "spec.yaml:3: client 1 (\"a\"): multi_turn: max_rounds is 0; it must be "
-       "from 1 to 1000000 (it was left out)"},
+       "spec.yaml:3: client 1 (\"a\"): multi_turn: max_rounds is 0; expected "
+       "an integer from 1 to 1000000 (it was left out)"},
       {"multimodal block", "text_distribution",
        "spec.yaml:3: client 1 (\"a\"): multimodal is empty; it needs"},
       {"diurnal block", "peak_to_trough_ratio",
-       "peak_to_trough_ratio is 0; it must be a finite number of at least 1 "
+       "peak_to_trough_ratio is 0; expected a number of at least 1 "
        "(it was left out)"},
       {"spike block", "duration_us",
-       "duration_us is 0; it must be at least 1 "
+       "duration_us is 0; expected an integer of at least 1 "
        "(it was left out)"},
       {"drain block", "ramp_duration_us", "ramp_duration_us is 0"},
       {"stage", "rate",
-       "spec.yaml:1: inference_perf: the rate of stage 1 is 0; it must be a "
-       "finite number above 0 (it was left out)"},
+       "spec.yaml:1: inference_perf: stage 1: rate is 0; expected a number "
+       "above 0 (it was left out)"},
       {"shared_prefix block", "num_unique_system_prompts",
        "num_unique_system_prompts is 0"},
       {"servegen_data block", "path", "spec.yaml:1: servegen_data: path is"},

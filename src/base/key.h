@@ -1,0 +1,55 @@
+/*
+ * key.h - a named value that a user may give, described once: what it is, which
+ * values it may have, and what it means. Readers, checks, listings and
+ * references all follow from the description.
+ */
+#ifndef BLIS_BASE_KEY_H
+#define BLIS_BASE_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct blis_key {
+  const char *name;
+  double minimum;
+  double maximum;      /* INFINITY = no limit but that of the type */
+  bool is_above;       /* the minimum itself is too small */
+  bool is_whole;       /* an integer */
+  const char *choices; /* "a|b|c": the words it may be; NULL = no choice */
+  const char *usual;   /* the word when it is left out; NULL = none */
+  const char *unit;    /* "" or NULL when it has none */
+  const char *summary;
+} blis_key;
+
+/* What a value must be, as messages say it: "an integer from 0 to 5". */
+typedef struct blis_expectation {
+  char text[128];
+} blis_expectation;
+
+blis_expectation blis_key_expectation(const blis_key *key);
+
+/*
+ * BLIS_ERR_INVALID says "<where><name> is 7; expected an integer from 0 to 5".
+ * Numbers must be finite.
+ */
+BLIS_MUSTUSE blis_status blis_key_check_integer(const blis_key *key,
+                                                const char *where,
+                                                int64_t value,
+                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis_key_check_number(const blis_key *key,
+                                               const char *where, double value,
+                                               blis_error *error);
+
+/* The same for a word; BLIS_ERR_INVALID suggests the nearest one. */
+BLIS_MUSTUSE blis_status blis_key_check_choice(const blis_key *key,
+                                               const char *where,
+                                               const char *word,
+                                               blis_error *error);
+
+/* Index of word among choices ("a|b|c"), or -1. */
+int blis_key_choice(const char *choices, const char *word);
+
+#endif
