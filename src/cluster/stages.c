@@ -111,10 +111,12 @@ static blis_status decide_admission(blis_cluster *cluster,
   blis__chain_cache_begin(&cluster->chains, &request->request);
   const blis_routing_view *view =
       blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
-  blis_status status = view == NULL
-                           ? blis_fail_nomem(error)
-                           : admission->ops->decide(admission->state, &shown,
-                                                    view, decision, error);
+  blis_status status =
+      view == NULL
+          ? blis_fail_nomem(error)
+          : admission->ops->decide(
+                &(blis_question){admission->state, &shown, view, error},
+                decision);
   blis__chain_cache_end(&cluster->chains);
   if (status == BLIS_OK && decision->verdict == BLIS_DELAY &&
       decision->delay_us <= 0) {
@@ -208,7 +210,8 @@ static blis_status decide_routing(blis_cluster *cluster,
   }
   BLIS_TRY(
       BLIS__TELL(cluster, BLIS__ROUTING, error, .shown = shown, .view = view));
-  BLIS_TRY(router->ops->route(router->state, shown, *view, decision, error));
+  BLIS_TRY(router->ops->route(
+      &(blis_question){router->state, shown, *view, error}, decision));
   if (decision->rejected == NULL && decision->chosen >= (*view)->count) {
     return blis_fail(error, BLIS_ERR_POLICY,
                      "routing policy %s: chose candidate %zu of %zu for "

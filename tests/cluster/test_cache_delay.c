@@ -80,26 +80,23 @@ static void check_view(copyist *c, const blis_routing_request *request,
   }
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  copyist *c = state;
-  (void)error;
-  check_view(c, request, view);
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  copyist *c = q->state;
+  check_view(c, q->request, view);
   *decision = (blis_decision){
       .chosen = (size_t)blis_random_intn(&c->random, (int32_t)view->count)};
   return BLIS_OK;
 }
 
 /* Looks at the caches only now and then, but is shown something always. */
-static blis_status admit(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view,
-                         blis_admission_decision *decision, blis_error *error) {
-  copyist *c = state;
-  (void)error;
+static blis_status admit(const blis_question *q,
+                         blis_admission_decision *decision) {
+  const blis_routing_view *view = q->view;
+  copyist *c = q->state;
   copy_if_due(c, view->now_us);
-  if (request->number % 7 == 0) {
-    check_view(c, request, view);
+  if (q->request->number % 7 == 0) {
+    check_view(c, q->request, view);
   }
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   return BLIS_OK;
@@ -173,10 +170,8 @@ static void caches_look_empty_at_first(void) {
   site_deinit(&s);
 }
 
-static blis_status ask_late(void *state, const blis_routing_request *request,
-                            const blis_routing_view *view,
-                            blis_decision *decision, blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status ask_late(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
   CHECK(view->column(view->column_ud, BLIS_SIGNAL_CACHED_TOKENS) == NULL);
   CHECK(view->column(view->column_ud, BLIS_SIGNAL_QUEUE_DEPTH) == NULL);
   CHECK(view->column(view->column_ud, BLIS_SIGNAL_IN_FLIGHT) != NULL);

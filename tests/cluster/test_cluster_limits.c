@@ -86,12 +86,9 @@ static void bad_configurations_are_refused(void) {
   site_deinit(&s);
 }
 
-static blis_status choose_nobody(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 blis_decision *decision, blis_error *error) {
-  (void)state, (void)request, (void)error;
-  *decision = (blis_decision){.chosen = view->count};
+static blis_status choose_nobody(const blis_question *q,
+                                 blis_decision *decision) {
+  *decision = (blis_decision){.chosen = q->view->count};
   return BLIS_OK;
 }
 

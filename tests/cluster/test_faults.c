@@ -189,11 +189,9 @@ static void a_drained_instance_comes_back(void) {
 
 static double cached_tokens_seen;
 
-static blis_status note_cached(void *state, const blis_routing_request *request,
-                               const blis_routing_view *view,
-                               blis_decision *decision, blis_error *error) {
-  (void)state, (void)request, (void)error;
-  cached_tokens_seen = view->columns[BLIS_SIGNAL_CACHED_TOKENS][0];
+static blis_status note_cached(const blis_question *q,
+                               blis_decision *decision) {
+  cached_tokens_seen = q->view->columns[BLIS_SIGNAL_CACHED_TOKENS][0];
   *decision = (blis_decision){.chosen = 0};
   return BLIS_OK;
 }
@@ -246,12 +244,10 @@ static void slow_steps_take_longer(void) {
   CHECK(e2e_us[2] < e2e_us[0] * 26 / 100 && e2e_us[2] > e2e_us[0] * 24 / 100);
 }
 
-static blis_status fail_now(void *state, const blis_routing_request *request,
-                            const blis_routing_view *view,
-                            blis_decision *decision, blis_error *error) {
-  (void)request, (void)view;
+static blis_status fail_now(const blis_question *q, blis_decision *decision) {
   *decision = (blis_decision){.chosen = 0};
-  return blis_cluster_instance_fail(*(blis_cluster **)state, 0, false, error);
+  return blis_cluster_instance_fail(*(blis_cluster **)q->state, 0, false,
+                                    q->error);
 }
 
 static void wrong_calls_are_refused(void) {

@@ -9,11 +9,9 @@ typedef struct watcher {
   blis_signal signal;
 } watcher;
 
-static blis_status watch(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  (void)request, (void)error;
-  watcher *w = state;
+static blis_status watch(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  watcher *w = q->state;
   const double *column = view->column(view->column_ud, w->signal);
   CHECK(column != NULL);
   CHECK(w->count < 64);
@@ -108,11 +106,9 @@ typedef struct auditor {
   int64_t decisions;
 } auditor;
 
-static blis_status audit(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  (void)request, (void)error;
-  auditor *a = state;
+static blis_status audit(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  auditor *a = q->state;
   for (int k = 0; k < BLIS_SIGNAL_COUNT; k++) {
     blis_signal signal = (blis_signal)k;
     if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {

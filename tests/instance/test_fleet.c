@@ -14,11 +14,9 @@ static void note(witness *w, const char *text) {
 }
 
 /* "3ms:instance_0=5,instance_2=0 " */
-static blis_status watch(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  (void)request, (void)error;
-  witness *w = state;
+static blis_status watch(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  witness *w = q->state;
   const double *column = view->column(view->column_ud, w->signal);
   char text[64];
   snprintf(text, sizeof text, "%d:", (int)(view->now_us / 1000));

@@ -1,14 +1,10 @@
 /* Admission: requests that are refused, and requests that are put off. */
 #include "cluster_fixture.h"
 
-static blis_status delay_always(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view,
-                                blis_admission_decision *decision,
-                                blis_error *error) {
-  (void)request, (void)view, (void)error;
+static blis_status delay_always(const blis_question *q,
+                                blis_admission_decision *decision) {
   *decision = (blis_admission_decision){.verdict = BLIS_DELAY,
-                                        .delay_us = *(int64_t *)state};
+                                        .delay_us = *(int64_t *)q->state};
   return BLIS_OK;
 }
 
@@ -43,11 +39,11 @@ typedef struct gate {
 } gate;
 
 /* Rejects every fifth, makes every third wait for 10 ms once. */
-static blis_status guard(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view,
-                         blis_admission_decision *decision, blis_error *error) {
-  (void)error;
-  gate *g = state;
+static blis_status guard(const blis_question *q,
+                         blis_admission_decision *decision) {
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
+  gate *g = q->state;
   g->asked++;
   CHECK(view->count == 2);
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};

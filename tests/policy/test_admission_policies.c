@@ -43,9 +43,11 @@ static blis_admission_decision ask_again(desk *d, blis_routing_request request,
   blis_error error;
   request.strings = d->strings;
   d->f.view.now_us = now_us;
-  CHECK_OK(d->admission.ops->decide(d->admission.state, &request, &d->f.view,
-                                    &decision, &error),
-           &error);
+  CHECK_OK(
+      d->admission.ops->decide(
+          &(blis_question){d->admission.state, &request, &d->f.view, &error},
+          &decision),
+      &error);
   return decision;
 }
 

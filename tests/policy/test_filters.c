@@ -80,11 +80,9 @@ typedef struct given_filter {
   uint32_t last_observed; /* instance */
 } given_filter;
 
-static blis_status keep_given(void *state, const blis_routing_request *request,
-                              const blis_routing_view *view, bool *keep,
-                              blis_error *error) {
-  (void)request, (void)error;
-  given_filter *given = state;
+static blis_status keep_given(const blis_question *q, bool *keep) {
+  const blis_routing_view *view = q->view;
+  given_filter *given = q->state;
   given->filtered++;
   for (size_t i = 0; i < view->count; i++) {
     CHECK(keep[i]);
@@ -93,14 +91,10 @@ static blis_status keep_given(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static blis_status observe_given(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view, size_t chosen,
-                                 blis_error *error) {
-  (void)request, (void)error;
-  given_filter *given = state;
+static blis_status observe_given(const blis_question *q, size_t chosen) {
+  given_filter *given = q->state;
   given->observed++;
-  given->last_observed = view->instances[chosen];
+  given->last_observed = q->view->instances[chosen];
   return BLIS_OK;
 }
 
@@ -164,7 +158,8 @@ static void nobody_left_is_a_rejection(void) {
   blis_routing_request request = any_request();
   blis_decision d = {0};
   blis_error error;
-  CHECK_OK(router.ops->route(router.state, &request, &f.view, &d, &error),
+  CHECK_OK(router.ops->route(
+               &(blis_question){router.state, &request, &f.view, &error}, &d),
            &error);
   CHECK_STR(d.rejected, "no-candidate");
   CHECK_EQ_I64(first.filtered, 1);
@@ -198,7 +193,8 @@ static blis_status build_and_route(blis_alloc *alloc, blis_alloc_probe *memory,
     fixture_init(&f, 3);
     blis_routing_request request = any_request();
     blis_decision d;
-    status = router.ops->route(router.state, &request, &f.view, &d, &error);
+    status = router.ops->route(
+        &(blis_question){router.state, &request, &f.view, &error}, &d);
   }
   blis_router_free(&router);
   return status;
@@ -240,12 +236,16 @@ static void utilization_keeps_those_within_the_limits(void) {
                                 &context, &filter, &error),
              &error);
     bool keep[] = {true, true, true};
-    CHECK_OK(filter.ops->filter(filter.state, &request, &f.view, keep, &error),
-             &error);
+    CHECK_OK(
+        filter.ops->filter(
+            &(blis_question){filter.state, &request, &f.view, &error}, keep),
+        &error);
     CHECK(keep[0] && !keep[1] && !keep[2]);
     bool none[] = {false, true, true}; /* the fallback when nobody is left */
-    CHECK_OK(filter.ops->filter(filter.state, &request, &f.view, none, &error),
-             &error);
+    CHECK_OK(
+        filter.ops->filter(
+            &(blis_question){filter.state, &request, &f.view, &error}, none),
+        &error);
     CHECK(none[0] == (count == 3) && none[1] == (count == 3));
     blis_filter_free(&filter);
   }
@@ -271,8 +271,10 @@ static const char *kept_by(const blis_filter *filter, const fixture *f,
     keep[i] = true;
   }
   blis_error error;
-  CHECK_OK(filter->ops->filter(filter->state, request, &f->view, keep, &error),
-           &error);
+  CHECK_OK(
+      filter->ops->filter(
+          &(blis_question){filter->state, request, &f->view, &error}, keep),
+      &error);
   for (size_t i = 0; i < f->view.count; i++) {
     text[i] = keep[i] ? '1' : '0';
   }
@@ -314,7 +316,8 @@ static void a_session_keeps_its_instance(void) {
   blis_filter filter =
       filter_of(&alloc, "llm-d.session-affinity-filter", NULL, 0);
   CHECK_STR(kept_by(&filter, &f, &request), "111");
-  CHECK_OK(filter.ops->observe(filter.state, &request, &f.view, 1, &error),
+  CHECK_OK(filter.ops->observe(
+               &(blis_question){filter.state, &request, &f.view, &error}, 1),
            &error);
   CHECK_STR(kept_by(&filter, &f, &request), "010");
   f.view.count = 1; /* it is away */
@@ -341,7 +344,8 @@ static void a_known_prefix_is_worth_some_waiting(void) {
   blis_filter filter =
       filter_of(&alloc, "llm-d.prefix-cache-affinity-filter", NULL, 0);
   CHECK_STR(kept_by(&filter, &f, &request), "11");
-  CHECK_OK(filter.ops->observe(filter.state, &request, &f.view, 0, &error),
+  CHECK_OK(filter.ops->observe(
+               &(blis_question){filter.state, &request, &f.view, &error}, 0),
            &error);
   chain.private_base += 100;
   fixture_set(&f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){4e5, 5e4});

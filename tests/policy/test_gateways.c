@@ -406,11 +406,14 @@ static void scores_of(const char *name, const blis_param *params,
            &error);
   if (scorer.ops->observe != NULL) { /* the first instance gets it before */
     blis_routing_request before = *request;
-    CHECK_OK(scorer.ops->observe(scorer.state, &before, &f->view, 0, &error),
+    CHECK_OK(scorer.ops->observe(
+                 &(blis_question){scorer.state, &before, &f->view, &error}, 0),
              &error);
   }
-  CHECK_OK(scorer.ops->score(scorer.state, request, &f->view, scores, &error),
-           &error);
+  CHECK_OK(
+      scorer.ops->score(
+          &(blis_question){scorer.state, request, &f->view, &error}, scores),
+      &error);
   blis_scorer_free(&scorer);
 }
 
@@ -455,12 +458,15 @@ static void llmd_prefix_cache_scorer(void) {
                                 &context, &scorer, &error),
              &error);
     blis_routing_request request = fixture_request(1, 1280, &chain, &ticket);
-    CHECK_OK(scorer.ops->observe(scorer.state, &request, &f.view, 0, &error),
+    CHECK_OK(scorer.ops->observe(
+                 &(blis_question){scorer.state, &request, &f.view, &error}, 0),
              &error);
     chain.private_base += 100;
     double scores[2];
-    CHECK_OK(scorer.ops->score(scorer.state, &request, &f.view, scores, &error),
-             &error);
+    CHECK_OK(
+        scorer.ops->score(
+            &(blis_question){scorer.state, &request, &f.view, &error}, scores),
+        &error);
     CHECK(fabs(scores[0] - (count == 0 ? 0.5 : 0.2530517578)) < 1e-10);
     CHECK_EQ_DOUBLE(scores[1], 0.0);
     CHECK_EQ_I64(scorer.ops->believed_tokens(scorer.state, &f.view, 0), 640);

@@ -7,14 +7,11 @@ typedef struct door {
   int64_t ended;
 } door;
 
-static blis_status let_in(void *state, const blis_routing_request *request,
-                          const blis_routing_view *view,
-                          blis_admission_decision *decision,
-                          blis_error *error) {
-  (void)view, (void)error;
-  door *d = state;
+static blis_status let_in(const blis_question *q,
+                          blis_admission_decision *decision) {
+  door *d = q->state;
   d->admitted++;
-  request->ticket->values[0] = request->number;
+  q->request->ticket->values[0] = q->request->number;
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   return BLIS_OK;
 }

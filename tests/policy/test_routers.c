@@ -212,8 +212,8 @@ static bool decide_with(const char *name, long fail_at) {
     blis_ticket ticket;
     blis_routing_request request = next_request(&w, &ticket);
     blis_decision d;
-    status =
-        router.ops->route(router.state, &request, &w.some.view, &d, &error);
+    status = router.ops->route(
+        &(blis_question){router.state, &request, &w.some.view, &error}, &d);
   }
   CHECK(status == BLIS_OK || error.status == BLIS_ERR_NOMEM);
   blis_router_free(&router);

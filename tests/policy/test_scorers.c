@@ -20,11 +20,13 @@ static void score(const blis_scorer *scorer, const blis_routing_view *view,
   blis_ticket ticket;
   blis_routing_request request = fixture_request(1, 100, &chain, &ticket);
   blis_error error;
-  CHECK_OK(scorer->ops->score(scorer->state, &request, view, scores, &error),
+  CHECK_OK(scorer->ops->score(
+               &(blis_question){scorer->state, &request, view, &error}, scores),
            &error);
   if (scorer->ops->observe != NULL && chosen < view->count) {
     CHECK_OK(
-        scorer->ops->observe(scorer->state, &request, view, chosen, &error),
+        scorer->ops->observe(
+            &(blis_question){scorer->state, &request, view, &error}, chosen),
         &error);
   }
 }
@@ -219,9 +221,11 @@ static bool make_and_score(const char *name, long fail_at) {
     blis_ticket ticket;
     blis_routing_request request = fixture_request(1, 48, &chain, &ticket);
     double scores[3];
-    status = scorer.ops->score(scorer.state, &request, &f.view, scores, &error);
+    status = scorer.ops->score(
+        &(blis_question){scorer.state, &request, &f.view, &error}, scores);
     if (status == BLIS_OK && scorer.ops->observe != NULL) {
-      status = scorer.ops->observe(scorer.state, &request, &f.view, 1, &error);
+      status = scorer.ops->observe(
+          &(blis_question){scorer.state, &request, &f.view, &error}, 1);
     }
   }
   CHECK(status == BLIS_OK || error.status == BLIS_ERR_NOMEM);

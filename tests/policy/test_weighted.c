@@ -203,12 +203,8 @@ static void only_ratios_of_weights_matter(void) {
   blis_router_free(&b);
 }
 
-static blis_status score_from_state(void *state,
-                                    const blis_routing_request *request,
-                                    const blis_routing_view *view,
-                                    double *scores, blis_error *error) {
-  (void)request, (void)error;
-  memcpy(scores, state, view->count * sizeof *scores);
+static blis_status score_from_state(const blis_question *q, double *scores) {
+  memcpy(scores, q->state, q->view->count * sizeof *scores);
   return BLIS_OK;
 }
 
@@ -237,8 +233,10 @@ static void scores_are_clamped_and_nan_is_named(void) {
   scores[1] = (double)NAN;
   blis_ticket ticket;
   blis_routing_request request = fixture_request(77, 16, NULL, &ticket);
-  CHECK_STATUS(router.ops->route(router.state, &request, &f.view, &d, &error),
-               BLIS_ERR_POLICY);
+  CHECK_STATUS(
+      router.ops->route(
+          &(blis_question){router.state, &request, &f.view, &error}, &d),
+      BLIS_ERR_POLICY);
   CHECK_CONTAINS(error.message, "scorer mine");
   CHECK_CONTAINS(error.message, "instance_1");
   CHECK_CONTAINS(error.message, "request_77");
@@ -327,7 +325,8 @@ static bool make_and_decide(long fail_at) {
     blis_ticket ticket;
     blis_routing_request request = fixture_request(2, 144, &chain, &ticket);
     blis_decision d;
-    done = router.ops->route(router.state, &request, &f.view, &d, &error) ==
+    done = router.ops->route(
+               &(blis_question){router.state, &request, &f.view, &error}, &d) ==
            BLIS_OK;
   }
   CHECK(done || error.status == BLIS_ERR_NOMEM);

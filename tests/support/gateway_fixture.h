@@ -89,7 +89,8 @@ static inline blis_decision send_to(gateway *g, const blis_routing_view *view,
   blis_decision decision = {0};
   blis_error error;
   CHECK_OK(
-      g->router.ops->route(g->router.state, &request, view, &decision, &error),
+      g->router.ops->route(
+          &(blis_question){g->router.state, &request, view, &error}, &decision),
       &error);
   return decision;
 }

@@ -104,8 +104,10 @@ static inline blis_decision fixture_route(const blis_router *router,
                                           const blis_routing_view *view) {
   blis_decision decision = {0};
   blis_error error;
-  CHECK_OK(router->ops->route(router->state, request, view, &decision, &error),
-           &error);
+  CHECK_OK(
+      router->ops->route(&(blis_question){router->state, request, view, &error},
+                         &decision),
+      &error);
   CHECK(decision.chosen < view->count);
   return decision;
 }

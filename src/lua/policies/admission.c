@@ -72,14 +72,11 @@ static int decide(lua_State *L) {
   return 0;
 }
 
-static blis_status admission_decide(void *state,
-                                    const blis_routing_request *request,
-                                    const blis_routing_view *view,
-                                    blis_admission_decision *decision,
-                                    blis_error *error) {
-  admission_call call = {.admission = state};
-  BLIS_TRY(bind_decide(&call.admission->decider, request, view, decide, &call,
-                       error));
+static blis_status admission_decide(const blis_question *q,
+                                    blis_admission_decision *decision) {
+  admission_call call = {.admission = q->state};
+  BLIS_TRY(bind_decide(&call.admission->decider, q->request, q->view, decide,
+                       &call, q->error));
   *decision = call.decision;
   return BLIS_OK;
 }

@@ -85,24 +85,20 @@ static int pick(lua_State *L) {
   return 0;
 }
 
-static blis_status stage_filter(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view, bool *keep,
-                                blis_error *error) {
-  const scripted_stage *stage = state;
+static blis_status stage_filter(const blis_question *q, bool *keep) {
+  const scripted_stage *stage = q->state;
   stage_call call = {.stage = stage, .keep = keep};
-  return bind_decide(&stage->decider, request, view,
+  return bind_decide(&stage->decider, q->request, q->view,
                      stage->has_columns ? keep_columns : keep_each, &call,
-                     error);
+                     q->error);
 }
 
-static blis_status stage_pick(void *state, const blis_routing_request *request,
-                              const blis_routing_view *view,
-                              const double *scores, size_t *chosen,
-                              blis_error *error) {
-  const scripted_stage *stage = state;
+static blis_status stage_pick(const blis_question *q, const double *scores,
+                              size_t *chosen) {
+  const scripted_stage *stage = q->state;
   stage_call call = {.stage = stage, .scores = scores};
-  BLIS_TRY(bind_decide(&stage->decider, request, view, pick, &call, error));
+  BLIS_TRY(
+      bind_decide(&stage->decider, q->request, q->view, pick, &call, q->error));
   *chosen = call.chosen;
   return BLIS_OK;
 }

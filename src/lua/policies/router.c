@@ -22,16 +22,15 @@ static int route(lua_State *L) {
   return 0;
 }
 
-static blis_status router_route(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view,
-                                blis_decision *decision, blis_error *error) {
-  router_call call = {.router = state};
-  BLIS_TRY(
-      bind_decide(&call.router->decider, request, view, route, &call, error));
+static blis_status router_route(const blis_question *q,
+                                blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  router_call call = {.router = q->state};
+  BLIS_TRY(bind_decide(&call.router->decider, q->request, view, route, &call,
+                       q->error));
   *decision = (blis_decision){.chosen = call.chosen};
-  return bind_observe_decision(call.router->decider.view, request, view,
-                               call.chosen, error);
+  return bind_observe_decision(call.router->decider.view, q->request, view,
+                               call.chosen, q->error);
 }
 
 static void router_free(const blis_alloc *alloc, void *state) {

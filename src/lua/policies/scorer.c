@@ -225,8 +225,10 @@ static void score_builtin(lua_State *L, bind_scorer *self) {
   }
   blis_error error = {0};
   check_status(L,
-               self->builtin.ops->score(self->builtin.state, view->request,
-                                        view->view, self->scores, &error),
+               self->builtin.ops->score(&(blis_question){self->builtin.state,
+                                                         view->request,
+                                                         view->view, &error},
+                                        self->scores),
                &error);
 }
 
@@ -274,14 +276,12 @@ static int observe_body(lua_State *L) {
   return 0;
 }
 
-static blis_status scorer_score(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view, double *scores,
-                                blis_error *error) {
-  bind_scorer *scorer = state;
+static blis_status scorer_score(const blis_question *q, double *scores) {
+  bind_scorer *scorer = q->state;
   scorer_call call = {.scorer = scorer, .scores = scores};
   scorer->decider.view->is_observed = false;
-  return bind_decide(&scorer->decider, request, view, score_body, &call, error);
+  return bind_decide(&scorer->decider, q->request, q->view, score_body, &call,
+                     q->error);
 }
 
 static blis_status tell_of_decision(bind_scorer *scorer,
@@ -292,8 +292,9 @@ static blis_status tell_of_decision(bind_scorer *scorer,
   if (builtin->ops != NULL) {
     return builtin->ops->observe == NULL
                ? BLIS_OK
-               : builtin->ops->observe(builtin->state, request, view, chosen,
-                                       error);
+               : builtin->ops->observe(
+                     &(blis_question){builtin->state, request, view, error},
+                     chosen);
   }
   scorer_call call = {.scorer = scorer, .chosen = chosen};
   return scorer->observe == 0 ? BLIS_OK
@@ -314,16 +315,14 @@ blis_status bind_observe_decision(bind_view *view,
   return BLIS_OK;
 }
 
-static blis_status scorer_observe(void *state,
-                                  const blis_routing_request *request,
-                                  const blis_routing_view *view, size_t chosen,
-                                  blis_error *error) {
-  bind_scorer *scorer = state;
-  BLIS_TRY(tell_of_decision(scorer, request, view, chosen, error));
+static blis_status scorer_observe(const blis_question *q, size_t chosen) {
+  const blis_routing_view *view = q->view;
+  bind_scorer *scorer = q->state;
+  BLIS_TRY(tell_of_decision(scorer, q->request, view, chosen, q->error));
   bind_view *shown = scorer->decider.view;
   return shown->is_observed
              ? BLIS_OK
-             : bind_observe_decision(shown, request, view, chosen, error);
+             : bind_observe_decision(shown, q->request, view, chosen, q->error);
 }
 
 /* Lua owns the state. */

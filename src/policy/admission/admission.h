@@ -28,9 +28,8 @@ typedef struct blis_admission_decision {
 
 typedef struct blis_admission_ops {
   /* BLIS_ERR_POLICY (or NOMEM) stops the run with *error. */
-  blis_status (*decide)(void *state, const blis_routing_request *request,
-                        const blis_routing_view *view,
-                        blis_admission_decision *decision, blis_error *error);
+  blis_status (*decide)(const blis_question *q,
+                        blis_admission_decision *decision);
   /*
    * An admitted request has ended in whatever way; ticket is the one that
    * decide saw in request->ticket. NULL when not wanted.

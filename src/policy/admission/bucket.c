@@ -69,14 +69,12 @@ static double cost_of(const buckets *self,
   }
 }
 
-static blis_status take_tokens(void *state, const blis_routing_request *request,
-                               const blis_routing_view *view,
-                               blis_admission_decision *decision,
-                               blis_error *error) {
-  buckets *self = state;
-  bucket *b = fill(self, request->tenant, view->now_us);
-  BLIS_TRY_NEW(b, error);
-  double cost = cost_of(self, request);
+static blis_status take_tokens(const blis_question *q,
+                               blis_admission_decision *decision) {
+  buckets *self = q->state;
+  bucket *b = fill(self, q->request->tenant, q->view->now_us);
+  BLIS_TRY_NEW(b, q->error);
+  double cost = cost_of(self, q->request);
   if (b->level >= cost) {
     b->level -= cost;
     *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
@@ -143,17 +141,16 @@ static int64_t wait_us(const buckets *self, const bucket *b) {
   return us < 1 ? 1 : us < 0x1p62 ? (int64_t)us : BLIS_TIME_NEVER_US;
 }
 
-static blis_status take_turn(void *state, const blis_routing_request *request,
-                             const blis_routing_view *view,
-                             blis_admission_decision *decision,
-                             blis_error *error) {
-  buckets *self = state;
+static blis_status take_turn(const blis_question *q,
+                             blis_admission_decision *decision) {
+  const blis_routing_request *request = q->request;
+  buckets *self = q->state;
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   if (request->ticket->values[HAS_TOKEN] != 0) {
     return BLIS_OK;
   }
-  bucket *b = fill(self, request->tenant, view->now_us);
-  BLIS_TRY_NEW(b, error);
+  bucket *b = fill(self, request->tenant, q->view->now_us);
+  BLIS_TRY_NEW(b, q->error);
   if (b->level >= 1 || self->delays) {
     b->level -= 1;
   } else {

@@ -65,15 +65,13 @@ static counted *find(counting *self, const blis_intern *strings,
 /* What a ticket holds: the number that the request was counted for. */
 enum { COUNTED_FOR = 0 };
 
-static blis_status decide(void *state, const blis_routing_request *request,
-                          const blis_routing_view *view,
-                          blis_admission_decision *decision,
-                          blis_error *error) {
-  (void)view;
-  counting *self = state;
+static blis_status decide(const blis_question *q,
+                          blis_admission_decision *decision) {
+  const blis_routing_request *request = q->request;
+  counting *self = q->state;
   uint32_t number = self->counts_models ? request->model : request->tenant;
   counted *c = find(self, request->strings, number);
-  BLIS_TRY_NEW(c, error);
+  BLIS_TRY_NEW(c, q->error);
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   if ((double)c->active >= c->limit) {
     decision->verdict = BLIS_REJECT;

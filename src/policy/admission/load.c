@@ -22,12 +22,11 @@ static const char *class_of(const blis_routing_request *request) {
 
 /* tier-shed */
 
-static blis_status shed_tiers(void *state, const blis_routing_request *request,
-                              const blis_routing_view *view,
-                              blis_admission_decision *decision,
-                              blis_error *error) {
-  (void)error;
-  shedding *self = state;
+static blis_status shed_tiers(const blis_question *q,
+                              blis_admission_decision *decision) {
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
+  shedding *self = q->state;
   const double *loads = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
   double load = 0;
   for (size_t i = 0; i < view->count; i++) {
@@ -81,21 +80,17 @@ static double saturation(const shedding *self, const blis_routing_view *view) {
   return view->count == 0 ? 1 : sum / (double)view->count;
 }
 
-static blis_status shed_sheddable(void *state,
-                                  const blis_routing_request *request,
-                                  const blis_routing_view *view,
-                                  blis_admission_decision *decision,
-                                  blis_error *error) {
-  (void)error;
-  shedding *self = state;
+static blis_status shed_sheddable(const blis_question *q,
+                                  blis_admission_decision *decision) {
+  shedding *self = q->state;
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
-  if (request->slo_value >= 0) {
+  if (q->request->slo_value >= 0) {
     return BLIS_OK;
   }
-  double load = saturation(self, view);
+  double load = saturation(self, q->view);
   if (load >= 1) {
     snprintf(self->reason, sizeof self->reason,
-             "gaie-legacy: class %s at saturation %.2f", class_of(request),
+             "gaie-legacy: class %s at saturation %.2f", class_of(q->request),
              load);
     decision->verdict = BLIS_REJECT;
     decision->reason = self->reason;

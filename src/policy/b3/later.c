@@ -68,17 +68,16 @@ static size_t least_work(b3_later *self, const blis_routing_view *view) {
   return chosen;
 }
 
-static blis_status route_to_least_work(void *state,
-                                       const blis_routing_request *request,
-                                       const blis_routing_view *view,
-                                       blis_decision *decision,
-                                       blis_error *error) {
-  b3_later *self = state;
-  BLIS_TRY_MEM(blis__b3_score(&self->b3, request, view, 0), error);
+static blis_status route_to_least_work(const blis_question *q,
+                                       blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
+  b3_later *self = q->state;
+  BLIS_TRY_MEM(blis__b3_score(&self->b3, request, view, 0), q->error);
   score_work(self, request, view);
   size_t chosen = least_work(self, view);
   BLIS_TRY_MEM(blis__b3_take(&self->b3, request, view, chosen, decision),
-               error);
+               q->error);
   return BLIS_OK;
 }
 
@@ -137,11 +136,10 @@ static blis_status decide_linear(b3_later *self,
   return blis__b3_take(&self->b3, request, view, chosen, decision);
 }
 
-static blis_status route_linear(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view,
-                                blis_decision *decision, blis_error *error) {
-  BLIS_TRY_MEM(decide_linear(state, request, view, decision), error);
+static blis_status route_linear(const blis_question *q,
+                                blis_decision *decision) {
+  BLIS_TRY_MEM(decide_linear(q->state, q->request, q->view, decision),
+               q->error);
   return BLIS_OK;
 }
 

@@ -25,22 +25,22 @@ static blis_status guard(lmetric *self, const blis_routing_request *request,
       &self->guard, class, view, self->b3.blocks.items, self->b3.scores.items);
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  lmetric *self = state;
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
+  lmetric *self = q->state;
   if (self->max_turns > 0 && request->round_index >= self->max_turns) {
     *decision = (blis_decision){.rejected = "turn-cap"};
     return BLIS_OK;
   }
   BLIS_TRY_MEM(blis__b3_score(&self->b3, request, view, self->bs_offset),
-               error);
+               q->error);
   if (self->is_guarded && guard(self, request, view) != BLIS_OK) {
-    return blis_fail_nomem(error);
+    return blis_fail_nomem(q->error);
   }
   size_t chosen = blis_tie_pick_max(&self->tie, self->b3.scores.items, view);
   BLIS_TRY_MEM(blis__b3_take(&self->b3, request, view, chosen, decision),
-               error);
+               q->error);
   return BLIS_OK;
 }
 

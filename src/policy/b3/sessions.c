@@ -60,14 +60,14 @@ static blis_status choose(session_router *self,
              : BLIS_OK;
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  session_router *self = state;
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
+  session_router *self = q->state;
   size_t chosen;
   BLIS_TRY_MEM(blis__load_counters_reserve(&self->counters, &self->alloc, view),
-               error);
-  BLIS_TRY_MEM(choose(self, request, view, &chosen), error);
+               q->error);
+  BLIS_TRY_MEM(choose(self, request, view, &chosen), q->error);
   blis__load_counters_add(&self->counters, request->ticket,
                           view->instances[chosen], 0, request->prompt_tokens);
   *decision = (blis_decision){.chosen = chosen};

@@ -184,10 +184,8 @@ static blis_status decide(unified *self, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  BLIS_TRY_MEM(decide(state, request, view, decision), error);
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  BLIS_TRY_MEM(decide(q->state, q->request, q->view, decision), q->error);
   return BLIS_OK;
 }
 

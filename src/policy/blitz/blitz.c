@@ -7,12 +7,12 @@
 enum { WAITING_WEIGHT = 4 };
 
 BLIS__LEAST_RULE(blitz_join_shortest_weight,
-                 WAITING_WEIGHT *blis__blitz_waiting(view, i) +
-                     blis__blitz_requests(view, i))
-BLIS__LEAST_RULE(blitz_least_bs, blis__blitz_requests(view, i))
-BLIS__LEAST_RULE(blitz_least_waiting, blis__blitz_waiting(view, i))
+                 WAITING_WEIGHT *blis__blitz_waiting(q->view, i) +
+                     blis__blitz_requests(q->view, i))
+BLIS__LEAST_RULE(blitz_least_bs, blis__blitz_requests(q->view, i))
+BLIS__LEAST_RULE(blitz_least_waiting, blis__blitz_waiting(q->view, i))
 BLIS__LEAST_RULE(blitz_least_wait_token,
-                 blis__blitz_wait_tokens(request, view, i))
+                 blis__blitz_wait_tokens(q->request, q->view, i))
 
 const blis_policy_entry blis__router_blitz_join_shortest_weight = {
     .kind = BLIS_POLICY_ROUTER,
@@ -58,10 +58,9 @@ static const blis_param_spec bounded_params[] = {
 };
 
 /* The last of those with most cached tokens and little ahead of them. */
-static blis_status choose_bounded(blis__gateway *self,
-                                  const blis_routing_request *request,
-                                  const blis_routing_view *view,
-                                  size_t *chosen) {
+static blis_status choose_bounded(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   const double *pending = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   size_t best = view->count;
   for (size_t i = 0; i < view->count; i++) {
@@ -73,7 +72,7 @@ static blis_status choose_bounded(blis__gateway *self,
     }
   }
   if (best == view->count) {
-    return choose_blitz_least_wait_token(self, request, view, chosen);
+    return choose_blitz_least_wait_token(q, chosen);
   }
   *chosen = best;
   return BLIS_OK;
@@ -89,8 +88,9 @@ const blis_policy_entry blis__router_blitz_bounded_most_hit = {
     BLIS__GATEWAY(BLIS__BLITZ_NEEDS_TOKENS, .choose = choose_bounded),
 };
 
-BLIS__LEAST_RULE(blitz_lmetric, blis__blitz_wait_tokens(request, view, i) *
-                                    (blis__blitz_requests(view, i) + 1))
+BLIS__LEAST_RULE(blitz_lmetric,
+                 blis__blitz_wait_tokens(q->request, q->view, i) *
+                     (blis__blitz_requests(q->view, i) + 1))
 
 const blis_policy_entry blis__router_blitz_lmetric = {
     .kind = BLIS_POLICY_ROUTER,

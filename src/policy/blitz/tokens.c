@@ -63,13 +63,12 @@ static void take_active(blis__gateway *self,
 }
 
 /* The rule picks by the rows. */
-static blis_status choose_active(blis__gateway *self,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 size_t *chosen) {
-  BLIS_TRY(fill_rows(self, view));
-  *chosen = self->rule->pick(self, request, view);
-  take_active(self, request, view, *chosen);
+static blis_status choose_active(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  BLIS_TRY_MEM(fill_rows(self, view), q->error);
+  *chosen = self->rule->pick(self, q->request, view);
+  take_active(self, q->request, view, *chosen);
   return BLIS_OK;
 }
 

@@ -139,12 +139,11 @@ static blis_status choose(cognitora *self, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  cognitora *self = state;
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  cognitora *self = q->state;
   size_t chosen = 0;
-  BLIS_TRY_MEM(choose(self, request, view, &chosen), error);
+  BLIS_TRY_MEM(choose(self, q->request, view, &chosen), q->error);
   *decision = (blis_decision){
       .chosen = chosen,
       .score = self->scores.items[chosen],

@@ -21,16 +21,12 @@ typedef struct blis_filter_ops {
    * keep[0 .. view->count) are true; sets those to false that are out. The
    * view has one candidate or more.
    */
-  blis_status (*filter)(void *state, const blis_routing_request *request,
-                        const blis_routing_view *view, bool *keep,
-                        blis_error *error);
+  blis_status (*filter)(const blis_question *q, bool *keep);
   /*
    * After every decision, for filters with a memory; NULL when not wanted. The
    * view is of the candidates that all filters have left.
    */
-  blis_status (*observe)(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, size_t chosen,
-                         blis_error *error);
+  blis_status (*observe)(const blis_question *q, size_t chosen);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_filter_ops;
 

@@ -17,9 +17,8 @@ typedef struct blis_picker_ops {
    * *chosen < view->count, by scores[0 .. view->count), which hold no NaN. The
    * view has one candidate or more.
    */
-  blis_status (*pick)(void *state, const blis_routing_request *request,
-                      const blis_routing_view *view, const double *scores,
-                      size_t *chosen, blis_error *error);
+  blis_status (*pick)(const blis_question *q, const double *scores,
+                      size_t *chosen);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_picker_ops;
 

@@ -61,9 +61,7 @@ typedef struct blis_decision {
 
 typedef struct blis_router_ops {
   /* BLIS_ERR_POLICY (or NOMEM) stops the run with *error. */
-  blis_status (*route)(void *state, const blis_routing_request *request,
-                       const blis_routing_view *view, blis_decision *decision,
-                       blis_error *error);
+  blis_status (*route)(const blis_question *q, blis_decision *decision);
   /*
    * A request that was routed to instance got a first token (again, after a
    * preemption), or has ended in whatever way. NULL when not wanted.

@@ -14,13 +14,9 @@
 
 typedef struct blis_scorer_ops {
   /* Writes scores[0 .. view->count). */
-  blis_status (*score)(void *state, const blis_routing_request *request,
-                       const blis_routing_view *view, double *scores,
-                       blis_error *error);
+  blis_status (*score)(const blis_question *q, double *scores);
   /* After every decision, for scorers with a memory; NULL when not wanted. */
-  blis_status (*observe)(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, size_t chosen,
-                         blis_error *error);
+  blis_status (*observe)(const blis_question *q, size_t chosen);
   /*
    * Leading prompt tokens that it took to be cached at a candidate scored last;
    * NULL when its scores do not say.

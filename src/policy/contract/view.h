@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/block_chain.h"
+#include "base/error.h"
 #include "base/intern.h"
 #include "base/least_tree.h"
 #include "policy/contract/signals.h"
@@ -93,6 +94,14 @@ typedef struct blis_routing_view {
    */
   const blis_least_tree *least_load;
 } blis_routing_view;
+
+/* What a policy of any kind is asked about, and where it says what fails. */
+typedef struct blis_question {
+  void *state; /* the policy's own */
+  const blis_routing_request *request;
+  const blis_routing_view *view;
+  blis_error *error;
+} blis_question;
 
 /* The candidate that is this instance; view->count when it is none. */
 size_t blis_routing_view_find(const blis_routing_view *view, uint32_t instance);

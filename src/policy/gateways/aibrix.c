@@ -71,11 +71,9 @@ static size_t best_match(const blis__gateway *self,
   return best;
 }
 
-static blis_status choose_by_prefix(blis__gateway *self,
-                                    const blis_routing_request *request,
-                                    const blis_routing_view *view,
-                                    size_t *chosen) {
-  (void)request;
+static blis_status choose_by_prefix(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   size_t matched = collect_matched(self, view);
   shuffle(&self->random, self->order.items, matched);
@@ -101,11 +99,10 @@ const blis_policy_entry blis__router_aibrix_prefix_cache = {
 
 #define AIBRIX_SOURCE "AIBrix e3e10f9e"
 
-static blis_status choose_least_request(blis__gateway *self,
-                                        const blis_routing_request *request,
-                                        const blis_routing_view *view,
+static blis_status choose_least_request(const blis_question *q,
                                         size_t *chosen) {
-  (void)request;
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   *chosen = blis__any_least(&self->random, view->columns[BLIS_SIGNAL_IN_FLIGHT],
                             view->count);
   return BLIS_OK;
@@ -120,11 +117,8 @@ const blis_policy_entry blis__router_aibrix_least_request = {
                   .choose = choose_least_request),
 };
 
-static blis_status choose_least_kv(blis__gateway *self,
-                                   const blis_routing_request *request,
-                                   const blis_routing_view *view,
-                                   size_t *chosen) {
-  (void)self, (void)request;
+static blis_status choose_least_kv(const blis_question *q, size_t *chosen) {
+  const blis_routing_view *view = q->view;
   *chosen =
       blis__last_least(view->columns[BLIS_SIGNAL_KV_UTILIZATION], view->count);
   return BLIS_OK;
@@ -139,11 +133,8 @@ const blis_policy_entry blis__router_aibrix_least_kv_cache = {
                   .choose = choose_least_kv),
 };
 
-static blis_status choose_least_gpu(blis__gateway *self,
-                                    const blis_routing_request *request,
-                                    const blis_routing_view *view,
-                                    size_t *chosen) {
-  (void)self, (void)request;
+static blis_status choose_least_gpu(const blis_question *q, size_t *chosen) {
+  const blis_routing_view *view = q->view;
   *chosen =
       blis__first_least(view->columns[BLIS_SIGNAL_KV_UTILIZATION], view->count);
   return BLIS_OK;
@@ -158,11 +149,9 @@ const blis_policy_entry blis__router_aibrix_least_gpu_cache = {
                   .choose = choose_least_gpu),
 };
 
-static blis_status choose_of_two(blis__gateway *self,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 size_t *chosen) {
-  (void)request;
+static blis_status choose_of_two(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   *chosen = 0;
   if (view->count > 1) {

@@ -149,9 +149,10 @@ static size_t least_score(blis__gateway *self, const blis_routing_view *view,
   return best;
 }
 
-static blis_status choose_vtc(blis__gateway *self,
-                              const blis_routing_request *request,
-                              const blis_routing_view *view, size_t *chosen) {
+static blis_status choose_vtc(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
   vtc *own = self->own;
   if (request->tenant == 0) {
     *chosen = blis_pick_random(&self->random, view->count);
@@ -159,13 +160,14 @@ static blis_status choose_vtc(blis__gateway *self,
   }
   size_t slot;
   forget_old_charges(self, view->now_us);
-  BLIS_TRY(slot_of(self, request->tenant, &slot));
+  BLIS_TRY_MEM(slot_of(self, request->tenant, &slot), q->error);
   *chosen = least_score(self, view, weighted_tokens(self, slot));
   charge(self, slot, request->prompt_tokens, 1);
   const blis__recent_item item = {.at_us = view->now_us,
                                   .amount = request->prompt_tokens,
                                   .key = (uint32_t)slot};
-  return blis__recent_add(&self->alloc, &own->recent, &item);
+  BLIS_TRY_MEM(blis__recent_add(&self->alloc, &own->recent, &item), q->error);
+  return BLIS_OK;
 }
 
 const blis_policy_entry blis__router_aibrix_vtc_basic = {
@@ -190,10 +192,10 @@ static uint64_t weight_of(const char *key, size_t length, const char *id) {
   return blis_fnv1a64_add(hash, id, strlen(id));
 }
 
-static blis_status choose_by_session(blis__gateway *self,
-                                     const blis_routing_request *request,
-                                     const blis_routing_view *view,
-                                     size_t *chosen) {
+static blis_status choose_by_session(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
   bool has_key = request->session != 0 && request->strings != NULL;
   size_t length =
       has_key ? blis_intern_length(request->strings, request->session) : 0;

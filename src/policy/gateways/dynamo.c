@@ -120,21 +120,20 @@ static void take(dynamo *self, const blis_routing_request *request,
   load->requests++;
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  dynamo *self = state;
-  BLIS_TRY_MEM(make_room(self, view), error);
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  dynamo *self = q->state;
+  BLIS_TRY_MEM(make_room(self, view), q->error);
   double least = least_prefill(self, view);
   double *scores = self->scores.items;
   for (size_t i = 0; i < view->count; i++) {
-    scores[i] = 0 - cost_at(self, request, view, i, least);
+    scores[i] = 0 - cost_at(self, q->request, view, i, least);
   }
   size_t chosen = self->temperature > 0
                       ? blis_pick_softmax(&self->random, scores, view->count,
                                           self->temperature)
                       : pick_least_cost(self, view->count);
-  take(self, request, view, chosen);
+  take(self, q->request, view, chosen);
   *decision = (blis_decision){
       .chosen = chosen,
       .score = scores[chosen],

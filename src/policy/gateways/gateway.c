@@ -18,17 +18,17 @@ static blis_status make_room(blis__gateway *self,
   return blis_array_reserve(&self->alloc, &self->order, view->count);
 }
 
-static blis_status decide(blis__gateway *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view,
-                          blis_decision *decision) {
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  blis__gateway *self = q->state;
   bool has_memory = self->rule->has_memory;
   size_t chosen;
-  BLIS_TRY(make_room(self, view));
+  BLIS_TRY_MEM(make_room(self, view), q->error);
   if (has_memory) {
-    BLIS_TRY(blis__prefix_memory_look_up(&self->memory, request, view));
+    BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view),
+                 q->error);
   }
-  BLIS_TRY(self->rule->choose(self, request, view, &chosen));
+  BLIS_TRY(self->rule->choose(q, &chosen));
   if (chosen == view->count) {
     *decision = (blis_decision){.rejected = "no-candidate"};
     return BLIS_OK;
@@ -41,14 +41,9 @@ static blis_status decide(blis__gateway *self,
   decision->has_belief = true;
   decision->believed_tokens =
       blis__prefix_memory_tokens(&self->memory, view, chosen);
-  return blis__prefix_memory_observe(&self->memory, request,
-                                     view->instances[chosen]);
-}
-
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  BLIS_TRY_MEM(decide(state, request, view, decision), error);
+  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request,
+                                           view->instances[chosen]),
+               q->error);
   return BLIS_OK;
 }
 

@@ -20,12 +20,10 @@ typedef struct blis__gateway blis__gateway;
 
 typedef struct blis__gateway_rule {
   /*
-   * A candidate; view->count rejects the request, reason no-candidate. With a
-   * memory it has been looked up.
+   * A candidate; view->count rejects the request, reason no-candidate. The
+   * state is the gateway. With a memory it has been looked up.
    */
-  blis_status (*choose)(blis__gateway *gateway,
-                        const blis_routing_request *request,
-                        const blis_routing_view *view, size_t *chosen);
+  blis_status (*choose)(const blis_question *q, size_t *chosen);
   /* For a choose that several rules share: what only one of them does. */
   size_t (*pick)(blis__gateway *gateway, const blis_routing_request *request,
                  const blis_routing_view *view);
@@ -73,15 +71,12 @@ extern const blis_router_ops blis__gateway_ops;
 
 /*
  * Defines choose_<name>, which takes the first candidate of the least value, an
- * expression of self, request, view and i.
+ * expression of q and i.
  */
 #define BLIS__LEAST_RULE(name, value)                                          \
-  static blis_status choose_##name(                                            \
-      blis__gateway *self, const blis_routing_request *request,                \
-      const blis_routing_view *view, size_t *chosen) {                         \
-    (void)self, (void)request;                                                 \
+  static blis_status choose_##name(const blis_question *q, size_t *chosen) {   \
     double best = 0;                                                           \
-    for (size_t i = 0; i < view->count; i++) {                                 \
+    for (size_t i = 0; i < q->view->count; i++) {                              \
       double figure = (value);                                                 \
       if (i == 0 || figure < best) {                                           \
         best = figure;                                                         \

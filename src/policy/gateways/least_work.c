@@ -13,10 +13,10 @@ static double new_tokens(const blis__gateway *self,
 }
 
 /* Less of new x (load + 1), of load, of new; then the first. */
-static blis_status choose_sglang(blis__gateway *self,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 size_t *chosen) {
+static blis_status choose_sglang(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
   const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   *chosen = 0;
   double best = new_tokens(self, request, view, 0) * (load[0] + 1);
@@ -71,7 +71,7 @@ static double infera_cost(const blis__gateway *self,
          view->columns[BLIS_SIGNAL_IN_FLIGHT][i];
 }
 
-BLIS__LEAST_RULE(infera_kv, infera_cost(self, request, view, i))
+BLIS__LEAST_RULE(infera_kv, infera_cost(q->state, q->request, q->view, i))
 
 const blis_policy_entry blis__router_infera_kv = {
     .kind = BLIS_POLICY_ROUTER,

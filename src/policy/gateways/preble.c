@@ -142,12 +142,13 @@ static bool is_mostly_known(const blis__gateway *self,
   return match->total - before < before;
 }
 
-static blis_status choose_e2(blis__gateway *self,
-                             const blis_routing_request *request,
-                             const blis_routing_view *view, size_t *chosen) {
+static blis_status choose_e2(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
   books *own = self->own;
   blis__tree_match match;
-  BLIS_TRY(look_up(self, request, view, &match));
+  BLIS_TRY_MEM(look_up(self, request, view, &match), q->error);
   size_t count = collect_all(self, view);
   if (is_mostly_known(self, &match)) {
     count = keep_nearest(self, view, match.node, count);
@@ -156,9 +157,11 @@ static blis_status choose_e2(blis__gateway *self,
   int64_t decode_tokens = request->max_output_tokens > 0
                               ? request->max_output_tokens
                               : (int64_t)self->values[DECODE_LENGTH];
-  return blis__prompt_tree_take(&own->tree, request, &match,
-                                view->instances[*chosen], view->now_us,
-                                decode_tokens);
+  BLIS_TRY_MEM(blis__prompt_tree_take(&own->tree, request, &match,
+                                      view->instances[*chosen], view->now_us,
+                                      decode_tokens),
+               q->error);
+  return BLIS_OK;
 }
 
 const blis_policy_entry blis__router_preble_e2 = {
@@ -226,13 +229,13 @@ static size_t collect_balanced(blis__gateway *self,
   return count;
 }
 
-static blis_status choose_aibrix(blis__gateway *self,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 size_t *chosen) {
+static blis_status choose_aibrix(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
   books *own = self->own;
   blis__tree_match match;
-  BLIS_TRY(look_up(self, request, view, &match));
+  BLIS_TRY_MEM(look_up(self, request, view, &match), q->error);
   size_t count = collect_balanced(self, view);
   double known = (double)match.known * self->values[BLOCK_SIZE];
   if (known > self->values[MATCH_RATIO] * (double)request->prompt_tokens) {
@@ -241,9 +244,11 @@ static blis_status choose_aibrix(blis__gateway *self,
   } else {
     *chosen = least_cost(self, view, count, aibrix_cost_s);
   }
-  return blis__prompt_tree_take(&own->tree, request, &match,
-                                view->instances[*chosen], view->now_us,
-                                (int64_t)self->values[DECODE_LENGTH]);
+  BLIS_TRY_MEM(blis__prompt_tree_take(&own->tree, request, &match,
+                                      view->instances[*chosen], view->now_us,
+                                      (int64_t)self->values[DECODE_LENGTH]),
+               q->error);
+  return BLIS_OK;
 }
 
 const blis_policy_entry blis__router_aibrix_prefix_cache_preble = {

@@ -51,9 +51,9 @@ static size_t choose_of_two(blis__gateway *self,
   return queue[second] < queue[first] ? second : first;
 }
 
-static blis_status choose(blis__gateway *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
+static blis_status choose(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   blis__range queues =
       blis__range_of(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
   if (queues.high - queues.low > self->values[IMBALANCED]) {
@@ -62,7 +62,7 @@ static blis_status choose(blis__gateway *self,
   }
   *chosen = shortest_of_least(self, view, known_at, -1);
   double length =
-      request->prompt_tokens > 0 ? (double)request->prompt_tokens : 1;
+      q->request->prompt_tokens > 0 ? (double)q->request->prompt_tokens : 1;
   double rate = known_at(self, view, *chosen) / length;
   if (rate < self->values[MATCH_RATE]) {
     *chosen = shortest_of_least(self, view, size_at, 1);

@@ -160,14 +160,14 @@ static size_t least_of_imbalanced(const blis__gateway *self,
   return is_imbalanced ? least : view->count;
 }
 
-static blis_status choose(blis__gateway *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
+static blis_status choose(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   bucket *own = self->own;
-  BLIS_TRY(forget_old(self, view));
-  BLIS_TRY(begin_ranges(self, view->count));
-  BLIS_TRY(adjust_when_due(self, view->now_us));
-  int64_t length = (int64_t)((double)request->prompt_tokens *
+  BLIS_TRY_MEM(forget_old(self, view), q->error);
+  BLIS_TRY_MEM(begin_ranges(self, view->count), q->error);
+  BLIS_TRY_MEM(adjust_when_due(self, view->now_us), q->error);
+  int64_t length = (int64_t)((double)q->request->prompt_tokens *
                              self->values[CHARACTERS_PER_TOKEN]);
   *chosen = least_of_imbalanced(self, view);
   if (*chosen == view->count) {
@@ -176,7 +176,8 @@ static blis_status choose(blis__gateway *self,
   const blis__recent_item item = {
       .at_us = view->now_us, .amount = length, .key = view->instances[*chosen]};
   own->characters.items[item.key] += length;
-  return blis__recent_add(&self->alloc, &own->prompts, &item);
+  BLIS_TRY_MEM(blis__recent_add(&self->alloc, &own->prompts, &item), q->error);
+  return BLIS_OK;
 }
 
 const blis_policy_entry blis__router_smg_bucket = {

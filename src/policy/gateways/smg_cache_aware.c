@@ -115,15 +115,15 @@ static size_t follow_events(const blis__gateway *self,
   return cached[best] > 0 ? best : least_loaded(self, view);
 }
 
-static blis_status choose(blis__gateway *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
+static blis_status choose(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   if (is_imbalanced(self, view)) {
     *chosen = least_loaded(self, view);
   } else if (self->values[INDEX] == INDEX_EVENTS) {
     *chosen = follow_events(self, view);
   } else {
-    *chosen = follow_tree(self, request, view);
+    *chosen = follow_tree(self, q->request, view);
   }
   return BLIS_OK;
 }

@@ -121,10 +121,10 @@ static double score_of(const blis__gateway *self, const blis_routing_view *view,
          self->values[PRESSURE_WEIGHT] * p->usage / (1 - p->usage);
 }
 
-static blis_status choose(blis__gateway *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
-  BLIS_TRY(make_room(self, view));
+static blis_status choose(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  BLIS_TRY_MEM(make_room(self, view), q->error);
   *chosen = 0;
   if (poll_when_due(self, view) == 0) {
     *chosen =
@@ -138,7 +138,8 @@ static blis_status choose(blis__gateway *self,
       least = score < least ? score : least;
     }
   }
-  polled_of(self, view, *chosen)->sent_tokens += (double)request->prompt_tokens;
+  polled_of(self, view, *chosen)->sent_tokens +=
+      (double)q->request->prompt_tokens;
   return BLIS_OK;
 }
 

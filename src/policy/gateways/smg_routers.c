@@ -5,11 +5,9 @@
 #include "policy/gateways/gateway.h"
 #include "policy/pickers/pick_rules.h"
 
-static blis_status choose_of_two(blis__gateway *self,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 size_t *chosen) {
-  (void)request;
+static blis_status choose_of_two(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   const double *usage = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
   *chosen = 0;
   if (view->count > 1) {
@@ -79,10 +77,10 @@ static blis_status remember(blis__gateway *self,
                             instance, now_us);
 }
 
-static blis_status choose_manually(blis__gateway *self,
-                                   const blis_routing_request *request,
-                                   const blis_routing_view *view,
-                                   size_t *chosen) {
+static blis_status choose_manually(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
   if (request->session == 0) {
     *chosen = assign(self, view);
     return BLIS_OK;
@@ -92,12 +90,16 @@ static blis_status choose_manually(blis__gateway *self,
     forget_when_idle(self, key, view->now_us);
     *chosen = blis__bindings_candidate(&self->sessions, key, view);
     if (*chosen < view->count) {
-      return blis__bindings_put(&self->sessions, key, view->instances[*chosen],
-                                view->now_us);
+      BLIS_TRY_MEM(blis__bindings_put(&self->sessions, key,
+                                      view->instances[*chosen], view->now_us),
+                   q->error);
+      return BLIS_OK;
     }
   }
   *chosen = assign(self, view);
-  return remember(self, request, view->instances[*chosen], view->now_us);
+  BLIS_TRY_MEM(remember(self, request, view->instances[*chosen], view->now_us),
+               q->error);
+  return BLIS_OK;
 }
 
 const blis_policy_entry blis__router_smg_manual = {
@@ -118,11 +120,9 @@ static const blis_param_spec workload_params[] = {
                  "most waiting requests of an instance that gets another"),
 };
 
-static blis_status choose_by_workload(blis__gateway *self,
-                                      const blis_routing_request *request,
-                                      const blis_routing_view *view,
-                                      size_t *chosen) {
-  (void)request;
+static blis_status choose_by_workload(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   const double *waiting = view->columns[BLIS_SIGNAL_QUEUE_DEPTH];
   size_t eligible = 0;
   for (size_t i = 0; i < view->count; i++) {

@@ -8,11 +8,8 @@
 #include "policy/pickers/pick_rules.h"
 
 /* Most cached tokens, the last of them; nobody has any: first least load. */
-static blis_status choose_kv_aware(blis__gateway *self,
-                                   const blis_routing_request *request,
-                                   const blis_routing_view *view,
-                                   size_t *chosen) {
-  (void)self, (void)request;
+static blis_status choose_kv_aware(const blis_question *q, size_t *chosen) {
+  const blis_routing_view *view = q->view;
   const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
   size_t best = 0;
   for (size_t i = 1; i < view->count; i++) {
@@ -58,7 +55,7 @@ static double expected_ttft_ms(const blis__gateway *self,
 }
 
 BLIS__LEAST_RULE(vllm_router_ttft_aware,
-                 expected_ttft_ms(self, request, view, i))
+                 expected_ttft_ms(q->state, q->request, q->view, i))
 
 const blis_policy_entry blis__router_vllm_router_ttft_aware = {
     .kind = BLIS_POLICY_ROUTER,
@@ -72,10 +69,10 @@ const blis_policy_entry blis__router_vllm_router_ttft_aware = {
 };
 
 /* Least requests in flight + sessions bound there so far. */
-static blis_status choose_sticky(blis__gateway *self,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 size_t *chosen) {
+static blis_status choose_sticky(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
   const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   bool has_session = request->session != 0;
   *chosen = has_session ? blis__bindings_candidate(&self->sessions,
@@ -96,8 +93,10 @@ static blis_status choose_sticky(blis__gateway *self,
   }
   uint32_t instance = view->instances[*chosen];
   self->bound.items[instance]++;
-  return blis__bindings_put(&self->sessions, request->session, instance,
-                            view->now_us);
+  BLIS_TRY_MEM(blis__bindings_put(&self->sessions, request->session, instance,
+                                  view->now_us),
+               q->error);
+  return BLIS_OK;
 }
 
 const blis_policy_entry blis__router_vllm_router_least_conn_sticky = {
@@ -131,11 +130,10 @@ static uint64_t key_of(const blis__gateway *self,
 }
 
 /* The highest hash of key and instance, the last of equal ones. */
-static blis_status choose_rendezvous(blis__gateway *self,
-                                     const blis_routing_request *request,
-                                     const blis_routing_view *view,
-                                     size_t *chosen) {
-  uint64_t key = key_of(self, request);
+static blis_status choose_rendezvous(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  uint64_t key = key_of(self, q->request);
   uint64_t highest = 0;
   *chosen = 0;
   for (size_t i = 0; i < view->count; i++) {

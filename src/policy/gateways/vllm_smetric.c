@@ -191,19 +191,23 @@ static size_t pick(const blis__gateway *self,
   return stays ? found.known : found.least;
 }
 
-static blis_status choose(blis__gateway *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
+static blis_status choose(const blis_question *q, size_t *chosen) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
   smetric *own = self->own;
-  BLIS_TRY(note_costs(self, request, view));
+  BLIS_TRY_MEM(note_costs(self, request, view), q->error);
   *chosen = pick(self, request, view);
   own->decisions++;
   double cost = own->costs.items[*chosen];
   worker_of(self, view, *chosen)->pending += cost;
   request->ticket->values[PENDING_COST] = (int64_t)cost;
-  return request->session == 0 ? BLIS_OK
-                               : blis_map_put(&own->history, request->session,
-                                              (uint64_t)request->prompt_tokens);
+  BLIS_TRY_MEM(request->session == 0
+                   ? BLIS_OK
+                   : blis_map_put(&own->history, request->session,
+                                  (uint64_t)request->prompt_tokens),
+               q->error);
+  return BLIS_OK;
 }
 
 static double release(blis__gateway *self, blis_ticket *ticket,

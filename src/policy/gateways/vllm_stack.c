@@ -106,12 +106,12 @@ static blis_status count_decision(blis__gateway *self,
 
 /* Defines choose_<name>: find_<name>, and the decision is counted. */
 #define STACK_RULE(name)                                                       \
-  static blis_status choose_##name(                                            \
-      blis__gateway *self, const blis_routing_request *request,                \
-      const blis_routing_view *view, size_t *chosen) {                         \
-    BLIS_TRY(update_counts(self, view));                                       \
-    BLIS_TRY(find_##name(self, request, view, chosen));                        \
-    return count_decision(self, view, *chosen);                                \
+  static blis_status choose_##name(const blis_question *q, size_t *chosen) {   \
+    BLIS_TRY_MEM(update_counts(q->state, q->view), q->error);                  \
+    BLIS_TRY_MEM(find_##name(q->state, q->request, q->view, chosen),           \
+                 q->error);                                                    \
+    BLIS_TRY_MEM(count_decision(q->state, q->view, *chosen), q->error);        \
+    return BLIS_OK;                                                            \
   }
 
 /* The members of an entry with such a rule. */

@@ -31,12 +31,9 @@ static const blis_param_spec utilization_params[] = {
     HEADROOM,
 };
 
-static blis_status filter_utilization(void *state,
-                                      const blis_routing_request *request,
-                                      const blis_routing_view *view, bool *keep,
-                                      blis_error *error) {
-  (void)request, (void)error;
-  const detector *self = state;
+static blis_status filter_utilization(const blis_question *q, bool *keep) {
+  const blis_routing_view *view = q->view;
+  const detector *self = q->state;
   double factor = 1 + self->headroom;
   const double *waiting = view->columns[BLIS_SIGNAL_QUEUE_DEPTH];
   const double *usage = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
@@ -75,12 +72,9 @@ static const blis_param_spec concurrency_params[] = {
     HEADROOM,
 };
 
-static blis_status filter_concurrency(void *state,
-                                      const blis_routing_request *request,
-                                      const blis_routing_view *view, bool *keep,
-                                      blis_error *error) {
-  (void)request, (void)error;
-  const detector *self = state;
+static blis_status filter_concurrency(const blis_question *q, bool *keep) {
+  const blis_routing_view *view = q->view;
+  const detector *self = q->state;
   double factor = 1 + self->headroom;
   const double *requests = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   const double *tokens = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];

@@ -57,10 +57,9 @@ static bool is_too_slow(const prefix_filter *self,
          best[1] - best[0] > self->max_penalty_ms;
 }
 
-static blis_status filter(void *state, const blis_routing_request *request,
-                          const blis_routing_view *view, bool *keep,
-                          blis_error *error) {
-  prefix_filter *self = state;
+static blis_status filter(const blis_question *q, bool *keep) {
+  const blis_routing_view *view = q->view;
+  prefix_filter *self = q->state;
   if (view->count == 1 || self->threshold <= 0) {
     return BLIS_OK;
   }
@@ -69,8 +68,8 @@ static blis_status filter(void *state, const blis_routing_request *request,
   if (explores) {
     return BLIS_OK;
   }
-  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, request, view),
-               error);
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view),
+               q->error);
   size_t sticky = 0;
   for (size_t i = 0; i < view->count; i++) {
     sticky += is_sticky(self, view, i);
@@ -84,13 +83,11 @@ static blis_status filter(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static blis_status observe(void *state, const blis_routing_request *request,
-                           const blis_routing_view *view, size_t chosen,
-                           blis_error *error) {
-  prefix_filter *self = state;
-  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, request,
-                                           view->instances[chosen]),
-               error);
+static blis_status observe(const blis_question *q, size_t chosen) {
+  prefix_filter *self = q->state;
+  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request,
+                                           q->view->instances[chosen]),
+               q->error);
   return BLIS_OK;
 }
 

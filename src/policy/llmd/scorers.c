@@ -13,12 +13,9 @@ typedef struct active_scorer {
   double best_of_busy;
 } active_scorer;
 
-static blis_status score_active(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view, double *scores,
-                                blis_error *error) {
-  (void)request, (void)error;
-  const active_scorer *self = state;
+static blis_status score_active(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
+  const active_scorer *self = q->state;
   const double *active = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   double highest = 0;
   for (size_t i = 0; i < view->count; i++) {
@@ -57,15 +54,12 @@ typedef struct token_load {
   double full; /* tokens */
 } token_load;
 
-static blis_status score_token_load(void *state,
-                                    const blis_routing_request *request,
-                                    const blis_routing_view *view,
-                                    double *scores, blis_error *error) {
-  (void)error;
-  const token_load *self = state;
+static blis_status score_token_load(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
+  const token_load *self = q->state;
   const double *pending = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
-  double prompt = (double)request->prompt_tokens;
+  double prompt = (double)q->request->prompt_tokens;
   for (size_t i = 0; i < view->count; i++) {
     double share = (pending[i] + prompt - cached[i]) / self->full;
     scores[i] = share > 1 ? 0 : 1 - share;
@@ -97,13 +91,11 @@ typedef struct prefix_scorer {
   double length_scale; /* tokens */
 } prefix_scorer;
 
-static blis_status score_prefix(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view, double *scores,
-                                blis_error *error) {
-  prefix_scorer *self = state;
-  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, request, view),
-               error);
+static blis_status score_prefix(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
+  prefix_scorer *self = q->state;
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view),
+               q->error);
   double weight = self->length_weight;
   for (size_t i = 0; i < view->count; i++) {
     double tokens = (double)blis__prefix_memory_tokens(&self->memory, view, i);
@@ -115,14 +107,11 @@ static blis_status score_prefix(void *state,
   return BLIS_OK;
 }
 
-static blis_status observe_prefix(void *state,
-                                  const blis_routing_request *request,
-                                  const blis_routing_view *view, size_t chosen,
-                                  blis_error *error) {
-  prefix_scorer *self = state;
-  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, request,
-                                           view->instances[chosen]),
-               error);
+static blis_status observe_prefix(const blis_question *q, size_t chosen) {
+  prefix_scorer *self = q->state;
+  BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request,
+                                           q->view->instances[chosen]),
+               q->error);
   return BLIS_OK;
 }
 

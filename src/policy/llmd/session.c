@@ -25,23 +25,20 @@ static size_t bound_candidate(const session_memory *self,
                   : view->count;
 }
 
-static blis_status observe(void *state, const blis_routing_request *request,
-                           const blis_routing_view *view, size_t chosen,
-                           blis_error *error) {
-  session_memory *self = state;
-  if (request->session != 0 &&
-      blis__bindings_put(&self->sessions, request->session,
+static blis_status observe(const blis_question *q, size_t chosen) {
+  const blis_routing_view *view = q->view;
+  session_memory *self = q->state;
+  if (q->request->session != 0 &&
+      blis__bindings_put(&self->sessions, q->request->session,
                          view->instances[chosen], view->now_us) != BLIS_OK) {
-    return blis_fail_nomem(error);
+    return blis_fail_nomem(q->error);
   }
   return BLIS_OK;
 }
 
-static blis_status score(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, double *scores,
-                         blis_error *error) {
-  (void)error;
-  size_t bound = bound_candidate(state, request, view);
+static blis_status score(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
+  size_t bound = bound_candidate(q->state, q->request, view);
   for (size_t i = 0; i < view->count; i++) {
     scores[i] = i == bound;
   }
@@ -49,11 +46,9 @@ static blis_status score(void *state, const blis_routing_request *request,
 }
 
 /* Keeps the bound one, and all when there is none. */
-static blis_status filter(void *state, const blis_routing_request *request,
-                          const blis_routing_view *view, bool *keep,
-                          blis_error *error) {
-  (void)error;
-  size_t bound = bound_candidate(state, request, view);
+static blis_status filter(const blis_question *q, bool *keep) {
+  const blis_routing_view *view = q->view;
+  size_t bound = bound_candidate(q->state, q->request, view);
   for (size_t i = 0; i < view->count; i++) {
     keep[i] = i == bound || bound == view->count;
   }

@@ -22,11 +22,9 @@ typedef struct utilization_filter {
   bool falls_back; /* keeps all rather than none */
 } utilization_filter;
 
-static blis_status filter(void *state, const blis_routing_request *request,
-                          const blis_routing_view *view, bool *keep,
-                          blis_error *error) {
-  (void)request, (void)error;
-  const utilization_filter *self = state;
+static blis_status filter(const blis_question *q, bool *keep) {
+  const blis_routing_view *view = q->view;
+  const utilization_filter *self = q->state;
   size_t kept = 0;
   for (size_t i = 0; i < view->count; i++) {
     for (size_t k = 0; k < self->count; k++) {

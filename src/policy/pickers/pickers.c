@@ -18,74 +18,56 @@ typedef struct picker {
   blis_random random;
 } picker;
 
-static blis_status pick_best(void *state, const blis_routing_request *request,
-                             const blis_routing_view *view,
-                             const double *scores, size_t *chosen,
-                             blis_error *error) {
-  (void)error;
-  picker *self = state;
+static blis_status pick_best(const blis_question *q, const double *scores,
+                             size_t *chosen) {
+  const blis_routing_view *view = q->view;
+  picker *self = q->state;
   *chosen = self->has_stable_ties
-                ? blis_stable_hash_pick(&self->stable, request, view, scores)
+                ? blis_stable_hash_pick(&self->stable, q->request, view, scores)
                 : blis_tie_pick_max(&self->tie, scores, view);
   return BLIS_OK;
 }
 
-static blis_status pick_random(void *state, const blis_routing_request *request,
-                               const blis_routing_view *view,
-                               const double *scores, size_t *chosen,
-                               blis_error *error) {
-  (void)request, (void)scores, (void)error;
-  picker *self = state;
-  *chosen = blis_pick_random(&self->random, view->count);
+static blis_status pick_random(const blis_question *q, const double *scores,
+                               size_t *chosen) {
+  (void)scores;
+  picker *self = q->state;
+  *chosen = blis_pick_random(&self->random, q->view->count);
   return BLIS_OK;
 }
 
-static blis_status pick_power_of_two(void *state,
-                                     const blis_routing_request *request,
-                                     const blis_routing_view *view,
-                                     const double *scores, size_t *chosen,
-                                     blis_error *error) {
-  (void)request, (void)error;
-  picker *self = state;
-  *chosen = blis_pick_power_of_two(&self->random, scores, view->count);
+static blis_status pick_power_of_two(const blis_question *q,
+                                     const double *scores, size_t *chosen) {
+  picker *self = q->state;
+  *chosen = blis_pick_power_of_two(&self->random, scores, q->view->count);
   return BLIS_OK;
 }
 
-static blis_status pick_softmax(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view,
-                                const double *scores, size_t *chosen,
-                                blis_error *error) {
-  (void)request, (void)error;
-  picker *self = state;
-  *chosen =
-      blis_pick_softmax(&self->random, scores, view->count, self->temperature);
+static blis_status pick_softmax(const blis_question *q, const double *scores,
+                                size_t *chosen) {
+  picker *self = q->state;
+  *chosen = blis_pick_softmax(&self->random, scores, q->view->count,
+                              self->temperature);
   return BLIS_OK;
 }
 
-static blis_status pick_weighted_random(void *state,
-                                        const blis_routing_request *request,
-                                        const blis_routing_view *view,
-                                        const double *scores, size_t *chosen,
-                                        blis_error *error) {
-  (void)request, (void)error;
-  picker *self = state;
-  *chosen = blis_pick_weighted_random(&self->random, scores, view->count);
+static blis_status pick_weighted_random(const blis_question *q,
+                                        const double *scores, size_t *chosen) {
+  picker *self = q->state;
+  *chosen = blis_pick_weighted_random(&self->random, scores, q->view->count);
   return BLIS_OK;
 }
 
-static blis_status pick_greedily(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 const double *scores, size_t *chosen,
-                                 blis_error *error) {
-  picker *self = state;
+static blis_status pick_greedily(const blis_question *q, const double *scores,
+                                 size_t *chosen) {
+  const blis_routing_view *view = q->view;
+  picker *self = q->state;
   if (view->count > 1 &&
       blis_random_float64(&self->random) < self->exploration) {
     *chosen = blis_pick_random(&self->random, view->count);
     return BLIS_OK;
   }
-  return pick_best(state, request, view, scores, chosen, error);
+  return pick_best(q, scores, chosen);
 }
 
 static blis_status init_tie(void *state, blis_policy_setup *setup,

@@ -93,7 +93,8 @@ static blis_status sum_scores(weighted *self,
   memset(composites, 0, view->count * sizeof *composites);
   for (size_t i = 0; i < self->count; i++) {
     const blis_scorer *scorer = &self->items[i].scorer;
-    BLIS_TRY(scorer->ops->score(scorer->state, request, view, scores, error));
+    BLIS_TRY(scorer->ops->score(
+        &(blis_question){scorer->state, request, view, error}, scores));
     if (!add_scores(scores, self->items[i].weight, view->count, composites)) {
       return fail_nan(scorer, scores, request, view, error);
     }
@@ -111,15 +112,15 @@ static blis_status observe_all(const weighted *self,
   for (size_t i = 0; i < self->filter_count; i++) {
     const blis_filter *filter = &self->filters[i];
     if (filter->ops->observe != NULL) {
-      BLIS_TRY(
-          filter->ops->observe(filter->state, request, view, chosen, error));
+      BLIS_TRY(filter->ops->observe(
+          &(blis_question){filter->state, request, view, error}, chosen));
     }
   }
   for (size_t i = 0; i < self->count; i++) {
     const blis_scorer *scorer = &self->items[i].scorer;
     if (scorer->ops->observe != NULL) {
-      BLIS_TRY(
-          scorer->ops->observe(scorer->state, request, view, chosen, error));
+      BLIS_TRY(scorer->ops->observe(
+          &(blis_question){scorer->state, request, view, error}, chosen));
     }
   }
   return BLIS_OK;
@@ -136,7 +137,8 @@ static blis_status apply_filters(weighted *self,
     for (size_t k = 0; k < view->count; k++) {
       keep[k] = true;
     }
-    BLIS_TRY(filter->ops->filter(filter->state, request, view, keep, error));
+    BLIS_TRY(filter->ops->filter(
+        &(blis_question){filter->state, request, view, error}, keep));
     BLIS_TRY_MEM(blis__narrowed_keep(&self->narrowed, keep), error);
     if (blis__narrowed_view(&self->narrowed)->count == 0) {
       return BLIS_OK;
@@ -182,26 +184,27 @@ static void note_belief(const weighted *self, const blis_routing_view *view,
   }
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  weighted *self = state;
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
+  weighted *self = q->state;
   bool wants_parts = request->wants_parts;
   if (reserve(self, view->count) != BLIS_OK ||
       (wants_parts && make_parts(self, view->count) != BLIS_OK)) {
-    return blis_fail_nomem(error);
+    return blis_fail_nomem(q->error);
   }
   blis__narrowed_begin(&self->narrowed, view);
-  BLIS_TRY(apply_filters(self, request, error));
+  BLIS_TRY(apply_filters(self, request, q->error));
   const blis_routing_view *left = blis__narrowed_view(&self->narrowed);
   if (left->count == 0) {
     *decision = (blis_decision){.rejected = "no-candidate"};
     return BLIS_OK;
   }
-  BLIS_TRY(sum_scores(self, request, left, wants_parts, error));
+  BLIS_TRY(sum_scores(self, request, left, wants_parts, q->error));
   size_t chosen = 0;
-  BLIS_TRY(self->picker.ops->pick(self->picker.state, request, left,
-                                  self->composites.items, &chosen, error));
+  BLIS_TRY(self->picker.ops->pick(
+      &(blis_question){self->picker.state, request, left, q->error},
+      self->composites.items, &chosen));
   BLIS_ASSERT(chosen < left->count);
   *decision =
       (blis_decision){.chosen = blis__narrowed_place(&self->narrowed, chosen),
@@ -210,7 +213,7 @@ static blis_status route(void *state, const blis_routing_request *request,
                       .parts = self->parts.items,
                       .part_count = wants_parts ? self->count : 0};
   note_belief(self, left, chosen, decision);
-  return observe_all(self, request, left, chosen, error);
+  return observe_all(self, request, left, chosen, q->error);
 }
 
 static void free_parts(const blis_weighted_parts *parts) {

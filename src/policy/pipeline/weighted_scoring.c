@@ -30,7 +30,8 @@ static blis_status score_all(weighted_scoring *self,
   double *scores = self->scores.items;
   for (size_t k = 0; k < SCORER_COUNT; k++) {
     const blis_scorer *scorer = &self->scorers[k];
-    BLIS_TRY(scorer->ops->score(scorer->state, request, view, terms, error));
+    BLIS_TRY(scorer->ops->score(
+        &(blis_question){scorer->state, request, view, error}, terms));
     for (size_t i = 0; i < view->count; i++) {
       double bonus = k == AFFINITY && terms[i] == 1 ? self->bonus : 0;
       scores[i] =
@@ -40,21 +41,21 @@ static blis_status score_all(weighted_scoring *self,
   return BLIS_OK;
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  weighted_scoring *self = state;
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  weighted_scoring *self = q->state;
   BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->terms, view->count),
-               error);
+               q->error);
   BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->scores, view->count),
-               error);
-  BLIS_TRY(score_all(self, request, view, error));
+               q->error);
+  BLIS_TRY(score_all(self, q->request, view, q->error));
   size_t chosen = blis_tie_pick_max(&self->tie, self->scores.items, view);
   *decision = (blis_decision){.chosen = chosen,
                               .score = self->scores.items[chosen],
                               .scores = self->scores.items};
   const blis_scorer *affinity = &self->scorers[AFFINITY];
-  return affinity->ops->observe(affinity->state, request, view, chosen, error);
+  return affinity->ops->observe(
+      &(blis_question){affinity->state, q->request, view, q->error}, chosen);
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {

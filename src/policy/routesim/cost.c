@@ -48,10 +48,10 @@ static void tell_costs(cost_router *self) {
   blis__routesim_tell(&self->base, "cost_spread", most - least);
 }
 
-static blis_status choose(void *state, const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
-  cost_router *self = state;
-  BLIS_TRY(make_room(self, view));
+static blis_status choose(const blis_question *q, size_t *chosen) {
+  const blis_routing_view *view = q->view;
+  cost_router *self = q->state;
+  BLIS_TRY_MEM(make_room(self, view), q->error);
   decay(self, view->now_us);
   double *scores = self->base.scores.items;
   *chosen = view->count;
@@ -68,7 +68,7 @@ static blis_status choose(void *state, const blis_routing_request *request,
       self->base_cost +
       self->queue_cost * view->columns[BLIS_SIGNAL_QUEUE_DEPTH][*chosen] +
       self->pressure_cost * view->columns[BLIS_SIGNAL_KV_UTILIZATION][*chosen];
-  if (request->wants_parts) {
+  if (q->request->wants_parts) {
     tell_costs(self);
   }
   return BLIS_OK;

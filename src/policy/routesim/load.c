@@ -13,10 +13,9 @@ typedef struct round_robin {
 } round_robin;
 
 /* The first candidate behind the last one chosen, else the first of all. */
-static blis_status choose_next(void *state, const blis_routing_request *request,
-                               const blis_routing_view *view, size_t *chosen) {
-  (void)request;
-  round_robin *self = state;
+static blis_status choose_next(const blis_question *q, size_t *chosen) {
+  const blis_routing_view *view = q->view;
+  round_robin *self = q->state;
   size_t first = view->count;
   size_t next = view->count;
   for (size_t i = 0; i < view->count && next == view->count; i++) {
@@ -46,12 +45,8 @@ const blis_policy_entry blis__router_routesim_round_robin = {
                    choose_next, 0),
 };
 
-static blis_status choose_least_load(void *state,
-                                     const blis_routing_request *request,
-                                     const blis_routing_view *view,
-                                     size_t *chosen) {
-  (void)request;
-  *chosen = blis__routesim_least_outstanding(state, view);
+static blis_status choose_least_load(const blis_question *q, size_t *chosen) {
+  *chosen = blis__routesim_least_outstanding(q->state, q->view);
   return BLIS_OK;
 }
 
@@ -66,12 +61,9 @@ const blis_policy_entry blis__router_routesim_least_outstanding = {
                    choose_least_load, 0),
 };
 
-static blis_status choose_least_kv(void *state,
-                                   const blis_routing_request *request,
-                                   const blis_routing_view *view,
-                                   size_t *chosen) {
-  (void)request;
-  const blis__routesim *self = state;
+static blis_status choose_least_kv(const blis_question *q, size_t *chosen) {
+  const blis_routing_view *view = q->view;
+  const blis__routesim *self = q->state;
   const double *utilization = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
   *chosen = view->count;
   for (size_t i = 0; i < view->count; i++) {

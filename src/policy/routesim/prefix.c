@@ -65,12 +65,11 @@ static blis_status prefix_size(const prefix_router *self,
   return BLIS_OK;
 }
 
-static blis_status choose_aware(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view, size_t *chosen) {
-  prefix_router *self = state;
+static blis_status choose_aware(const blis_question *q, size_t *chosen) {
+  const blis_routing_view *view = q->view;
+  prefix_router *self = q->state;
   double needed;
-  BLIS_TRY(prefix_size(self, request, &needed));
+  BLIS_TRY_MEM(prefix_size(self, q->request, &needed), q->error);
   if (needed == 0) {
     *chosen = blis__routesim_least_outstanding(&self->base, view);
     return BLIS_OK;
@@ -83,15 +82,14 @@ static blis_status choose_aware(void *state,
     double load = ratio < 1 ? 1 - ratio : 0;
     self->base.scores.items[i] = w * has_prefix + (1 - w) * load;
   }
-  return choose_highest(self, view, chosen);
+  BLIS_TRY_MEM(choose_highest(self, view, chosen), q->error);
+  return BLIS_OK;
 }
 
-static blis_status choose_overlap(void *state,
-                                  const blis_routing_request *request,
-                                  const blis_routing_view *view,
-                                  size_t *chosen) {
-  prefix_router *self = state;
-  if (request->prompt_tokens < self->kv_block_tokens) {
+static blis_status choose_overlap(const blis_question *q, size_t *chosen) {
+  const blis_routing_view *view = q->view;
+  prefix_router *self = q->state;
+  if (q->request->prompt_tokens < self->kv_block_tokens) {
     *chosen = blis__routesim_least_outstanding(&self->base, view);
     return BLIS_OK;
   }
@@ -103,7 +101,8 @@ static blis_status choose_overlap(void *state,
     ratio = self->clamps_ratio && ratio > 1 ? 1 : ratio;
     self->base.scores.items[i] = w * cache + (1 - w) * (1 - ratio);
   }
-  return choose_highest(self, view, chosen);
+  BLIS_TRY_MEM(choose_highest(self, view, chosen), q->error);
+  return BLIS_OK;
 }
 
 #define CACHE_WEIGHT(default_value)                                            \

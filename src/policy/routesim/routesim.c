@@ -42,13 +42,13 @@ static blis_status look(blis__routesim *self, const blis_routing_view *view,
   return BLIS_OK;
 }
 
-blis_status blis__routesim_route(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 blis_decision *decision, blis_error *error) {
-  blis__routesim *self = state;
+blis_status blis__routesim_route(const blis_question *q,
+                                 blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  const blis_routing_request *request = q->request;
+  blis__routesim *self = q->state;
   bool has_candidate;
-  BLIS_TRY_MEM(look(self, view, &has_candidate), error);
+  BLIS_TRY_MEM(look(self, view, &has_candidate), q->error);
   if (!has_candidate) {
     *decision = (blis_decision){.rejected = "no-candidate"};
     return BLIS_OK;
@@ -56,7 +56,7 @@ blis_status blis__routesim_route(void *state,
   size_t chosen;
   self->has_scores = false;
   self->fact_count = 0;
-  BLIS_TRY_MEM(self->choose(self, request, view, &chosen), error);
+  BLIS_TRY(self->choose(q, &chosen));
   blis__load_counters_add(&self->counters, request->ticket,
                           view->instances[chosen], 0, request->prompt_tokens);
   *decision = (blis_decision){.chosen = chosen};

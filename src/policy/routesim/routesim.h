@@ -26,12 +26,11 @@
 enum { BLIS__ROUTESIM_MAX_FACTS = 3 };
 
 /*
- * One of the candidates that are not full; there is one. state is that of the
- * algorithm. BLIS_ERR_NOMEM or BLIS_OK.
+ * One of the candidates that are not full; there is one. The state is that of
+ * the algorithm.
  */
-typedef blis_status (*blis__routesim_choose)(
-    void *state, const blis_routing_request *request,
-    const blis_routing_view *view, size_t *chosen);
+typedef blis_status (*blis__routesim_choose)(const blis_question *q,
+                                             size_t *chosen);
 
 typedef struct blis__routesim {
   blis_alloc alloc;
@@ -79,10 +78,8 @@ blis_status blis__routesim_init(void *state, blis_policy_setup *setup,
 extern const blis_router_ops blis__routesim_ops;
 
 /* Their parts, for the others. */
-blis_status blis__routesim_route(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 blis_decision *decision, blis_error *error);
+blis_status blis__routesim_route(const blis_question *q,
+                                 blis_decision *decision);
 void blis__routesim_first_token(void *state, blis_ticket *ticket,
                                 uint32_t instance,
                                 const blis_request_times *times);

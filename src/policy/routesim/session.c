@@ -37,13 +37,13 @@ static blis_status choose_for_session(session_router *self,
                             view->instances[*chosen], view->now_us);
 }
 
-static blis_status choose(void *state, const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
-  session_router *self = state;
-  if (request->session == 0) {
+static blis_status choose(const blis_question *q, size_t *chosen) {
+  const blis_routing_view *view = q->view;
+  session_router *self = q->state;
+  if (q->request->session == 0) {
     *chosen = blis__routesim_least_outstanding(&self->base, view);
   } else {
-    BLIS_TRY(choose_for_session(self, request, view, chosen));
+    BLIS_TRY_MEM(choose_for_session(self, q->request, view, chosen), q->error);
   }
   blis__routesim_tell(&self->base, "active_sessions",
                       blis__bindings_count(&self->sessions));

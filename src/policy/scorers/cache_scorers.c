@@ -5,11 +5,8 @@
 #include "policy/contract/entry.h"
 #include "policy/scorers/column_scorer.h"
 
-static blis_status score_precise(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view, double *scores,
-                                 blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status score_precise(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
   blis__score_most(view->columns[BLIS_SIGNAL_CACHED_TOKENS], view->count,
                    scores);
   return BLIS_OK;
@@ -34,11 +31,8 @@ const blis_policy_entry blis__scorer_precise_prefix_cache = {
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS),
 };
 
-static blis_status score_oracle(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view, double *scores,
-                                blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status score_oracle(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
   const double *hit = view->columns[BLIS_SIGNAL_LIVE_PREFIX_HIT];
   for (size_t i = 0; i < view->count; i++) {
     scores[i] = hit[i];

@@ -8,20 +8,16 @@
 
 #define DESIGN_SOURCE "Composable Scorer Framework for Weighted Routing"
 
-static blis_status score_effective_load(void *state,
-                                        const blis_routing_request *request,
-                                        const blis_routing_view *view,
-                                        double *scores, blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status score_effective_load(const blis_question *q,
+                                        double *scores) {
+  const blis_routing_view *view = q->view;
   blis__score_least(view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view->count,
                     scores);
   return BLIS_OK;
 }
 
-static blis_status score_queue(void *state, const blis_routing_request *request,
-                               const blis_routing_view *view, double *scores,
-                               blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status score_queue(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
   blis__score_least(view->columns[BLIS_SIGNAL_QUEUE_DEPTH], view->count,
                     scores);
   return BLIS_OK;
@@ -65,11 +61,9 @@ const blis_policy_entry blis__scorer_queue_depth = {
     .init = init_queue_depth,
 };
 
-static blis_status score_kv_utilization(void *state,
-                                        const blis_routing_request *request,
-                                        const blis_routing_view *view,
-                                        double *scores, blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status score_kv_utilization(const blis_question *q,
+                                        double *scores) {
+  const blis_routing_view *view = q->view;
   const double *utilization = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
   for (size_t i = 0; i < view->count; i++) {
     scores[i] = 1 - utilization[i];
@@ -87,11 +81,8 @@ const blis_policy_entry blis__scorer_kv_utilization = {
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
 };
 
-static blis_status score_load_balance(void *state,
-                                      const blis_routing_request *request,
-                                      const blis_routing_view *view,
-                                      double *scores, blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status score_load_balance(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
   const double *load = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
   for (size_t i = 0; i < view->count; i++) {
     scores[i] = 1 / (1 + load[i]);

@@ -94,11 +94,9 @@ static void score_by_rank(const no_hit_lru *self, size_t count,
   }
 }
 
-static blis_status score(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, double *scores,
-                         blis_error *error) {
-  (void)request;
-  no_hit_lru *self = state;
+static blis_status score(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
+  no_hit_lru *self = q->state;
   self->is_cold = !is_warm(view);
   if (!self->is_cold || view->count == 1) {
     for (size_t i = 0; i < view->count; i++) {
@@ -106,7 +104,7 @@ static blis_status score(void *state, const blis_routing_request *request,
     }
     return BLIS_OK;
   }
-  BLIS_TRY_MEM(note_places(self, view), error);
+  BLIS_TRY_MEM(note_places(self, view), q->error);
   if (self->most == 0) {
     prune(self);
   }
@@ -114,15 +112,12 @@ static blis_status score(void *state, const blis_routing_request *request,
   return BLIS_OK;
 }
 
-static blis_status observe(void *state, const blis_routing_request *request,
-                           const blis_routing_view *view, size_t chosen,
-                           blis_error *error) {
-  (void)request;
-  no_hit_lru *self = state;
+static blis_status observe(const blis_question *q, size_t chosen) {
+  no_hit_lru *self = q->state;
   if (!self->is_cold) {
     return BLIS_OK;
   }
-  uint32_t instance = view->instances[chosen];
+  uint32_t instance = q->view->instances[chosen];
   size_t kept = 0;
   for (size_t k = 0; k < self->order.count; k++) {
     if (self->order.items[k] != instance) {
@@ -135,7 +130,7 @@ static blis_status observe(void *state, const blis_routing_request *request,
             (kept - 1) * sizeof *self->order.items);
     self->order.count--;
   }
-  BLIS_TRY_MEM(blis_array_push(&self->alloc, &self->order, instance), error);
+  BLIS_TRY_MEM(blis_array_push(&self->alloc, &self->order, instance), q->error);
   return BLIS_OK;
 }
 

@@ -6,23 +6,20 @@
 #include "policy/contract/entry.h"
 #include "policy/memory/prefix_memory.h"
 
-static blis_status score(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, double *scores,
-                         blis_error *error) {
-  blis__prefix_memory *memory = state;
-  BLIS_TRY_MEM(blis__prefix_memory_look_up(memory, request, view), error);
+static blis_status score(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
+  blis__prefix_memory *memory = q->state;
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(memory, q->request, view), q->error);
   for (size_t i = 0; i < view->count; i++) {
     scores[i] = blis__prefix_memory_share(memory, view, i);
   }
   return BLIS_OK;
 }
 
-static blis_status observe(void *state, const blis_routing_request *request,
-                           const blis_routing_view *view, size_t chosen,
-                           blis_error *error) {
-  BLIS_TRY_MEM(
-      blis__prefix_memory_observe(state, request, view->instances[chosen]),
-      error);
+static blis_status observe(const blis_question *q, size_t chosen) {
+  BLIS_TRY_MEM(blis__prefix_memory_observe(q->state, q->request,
+                                           q->view->instances[chosen]),
+               q->error);
   return BLIS_OK;
 }
 

@@ -14,11 +14,8 @@ static double highest_of(const double *values, size_t count) {
 }
 
 /* Unlike the other counts, equal and busy is 0 for all. */
-static blis_status score_active(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view, double *scores,
-                                blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status score_active(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
   const double *active = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   double highest = highest_of(active, view->count);
   for (size_t i = 0; i < view->count; i++) {
@@ -37,11 +34,8 @@ const blis_policy_entry blis__scorer_active_requests = {
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
 };
 
-static blis_status score_running(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view, double *scores,
-                                 blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status score_running(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
   blis__score_least(view->columns[BLIS_SIGNAL_BATCH_SIZE], view->count, scores);
   return BLIS_OK;
 }
@@ -59,11 +53,8 @@ const blis_policy_entry blis__scorer_running_requests = {
 /* The weight of a waiting request against a running one. */
 enum { WAITING_WEIGHT = 4 };
 
-static blis_status score_vllm_dp(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view, double *scores,
-                                 blis_error *error) {
-  (void)state, (void)request, (void)error;
+static blis_status score_vllm_dp(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
   const double *waiting = view->columns[BLIS_SIGNAL_QUEUE_DEPTH];
   const double *running = view->columns[BLIS_SIGNAL_BATCH_SIZE];
   for (size_t i = 0; i < view->count; i++) {
@@ -88,12 +79,9 @@ typedef struct load_aware {
   double threshold;
 } load_aware;
 
-static blis_status score_load_aware(void *state,
-                                    const blis_routing_request *request,
-                                    const blis_routing_view *view,
-                                    double *scores, blis_error *error) {
-  (void)request, (void)error;
-  double threshold = ((const load_aware *)state)->threshold;
+static blis_status score_load_aware(const blis_question *q, double *scores) {
+  const blis_routing_view *view = q->view;
+  double threshold = ((const load_aware *)q->state)->threshold;
   const double *waiting = view->columns[BLIS_SIGNAL_QUEUE_DEPTH];
   for (size_t i = 0; i < view->count; i++) {
     double capped = waiting[i] < threshold ? waiting[i] : threshold;

@@ -91,11 +91,9 @@ static blis_status choose(consistent_hash *self,
   return BLIS_OK;
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
+static blis_status route(const blis_question *q, blis_decision *decision) {
   size_t chosen;
-  BLIS_TRY_MEM(choose(state, request, view, &chosen), error);
+  BLIS_TRY_MEM(choose(q->state, q->request, q->view, &chosen), q->error);
   *decision = (blis_decision){.chosen = chosen};
   return BLIS_OK;
 }

@@ -12,12 +12,10 @@ static blis_status init(void *state, blis_policy_setup *setup,
   return BLIS_OK;
 }
 
-static blis_status route_to_any(void *state,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view,
-                                blis_decision *decision, blis_error *error) {
-  (void)request, (void)error;
-  *decision = (blis_decision){.chosen = blis_pick_random(state, view->count)};
+static blis_status route_to_any(const blis_question *q,
+                                blis_decision *decision) {
+  *decision =
+      (blis_decision){.chosen = blis_pick_random(q->state, q->view->count)};
   return BLIS_OK;
 }
 
@@ -33,16 +31,14 @@ const blis_policy_entry blis__router_random = {
     .init = init,
 };
 
-static blis_status route_to_better(void *state,
-                                   const blis_routing_request *request,
-                                   const blis_routing_view *view,
-                                   blis_decision *decision, blis_error *error) {
-  (void)request, (void)error;
+static blis_status route_to_better(const blis_question *q,
+                                   blis_decision *decision) {
+  const blis_routing_view *view = q->view;
   const double *load = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
   size_t first = 0;
   size_t second = 0;
   if (view->count > 1) {
-    blis_pick_two(state, view->count, &first, &second);
+    blis_pick_two(q->state, view->count, &first, &second);
   }
   *decision =
       (blis_decision){.chosen = load[second] < load[first] ? second : first};

@@ -5,13 +5,10 @@
 #include "policy/contract/entry.h"
 
 /* The k-th decision goes to candidate k mod n, n as of now. */
-static blis_status route_in_turn(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 blis_decision *decision, blis_error *error) {
-  (void)request, (void)error;
-  uint64_t *turn = state;
-  *decision = (blis_decision){.chosen = (size_t)((*turn)++ % view->count)};
+static blis_status route_in_turn(const blis_question *q,
+                                 blis_decision *decision) {
+  uint64_t *turn = q->state;
+  *decision = (blis_decision){.chosen = (size_t)((*turn)++ % q->view->count)};
   return BLIS_OK;
 }
 
@@ -26,26 +23,23 @@ const blis_policy_entry blis__router_round_robin = {
     .is_blind = true,
 };
 
-static blis_status route_to_least(void *state,
-                                  const blis_routing_request *request,
-                                  const blis_routing_view *view,
-                                  blis_decision *decision, blis_error *error) {
-  (void)request, (void)error;
+static blis_status route_to_least(const blis_question *q,
+                                  blis_decision *decision) {
+  const blis_routing_view *view = q->view;
   const double *load = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
   *decision = (blis_decision){
       .chosen = view->least_load != NULL
-                    ? blis_tie_pick_least(state, view->least_load)
-                    : blis_tie_pick_min(state, load, view)};
+                    ? blis_tie_pick_least(q->state, view->least_load)
+                    : blis_tie_pick_min(q->state, load, view)};
   return BLIS_OK;
 }
 
-static blis_status route_to_most(void *state,
-                                 const blis_routing_request *request,
-                                 const blis_routing_view *view,
-                                 blis_decision *decision, blis_error *error) {
-  (void)request, (void)error;
+static blis_status route_to_most(const blis_question *q,
+                                 blis_decision *decision) {
+  const blis_routing_view *view = q->view;
   const double *load = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
-  *decision = (blis_decision){.chosen = blis_tie_pick_max(state, load, view)};
+  *decision =
+      (blis_decision){.chosen = blis_tie_pick_max(q->state, load, view)};
   return BLIS_OK;
 }
 

@@ -26,13 +26,11 @@ static double most_of(const double *values, size_t count) {
   return most;
 }
 
-static blis_status route(void *state, const blis_routing_request *request,
-                         const blis_routing_view *view, blis_decision *decision,
-                         blis_error *error) {
-  (void)request;
-  weighted_v04 *self = state;
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  weighted_v04 *self = q->state;
   BLIS_TRY_MEM(blis_array_reserve(&self->alloc, &self->scores, view->count),
-               error);
+               q->error);
   const double *free_blocks = view->columns[BLIS_SIGNAL_FREE_KV_BLOCKS];
   const double *waiting = view->columns[BLIS_SIGNAL_QUEUE_DEPTH];
   const double *running = view->columns[BLIS_SIGNAL_BATCH_SIZE];
