@@ -357,6 +357,34 @@ static void a_known_prefix_is_worth_some_waiting(void) {
   blis_filter_free(&filter);
 }
 
+/* 300,000 tokens against 50,000 are 15,696 ms more. */
+static void how_long_to_wait_is_a_parameter(void) {
+  static const struct {
+    double penalty_ms;
+    const char *kept;
+  } cases[] = {{0, "10"}, {15600, "11"}, {15700, "10"}, {1e12, "10"}};
+  blis_alloc alloc = blis_alloc_heap();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    blis_block_id ids[] = {1, 2, 3, 4};
+    blis_block_chain chain = {ids, 4, 4, BLIS_BLOCK_PRIVATE};
+    blis_ticket ticket;
+    blis_routing_request request = fixture_request(1, 256, &chain, &ticket);
+    fixture f;
+    fixture_init(&f, 2);
+    const blis_param penalty = {.name = "max_ttft_penalty_ms",
+                                .number = cases[i].penalty_ms};
+    blis_filter filter =
+        filter_of(&alloc, "llm-d.prefix-cache-affinity-filter", &penalty, 1);
+    blis_error error;
+    CHECK_OK(filter.ops->observe(
+                 &(blis_question){filter.state, &request, &f.view, &error}, 0),
+             &error);
+    fixture_set(&f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){3e5, 5e4});
+    CHECK_STR(kept_by(&filter, &f, &request), cases[i].kept);
+    blis_filter_free(&filter);
+  }
+}
+
 int main(void) {
   RUN(narrowing_keeps_order_and_columns);
   RUN(columns_can_be_had_late);
@@ -367,5 +395,6 @@ int main(void) {
   RUN(detectors_keep_those_with_room);
   RUN(a_session_keeps_its_instance);
   RUN(a_known_prefix_is_worth_some_waiting);
+  RUN(how_long_to_wait_is_a_parameter);
   return check_done();
 }

@@ -203,6 +203,21 @@ static void vllm_stack_session(void) {
   close_policy(&g);
 }
 
+/* 3 and 1 in the window; then the 3 have left it, and the 1 has not. */
+static void vllm_stack_counts_a_window(void) {
+  gateway g;
+  open_policy(&g, "vllm-stack.session", 2);
+  for (int i = 0; i < 3; i++) {
+    teach(&g, 0, PROMPT(64, 4, 0));
+  }
+  at(&g, 30);
+  teach(&g, 1, PROMPT(64, 4, 0));
+  CHECK_EQ_I64(route_one(&g, PROMPT(64, 4, 0)), 1);
+  at(&g, 61);
+  CHECK_EQ_I64(route_one(&g, PROMPT(64, 4, 0)), 0);
+  close_policy(&g);
+}
+
 static void vllm_stack_prefixaware_minimum(void) {
   gateway g;
   const blis_param minimum = {.name = "prefix_min_match_tokens", .number = 320};
@@ -499,6 +514,7 @@ int main(void) {
   RUN(aibrix_session_affinity);
   RUN(vllm_stack_kvaware);
   RUN(vllm_stack_session);
+  RUN(vllm_stack_counts_a_window);
   RUN(vllm_stack_prefixaware_minimum);
   RUN(vllm_router_ttft_aware);
   RUN(smetric_leaves_when_it_is_late);

@@ -3,8 +3,7 @@
  * request goes, against tests/golden/decisions/<policy>.txt.
  *
  * A difference means that a policy decides otherwise than it did. Where that
- * is what a change is about, BLIS_UPDATE_GOLDEN=1 in the environment rewrites
- * the files, and the reviewer reads their diff.
+ * is what a change is about, the files are rewritten (golden.h).
  *
  * The workload: 4 instances of 900 KV blocks of 16 tokens and 8 running
  * requests; every half second three requests arrive together.
@@ -16,6 +15,7 @@
  *   - The sixth is the same 256 tokens, "same", every time.
  */
 #include "cluster_fixture.h"
+#include "golden.h"
 
 enum {
   REQUESTS = 60,
@@ -142,57 +142,11 @@ static void decide(const char *policy, golden *now) {
   site_deinit(&s);
 }
 
-static void write_file(const golden *now) {
-  FILE *file = fopen(now->path, "w");
-  CHECK(file != NULL);
-  CHECK(fputs(now->text, file) >= 0);
-  CHECK(fclose(file) == 0);
-}
-
-static void read_file(const char *path, char *text, size_t size) {
-  FILE *file = fopen(path, "r");
-  if (file == NULL) {
-    check_fail(__FILE__, __LINE__,
-               "no file %s; run from the root of the project, and for a new "
-               "policy with BLIS_UPDATE_GOLDEN=1",
-               path);
-    return;
-  }
-  size_t length = fread(text, 1, size - 1, file);
-  text[length] = '\0';
-  CHECK(fclose(file) == 0);
-}
-
-/* Names the first line that differs. */
-static void compare(const golden *now, const char *expected) {
-  const char *got = now->text;
-  while (*got != '\0' || *expected != '\0') {
-    size_t got_length = strcspn(got, "\n");
-    size_t expected_length = strcspn(expected, "\n");
-    if (got_length != expected_length ||
-        memcmp(got, expected, got_length) != 0) {
-      check_fail(__FILE__, __LINE__, "%s: it has\n  %.*s\nand now\n  %.*s",
-                 now->path, (int)expected_length, expected, (int)got_length,
-                 got);
-      return;
-    }
-    got += got_length + (got[got_length] != '\0');
-    expected += expected_length + (expected[expected_length] != '\0');
-  }
-}
-
 static void decisions_are_those_of_the_files(void) {
   static golden now;
-  static char expected[sizeof now.text];
-  bool is_update = getenv("BLIS_UPDATE_GOLDEN") != NULL;
   for (size_t e = 0; e < blis_policy_count(BLIS_POLICY_ROUTER); e++) {
     decide(blis_policy_at(BLIS_POLICY_ROUTER, e)->name, &now);
-    if (is_update) {
-      write_file(&now);
-    } else {
-      read_file(now.path, expected, sizeof expected);
-      compare(&now, expected);
-    }
+    check_golden(now.path, now.text);
   }
 }
 

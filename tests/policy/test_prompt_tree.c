@@ -190,6 +190,27 @@ static void shares_follow_their_formula(void) {
   blis__prompt_tree_deinit(&tree);
 }
 
+/* Numbers of instances that fill an array to its end are among these. */
+static void there_is_room_for_every_instance(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  for (size_t count = 1; count <= FIXTURE_MAX; count++) {
+    fixture f;
+    fixture_init(&f, count);
+    blis__prompt_tree tree;
+    blis__prompt_tree_init(&tree, &alloc, 16, WINDOW_US,
+                           blis__prefill_ms_preble);
+    blis_ticket ticket;
+    blis_block_chain none = {0};
+    blis_routing_request request = fixture_request(1, 0, &none, &ticket);
+    blis__tree_match match;
+    CHECK(blis__prompt_tree_look_up(&tree, &request, &f.view, &match) ==
+          BLIS_OK);
+    CHECK_EQ_I64(tree.loads.count, count);
+    CHECK(tree.loads.capacity >= count);
+    blis__prompt_tree_deinit(&tree);
+  }
+}
+
 static void prefill_times(void) {
   CHECK(fabs(blis__prefill_ms_a6000(512, 4096) - 66.871) < 5e-4);
   CHECK(fabs(blis__prefill_ms_a6000(4096, 8192) - 549.648) < 5e-4);
@@ -205,6 +226,7 @@ static void prefill_times(void) {
 int main(void) {
   RUN(the_tree_knows_what_is_live);
   RUN(shares_follow_their_formula);
+  RUN(there_is_room_for_every_instance);
   RUN(prefill_times);
   return check_done();
 }
