@@ -124,7 +124,7 @@ cohorts:
       end
     end
     local got = core.json_read(commands.output_of("run", table.unpack(flags)))
-    assert.equal(hash, got.result_hash)
+    assert.equal(hash, got.hash)
   end)
 
   it("of sessions, in the short form and with clients", function()
@@ -151,7 +151,7 @@ cohorts:
     assert.equal(hash, blis.run { workload = long }.hash)
     assert.not_equal(hash, blis.run { workload = { rate = 20, requests = 40 } }.hash)
     local flags = { "--rate", "20", "--num-requests", "40", "--tokens", "lazy", "--format", "json" }
-    assert.equal(hash, core.json_read(commands.output_of("run", table.unpack(flags))).result_hash)
+    assert.equal(hash, core.json_read(commands.output_of("run", table.unpack(flags))).hash)
     local text = core.workload_spec(long, "workload", { seed = 42 }):yaml()
     says(text, "tokens: lazy\n")
     files.with(text, function(path)
@@ -163,7 +163,7 @@ cohorts:
       local result = blis.run { workload = { preset = name, requests = 20, tokens = "lazy" } }
       local got = core.json_read(commands.output_of("run", "--workload", name, "--num-requests",
         "20", "--tokens", "lazy", "--format", "json"))
-      assert.equal(result.hash, got.result_hash)
+      assert.equal(result.hash, got.hash)
     end
   end)
 
@@ -190,7 +190,7 @@ cohorts:
       local result = blis.run { workload = { preset = name, rate = 10, requests = 20 } }
       local got = core.json_read(commands.output_of("run", "--workload", name, "--rate", "10",
         "--num-requests", "20", "--format", "json"))
-      assert.equal(result.hash, got.result_hash)
+      assert.equal(result.hash, got.hash)
     end
     for _, name in ipairs(presets.names) do
       assert.equal(5, #blis.workload { preset = name, requests = 5 })

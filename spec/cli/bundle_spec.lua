@@ -122,7 +122,7 @@ scheduler: {type: priority-fcfs}
       files.with(text, function(path)
         got = core.json_read(commands.output_of("run", "--format", "json", "--num-requests", "100",
           "--rate", "100", "--slo-class", "batch", "--tenant", "a", "--policy-config", path,
-          table.unpack(more))).rejected_requests
+          table.unpack(more))).rejected
       end)
       return got
     end

@@ -29,15 +29,27 @@ describe("targets of flags", function()
     local flags = { "--num-requests", "60", "--rate", "30", "--slo-class", "critical",
       "--slo-ttft", "critical=45ms", "--slo-e2e", "critical=60s,batch=1s" }
     local got = core.json_read(commands.output_of("run", "--format", "json", table.unpack(flags)))
-    local class = got.per_class.critical
-    assert.equal(60, class.count)
-    assert.equal(got.slo_attainment, class.slo_attainment)
-    assert.equal(class.slo_attainment_by_dim.ttft, class.slo_attainment)
-    assert.equal(1, class.slo_attainment_by_dim.e2e)
-    assert.is_nil(class.slo_attainment_by_dim.itl)
-    assert.is_true(class.slo_attainment > 0 and class.slo_attainment < 1)
-    assert.equal(got.ttft_p99_ms, class.ttft_p99_ms)
-    assert.equal(0, got.per_class.batch.count)
+    local batch, critical = table.unpack(got.goodput.classes)
+    assert.equal("critical", critical.name)
+    assert.equal(60, critical.arrived)
+    assert.same({ ttft_ms = 45, e2e_ms = 60000 }, critical.targets)
+    assert.equal(got.goodput.attainment, critical.attainment)
+    assert.equal(critical.ttft_met, critical.good)
+    assert.equal(60, critical.e2e_met)
+    assert.is_true(critical.attainment > 0 and critical.attainment < 1)
+    assert.equal(0, batch.arrived)
+    local csv = commands.output_of("run", "--format", "csv", table.unpack(flags))
+    local columns, cluster = csv:match "^([^\n]+)\n([^\n]+)\n"
+    local values = (cluster .. ","):gmatch "([^,]*),"
+    for column in columns:gmatch "[^,]+" do
+      local value = values()
+      if column == "goodput.attainment" then
+        assert.equal(got.goodput.attainment, tonumber(value))
+        values = nil
+        break
+      end
+    end
+    assert.is_nil(values, "a column goodput.attainment")
     local text = commands.output_of("run", "--profile", "go-blis", table.unpack(flags))
     assert.matches('\n  "per_class": {\n    "batch": {\n      "count": 0,', text, 1, true)
     assert.matches("\n=== Per-SLO Metrics ===\n  critical:\n    TTFT: mean=", text, 1, true)

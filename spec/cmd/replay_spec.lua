@@ -10,7 +10,7 @@ describe("blis replay", function()
       "azure_2023.csv" } do
       local got = core.json_read(commands.output_of("replay", folder .. name, "--format", "json",
         "--quiet", "--max-model-len", "0"))
-      assert.is_true(got.completed_requests > 0, name)
+      assert.is_true(got.completed > 0, name)
     end
   end)
 
@@ -18,7 +18,7 @@ describe("blis replay", function()
     local got = core.json_read(commands.output_of("replay", "--trace-data",
       folder .. "mooncake.jsonl", "--trace-format", "mooncake", "--limit", "3", "--format",
       "json", "--quiet"))
-    assert.equal(3, got.completed_requests + got.dropped_unservable)
+    assert.equal(3, got.completed + got.unservable)
   end)
 
   it("ends as BLIS in Go does under that profile", function()
@@ -88,7 +88,7 @@ describe("blis replay", function()
       local got = core.json_read(commands.output_of("replay", folder .. "tracev2/mt.csv",
         "--quiet", "--session-mode", "closed-loop", "--think-time-dist", times, "--format",
         "json"))
-      assert.equal(15, got.completed_requests)
+      assert.equal(15, got.completed)
     end
   end)
 
@@ -123,7 +123,7 @@ describe("blis replay", function()
       local function hash_of(...)
         local arguments = { ... }
         table.move(flags, 1, #flags, #arguments + 1, arguments)
-        return core.json_read(commands.output_of(table.unpack(arguments))).result_hash
+        return core.json_read(commands.output_of(table.unpack(arguments))).hash
       end
       local run = hash_of("run", "--rate", "20", "--num-requests", "50", "--trace-output", name)
       assert.equal(run, hash_of("replay", name .. ".csv", "--trace-output", name .. "2"))

@@ -48,24 +48,23 @@ describe("blis run", function()
 
   it("prints JSON whose numbers are those of the result", function()
     local got = core.json_read(output_of("--format", "json", "--slo-class", "batch"))
-    assert.equal("cluster", got.instance_id)
-    assert.equal(40, got.completed_requests)
+    assert.equal("round-robin", got.routing)
+    assert.equal(40, got.completed)
     assert.equal(2, #got.instances)
-    assert.equal(got.ttft_mean_ms, got.ttft_ms.mean)
     assert.equal("batch", got.by_slo_class[1].name)
     assert.equal("qwen/qwen3-14b", got.setup.model)
-    local sum = got.instances[1].total_output_tokens + got.instances[2].total_output_tokens
-    assert.equal(got.total_output_tokens, sum)
-    assert.matches("^%x+$", got.result_hash)
+    local sum = got.instances[1].output_tokens + got.instances[2].output_tokens
+    assert.equal(got.output_tokens, sum)
+    assert.matches("^%x+$", got.hash)
   end)
 
   it("prints a line of CSV for the cluster and each instance", function()
     local lines = {}
     for line in output_of("--format", "csv"):gmatch("[^\n]+") do lines[#lines + 1] = line end
     assert.equal(4, #lines)
-    assert.matches("^instance_id,completed_requests,", lines[1])
-    assert.matches("^cluster,40,0,0,40,", lines[2])
-    assert.matches("^instance_1,20,", lines[4])
+    assert.matches("^id,arrived,completed,", lines[1])
+    assert.matches("^cluster,40,40,0,0,", lines[2])
+    assert.matches("^instance_1,20,20,", lines[4])
   end)
 
   it("prints JSON with everything that was asked for", function()
@@ -80,8 +79,8 @@ describe("blis run", function()
         prompt = { "gaussian", mean = 512, std_dev = 256, min = 2, max = 7000 },
         output = { "gaussian", mean = 20, std_dev = 0, min = 1, max = 7000 } },
     }
-    assert.equal(result.hash, got.result_hash)
-    assert.equal(40, got.counts.completed)
+    assert.equal(result.hash, got.hash)
+    assert.equal(40, got.completed)
     for _, name in ipairs { "ttft_ms", "itl_ms", "e2e_ms", "scheduling_delay_ms" } do
       for _, one in ipairs { "mean", "min", "p50", "p99.9", "max" } do
         assert.equal(result[name][one], got[name][one])
@@ -90,25 +89,25 @@ describe("blis run", function()
         assert.is_number(got.instances[2][name][one])
       end
     end
-    assert.equal(result.kv_thrashing_rate, got.kv_cache.kv_thrashing_rate)
-    assert.equal(result.cpu_reload_rate, got.kv_cache.cpu_reload_rate)
+    assert.equal(result.kv_thrashing_rate, got.kv_thrashing_rate)
+    assert.equal(result.cpu_reload_rate, got.cpu_reload_rate)
     assert.equal(result.cache_belief.true_tokens, got.cache_belief.true_tokens)
-    assert.equal(result.balance, got.balance.instances_jain)
-    assert.equal(1, got.balance.tenants_jain)
+    assert.equal(result.balance, got.balance)
+    assert.equal(1, got.tenant_fairness)
     assert.equal(result.energy.kwh, got.energy.kwh)
     assert.equal(result.cost.usd, got.cost.usd)
     assert.equal(40, got.decisions.routed)
     assert.equal(result.series.rows, #got.series)
     assert.equal(result.series.output_tokens[2], got.series[2].output_tokens)
     assert.equal(result.series.instances[2].batch_size[2], got.series[2]["instance_1.batch_size"])
-    assert.equal(0, got.anomalies.priority_inversions)
+    assert.equal(0, got.priority_inversions)
     assert.same({}, got.setup.notes)
   end)
 
   it("counts priority inversions where priorities are", function()
     local function inversions(scheduler)
       return core.json_read(output_of("--format", "json", "--scheduler", scheduler,
-        "--output-tokens-stdev", "100", "--output-tokens", "150")).anomalies.priority_inversions
+        "--output-tokens-stdev", "100", "--output-tokens", "150")).priority_inversions
     end
     assert.equal(0, inversions "fcfs")
     assert.is_true(inversions "priority-fcfs" > 0)
@@ -177,11 +176,11 @@ clients:
 ]], function(path)
       local got = core.json_read(commands.output_of("run", "--workload-spec", path, "--format",
         "json"))
-      assert.equal(25, got.completed_requests)
-      assert.equal(25 * 164, got.total_input_tokens)
+      assert.equal(25, got.completed)
+      assert.equal(25 * 164, got.prompt_tokens)
       got = core.json_read(commands.output_of("run", "--workload-spec", path, "--format",
         "json", "--num-requests", "5"))
-      assert.equal(5, got.completed_requests)
+      assert.equal(5, got.completed)
       local outcome = commands.call("run", "--workload-spec", path, "--rate", "5")
       assert.same({ "blis: --rate has no effect beside --workload-spec" }, outcome.said)
       assert.matches("note: slo_class interactive is called standard by now", outcome.out, 1, true)

@@ -3,30 +3,12 @@ local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
 local detectors = require "blis.cli.detectors"
 local decisions = require "blis.results.decisions"
+local figures = require "blis.results.figures"
 local listing = require "blis.listing"
-local metrics = require "blis.cli.metrics"
 local over_time = require "blis.results.series"
+local saturation = require "blis.results.saturation"
 
 local result_text = {}
-
-local percentiles = { "mean", "min", "p50", "p75", "p90", "p95", "p99", "p99.9", "max" }
-
-local function write_times(writer, name, d)
-  writer:object(name):field("count", d.count)
-  for _, key in ipairs(percentiles) do
-    if d[key] then writer:field(key, d[key]) end
-  end
-  writer:done()
-end
-
-local function write_all_times(writer, scope)
-  for _, name in ipairs { "ttft_ms", "itl_ms", "e2e_ms", "scheduling_delay_ms" } do
-    write_times(writer, name, scope[name])
-  end
-end
-
-local states = { "arrived", "completed", "length_capped", "rejected", "timed_out", "unservable",
-  "failed", "still_running", "still_queued", "still_arriving" }
 
 --- Fields of a table in this order, without those that are not there.
 local function write_fields(writer, names, values)
@@ -41,21 +23,9 @@ local function write_object(writer, key, names, values)
   writer:done()
 end
 
---- Counts, tokens and times of some of the requests.
-local function write_part(writer, part)
-  write_fields(writer, states, part)
-  write_fields(writer, { "prompt_tokens", "output_tokens", "requests_per_sec", "tokens_per_sec" },
-    part)
-  write_all_times(writer, part)
-end
-
-local function write_groups(writer, name, groups)
+local function write_list(writer, name, list, write)
   writer:array(name)
-  for _, group in ipairs(groups) do
-    writer:object():field("name", group.name)
-    write_part(writer, group)
-    writer:done()
-  end
+  for _, item in ipairs(list) do write(item) end
   writer:done()
 end
 
@@ -66,7 +36,7 @@ local function write_setup(writer, result)
   local setup = result.setup
   writer:object("setup")
   write_fields(writer, setup_fields, setup)
-  writer:field("seed", setup.seed):field("routing", result.routing)
+  writer:field("seed", setup.seed)
   local groups = rawget(setup, "groups")
   if groups then
     writer:array("groups")
@@ -80,69 +50,65 @@ local function write_setup(writer, result)
   writer:done():done()
 end
 
---- How the caches did, how even the load was, and what went wrong.
-local function write_health(writer, run)
-  local result = run.result
-  write_object(writer, "kv_cache", { "cache_hit_rate", "cache_hit_rate_overall", "cpu_reload_rate",
-    "kv_thrashing_rate", "preemptions", "preemption_rate", "kv_allocation_failures" }, {
-    cache_hit_rate = result.cache_hit_rate,
-    cache_hit_rate_overall = result.cache_hit_rate_overall,
-    cpu_reload_rate = result.cpu_reload_rate, kv_thrashing_rate = result.kv_thrashing_rate,
-    preemptions = result.preemptions, preemption_rate = result.preemption_rate,
-    kv_allocation_failures = result.kv_allocation_failures,
-  })
-  write_object(writer, "cache_belief", { "decisions", "prompt_tokens", "believed_tokens",
-    "true_tokens", "missing_tokens", "unknown_tokens", "believed_hit_rate", "true_hit_rate" },
-    result.cache_belief)
-  writer:object("balance"):field("instances_jain", result.balance)
-    :field("instances_cv", result.balance_cv):field("tenants_jain", result.tenant_fairness)
-    :field("tenants_cv", result.tenant_cv):done()
-  writer:object("anomalies")
-    :field("priority_inversions", anomalies.inversions_of(result, run.scheduler))
-    :field("blocked_instances", result.blocked_instances):done()
-end
-
---- What only some runs are asked for.
-local function write_asked_for(writer, run)
-  local steady, series = rawget(run.result, "steady"), rawget(run.result, "series")
-  if steady then
-    writer:object("steady"):field("from_us", steady.from_us):field("to_us", steady.to_us)
-    write_part(writer, steady)
-    writer:done()
+local function write_series(writer, series)
+  writer:array("series")
+  for i = 1, series.rows do
+    write_object(writer, nil, over_time.columns(series), over_time.row(series, i))
   end
-  if run.decisions then
-    local summary = run.decisions:summary()
-    write_object(writer, "decisions", { "total", "admitted", "rejected", "routed",
-      "unique_targets", "mean_regret", "max_regret" }, summary)
-  end
-  if series then
-    writer:array("series")
-    for i = 1, series.rows do
-      write_object(writer, nil, over_time.columns(series), over_time.row(series, i))
-    end
-    writer:done()
-  end
-end
-
--- Sums over attempts of a cascade, with all models and with each.
-local cascade_sums = { "attempts", "accepted", "escalated", "accepted_last", "failed", "unfinished",
-  "prompt_tokens", "output_tokens", "dropped_output_tokens", "mean_logprob", "mean_attempt_ms" }
-
-local function write_cascade(writer, cascade)
-  writer:object("cascade"):field("policy", cascade.policy):field("requests", cascade.requests)
-    :field("mean_steps", cascade.mean_steps)
-  for _, key in ipairs(cascade_sums) do writer:field(key, cascade[key]) end
-  writer:array("steps")
-  for _, count in ipairs(cascade.steps) do writer:item(count) end
   writer:done()
-  write_times(writer, "earlier_ms", cascade.earlier_ms)
-  writer:array("models")
-  for _, model in ipairs(cascade.models) do
-    writer:object():field("model", model.model)
-    for _, key in ipairs(cascade_sums) do writer:field(key, model[key]) end
+end
+
+-- How figures are written that are neither scalars nor of a class of figures, by their types.
+local special = {
+  table = function(writer, _, run) write_setup(writer, run.result) end,
+  ["blis.Series"] = write_series,
+  ["blis.Decisions"] = function(writer, _, run)
+    if not run.decisions then return end
+    write_object(writer, "decisions", { "total", "admitted", "rejected", "routed",
+      "unique_targets", "mean_regret", "max_regret" }, run.decisions:summary())
+  end,
+  ["blis.Requests"] = function() end, -- a file of their own
+  ["blis.SloTarget"] = function(writer, targets)
+    write_object(writer, "targets", { "ttft_ms", "itl_ms", "e2e_ms" }, targets)
+  end,
+}
+
+--- A figure of the whole result as the command knows it.
+local function value_of(run, values, figure)
+  if values == run.result and figure.name == "priority_inversions" then
+    return anomalies.inversions_of(values, run.scheduler)
+  end
+  return figures.value(values, figure)
+end
+
+local write_figures
+
+local function write_figure(writer, figure, value, run)
+  local name = figure.name
+  local function write_part(key, part)
+    writer:object(key)
+    write_figures(writer, figure.class, part, run)
     writer:done()
   end
-  writer:done():done()
+  if special[figure.type] then
+    special[figure.type](writer, value, run)
+  elseif figure.is_list or figure.is_named then
+    write_list(writer, name, value, function(item) write_part(nil, item) end)
+  elseif figure.class then
+    if next(value) ~= nil then write_part(name, value) end
+  elseif type(value) == "table" then
+    write_list(writer, name, value, function(item) writer:item(item) end)
+  else
+    writer:field(name, value)
+  end
+end
+
+--- Writes the figures that there are as fields of the object that is open.
+function write_figures(writer, class, values, run)
+  for _, figure in ipairs(figures.of(class)) do
+    local value = value_of(run, values, figure)
+    if value ~= nil then write_figure(writer, figure, value, run) end
+  end
 end
 
 local function write_fitness(writer, fitness)
@@ -151,72 +117,44 @@ local function write_fitness(writer, fitness)
   writer:done():done()
 end
 
-local function write_instances(writer, result)
-  writer:array("instances")
-  for i, instance in ipairs(result.instances) do
-    writer:object()
-    metrics.write(writer, metrics.list(metrics.instance(result, i), { has_hit_rate = true }))
-    write_fields(writer, { "requests", "steps", "cache_hits", "cache_misses", "cpu_reloads",
-      "cpu_misses", "cpu_saved", "cpu_evictions" }, instance)
-    write_all_times(writer, instance)
-    writer:done()
-  end
-  writer:done()
-end
-
---- One object: the figures of the cluster under the names of BLIS in Go, then counts (requests by
---- how they ended), all times with their percentiles in ms, the same by_slo_class, by_tenant and
---- by_model, kv_cache, cache_belief, balance, anomalies, setup, cost, a list of instances, and the
---- result_hash; energy, goodput, saturation, fitness, steady, decisions and series where they were
---- asked for.
+--- One object with the figures of blis.Result under their names there; series as a list of rows,
+--- decisions summed up, and fitness and saturation where they were asked for.
 ---@param run blis.cli.Run
 ---@return string
 function result_text.json(run)
-  local result = run.result
   local writer = core.json_writer(2):object()
-  metrics.write(writer, metrics.list(result, { has_hit_rate = true }))
-  writer:field("rejected_requests", result.rejected)
-  writer:field("result_hash", result.hash)
-  metrics.write_judgement(writer, run)
+  write_figures(writer, "Result", run.result, run)
   if run.fitness then write_fitness(writer, run.fitness) end
-  write_object(writer, "counts", states, result)
-  write_all_times(writer, result)
-  write_groups(writer, "by_slo_class", result.by_slo_class)
-  write_groups(writer, "by_tenant", result.by_tenant)
-  write_groups(writer, "by_model", result.by_model)
-  write_health(writer, run)
-  write_setup(writer, result)
-  write_object(writer, "cost", { "gpus", "gpu_hours", "usd", "usd_per_million_output_tokens" },
-    result.cost)
-  if result.energy.kwh then
-    write_object(writer, "energy", { "gpu_watts", "kwh", "joules_per_output_token" },
-      result.energy)
-  end
-  if rawget(result, "cascade") then write_cascade(writer, result.cascade) end
-  write_asked_for(writer, run)
-  write_instances(writer, result)
+  if run.saturation then saturation.write_final(writer, "saturation", run.saturation) end
   return writer:done():take() .. "\n"
 end
 
-local function row_of(list)
-  local row = { kv_allocation_failures = 0 }
-  for _, pair in ipairs(list) do row[pair[1]] = pair[2] end
+--- The numbers of a table by their paths; its columns are added to those there are.
+local function csv_row(run, columns, class, values)
+  local row = {}
+  for _, path in ipairs(figures.paths(class)) do
+    local figure, value = figures.find(path, values, class)
+    if path == figure.name then value = value_of(run, values, figure) end
+    if value and not columns[path] then
+      columns[#columns + 1] = { key = path }
+      columns[path] = true
+    end
+    row[path] = value
+  end
   return row
 end
 
---- A line for the cluster and one for every instance.
+--- A line for the cluster and one for every instance, with a column per number of blis.Result:
+--- completed, ttft_ms.p99, goodput.attainment, ...
 ---@param run blis.cli.Run
 ---@return string
 function result_text.csv(run)
-  local options = { has_hit_rate = true }
-  local whole = metrics.list(run.result, options)
-  local columns, rows = {}, { row_of(whole) }
-  for _, pair in ipairs(whole) do
-    if pair[1] ~= "kv_allocation_failures" then columns[#columns + 1] = { key = pair[1] } end
-  end
-  columns[#columns + 1] = { key = "kv_allocation_failures" }
-  for i in ipairs(run.result.instances) do
-    rows[i + 1] = row_of(metrics.list(metrics.instance(run.result, i), options))
+  local columns = { { key = "id" } }
+  local rows = { csv_row(run, columns, "Result", run.result) }
+  rows[1].id = "cluster"
+  for i, instance in ipairs(run.result.instances) do
+    rows[i + 1] = csv_row(run, columns, "InstanceFigures", instance)
+    rows[i + 1].id = instance.id
   end
   return listing.text({ columns = columns, rows = rows }, "csv")
 end

@@ -149,7 +149,7 @@ local results = {
     },
     {
       name = "metrics_path", type = "path", is_output = true, flag = "--metrics-path",
-      doc = "JSON file with the metrics and a row per request.",
+      doc = "JSON file with the metrics and a row per request, in the form of BLIS in Go.",
     },
     {
       name = "trace_output", type = "path", is_output = true, flag = "--trace-output",

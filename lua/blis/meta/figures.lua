@@ -48,7 +48,7 @@
 ---@field tokens_per_sec number output tokens of these (tokens/s)
 ---@field is_settled boolean? of steady with warm_up_us = "auto": false when the run is too short
 
---- One instance of a result; with instance_times also the counts and times of blis.Part, of the requests that were routed here.
+--- One instance of a result.
 ---@class blis.InstanceFigures
 ---@field id string "instance_3"
 ---@field requests integer routed here (requests)
@@ -70,6 +70,16 @@
 ---@field cpu_misses integer not in the CPU tier either (blocks)
 ---@field cpu_saved integer to the CPU tier (blocks)
 ---@field cpu_evictions integer out of the CPU tier (blocks)
+---@field arrived integer the sum of all below but length_capped; with instance_times (requests)
+---@field rejected integer refused by admission or routing; with instance_times (requests)
+---@field failed integer lost with an instance; with instance_times (requests)
+---@field still_running integer in a batch at the end of the run; with instance_times (requests)
+---@field still_queued integer in a wait queue at the end of the run; with instance_times (requests)
+---@field still_arriving integer not yet in a wait queue at the end of the run; with instance_times (requests)
+---@field ttft_ms blis.Percentiles time to first token, of requests that got one; with instance_times (ms)
+---@field itl_ms blis.Percentiles inter-token latency, of completed requests: over tokens; of groups and windows over the requests' own means; with instance_times (ms)
+---@field e2e_ms blis.Percentiles arrival to last token, of completed requests; with instance_times (ms)
+---@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch; with instance_times (ms)
 
 --- What the routing policy took to be in the caches, and what was there.
 ---@class blis.CacheBelief

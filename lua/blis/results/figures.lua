@@ -134,6 +134,19 @@ local function class(name, summary, parent, ...)
   return { name = name, summary = summary, parent = parent, figures = all }
 end
 
+--- What is known of the requests of an instance only where it was asked for.
+local of_requests, known = {}, {}
+for _, figure in ipairs(lists.instance) do known[figure.name] = true end
+for _, figure in ipairs(table.move(lists.times, 1, #lists.times, #lists.counts + 1,
+  table.move(lists.counts, 1, #lists.counts, 1, {}))) do
+  if not known[figure.name] then
+    local copy = { asked = "instance_times = true" }
+    for key, value in pairs(figure) do copy[key] = value end
+    copy.doc = figure.doc .. "; with instance_times"
+    of_requests[#of_requests + 1] = copy
+  end
+end
+
 --- Classes in the order of the reference.
 ---@type blis.FigureClass[]
 figures.classes = {
@@ -145,9 +158,8 @@ figures.classes = {
   class("Window", "The requests that arrived in a part of a run.", "Part", lists.window, {
     { name = "is_settled", type = "boolean?",
       doc = 'of steady with warm_up_us = "auto": false when the run is too short' } }),
-  class("InstanceFigures", "One instance of a result; with instance_times also the counts and "
-    .. "times of blis.Part, of the requests that were routed here.", nil,
-    { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance),
+  class("InstanceFigures", "One instance of a result.", nil,
+    { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance, of_requests),
   class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
     lists.cache_belief),
   class("Cost", "What all GPUs cost from the start to the end of a run.", nil, {
@@ -196,16 +208,18 @@ figures.classes = {
     parts),
 }
 
-local by_name = {}
-for _, one in ipairs(figures.classes) do by_name[one.name] = one end
+local all_of = {}
+for _, one in ipairs(figures.classes) do
+  local of_parent = all_of[one.parent] or {}
+  local all = table.move(of_parent, 1, #of_parent, 1, {})
+  all_of[one.name] = table.move(one.figures, 1, #one.figures, #all + 1, all)
+end
 
 --- All figures of a class, those of its parents first.
 ---@param name string
 ---@return blis.Figure[]
 function figures.of(name)
-  local own = by_name[name]
-  local all = own.parent and figures.of(own.parent) or {}
-  return table.move(own.figures, 1, #own.figures, #all + 1, all)
+  return all_of[name]
 end
 
 --- A figure in a table of such figures; nil where this one does not have it.
