@@ -38,7 +38,7 @@ local function cluster_groups()
     pick("Cost and energy", { "gpu_price_per_hour", "gpu_watts" }),
     pick("Serving engine", { "instances", "max_model_len", "max_num_seqs",
       "max_num_batched_tokens", "long_prefill_token_threshold", "scheduler", "preemption_policy",
-      "engine" }),
+      "async_scheduling", "engine" }),
     {
       title = "Admission and routing", section = "experiment",
       options = flags.pick(experiment_section, { "admission", "routing", "priority" }),

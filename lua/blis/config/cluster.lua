@@ -157,6 +157,13 @@ return {
         .. "the least urgent.",
     },
     {
+      name = "async_scheduling", type = "boolean", default = true,
+      profiles = { ["go-blis"] = false }, flag = "--async-scheduling",
+      doc = "The next batch is built while a step is under way, as in vLLM from 0.14 on: first "
+        .. "tokens come later, by what was measured for the latency model (calibrated; nothing "
+        .. "for the others). false: an earlier engine.",
+    },
+    {
       name = "engine", type = "choice", default = "fast", choices = { "fast", "stepwise" },
       flag = "--engine",
       doc = "fast skips ahead exactly; stepwise computes every step of every request.",

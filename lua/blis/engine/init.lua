@@ -150,8 +150,7 @@ local function read_equal(given, path, profile)
     values.latency_definition = values.latency_model
     values.latency_model = "scripted"
   end
-  local rules = profiles.of(profile)
-  values.engine_rules, values.counts_as_built = rules.engine_rules, rules.counts_as_built
+  profiles.apply(profile, values)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
   read_model(values, given or {}, sources)
   read_hardware(values, sources)

@@ -12,10 +12,14 @@ local by_name = {
   ["go-blis"] = { engine_rules = {}, counts_as_built = false },
 }
 
+--- Adds to the options of a cluster what the profile says beside their defaults.
 ---@param name? string of the profile; design
----@return blis.Profile
-function profiles.of(name)
-  return by_name[name or "design"]
+---@param values table
+function profiles.apply(name, values)
+  local profile = by_name[name or "design"]
+  values.engine_rules = { schedules_ahead = values.async_scheduling }
+  for rule, holds in pairs(profile.engine_rules) do values.engine_rules[rule] = holds end
+  values.counts_as_built = profile.counts_as_built
 end
 
 return profiles

@@ -45,7 +45,6 @@ static blis_instance_config config_of(const bind_engine *engine,
   config.choose_victim_ud = whole->choose_victim_ud;
   config.engine = whole->engine;
   config.reproduce_go_blis_defects = whole->reproduce_go_blis_defects;
-  config.rules = whole->rules;
   return config;
 }
 
