@@ -42,8 +42,8 @@ static void test_every_shipped_entry(void) {
     CHECK((model->tp > 0) == (model->hardware[0] != '\0'));
     CHECK(model->has_dimensions || model->tp > 0);
   }
-  CHECK_EQ_I64(with_dimensions, 13);
-  CHECK_EQ_I64(blis_catalogue_model_count(catalogue), 38);
+  CHECK_EQ_I64(with_dimensions, 14);
+  CHECK_EQ_I64(blis_catalogue_model_count(catalogue), 39);
   CHECK_EQ_I64(blis_catalogue_hardware_count(catalogue), 11);
   CHECK_EQ_I64(blis_catalogue_coefficients_count(catalogue), 33);
   blis_catalogue_free(catalogue);
