@@ -269,6 +269,8 @@ static blis_status begin_attempt(blis_cluster *cluster,
                                  blis__cluster_request *request, uint32_t stage,
                                  int64_t start_us, blis_error *error) {
   blis__cascade_run *run = request->cascade;
+  BLIS_ASSERT(stage < run->chain->count);
+  BLIS_ASSERT(run->steps == 0 || stage > run->stage);
   run->stage = stage;
   run->steps++;
   run->start_us = start_us;
@@ -377,6 +379,7 @@ static blis_status judge(blis_cluster *cluster, blis__cluster_request *request,
                          int64_t end_us, const char *reason,
                          blis_error *error) {
   blis__cascade_run *run = request->cascade;
+  BLIS_ASSERT(!run->is_judged);
   bool escalates;
   run->attempt = attempt_of(cluster, request, end_us, reason);
   BLIS_TRY(ask_policy(cluster, request, &escalates, error));

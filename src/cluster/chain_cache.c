@@ -1,5 +1,7 @@
 #include "cluster/chain_cache.h"
 
+#include "base/invariant.h"
+
 typedef struct entry {
   uint32_t block_size;
   bool is_made;
@@ -20,6 +22,7 @@ void blis__chain_cache_deinit(blis__chain_cache *cache) {
 
 void blis__chain_cache_begin(blis__chain_cache *cache,
                              const blis_request *request) {
+  BLIS_ASSERT(cache->request == NULL);
   cache->request = request;
 }
 
@@ -45,6 +48,7 @@ static entry *find_or_add(blis__chain_cache *cache, uint32_t block_size) {
 }
 
 static entry *make(blis__chain_cache *cache, uint32_t block_size) {
+  BLIS_ASSERT(cache->request != NULL);
   entry *e = find_or_add(cache, block_size);
   if (e != NULL && !e->is_made) {
     if (blis_block_namer_chain(cache->namer, cache->request, block_size,
@@ -75,6 +79,7 @@ blis_status blis__chain_cache_take(blis__chain_cache *cache,
 }
 
 void blis__chain_cache_end(blis__chain_cache *cache) {
+  cache->request = NULL;
   for (uint32_t i = 0; i < cache->count; i++) {
     entry *e = entry_at(cache, i);
     if (e->is_made) {

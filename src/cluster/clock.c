@@ -90,6 +90,7 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
                                        int64_t time_us, int64_t limit_us,
                                        blis_error *error) {
   blis_instance *instance = cluster->instances[number];
+  BLIS_ASSERT(blis_instance_next_us(instance) == time_us && time_us < limit_us);
   bool clock_moved = true;
   int64_t before_us = cluster->now_us;
   cluster->now_us = time_us;
@@ -109,6 +110,7 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
   if (!clock_moved || time_us < before_us) {
     cluster->now_us = before_us;
   }
+  BLIS_ASSERT(blis_instance_next_us(instance) >= time_us);
   cluster->fruitless = 0;
   blis__snapshot_instance_changed(&cluster->snapshot, number);
   blis_winner_tree_set(cluster->next_events, number,

@@ -199,6 +199,7 @@ blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error) {
     BLIS_TRY(blis__cluster_report(cluster, cluster->requests.first,
                                   cluster->now_us, NULL, error));
   }
+  BLIS_ASSERT(cluster->counts.in_flight == 0);
   return check_books(cluster, error);
 }
 

@@ -20,7 +20,10 @@ static void forget_pending(blis_cluster *cluster,
 static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
   (void)now_us;
   blis_cluster *cluster = ud;
-  forget_pending(cluster, blis__request_table_of(&cluster->requests, live));
+  blis__cluster_request *request =
+      blis__request_table_of(&cluster->requests, live);
+  BLIS_ASSERT(request->is_pending && live->state == BLIS_REQUEST_QUEUED);
+  forget_pending(cluster, request);
 }
 
 static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
@@ -28,7 +31,7 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
   blis_cluster *cluster = ud;
   blis__cluster_request *request =
       blis__request_table_of(&cluster->requests, live);
-  BLIS_ASSERT(request->place == BLIS__AT_INSTANCE);
+  BLIS_ASSERT(request->place == BLIS__AT_INSTANCE && live->ttft_us >= 0);
   blis_error *error = &cluster->event_error;
   if (error->status == BLIS_OK) {
     error->status =
@@ -105,10 +108,12 @@ blis_status blis__cluster_end(blis_cluster *cluster,
                               blis__cluster_request *request, int64_t end_us,
                               const char *reason, blis_error *error) {
   blis_request_state state = request->live.state;
+  BLIS_ASSERT(state >= BLIS_REQUEST_COMPLETED && end_us >= cluster->now_us);
   bool goes_on = false;
   BLIS_TRY(BLIS__TELL(cluster, BLIS__OVER, error, .request = request,
                       .end_us = end_us, .reason = reason, .goes_on = &goes_on));
   if (goes_on) {
+    BLIS_ASSERT(request->live.state == BLIS_REQUEST_ARRIVED);
     count_dropped(&cluster->dropped, state);
     return BLIS_OK;
   }

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 
+#include "base/invariant.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "instance/arrival.h"
@@ -28,8 +29,20 @@ static blis_status check_call(const blis_cluster *cluster, uint32_t index,
   return BLIS_OK;
 }
 
+static bool may_become(blis_service from, blis_service to) {
+  switch (to) {
+  case BLIS_SERVICE_ACTIVE:
+    return from != BLIS_SERVICE_ACTIVE;
+  case BLIS_SERVICE_DRAINED:
+    return from == BLIS_SERVICE_DRAINING;
+  default: /* one that drains may be told to once more */
+    return from == BLIS_SERVICE_ACTIVE || from == BLIS_SERVICE_DRAINING;
+  }
+}
+
 static void set_service(blis_cluster *cluster, uint32_t index,
                         blis_service service) {
+  BLIS_ASSERT(may_become(cluster->services[index], service));
   cluster->services[index] = service;
   blis__snapshot_put_in_service(&cluster->snapshot, index,
                                 service == BLIS_SERVICE_ACTIVE);
@@ -148,6 +161,8 @@ static blis_status evict_all(blis_cluster *cluster, const eviction *how,
 /* Whatever the engine was at is gone, and so is its cache. */
 static blis_status restart(blis_cluster *cluster, uint32_t index,
                            blis_error *error) {
+  BLIS_ASSERT(blis__snapshot_live(&cluster->snapshot, index,
+                                  BLIS_SIGNAL_IN_FLIGHT) == 0);
   BLIS_TRY(blis_instance_restart(cluster->instances[index], error));
   blis__snapshot_forget(&cluster->snapshot, index);
   return BLIS_OK;

@@ -48,6 +48,8 @@ void blis__request_table_remove(blis__request_table *table,
                                 blis__cluster_request *request) {
   blis__cluster_request *earlier = request->earlier;
   blis__cluster_request *later = request->later;
+  BLIS_ASSERT(earlier == NULL || earlier->later == request);
+  BLIS_ASSERT(later == NULL || later->earlier == request);
   *(earlier != NULL ? &earlier->later : &table->first) = later;
   *(later != NULL ? &later->earlier : &table->last) = earlier;
   blis_pool_give(&table->pool, request->live.slot);

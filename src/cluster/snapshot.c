@@ -83,6 +83,7 @@ static void write_load(blis__snapshot *snapshot, uint32_t i) {
 
 static void mark(blis__snapshot *snapshot, uint32_t i, uint8_t change) {
   if (snapshot->changes[i] == 0) {
+    BLIS_ASSERT(snapshot->changed.count < snapshot->count);
     snapshot->changed.items[snapshot->changed.count++] = i;
   }
   snapshot->changes[i] |= change;
@@ -94,6 +95,7 @@ void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i) {
   }
   snapshot->has_moved[i] = true;
   if (!snapshot->is_unmarked[i]) {
+    BLIS_ASSERT(snapshot->unmarked.count < snapshot->count);
     snapshot->is_unmarked[i] = true;
     snapshot->unmarked.items[snapshot->unmarked.count++] = i;
   }
@@ -102,6 +104,7 @@ void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i) {
 void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i,
                                 int change) {
   COLUMN(snapshot, PENDING)[i] += change;
+  BLIS_ASSERT(COLUMN(snapshot, PENDING)[i] >= 0);
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
@@ -109,12 +112,14 @@ void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i,
                                   int change) {
   COLUMN(snapshot, IN_FLIGHT)[i] += change;
   COLUMN(snapshot, REQUESTS)[i] += change;
+  BLIS_ASSERT(COLUMN(snapshot, IN_FLIGHT)[i] >= 0);
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
 void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
                                 int64_t tokens) {
   COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i] += (double)tokens;
+  BLIS_ASSERT(COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i] >= 0);
 }
 
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,

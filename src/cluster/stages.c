@@ -177,6 +177,8 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
                           uint32_t number, blis_error *error) {
   blis_instance *instance = cluster->instances[number];
   blis_live_request *live = &request->live;
+  BLIS_ASSERT(live->state == BLIS_REQUEST_ARRIVED && request->instance < 0);
+  BLIS_ASSERT(cluster->services[number] == BLIS_SERVICE_ACTIVE);
   uint32_t block_size =
       (uint32_t)blis_instance_get_config(instance)->block_size_tokens;
   BLIS_TRY_MEM(
