@@ -1,11 +1,14 @@
 /*
- * spec_keys.h - reads mappings into structs by tables of keys; for the reader
+ * keys.h - reads mappings into structs by tables of keys; for the reader
  * of workload specifications (written_spec.h).
  *
  * A section is what the keys of one mapping mean: which member of a struct each
  * of them fills. Keys that are left out or null leave their member at zero.
  * Unknown keys are errors. The place of every member that was filled is kept,
  * so that a later check can tell where a wrong value is written.
+ *
+ * One module in several files: keys.c sections and their plain values, values.c
+ * distributions and arrivals, which have sections and several forms.
  */
 #ifndef BLIS_WORKLOAD_SPEC_KEYS_H
 #define BLIS_WORKLOAD_SPEC_KEYS_H
@@ -115,7 +118,7 @@ const blis_yaml_node *blis__spec_find(const blis__spec_reader *reader,
 const blis_yaml_node *blis__spec_find_struct(const blis__spec_reader *reader,
                                              const void *whole);
 
-/* spec_values.c: distributions and arrivals, in all their forms. */
+/* values.c: distributions and arrivals, in all their forms. */
 BLIS_MUSTUSE blis_status blis__spec_read_distribution(
     blis__spec_reader *reader, const blis_yaml_node *node,
     blis_distribution_spec *distribution, blis_error *error);
