@@ -1,6 +1,8 @@
 /*
- * catalogue_priv.h - the inside of a catalogue, shared by the part that looks
- * things up and the part that reads YAML.
+ * catalogue_priv.h - the inside of a catalogue.
+ *
+ * One module in several files: catalogue.c owns the entries, catalogue_find.c
+ * looks things up, catalogue_yaml.c reads them.
  */
 #ifndef BLIS_LATENCY_CATALOGUE_PRIV_H
 #define BLIS_LATENCY_CATALOGUE_PRIV_H

@@ -1,5 +1,5 @@
 /*
- * spec_notes.h - what is written in a workload specification and has no effect;
+ * notes.h - what is written in a workload specification and has no effect;
  * for its reader.
  */
 #ifndef BLIS_WORKLOAD_SPEC_NOTES_H

@@ -1,5 +1,5 @@
 /*
- * spec_sections.h - the keys of a workload specification; for its reader.
+ * sections.h - the keys of a workload specification; for its reader.
  */
 #ifndef BLIS_WORKLOAD_SPEC_SECTIONS_H
 #define BLIS_WORKLOAD_SPEC_SECTIONS_H

@@ -1,5 +1,5 @@
 /*
- * spec_write.h - workload specifications as YAML text, in the form of BLIS (Go,
+ * write.h - workload specifications as YAML text, in the form of BLIS (Go,
  * inference-sim f90a1e3a): the order of its keys, four spaces, the shortest
  * numbers. What is written can be read by written_spec.h.
  */
