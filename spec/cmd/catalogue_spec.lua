@@ -62,6 +62,26 @@ meta-llama/llama-3.1-8b-instruct
       steps("llama-3.1-8b-instruct", "--latency-model", "roofline"))
   end)
 
+  it("says where step times were fitted", function()
+    local text = commands.output_of("models", "qwen3-14b", "--latency-model", "calibrated")
+    assert.matches("\n  fitted on vLLM 0.14 to 0.15, 5 models", text, 1, true)
+    assert.matches("\n  they hold for models of 7B to 71B parameters, TP up to 4, up to 8192 "
+      .. "tokens a step", text, 1, true)
+    text = commands.output_of("models", "qwen3-14b", "--latency-model", "calibrated",
+      "--hardware", "MI300X", "--tp", "1")
+    assert.matches("\n  extrapolated: data sheet", text, 1, true)
+    assert.matches("\nnote: step times on MI300X are extrapolated: data sheet", text, 1, true)
+    text = commands.output_of("models", "qwen3-14b", "--latency-model", "calibrated",
+      "--hardware", "L40S", "--tp", "2")
+    assert.matches("\nnote: step times on L40S were not fitted for this: 14.8B parameters "
+      .. "(fitted up to 9B), TP 2 (fitted up to 1)", text, 1, true)
+    local engine = json_of("models", "qwen3-14b", "--latency-model", "calibrated",
+      "--hardware", "h200").engine
+    assert.same({ fitted_on = "data sheet, shares of the H100", limits = "", extrapolated = true },
+      engine.coverage)
+    assert.is_nil(json_of("models", "qwen3-14b").engine.coverage)
+  end)
+
   it("takes more models from files", function()
     files.with([[
 models:

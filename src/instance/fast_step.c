@@ -2,6 +2,7 @@
 #include "instance/fast_engine.h"
 #include "instance/rules.h"
 #include "instance/timing.h"
+#include "latency/coverage.h"
 
 int64_t blis__fast_wanted_chunk(const fast_engine *engine,
                                 const fast_request *request) {
@@ -185,6 +186,15 @@ static blis_status time_step(fast_engine *engine, const fast_plan *plan,
     BLIS_TRY(time_by_items(engine, plan, step_us, error));
   }
   return blis__check_step_time(engine->config->latency, step_us, error);
+}
+
+static void count_uncovered(fast_engine *engine, const fast_plan *plan) {
+  const blis_coverage *coverage =
+      blis_latency_coverage(engine->config->latency);
+  if (coverage != NULL) {
+    engine->stats.uncovered_steps +=
+        blis_coverage_is_beyond(coverage, &plan->sums);
+  }
 }
 
 /* Room for n more steps, at the cost of steps nobody can ask for. */
@@ -400,6 +410,7 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   engine->stats.queue_depth_sum += engine->queue.count;
   int64_t duration_us = 0;
   BLIS_TRY(time_step(engine, &plan, &duration_us, error));
+  count_uncovered(engine, &plan);
   int64_t end_us = blis_time_after_us(now_us, duration_us);
   engine->last_step_us = duration_us;
   engine->last_step_end_us = end_us;
@@ -508,6 +519,16 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n,
   return n;
 }
 
+/* The same for n decode steps in a row. */
+static void count_uncovered_run(fast_engine *engine, size_t n) {
+  const blis_coverage *coverage =
+      blis_latency_coverage(engine->config->latency);
+  if (coverage != NULL) {
+    engine->stats.uncovered_steps += blis_coverage_beyond(
+        coverage, engine->decodes, engine->decode_context, (int64_t)n);
+  }
+}
+
 /* Goes on by n > 0 steps of these times, which become latencies. */
 static void move_clock(fast_engine *engine, int64_t *step_us, size_t n) {
   int64_t before_last_us = engine->step_us;
@@ -519,6 +540,7 @@ static void move_clock(fast_engine *engine, int64_t *step_us, size_t n) {
   engine->last_step_us = step_us[n - 1];
   engine->last_step_end_us = engine->step_us;
   engine->step_index += (int64_t)n;
+  count_uncovered_run(engine, n);
   engine->stats.steps += (int64_t)n;
   engine->stats.queue_depth_sum += engine->queue.count * (int64_t)n;
   engine->decode_context += engine->decodes * (int64_t)n;

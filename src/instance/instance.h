@@ -187,6 +187,8 @@ typedef struct blis_instance_stats {
   int64_t output_tokens;  /* of completed requests */
   int64_t decoded_tokens; /* by the running requests, behind their prompts */
   int64_t steps;
+  int64_t uncovered_steps; /* beyond the coverage of the latency model; none
+                              where that is not known */
   int64_t queue_depth_sum; /* over steps, for the head-of-line counter */
   int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;

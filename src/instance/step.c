@@ -8,6 +8,17 @@
 #include "instance/rules.h"
 #include "instance/stepwise.h"
 #include "instance/timing.h"
+#include "latency/coverage.h"
+
+static void count_uncovered(blis__stepwise *engine) {
+  const blis_coverage *coverage =
+      blis_latency_coverage(engine->config->latency);
+  if (coverage != NULL) {
+    const blis_batch_sums sums =
+        blis_batch_sums_of(engine->items.items, engine->items.count);
+    engine->counts.uncovered_steps += blis_coverage_is_beyond(coverage, &sums);
+  }
+}
 
 static blis_status measure(blis__stepwise *engine, int64_t *step_us,
                            blis_error *error) {
@@ -27,6 +38,7 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us,
   }
   BLIS_TRY(blis_latency_step_time(engine->config->latency, engine->items.items,
                                   engine->items.count, step_us, error));
+  count_uncovered(engine);
   int64_t transfer_us = blis_kv_cache_take_transfer_us(engine->cache);
   *step_us = blis_time_after_us(blis_max_i64(*step_us, 0), transfer_us);
   return blis__check_step_time(engine->config->latency, step_us, error);

@@ -47,7 +47,7 @@ blis_transformer blis_transformer_of(const blis_model_spec *spec) {
   bool is_latent = spec->kv_lora_rank > 0;
   double expert_width =
       width_or(spec->expert_intermediate_size, spec->intermediate_size);
-  double mlp = 3.0 * hidden;
+  double mlp = (blis_model_spec_is_gated(spec) ? 3.0 : 2.0) * hidden;
   blis_transformer t = {
       .layers = (double)spec->layers,
       .moe_layers = (double)moe_layers(spec),

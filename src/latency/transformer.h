@@ -1,7 +1,7 @@
 /*
  * transformer.h - how many weights the parts of a language model have, as its
- * architecture defines them: three matrices per MLP, heads of their stated
- * width, experts in the layers that have them.
+ * architecture defines them: three matrices per gated MLP, heads of their
+ * stated width, experts in the layers that have them.
  *
  * The other latency models count as BLIS (Go) does.
  */

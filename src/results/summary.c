@@ -32,6 +32,7 @@ static void add_instance(blis_summary *summary, blis_instance_summary *instance,
   summary->preemptions += stats->preemptions;
   summary->kv_allocation_failures += stats->kv_allocation_failures;
   summary->steps += stats->steps;
+  summary->uncovered_steps += stats->uncovered_steps;
   summary->cache_hit_rate += instance->cache_hit_rate;
 }
 

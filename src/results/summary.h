@@ -28,6 +28,7 @@ typedef struct blis_summary {
   BLIS_RESULT_FIGURES(BLIS_FIGURE_MEMBER)
   blis_times times;
   blis_belief cache_belief;
+  int64_t uncovered_steps; /* of all instances, see blis_instance_stats */
   uint64_t hash;
   uint32_t instance_count;
   blis_instance_summary *instances; /* the summary's own */

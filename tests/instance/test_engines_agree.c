@@ -5,6 +5,7 @@
  * nightly form 10000) and the number of the first one.
  */
 #include "engine_twins.h"
+#include "latency/coverage.h"
 
 enum { MAX_REQUESTS = 60, PREFIX_BLOCKS = 40, GROUPS = 2 };
 
@@ -62,13 +63,21 @@ static blis_first_token toy_first(const void *state) {
   return (blis_first_token){.delay_us = state == NULL ? 0 : 300, .depth = 1.4};
 }
 
+static const blis_coverage *toy_coverage(const void *state) {
+  static const blis_coverage limits = {
+      .tokens_max = 20, .requests_max = 5, .context_max = 40};
+  (void)state;
+  return &limits;
+}
+
 static const blis_latency_ops toy_ops = {.name = "toy",
                                          .step_time = toy_step,
                                          .step_time_from_sums = toy_sums,
                                          .queueing_time = toy_queueing,
                                          .output_token_time = toy_token,
                                          .fixed_overhead = toy_overhead,
-                                         .first_token = toy_first};
+                                         .first_token = toy_first,
+                                         .coverage = toy_coverage};
 
 static const blis_latency_ops toy_ahead_ops = {.name = "toy, asked ahead",
                                                .step_time = toy_step,
@@ -77,12 +86,14 @@ static const blis_latency_ops toy_ahead_ops = {.name = "toy, asked ahead",
                                                .queueing_time = toy_queueing,
                                                .output_token_time = toy_token,
                                                .fixed_overhead = toy_overhead,
-                                               .first_token = toy_first};
+                                               .first_token = toy_first,
+                                               .coverage = toy_coverage};
 
 static const blis_latency_ops toy_plain_ops = {.name = "toy without sums",
                                                .step_time = toy_step,
                                                .queueing_time = toy_queueing,
-                                               .output_token_time = toy_token};
+                                               .output_token_time = toy_token,
+                                               .coverage = toy_coverage};
 
 static int something;
 enum { MODELS = 5 };

@@ -10,6 +10,7 @@
 #include "base/histogram.h"
 #include "check.h"
 #include "instance/instance.h"
+#include "latency/coverage.h"
 
 typedef struct driver_request {
   int64_t number;
@@ -271,6 +272,13 @@ static inline blis_first_token driver_first_token(const void *state) {
   return (blis_first_token){.delay_us = 300, .depth = 1.5};
 }
 
+/* A step of more than one request is beyond it. */
+static inline const blis_coverage *driver_coverage(const void *state) {
+  static const blis_coverage ONE = {.requests_max = 1};
+  (void)state;
+  return &ONE;
+}
+
 static const blis_latency_ops driver_latency_ops = {
     .name = "by hand",
     .step_time = driver_step_time,
@@ -278,6 +286,7 @@ static const blis_latency_ops driver_latency_ops = {
     .output_token_time = driver_token_time,
     .fixed_overhead = driver_overhead,
     .first_token = driver_first_token,
+    .coverage = driver_coverage,
 };
 
 /* Roomy, and stepwise. */

@@ -142,6 +142,7 @@ static inline void twins_check_stats(const twins *t) {
   SAME(output_tokens);
   SAME(decoded_tokens);
   SAME(steps);
+  SAME(uncovered_steps);
   SAME(queue_depth_sum);
 #undef SAME
   CHECK_EQ_I64(t->stepwise.reports, t->fast.reports);

@@ -45,6 +45,10 @@ local function write_setup(writer, result)
     end
     writer:done()
   end
+  local coverage = rawget(setup, "coverage")
+  if coverage then
+    write_object(writer, "coverage", { "fitted_on", "limits", "extrapolated" }, coverage)
+  end
   writer:array("notes")
   for note in setup.notes:gmatch("[^\n]+") do writer:item(note) end
   writer:done():done()

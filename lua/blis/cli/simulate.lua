@@ -30,7 +30,7 @@ local function cluster_groups()
   return {
     pick("Model and hardware", { "model", "model_config", "hardware", "tp", "dp",
       "expert_parallel", "moe_comm_backend", "latency_model", "alpha_coeffs", "beta_coeffs",
-      "engine_version" }),
+      "engine_version", "strict_coverage" }),
     { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },
     pick("KV cache", { "kv_blocks", "block_size", "gpu_memory_utilization",
       "kv_capacity_per_gpu", "kv_cpu_blocks", "kv_transfer_bandwidth",

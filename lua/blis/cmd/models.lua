@@ -88,6 +88,12 @@ local function capacity_line(facts)
     c.activations_gib, c.non_torch_gib, format.count(c.bytes_per_block))
 end
 
+local function print_coverage(coverage)
+  command.print(("  %s %s\n"):format(coverage.extrapolated and "extrapolated:" or "fitted on",
+    coverage.fitted_on))
+  if coverage.limits ~= "" then command.print(("  they hold for %s\n"):format(coverage.limits)) end
+end
+
 local function print_engine(facts, cluster)
   command.print(("\nKV cache on %s, tp %d\n"):format(facts.hardware, facts.tp))
   if facts.capacity then command.print(capacity_line(facts)) end
@@ -101,6 +107,7 @@ local function print_engine(facts, cluster)
   for _, example in ipairs(facts.step_times) do
     command.print(("  %8s us  %s\n"):format(format.count(example.step_us), example.batch))
   end
+  if facts.coverage then print_coverage(facts.coverage) end
   for note in facts.notes:gmatch("[^\n]+") do command.print("\nnote: " .. note .. "\n") end
 end
 
@@ -129,7 +136,13 @@ local function write_engine(writer, facts, cluster)
   for _, example in ipairs(facts.step_times) do
     writer:object():field("batch", example.batch):field("step_us", example.step_us):done()
   end
-  writer:done():done()
+  writer:done()
+  if facts.coverage then
+    writer:object("coverage")
+    write_fields(writer, facts.coverage, { "fitted_on", "limits", "extrapolated" })
+    writer:done()
+  end
+  writer:done()
 end
 
 local function print_json(model, facts, cluster)

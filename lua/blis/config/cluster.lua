@@ -88,6 +88,12 @@ return {
       doc = "Coefficients of the step time, together with alpha_coeffs.",
     },
     {
+      name = "strict_coverage", type = "boolean", default = false, flag = "--strict-coverage",
+      doc = "Refuse what the coefficients of the step time were not fitted to: another size of "
+        .. "model, more GPUs, a GPU that was not measured; and a run with steps of more tokens, "
+        .. "requests or context fails at its end. Otherwise results tell the share of such steps.",
+    },
+    {
       name = "engine_version", type = "string", flag = "--engine-version",
       doc = "Version of the serving engine that blackbox coefficients were measured with; left "
         .. "out, the latest.",

@@ -92,6 +92,11 @@
 ---@field believed_hit_rate number believed_tokens / prompt_tokens (0 to 1)
 ---@field true_hit_rate number true_tokens / prompt_tokens (0 to 1)
 
+--- Steps beyond what their times were fitted to.
+---@class blis.Coverage
+---@field steps_beyond integer of all instances
+---@field share_beyond number steps_beyond / steps (0 to 1)
+
 --- What all GPUs cost from the start to the end of a run.
 ---@class blis.Cost
 ---@field gpus integer of all instances (GPUs)
@@ -182,6 +187,7 @@
 ---@field priority_inversions integer pairs at an instance, the first over twice as long
 ---@field blocked_instances integer with more than twice the mean wait queue: head-of-line blocking
 ---@field cache_belief blis.CacheBelief what the router knew of the caches, against the caches
+---@field coverage blis.Coverage where it is known what the step times were fitted to
 ---@field cost blis.Cost of all GPUs
 ---@field energy blis.Energy of all GPUs
 ---@field goodput blis.Goodput with slo_targets

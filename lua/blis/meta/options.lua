@@ -49,6 +49,7 @@
 ---@field latency_model? string|blis.LatencyModel|blis.LatencyOptions|fun(batch: blis.Batch): number How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). calibrated is what the GPU can do, times efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default trained-physics)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
 ---@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
+---@field strict_coverage? boolean Refuse what the coefficients of the step time were not fitted to: another size of model, more GPUs, a GPU that was not measured; and a run with steps of more tokens, requests or context fails at its end. Otherwise results tell the share of such steps. (default false)
 ---@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; left out, the latest.
 ---@field kv_blocks? integer KV cache of an instance; left out, what fits beside the model on its GPUs. (blocks)
 ---@field block_size? integer Tokens of a KV block. (tokens, default 16)

@@ -94,6 +94,8 @@ local derived = {
 local parts = {
   { name = "cache_belief", class = "CacheBelief",
     doc = "what the router knew of the caches, against the caches" },
+  { name = "coverage", class = "Coverage", asked = 'latency_model = "calibrated"',
+    doc = "where it is known what the step times were fitted to" },
   { name = "cost", class = "Cost", doc = "of all GPUs" },
   { name = "energy", class = "Energy", doc = "of all GPUs" },
   { name = "goodput", class = "Goodput", asked = "slo_targets = ...", doc = "with slo_targets" },
@@ -162,6 +164,11 @@ figures.classes = {
     { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance, of_requests),
   class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
     lists.cache_belief),
+  class("Coverage", "Steps beyond what their times were fitted to.", nil, {
+    { name = "steps_beyond", type = "integer", better = "less", doc = "of all instances" },
+    { name = "share_beyond", type = "number", unit = "0 to 1", better = "less",
+      shown = "coverage: {%} of the steps beyond what step times were fitted to",
+      doc = "steps_beyond / steps" } }),
   class("Cost", "What all GPUs cost from the start to the end of a run.", nil, {
     { name = "gpus", type = "integer", unit = "GPUs", doc = "of all instances" },
     { name = "gpu_hours", type = "number", unit = "h", shown = "cost: {3} GPU-hours",

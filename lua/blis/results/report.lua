@@ -95,6 +95,17 @@ local function shown(line, class, values)
   return table.concat(parts, ", ")
 end
 
+--- How much of the run was beyond what the step times were fitted to.
+local function coverage_lines(r)
+  local coverage, known = rawget(r, "coverage"), rawget(r.setup, "coverage")
+  if not coverage or coverage.steps_beyond == 0 then return {} end
+  local lines = { "coverage    " .. shown("coverage", "Coverage", coverage) }
+  if known and not rawget(r.setup, "groups") then
+    lines[2] = ("            (%s)"):format(known.limits)
+  end
+  return lines
+end
+
 local function load_lines(r)
   local lines, belief, saved = {}, r.cache_belief, 0
   local function add(title, text) lines[#lines + 1] = ("%-11s %s"):format(title, text) end
@@ -221,6 +232,7 @@ function report.summary(r)
   local lines = setup_lines(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
+  for _, line in ipairs(coverage_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(cascade_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(goodput_lines(r)) do lines[#lines + 1] = "  " .. line end
   lines[#lines + 1] = ""

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "latency/coverage.h"
+#include "latency/transformer.h"
 #include "lua/bind/bind.h"
 #include "lua/engine/capacity.h"
 #include "lua/engine/engine_model.h"
@@ -37,6 +39,56 @@ static void check_scripted(lua_State *L, int index,
   lua_pop(L, 1);
 }
 
+/* What is beyond the range of the coefficients before anything runs. */
+static void note_coverage(const bind_engine_model *m, bind_engine *engine) {
+  const blis_coverage *coverage = blis_latency_coverage(&engine->latency);
+  if (coverage == NULL || m->spec == NULL) {
+    return;
+  }
+  const blis_transformer parts = blis_transformer_of(m->spec);
+  double parameters = blis_transformer_parameters(&parts, m->spec);
+  char lacks[160];
+  char text[480];
+  if (coverage->extrapolated) {
+    snprintf(text, sizeof text, "step times on %s are extrapolated: %s",
+             engine->hardware, coverage->fitted_on);
+    add_note(engine, text);
+  }
+  if (blis_coverage_lacks(coverage, parameters, m->parallelism.tp, lacks,
+                          sizeof lacks)) {
+    snprintf(text, sizeof text, "step times on %s were not fitted for this: %s",
+             engine->hardware, lacks);
+    add_note(engine, text);
+  }
+}
+
+/* With strict_coverage, the notes of note_coverage are errors. */
+static void check_strict_coverage(lua_State *L, int index,
+                                  const bind_engine_model *m,
+                                  bind_engine *engine) {
+  blis_error error = {0};
+  size_t before = strlen(engine->notes);
+  note_coverage(m, engine);
+  engine->strict_coverage =
+      opt_field_boolean(L, index, "strict_coverage", false);
+  if (!engine->strict_coverage) {
+    return;
+  }
+  if (blis_latency_coverage(&engine->latency) == NULL) {
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "cluster.strict_coverage: where the coefficients of %s were "
+              "fitted is not known",
+              engine->latency_name);
+    bind_raise(L, &error);
+  }
+  if (engine->notes[before] != '\0') {
+    const char *note = engine->notes + before;
+    blis_fail(&error, BLIS_ERR_INVALID, "cluster.strict_coverage: %s",
+              note[0] == '\n' ? note + 1 : note);
+    bind_raise(L, &error);
+  }
+}
+
 static void check_latency(lua_State *L, int index, const bind_engine_model *m,
                           bind_engine *engine) {
   const blis_latency_config config = check_latency_config(L, index, m);
@@ -52,6 +104,7 @@ static void check_latency(lua_State *L, int index, const bind_engine_model *m,
   snprintf(engine->latency_name, ENGINE_NAME_SIZE, "%s",
            engine->latency.ops->name);
   blis_latency_warnings(&config, add_note, engine);
+  check_strict_coverage(L, index, m, engine);
 }
 
 /* Blocks measured together with the coefficients of a blackbox model. */
@@ -202,6 +255,11 @@ void check_engine_latency(lua_State *L, int index, bind_engine *engine) {
   set_names(L, index, &m, engine);
   check_latency(L, index, &m, engine);
   lua_settop(L, top);
+}
+
+const blis_coverage *bind_engine_coverage(const bind_engine *engine) {
+  bool is_scripted = engine->latency.ops == NULL;
+  return is_scripted ? NULL : blis_latency_coverage(&engine->latency);
 }
 
 void bind_engine_close(bind_engine *engine) {

@@ -23,6 +23,7 @@ typedef struct bind_engine {
   int64_t tp;
   int64_t dp;
   double gpu_price_per_hour;     /* US dollars; 0 = unknown */
+  bool strict_coverage;          /* steps beyond its coverage are an error */
   bool is_capacity_computed;     /* config.kv_blocks was worked out */
   blis_kv_capacity capacity;     /* how; all zero when it was not */
   char notes[ENGINE_NOTES_SIZE]; /* sentences, a line each */
@@ -38,6 +39,9 @@ void check_engine(lua_State *L, int index, bind_engine *engine);
  * The same without an engine around it: latency model, names and notes alone.
  */
 void check_engine_latency(lua_State *L, int index, bind_engine *engine);
+
+/* Where its step times were fitted; NULL = not known. */
+const blis_coverage *bind_engine_coverage(const bind_engine *engine);
 
 /* Idempotent. Never raises. */
 void bind_engine_close(bind_engine *engine);

@@ -1,4 +1,5 @@
 /* What is known of an engine before it runs. */
+#include "latency/coverage.h"
 #include "lua/bind/bind.h"
 #include "lua/engine/capacity.h"
 #include "lua/engine/engine.h"
@@ -61,6 +62,17 @@ static void set_step_times(lua_State *L, const bind_engine *engine) {
   lua_setfield(L, -2, "step_times");
 }
 
+static void set_coverage(lua_State *L, const blis_coverage *coverage) {
+  char limits[256];
+  blis_coverage_describe(coverage, limits, sizeof limits);
+  lua_createtable(L, 0, 3);
+  set_field_string(L, "fitted_on", coverage->fitted_on);
+  set_field_string(L, "limits", limits);
+  lua_pushboolean(L, coverage->extrapolated);
+  lua_setfield(L, -2, "extrapolated");
+  lua_setfield(L, -2, "coverage");
+}
+
 void push_engine_facts(lua_State *L, const bind_engine *engine) {
   lua_createtable(L, 0, 16);
   set_field_string(L, "model", engine->model);
@@ -81,6 +93,10 @@ void push_engine_facts(lua_State *L, const bind_engine *engine) {
     lua_setfield(L, -2, "capacity");
   }
   set_step_times(L, engine);
+  const blis_coverage *coverage = bind_engine_coverage(engine);
+  if (coverage != NULL) {
+    set_coverage(L, coverage);
+  }
 }
 
 static int engine_gc(lua_State *L) {

@@ -1,5 +1,7 @@
 #include "lua/simulation/result.h"
 
+#include <inttypes.h>
+
 #include "lua/bind/bind.h"
 #include "lua/results/attempts.h"
 #include "lua/results/decisions.h"
@@ -110,6 +112,38 @@ static void set_from_records(lua_State *L, int index,
   lua_setfield(L, -2, "has_sessions");
 }
 
+/* Whether the range of any of the coefficients is known. */
+static bool has_coverage(const bind_simulation *sim) {
+  bool has = bind_engine_coverage(&sim->engine) != NULL;
+  for (uint32_t i = 0; i < sim->groups.other_count; i++) {
+    has = has || bind_engine_coverage(&sim->groups.others[i]) != NULL;
+  }
+  return has;
+}
+
+/* How many steps were beyond it, of all. May raise: with strict_coverage. */
+static void set_coverage(lua_State *L, const bind_simulation *sim,
+                         const blis_summary *summary) {
+  int64_t beyond = summary->uncovered_steps;
+  double steps = summary->steps > 0 ? (double)summary->steps : 1.0;
+  double share = (double)beyond / steps;
+  if (!has_coverage(sim)) {
+    return;
+  }
+  if (sim->engine.strict_coverage && beyond > 0) {
+    blis_error error = {0};
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "cluster.strict_coverage: %" PRId64 " of %" PRId64
+              " steps (%.2g %%) are beyond what the step times were fitted to",
+              beyond, summary->steps, 100.0 * share);
+    bind_raise(L, &error);
+  }
+  lua_createtable(L, 0, 2);
+  set_field_integer(L, "steps_beyond", beyond);
+  set_field_number(L, "share_beyond", share);
+  lua_setfield(L, -2, "coverage");
+}
+
 void push_summary(lua_State *L, int index, bind_simulation *sim) {
   blis_error error = {0};
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
@@ -125,6 +159,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
                &error);
   lua_createtable(L, 0, 40);
   set_summary(L, w);
+  set_coverage(L, sim, &w->summary);
   set_setup(L, index, sim);
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);
