@@ -222,6 +222,19 @@ static void with_late_signals(site *s) {
   s->config.snapshot_refresh_us = 1000;
 }
 
+static blis_status goes_first(void *ud, const blis_live_request *a,
+                              const blis_live_request *b, bool *before,
+                              blis_error *error) {
+  (void)ud, (void)error;
+  *before = a->number < b->number;
+  return BLIS_OK;
+}
+
+static void with_script(site *s) {
+  s->instances[1].scheduler = BLIS_SCHEDULER_SCRIPTED;
+  s->instances[1].goes_before = goes_first;
+}
+
 static void with_follow_ups(site *s) {
   s->source.source.ended = see_end;
 }
@@ -236,7 +249,7 @@ static void lag_follows_from_who_listens(void) {
       {with_least_loaded, false, true},   {with_limit, false, true},
       {with_early_observer, false, true}, {with_decisions, false, true},
       {with_budgets, false, true},        {with_late_observer, false, false},
-      {with_follow_ups, false, false},
+      {with_follow_ups, false, false},    {with_script, false, true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     site s;
@@ -250,6 +263,24 @@ static void lag_follows_from_who_listens(void) {
                  cases[i].may_run_ahead);
     site_deinit(&s);
   }
+}
+
+/* An admission policy is given to a cluster that is there already. */
+static void admission_looks_at_instances(void) {
+  site s;
+  blis_error error;
+  blis_admission admission = {0};
+  site_init(&s, blis_alloc_heap(), 2);
+  site_add_slow_requests(&s, 1);
+  site_must_open(&s);
+  blis_policy_context context = site_context(&s);
+  CHECK_OK(blis_admission_create(&s.alloc, "token-bucket", NULL, &context,
+                                 &admission, &error),
+           &error);
+  site_set_admission(&s, &admission);
+  CHECK(!blis__listeners_let_lag(&s.cluster->listeners));
+  CHECK(blis__listeners_let_run_ahead(&s.cluster->listeners));
+  site_deinit(&s);
 }
 
 static blis_status look(void *ud, blis_cluster *cluster, blis_error *error) {
@@ -283,6 +314,7 @@ int main(void) {
   RUN(moments_come_in_order);
   RUN(nobody_listens_where_nothing_is_configured);
   RUN(lag_follows_from_who_listens);
+  RUN(admission_looks_at_instances);
   RUN(calls_pins_and_drains);
   return check_done();
 }
