@@ -3,147 +3,120 @@
 #include "base/nearest.h"
 #include "policy/pipeline/pieces.h"
 
-/* XX(name): the entry is blis__<kind>_<name>. */
+/* XX(kind, name): the entry is blis__<kind>_<name>. */
 
 #define ROUTERS(XX)                                                            \
-  XX(round_robin)                                                              \
-  XX(least_loaded)                                                             \
-  XX(weighted)                                                                 \
-  XX(lmetric)                                                                  \
-  XX(always_busiest)                                                           \
-  XX(weighted_stateless)                                                       \
-  XX(load_only)                                                                \
-  XX(sticky)                                                                   \
-  XX(unified)                                                                  \
-  XX(capped)                                                                   \
-  XX(routesim_round_robin)                                                     \
-  XX(routesim_least_outstanding)                                               \
-  XX(routesim_least_kv)                                                        \
-  XX(routesim_prefix_aware)                                                    \
-  XX(routesim_prefix_overlap)                                                  \
-  XX(routesim_session_affinity)                                                \
-  XX(routesim_cost_escalation)                                                 \
-  XX(cognitora_score)                                                          \
-  XX(prefix_policy)                                                            \
-  XX(weighted_scoring)                                                         \
-  XX(weighted_v04)                                                             \
-  XX(random)                                                                   \
-  XX(power_of_two)                                                             \
-  XX(consistent_hash)                                                          \
-  XX(smg_consistent_hashing)                                                   \
-  XX(smg_prefix_hash)                                                          \
-  XX(sglang_bounded_consistent_hashing)                                        \
-  XX(b3_linear)                                                                \
-  XX(b3_lpwl)                                                                  \
-  XX(b3_unified_ab)                                                            \
-  XX(b3_leastwork_kappa)                                                       \
-  XX(blitz_join_shortest_weight)                                               \
-  XX(blitz_least_bs)                                                           \
-  XX(blitz_least_waiting)                                                      \
-  XX(blitz_least_wait_token)                                                   \
-  XX(blitz_bounded_most_hit)                                                   \
-  XX(blitz_lmetric)                                                            \
-  XX(blitz_least_active)                                                       \
-  XX(blitz_least_token_load)                                                   \
-  XX(blitz_dynamo)                                                             \
-  XX(blitz_bailian)                                                            \
-  XX(blitz_aibrix)                                                             \
-  XX(blitz_llmd)                                                               \
-  XX(smg_cache_aware)                                                          \
-  XX(smg_least_load)                                                           \
-  XX(smg_bucket)                                                               \
-  XX(smg_power_of_two)                                                         \
-  XX(smg_manual)                                                               \
-  XX(sglang_lmetric)                                                           \
-  XX(sglang_workload_aware)                                                    \
-  XX(dynamo_kv)                                                                \
-  XX(dynamo_lmetric)                                                           \
-  XX(aibrix_prefix_cache)                                                      \
-  XX(aibrix_prefix_cache_preble)                                               \
-  XX(aibrix_least_request)                                                     \
-  XX(aibrix_least_kv_cache)                                                    \
-  XX(aibrix_least_gpu_cache)                                                   \
-  XX(aibrix_power_of_two)                                                      \
-  XX(aibrix_session_affinity)                                                  \
-  XX(aibrix_vtc_basic)                                                         \
-  XX(ray_prefix_cache_affinity)                                                \
-  XX(vllm_stack_session)                                                       \
-  XX(vllm_stack_kvaware)                                                       \
-  XX(vllm_stack_prefixaware)                                                   \
-  XX(vllm_router_kv_aware)                                                     \
-  XX(vllm_router_ttft_aware)                                                   \
-  XX(vllm_router_smetric)                                                      \
-  XX(vllm_router_least_conn_sticky)                                            \
-  XX(vllm_router_rendezvous_hash)                                              \
-  XX(preble_e2)                                                                \
-  XX(infera_kv)
+  XX(router, round_robin)                                                      \
+  XX(router, least_loaded)                                                     \
+  XX(router, weighted)                                                         \
+  XX(router, lmetric)                                                          \
+  XX(router, always_busiest)                                                   \
+  XX(router, weighted_stateless)                                               \
+  XX(router, load_only)                                                        \
+  XX(router, sticky)                                                           \
+  XX(router, unified)                                                          \
+  XX(router, capped)                                                           \
+  XX(router, routesim_round_robin)                                             \
+  XX(router, routesim_least_outstanding)                                       \
+  XX(router, routesim_least_kv)                                                \
+  XX(router, routesim_prefix_aware)                                            \
+  XX(router, routesim_prefix_overlap)                                          \
+  XX(router, routesim_session_affinity)                                        \
+  XX(router, routesim_cost_escalation)                                         \
+  XX(router, cognitora_score)                                                  \
+  XX(router, prefix_policy)                                                    \
+  XX(router, weighted_scoring)                                                 \
+  XX(router, weighted_v04)                                                     \
+  XX(router, random)                                                           \
+  XX(router, power_of_two)                                                     \
+  XX(router, consistent_hash)                                                  \
+  XX(router, smg_consistent_hashing)                                           \
+  XX(router, smg_prefix_hash)                                                  \
+  XX(router, sglang_bounded_consistent_hashing)                                \
+  XX(router, b3_linear)                                                        \
+  XX(router, b3_lpwl)                                                          \
+  XX(router, b3_unified_ab)                                                    \
+  XX(router, b3_leastwork_kappa)                                               \
+  XX(router, blitz_join_shortest_weight)                                       \
+  XX(router, blitz_least_bs)                                                   \
+  XX(router, blitz_least_waiting)                                              \
+  XX(router, blitz_least_wait_token)                                           \
+  XX(router, blitz_bounded_most_hit)                                           \
+  XX(router, blitz_lmetric)                                                    \
+  XX(router, blitz_least_active)                                               \
+  XX(router, blitz_least_token_load)                                           \
+  XX(router, blitz_dynamo)                                                     \
+  XX(router, blitz_bailian)                                                    \
+  XX(router, blitz_aibrix)                                                     \
+  XX(router, blitz_llmd)                                                       \
+  XX(router, smg_cache_aware)                                                  \
+  XX(router, smg_least_load)                                                   \
+  XX(router, smg_bucket)                                                       \
+  XX(router, smg_power_of_two)                                                 \
+  XX(router, smg_manual)                                                       \
+  XX(router, sglang_lmetric)                                                   \
+  XX(router, sglang_workload_aware)                                            \
+  XX(router, dynamo_kv)                                                        \
+  XX(router, dynamo_lmetric)                                                   \
+  XX(router, aibrix_prefix_cache)                                              \
+  XX(router, aibrix_prefix_cache_preble)                                       \
+  XX(router, aibrix_least_request)                                             \
+  XX(router, aibrix_least_kv_cache)                                            \
+  XX(router, aibrix_least_gpu_cache)                                           \
+  XX(router, aibrix_power_of_two)                                              \
+  XX(router, aibrix_session_affinity)                                          \
+  XX(router, aibrix_vtc_basic)                                                 \
+  XX(router, ray_prefix_cache_affinity)                                        \
+  XX(router, vllm_stack_session)                                               \
+  XX(router, vllm_stack_kvaware)                                               \
+  XX(router, vllm_stack_prefixaware)                                           \
+  XX(router, vllm_router_kv_aware)                                             \
+  XX(router, vllm_router_ttft_aware)                                           \
+  XX(router, vllm_router_smetric)                                              \
+  XX(router, vllm_router_least_conn_sticky)                                    \
+  XX(router, vllm_router_rendezvous_hash)                                      \
+  XX(router, preble_e2)                                                        \
+  XX(router, infera_kv)
 
-#define XX(name) extern const blis_policy_entry blis__router_##name;
-ROUTERS(XX)
-#undef XX
-
+ROUTERS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const routers[] = {
-#define XX(name) &blis__router_##name,
-    ROUTERS(XX)
-#undef XX
-};
+    ROUTERS(BLIS__ENTRY_ADDRESS)};
 
 #define ADMISSIONS(XX)                                                         \
-  XX(always_admit)                                                             \
-  XX(reject_all)                                                               \
-  XX(token_bucket)                                                             \
-  XX(rate_limit)                                                               \
-  XX(tenant_quota)                                                             \
-  XX(tier_shed)                                                                \
-  XX(gaie_legacy)                                                              \
-  XX(cognitora_admission)
+  XX(admission, always_admit)                                                  \
+  XX(admission, reject_all)                                                    \
+  XX(admission, token_bucket)                                                  \
+  XX(admission, rate_limit)                                                    \
+  XX(admission, tenant_quota)                                                  \
+  XX(admission, tier_shed)                                                     \
+  XX(admission, gaie_legacy)                                                   \
+  XX(admission, cognitora_admission)
 
-#define XX(name) extern const blis_policy_entry blis__admission_##name;
-ADMISSIONS(XX)
-#undef XX
-
+ADMISSIONS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const admissions[] = {
-#define XX(name) &blis__admission_##name,
-    ADMISSIONS(XX)
-#undef XX
-};
+    ADMISSIONS(BLIS__ENTRY_ADDRESS)};
 
 #define PRIORITIES(XX)                                                         \
-  XX(constant)                                                                 \
-  XX(slo_based)                                                                \
-  XX(tenant_priority)                                                          \
-  XX(deadline_aware)                                                           \
-  XX(inverted_slo)
+  XX(priority, constant)                                                       \
+  XX(priority, slo_based)                                                      \
+  XX(priority, tenant_priority)                                                \
+  XX(priority, deadline_aware)                                                 \
+  XX(priority, inverted_slo)
 
-#define XX(name) extern const blis_policy_entry blis__priority_##name;
-PRIORITIES(XX)
-#undef XX
-
+PRIORITIES(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const priorities[] = {
-#define XX(name) &blis__priority_##name,
-    PRIORITIES(XX)
-#undef XX
-};
+    PRIORITIES(BLIS__ENTRY_ADDRESS)};
 
-#define CASCADES(XX) XX(cognitora)
+#define CASCADES(XX) XX(cascade, cognitora)
 
-#define XX(name) extern const blis_policy_entry blis__cascade_##name;
-CASCADES(XX)
-#undef XX
-
+CASCADES(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const cascades[] = {
-#define XX(name) &blis__cascade_##name,
-    CASCADES(XX)
-#undef XX
-};
+    CASCADES(BLIS__ENTRY_ADDRESS)};
 
-#define LIST_OF(array)                                                         \
-  { (array), sizeof(array) / sizeof *(array) }
-
-static const blis_policy_list router_list = LIST_OF(routers);
-static const blis_policy_list admission_list = LIST_OF(admissions);
-static const blis_policy_list priority_list = LIST_OF(priorities);
-static const blis_policy_list cascade_list = LIST_OF(cascades);
+static const blis_policy_list router_list = BLIS__POLICY_LIST(routers);
+static const blis_policy_list admission_list = BLIS__POLICY_LIST(admissions);
+static const blis_policy_list priority_list = BLIS__POLICY_LIST(priorities);
+static const blis_policy_list cascade_list = BLIS__POLICY_LIST(cascades);
 
 static const blis_policy_list *list_of(blis_policy_kind kind) {
   static const blis_policy_list *const lists[BLIS_POLICY_KIND_COUNT] = {

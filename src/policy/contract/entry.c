@@ -93,20 +93,20 @@ int blis_setup_choice_or(const blis_policy_setup *setup, const char *name,
              : blis_setup_choice(setup, name);
 }
 
-blis_tie_rule blis_setup_tie_rule(const blis_policy_setup *setup) {
+static blis_tie_rule tie_rule(const blis_policy_setup *setup) {
   const blis_param *given = blis_params_find(setup->params, "tie");
   return blis_tie_rule_of(given != NULL ? given->text
                                         : spec_of(setup, "tie")->choices);
 }
 
 void blis_setup_tie(const blis_policy_setup *setup, blis_tie *tie) {
-  blis_tie_init_of(tie, blis_setup_tie_rule(setup), setup->context->seed,
+  blis_tie_init_of(tie, tie_rule(setup), setup->context->seed,
                    setup->entry->name);
 }
 
 void blis_setup_router_tie(const blis_policy_setup *setup, blis_tie *tie) {
   bool is_random = setup->context->go_blis && !blis_setup_has(setup, "tie");
-  blis_tie_init(tie, is_random ? BLIS_TIE_RANDOM : blis_setup_tie_rule(setup),
+  blis_tie_init(tie, is_random ? BLIS_TIE_RANDOM : tie_rule(setup),
                 setup->context->seed, "router");
 }
 

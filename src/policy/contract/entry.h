@@ -120,12 +120,9 @@ int blis_setup_choice_or(const blis_policy_setup *setup, const char *name,
                          bool is_profile, int profile_default);
 
 /*
- * What parameter "tie" says; BLIS_TIE_RULE_COUNT for a word that is no rule
- * (stable-hash).
+ * By parameter "tie", with the policy's own stream. A word that is no rule
+ * (stable-hash) is BLIS_TIE_RULE_COUNT.
  */
-blis_tie_rule blis_setup_tie_rule(const blis_policy_setup *setup);
-
-/* By parameter "tie", with the policy's own stream. */
 void blis_setup_tie(const blis_policy_setup *setup, blis_tie *tie);
 
 /*
@@ -142,6 +139,13 @@ typedef struct blis_policy_list {
   const blis_policy_entry *const *entries;
   size_t count;
 } blis_policy_list;
+
+/* For lists of XX(kind, name): the entry is blis__<kind>_<name>. */
+#define BLIS__DECLARE_ENTRY(kind, name)                                        \
+  extern const blis_policy_entry blis__##kind##_##name;
+#define BLIS__ENTRY_ADDRESS(kind, name) &blis__##kind##_##name,
+#define BLIS__POLICY_LIST(array)                                               \
+  { (array), sizeof(array) / sizeof *(array) }
 
 /* "routing policy"; static storage. */
 const char *blis_policy_kind_text(blis_policy_kind kind);

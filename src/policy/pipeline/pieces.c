@@ -1,78 +1,57 @@
 #include "policy/pipeline/pieces.h"
 
-/* XX(name): the entry is blis__<kind>_<name>. */
+/* XX(kind, name): the entry is blis__<kind>_<name>. */
 
 #define FILTERS(XX)                                                            \
-  XX(utilization)                                                              \
-  XX(utilization_detector)                                                     \
-  XX(concurrency_detector)                                                     \
-  XX(session_affinity)                                                         \
-  XX(prefix_cache_affinity)
+  XX(filter, utilization)                                                      \
+  XX(filter, utilization_detector)                                             \
+  XX(filter, concurrency_detector)                                             \
+  XX(filter, session_affinity)                                                 \
+  XX(filter, prefix_cache_affinity)
 
-#define XX(name) extern const blis_policy_entry blis__filter_##name;
-FILTERS(XX)
-#undef XX
-
+FILTERS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const filters[] = {
-#define XX(name) &blis__filter_##name,
-    FILTERS(XX)
-#undef XX
-};
+    FILTERS(BLIS__ENTRY_ADDRESS)};
 
 #define SCORERS(XX)                                                            \
-  XX(prefix_affinity)                                                          \
-  XX(queue_depth)                                                              \
-  XX(kv_utilization)                                                           \
-  XX(load_balance)                                                             \
-  XX(precise_prefix_cache)                                                     \
-  XX(oracle_prefix)                                                            \
-  XX(no_hit_lru)                                                               \
-  XX(active_requests)                                                          \
-  XX(running_requests)                                                         \
-  XX(load_aware)                                                               \
-  XX(vllm_dp)                                                                  \
-  XX(llmd_queue)                                                               \
-  XX(llmd_active_request)                                                      \
-  XX(llmd_token_load)                                                          \
-  XX(llmd_prefix_cache)                                                        \
-  XX(llmd_no_hit_lru)                                                          \
-  XX(llmd_session_affinity)
+  XX(scorer, prefix_affinity)                                                  \
+  XX(scorer, queue_depth)                                                      \
+  XX(scorer, kv_utilization)                                                   \
+  XX(scorer, load_balance)                                                     \
+  XX(scorer, precise_prefix_cache)                                             \
+  XX(scorer, oracle_prefix)                                                    \
+  XX(scorer, no_hit_lru)                                                       \
+  XX(scorer, active_requests)                                                  \
+  XX(scorer, running_requests)                                                 \
+  XX(scorer, load_aware)                                                       \
+  XX(scorer, vllm_dp)                                                          \
+  XX(scorer, llmd_queue)                                                       \
+  XX(scorer, llmd_active_request)                                              \
+  XX(scorer, llmd_token_load)                                                  \
+  XX(scorer, llmd_prefix_cache)                                                \
+  XX(scorer, llmd_no_hit_lru)                                                  \
+  XX(scorer, llmd_session_affinity)
 
-#define XX(name) extern const blis_policy_entry blis__scorer_##name;
-SCORERS(XX)
-#undef XX
-
+SCORERS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const scorers[] = {
-#define XX(name) &blis__scorer_##name,
-    SCORERS(XX)
-#undef XX
-};
+    SCORERS(BLIS__ENTRY_ADDRESS)};
 
 #define PICKERS(XX)                                                            \
-  XX(best)                                                                     \
-  XX(random)                                                                   \
-  XX(power_of_two)                                                             \
-  XX(softmax)                                                                  \
-  XX(epsilon_greedy)                                                           \
-  XX(weighted_random)                                                          \
-  XX(max_score)
+  XX(picker, best)                                                             \
+  XX(picker, random)                                                           \
+  XX(picker, power_of_two)                                                     \
+  XX(picker, softmax)                                                          \
+  XX(picker, epsilon_greedy)                                                   \
+  XX(picker, weighted_random)                                                  \
+  XX(picker, max_score)
 
-#define XX(name) extern const blis_policy_entry blis__picker_##name;
-PICKERS(XX)
-#undef XX
-
+PICKERS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const pickers[] = {
-#define XX(name) &blis__picker_##name,
-    PICKERS(XX)
-#undef XX
-};
+    PICKERS(BLIS__ENTRY_ADDRESS)};
 
-#define LIST_OF(array)                                                         \
-  { (array), sizeof(array) / sizeof *(array) }
-
-const blis_policy_list blis__filters = LIST_OF(filters);
-const blis_policy_list blis__scorers = LIST_OF(scorers);
-const blis_policy_list blis__pickers = LIST_OF(pickers);
+const blis_policy_list blis__filters = BLIS__POLICY_LIST(filters);
+const blis_policy_list blis__scorers = BLIS__POLICY_LIST(scorers);
+const blis_policy_list blis__pickers = BLIS__POLICY_LIST(pickers);
 
 BLIS__POLICY_CREATE(filter, &blis__filters, .name = entry->name,
                     .needs = setup.needs)

@@ -62,39 +62,36 @@ static size_t least_within(const double *load, double bound, size_t home,
   return load[home] <= bound || load[least] > bound ? home : least;
 }
 
-static blis_status choose(consistent_hash *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
-  if (self->rule->needs_session && request->session == 0) {
-    *chosen = blis_pick_random(&self->random, view->count);
-    return BLIS_OK;
-  }
-  uint64_t key = key_of(self, request);
-  BLIS_TRY(blis__hash_ring_of(&self->ring, view));
+/* On a ring that is made for the view. */
+static size_t follow_ring(const consistent_hash *self, uint64_t key,
+                          const blis_routing_view *view) {
   const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   const blis__ring_point *points = self->ring.points.items;
   size_t count = self->ring.points.count;
   size_t home = blis__hash_ring_find(&self->ring, key);
   double bound = bound_of(self, view);
-  *chosen = points[home].candidate;
   if (self->rule->overflows_to_least) {
-    *chosen = least_within(load, bound, *chosen, view->count);
-    return BLIS_OK;
+    return least_within(load, bound, points[home].candidate, view->count);
   }
   for (size_t k = 0; k < count; k++) {
     size_t candidate = points[(home + k) % count].candidate;
     if (load[candidate] <= bound) {
-      *chosen = candidate;
-      return BLIS_OK;
+      return candidate;
     }
   }
-  return BLIS_OK;
+  return points[home].candidate;
 }
 
 static blis_status route(const blis_question *q, blis_decision *decision) {
-  size_t chosen;
-  BLIS_TRY_MEM(choose(q->state, q->request, q->view, &chosen), q->error);
-  *decision = (blis_decision){.chosen = chosen};
+  consistent_hash *self = q->state;
+  *decision = (blis_decision){0};
+  if (self->rule->needs_session && q->request->session == 0) {
+    decision->chosen = blis_pick_random(&self->random, q->view->count);
+    return BLIS_OK;
+  }
+  uint64_t key = key_of(self, q->request);
+  BLIS_TRY_MEM(blis__hash_ring_of(&self->ring, q->view), q->error);
+  decision->chosen = follow_ring(self, key, q->view);
   return BLIS_OK;
 }
 

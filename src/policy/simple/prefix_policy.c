@@ -51,22 +51,18 @@ static blis_status bind_prompt(prefix_policy *self, blis_block_id key,
   return blis__bindings_put(&self->prompts, key, instance, now_us);
 }
 
-static blis_status choose(prefix_policy *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view, size_t *chosen) {
-  blis_block_id key;
-  BLIS_TRY(key_of(self, request, &key));
-  *chosen = blis__bindings_candidate(&self->prompts, key, view);
-  if (*chosen == view->count) {
-    *chosen = blis_tie_pick_min(
-        &self->tie, view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view);
-  }
-  return bind_prompt(self, key, view->instances[*chosen], view->now_us);
-}
-
 static blis_status route(const blis_question *q, blis_decision *decision) {
-  size_t chosen;
-  BLIS_TRY_MEM(choose(q->state, q->request, q->view, &chosen), q->error);
+  const blis_routing_view *view = q->view;
+  prefix_policy *self = q->state;
+  blis_block_id key;
+  BLIS_TRY_MEM(key_of(self, q->request, &key), q->error);
+  size_t chosen = blis__bindings_candidate(&self->prompts, key, view);
+  if (chosen == view->count) {
+    chosen = blis_tie_pick_min(&self->tie,
+                               view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view);
+  }
+  BLIS_TRY_MEM(bind_prompt(self, key, view->instances[chosen], view->now_us),
+               q->error);
   *decision = (blis_decision){.chosen = chosen};
   return BLIS_OK;
 }
