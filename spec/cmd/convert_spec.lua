@@ -197,6 +197,13 @@ describe("blis compose", function()
     assert.matches("critical:\n        ttft_ms: 0\n", outcome.out, 1, true)
   end)
 
+  it("takes users beside rates", function()
+    local users = "aggregate_rate: 0\nclients:\n  - " .. client "{id: u, concurrency: 3"
+    local outcome = compose(first, users)
+    assert.is_nil(outcome.problem)
+    assert.matches("concurrency: 3\n", outcome.out, 1, true)
+  end)
+
   it("tells what does not go together", function()
     local windows = "clients:\n  - " .. client("{id: f, rate_fraction: 1, lifecycle: "
       .. "{windows: [{start_us: 0, end_us: 9, trace_rate: 1}]}") .. "\n"

@@ -229,6 +229,9 @@ static void test_mistakes_are_named_and_change_nothing(void) {
       {"models:\n  - id: x\n    layers: many\n", "own.yaml:3"},
       {"models:\n  - id: x\n    layers: 4\n", "hidden_size is missing"},
       {"models:\n  - id: ''\n", "empty"},
+      {"models:\n  - {id: x, layers: 2, hidden_size: 8, attention_heads: 2, "
+       "bytes_per_param: 2, vocab_size: 2147483648}\n",
+       "vocab_size must be from 0 to 2147483647, got 2147483648"},
       {"models:\n  - {id: x, tp: 1}\n  - {id: X, tp: 2}\n", "given twice"},
       {"hardware:\n  - {name: x}\n  - {name: x}\n", "given twice"},
       {"hardware:\n  - {name: x, peak_tflop: 3}\n", "mean 'peak_tflops'?"},
