@@ -16,6 +16,12 @@ local experiment = {}
 
 local never_us = math.maxinteger
 
+schema.set_neighbours {
+  [experiment_section] = "the experiment",
+  [require "blis.config.cluster"] = "'cluster'",
+  [require("blis.config.workload").short] = "'workload'",
+}
+
 --- True when a function of a script may look at anything.
 local function is_scripted(routing, admission)
   local picker = routing.picker

@@ -307,6 +307,8 @@ describe("wrong flags of blis run", function()
 
   it("are named with what is allowed", function()
     for _, case in ipairs {
+      { { "--routing", "x" }, "run: unknown flag '--routing'; did you mean '--routing-policy'?"
+        .. hint },
       { { "--modle", "x" }, "run: unknown flag '--modle'; did you mean '--model'?" .. hint },
       { { "--tp", "0" },
         "run: --tp: 0 is not allowed, expected an integer from 1 to 65536" .. hint },

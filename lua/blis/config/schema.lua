@@ -17,6 +17,7 @@ local schema = {}
 ---@field profiles? table<string, any> defaults under other profiles than "design"
 ---@field unit? string
 ---@field flag? string spelling on the command line
+---@field group? string title over the flag in the help of commands that simulate
 ---@field flag_doc? string doc for command lines, if not the same
 ---@field path? string what messages of other modules call it, if not section and name
 ---@field metavar? string what stands for the value in the help of command lines
@@ -69,13 +70,32 @@ local function flag_owner(section, key)
   end
 end
 
+--- Sections that users confuse, and what to call them.
+local neighbours = {}
+
+--- Tells those who look for an option in one of these sections that it is in another one.
+---@param places table<blis.Section, string> sections by what to call them: "'cluster'"
+function schema.set_neighbours(places)
+  neighbours = places
+end
+
+--- An option of that very name in a neighbour counts for more than a similar name here.
+local function place_elsewhere(section, key)
+  local found
+  for other, name in pairs(neighbours[section] and neighbours or {}) do
+    if find_option(other, key) and (not found or name < found) then found = name end
+  end
+  return found
+end
+
 local function raise_unknown(section, path, key)
   if type(key) ~= "string" then
     errors.invalid("%sexpected named options like %s = ..., got %s at [%s]", in_front(path),
       section.options[1].name, "a value", tostring(key))
   end
-  local owner = flag_owner(section, key)
+  local owner, place = flag_owner(section, key), place_elsewhere(section, key)
   local hint = owner and ("; did you mean '%s'?"):format(owner)
+    or place and "; it belongs to " .. place
     or errors.suggestion(key, known_names(section))
   errors.invalid("%sunknown option '%s'%s", in_front(path), key, hint)
 end
