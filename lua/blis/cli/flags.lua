@@ -263,6 +263,18 @@ function flags.pick(section, names)
   return picked
 end
 
+--- The options of a section whose flags stand together in the help of commands that simulate.
+---@param section blis.Section
+---@param group string
+---@return blis.Option[]
+function flags.of_group(section, group)
+  local list = {}
+  for _, option in ipairs(section.options) do
+    if option.group == group then list[#list + 1] = option end
+  end
+  return list
+end
+
 --- All options of a section that have a flag.
 ---@param section blis.Section
 ---@return blis.Option[]

@@ -23,30 +23,22 @@ local simulate = {}
 -- How old the router's view of the caches is in BLIS (Go) unless a flag says otherwise.
 local go_blis_cache_delay_us = 50000
 
+--- The flags of a section whose options say that they belong together.
+local function group(title, section)
+  return { title = title, section = section.name, options = flags.of_group(section, title) }
+end
+
 local function cluster_groups()
-  local function pick(title, names)
-    return { title = title, section = "cluster", options = flags.pick(cluster_section, names) }
-  end
   return {
-    pick("Model and hardware", { "model", "model_config", "hardware", "tp", "dp",
-      "expert_parallel", "moe_comm_backend", "latency_model", "alpha_coeffs", "beta_coeffs",
-      "engine_version", "strict_coverage" }),
+    group("Model and hardware", cluster_section),
     { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },
-    pick("KV cache", { "kv_blocks", "block_size", "gpu_memory_utilization",
-      "kv_capacity_per_gpu", "kv_cpu_blocks", "kv_transfer_bandwidth",
-      "kv_transfer_base_latency_us" }),
-    pick("Cost and energy", { "gpu_price_per_hour", "gpu_watts" }),
-    pick("Serving engine", { "instances", "max_model_len", "max_num_seqs",
-      "max_num_batched_tokens", "long_prefill_token_threshold", "scheduler", "preemption_policy",
-      "async_scheduling", "engine" }),
-    {
-      title = "Admission and routing", section = "experiment",
-      options = flags.pick(experiment_section, { "admission", "routing", "priority" }),
-    },
+    group("KV cache", cluster_section),
+    group("Cost and energy", cluster_section),
+    group("Serving engine", cluster_section),
+    group("Admission and routing", experiment_section),
     { title = "Parameters of policies", section = "policies",
       options = flag_sections.policies.options },
-    pick("Signals and delays", { "snapshot_refresh_us", "cache_signal_delay_us",
-      "admission_latency_us", "routing_latency_us" }),
+    group("Signals and delays", cluster_section),
   }
 end
 
@@ -57,12 +49,7 @@ function simulate.groups(traffic)
   local groups = table.move(traffic, 1, #traffic, 1, {})
   local rest = cluster_groups()
   table.move(rest, 1, #rest, #groups + 1, groups)
-  groups[#groups + 1] = {
-    title = "Run", section = "experiment",
-    options = flags.pick(experiment_section,
-      { "seed", "horizon_us", "warm_up_us", "series_interval_us", "profile", "trace_level",
-        "counterfactual_k" }),
-  }
+  groups[#groups + 1] = group("Run", experiment_section)
   groups[#groups + 1] = {
     title = "Service level objectives", section = "targets", options = targets.section.options,
   }

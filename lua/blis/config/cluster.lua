@@ -7,6 +7,7 @@ return {
   options = {
     {
       name = "model", type = "described", default = "qwen/qwen3-14b", flag = "--model",
+      group = "Model and hardware",
       metavar = "NAME",
       flag_doc = "Model id of the catalogue, with or without its owner; or the path of a "
         .. "config.json or of the folder it is in. models/NAME.yaml and models/NAME/config.json "
@@ -17,11 +18,13 @@ return {
     },
     {
       name = "model_config", type = "path", flag = "--model-config-folder",
+      group = "Model and hardware",
       doc = "The model's own config.json, or the folder it is in; left out, what the catalogue "
         .. "says.",
     },
     {
       name = "hardware", type = "described", flag = "--hardware", metavar = "NAME",
+      group = "Model and hardware",
       flag_doc = "GPU of every instance; left out, the usual one of the model. "
         .. "hardware/NAME.yaml in this folder goes before the catalogue.",
       doc = "GPU of every instance; left out, the usual one of the model; in Lua also a table "
@@ -35,27 +38,29 @@ return {
     },
     {
       name = "tp", type = "integer", min = 1, max = 65536, unit = "GPUs", flag = "--tp",
+      group = "Model and hardware",
       doc = "Tensor parallel degree; left out, the usual one of the model.",
     },
     {
       name = "dp", type = "integer", min = 1, max = 65536, default = 1, unit = "replicas",
-      flag = "--dp",
+      flag = "--dp", group = "Model and hardware",
       doc = "Data parallel degree inside an instance; above 1 for mixture-of-experts models only.",
     },
     {
       name = "expert_parallel", type = "boolean", default = false,
-      flag = "--enable-expert-parallel",
+      flag = "--enable-expert-parallel", group = "Model and hardware",
       doc = "Spread experts over the GPUs of an instance (mixture-of-experts models only).",
     },
     {
       name = "moe_comm_backend", type = "choice", flag = "--moe-comm-backend", may_be_empty = true,
+      group = "Model and hardware",
       choices = { "naive", "allgather_reducescatter", "pplx", "deepep_high_throughput",
         "deepep_low_latency", "mori", "flashinfer_all2allv" },
       doc = "How tokens reach the experts on other GPUs; left out, allgather_reducescatter.",
     },
     {
       name = "instances", type = "integer", min = 1, max = 1000000, default = 1,
-      flag = "--num-instances",
+      flag = "--num-instances", group = "Serving engine",
       doc = "Number of serving engines behind the router.",
     },
     {
@@ -67,6 +72,7 @@ return {
     },
     {
       name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",
+      group = "Model and hardware",
       choices = { "trained-physics", "calibrated", "roofline", "blackbox", "piecewise" },
       default = "trained-physics",
       flag_doc = "How long an engine step takes. calibrated is what the GPU can do, times "
@@ -81,132 +87,141 @@ return {
     },
     {
       name = "alpha_coeffs", type = "numbers", unit = "us", flag = "--alpha-coeffs",
+      group = "Model and hardware",
       doc = "Coefficients of queueing and output processing, together with beta_coeffs.",
     },
     {
       name = "beta_coeffs", type = "numbers", unit = "us", flag = "--beta-coeffs",
+      group = "Model and hardware",
       doc = "Coefficients of the step time, together with alpha_coeffs.",
     },
     {
       name = "strict_coverage", type = "boolean", default = false, flag = "--strict-coverage",
+      group = "Model and hardware",
       doc = "Refuse what the coefficients of the step time were not fitted to: another size of "
         .. "model, more GPUs, a GPU that was not measured; and a run with steps of more tokens, "
         .. "requests or context fails at its end. Otherwise results tell the share of such steps.",
     },
     {
       name = "engine_version", type = "string", flag = "--engine-version",
+      group = "Model and hardware",
       doc = "Version of the serving engine that blackbox coefficients were measured with; left "
         .. "out, the latest.",
     },
     {
       name = "kv_blocks", type = "integer", min = 1, max = 1000000000, unit = "blocks",
-      flag = "--total-kv-blocks", aliases = { "total_kv_blocks" },
+      flag = "--total-kv-blocks", group = "KV cache", aliases = { "total_kv_blocks" },
       doc = "KV cache of an instance; left out, what fits beside the model on its GPUs.",
     },
     {
       name = "block_size", type = "integer", min = 1, max = 1048576, default = 16, unit = "tokens",
-      flag = "--block-size-in-tokens",
+      flag = "--block-size-in-tokens", group = "KV cache",
       doc = "Tokens of a KV block.",
     },
     {
       name = "gpu_memory_utilization", type = "number", above = 0, max = 1, default = 0.9,
-      flag = "--gpu-memory-utilization",
+      flag = "--gpu-memory-utilization", group = "KV cache",
       doc = "Share of the GPU memory that the engine may use.",
     },
     {
       name = "kv_capacity_per_gpu", type = "boolean", default = false,
-      flag = "--kv-capacity-per-gpu",
+      flag = "--kv-capacity-per-gpu", group = "KV cache",
       doc = "Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory "
         .. "of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is "
         .. "room for.",
     },
     {
       name = "gpu_price_per_hour", type = "number", min = 0, max = 1e9, unit = "USD/h",
-      flag = "--gpu-price-per-hour",
+      flag = "--gpu-price-per-hour", group = "Cost and energy",
       doc = "Price of one GPU, for the cost of a run; left out, what the catalogue says.",
     },
     {
       name = "gpu_watts", type = "number", min = 0, max = 1e6, unit = "W", flag = "--gpu-watts",
+      group = "Cost and energy",
       doc = "Mean power draw of one GPU, for the energy of a run; there is none without it.",
     },
     {
       name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
-      flag = "--max-model-len",
+      flag = "--max-model-len", group = "Serving engine",
       doc = "Longest sequence, 0 = unlimited; left out, what the model allows. Never more than "
         .. "the KV cache holds.",
     },
     {
       name = "max_num_seqs", type = "integer", min = 1, max = 1000000, default = 256,
       unit = "requests", flag = "--max-num-seqs", flag_aliases = { "--max-num-running-reqs" },
+      group = "Serving engine",
       doc = "Most requests in a batch.",
     },
     {
       name = "max_num_batched_tokens", type = "integer", min = 1, max = 1000000000, default = 2048,
-      unit = "tokens", flag = "--max-num-batched-tokens",
+      unit = "tokens", flag = "--max-num-batched-tokens", group = "Serving engine",
       flag_aliases = { "--max-num-scheduled-tokens" },
       doc = "Token budget of an engine step; longer prefills are chunked.",
     },
     {
       name = "long_prefill_token_threshold", type = "integer", min = 0, max = 1000000000,
       default = 0, unit = "tokens", flag = "--long-prefill-token-threshold",
+      group = "Serving engine",
       doc = "Most tokens of one prefill in a step, 0 = no limit but the budget.",
     },
     {
       name = "scheduler", type = "choice", default = "fcfs", flag = "--scheduler",
+      group = "Serving engine",
       choices = { "fcfs", "priority-fcfs", "sjf", "reverse-priority" },
       doc = "Order of an instance's wait queue.",
     },
     {
       name = "preemption_policy", type = "choice", default = "fcfs",
-      choices = { "fcfs", "priority" }, flag = "--preemption-policy",
+      choices = { "fcfs", "priority" }, flag = "--preemption-policy", group = "Serving engine",
       doc = "Which running request gives way when KV blocks run out: the last of the batch, or "
         .. "the least urgent.",
     },
     {
       name = "async_scheduling", type = "boolean", default = true,
-      profiles = { ["go-blis"] = false }, flag = "--async-scheduling",
+      profiles = { ["go-blis"] = false }, flag = "--async-scheduling", group = "Serving engine",
       doc = "The next batch is built while a step is under way, as in vLLM from 0.14 on: first "
         .. "tokens come later, by what was measured for the latency model (calibrated; nothing "
         .. "for the others). false: an earlier engine.",
     },
     {
       name = "engine", type = "choice", default = "fast", choices = { "fast", "stepwise" },
-      flag = "--engine",
+      flag = "--engine", group = "Serving engine",
       doc = "fast skips ahead exactly; stepwise computes every step of every request.",
     },
     {
       name = "kv_cpu_blocks", type = "integer", min = 0, max = 1000000000, default = 0,
-      unit = "blocks", flag = "--kv-cpu-blocks",
+      unit = "blocks", flag = "--kv-cpu-blocks", group = "KV cache",
       doc = "Blocks of CPU memory behind the KV cache of an instance, 0 = none.",
     },
     {
       name = "kv_transfer_bandwidth", type = "number", above = 0, max = 1e12, default = 100,
-      unit = "tokens/us", flag = "--kv-transfer-bandwidth",
+      unit = "tokens/us", flag = "--kv-transfer-bandwidth", group = "KV cache",
       doc = "Speed of reloads from CPU memory.",
     },
     {
       name = "kv_transfer_base_latency_us", type = "time_us", min = 0, max = 3600000000,
-      default = 0, unit = "us", flag = "--kv-transfer-base-latency",
+      default = 0, unit = "us", flag = "--kv-transfer-base-latency", group = "KV cache",
       doc = "Fixed time of a reload from CPU memory.",
     },
     {
       name = "snapshot_refresh_us", type = "time_us", min = 0, default = 0, unit = "us",
       profiles = { ["go-blis"] = 50000 }, flag = "--snapshot-refresh-interval",
+      group = "Signals and delays",
       doc = "How often the router sees new figures of the instances, 0 = always the current ones.",
     },
     {
       name = "cache_signal_delay_us", type = "time_us", min = 0, default = 0, unit = "us",
-      flag = "--cache-signal-delay",
+      flag = "--cache-signal-delay", group = "Signals and delays",
       doc = "How old the router's view of the KV caches is, 0 = current.",
     },
     {
       name = "admission_latency_us", type = "time_us", min = 0, default = 0, unit = "us",
-      flag = "--admission-latency",
+      flag = "--admission-latency", group = "Signals and delays",
       doc = "From a request's arrival to its admission.",
     },
     {
       name = "routing_latency_us", type = "time_us", min = 0, default = 0, unit = "us",
-      flag = "--routing-latency",
+      flag = "--routing-latency", group = "Signals and delays",
       doc = "From admission to routing.",
     },
     {

@@ -11,18 +11,20 @@ return {
         .. "blis.trace.stream returned.",
     },
     {
-      name = "routing", type = "any", default = "round-robin",
-      profiles = { ["go-blis"] = "round-robin" }, flag = "--routing-policy",
-      flag_doc = "Routing policy; 'blis policies' lists them.", metavar = "NAME",
-      doc = "A policy by name, { name, parameter = value, ... }, or a function(request, "
-        .. "instances) that returns the index of a candidate.",
-    },
-    {
       name = "admission", type = "any", flag = "--admission-policy",
+      group = "Admission and routing",
       flag_doc = "Admission policy; 'blis policies' lists them. (default always-admit)",
       metavar = "NAME",
       doc = "A policy by name, { name, parameter = value, ... }, or a function(request, cluster) "
         .. "that returns blis.admit() or blis.reject(reason).",
+    },
+    {
+      name = "routing", type = "any", default = "round-robin",
+      profiles = { ["go-blis"] = "round-robin" }, flag = "--routing-policy",
+      group = "Admission and routing",
+      flag_doc = "Routing policy; 'blis policies' lists them.", metavar = "NAME",
+      doc = "A policy by name, { name, parameter = value, ... }, or a function(request, "
+        .. "instances) that returns the index of a candidate.",
     },
     {
       name = "cascade", type = "any",
@@ -42,6 +44,7 @@ return {
     },
     {
       name = "priority", type = "any", flag = "--priority-policy", metavar = "NAME",
+      group = "Admission and routing",
       flag_doc = "Priority policy; 'blis policies' lists them. Left out, the priority of a request "
         .. "is that of its SLO class.",
       doc = "How urgent a request is that arrives, for schedulers and preemption that go by "
@@ -86,17 +89,13 @@ return {
         .. "lost or could never be served.",
     },
     {
-      name = "seed", type = "integer", default = 42, flag = "--seed",
+      name = "seed", type = "integer", default = 42, flag = "--seed", group = "Run",
       doc = "Seed of every random stream.",
     },
     {
       name = "horizon_us", type = "time_us", min = 1, unit = "us", flag = "--horizon",
+      group = "Run",
       doc = "When the simulation ends; left out, with the last request.",
-    },
-    {
-      name = "profile", type = "choice", choices = { "design", "go-blis" }, default = "design",
-      flag = "--profile",
-      doc = "Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go.",
     },
     {
       name = "instance_times", type = "boolean", default = false,
@@ -121,6 +120,7 @@ return {
     },
     {
       name = "warm_up_us", type = "warm_up_us", min = 1, unit = "us", flag = "--warm-up",
+      group = "Run",
       metavar = "TIME",
       flag_doc = "Tell the figures without requests that arrived before that time, too; 'auto': "
         .. "before TTFT had settled (MSER-5).",
@@ -129,20 +129,25 @@ return {
     },
     {
       name = "series_interval_us", type = "time_us", min = 1, unit = "us",
-      flag = "--series-interval",
+      flag = "--series-interval", group = "Run",
       flag_doc = "Keep figures over time, one row per interval: for --series-path and --format "
         .. "json.",
       doc = "Results have series: figures of cluster and instances in intervals of that length.",
     },
     {
+      name = "profile", type = "choice", choices = { "design", "go-blis" }, default = "design",
+      flag = "--profile", group = "Run",
+      doc = "Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go.",
+    },
+    {
       name = "trace_level", type = "choice", choices = { "none", "decisions" }, default = "none",
-      flag = "--trace-level",
+      flag = "--trace-level", group = "Run",
       doc = "decisions: every decision is kept, with its candidates, their scores and what was "
         .. "chosen, at 90 bytes and 56 for each candidate.",
     },
     {
       name = "counterfactual_k", type = "integer", min = 0, max = 1000000,
-      profiles = { ["go-blis"] = 0 }, flag = "--counterfactual-k",
+      profiles = { ["go-blis"] = 0 }, flag = "--counterfactual-k", group = "Run",
       doc = "Candidates kept per traced decision, best ones first; left out, all of them, in the "
         .. "order of the instances.",
     },

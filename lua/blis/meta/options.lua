@@ -5,8 +5,8 @@
 ---@class blis.Experiment
 ---@field cluster? blis.ClusterOptions Options of the cluster.
 ---@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|blis.TraceStream|fun(rng: blis.Rng): table? Options of generated traffic, or what blis.workload, blis.trace.read or blis.trace.stream returned.
----@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field admission? any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
+---@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field cascade? any Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
 ---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
 ---@field preemption? any Who gives way when KV blocks run out: a name, or a function(running) that returns the index of a running request.
@@ -21,13 +21,13 @@
 ---@field on_failure? any A function(request, instance, outcome) that hears of requests that timed out, were lost or could never be served.
 ---@field seed? integer Seed of every random stream. (default 42)
 ---@field horizon_us? integer When the simulation ends; left out, with the last request. (us)
----@field profile? "design"|"go-blis" Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go. (default design)
 ---@field instance_times? boolean Results tell how requests fared on every instance, percentiles included. (default false)
 ---@field keep_requests? boolean Keep the requests as they arrived (150 bytes and more each), for result:trace() and result:write_trace(path). (default false)
 ---@field keep_records? boolean Keep a record of every request (96 bytes). false is for very long runs: memory does not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low (all else is exact), and there is nothing by request, class, tenant or model. (default true)
 ---@field slo_targets? any What is good enough, by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.
 ---@field warm_up_us? integer|"auto" Results have steady: figures without the requests that arrived before that time. 'auto': before TTFT had settled (MSER-5); steady.from_us tells when. (us)
 ---@field series_interval_us? integer Results have series: figures of cluster and instances in intervals of that length. (us)
+---@field profile? "design"|"go-blis" Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go. (default design)
 ---@field trace_level? "none"|"decisions" decisions: every decision is kept, with its candidates, their scores and what was chosen, at 90 bytes and 56 for each candidate. (default none)
 ---@field counterfactual_k? integer Candidates kept per traced decision, best ones first; left out, all of them, in the order of the instances.
 ---@field progress? any A function(ended, arrived, now_us) that is called while a run takes long, to tell somebody who waits.
