@@ -270,6 +270,23 @@ void set_field_string(lua_State *L, const char *name, const char *value) {
   lua_setfield(L, -2, name);
 }
 
+void set_field_text(lua_State *L, const char *name, const blis_intern *strings,
+                    uint32_t id) {
+  lua_pushlstring(L, blis_intern_text(strings, id),
+                  blis_intern_length(strings, id));
+  lua_setfield(L, -2, name);
+}
+
+void push_words(lua_State *L, const char *words) {
+  lua_newtable(L);
+  for (lua_Integer i = 1; *words != '\0'; i++) {
+    size_t length = strcspn(words, "|");
+    lua_pushlstring(L, words, length);
+    lua_rawseti(L, -2, i);
+    words += length + (words[length] == '|');
+  }
+}
+
 void *push_buffer(lua_State *L, size_t count, size_t item_size) {
   if (count > SIZE_MAX / 2 / item_size) {
     luaL_error(L, "not enough memory");

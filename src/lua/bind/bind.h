@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/intern.h"
 
 /* The allocator of the state, so that a memory cap covers the core as well. */
 blis_alloc bind_alloc(lua_State *L);
@@ -97,6 +98,11 @@ void push_hash(lua_State *L, uint64_t hash);
 void set_field_integer(lua_State *L, const char *name, int64_t value);
 void set_field_number(lua_State *L, const char *name, double value);
 void set_field_string(lua_State *L, const char *name, const char *value);
+void set_field_text(lua_State *L, const char *name, const blis_intern *strings,
+                    uint32_t id);
+
+/* Pushes the words of "a|b|c" as a list. */
+void push_words(lua_State *L, const char *words);
 
 /* A buffer that Lua owns and collects; pushed. Zeroed; count may be 0. */
 void *push_buffer(lua_State *L, size_t count, size_t item_size);

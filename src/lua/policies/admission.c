@@ -64,8 +64,8 @@ static void check_verdict(lua_State *L, int index, admission_call *call) {
   }
 }
 
-static int decide(lua_State *L) {
-  admission_call *call = lua_touserdata(L, AT_CALL);
+static int decide(lua_State *L, void *ud) {
+  admission_call *call = ud;
   lua_rawgeti(L, AT_ANCHOR, call->admission->cluster);
   lua_call(L, 2, 2);
   check_verdict(L, lua_gettop(L) - 1, call);

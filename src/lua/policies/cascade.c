@@ -32,8 +32,7 @@ typedef struct cascade_call {
 } cascade_call;
 
 static blis_status enter(cascade_call *call, const char *kind, int function,
-                         lua_CFunction body, int64_t now_us,
-                         blis_error *error) {
+                         bind_body body, int64_t now_us, blis_error *error) {
   bind_decider decider = call->cascade->decider;
   decider.kind = kind;
   decider.function = function;
@@ -73,8 +72,8 @@ static void check_tokens(lua_State *L, int index, int64_t *tokens) {
   *tokens = value;
 }
 
-static int ask_quality(lua_State *L) {
-  cascade_call *call = lua_touserdata(L, AT_CALL);
+static int ask_quality(lua_State *L, void *ud) {
+  cascade_call *call = ud;
   const scripted_cascade *self = call->cascade;
   const blis_routing_request *request = call->request;
   lua_pushstring(L, blis_intern_text(request->strings, request->model));
@@ -181,8 +180,8 @@ static uint32_t check_model(lua_State *L, int index, const cascade_call *call) {
   return 0;
 }
 
-static int ask_escalate(lua_State *L) {
-  cascade_call *call = lua_touserdata(L, AT_CALL);
+static int ask_escalate(lua_State *L, void *ud) {
+  cascade_call *call = ud;
   const scripted_cascade *self = call->cascade;
   lua_rawgeti(L, AT_ANCHOR, self->attempt);
   set_attempt(L, call->attempt);

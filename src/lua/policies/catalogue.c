@@ -30,17 +30,6 @@ int bind_scorer_list(lua_State *L) {
   return 1;
 }
 
-/* Pushes the words of "a|b|c" as an array. */
-static void push_words(lua_State *L, const char *words) {
-  lua_newtable(L);
-  for (lua_Integer i = 1; *words != '\0'; i++) {
-    size_t length = strcspn(words, "|");
-    lua_pushlstring(L, words, length);
-    lua_rawseti(L, -2, i);
-    words += length + (words[length] == '|');
-  }
-}
-
 /* usual is what core takes for a parameter that is not given. */
 static void set_usual_value(lua_State *L, const blis_param_spec *param) {
   switch (param->kind) {

@@ -25,26 +25,25 @@ void *check_copy(lua_State *L, const void *made, size_t size) {
 
 typedef struct entry {
   const bind_decider *decider;
-  lua_CFunction body;
+  bind_body body;
   void *call;
 } entry;
 
 static int enter(lua_State *L) {
   const entry *entered = lua_touserdata(L, 1);
   const bind_decider *decider = entered->decider;
-  lua_pushlightuserdata(L, entered->call);
-  lua_replace(L, AT_CALL);
   bind_hooks_anchor(L, decider->view->hooks);
   if (decider->function != 0) {
     lua_rawgeti(L, AT_ANCHOR, decider->function);
     push_view_request(L, decider->view, AT_ANCHOR);
   }
-  return entered->body(L);
+  entered->body(L, entered->call);
+  return 0;
 }
 
 blis_status bind_decide(const bind_decider *decider,
                         const blis_routing_request *request,
-                        const blis_routing_view *candidates, lua_CFunction body,
+                        const blis_routing_view *candidates, bind_body body,
                         void *call, blis_error *error) {
   bind_view *view = decider->view;
   const bool follows = request->number < 0;

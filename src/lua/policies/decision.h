@@ -27,17 +27,17 @@ bind_decider check_decider(lua_State *L, int index, bind_view *view,
  */
 void *check_copy(lua_State *L, const void *made, size_t size);
 
-/* The stack that a body starts with; without a function it ends at the anchor.
- */
-enum { AT_CALL = 1, AT_ANCHOR, AT_FUNCTION, AT_REQUEST };
-
 /*
- * One protected call of body about one decision, with call as a light userdata.
- * Never raises.
+ * What calls the function, with the stack below; without a function it ends at
+ * the anchor. May raise; returns 0.
  */
+typedef int (*bind_body)(lua_State *L, void *call);
+enum { AT_ANCHOR = 2, AT_FUNCTION, AT_REQUEST };
+
+/* One protected call of body, with call, about one decision. Never raises. */
 blis_status bind_decide(const bind_decider *decider,
                         const blis_routing_request *request,
-                        const blis_routing_view *candidates, lua_CFunction body,
+                        const blis_routing_view *candidates, bind_body body,
                         void *call, blis_error *error);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct stage_call {
   size_t chosen;        /* out, of a picker */
 } stage_call;
 
-static int keep_each(lua_State *L) {
-  const stage_call *call = lua_touserdata(L, AT_CALL);
+static int keep_each(lua_State *L, void *ud) {
+  const stage_call *call = ud;
   bind_view *view = call->stage->decider.view;
   push_view_instances(L, view, AT_ANCHOR);
   for (size_t i = 0; i < view->view->count; i++) {
@@ -38,8 +38,8 @@ static int keep_each(lua_State *L) {
   return 0;
 }
 
-static int keep_columns(lua_State *L) {
-  const stage_call *call = lua_touserdata(L, AT_CALL);
+static int keep_columns(lua_State *L, void *ud) {
+  const stage_call *call = ud;
   bind_view *view = call->stage->decider.view;
   size_t count = view->view->count;
   push_view_columns(L, view, AT_ANCHOR);
@@ -62,8 +62,8 @@ static int keep_columns(lua_State *L) {
   return 0;
 }
 
-static int pick(lua_State *L) {
-  stage_call *call = lua_touserdata(L, AT_CALL);
+static int pick(lua_State *L, void *ud) {
+  stage_call *call = ud;
   bind_view *view = call->stage->decider.view;
   push_view_candidates(L, view, AT_ANCHOR);
   lua_rawgeti(L, AT_ANCHOR, ANCHOR_SUMS);

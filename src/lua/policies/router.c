@@ -13,8 +13,8 @@ typedef struct router_call {
   size_t chosen; /* out */
 } router_call;
 
-static int route(lua_State *L) {
-  router_call *call = lua_touserdata(L, AT_CALL);
+static int route(lua_State *L, void *ud) {
+  router_call *call = ud;
   bind_view *view = call->router->decider.view;
   push_view_candidates(L, view, AT_ANCHOR);
   lua_call(L, 2, 1);

@@ -256,16 +256,16 @@ const double *check_scores(lua_State *L, bind_scorer *self, int anchor) {
   return self->scores;
 }
 
-static int score_body(lua_State *L) {
-  const scorer_call *call = lua_touserdata(L, AT_CALL);
+static int score_body(lua_State *L, void *ud) {
+  const scorer_call *call = ud;
   const bind_view *view = call->scorer->decider.view;
   const double *scores = check_scores(L, call->scorer, AT_ANCHOR);
   memcpy(call->scores, scores, view->view->count * sizeof *scores);
   return 0;
 }
 
-static int observe_body(lua_State *L) {
-  const scorer_call *call = lua_touserdata(L, AT_CALL);
+static int observe_body(lua_State *L, void *ud) {
+  const scorer_call *call = ud;
   bind_view *view = call->scorer->decider.view;
   lua_rawgeti(L, AT_ANCHOR, call->scorer->observe);
   push_view_request(L, view, AT_ANCHOR);

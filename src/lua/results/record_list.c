@@ -19,13 +19,6 @@ int bind_records_new(lua_State *L) {
   return 1;
 }
 
-static void set_text(lua_State *L, const char *name, const blis_intern *strings,
-                     uint32_t id) {
-  lua_pushlstring(L, blis_intern_text(strings, id),
-                  blis_intern_length(strings, id));
-  lua_setfield(L, -2, name);
-}
-
 /* Times that never came are nil. */
 static void set_time(lua_State *L, const char *name, int64_t time_us) {
   if (time_us >= 0) {
@@ -57,10 +50,10 @@ static void push_record(lua_State *L, const bind_records *self,
     lua_pushfstring(L, "instance_%I", (LUAI_UACINT)record->instance);
     lua_setfield(L, -2, "instance");
   }
-  set_text(L, "tenant", strings, record->tenant);
-  set_text(L, "slo_class", strings, record->slo_class);
-  set_text(L, "model", strings, record->model);
-  set_text(L, "session", strings, record->session);
+  set_field_text(L, "tenant", strings, record->tenant);
+  set_field_text(L, "slo_class", strings, record->slo_class);
+  set_field_text(L, "model", strings, record->model);
+  set_field_text(L, "session", strings, record->session);
   if (record->session != 0) {
     set_field_integer(L, "round_index", record->round_index);
   }

@@ -63,28 +63,29 @@ static void push_outcome(lua_State *L, const event_call *call) {
   lua_setfield(L, -2, "model");
 }
 
-static int tell_arrival(lua_State *L) {
+static int tell_arrival(lua_State *L, void *ud) {
+  (void)ud;
   lua_call(L, 1, 0);
   return 0;
 }
 
-static int tell_routed(lua_State *L) {
-  const event_call *call = lua_touserdata(L, AT_CALL);
+static int tell_routed(lua_State *L, void *ud) {
+  const event_call *call = ud;
   push_instance(L, call->instance);
   lua_call(L, 2, 0);
   return 0;
 }
 
-static int tell_first_token(lua_State *L) {
-  const event_call *call = lua_touserdata(L, AT_CALL);
+static int tell_first_token(lua_State *L, void *ud) {
+  const event_call *call = ud;
   push_instance(L, call->instance);
   lua_pushinteger(L, call->ttft_us);
   lua_call(L, 3, 0);
   return 0;
 }
 
-static int tell_escalation(lua_State *L) {
-  const event_call *call = lua_touserdata(L, AT_CALL);
+static int tell_escalation(lua_State *L, void *ud) {
+  const event_call *call = ud;
   push_instance(L, call->attempt->instance);
   lua_rawgeti(L, AT_ANCHOR, call->observer->attempt);
   set_attempt(L, call->attempt);
@@ -92,22 +93,22 @@ static int tell_escalation(lua_State *L) {
   return 0;
 }
 
-static int tell_end(lua_State *L) {
-  const event_call *call = lua_touserdata(L, AT_CALL);
+static int tell_end(lua_State *L, void *ud) {
+  const event_call *call = ud;
   push_instance(L, call->instance);
   push_outcome(L, call);
   lua_call(L, 3, 0);
   return 0;
 }
 
-static int tell_rejection(lua_State *L) {
-  const event_call *call = lua_touserdata(L, AT_CALL);
+static int tell_rejection(lua_State *L, void *ud) {
+  const event_call *call = ud;
   lua_pushstring(L, call->end->reason == NULL ? "" : call->end->reason);
   lua_call(L, 2, 0);
   return 0;
 }
 
-static blis_status enter(event_call *call, const char *name, lua_CFunction body,
+static blis_status enter(event_call *call, const char *name, bind_body body,
                          const blis_routing_request *request, int64_t now_us,
                          blis_error *error) {
   const bind_decider decider = {
@@ -183,8 +184,8 @@ static blis_status on_end(void *ud, const blis_routing_request *request,
 
 /* Priorities. */
 
-static int ask_priority(lua_State *L) {
-  event_call *call = lua_touserdata(L, AT_CALL);
+static int ask_priority(lua_State *L, void *ud) {
+  event_call *call = ud;
   lua_call(L, 1, 1);
   int is_integer = 0;
   lua_Integer priority = lua_tointegerx(L, -1, &is_integer);
@@ -218,7 +219,7 @@ typedef struct think_call {
 } think_call;
 
 static int ask_think_time(lua_State *L) {
-  think_call *call = lua_touserdata(L, AT_CALL);
+  think_call *call = lua_touserdata(L, 1);
   const bind_observer *self = call->observer;
   const blis_intern *strings = self->inner->strings;
   bind_hooks_anchor(L, self->view->hooks);

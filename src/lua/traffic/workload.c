@@ -59,13 +59,6 @@ void push_statistics(lua_State *L, const blis_workload_statistics *measured,
   set_lengths(L, "turns", &measured->turns);
 }
 
-static void set_text(lua_State *L, const char *name, const blis_intern *strings,
-                     uint32_t id) {
-  lua_pushlstring(L, blis_intern_text(strings, id),
-                  blis_intern_length(strings, id));
-  lua_setfield(L, -2, name);
-}
-
 void push_recorded_request(lua_State *L, const blis_request *request,
                            const blis_intern *strings) {
   lua_createtable(L, 0, 19);
@@ -83,19 +76,19 @@ void push_recorded_request(lua_State *L, const blis_request *request,
   set_field_integer(L, "output_tokens", request->output_tokens);
   set_field_integer(L, "max_output_tokens", request->max_output_tokens);
   set_field_integer(L, "shared_tokens", request->shared_tokens);
-  set_text(L, "tenant", strings, request->tenant);
-  set_text(L, "slo_class", strings, request->slo_class);
-  set_text(L, "model", strings, request->model);
-  set_text(L, "session", strings, request->session);
-  set_text(L, "client", strings, request->client);
-  set_text(L, "adapter", strings, request->adapter);
+  set_field_text(L, "tenant", strings, request->tenant);
+  set_field_text(L, "slo_class", strings, request->slo_class);
+  set_field_text(L, "model", strings, request->model);
+  set_field_text(L, "session", strings, request->session);
+  set_field_text(L, "client", strings, request->client);
+  set_field_text(L, "adapter", strings, request->adapter);
   if (request->cascade != 0) {
-    set_text(L, "cascade", strings, request->cascade);
+    set_field_text(L, "cascade", strings, request->cascade);
   }
   if (request->mean_logprob != 0) {
-    set_text(L, "mean_logprob", strings, request->mean_logprob);
+    set_field_text(L, "mean_logprob", strings, request->mean_logprob);
   }
-  set_text(L, "prefix_group", strings, request->prefix_group);
+  set_field_text(L, "prefix_group", strings, request->prefix_group);
   set_field_integer(L, "prefix_tokens", request->prefix_tokens);
   set_field_integer(L, "round_index", request->round_index);
 }

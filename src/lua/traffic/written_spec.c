@@ -222,17 +222,6 @@ int bind_workload_compose(lua_State *L) {
   return 2;
 }
 
-/* Pushes the words of "a|b|c" as a list. */
-static void push_words(lua_State *L, const char *words) {
-  lua_newtable(L);
-  for (lua_Integer i = 1; *words != '\0'; i++) {
-    size_t length = strcspn(words, "|");
-    lua_pushlstring(L, words, length);
-    lua_rawseti(L, -2, i);
-    words += length + (words[length] == '|');
-  }
-}
-
 /* Limits are whole numbers, or none. */
 static void set_limit(lua_State *L, const char *name, double limit) {
   if (limit - limit == 0) {
