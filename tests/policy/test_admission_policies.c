@@ -237,7 +237,7 @@ static void wrong_parameters(void) {
   } cases[] = {
       {"token-bucket",
        {.name = "bucket_size", .number = 0},
-       "admission policy token-bucket: bucket_size is 0, expected a number"},
+       "admission policy token-bucket: bucket_size is 0; expected a number"},
       {"token-bucket",
        {.name = "refill_rat", .number = 1},
        "did you mean 'refill_rate'?"},

@@ -211,7 +211,7 @@ static void weights_change_during_a_run(void) {
   CHECK_EQ_I64(d.chosen, 1);
   check_near(d.scores[1], 0.45);
   CHECK_STATUS(change(&b, "kv", 2, &error), BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "kv is 2, expected a number from 0 to 1");
+  CHECK_CONTAINS(error.message, "kv is 2; expected a number from 0 to 1");
   CHECK_STATUS(change(&b, "epsilon", 0.5, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "epsilon is fixed for the run; kv, load, "
                                 "power, capacity can be changed");

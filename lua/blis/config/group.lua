@@ -5,7 +5,8 @@ local cluster = require "blis.config.cluster"
 -- These are for the cluster as a whole.
 local whole = {}
 for _, name in ipairs { "groups", "instances", "catalogue", "scheduler", "preemption_policy",
-  "engine", "strict_coverage", "snapshot_refresh_us", "cache_signal_delay_us", "admission_latency_us",
+  "engine", "strict_coverage", "snapshot_refresh_us", "cache_signal_delay_us",
+  "admission_latency_us",
   "routing_latency_us", "slo_priorities", "tenant_budgets", "max_requests_in_memory" } do
   whole[name] = true
 end

@@ -1,11 +1,11 @@
 #include "policy/contract/params.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/key.h"
 #include "base/nearest.h"
-#include "base/number.h"
 
 const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs,
                                             size_t spec_count,
@@ -58,26 +58,25 @@ static blis_status check_number(const blis_param *param,
                                 const blis_param_spec *spec, const char *owner,
                                 blis_error *error) {
   double value = param->number;
-  bool is_in_range = value >= spec->minimum && value <= spec->maximum;
   if (spec->kind == BLIS_PARAM_BOOLEAN) {
     if (value != 0 && value != 1) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: %s is %g, expected true or false", owner,
+                       "%s: %s is %g; expected true or false", owner,
                        param->name, value);
     }
     return BLIS_OK;
   }
-  bool is_integer = spec->kind == BLIS_PARAM_INTEGER;
-  if (!is_in_range || (is_integer && value != floor(value))) {
-    return blis_fail(
-        error, BLIS_ERR_INVALID, "%s: %s%s%s is %s, expected %s from %s to %s",
-        owner, param->name, param->key == NULL ? "" : " of ",
-        param->key == NULL ? "" : param->key, blis_show_double(value).text,
-        is_integer ? "an integer" : "a number",
-        blis_show_double(spec->minimum).text,
-        blis_show_double(spec->maximum).text);
-  }
-  return BLIS_OK;
+  char name[128];
+  snprintf(name, sizeof name, "%.60s%s%.60s", param->name,
+           param->key == NULL ? "" : " of ",
+           param->key == NULL ? "" : param->key);
+  const blis_key key = {.name = name,
+                        .minimum = spec->minimum,
+                        .maximum = spec->maximum,
+                        .is_whole = spec->kind == BLIS_PARAM_INTEGER};
+  char where[80];
+  snprintf(where, sizeof where, "%.70s: ", owner);
+  return blis_key_check_number(&key, where, value, error);
 }
 
 /* Among equal names, those of a table with other keys do not count. */
@@ -133,7 +132,7 @@ static blis_status check_one(const blis_param *param,
   if (spec->kind == BLIS_PARAM_CHOICE &&
       blis_word_index(spec->choices, param->text) < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: %s is '%s', expected one of %s", owner, param->name,
+                     "%s: %s is '%s'; expected one of %s", owner, param->name,
                      param->text, spec->choices);
   }
   return BLIS_OK;
