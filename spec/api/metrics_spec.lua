@@ -121,6 +121,14 @@ describe("a window of a run", function()
     assert.equal(result.completed, window.completed)
   end)
 
+  it("over all of time has the counts of the run", function()
+    local result = blis.run(busy())
+    local all = result:window(math.mininteger, math.maxinteger)
+    assert.equal(300, all.completed)
+    assert.same(result:window(0).e2e_ms, all.e2e_ms)
+    near(300 / 2 ^ 64 * 1e6, all.requests_per_sec, "requests/s")
+  end)
+
   it("leaves out the warm-up", function()
     local result = blis.run(busy { warm_up_us = blis.seconds(2) })
     assert.same(result:window(2000000), result.steady)
@@ -207,6 +215,13 @@ describe("figures over time", function()
       "series_interval_us is 1: there are 1000000 rows by 1000000 us already")
   end)
 
+  it("add up to the preemptions of the run", function()
+    local result = blis.run(busy { series_interval_us = 1000000,
+      cluster = { instances = 3, max_num_seqs = 8, kv_blocks = 120 } })
+    assert.is_true(result.preemptions > 10)
+    assert.equal(result.preemptions, result.series.preemptions[result.series.rows])
+  end)
+
   it("work without records and with the other engine", function()
     local fast = blis.run(busy { series_interval_us = 100000, keep_records = false })
     local slow = blis.run(busy { series_interval_us = 100000,
@@ -247,6 +262,22 @@ describe("evenness, anomalies and energy", function()
     assert.is_true(inversions > 0)
     assert.equal(inversions, result.priority_inversions)
     assert.equal(1, result.blocked_instances)
+  end)
+end)
+
+describe("the summary of a result", function()
+  it("tells what a run costs where a price is known", function()
+    local function cost_of(price)
+      local result = blis.run(busy { cluster = { gpu_price_per_hour = price } })
+      local line = tostring(result):match "\n  cost +([^\n]*)\n"
+      return line, result.cost
+    end
+    local line, cost = cost_of(2.5)
+    near(2.5 * cost.gpu_hours, cost.usd, "USD")
+    assert.equal(("%.3f GPU-hours, %.3f USD, %.3f USD per million output tokens"):format(
+      cost.gpu_hours, cost.usd, cost.usd_per_million_output_tokens), line)
+    line, cost = cost_of(0)
+    assert.equal(("%.3f GPU-hours"):format(cost.gpu_hours), line)
   end)
 end)
 

@@ -72,6 +72,27 @@ describe("a saved result", function()
     end)
   end)
 
+  it("of the first version can be read, shown and compared", function()
+    local old = blis.load_result "spec/results/saved_version_1.blis"
+    assert.equal(3, old.completed)
+    assert.equal(33.574, old.ttft_ms.max)
+    assert.equal(1, old.goodput.classes.batch.attainment)
+    assert.equal("request_2", old.requests[3].id)
+    says(tostring(old), "3 arrived = 3 completed")
+    assert.is_true(blis.diff(old, old).is_equal)
+    local text = files.read "spec/results/saved_version_1.blis"
+    -- Figures come to be: a file that lacks one is a file from before.
+    files.with(text:gsub('"steps":13,', ""):gsub('"preemptions":0,"prompt_tokens":300',
+      '"prompt_tokens":300'), function(path)
+      local older = blis.load_result(path)
+      says(tostring(older), "found\n")
+      local by_name = {}
+      for _, one in ipairs(blis.diff(path, old).metrics) do by_name[one.name] = one end
+      assert.same({ name = "steps", b = 13 }, by_name.steps)
+      assert.equal(0, by_name["ttft_ms.p99"].change)
+    end)
+  end)
+
   it("may have no records", function()
     local spec = small.experiment { keep_records = false }
     local result = blis.run(spec)

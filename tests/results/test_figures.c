@@ -68,6 +68,18 @@ static void window_of_a_run(void) {
   site_deinit(&s);
 }
 
+static void window_of_nothing_is_empty(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_recorder *recorder = blis_recorder_new(&alloc);
+  blis_window window;
+  CHECK(blis_window_fill(&window, &alloc, recorder, INT64_MIN, INT64_MAX) ==
+        BLIS_OK);
+  CHECK_EQ_I64(window.group.counts.arrived, 0);
+  CHECK_EQ_I64(window.completed, 0);
+  CHECK_EQ_DOUBLE(window.requests_per_sec, 0.0);
+  blis_recorder_free(recorder);
+}
+
 static uint64_t run_with_series(site *s, blis_series *series,
                                 int64_t interval_us) {
   blis_error error;
@@ -170,6 +182,7 @@ static void no_memory_is_an_error(void) {
 int main(void) {
   RUN(goodput_of_classes);
   RUN(window_of_a_run);
+  RUN(window_of_nothing_is_empty);
   RUN(a_series_changes_nothing);
   RUN(no_memory_is_an_error);
   return check_done();

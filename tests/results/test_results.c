@@ -118,7 +118,12 @@ static const blis_record example = {.number = 7,
 static void hash_covers_what_happened(void) {
   /* Fixed: results of different versions and machines are compared by it. */
   CHECK(blis_record_hash(&example) == UINT64_C(0x2d08e22fe15347be));
+  /* Every byte of a value has its place. */
   blis_record other = example;
+  other.arrival_us = INT64_C(0x0102030405060708);
+  other.prompt_tokens = UINT32_C(0xa1b2c3d4);
+  CHECK(blis_record_hash(&other) == UINT64_C(0xeae22d963c3d98c9));
+  other = example;
   other.instance = 3;
   CHECK(blis_record_hash(&other) != blis_record_hash(&example));
   other = example;
