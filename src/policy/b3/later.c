@@ -1,5 +1,5 @@
 /*
- * b3_later.c - routing policies b3.linear, b3.lpwl, b3.leastwork_kappa: later
+ * later.c - routing policies b3.linear, b3.lpwl, b3.leastwork_kappa: later
  * ideas of the project that lmetric and unified come from.
  *
  *   b3.linear            ongoing tokens - alpha * cached tokens; a session

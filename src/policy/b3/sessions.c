@@ -1,5 +1,5 @@
 /*
- * b3_sessions.c - load_only and sticky, the two controls of the B3 experiments
+ * sessions.c - load_only and sticky, the two controls of the B3 experiments
  * that know no caches: fewest requests, and the session's instance whatever
  * happens.
  *

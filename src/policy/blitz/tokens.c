@@ -1,8 +1,8 @@
 /*
- * blitz_tokens.c - the part of the comparison set of LMetric's authors that
- * counts the tokens of the requests at an instance, prompts and outputs: the
- * prompts of those in flight, which the policy knows itself, and what the
- * running ones have decoded, which the engine reports.
+ * tokens.c - the part of the comparison set of LMetric's authors that counts
+ * the tokens of the requests at an instance, prompts and outputs: the prompts
+ * of those in flight, which the policy knows itself, and what the running ones
+ * have decoded, which the engine reports.
  */
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /*
- * cascade_cognitora.c - an answer is good enough when the mean log-probability
- * of its tokens reaches a threshold (Cognitora, KV-aware scoring deep dive;
- * 89f555a).
+ * cognitora.c - an answer is good enough when the mean log-probability of its
+ * tokens reaches a threshold (Cognitora, KV-aware scoring deep dive; 89f555a).
  */
 #include <math.h>
 #include <string.h>

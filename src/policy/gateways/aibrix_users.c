@@ -57,8 +57,7 @@ typedef struct vtc {
   BLIS_ARRAY(tenant_tokens) tenants;
 } vtc;
 
-static void init_vtc(blis__gateway *self, const blis_policy_context *context) {
-  (void)context;
+static void init_vtc(blis__gateway *self) {
   vtc *own = self->own;
   blis_map_init(&own->slots, &self->alloc);
 }

@@ -92,8 +92,7 @@ static void read_values(blis__gateway *self, const blis_policy_setup *setup) {
   }
 }
 
-static blis_status init_own(blis__gateway *self,
-                            const blis_policy_context *context) {
+static blis_status init_own(blis__gateway *self) {
   if (self->rule->own_size == 0) {
     return BLIS_OK;
   }
@@ -102,7 +101,7 @@ static blis_status init_own(blis__gateway *self,
     return BLIS_ERR_NOMEM;
   }
   if (self->rule->init_own != NULL) {
-    self->rule->init_own(self, context);
+    self->rule->init_own(self);
   }
   return BLIS_OK;
 }
@@ -118,7 +117,7 @@ blis_status blis__gateway_init(void *state, blis_policy_setup *setup,
   blis_setup_random(setup, &self->random);
   setup->is_blind =
       setup->needs == 0 && rule->first_token == NULL && rule->ended == NULL;
-  BLIS_TRY_MEM(init_own(self, setup->context), error);
+  BLIS_TRY_MEM(init_own(self), error);
   if (rule->has_memory) {
     BLIS_TRY_MEM(blis__prefix_memory_setup(&self->memory, setup), error);
   }

@@ -30,7 +30,7 @@ typedef struct blis__gateway_rule {
   bool has_memory; /* of prompts; takes parameters block_size, capacity */
   /* State of the rule's own, zeroed, behind gateway->own. */
   size_t own_size;
-  void (*init_own)(blis__gateway *gateway, const blis_policy_context *context);
+  void (*init_own)(blis__gateway *gateway);
   void (*deinit_own)(blis__gateway *gateway); /* of what init_own has begun */
   /* What blis_router_ops has; NULL when not wanted. */
   void (*first_token)(blis__gateway *gateway, blis_ticket *ticket,

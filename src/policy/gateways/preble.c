@@ -115,8 +115,7 @@ static size_t keep_nearest(blis__gateway *self, const blis_routing_view *view,
 
 static const blis_param_spec e2_params[] = {BOOKS_PARAMS};
 
-static void init_e2(blis__gateway *self, const blis_policy_context *context) {
-  (void)context;
+static void init_e2(blis__gateway *self) {
   books *own = self->own;
   blis__prompt_tree_init(
       &own->tree, &self->alloc, (uint32_t)self->values[BLOCK_SIZE],
@@ -190,9 +189,7 @@ static const blis_param_spec aibrix_params[] = {
     BLIS__CHOICE("gpu", "V100|A6000", "whose prefill times count"),
 };
 
-static void init_aibrix(blis__gateway *self,
-                        const blis_policy_context *context) {
-  (void)context;
+static void init_aibrix(blis__gateway *self) {
   books *own = self->own;
   blis__prompt_tree_init(
       &own->tree, &self->alloc, (uint32_t)self->values[BLOCK_SIZE],

@@ -53,8 +53,7 @@ typedef struct smetric {
 /* What a ticket holds. */
 enum { PENDING_COST };
 
-static void init_own(blis__gateway *self, const blis_policy_context *context) {
-  (void)context;
+static void init_own(blis__gateway *self) {
   smetric *own = self->own;
   blis_map_init(&own->history, &self->alloc);
 }

@@ -28,9 +28,7 @@ typedef struct stack {
   BLIS_ARRAY(int64_t) counts; /* of these, by instance number */
 } stack;
 
-static void init_stack(blis__gateway *self,
-                       const blis_policy_context *context) {
-  (void)context;
+static void init_stack(blis__gateway *self) {
   stack *own = self->own;
   blis__hash_ring_init(&own->ring, &self->alloc,
                        (uint32_t)self->values[VIRTUAL_NODES]);

@@ -1,5 +1,5 @@
 /*
- * llmd_detector_filters.c - filters llm-d.utilization-detector and
+ * detector_filters.c - filters llm-d.utilization-detector and
  * llm-d.concurrency-detector: candidates that are not saturated.
  */
 #include <string.h>

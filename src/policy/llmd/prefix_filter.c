@@ -1,7 +1,6 @@
 /*
- * llmd_prefix_filter.c - filter llm-d.prefix-cache-affinity-filter: the
- * candidates that know most of the prompt, unless waiting for them costs too
- * much.
+ * prefix_filter.c - filter llm-d.prefix-cache-affinity-filter: the candidates
+ * that know most of the prompt, unless waiting for them costs too much.
  */
 #include <math.h>
 

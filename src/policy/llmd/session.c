@@ -1,7 +1,7 @@
 /*
- * llmd_session.c - scorer llm-d.session-affinity-scorer and filter
- * llm-d.session-affinity-filter: a session and the instance that it was sent
- * to last.
+ * session.c - scorer llm-d.session-affinity-scorer and filter
+ * llm-d.session-affinity-filter: a session and the instance that it was sent to
+ * last.
  */
 #include "policy/contract/entry.h"
 #include "policy/memory/bindings.h"

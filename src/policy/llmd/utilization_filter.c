@@ -1,6 +1,6 @@
 /*
- * llmd_utilization_filter.c - filter llm-d.utilization-filter: candidates that
- * are within every limit that is set.
+ * utilization_filter.c - filter llm-d.utilization-filter: candidates that are
+ * within every limit that is set.
  */
 #include <string.h>
 

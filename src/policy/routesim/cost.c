@@ -1,6 +1,6 @@
 /*
- * routesim_cost.c - RouteSim's cost_escalation: every decision makes its
- * instance dearer, by more if it is busy, and time makes all cheaper again.
+ * cost.c - RouteSim's cost_escalation: every decision makes its instance
+ * dearer, by more if it is busy, and time makes all cheaper again.
  */
 #include "policy/routesim/routesim.h"
 

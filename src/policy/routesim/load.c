@@ -1,6 +1,6 @@
 /*
- * routesim_load.c - the simplest algorithms of RouteSim: round_robin,
- * least_outstanding, least_kv.
+ * load.c - the simplest algorithms of RouteSim: round_robin, least_outstanding,
+ * least_kv.
  */
 #include "policy/routesim/routesim.h"
 

@@ -1,5 +1,5 @@
 /*
- * routesim_prefix.c - the algorithms of RouteSim that add cache and load up:
+ * prefix.c - the algorithms of RouteSim that add cache and load up:
  * prefix_aware (is the prefix there?) and prefix_overlap (how many blocks
  * are?).
  *

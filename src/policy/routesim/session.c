@@ -1,6 +1,6 @@
 /*
- * routesim_session.c - RouteSim's session_affinity: a conversation stays where
- * it began, as long as that instance has room in its queue.
+ * session.c - RouteSim's session_affinity: a conversation stays where it began,
+ * as long as that instance has room in its queue.
  */
 #include "policy/memory/bindings.h"
 #include "policy/routesim/routesim.h"
