@@ -196,9 +196,9 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
   if (!engine->config->rules.counts_prompt_blocks) {
     stats->cache_hits = cache.hits;
     stats->cache_misses = cache.misses;
+    stats->cpu_misses = cache.cpu_misses; /* tries that failed, no blocks */
   }
   stats->cpu_reloads = cache.cpu_reloads;
-  stats->cpu_misses = cache.cpu_misses;
   stats->cpu_saved = cache.cpu_saved;
   stats->cpu_evictions = cache.cpu_evictions;
   stats->end_us = engine->clock_us < engine->config->horizon_us
