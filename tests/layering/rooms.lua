@@ -65,16 +65,25 @@ local function check_includes()
   end
 end
 
+--- Is there still a source? Builds keep the objects of files that are gone.
+local function has_source(file)
+  local source <close> = io.open("src/" .. file)
+  return source ~= nil
+end
+
 --- { "a.c" = { "b.c" = symbol } } of all objects of the build.
 local function links()
-  local defined_in, needs = {}, {}
+  local defined_in, needs, is_known = {}, {}, {}
   for _, line in ipairs(lines_of(("find '%s/CMakeFiles' -path '*/src/*.c.o' | sort | xargs nm -A -g")
     :format(build))) do
     local file, kind, symbol = line:match "/src/([^:]+%.c)%.o:%x*%s+(%a)%s+([%w_]+)"
-    if kind == "U" then
-      needs[#needs + 1] = { file, symbol }
-    elseif kind then
-      defined_in[symbol] = file
+    if file and is_known[file] == nil then is_known[file] = has_source(file) end
+    if file and is_known[file] then
+      if kind == "U" then
+        needs[#needs + 1] = { file, symbol }
+      else
+        defined_in[symbol] = file
+      end
     end
   end
   local uses = {}
