@@ -128,16 +128,23 @@ function fit.round(task, from, prior, options)
     steps[i] = start[i] > 0 and -0.7 or 0.7
   end
   local weight, most = options.pull or pull, options.trials or 400
-  local found = nelder_mead.search(function(place)
+  local function loss_at(place)
     local predicted = task.predict(space.coefficients(place))
     local figures = accuracy.of(task.observed, predicted, 1, task.train)
     return loss_of(figures, missing_share(task, predicted)) + weight * space.distance(place)
-  end, {
-    start = start, steps = steps, trials = most, tolerance = 1e-4,
-    tell = options.tell and function(trials) options.tell(trials, most) end,
-  })
-  return { set = space.coefficients(found.place), trials = found.trials,
-    hits = space.hits(found.place) }
+  end
+  -- A simplex may settle on a ridge; a fresh one around its best place goes on from there.
+  local best, trials = { place = start, value = math.huge }, 0
+  repeat
+    local before = best.value
+    local found = nelder_mead.search(loss_at, {
+      start = best.place, steps = steps, trials = most - trials, tolerance = 1e-4,
+      tell = options.tell and function(count) options.tell(trials + count, most) end,
+    })
+    trials = trials + found.trials
+    if found.value < best.value then best = found end
+  until trials >= most - 2 * #start or before - best.value < 1e-3
+  return { set = space.coefficients(best.place), trials = trials, hits = space.hits(best.place) }
 end
 
 fit.accuracies = accuracies
