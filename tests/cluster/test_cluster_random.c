@@ -6,6 +6,7 @@
  * agree.
  */
 #include "cluster_fixture.h"
+#include "engine_rules.h"
 #include "policy/contract/tie.h"
 #include "policy/registry.h"
 
@@ -70,6 +71,9 @@ static const char *const models[] = {"", "a/one", "a/two", "A/ONE"};
 
 static void draw_instances(scene *s, blis_random *random) {
   bool are_unequal = draw(random, 2) == 0;
+  blis_random rules;
+  blis_random_init_named(&rules, s->seed, "rules");
+  s->site.instances[0].rules = draw_engine_rules(&rules);
   for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
     blis_instance_config *c = &s->site.instances[i];
     *c = s->site.instances[0];

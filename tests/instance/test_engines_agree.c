@@ -4,6 +4,7 @@
  * restarts and changes of speed. Arguments: how many cases (default 400, in the
  * nightly form 10000) and the number of the first one.
  */
+#include "engine_rules.h"
 #include "engine_twins.h"
 #include "latency/coverage.h"
 
@@ -133,22 +134,6 @@ static blis_status lowest_rank(void *ud, const blis_running_request *running,
   return BLIS_OK;
 }
 
-/* Each rule alone, none, all, or any of them. */
-static blis_engine_rules draw_rules(blis_random *random) {
-  enum { RULES = 7 };
-  int64_t all = (1 << RULES) - 1;
-  int64_t one = INT64_C(1) << draw(random, RULES);
-  const int64_t sets[] = {0, all, all, one, draw(random, all + 1)};
-  int64_t set = pick(random, sets, 5);
-  return (blis_engine_rules){.leaves_at_step_end = set & 1,
-                             .resumes_preempted = set & 2,
-                             .counts_prompt_blocks = set & 4,
-                             .recomputes_last_token = set & 8,
-                             .drops_last_kv = set & 16,
-                             .knows_cached_context = set & 32,
-                             .schedules_ahead = set & 64};
-}
-
 static case_settings draw_settings(blis_random *random) {
   static const int64_t sizes[] = {1, 2, 4, 4, 16};
   static const int64_t seqs[] = {1, 2, 3, 8, 256};
@@ -179,7 +164,7 @@ static case_settings draw_settings(blis_random *random) {
   /* Only with a horizon, since what is reproduced may never end. */
   s.config.reproduce_go_blis_defects =
       s.config.horizon_us < BLIS_TIME_NEVER_US && draw(random, 2) == 0;
-  s.config.rules = draw_rules(random);
+  s.config.rules = draw_engine_rules(random);
   return s;
 }
 

@@ -5,6 +5,7 @@
  * latency models that answer 0 or months. Arguments: how many cases (default
  * 400, in the nightly form 10000) and the number of the first one.
  */
+#include "engine_rules.h"
 #include "engine_twins.h"
 
 enum { SHARED_BLOCKS = 24, MAX_STEPS = 3000 };
@@ -147,6 +148,7 @@ static blis_instance_config draw_config(blis_random *random,
                              : room - draw(random, (int32_t)at_most(room, 3));
   }
   c.reproduce_go_blis_defects = draw(random, 4) == 0;
+  c.rules = draw_engine_rules(random);
   return c;
 }
 
