@@ -324,10 +324,14 @@ static void test_out_of_memory(void) {
   fast.engine = BLIS_ENGINE_FAST;
   blis_instance_config tight = fast;
   tight.max_batched_tokens = 2;
+  blis_instance_config resuming = fast;
+  resuming.preemption = BLIS_PREEMPTION_PRIORITY; /* leaves some out */
+  resuming.rules = (blis_engine_rules){.leaves_at_step_end = true,
+                                       .resumes_preempted = true};
   tiered.cpu_blocks = 8;
   tiered.cpu_bandwidth_tokens_per_us = 1;
-  const blis_instance_config *configs[] = {&tiered, &fast, &tight};
-  for (int i = 0; i < 3; i++) {
+  const blis_instance_config *configs[] = {&tiered, &fast, &tight, &resuming};
+  for (int i = 0; i < 4; i++) {
     long fail_at = 1;
     while (run_out_of_memory(configs[i], fail_at) != BLIS_OK) {
       fail_at++;
