@@ -1,5 +1,5 @@
 /*
- * alloc.h - the one way in which core code gets and gives back memory.
+ * alloc.h - memory allocation for all core code.
  *
  * Every module takes a blis_alloc at construction and keeps a copy, so a cap,
  * accounting and failure injection are each one function. malloc and its

@@ -1,5 +1,5 @@
 /*
- * arena.h - memory that is handed out piece by piece and given back at once.
+ * arena.h - memory handed out piece by piece and freed all at once.
  *
  * Pieces never move. Handing one out costs a few ns; chunks double from 1 KB
  * to 1 MB, so small arenas stay small.

@@ -1,5 +1,5 @@
 /*
- * buffer.h - text that grows at its end: what writers write into.
+ * buffer.h - a growable text buffer for writers.
  *
  * Appending returns nothing. Once memory has run out the buffer takes nothing
  * more and blis_buffer_status says so, so a writer checks once, at its end.

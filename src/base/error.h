@@ -1,10 +1,10 @@
 /*
- * error.h - what a core function may answer, and where the details go.
+ * error.h - status codes and error messages of core functions.
  *
- * Functions that can fail return a blis_status and take a blis_error, which
- * the caller owns (NULL when the details do not matter). The text says what,
- * where, which value and what is allowed, and starts with the place
- * ("trace.csv:17: ...") when the fault is in a file.
+ * Functions that can fail return a blis_status and take a blis_error, which the
+ * caller owns (NULL when the details do not matter). The message says what is
+ * wrong, where, which value was found and what was expected; for a fault in a
+ * file it starts with the place ("trace.csv:17: ...").
  */
 #ifndef BLIS_BASE_ERROR_H
 #define BLIS_BASE_ERROR_H

@@ -1,6 +1,6 @@
 /*
- * hash.h - XXH3 (xxHash 0.8) over bytes at hand and over streams of values,
- * and XXH64 for what others define by it.
+ * hash.h - XXH3 (xxHash 0.8) of bytes and of streams of values, and XXH64 where
+ * another system defines its results by it.
  *
  * The results are part of what a run prints, so they are the same on every
  * machine: values enter a stream in little-endian order whatever the machine's

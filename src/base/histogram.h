@@ -1,5 +1,5 @@
 /*
- * histogram.h - how often each whole number of microseconds occurred, exactly.
+ * histogram.h - exact counts of durations in whole microseconds.
  *
  * Counts of values below 2^20 us (1.05 s) lie in arrays that are made as
  * values come near them; longer ones lie in a sorted list with a short

@@ -1,6 +1,6 @@
 /*
- * input.h - bytes from a file, from standard input or from memory, unpacked on
- * the way when they are in gzip or zstd format.
+ * input.h - bytes from a file, standard input or memory; gzip and zstd are
+ * unpacked on the fly.
  *
  * The format is known by its first bytes, not by the name. Several packed
  * pieces behind each other are read as one; an unfinished one is an error.

@@ -1,5 +1,5 @@
 /*
- * invariant.h - assertions: what must hold unless this program is wrong.
+ * invariant.h - assertions: conditions that only a bug can break.
  *
  *   BLIS_ASSERT     cheap: a legal state, a count in its bounds, an order kept
  *   BLIS_INVARIANT  a walk over a whole structure

@@ -1,7 +1,7 @@
 /*
- * key.h - a named value that a user may give, described once: what it is, which
- * values it may have, and what it means. Readers, checks, listings and
- * references all follow from the description.
+ * key.h - the description of a named value that a user may set: its type, its
+ * range and its meaning. Readers, checks, listings and references all follow
+ * from it.
  */
 #ifndef BLIS_BASE_KEY_H
 #define BLIS_BASE_KEY_H

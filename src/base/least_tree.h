@@ -1,6 +1,5 @@
 /*
- * least_tree.h - the least of many numbers of which few change at a time, and
- * who has it.
+ * least_tree.h - the minimum of many numbers of which few change at a time.
  *
  * A tournament: every inner node knows the least number below it, how many
  * items have it, and which of those has the lowest rank. Setting a number is

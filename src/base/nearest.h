@@ -1,11 +1,11 @@
 /*
- * nearest.h - what to tell a user about an unknown word: the known one that is
- * closest to it, or all there are.
+ * nearest.h - suggestions for an unknown word: the known word closest to it, or
+ * all of them.
  *
  * Distance is the number of insertions, deletions, replacements and swaps of
  * neighbours (optimal string alignment); upper and lower case, '-' and '_'
- * count as equal. Cost: the product of the lengths per word. A word that merely
- * begins with what was wanted is near, too, but less so than a misspelling.
+ * count as equal. Cost: the product of the lengths per word. A word of which
+ * the unknown one is a prefix is near, too, but less so than a misspelling.
  */
 #ifndef BLIS_BASE_NEAREST_H
 #define BLIS_BASE_NEAREST_H

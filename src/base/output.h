@@ -1,5 +1,5 @@
 /*
- * output.h - a file that is either written whole or not at all.
+ * output.h - a file that is written completely or not at all.
  *
  * Bytes go to a file beside the target, called "<path>.part", which takes the
  * target's name when everything is written. Until then the target stays as it

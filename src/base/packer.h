@@ -1,5 +1,5 @@
 /*
- * packer.h - bytes in gzip or zstd format on their way into a file.
+ * packer.h - gzip and zstd compression into a file.
  *
  * Equal bytes give equal files: there are no names and times in them. Takes
  * 64 KB here, and what the format needs on the C heap (some MB).

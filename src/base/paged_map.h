@@ -1,13 +1,13 @@
 /*
  * paged_map.h - a hash map from uint64_t to uint32_t for keys that come in
- * stretches, as the identities of the blocks of a prompt do.
+ * runs, as the block identities of a prompt do.
  *
  * Keys are kept in pages of 16 neighbours, one line of the processor's cache,
- * and only pages are hashed; the page used last is remembered. So a stretch of
- * keys costs one access to memory and one probe per page, where a plain map
- * (base/map.h) has one of each per key. A key without neighbours costs the
- * memory of a page, 64 bytes, and a page goes when its last key does. Every
- * key is allowed, and every value but UINT32_MAX.
+ * and only pages are hashed; the page used last is remembered. So a run of keys
+ * costs one memory access and one probe per page, where a plain map
+ * (base/map.h) pays one of each per key. A key without neighbours costs the
+ * memory of a page, 64 bytes, and a page goes when its last key does. Every key
+ * is allowed, and every value but UINT32_MAX.
  */
 #ifndef BLIS_BASE_PAGED_MAP_H
 #define BLIS_BASE_PAGED_MAP_H

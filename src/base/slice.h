@@ -1,5 +1,5 @@
 /*
- * slice.h - a piece of text that belongs to somebody else: no zero behind it.
+ * slice.h - a borrowed piece of text without a terminating zero.
  */
 #ifndef BLIS_BASE_SLICE_H
 #define BLIS_BASE_SLICE_H

@@ -1,5 +1,5 @@
 /*
- * winner_tree.h - which of many owners has the earliest next event.
+ * winner_tree.h - the earliest next event of many owners.
  *
  * Every owner (an instance, say) has one pending time or none; the lowest
  * owner wins a tie. A tournament over one 64-bit key per owner, with the keys

@@ -1,6 +1,6 @@
 /*
- * yaml_build.h - trees like those of YAML files, made by a program: what a
- * script gives as a table can then be read by the reader of a file.
+ * yaml_build.h - YAML trees made by a program, so that the reader of a file can
+ * also read a table of a script.
  *
  * Every node says where it comes from ("workload.clients[2].rate_fraction"),
  * which takes the place of file and line in messages. Collections are filled

@@ -1,5 +1,6 @@
 /*
- * cache_belief.c - what routing policies took to be cached, beside what was.
+ * cache_belief.c - compares what routing policies believed to be cached with
+ * what was.
  */
 #include "cluster/features.h"
 

@@ -1,5 +1,5 @@
 /*
- * candidates.h - which instances can be chosen for a request: those in service
+ * candidates.h - the instances a request can be routed to: those in service
  * that serve its model.
  *
  * Requests with the same wish share one group of candidates. A group is made

@@ -1,6 +1,6 @@
 /*
- * cascade_run.h - what a cluster knows of a cascade: chains as numbers of the
- * source's texts, and how far the requests are that take part.
+ * cascade_run.h - the state of a cascade in a cluster: its chains of models, as
+ * ids in the source's string table, and the progress of the requests in it.
  */
 #ifndef BLIS_CLUSTER_CASCADE_RUN_H
 #define BLIS_CLUSTER_CASCADE_RUN_H

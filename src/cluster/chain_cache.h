@@ -1,6 +1,6 @@
 /*
- * chain_cache.h - the block chains of the request that is being decided about,
- * one per block size that somebody asks for.
+ * chain_cache.h - the block chains of the request being decided, one per block
+ * size in use.
  *
  * Instances, prefix indexes and scorers may each cut prompts into blocks of
  * their own size. A chain is made at the first question and kept until the

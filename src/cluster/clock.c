@@ -1,6 +1,6 @@
 /*
- * clock.c - what the clock does next: events of requests and calls, and the
- * instances' own.
+ * clock.c - executes the next event: of a request, of a call, or of an
+ * instance.
  */
 #include <inttypes.h>
 

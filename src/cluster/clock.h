@@ -1,6 +1,6 @@
 /*
- * clock.h - the shared clock: what is to happen when, and how instances follow
- * it.
+ * clock.h - the shared clock: scheduling of cluster events, and the instances
+ * that follow them.
  *
  * Requests, calls and follow-ups are events in one queue; each instance has
  * events of its own, which may lie behind the clock (see bring_forward).

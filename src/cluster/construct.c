@@ -1,5 +1,5 @@
 /*
- * construct.c - a cluster from its configuration, and its end.
+ * construct.c - creates a cluster from its configuration, and frees it.
  */
 #include <inttypes.h>
 #include <stdio.h>

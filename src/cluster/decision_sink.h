@@ -1,5 +1,5 @@
 /*
- * decision_sink.h - where a cluster tells its decisions: every verdict of
+ * decision_sink.h - receiver of a cluster's decisions: every verdict of
  * admission, every choice of an instance.
  */
 #ifndef BLIS_CLUSTER_DECISION_SINK_H

@@ -1,4 +1,4 @@
-/* decision_trace.c - config.decisions hears of every decision. */
+/* decision_trace.c - passes every decision to config.decisions. */
 #include "cluster/features.h"
 
 static blis_status on_admission(void *ud, blis_cluster *cluster,

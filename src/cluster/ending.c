@@ -1,6 +1,6 @@
 /*
- * ending.c - the way of a request out: what instances report, and how an end is
- * told.
+ * ending.c - the way of a request out: reports of instances, and announcing its
+ * end.
  */
 #include "cluster/ending.h"
 

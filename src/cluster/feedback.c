@@ -1,5 +1,5 @@
 /*
- * feedback.c - policies hear what became of the requests they decided about.
+ * feedback.c - tells policies the outcome of the requests they decided.
  */
 #include "cluster/features.h"
 

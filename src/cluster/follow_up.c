@@ -1,5 +1,5 @@
 /*
- * follow_up.c - closed loops: a request that ended may bring the next one of
+ * follow_up.c - closed loops: the end of a request may start the next one of
  * its session.
  */
 #include <inttypes.h>

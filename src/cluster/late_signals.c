@@ -1,6 +1,6 @@
 /*
- * late_signals.c - an admission is a look at the instances: signals that lag
- * behind are read then if they are due, whether or not a policy is asked.
+ * late_signals.c - every admission counts as a look at the instances: stale
+ * signals that are due are refreshed, whether or not a policy is asked.
  */
 #include "cluster/features.h"
 

@@ -1,16 +1,16 @@
 /*
- * listeners.h - the moments in the life of a request, and who listens to them.
+ * listeners.h - the moments in the life of a request, and their listeners.
  *
- * The stages (stages.h) and the end (ending.h) tell what happens and name
- * nobody. Whatever is optional in a cluster is a listener: it has a function
- * for each moment that it cares about, and is added when it is configured. A
+ * The stages (stages.h) and the end (ending.h) announce what happens without
+ * knowing who listens. Every optional part of a cluster is a listener: it has a
+ * function for each moment it handles, and is added when it is configured. A
  * moment without listeners costs one comparison.
  *
- * At each moment listeners hear in the order of their ranks, and within a rank
- * in the order in which they were added. The first failure stops the run.
+ * Listeners are called in the order of their ranks, and within a rank in the
+ * order in which they were added. The first failure stops the run.
  *
- * A listener also says what it needs of the clock; how far instances may be
- * behind the clock, or ahead of each other, follows from that.
+ * A listener also states what it needs of the clock; that determines how far
+ * instances may run behind the clock or ahead of each other.
  */
 #ifndef BLIS_CLUSTER_LISTENERS_H
 #define BLIS_CLUSTER_LISTENERS_H

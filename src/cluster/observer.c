@@ -1,4 +1,4 @@
-/* observer.c - config.observer is told what happens. */
+/* observer.c - reports what happens to config.observer. */
 #include "cluster/features.h"
 
 static blis_status on_arrived(void *ud, blis_cluster *cluster,

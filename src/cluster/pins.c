@@ -1,10 +1,9 @@
 /*
- * pins.c - routing decisions that are taken beforehand.
+ * pins.c - routing decisions made in advance.
  *
  * For a pinned request the policy is shown its instance alone, as if the others
- * were out of service at that moment. So whatever the policy remembers of its
- * decisions it remembers of this one, too, and every policy can be told what to
- * do, scripted ones included.
+ * were out of service at that moment. So the policy remembers this decision
+ * like any other, and every policy can be pinned, scripted ones included.
  */
 #include <inttypes.h>
 

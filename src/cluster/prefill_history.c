@@ -1,6 +1,6 @@
 /*
- * prefill_history.c - prompt tokens that instances have still to compute for
- * the requests they were sent.
+ * prefill_history.c - prompt tokens that instances still have to compute for
+ * the requests sent to them.
  */
 #include "cluster/features.h"
 

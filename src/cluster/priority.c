@@ -1,4 +1,4 @@
-/* priority.c - how urgent a request is, said when it arrives. */
+/* priority.c - sets the priority of a request on arrival. */
 #include "cluster/features.h"
 
 static blis_status on_arrived(void *ud, blis_cluster *cluster,

@@ -1,6 +1,5 @@
 /*
- * request_table.h - the requests that are somewhere in the cluster, between
- * arrival and end, in order of arrival.
+ * request_table.h - the live requests of a cluster in order of arrival.
  */
 #ifndef BLIS_CLUSTER_REQUEST_TABLE_H
 #define BLIS_CLUSTER_REQUEST_TABLE_H

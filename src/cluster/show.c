@@ -1,4 +1,4 @@
-/* show.c - a request as policies see it. */
+/* show.c - requests as policies see them. */
 #include "cluster/state.h"
 
 blis_routing_request

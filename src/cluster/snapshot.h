@@ -1,24 +1,22 @@
 /*
- * snapshot.h - what policies are shown of the instances, and how fresh it is.
+ * snapshot.h - the instance signals that policies see, and how fresh they are.
  *
  * One column of doubles per signal over all instances. Four kinds:
  *   engine signals (queue, batch, KV, ...): live with refresh_us 0. Otherwise
- *     read again, all together per instance, when it is shown at least
- *     refresh_us after the last time; zero until the first time. No event is
- *     scheduled for it.
- *   cached prefixes of a request: live with cache_delay_us 0. Otherwise as of
- *     the last mark, which is set for all instances together when somebody is
- *     shown anything at least cache_delay_us after the mark before; nothing is
- *     cached until the first one.
- *   counters of the router side (pending, in flight): always current.
- *   constants: facts and sizes.
- * Both rules are those of BLIS (Go, inference-sim f90a1e3a).
+ *     read again, all of an instance together, when it is shown at least
+ * refresh_us after the last reading; zero until the first. No event is
+ * scheduled for it. cached prefixes of a request: live with cache_delay_us 0.
+ * Otherwise as of the last mark, which is set for all instances together when a
+ * view is made at least cache_delay_us after the previous mark; until the first
+ * one nothing is cached. counters of the router side (pending, in flight):
+ * always current. constants: facts and sizes. Both rules are those of BLIS (Go,
+ * inference-sim f90a1e3a).
  *
- * Work follows need: an instance is read again only if it has changed since,
- * and columns that nobody reads are not kept up. A view costs O(instances that
- * changed), O(candidates) for each signal of the request, and for each other
- * column only when not every instance is a candidate. With refresh_us, and
- * somebody who reads engine signals, O(candidates) more once per interval.
+ * Work follows need: an instance is read again only if it has changed, and
+ * unused columns are not updated. A view costs O(instances that changed),
+ * O(candidates) for each signal of the request, and for each other column only
+ * when not every instance is a candidate. With refresh_us and a reader of
+ * engine signals, O(candidates) more once per interval.
  */
 #ifndef BLIS_CLUSTER_SNAPSHOT_H
 #define BLIS_CLUSTER_SNAPSHOT_H

@@ -1,6 +1,6 @@
 /*
- * snapshot_view.c - the view that a policy gets for one decision: candidates,
- * and columns over them.
+ * snapshot_view.c - the view for one decision: candidates, and columns over
+ * them.
  */
 #include "cluster/snapshot.h"
 

@@ -1,5 +1,5 @@
 /*
- * state.h - what the files of the cluster share.
+ * state.h - the state of a cluster, shared by its files.
  */
 #ifndef BLIS_CLUSTER_STATE_H
 #define BLIS_CLUSTER_STATE_H

@@ -1,7 +1,7 @@
 /*
- * tenant_budgets.c - how many requests of each tenant with a budget are at the
- * instances, against its share of what they can run at once (BLIS, Go,
- * inference-sim f90a1e3a). O(1) once a tenant has been seen.
+ * tenant_budgets.c - limits the requests of each tenant with a budget to its
+ * share of what the instances can run at once (BLIS, Go, inference-sim
+ * f90a1e3a). O(1) once a tenant has been seen.
  */
 #include <string.h>
 

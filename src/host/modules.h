@@ -1,5 +1,5 @@
 /*
- * modules.h - the places where `require` finds the Lua half of blis.
+ * modules.h - search paths by which `require` finds the Lua half of blis.
  *
  * The files below lua/ are compiled into the program. With --scripts DIR they
  * are read from DIR instead, never mixed with the compiled ones.

@@ -1,6 +1,6 @@
 /*
- * sandbox.h - `blis --sandbox FILE`: scripts from others, in a process of their
- * own that can be stopped.
+ * sandbox.h - `blis --sandbox FILE`: untrusted scripts in a process that can be
+ * stopped.
  */
 #ifndef BLIS_HOST_SANDBOX_H
 #define BLIS_HOST_SANDBOX_H

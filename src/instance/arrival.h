@@ -1,5 +1,5 @@
 /*
- * arrival.h - what becomes of a request that reaches the wait queue.
+ * arrival.h - the handling of a request that reaches the wait queue.
  *
  * The guards of BLIS (Go, inference-sim f90a1e3a), shared by all engines. One
  * is added: a request that needs more blocks than there are for its own

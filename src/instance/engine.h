@@ -1,5 +1,5 @@
 /*
- * engine.h - what stands behind a blis_instance: one of the engines.
+ * engine.h - the interface of the engines behind a blis_instance.
  *
  * An engine is a set of functions and a state. instance.c checks the
  * configuration, creates the engine that it asks for, and hands every call of

@@ -1,8 +1,7 @@
 /*
- * Forms a batch: admission of the queue, and, where there may not be enough
- * blocks or token budget for everybody, the running part request by request, in
- * batch order. The state is that of the fast engine; only this one step is
- * walked.
+ * Forms a batch: admits from the queue and, where blocks or token budget may
+ * not suffice for all, walks the running requests one by one in batch order.
+ * The state stays that of the fast engine; only this step is walked.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /*
- * fast_engine.h - what the files of the fast engine share.
+ * fast_engine.h - the state of the fast engine, shared by its files.
  *
  * The fast engine gives the answers of the stepwise one without visiting the
  * running requests in every step. A decode step changes every running request

@@ -1,8 +1,8 @@
 /*
- * Output that can be found again: in a session with growing context, the next
- * prompt contains what this request produces, so blocks that decoding fills
- * are named, too. The namer says so by identities beyond the prompt
- * (shared_count > prompt_blocks).
+ * Reusable output: in a session with growing context the next prompt contains
+ * the output of this request, so the blocks that decoding fills are named, too.
+ * The namer marks such a request by identities beyond the prompt (shared_count
+ * > prompt_blocks).
  *
  * Decodes are listed by the residue of their stored_base, so a step looks only
  * at those whose block fills up in it.

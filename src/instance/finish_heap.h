@@ -1,5 +1,5 @@
 /*
- * finish_heap.h - which decode completes next: a heap of (step, order).
+ * finish_heap.h - the decode that completes next: a heap of (step, order).
  *
  * Entries live inside their owners, which know their place, so any of them
  * can be taken out or moved. O(log n), no allocation beyond growth. (A ring of

@@ -1,4 +1,4 @@
-/* Order of request ids without writing them out whole; see live_request.h. */
+/* Compares request ids without formatting them; see live_request.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * rules.h - what blis_engine_rules mean for a single request; shared by the
- * engines, so that they cannot differ in it. O(1).
+ * rules.h - blis_engine_rules applied to a single request; shared by the
+ * engines, so that they cannot differ. O(1).
  */
 #ifndef BLIS_INSTANCE_RULES_H
 #define BLIS_INSTANCE_RULES_H

@@ -1,6 +1,6 @@
 /*
- * sequence.h - what the stepwise engine keeps about a request it has, beside
- * the request itself: its KV blocks, its inter-token latencies, its next event.
+ * sequence.h - the stepwise engine's own data about a request: its KV blocks,
+ * its inter-token latencies, its next event.
  *
  * Sequences are recycled with the memory of their lists, so a run allocates
  * for the requests alive at the same time, not for every request.

@@ -1,5 +1,5 @@
 /*
- * slo_priority.h - how urgent the requests of an SLO class are.
+ * slo_priority.h - the priority of an SLO class.
  *
  * Every class has a value, higher is more important: critical 4, standard 3,
  * batch -1, sheddable -2, background -3, any other and the empty one 3 (BLIS,

@@ -1,4 +1,4 @@
-/* One step: what it computes, it computes at its start. */
+/* One step. All its effects happen at its start. */
 #include <inttypes.h>
 
 #include "base/invariant.h"

@@ -1,6 +1,6 @@
 /*
- * timing.h - what every engine makes of the times a latency model gives: a
- * scripted or absurdly parametrised one may answer anything.
+ * timing.h - checks and rounding of the times that a latency model returns; a
+ * scripted or absurdly parametrised model may return anything.
  *
  * Main invariant: with no duration above BLIS__DURATION_MAX_US, only sums over
  * thousands of absurd ones can pass 64 bits; where they can, they stay at

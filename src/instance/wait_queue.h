@@ -1,6 +1,6 @@
 /*
- * wait_queue.h - the requests of one engine that wait to be scheduled, in the
- * order of its scheduler.
+ * wait_queue.h - the waiting requests of one engine in the order of its
+ * scheduler.
  *
  * Arrivals go to the back and preempted requests to the front; order() then
  * sorts stably by the scheduler's key. Under FCFS it does nothing. The other

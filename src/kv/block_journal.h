@@ -1,5 +1,5 @@
 /*
- * block_journal.h - how a prefix table differs from what it was at a mark.
+ * block_journal.h - the changes of a prefix table since a mark.
  *
  * A router that sees caches as they were some time ago needs no copy of them:
  * whether an identity was there at the mark is whether it is there now, turned

@@ -1,6 +1,6 @@
 /*
- * block_pool.h - the KV blocks of one engine: who holds them, which are free,
- * and which prefix can be found again.
+ * block_pool.h - the KV blocks of one engine: owners, free blocks and reusable
+ * prefixes.
  *
  * Follows the single-tier cache of BLIS (Go, inference-sim f90a1e3a), which
  * follows the block pool of vLLM v1: a full block keeps its identity when it

@@ -1,6 +1,6 @@
 /*
- * cpu_tier.h - which KV blocks have a copy in CPU memory: a set of block
- * identities that forgets the least recently used one when it is full.
+ * cpu_tier.h - the KV blocks with a copy in CPU memory: an LRU set of block
+ * identities.
  *
  * Main invariant: the list from oldest to newest and the table hold the same
  * identities, never more than the capacity. Every operation is O(1); memory

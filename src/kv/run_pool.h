@@ -1,6 +1,6 @@
 /*
- * run_pool.h - the KV block pool of the fast engine: the same answers as a
- * pool that moves single blocks (kv/block_pool.h), at the cost of runs.
+ * run_pool.h - the KV block pool of the fast engine: the same results as a pool
+ * of single blocks (kv/block_pool.h), at a cost per run instead of per block.
  *
  * Only a block whose content another request may hold is an item of its own
  * ("named": it has an identity and an entry in the prefix table). All other

@@ -1,8 +1,8 @@
 /*
- * calibrated.h - step time from what the hardware can do, times efficiencies
- * that were measured: matrix products, attention, sampling, the launches of
- * every layer, and the links between GPUs. The coefficients are those of one
- * GPU and hold for all models on it.
+ * calibrated.h - step time from the peak rates of the hardware and measured
+ * efficiencies: matrix products, attention, sampling, the launches of every
+ * layer, and the links between GPUs. The coefficients are those of one GPU and
+ * hold for all models on it.
  *
  *   gemm  = sqrt(memory^2 + compute^2)
  *           memory: the weights, of experts those that so many tokens are

@@ -1,6 +1,6 @@
 /*
- * coefficients.h - the fitted numbers of a latency model, and the three times
- * that follow from the first three of them alone.
+ * coefficients.h - the fitted coefficients of a latency model, and the three
+ * times that follow from the first three alone.
  *
  * alpha: a0, a1, a2. Blackbox and roofline queue a request for a0 + a1 *
  * prompt tokens; trained-physics queues it for a0 and adds a1 to the E2E

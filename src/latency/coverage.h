@@ -1,6 +1,6 @@
 /*
  * coverage.h - the range in which the coefficients of a latency model were
- * fitted, and which steps are beyond it.
+ * fitted, and the steps outside it.
  *
  * A plain value: copy it freely. 0 means "no limit is known" everywhere.
  * Whether a step is beyond follows from its sums alone, at O(1) for any number

@@ -1,6 +1,6 @@
 /*
- * create.h - a latency model from its name and whatever an experiment states,
- * with defaults for the rest.
+ * create.h - creates a latency model from its name and the settings of an
+ * experiment, with defaults for the rest.
  *
  * Every part of a cluster resolves its own coefficients here, so pools with
  * different models or GPUs never borrow numbers fitted for another one.

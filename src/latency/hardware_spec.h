@@ -1,6 +1,6 @@
 /*
- * hardware_spec.h - what step times, KV capacity and cost need to know of a
- * GPU.
+ * hardware_spec.h - the properties of a GPU that step times, KV capacity and
+ * cost depend on.
  *
  * A plain value: copy it freely. 0 means "not stated".
  */

@@ -1,5 +1,6 @@
 /*
- * kv_capacity.h - how many KV-cache blocks fit beside a model on its GPUs.
+ * kv_capacity.h - the number of KV-cache blocks that fit beside a model on its
+ * GPUs.
  *
  * Memory times utilisation, less weights, activations (a constant), what lies
  * outside of the framework, and adapters; divided by the bytes of a block.

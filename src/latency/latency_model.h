@@ -1,5 +1,5 @@
 /*
- * latency_model.h - how long an engine step takes: the interface of every
+ * latency_model.h - the duration of an engine step: the interface of every
  * latency model, built in or scripted.
  *
  * A model answers four questions: the time of a step (from the batch, or from

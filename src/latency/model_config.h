@@ -1,6 +1,6 @@
 /*
- * model_config.h - a model description from the config.json that its
- * publisher ships (the format of Hugging Face transformers, 4.x).
+ * model_config.h - reads a model description from its published config.json
+ * (the format of Hugging Face transformers, 4.x).
  *
  * Members of text_config, as multimodal models have it, take the place of
  * members with the same name around it. Unknown keys are ignored; a key of

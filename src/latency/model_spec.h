@@ -1,6 +1,6 @@
 /*
- * model_spec.h - what step times and KV capacity need to know of a language
- * model: the dimensions of its transformer, no weights.
+ * model_spec.h - the properties of a language model that step times and KV
+ * capacity depend on: the dimensions of its transformer, no weights.
  *
  * A plain value: copy it freely. 0 means "not stated" wherever that is
  * allowed. Sizes are counts of elements, not bytes.

@@ -1,5 +1,5 @@
 /*
- * parallelism.h - over how many GPUs one instance is spread, and how.
+ * parallelism.h - the GPUs of one instance and how it is split across them.
  */
 #ifndef BLIS_LATENCY_PARALLELISM_H
 #define BLIS_LATENCY_PARALLELISM_H

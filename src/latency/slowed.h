@@ -1,6 +1,6 @@
 /*
- * slowed.h - a latency model whose steps take longer (or shorter) than those
- * of another one: an instance that is throttled, shared or degraded.
+ * slowed.h - a latency model with the step times of another one scaled by a
+ * factor: an instance that is throttled, shared or degraded.
  *
  * Only the time of steps is scaled; queueing and the handling of tokens, which
  * are done by the CPU, take as long as ever. Every answer costs what the other

@@ -1,6 +1,6 @@
 /*
- * spec_field.h - the members of a description (of a model, of a GPU) as a
- * table, so that YAML files, scripts and printed tables all read one list.
+ * spec_field.h - the fields of a description (of a model, of a GPU) as one
+ * table for YAML files, scripts and printed tables.
  *
  * A table is constant and in the order in which members should be shown.
  */

@@ -1,6 +1,6 @@
 /*
- * transformer.h - how many weights the parts of a language model have, as its
- * architecture defines them: three matrices per gated MLP, heads of their
+ * transformer.h - the number of weights in each part of a language model, as
+ * its architecture defines them: three matrices per gated MLP, heads of their
  * stated width, experts in the layers that have them.
  *
  * The other latency models count as BLIS (Go) does.

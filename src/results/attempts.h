@@ -1,6 +1,5 @@
 /*
- * attempts.h - what the cascade of a run did: every attempt of the requests
- * that took part, and sums over them.
+ * attempts.h - the attempts of a run's cascade, and sums over them.
  *
  * Memory: 88 bytes per attempt when records are kept; sums by model anyway.
  */

@@ -1,6 +1,6 @@
 /*
- * decisions.h - a trace of every decision of a run: who was admitted, which
- * instance was chosen, out of which candidates, and why.
+ * decisions.h - a trace of every decision of a run: the admission verdict, the
+ * candidates, the chosen instance, and why.
  *
  * A sink of the cluster's decisions. Candidates are described as the policy saw
  * them, before the decision itself changed anything. Regret is the best score

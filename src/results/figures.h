@@ -1,5 +1,5 @@
 /*
- * figures.h - every figure that the core works out of a run, by name.
+ * figures.h - every figure that the core computes for a run, by name.
  *
  * One table for the structs of C, the fields of Lua, annotations, the summary,
  * JSON, CSV, comparisons and the reference. A new figure is a line here and the

@@ -1,6 +1,5 @@
 /*
- * goodput.h - how many requests were served as fast as their SLO class
- * promises.
+ * goodput.h - the requests that met the targets of their SLO class.
  *
  * A completed request is good when every gated time of it (TTFT, mean
  * inter-token latency, E2E) is at most the target of its class. Attainment is

@@ -1,5 +1,5 @@
 /*
- * groups.h - a run seen by SLO class, tenant or model.
+ * groups.h - a run by SLO class, tenant or model.
  */
 #ifndef BLIS_RESULTS_GROUPS_H
 #define BLIS_RESULTS_GROUPS_H

@@ -1,6 +1,5 @@
 /*
- * instance_times.h - a run seen by instance: how requests ended there, and how
- * long they took.
+ * instance_times.h - a run by instance: the outcomes and times of its requests.
  *
  * Populations are those of summary.h; an instance that completed nothing has
  * zeros for percentiles.

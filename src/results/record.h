@@ -1,5 +1,5 @@
 /*
- * record.h - what is left of a request when it is over: at most 100 bytes.
+ * record.h - the record of a finished request, at most 100 bytes.
  */
 #ifndef BLIS_RESULTS_RECORD_H
 #define BLIS_RESULTS_RECORD_H

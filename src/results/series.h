@@ -1,5 +1,5 @@
 /*
- * series.h - how a run went over time: a row of figures per interval.
+ * series.h - a run over time: a row of figures per interval.
  *
  * A row is taken at 0, interval_us, 2 * interval_us, ... after the other
  * cluster events of that time and before the instances do anything at it, as

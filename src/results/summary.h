@@ -1,5 +1,5 @@
 /*
- * summary.h - what a run was like as a whole.
+ * summary.h - the figures of a whole run.
  *
  * Populations are those of BLIS (Go): TTFT and scheduling delay of every
  * request that got that far, also of those that timed out or never finished;

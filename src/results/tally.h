@@ -1,7 +1,6 @@
 /*
- * tally.h - what a recorder counts while a run goes on: requests by how they
- * ended and by instance, and, when no records are kept, sketches of their
- * times.
+ * tally.h - the running counts of a recorder: requests by outcome and by
+ * instance and, without records, sketches of their times.
  */
 #ifndef BLIS_RESULTS_TALLY_H
 #define BLIS_RESULTS_TALLY_H

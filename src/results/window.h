@@ -1,5 +1,5 @@
 /*
- * window.h - a part of a run: without its warm-up, or one phase of it.
+ * window.h - a part of a run: all but its warm-up, or one phase of it.
  *
  * Times are of the requests that arrived in the window, wherever they ended;
  * throughput is of those that were completed in it.

@@ -1,5 +1,5 @@
 /*
- * block_namer.h - gives the KV blocks of requests their identities.
+ * block_namer.h - assigns identities to the KV blocks of requests.
  *
  * Two blocks get equal identities exactly when they have the same size and
  * hold equal tokens after equal tokens (base/block_chain.h). Tokens are never

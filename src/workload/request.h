@@ -1,5 +1,5 @@
 /*
- * request.h - one request as it arrives, and where requests come from.
+ * request.h - a request as it arrives, and the source of requests.
  *
  * Text that many requests repeat (tenant, SLO class, model, ...) is kept once,
  * in the workload's string table; a request holds its number there, 0 for the

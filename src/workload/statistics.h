@@ -1,6 +1,6 @@
 /*
- * statistics.h - what a workload looks like: how many requests, over what time,
- * how long, and how much of them was seen before.
+ * statistics.h - statistics of a workload: number of requests, duration,
+ * lengths, and the share of content seen before.
  */
 #ifndef BLIS_WORKLOAD_STATISTICS_H
 #define BLIS_WORKLOAD_STATISTICS_H

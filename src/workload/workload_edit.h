@@ -1,6 +1,6 @@
 /*
- * workload_edit.h - changes to the requests of a list while it is built; for
- * trace files only.
+ * workload_edit.h - edits of a list of requests while it is built; for trace
+ * files only.
  */
 #ifndef BLIS_WORKLOAD_WORKLOAD_EDIT_H
 #define BLIS_WORKLOAD_WORKLOAD_EDIT_H

@@ -1,6 +1,6 @@
 /*
- * bind.h - what the binding files share: how a core failure becomes a Lua
- * error, how the core enters Lua, and readers of plain configuration tables.
+ * bind.h - shared helpers of the bindings: core failures as Lua errors, calls
+ * from the core into Lua, and readers of plain configuration tables.
  *
  * Names say who may raise (longjmp): check_*, opt_*, push_*, set_* and
  * bind_raise may, everything else does not. Nothing that may raise is called

@@ -1,6 +1,6 @@
 /*
- * fields.h - userdata with named fields: reading them, listing them with
- * pairs in a fixed order, and saying which there are when one is misspelled.
+ * fields.h - userdata with named fields: they can be read, listed with pairs in
+ * a fixed order, and are suggested when one is misspelled.
  */
 #ifndef BLIS_LUA_BIND_FIELDS_H
 #define BLIS_LUA_BIND_FIELDS_H

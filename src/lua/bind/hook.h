@@ -1,5 +1,5 @@
 /*
- * hook.h - the one place where the core enters Lua.
+ * hook.h - the one place where the core calls Lua.
  *
  * Hooks run in protected calls: an error inside one is stored as an error
  * object that names the policy, the request and the simulated time, the core

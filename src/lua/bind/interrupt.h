@@ -1,5 +1,5 @@
 /*
- * interrupt.h - the one flag by which Ctrl-C reaches a running simulation.
+ * interrupt.h - the flag by which Ctrl-C reaches a running simulation.
  *
  * A signal handler has no argument to find its program by, so this flag is the
  * one mutable global of the project. The host raises it; whoever loops for

@@ -1,7 +1,7 @@
 /*
- * math_random.h - math.random while a simulation is being driven: numbers of
- * that simulation's own stream, so that equal seeds give equal runs; and while
- * functions of a script draw a workload, numbers of that workload's.
+ * math_random.h - the source of math.random: the simulation's own stream while
+ * one is being driven, so that equal seeds give equal runs, and the workload's
+ * while functions of a script draw one.
  *
  * math.random and math.randomseed are replaced when blis is loaded; outside of
  * runs they are what they were.

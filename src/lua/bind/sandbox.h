@@ -1,6 +1,6 @@
 /*
- * sandbox.h - a Lua state for scripts from others: capped memory, a budget
- * of instructions per call, and string methods that cannot hang.
+ * sandbox.h - a Lua state for untrusted scripts: capped memory, a budget of
+ * instructions per call, and string methods that cannot hang.
  *
  * What a script may use is decided in lua/blis/sandbox.lua; this is what that
  * cannot do by itself. A limit that is reached is fatal: from then on every

@@ -1,5 +1,5 @@
 /*
- * vector.h - columns: arrays of doubles on which Lua computes as a whole.
+ * vector.h - columns: arrays of doubles with arithmetic on whole arrays.
  *
  * A vector is a view of an array that C owns, or a temporary: the result of an
  * operator inside a decision, taken from a pool that is rewound when the

@@ -1,5 +1,5 @@
 /*
- * vector_math.h - the loops behind the vectors of Lua; no Lua in here.
+ * vector_math.h - the loops behind Lua vectors; independent of Lua.
  *
  * Results are those of the same formula on single Lua numbers, bit for bit.
  * O(count).

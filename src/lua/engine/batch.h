@@ -1,6 +1,6 @@
 /*
- * batch.h - batches of an engine as Lua sees them: the table that a
- * scripted latency model gets, and batches that a script writes down.
+ * batch.h - engine batches in Lua: the table passed to a scripted latency
+ * model, and batches written by a script.
  */
 #ifndef BLIS_LUA_ENGINE_BATCH_H
 #define BLIS_LUA_ENGINE_BATCH_H

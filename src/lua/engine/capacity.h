@@ -1,6 +1,6 @@
 /*
- * capacity.h - what follows from a model and its GPUs before anything runs: the
- * KV capacity with its terms, and the coefficients of step times.
+ * capacity.h - the KV capacity (with its terms) and the step-time coefficients
+ * of a model on its GPUs.
  */
 #ifndef BLIS_LUA_ENGINE_CAPACITY_H
 #define BLIS_LUA_ENGINE_CAPACITY_H

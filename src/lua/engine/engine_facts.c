@@ -1,4 +1,4 @@
-/* What is known of an engine before it runs. */
+/* Facts about an engine before it runs. */
 #include "latency/coverage.h"
 #include "lua/bind/bind.h"
 #include "lua/engine/capacity.h"

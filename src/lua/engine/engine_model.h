@@ -1,6 +1,6 @@
 /*
  * engine_model.h - the model and GPUs of one engine, from the options of a
- * cluster and the catalogue together.
+ * cluster and the catalogue.
  */
 #ifndef BLIS_LUA_ENGINE_ENGINE_MODEL_H
 #define BLIS_LUA_ENGINE_ENGINE_MODEL_H

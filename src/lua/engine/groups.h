@@ -1,6 +1,6 @@
 /*
- * groups.h - the instances of a cluster, all alike or in groups of which
- * each has a model, a GPU and limits of its own.
+ * groups.h - the instances of a cluster: all alike, or in groups, each with its
+ * own model, GPU and limits.
  */
 #ifndef BLIS_LUA_ENGINE_GROUPS_H
 #define BLIS_LUA_ENGINE_GROUPS_H

@@ -1,6 +1,6 @@
 /*
- * kv_cache.h - blis.kv_cache{}: the KV cache of one engine by itself, to be
- * explored and tested.
+ * kv_cache.h - blis.kv_cache{}: a standalone KV cache of one engine, for
+ * exploration and tests.
  *
  * Content has names: { {"system", 1024}, {"chat 7", 80}, 20 } is a prompt of
  * 1,024 tokens that every prompt with "system" at its start shares, 80 tokens

@@ -1,6 +1,5 @@
 /*
- * latency.h - a latency model in Lua: one more implementer of
- * blis_latency_ops.
+ * latency.h - a latency model in Lua: an implementation of blis_latency_ops.
  *
  * Its step time is a function of the batch and nothing else, so the engine may
  * ask for the same step twice. From items it is asked once per step; from sums

@@ -1,6 +1,6 @@
 /*
- * latency_object.h - latency models as values: blis.latency_model returns
- * them, scripts ask them and experiments take them.
+ * latency_object.h - latency models as values: returned by blis.latency_model,
+ * queried by scripts and accepted by experiments.
  *
  * It never changes. A simulation makes a model of its own from the definition.
  */

@@ -1,6 +1,6 @@
 /*
- * shares.h - numbers by name among the options of a cluster: values of SLO
- * classes, budgets of tenants.
+ * shares.h - cluster options that are numbers by name: values of SLO classes,
+ * budgets of tenants.
  *
  * The Lua half gives them as lists {{name =, value =}, ...}, ordered by name.
  */

@@ -1,6 +1,5 @@
 /*
- * folder.h - the contents of a folder, for the Lua half; Lua itself cannot
- * list one.
+ * folder.h - directory listings for the Lua half; Lua itself has none.
  */
 #ifndef BLIS_LUA_FILES_FOLDER_H
 #define BLIS_LUA_FILES_FOLDER_H

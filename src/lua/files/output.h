@@ -1,5 +1,5 @@
 /*
- * output.h - files that are written whole or not at all.
+ * output.h - files that are written completely or not at all.
  */
 #ifndef BLIS_LUA_FILES_OUTPUT_H
 #define BLIS_LUA_FILES_OUTPUT_H

@@ -1,6 +1,5 @@
 /*
- * sqlite.h - Lua tables as an SQLite database: the one place that knows of
- * SQLite.
+ * sqlite.h - writes Lua tables to an SQLite database; the only user of SQLite.
  */
 #ifndef BLIS_LUA_FILES_SQLITE_H
 #define BLIS_LUA_FILES_SQLITE_H

@@ -1,6 +1,6 @@
 /*
- * tree.h - tables of a script as trees like those of YAML files, so that
- * the readers of files read them, too (base/yaml_build.h).
+ * tree.h - tables of a script as YAML trees, so that the readers of files
+ * accept them, too (base/yaml_build.h).
  */
 #ifndef BLIS_LUA_FILES_TREE_H
 #define BLIS_LUA_FILES_TREE_H

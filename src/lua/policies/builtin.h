@@ -1,5 +1,5 @@
 /*
- * builtin.h - the policies of the core, made from checked definitions.
+ * builtin.h - creates the built-in policies from checked definitions.
  *
  * A definition, at index, is a table with name and parameters = {{name =,
  * value =}, ...}. The caller owns what is made. All of these may raise, and

@@ -1,6 +1,6 @@
 /*
- * cascade.h - a cascade of models in which functions of a script say how
- * good answers are, and which of them are good enough.
+ * cascade.h - a cascade of models in which functions of a script rate the
+ * answers and decide which are good enough.
  */
 #ifndef BLIS_LUA_POLICIES_CASCADE_H
 #define BLIS_LUA_POLICIES_CASCADE_H

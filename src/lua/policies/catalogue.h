@@ -1,6 +1,6 @@
 /*
- * catalogue.h - the policies of the core as Lua tables, for the Lua half to
- * check definitions against and to print.
+ * catalogue.h - the built-in policies as Lua tables, from which the Lua half
+ * checks definitions and prints listings.
  */
 #ifndef BLIS_LUA_POLICIES_CATALOGUE_H
 #define BLIS_LUA_POLICIES_CATALOGUE_H

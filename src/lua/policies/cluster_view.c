@@ -1,4 +1,4 @@
-/* The table that admission policies know as `cluster`. */
+/* The `cluster` table of admission policies. */
 #include <string.h>
 
 #include "base/nearest.h"

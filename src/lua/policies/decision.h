@@ -1,6 +1,6 @@
 /*
- * decision.h - the call by which the core asks a function of a script about a
- * request: as a policy that decides, or to tell it what happened.
+ * decision.h - calls a function of a script about a request, for a decision or
+ * as a notification.
  */
 #ifndef BLIS_LUA_POLICIES_DECISION_H
 #define BLIS_LUA_POLICIES_DECISION_H

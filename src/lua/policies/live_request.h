@@ -1,6 +1,6 @@
 /*
- * live_request.h - requests inside an instance as tables, for the hooks
- * that order wait queues and choose whom to preempt. A table lives as long as
+ * live_request.h - requests inside an instance as tables, for the hooks that
+ * order wait queues and choose victims of preemption. A table lives as long as
  * the simulation and is written only where it changed.
  */
 #ifndef BLIS_LUA_POLICIES_LIVE_REQUEST_H

@@ -1,5 +1,5 @@
 /*
- * policy.h - policies as values: the results of blis.scorer and its like.
+ * policy.h - policies as values: the results of blis.scorer and the like.
  *
  * A policy is a userdata that keeps its definition, a table the Lua half has
  * checked; every simulation makes an implementation of its own from it. Scorers

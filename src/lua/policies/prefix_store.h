@@ -1,6 +1,6 @@
 /*
- * prefix_store.h - the memory of a prefix index of a script in one
- * simulation, or outside of any: which prompts went where.
+ * prefix_store.h - the contents of a script's prefix index, in one simulation
+ * or outside of any.
  *
  * It holds either prompts of requests, known by the block identities that the
  * run gives out, or contents that the script writes down, which it names by

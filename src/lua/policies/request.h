@@ -1,5 +1,5 @@
 /*
- * request.h - the table that policies know as `request`.
+ * request.h - the `request` table of policies.
  */
 #ifndef BLIS_LUA_POLICIES_REQUEST_H
 #define BLIS_LUA_POLICIES_REQUEST_H

@@ -1,6 +1,6 @@
 /*
- * routing.h - router, admission policy and cascade of one run, from checked
- * definitions: of the core, of a script, or composed of both.
+ * routing.h - router, admission policy and cascade of one run from checked
+ * definitions: built in, scripted, or a mix of both.
  */
 #ifndef BLIS_LUA_POLICIES_ROUTING_H
 #define BLIS_LUA_POLICIES_ROUTING_H

@@ -1,5 +1,5 @@
 /*
- * scorer.h - the scorers that scripts define or ask.
+ * scorer.h - scorers defined or called by scripts.
  *
  * A bind_scorer is one definition (lua/blis/policy/init.lua) at work in one
  * simulation: a built-in scorer or a Lua function in one of three forms. The

@@ -1,6 +1,6 @@
 /*
- * record_list.h - the records of a run as scripts see them: a read-only list of
- * tables in order of arrival, made when they are read.
+ * record_list.h - the records of a run in Lua: a read-only list of tables in
+ * order of arrival, made when they are read.
  */
 #ifndef BLIS_LUA_RESULTS_RECORD_LIST_H
 #define BLIS_LUA_RESULTS_RECORD_LIST_H

@@ -1,5 +1,5 @@
 /*
- * records.h - the finished requests of a run, and where they came from.
+ * records.h - the finished requests of a run and their origin.
  *
  * A userdata of its own, so that results outlive their simulation. How it looks
  * to scripts is in record_list.h.

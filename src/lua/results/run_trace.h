@@ -1,6 +1,5 @@
 /*
- * run_trace.h - the requests of a run that kept them, as a workload and as a
- * trace file.
+ * run_trace.h - the recorded requests of a run as a workload or a trace file.
  */
 #ifndef BLIS_LUA_RESULTS_RUN_TRACE_H
 #define BLIS_LUA_RESULTS_RUN_TRACE_H

@@ -1,5 +1,5 @@
 /*
- * spread.h - histograms of the times of requests, for sketches in text.
+ * spread.h - histograms of request times for text charts.
  */
 #ifndef BLIS_LUA_RESULTS_SPREAD_H
 #define BLIS_LUA_RESULTS_SPREAD_H

@@ -1,6 +1,6 @@
 /*
- * clone.h - a second simulation in the state of the first, and decisions
- * that are taken beforehand.
+ * clone.h - copies of a simulation in its current state, and decisions made in
+ * advance.
  *
  * A simulation is what its configuration and the way it was driven make of it,
  * to the last bit. So a clone is made anew from the same configuration and

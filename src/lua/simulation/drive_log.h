@@ -1,5 +1,5 @@
 /*
- * drive_log.h - the calls that drove a simulation so far, for its clones to
+ * drive_log.h - a log of the calls that drove a simulation, which its clones
  * repeat.
  */
 #ifndef BLIS_LUA_SIMULATION_DRIVE_LOG_H

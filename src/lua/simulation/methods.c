@@ -1,4 +1,4 @@
-/* What scripts do with a simulation. */
+/* The methods of a simulation in Lua. */
 #include <string.h>
 
 #include "base/time.h"

@@ -1,8 +1,9 @@
 /*
- * observer.h - functions that hear of what happens to requests (on_arrival,
- * on_routed, on_first_token, on_escalation, on_completion, on_rejection,
- * on_failure), and the two that say something about a request by itself: its
- * priority, and how long a user thinks before the next round of a session.
+ * observer.h - functions called when something happens to a request
+ * (on_arrival, on_routed, on_first_token, on_escalation, on_completion,
+ * on_rejection, on_failure), and the two that say something about a request by
+ * itself: its priority, and how long a user thinks before the next round of a
+ * session.
  */
 #ifndef BLIS_LUA_SIMULATION_OBSERVER_H
 #define BLIS_LUA_SIMULATION_OBSERVER_H

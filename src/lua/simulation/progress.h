@@ -1,6 +1,6 @@
 /*
- * progress.h - a Lua function that hears now and then how far a run has
- * come, for somebody who waits at a terminal.
+ * progress.h - a Lua function called now and then with the progress of a run,
+ * for a display on a terminal.
  *
  * It is called where the cluster asks whether it was interrupted, when enough
  * time has passed by the clock on the wall. Nothing that is simulated depends

@@ -1,6 +1,6 @@
 /*
  * simulation.h - the simulation as a userdata: it owns cluster, latency model
- * and hooks, and opens them to be driven.
+ * and hooks, and lets a script drive them.
  */
 #ifndef BLIS_LUA_SIMULATION_SIMULATION_H
 #define BLIS_LUA_SIMULATION_SIMULATION_H

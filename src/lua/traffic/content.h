@@ -1,7 +1,7 @@
 /*
- * content.h - what a prompt consists of, as scripts write it: a number of
- * tokens of its own, or { { "system", 64 }, { "chat 7", 300 }, 20 }, named
- * content first. Tokens are equal exactly when name and position are.
+ * content.h - the content of a prompt as scripts write it: a number of private
+ * tokens, or { { "system", 64 }, { "chat 7", 300 }, 20 }, named content first.
+ * Tokens are equal exactly when name and position are.
  */
 #ifndef BLIS_LUA_TRAFFIC_CONTENT_H
 #define BLIS_LUA_TRAFFIC_CONTENT_H

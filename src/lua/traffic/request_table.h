@@ -1,7 +1,7 @@
 /*
  * request_table.h - requests from tables: { arrival_us =, prompt_tokens =,
- * output_tokens =, tenant =, ... }. Lists of requests that a function makes or
- * changes; everything is read before it is simulated, so that a run does not
+ * output_tokens =, tenant =, ... }. Functions may make or change lists of them;
+ * everything is read before the simulation starts, so that a run does not
  * depend on when the function is called.
  */
 #ifndef BLIS_LUA_TRAFFIC_REQUEST_TABLE_H

@@ -1,6 +1,6 @@
 /*
- * trace_tools.h - workloads made from others, and as files. Options come
- * checked, from lua/blis/traffic/trace.lua.
+ * trace_tools.h - workloads derived from others, and written to files. Options
+ * come checked, from lua/blis/traffic/trace.lua.
  */
 #ifndef BLIS_LUA_TRAFFIC_TRACE_TOOLS_H
 #define BLIS_LUA_TRAFFIC_TRACE_TOOLS_H

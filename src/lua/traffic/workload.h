@@ -1,6 +1,6 @@
 /*
- * workload.h - lists of requests in memory as a userdata: traces and generated
- * workloads, and how their requests and statistics look as tables.
+ * workload.h - lists of requests in memory as a userdata (traces and generated
+ * workloads), and their requests and statistics as tables.
  */
 #ifndef BLIS_LUA_TRAFFIC_WORKLOAD_H
 #define BLIS_LUA_TRAFFIC_WORKLOAD_H

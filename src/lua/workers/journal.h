@@ -1,6 +1,5 @@
 /*
- * journal.h - a file to which one writer appends lines, and the folder it is
- * in.
+ * journal.h - a file to which one writer appends lines, and its folder.
  *
  * Every line is one write, so that a process that is killed leaves at most its
  * last line torn; a file has one writer for as long as it lives, so no locks

@@ -1,5 +1,5 @@
 /*
- * worker_pool.h - forked processes that do numbered tasks.
+ * worker_pool.h - forked processes that execute numbered tasks.
  *
  * Tasks are handed out one at a time to whichever worker is free; what a task
  * wrote comes back through a socket. A worker is a copy of the process as it

@@ -1,6 +1,6 @@
 /*
- * workers.h - worker processes for Lua: a function is called with numbered
- * tasks in forked copies of the program.
+ * workers.h - worker processes for Lua: a function is called for numbered tasks
+ * in forked copies of the program.
  */
 #ifndef BLIS_LUA_WORKERS_WORKERS_H
 #define BLIS_LUA_WORKERS_WORKERS_H

@@ -1,6 +1,6 @@
 /*
  * bucket.c - admission policies token-bucket and rate-limit: a level that rises
- * with time up to a limit, and that requests use up.
+ * with time up to a limit and is drained by requests.
  *
  *   level = min(capacity, level + (now - last) * rate / 10^6)
  */

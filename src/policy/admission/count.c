@@ -1,6 +1,6 @@
 /*
- * count.c - admission policies that count the requests they let in until these
- * end: tenant-quota and cognitora.admission.
+ * count.c - admission policies that count the admitted requests in progress:
+ * tenant-quota and cognitora.admission.
  */
 #include <string.h>
 

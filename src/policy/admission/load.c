@@ -1,6 +1,6 @@
 /*
- * load.c - admission policies tier-shed and gaie-legacy: unimportant requests
- * are refused while the cluster is busy.
+ * load.c - admission policies tier-shed and gaie-legacy: refuse unimportant
+ * requests while the cluster is busy.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * b3.h - what the policies of "B3 Routing Policies - Pseudocode" share that
- * look at caches: the router's own index of what it sent where, its load
- * counters, and the score of LMetric (arXiv 2603.15202) over both:
+ * b3.h - shared parts of the cache-aware policies of "B3 Routing Policies -
+ * Pseudocode": the router's own index of sent prompts, its load counters, and
+ * the score of LMetric (arXiv 2603.15202) over both:
  *
  *   score = (pending prefill tokens + max(0, prompt - cached)) *
  *           (requests + bs_offset)

@@ -1,6 +1,6 @@
 /*
  * later.c - routing policies b3.linear, b3.lpwl, b3.leastwork_kappa: later
- * ideas of the project that lmetric and unified come from.
+ * ideas of the project behind lmetric and unified.
  *
  *   b3.linear            ongoing tokens - alpha * cached tokens; a session
  *                        keeps its instance unless that is overloaded

@@ -1,7 +1,7 @@
 /*
- * sessions.c - load_only and sticky, the two controls of the B3 experiments
- * that know no caches: fewest requests, and the session's instance whatever
- * happens.
+ * sessions.c - load_only and sticky, the two cache-blind controls of the B3
+ * experiments: the instance with the fewest requests, and always the session's
+ * instance.
  *
  * Requests are those the router itself has sent and not seen end.
  */

@@ -1,6 +1,6 @@
 /*
- * blitz.h - the figures of an engine that the comparison set of LMetric's
- * authors is made of, of one candidate:
+ * blitz.h - the figures of a candidate's engine that the comparison set of
+ * LMetric's authors uses:
  *
  *   waiting      requests that have not started
  *   requests     waiting + running

@@ -1,6 +1,6 @@
 /*
  * cognitora.c - routing policy cognitora.score: cached prefix, load, power and
- * static capacity in one weighted sum, near ties by a stable hash.
+ * static capacity in one weighted sum, near ties broken by a stable hash.
  *
  *   score = kv * overlap + load * (1 - util) + power * (1 - watts / highest)
  *           + capacity * capacity

@@ -1,6 +1,5 @@
 /*
- * entry.h - what a built-in policy says about itself, and how one in use is
- * made of that.
+ * entry.h - the description of a built-in policy, and its constructor.
  *
  * To add a policy: write its file with a constant entry, and add a line to the
  * list of its kind (policy/pipeline/pieces.c or policy/registry.c). Lookup,

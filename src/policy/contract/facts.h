@@ -1,7 +1,7 @@
 /*
- * facts.h - what is known of an instance beforehand and never changes: what it
- * serves, what it runs on, what it costs. The simulation needs only the model;
- * numbers are shown to policies as the signals of the same names.
+ * facts.h - the constant facts about an instance: its model, its hardware, its
+ * cost. The simulation needs only the model; numbers are shown to policies as
+ * the signals of the same names.
  */
 #ifndef BLIS_POLICY_CONTRACT_FACTS_H
 #define BLIS_POLICY_CONTRACT_FACTS_H

@@ -1,6 +1,6 @@
 /*
- * params.h - the parameters of a built-in policy or scorer: what there are,
- * what they may be, and the values of one use.
+ * params.h - the parameters of a built-in policy or scorer: their descriptions,
+ * ranges, and the values of one use.
  *
  * A registry entry lists its parameters once; validation, error texts, the
  * policy table and the reference page all come from that list.

@@ -1,6 +1,6 @@
 /*
- * stable_hash.h - ties that always fall the same way for the same prefix:
- * rendezvous hashing of instance and prefix.
+ * stable_hash.h - a tie break that depends on the prefix alone: rendezvous
+ * hashing of instance and prefix.
  *
  * A prefix keeps its instance from one request to the next, and an instance
  * that goes away takes only its own prefixes along. The rule is that of

@@ -1,5 +1,5 @@
 /*
- * tie.h - which of several equally good candidates is taken.
+ * tie.h - the choice among equally good candidates.
  *
  * At low load most scores are equal, so this rule decides most requests; every
  * policy names its own. Values tie when they are equal as doubles.

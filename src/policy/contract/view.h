@@ -1,5 +1,5 @@
 /*
- * view.h - what a policy is shown for one decision: a request and candidates.
+ * view.h - the input of one decision: a request and its candidates.
  *
  * It is a picture with a stated freshness (cluster/snapshot.h), never the
  * future: the true output length is there only in oracle experiments.

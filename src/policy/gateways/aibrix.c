@@ -1,6 +1,6 @@
 /*
  * aibrix.c - routing policies of the AIBrix gateway: prefix-cache, and those
- * that take the least of one metric.
+ * that minimise one metric.
  */
 #include "policy/gateways/gateway.h"
 #include "policy/pickers/pick_rules.h"

@@ -1,6 +1,6 @@
 /*
- * aibrix_users.c - routing policies of the AIBrix gateway that go by who asks:
- * aibrix.vtc-basic, aibrix.session-affinity.
+ * aibrix_users.c - routing policies of the AIBrix gateway that depend on the
+ * user or session: aibrix.vtc-basic, aibrix.session-affinity.
  */
 #include <math.h>
 #include <string.h>

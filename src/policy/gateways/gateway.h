@@ -1,6 +1,7 @@
 /*
- * gateway.h - what the routing policies of deployed gateways share: a memory of
- * prompts, sessions bound to instances, a random stream, decisions counted.
+ * gateway.h - shared state of the routing policies of deployed gateways: a
+ * memory of prompts, sessions bound to instances, a random stream, a count of
+ * decisions.
  *
  * Such a policy is a rule: a function that chooses among the candidates with
  * the numbers of its parameters. What was chosen is remembered for it.

@@ -1,6 +1,6 @@
 /*
- * least_work.c - routing policies that take the least of a figure of work
- * ahead: sglang.lmetric, infera.kv.
+ * least_work.c - routing policies that minimise the work ahead: sglang.lmetric,
+ * infera.kv.
  */
 #include "policy/gateways/gateway.h"
 

@@ -1,7 +1,7 @@
 /*
- * ray_prefix.c - routing policy ray.prefix-cache-affinity: those that know
- * most of the prompt, or the ones with the smallest memory when nobody knows
- * enough; of these the one with the shortest queue.
+ * ray_prefix.c - routing policy ray.prefix-cache-affinity: among the instances
+ * that know most of the prompt (or, when none knows enough, those with the
+ * smallest memory) the one with the shortest queue.
  */
 #include "policy/gateways/gateway.h"
 #include "policy/pickers/pick_rules.h"

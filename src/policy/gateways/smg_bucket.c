@@ -1,8 +1,8 @@
 /*
  * smg_bucket.c - routing policy smg.bucket: every instance serves prompts of
- * some range of lengths; the ranges follow the prompts of late, so that each
- * carries about as many characters; and when one has had too many of them, the
- * instance with the fewest.
+ * some range of lengths; the ranges follow recent prompts, so that each carries
+ * about the same number of characters; when one instance has received too many,
+ * the one with the fewest is chosen.
  *
  * A range belongs to a place in the list of candidates, so a change of their
  * number begins anew with equal ranges.

@@ -1,7 +1,7 @@
 /*
  * smg_cache_aware.c - routing policy smg.cache_aware: the instance that knows
- * most of the prompt if it knows enough of it, else the least loaded one; and
- * always that while loads are far apart.
+ * most of the prompt if it knows enough of it, else the least loaded one;
+ * always the latter while loads are far apart.
  */
 #include "policy/gateways/gateway.h"
 

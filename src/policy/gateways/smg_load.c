@@ -1,7 +1,7 @@
 /*
- * smg_load.c - routing policy smg.least_load: the least time that the prompt
- * tokens ahead and the pressure on the KV cache stand for, by what the
- * instances were last polled for and what was sent to them since.
+ * smg_load.c - routing policy smg.least_load: the least estimated time from the
+ * prompt tokens ahead and the KV-cache pressure, as last polled plus what was
+ * sent since.
  *
  *   (queued + sent since) / tokens per second + lambda k / (1 - k)
  */

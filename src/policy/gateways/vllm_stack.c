@@ -1,7 +1,7 @@
 /*
  * vllm_stack.c - routing policies of the vLLM production stack:
- * vllm-stack.session, vllm-stack.prefixaware, vllm-stack.kvaware. What has no
- * better place goes where the fewest requests per second have gone of late.
+ * vllm-stack.session, vllm-stack.prefixaware, vllm-stack.kvaware. Other
+ * requests go to the instance with the lowest recent request rate.
  */
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /*
  * session.c - scorer llm-d.session-affinity-scorer and filter
- * llm-d.session-affinity-filter: a session and the instance that it was sent to
- * last.
+ * llm-d.session-affinity-filter: the instance to which a session was sent last.
  */
 #include "policy/contract/entry.h"
 #include "policy/memory/bindings.h"

@@ -1,5 +1,5 @@
 /*
- * bindings.h - what a router has bound to an instance: sessions, prefixes.
+ * bindings.h - sessions or prefixes that a router has bound to instances.
  *
  * A map from 64-bit keys to instances that knows in which order its entries
  * were last used. Everything is O(1); about 80 bytes per entry. Nothing goes

@@ -1,5 +1,5 @@
 /*
- * holders.h - which instances hold blocks of one node of a prefix index.
+ * holders.h - the instances that hold a node of a prefix index.
  *
  * A list of words in a span store: the instance, whether it holds the whole
  * node, and the index of its entry. Searched from front to back, which for the

@@ -1,6 +1,6 @@
 /*
- * load_counters.h - what a router knows of the load of the instances from its
- * own decisions and their outcomes alone.
+ * load_counters.h - the load of instances as a router knows it from its own
+ * decisions and their outcomes.
  *
  * They rise at the decision, and every request takes back at its end what it
  * has added, whatever the end: with no request in flight all are zero. The

@@ -1,6 +1,6 @@
 /*
- * prefix_index.h - what a router believes each instance has in its KV cache:
- * an LRU set of block identities per instance.
+ * prefix_index.h - a router's belief about each instance's KV cache: an LRU set
+ * of block identities per instance.
  *
  * The router learns from its own decisions alone: what it sent to an instance
  * counts as cached there until newer blocks push it out. Real evictions are

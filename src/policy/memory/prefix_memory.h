@@ -1,7 +1,6 @@
 /*
- * prefix_memory.h - what a router remembers of the prompts it has sent where:
- * a prefix index (policy/memory/prefix_index.h), and the matches of one
- * request.
+ * prefix_memory.h - a router's memory of sent prompts: a prefix index
+ * (policy/memory/prefix_index.h), and the matches of one request.
  *
  * It stands for the radix and hash trees of gateways. Those compare characters
  * or tokens, this compares whole blocks of block_size tokens, and the oldest

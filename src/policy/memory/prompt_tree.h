@@ -1,7 +1,7 @@
 /*
  * prompt_tree.h - the prompts of the last minutes as a radix tree of blocks,
- * and what each instance has to do with them: the books of Preble (8e7906a3)
- * and of AIBrix' policy made after it.
+ * with the share of each instance in them: the data of Preble (8e7906a3) and of
+ * the AIBrix policy modelled on it.
  *
  * A node is a stretch of blocks in which no two prompts part. It counts the
  * requests of the window whose prompts go through it, their tokens and how many

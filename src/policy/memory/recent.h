@@ -1,6 +1,5 @@
 /*
- * recent.h - what happened in a window of time: items in order, of which the
- * oldest go when they are too old.
+ * recent.h - the items of a sliding window of time, in order.
  *
  * Adding and expiring are O(1) on average; memory follows the items of the
  * window.

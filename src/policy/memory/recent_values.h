@@ -1,6 +1,6 @@
 /*
- * recent_values.h - the last few values of something, by size: for medians and
- * percentiles of what an instance has shown.
+ * recent_values.h - the last few values of a figure, sorted: for medians and
+ * percentiles.
  */
 #ifndef BLIS_POLICY_MEMORY_RECENT_VALUES_H
 #define BLIS_POLICY_MEMORY_RECENT_VALUES_H

@@ -1,5 +1,5 @@
 /*
- * span_store.h - short arrays of 64-bit words in one block of memory.
+ * span_store.h - many many short arrays of 64-bit words in one block of memory.
  *
  * A span is named by its offset, so the block may move when it grows. Spans
  * are rounded up to a power of two; one given back serves the next of its

@@ -1,6 +1,6 @@
 /*
- * priority.h - how urgent a request is, asked once when it arrives, for
- * schedulers and preemption that go by priority.
+ * priority.h - the priority of a request, set once on arrival, for schedulers
+ * and preemption by priority.
  *
  * Scores of the design documents are higher for what is more urgent; the
  * priority of a request is lower for it (instance/slo_priority.h), a whole

@@ -1,6 +1,6 @@
 /*
- * cost.c - RouteSim's cost_escalation: every decision makes its instance
- * dearer, by more if it is busy, and time makes all cheaper again.
+ * cost.c - RouteSim's cost_escalation: every decision raises the cost of its
+ * instance, by more if it is busy, and costs decay with time.
  */
 #include "policy/routesim/routesim.h"
 

@@ -1,7 +1,7 @@
 /*
- * prefix.c - the algorithms of RouteSim that add cache and load up:
- * prefix_aware (is the prefix there?) and prefix_overlap (how many blocks
- * are?).
+ * prefix.c - the algorithms of RouteSim that add up cache and load:
+ * prefix_aware (is the prefix there?) and prefix_overlap (how many of its
+ * blocks are?).
  *
  *   score = w * cache + (1 - w) * (1 - load / max_queue_depth)
  *

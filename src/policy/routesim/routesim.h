@@ -1,6 +1,6 @@
 /*
- * routesim.h - what the seven algorithms of RouteSim share: who is a
- * candidate, what counts as load, and how a request is taken.
+ * routesim.h - shared parts of the seven RouteSim algorithms: candidates, load,
+ * and the booking of a request.
  *
  * Candidates are the instances with fewer than max_queue_depth waiting
  * requests; with none the request is rejected. The load of an instance is

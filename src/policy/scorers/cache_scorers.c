@@ -1,5 +1,5 @@
 /*
- * cache_scorers.c - scorers that ask the instances' own caches:
+ * cache_scorers.c - scorers that look into the instances' own caches:
  * precise-prefix-cache, oracle-prefix.
  */
 #include "policy/contract/entry.h"

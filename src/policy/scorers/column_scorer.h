@@ -1,5 +1,5 @@
 /*
- * column_scorer.h - what scorers share that are a pass over one column.
+ * column_scorer.h - scorers that are one pass over a single column.
  *
  * Each pass is O(candidates); scores may be the same array as values.
  */

@@ -1,8 +1,8 @@
 /*
  * no_hit_lru.c - scorers no-hit-lru and llm-d.no-hit-lru-scorer: spread
- * requests that no cache knows to the instances that got such a request longest
- * ago. The first forgets instances that are no candidates; the second ranks
- * candidates among all instances it remembers, and remembers so many.
+ * requests that no cache knows over the instances, least recently used first.
+ * The first forgets instances that are not candidates; the second ranks
+ * candidates among all instances it remembers, up to a limit.
  *
  * The order of instances is a list of numbers, oldest first, so one decision
  * is O(candidates).

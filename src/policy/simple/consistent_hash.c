@@ -1,7 +1,7 @@
 /*
- * consistent_hash.c - routing policy consistent-hash: every prefix (or
- * session) has its place on a ring of instances, and moves on to the next one
- * while its own is overloaded. And three gateways' readings of that idea.
+ * consistent_hash.c - routing policy consistent-hash: every prefix (or session)
+ * has a place on a ring of instances and moves to the next one while its own is
+ * overloaded. Also the variants of three gateways.
  */
 #include <math.h>
 

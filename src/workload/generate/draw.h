@@ -1,5 +1,5 @@
 /*
- * draw.h - draws all requests of one client; for generator files.
+ * draw.h - draws the requests of one client; for generator files only.
  *
  * The order of draws from the client's stream decides everything that follows,
  * so what is drawn and then not used is drawn all the same.

@@ -1,7 +1,7 @@
 /*
- * Clients are drawn one after the other and merged. Of num_requests no more
- * than three times as many are ever kept, for what is behind the last one that
- * counts can never come back.
+ * Clients are drawn one after the other and merged. At most three times
+ * num_requests are kept at any moment, since requests beyond the last one that
+ * counts are never needed.
  */
 #include "workload/generate/layout.h"
 

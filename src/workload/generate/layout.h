@@ -1,6 +1,6 @@
 /*
- * layout.h - makes all requests of a workload that cannot be drawn one by one,
- * and prepares its closed-loop sessions; for generator files.
+ * layout.h - generates all requests of a workload that cannot be drawn one by
+ * one, and prepares its closed-loop sessions; for generator files only.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_LAYOUT_H
 #define BLIS_WORKLOAD_GENERATE_LAYOUT_H

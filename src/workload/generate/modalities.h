@@ -1,6 +1,6 @@
 /*
- * modalities.h - prompts of text, images, sound and video; for the generator
- * and its sessions.
+ * modalities.h - prompts of text, images, sound and video; for generator files
+ * only.
  *
  * A prompt has one text and as many images, sounds and videos as are drawn for
  * their number, each with a length of its own.

@@ -1,5 +1,5 @@
 /*
- * plan.h - what of a generator never changes; for its own files.
+ * plan.h - the immutable part of a generator; for generator files only.
  *
  * A generator and its clones share one plan and count its users. A kind is what
  * the members of a cohort have in common, or one client; clients are listed

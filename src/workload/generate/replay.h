@@ -1,5 +1,5 @@
 /*
- * replay.h - recorded requests once more: at their recorded times, or with
+ * replay.h - replays recorded requests at their recorded times, or with
  * sessions that wait for answers; and the token ids of both.
  *
  * When sessions wait, only the first round of each arrives at its recorded

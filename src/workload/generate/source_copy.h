@@ -1,6 +1,6 @@
 /*
- * source_copy.h - a source that passes another one on and keeps a copy of every
- * request it gave: what was made on the way can then be written as a trace.
+ * source_copy.h - a source that forwards another one and keeps a copy of every
+ * request, so that generated requests can be written as a trace.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_SOURCE_COPY_H
 #define BLIS_WORKLOAD_GENERATE_SOURCE_COPY_H

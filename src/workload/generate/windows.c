@@ -1,4 +1,4 @@
-/* Windows of a lifecycle or of the shape of a cohort; rates out of weights. */
+/* Windows of a lifecycle or of a cohort's shape, and rates from weights. */
 #include "workload/generate/windows.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /*
- * windows.h - when the clients of a plan are active, and how much they send;
- * for generator files.
+ * windows.h - the active times and rates of the clients of a plan; for
+ * generator files only.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_WINDOWS_H
 #define BLIS_WORKLOAD_GENERATE_WINDOWS_H

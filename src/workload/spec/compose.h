@@ -1,5 +1,5 @@
 /*
- * compose.h - several workload specifications as one.
+ * compose.h - merges several workload specifications into one.
  *
  * Clients and cohorts keep their rates: fractions are normalised within each
  * specification and scaled by its part of the sum of all aggregate rates. Seed,

@@ -1,6 +1,6 @@
 /*
- * notes.h - what is written in a workload specification and has no effect;
- * for its reader.
+ * notes.h - notes on parts of a workload specification that have no effect; for
+ * its reader.
  */
 #ifndef BLIS_WORKLOAD_SPEC_NOTES_H
 #define BLIS_WORKLOAD_SPEC_NOTES_H

@@ -1,5 +1,5 @@
 /*
- * short_form.h - the workload of most experiments in a few numbers.
+ * short_form.h - simple workloads described by a few numbers.
  *
  *   { rate = 40, requests = 4000, prompt = ..., output = ...,
  *     prefixes = { groups = 8, tokens = 1024, zipf = 1.1 },

@@ -1,5 +1,5 @@
 /*
- * workload_spec.h - what a user says about the requests to generate.
+ * workload_spec.h - the description of the requests to generate.
  *
  * Clients share an aggregate rate by weight; a cohort is a number of clients
  * that are alike. Keys, defaults and meaning are those of the workload

@@ -1,7 +1,7 @@
 /*
  * write.h - workload specifications as YAML text, in the form of BLIS (Go,
- * inference-sim f90a1e3a): the order of its keys, four spaces, the shortest
- * numbers. What is written can be read by written_spec.h.
+ * inference-sim f90a1e3a): its order of keys, four spaces, the shortest
+ * numbers. written_spec.h reads it back.
  */
 #ifndef BLIS_WORKLOAD_SPEC_WRITE_H
 #define BLIS_WORKLOAD_SPEC_WRITE_H

@@ -1,6 +1,6 @@
 /*
- * edit.h - what can be done to the requests of a trace, one after the other, be
- * it a list or a stream: a part of it, the same at another pace.
+ * edit.h - edits that apply to the requests of a trace one by one, in a list or
+ * a stream: selecting a part, changing the pace.
  *
  * Requests keep their numbers, texts and order. A deadline moves with its
  * arrival; think times stay as they are.

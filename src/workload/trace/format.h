@@ -1,5 +1,6 @@
 /*
- * format.h - what a reader of one trace format is; for trace files only.
+ * format.h - the interface of the reader of one trace format; for trace files
+ * only.
  *
  * A reader gives the rows of a file one after the other, in the order of the
  * file. What can only be known when all rows were seen (the earliest time, the

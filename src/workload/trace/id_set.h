@@ -1,6 +1,6 @@
 /*
- * id_set.h - which ids were given already, for files of very many; for trace
- * files only.
+ * id_set.h - a compact set of the ids seen so far, for files with very many;
+ * for trace files only.
  *
  * Ids that lie close together share a word of 64 bits, so a million that count
  * up take 0.5 MB at most, and as many far apart 50 MB.

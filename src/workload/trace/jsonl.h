@@ -1,6 +1,6 @@
 /*
- * jsonl.h - what the readers of traces in JSON lines share; for trace
- * files only.
+ * jsonl.h - shared parts of the readers of JSON-lines traces; for trace files
+ * only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_JSONL_H
 #define BLIS_WORKLOAD_TRACE_JSONL_H

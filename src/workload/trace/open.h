@@ -1,6 +1,6 @@
 /*
- * open.h - a trace file of whatever format and the reader of its rows;
- * for trace files only.
+ * open.h - opens a trace file of any format with the reader of its rows; for
+ * trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_OPEN_H
 #define BLIS_WORKLOAD_TRACE_OPEN_H

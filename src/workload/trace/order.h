@@ -1,6 +1,6 @@
 /*
- * order.h - how far the rows of a file are from being in order of
- * arrival, and a window that puts them in order; for trace files only.
+ * order.h - the disorder of a file's arrival times, and a window that sorts
+ * them; for trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_ORDER_H
 #define BLIS_WORKLOAD_TRACE_ORDER_H

@@ -1,6 +1,6 @@
 /*
- * rows.h - what readers of traces share: their input, the place in it, notes;
- * for trace files only.
+ * rows.h - shared parts of trace readers: input, position in it, notes; for
+ * trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_ROWS_H
 #define BLIS_WORKLOAD_TRACE_ROWS_H

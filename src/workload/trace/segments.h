@@ -1,6 +1,6 @@
 /*
- * segments.h - the shared content of a prompt as text, which our own
- * trace files carry beside what their formats have; for trace files only.
+ * segments.h - the shared content of a prompt as text, an addition of our own
+ * to the trace formats; for trace files only.
  *
  *   7:512 8:512 9:64@128
  *

@@ -1,5 +1,5 @@
 /*
- * stream.h - a trace that stays in its file.
+ * stream.h - a trace that is read from its file while it is replayed.
  *
  * A stream has read its file once, to check every row and to learn what only
  * the whole file tells; whoever wants the requests reads it once more, each

@@ -1,6 +1,6 @@
 /*
- * stream_state.h - what a stream consists of, for those that make it and those
- * that read it; for trace files only.
+ * stream_state.h - the state of a stream, shared by its maker and its readers;
+ * for trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_STREAM_STATE_H
 #define BLIS_WORKLOAD_TRACE_STREAM_STATE_H

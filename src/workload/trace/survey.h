@@ -1,6 +1,6 @@
 /*
- * survey.h - a trace file that was read once, and what that told; for trace
- * files only.
+ * survey.h - the results of a first pass over a trace file; for trace files
+ * only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_SURVEY_H
 #define BLIS_WORKLOAD_TRACE_SURVEY_H

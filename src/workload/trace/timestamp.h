@@ -1,5 +1,5 @@
 /*
- * timestamp.h - dates with a time of day, as texts; for trace files only.
+ * timestamp.h - dates with a time of day as text; for trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_TIMESTAMP_H
 #define BLIS_WORKLOAD_TRACE_TIMESTAMP_H

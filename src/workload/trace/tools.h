@@ -1,6 +1,6 @@
 /*
- * tools.h - workloads made from others: a part of one, one at another
- * pace, several in one.
+ * tools.h - workloads derived from others: a part of one, one at another pace,
+ * several merged.
  *
  * The result is new and sealed and belongs to the caller; requests keep their
  * numbers and texts unless it is said otherwise. A deadline moves with its

@@ -1,5 +1,5 @@
 /*
- * trace.h - recorded requests from a file, in any of the formats below.
+ * trace.h - reads recorded requests from a file in any of the formats below.
  *
  *   mooncake  JSONL: timestamp (ms), input_length, output_length, hash_ids
  *   azure     CSV: TIMESTAMP, ContextTokens, GeneratedTokens (2023 and 2024)

@@ -1,5 +1,5 @@
 /*
- * write.h - a workload as a trace file, which trace.h reads back.
+ * write.h - writes writes a workload as a trace file, which trace.h reads back.
  *
  *   tracev2   <stem>.csv and its header <stem>.yaml, as BLIS writes them
  *   routesim  compact JSONL, the format of RouteSim

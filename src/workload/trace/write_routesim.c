@@ -1,4 +1,4 @@
-/* Writes compact JSONL; routesim.c tells what the keys are. */
+/* Writes compact JSONL; routesim.c describes the keys. */
 #include "base/json_writer.h"
 #include "workload/trace/segments.h"
 #include "workload/trace/writer.h"

@@ -1,5 +1,5 @@
 /*
- * writer.h - what the writer of one trace format is; for trace files
+ * writer.h - the interface of the writer of one trace format; for trace files
  * only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_WRITER_H
