@@ -276,10 +276,12 @@ static void set_overheads(calibrated *m, const machine *x) {
   const blis_transformer *p = &x->parts;
   const double *beta = x->beta;
   double logits = (double)x->model->vocab_size * LOGIT_BYTES;
-  double per_layer = beta[BLIS_CALIBRATED_LAYER] +
-                     (x->is_fp8 ? beta[BLIS_CALIBRATED_FP8_LAYER] : 0.0);
-  m->fixed_us = beta[BLIS_CALIBRATED_STEP] + p->layers * per_layer +
-                p->moe_layers * beta[BLIS_CALIBRATED_MOE_LAYER];
+  /* Experts quantise their tokens once more. */
+  double quantised = x->is_fp8 ? p->layers + p->moe_layers : 0.0;
+  m->fixed_us = beta[BLIS_CALIBRATED_STEP] +
+                p->layers * beta[BLIS_CALIBRATED_LAYER] +
+                p->moe_layers * beta[BLIS_CALIBRATED_MOE_LAYER] +
+                quantised * beta[BLIS_CALIBRATED_FP8_LAYER];
   m->request_us = (beta[BLIS_CALIBRATED_REQUEST] +
                    beta[BLIS_CALIBRATED_SAMPLING] * logits /
                        (x->hardware->bandwidth_tb_s * 1e6)) /

@@ -45,7 +45,8 @@ typedef enum blis_calibrated_beta {
   BLIS_CALIBRATED_FP8,       /* as COMPUTE, of the FP8 peak */
   BLIS_CALIBRATED_LAYER,     /* us per layer */
   BLIS_CALIBRATED_MOE_LAYER, /* us per layer with experts, on top */
-  BLIS_CALIBRATED_FP8_LAYER, /* us per layer that computes in FP8, on top */
+  BLIS_CALIBRATED_FP8_LAYER, /* us per layer that computes in FP8, on top;
+                                     twice with experts */
   BLIS_CALIBRATED_TP_LAYER,  /* us per layer and doubling of TP */
   BLIS_CALIBRATED_REQUEST,   /* us per request */
   BLIS_CALIBRATED_STEP,      /* us per step */

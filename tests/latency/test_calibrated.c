@@ -112,7 +112,7 @@ static void test_worked_examples(void) {
        "H100",
        2,
        1,
-       {16470, 52826, 41610}},
+       {18390, 54746, 43530}},
       {"llama-4-scout-17b-16e-instruct-fp8-dynamic",
        "A100-SXM",
        4,

@@ -94,7 +94,7 @@ local derived = {
 local parts = {
   { name = "cache_belief", class = "CacheBelief",
     doc = "what the router knew of the caches, against the caches" },
-  { name = "coverage", class = "Coverage", asked = 'latency_model = "calibrated"',
+  { name = "coverage", class = "Coverage", asked = 'latency_model = "calibrated" and no coefficients',
     doc = "where it is known what the step times were fitted to" },
   { name = "cost", class = "Cost", doc = "of all GPUs" },
   { name = "energy", class = "Energy", doc = "of all GPUs" },
