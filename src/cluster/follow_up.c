@@ -17,7 +17,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
   }
   const blis_request_outcome outcome = {
       .end_us = end_us,
-      .produced_tokens = live->progress_tokens - live->prompt_tokens,
+      .produced_tokens = live->itl_count,
       .is_completed = live->state == BLIS_REQUEST_COMPLETED ||
                       live->state == BLIS_REQUEST_LENGTH_CAPPED};
   blis_request follow_up;
