@@ -58,6 +58,23 @@ describe("the coverage of step times", function()
     assert.is_nil(tostring(r):find("coverage", 1, true))
   end)
 
+  it("is counted over groups of instances", function()
+    local function group(changes)
+      local one = experiment().cluster
+      one.catalogue = nil
+      for key, value in pairs(changes) do one[key] = value end
+      return one
+    end
+    local spec = small.experiment {
+      cluster = { catalogue = { path }, groups = { group {}, group { latency_model = "roofline" } } },
+    }
+    local r = blis.run(spec)
+    assert.is_true(r.coverage.steps_beyond > 0)
+    assert.equal(r.coverage.share_beyond, r.coverage.steps_beyond / r.steps)
+    assert.equal("one afternoon", r.setup.groups[1].coverage.fitted_on)
+    assert.is_nil(r.setup.groups[2].coverage)
+  end)
+
   it("is not known of other models", function()
     says(small.message_of(function() return blis.run(small.experiment()).coverage end),
       'result.coverage is there when the experiment says latency_model = "calibrated"')
@@ -78,6 +95,9 @@ describe("the coverage of step times", function()
     says(refusal { model = "llama-3.1-70b-instruct", tp = 4 }, "70.6B parameters (fitted up to 20B)")
     says(refusal { hardware = "B200", tp = 1 }, "cluster.strict_coverage: step times on B200 are "
       .. "extrapolated: data sheet")
+    local own = { name = "own", peak_tflops = 300, bandwidth_tb_s = 1, memory_gib = 80 }
+    says(refusal { hardware = own, tp = 1 }, "step times on own are extrapolated: its rates, "
+      .. "shares between those of the GPUs that were measured")
     says(refusal { latency_model = "roofline" }, "cluster.strict_coverage: where the coefficients "
       .. "of roofline were fitted is not known")
     local r = blis.run(experiment { strict_coverage = true, max_num_batched_tokens = 64 })

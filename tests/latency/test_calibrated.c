@@ -215,7 +215,7 @@ static void test_no_step_is_faster_than_its_hardware(void) {
   for (size_t i = 0; i < sets; i++) {
     const blis_catalogue_coefficients *set =
         blis_catalogue_coefficients_at(catalogue, i);
-    if (strcmp(set->key.kind, "calibrated") != 0) {
+    if (strcmp(set->key.kind, "calibrated") != 0 || set->key.hardware == NULL) {
       continue;
     }
     CHECK(set->has_coverage && set->coverage.fitted_on[0] != '\0');
@@ -327,6 +327,25 @@ static void test_quantised_weights(void) {
   CHECK(decode_us[2] < decode_us[0]); /* fewer bytes */
   CHECK(prompt_us[1] < prompt_us[0]); /* FP8 computes faster, */
   CHECK(prompt_us[2] > prompt_us[1]); /* 4 bits do not */
+}
+
+static void test_a_gpu_without_coefficients(void) {
+  blis_model_spec spec = fixture_model(catalogue, "qwen3-14b");
+  const blis_hardware_spec own = {
+      .name = "mine", .peak_tflops = 300, .bandwidth_tb_s = 1.0};
+  blis_latency_config config = {.kind = "calibrated",
+                                .model = &spec,
+                                .hardware = &own,
+                                .parallelism = {.tp = 1, .dp = 1},
+                                .catalogue = catalogue};
+  const blis_batch_item decode = {500, 1, 500, 9};
+  blis_latency_model m;
+  blis_error error = {0};
+  CHECK_OK(blis_latency_create(&heap, &config, &m, &error), &error);
+  CHECK(blis_latency_coverage(&m)->extrapolated);
+  CHECK((double)step_us(&m, &decode, 1) >=
+        floor_us(&spec, &own, 1, &decode, 1));
+  blis_latency_free(&m);
 }
 
 /* A token more costs little once all experts are read. */
@@ -447,6 +466,7 @@ int main(void) {
   RUN(test_a_prefill_takes_what_its_kernels_take);
   RUN(test_a_large_model_is_not_slower_than_an_old_engine);
   RUN(test_quantised_weights);
+  RUN(test_a_gpu_without_coefficients);
   RUN(test_experts_are_read_as_they_are_needed);
   RUN(test_kv_heads_are_replicated);
   RUN(test_times_outside_of_the_step);
