@@ -1,4 +1,5 @@
 #include "kv/block_journal.h"
+#include "base/invariant.h"
 
 /*
  * Emptying the map as a whole costs its slots, so few differences are removed
@@ -48,6 +49,7 @@ void blis_block_journal_mark(blis_block_journal *journal) {
       blis_map_remove(&journal->differences, journal->noted.items[i]);
     }
   }
+  BLIS_ASSERT(blis_map_count(&journal->differences) == 0);
   journal->noted.count = 0;
   journal->has_unnoted = false;
   journal->is_broken = false;

@@ -43,6 +43,8 @@ static blis_status check_size(const char *what, int64_t value,
 
 static void append_free(blis_block_pool *pool, uint32_t index) {
   block *freed = &pool->blocks[index];
+  BLIS_ASSERT(freed->references == 0);
+  BLIS_ASSERT(pool->free_count < pool->block_count);
   freed->before = pool->free_tail;
   freed->after = NO_BLOCK;
   if (pool->free_tail == NO_BLOCK) {
@@ -56,6 +58,10 @@ static void append_free(blis_block_pool *pool, uint32_t index) {
 
 static void remove_free(blis_block_pool *pool, uint32_t index) {
   const block *taken = &pool->blocks[index];
+  BLIS_ASSERT(taken->references == 0 && pool->free_count > 0);
+  BLIS_ASSERT(taken->before == NO_BLOCK
+                  ? pool->free_head == index
+                  : pool->blocks[taken->before].after == index);
   if (taken->before == NO_BLOCK) {
     pool->free_head = taken->after;
   } else {
@@ -98,6 +104,7 @@ void blis_block_pool_free(blis_block_pool *pool) {
   if (pool == NULL) {
     return;
   }
+  BLIS_INVARIANT(blis_block_pool_check(pool));
   blis_alloc alloc = pool->alloc;
   blis_map_deinit(&pool->table);
   blis_alloc_free(&alloc, pool->blocks,
@@ -219,6 +226,7 @@ void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder,
 
 /* The next free block, empty and nameless. */
 static uint32_t take_free(blis_block_pool *pool) {
+  BLIS_ASSERT(pool->free_head != NO_BLOCK);
   uint32_t index = pool->free_head;
   block *taken = &pool->blocks[index];
   remove_free(pool, index);
@@ -236,6 +244,8 @@ static uint32_t take_free(blis_block_pool *pool) {
 /* Room in the table has been reserved. */
 static void register_block(blis_block_pool *pool, uint32_t index,
                            blis_block_id id) {
+  BLIS_ASSERT(pool->blocks[index].tokens == pool->block_size_tokens);
+  BLIS_ASSERT(pool->blocks[index].id == BLIS_BLOCK_NONE);
   uint64_t *place;
   bool is_new;
   pool->blocks[index].id = id;
@@ -273,6 +283,7 @@ static void store(blis_block_pool *pool, blis_block_list *holder,
     }
     block *last = &pool->blocks[holder->items[holder->count - 1]];
     int64_t room = pool->block_size_tokens - last->tokens;
+    BLIS_ASSERT(last->references > 0 && room > 0);
     int64_t rest = span->end_tokens - at;
     int64_t taken = rest < room ? rest : room;
     last->tokens += (uint32_t)taken;
@@ -305,13 +316,16 @@ blis_status blis_block_pool_allocate(blis_block_pool *pool,
   if (claims) {
     blis__block_pool_claim(pool, holder, offered->items, offered->count);
   }
+  size_t held = holder->count;
   store(pool, holder, span);
+  BLIS_ASSERT(holder->count == held + (size_t)new_blocks);
   return BLIS_OK;
 }
 
 void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder) {
   for (size_t i = holder->count; i-- > 0;) {
     uint32_t index = holder->items[i];
+    BLIS_ASSERT(pool->blocks[index].references > 0);
     if (--pool->blocks[index].references == 0) {
       append_free(pool, index);
     }
@@ -341,6 +355,7 @@ blis_status blis__block_pool_restore(blis_block_pool *pool, blis_block_id id) {
 
 void blis_block_pool_get_stats(const blis_block_pool *pool,
                                blis_block_pool_stats *stats) {
+  BLIS_ASSERT(pool->references >= pool->block_count - pool->free_count);
   *stats = (blis_block_pool_stats){
       .blocks = pool->block_count,
       .free_blocks = pool->free_count,

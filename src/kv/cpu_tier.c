@@ -48,6 +48,7 @@ void blis_cpu_tier_free(blis_cpu_tier *tier) {
   if (tier == NULL) {
     return;
   }
+  BLIS_INVARIANT(blis_cpu_tier_check(tier));
   blis_alloc alloc = tier->alloc;
   blis_array_deinit(&alloc, &tier->entries);
   blis_map_deinit(&tier->table);
@@ -56,6 +57,12 @@ void blis_cpu_tier_free(blis_cpu_tier *tier) {
 
 static void unlink_entry(blis_cpu_tier *tier, uint32_t index) {
   const entry *e = &tier->entries.items[index];
+  BLIS_ASSERT(e->older == NO_ENTRY
+                  ? tier->oldest == index
+                  : tier->entries.items[e->older].newer == index);
+  BLIS_ASSERT(e->newer == NO_ENTRY
+                  ? tier->newest == index
+                  : tier->entries.items[e->newer].older == index);
   if (e->older == NO_ENTRY) {
     tier->oldest = e->newer;
   } else {
@@ -121,6 +128,8 @@ blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id id) {
   blis_status status = blis_map_put(&tier->table, id, index);
   BLIS_ASSERT(status == BLIS_OK);
   tier->saved++;
+  BLIS_ASSERT(blis_map_count(&tier->table) == tier->entries.count);
+  BLIS_ASSERT(tier->saved - tier->evictions == (int64_t)tier->entries.count);
   return BLIS_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/invariant.h"
 #include "kv/cpu_tier.h"
 
 struct blis_kv_cache {
@@ -155,6 +156,7 @@ static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
     cache->cpu_reloads++;
     ++*reloaded;
   }
+  BLIS_ASSERT(cache->pending_transfer_us >= *reloaded * cache->transfer_us);
   return BLIS_OK;
 }
 

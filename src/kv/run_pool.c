@@ -32,6 +32,8 @@ static blis_status new_item(blis_run_pool *pool, blis_block_id id,
                             int64_t count, uint32_t *index) {
   if (pool->first_spare != NO_ITEM) {
     *index = pool->first_spare;
+    BLIS_ASSERT(pool->items.items[*index].id == BLIS_BLOCK_NONE &&
+                pool->items.items[*index].count == 0);
     pool->first_spare = pool->items.items[*index].next;
   } else {
     if (pool->items.count >= NO_ITEM) {
@@ -65,6 +67,12 @@ static void append(blis_run_pool *pool, uint32_t index) {
 
 static void unlink_item(blis_run_pool *pool, uint32_t index) {
   item *gone = &pool->items.items[index];
+  BLIS_ASSERT(gone->previous == NO_ITEM
+                  ? pool->head == index
+                  : pool->items.items[gone->previous].next == index);
+  BLIS_ASSERT(gone->next == NO_ITEM
+                  ? pool->tail == index
+                  : pool->items.items[gone->next].previous == index);
   if (gone->previous == NO_ITEM) {
     pool->head = gone->next;
   } else {
@@ -116,6 +124,7 @@ void blis_run_pool_free(blis_run_pool *pool) {
   if (pool == NULL) {
     return;
   }
+  BLIS_INVARIANT(blis_run_pool_check(pool));
   blis_alloc alloc = pool->alloc;
   blis_paged_map_deinit(&pool->table);
   blis_array_deinit(&alloc, &pool->items);
@@ -207,6 +216,8 @@ blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
     bool found = find_item(pool, blis_block_chain_at(chain, k), &index);
     BLIS_ASSERT(found);
     item *claimed = &pool->items.items[index];
+    BLIS_ASSERT(claimed->id == blis_block_chain_at(chain, k));
+    BLIS_ASSERT(claimed->count > 0 || pool->free_blocks > 0);
     if (claimed->count == 0) {
       unlink_item(pool, index);
       pool->free_blocks--;
@@ -224,6 +235,8 @@ void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count) {
   while (count > 0) {
     uint32_t index = pool->head;
     item *next = &pool->items.items[index];
+    BLIS_ASSERT(next->id == BLIS_BLOCK_NONE ? next->count > 0
+                                            : next->count == 0);
     if (next->id == BLIS_BLOCK_NONE && next->count > count) {
       next->count -= count;
       return;
@@ -245,6 +258,7 @@ void blis_run_pool_take(blis_run_pool *pool, blis_run_holder *holder,
                         int64_t count) {
   blis_run_pool_take_uncounted(pool, count);
   holder->anonymous += count;
+  BLIS_ASSERT(holder->anonymous <= pool->block_count - pool->free_blocks);
 }
 
 bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
@@ -277,6 +291,7 @@ static blis_status rename_head(blis_run_pool *pool, blis_block_id id,
                                uint32_t *index) {
   item *head = &pool->items.items[pool->head];
   *index = pool->head;
+  BLIS_ASSERT(head->id == BLIS_BLOCK_NONE ? head->count > 0 : head->count == 0);
   pool->free_blocks--;
   if (head->id == BLIS_BLOCK_NONE && head->count > 1) {
     head->count--;
@@ -325,6 +340,7 @@ blis_status blis_run_pool_release(blis_run_pool *pool,
   int64_t freed = 0;
   for (size_t k = holder->named.count; k-- > 0;) {
     uint32_t index = holder->named.items[k];
+    BLIS_ASSERT(items[index].id != BLIS_BLOCK_NONE && items[index].count > 0);
     if (--items[index].count == 0) {
       items[index].previous = tail;
       items[index].next = NO_ITEM;
@@ -335,6 +351,7 @@ blis_status blis_run_pool_release(blis_run_pool *pool,
   }
   pool->tail = tail;
   pool->free_blocks += freed;
+  BLIS_ASSERT(pool->free_blocks <= pool->block_count);
   holder->named.count = 0;
   return BLIS_OK;
 }
