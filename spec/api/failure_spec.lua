@@ -45,7 +45,7 @@ local points = {
   end },
   { "route", 1, function(f) return { routing = f } end },
   { "admission", true, function(f) return { admission = f } end },
-  { "scheduler", false, function(f) return { scheduler = f } end },
+  { "scheduler", false, function(f) return { scheduler = f } end, 6 },
   { "filter", true, function(f)
     return { routing = { "weighted", scorers = "queue-depth:1", filters = { f } } }
   end },

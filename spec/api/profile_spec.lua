@@ -4,6 +4,41 @@ local function run(cluster, workload, profile)
   return blis.run { cluster = cluster, workload = workload, profile = profile }
 end
 
+--- A cluster of one instance that runs one request at a time, in steps of 10 ms.
+local function server(profile, workload)
+  workload.timeout_us = 0
+  return run({ max_num_seqs = 1, latency_model = function() return 10000 end }, workload, profile)
+end
+
+describe("profile design", function()
+  it("has engines that are busy until their steps end", function()
+    local traffic = { rate = 1000, requests = 2000, prompt_tokens = 16, output_tokens = 1 }
+    local here, there = server("design", traffic), server("go-blis", traffic)
+    assert.is_true(here.requests_per_sec <= 100 and here.requests_per_sec > 99.9)
+    assert.is_true(there.requests_per_sec > 900)
+  end)
+
+  it("lets requests wait as long as theory says", function()
+    for tokens = 1, 2 do
+      local r = server("design", { rate = 80 / tokens, requests = 100000, tokens = "lazy",
+        prompt_tokens = 16, output_tokens = tokens })
+      local wait_ms = 0.8 * 10 * tokens / (2 * (1 - 0.8))
+      assert.near(wait_ms, r.scheduling_delay_ms.mean, wait_ms * 0.04)
+      assert.near(wait_ms + 10 * tokens, r.e2e_ms.mean, wait_ms * 0.04)
+    end
+  end)
+
+  it("ends a request when its client has the last token", function()
+    local traffic = { rate = 20, requests = 50, prompt_tokens = 300, output_tokens = 40 }
+    for _, r in ipairs(run(nil, traffic).requests) do
+      assert.equal(r.arrival_us + r.e2e_us, r.end_us)
+    end
+    for _, r in ipairs(run(nil, traffic, "go-blis").requests) do
+      assert.is_true(r.end_us < r.arrival_us + r.e2e_us)
+    end
+  end)
+end)
+
 describe("async_scheduling", function()
   --- TTFTs of two requests, the second of which arrives when the first has been served, or
   --- while it decodes.

@@ -66,8 +66,8 @@ return {
     },
     {
       name = "on_first_token", type = "any",
-      doc = "A function(request, instance, ttft_us) that hears of first tokens, at the start of "
-        .. "their steps; again after a preemption.",
+      doc = "A function(request, instance, ttft_us) that hears of first tokens, at the end of "
+        .. "their steps. With profile go-blis at their start, and again after a preemption.",
     },
     {
       name = "on_escalation", type = "any",
@@ -76,8 +76,8 @@ return {
     },
     {
       name = "on_completion", type = "any",
-      doc = "A function(request, instance, outcome) that hears of completed requests, at the start "
-        .. "of their last steps.",
+      doc = "A function(request, instance, outcome) that hears of completed requests, at the end "
+        .. "of their last steps; with profile go-blis at their start.",
     },
     {
       name = "on_rejection", type = "any",

@@ -8,7 +8,12 @@ local profiles = {}
 
 ---@type table<string, blis.Profile>
 local by_name = {
-  design = { engine_rules = {}, counts_as_built = false },
+  design = {
+    engine_rules = {
+      leaves_at_step_end = true,
+    },
+    counts_as_built = false,
+  },
   ["go-blis"] = { engine_rules = {}, counts_as_built = false },
 }
 

@@ -14,9 +14,9 @@
 ---@field think_time? any A function(session, round, usual_us) that returns the microseconds from an answer to the next round of the session.
 ---@field on_arrival? any A function(request) that hears of every arrival.
 ---@field on_routed? any A function(request, instance) that hears of every routing decision.
----@field on_first_token? any A function(request, instance, ttft_us) that hears of first tokens, at the start of their steps; again after a preemption.
+---@field on_first_token? any A function(request, instance, ttft_us) that hears of first tokens, at the end of their steps. With profile go-blis at their start, and again after a preemption.
 ---@field on_escalation? any A function(request, instance, attempt) that hears of answers that were not good enough: another model will be asked.
----@field on_completion? any A function(request, instance, outcome) that hears of completed requests, at the start of their last steps.
+---@field on_completion? any A function(request, instance, outcome) that hears of completed requests, at the end of their last steps; with profile go-blis at their start.
 ---@field on_rejection? any A function(request, reason) that hears of refused requests.
 ---@field on_failure? any A function(request, instance, outcome) that hears of requests that timed out, were lost or could never be served.
 ---@field seed? integer Seed of every random stream. (default 42)
