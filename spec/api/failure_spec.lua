@@ -75,7 +75,7 @@ local points = {
   { "preemption", 1, function(f)
     return { preemption = function(running) return f() and #running end,
       cluster = { instances = 2, kv_blocks = 9 },
-      workload = { rate = 500, requests = 8, prompt_tokens = 40, output_tokens = 30 } }
+      workload = { rate = 500, requests = 8, prompt_tokens = 40, output_tokens = 60 } }
   end },
 }
 

@@ -37,6 +37,36 @@ describe("profile design", function()
       assert.is_true(r.end_us < r.arrival_us + r.e2e_us)
     end
   end)
+
+  it("gives a preempted request its first token once, and goes on behind what it has", function()
+    local function preempting(profile)
+      local first, calls = {}, 0
+      local r = blis.run {
+        profile = profile, cluster = { kv_blocks = 60, async_scheduling = false },
+        workload = { rate = 100, requests = 12, prompt_tokens = 100, output_tokens = 100 },
+        on_first_token = function(request, _, ttft_us)
+          calls = calls + 1
+          first[request.id] = first[request.id] or ttft_us
+        end,
+      }
+      assert.is_true(r.preemptions > 3)
+      return r, first, calls
+    end
+    local here, first, calls = preempting "design"
+    assert.equal(12, calls)
+    for _, r in ipairs(here.requests) do
+      assert.equal(first[r.id], r.ttft_us)
+      assert.equal(99, r.itl_count)
+    end
+    local there, earlier, more = preempting "go-blis"
+    assert.equal(12 + there.preemptions, more)
+    local later = 0
+    for _, r in ipairs(there.requests) do
+      later = later + (r.ttft_us > earlier[r.id] and 1 or 0)
+    end
+    assert.is_true(later > 0)
+    assert.is_true(here.e2e_ms.mean < there.e2e_ms.mean)
+  end)
 end)
 
 describe("async_scheduling", function()

@@ -11,6 +11,7 @@ local by_name = {
   design = {
     engine_rules = {
       leaves_at_step_end = true,
+      resumes_preempted = true,
     },
     counts_as_built = false,
   },
