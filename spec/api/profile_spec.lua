@@ -67,6 +67,17 @@ describe("profile design", function()
     assert.is_true(later > 0)
     assert.is_true(here.e2e_ms.mean < there.e2e_ms.mean)
   end)
+
+  it("has a hit rate that output does not change", function()
+    local function rate(output, profile)
+      return run({ instances = 1 }, { rate = 2, requests = 200, prompt_tokens = 512,
+        output_tokens = output, prefixes = { groups = 1, tokens = 1024 } }, profile).cache_hit_rate
+    end
+    local share = 199 * 1024 / (200 * 1536)
+    assert.near(share, rate(16), 1e-12)
+    assert.near(share, rate(512), 1e-12)
+    assert.is_true(rate(512, "go-blis") < 0.51)
+  end)
 end)
 
 describe("async_scheduling", function()

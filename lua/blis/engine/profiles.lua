@@ -12,6 +12,7 @@ local by_name = {
     engine_rules = {
       leaves_at_step_end = true,
       resumes_preempted = true,
+      counts_prompt_blocks = true,
     },
     counts_as_built = false,
   },
