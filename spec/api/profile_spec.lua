@@ -78,6 +78,27 @@ describe("profile design", function()
     assert.near(share, rate(512), 1e-12)
     assert.is_true(rate(512, "go-blis") < 0.51)
   end)
+
+  --- What the latency model is told of the steps of two equal prompts of 10 blocks.
+  local function steps_of_twins(profile, own_tokens)
+    local seen = {}
+    local function model(batch)
+      seen[#seen + 1] = batch.prefill_tokens .. " behind " .. batch.prefill_context_tokens
+      return 1000
+    end
+    run({ latency_model = model }, coroutine.wrap(function()
+      for i = 1, 2 do
+        coroutine.yield { arrival_us = i * 1000000, output_tokens = 1,
+          content = { { "the same", 160 }, own_tokens > 0 and own_tokens or nil } }
+      end
+    end), profile)
+    return seen
+  end
+
+  it("computes the last block of a prompt that is in the cache", function()
+    assert.same({ "160 behind 0", "16 behind 0" }, steps_of_twins("design", 0))
+    assert.same({ "160 behind 0", "0 behind 0" }, steps_of_twins("go-blis", 0))
+  end)
 end)
 
 describe("async_scheduling", function()

@@ -13,6 +13,7 @@ local by_name = {
       leaves_at_step_end = true,
       resumes_preempted = true,
       counts_prompt_blocks = true,
+      recomputes_last_token = true,
     },
     counts_as_built = false,
   },
