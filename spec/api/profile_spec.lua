@@ -99,6 +99,13 @@ describe("profile design", function()
     assert.same({ "160 behind 0", "16 behind 0" }, steps_of_twins("design", 0))
     assert.same({ "160 behind 0", "0 behind 0" }, steps_of_twins("go-blis", 0))
   end)
+
+  it("needs no room for the KV of a last token", function()
+    local traffic = { requests = 1, rate = 1, prompt_tokens = 16, output_tokens = 1 }
+    local room = { kv_blocks = 1, max_model_len = 0 }
+    assert.equal(0, run(room, traffic).kv_allocation_failures)
+    assert.equal(1, run(room, traffic, "go-blis").kv_allocation_failures)
+  end)
 end)
 
 describe("async_scheduling", function()

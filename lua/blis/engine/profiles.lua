@@ -14,6 +14,7 @@ local by_name = {
       resumes_preempted = true,
       counts_prompt_blocks = true,
       recomputes_last_token = true,
+      drops_last_kv = true,
     },
     counts_as_built = false,
   },
