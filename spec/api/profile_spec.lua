@@ -96,7 +96,7 @@ describe("profile design", function()
   end
 
   it("computes the last block of a prompt that is in the cache", function()
-    assert.same({ "160 behind 0", "16 behind 0" }, steps_of_twins("design", 0))
+    assert.same({ "160 behind 0", "16 behind 144" }, steps_of_twins("design", 0))
     assert.same({ "160 behind 0", "0 behind 0" }, steps_of_twins("go-blis", 0))
   end)
 
@@ -105,6 +105,11 @@ describe("profile design", function()
     local room = { kv_blocks = 1, max_model_len = 0 }
     assert.equal(0, run(room, traffic).kv_allocation_failures)
     assert.equal(1, run(room, traffic, "go-blis").kv_allocation_failures)
+  end)
+
+  it("lets a step know what its prefills find in the cache", function()
+    assert.same({ "165 behind 0", "5 behind 160" }, steps_of_twins("design", 5))
+    assert.same({ "165 behind 0", "5 behind 0" }, steps_of_twins("go-blis", 5))
   end)
 end)
 

@@ -15,6 +15,7 @@ local by_name = {
       counts_prompt_blocks = true,
       recomputes_last_token = true,
       drops_last_kv = true,
+      knows_cached_context = true,
     },
     counts_as_built = false,
   },
