@@ -111,6 +111,21 @@ describe("profile design", function()
     assert.same({ "165 behind 0", "5 behind 160" }, steps_of_twins("design", 5))
     assert.same({ "165 behind 0", "5 behind 0" }, steps_of_twins("go-blis", 5))
   end)
+
+  it("counts three matrices of a gated MLP, and projections as wide as the heads", function()
+    local model = { id = "own/wide", layers = 2, hidden_size = 1024, attention_heads = 16,
+      kv_heads = 4, head_dim = 128, vocab_size = 1000, intermediate_size = 4096,
+      bytes_per_param = 2, max_model_tokens = 4096 }
+    -- norms apart: q and output of 2048, k and v of 512; gate, up and down
+    local layer = 1024 * (2 * 2048 + 2 * 512) + 3 * 1024 * 4096 + 2 * 1024
+    local c = blis.kv_capacity { model = model, hardware = "H100", tp = 1 }
+    assert.equal(2 * layer + 2 * 1000 * 1024 + 1024, c.params)
+    local read = 2 * 2 * (layer - 2 * 1024) -- bytes of a decode, without its own
+    local own = 2 * 2 * 1024 + 2 * 2 * 512 * 2 -- activations, and the KV of one token
+    local m = blis.latency_model("roofline", { model = model, hardware = "H100", tp = 1 })
+    local us = (read + own) / 3.35e12 * 1e6
+    assert.near(us, m:step_time { { progress = 0, new = 1, prompt = 1, output = 1 } }, 1)
+  end)
 end)
 
 describe("async_scheduling", function()

@@ -58,7 +58,7 @@ meta-llama/llama-3.1-8b-instruct
       steps("llama-3.1-8b-instruct", "--hardware", "L40S"))
     assert.same({ 48956, 20531, 24472, 22852 },
       steps("mixtral-8x7b-v0.1", "--hardware", "H100", "--tp", "2"))
-    assert.same({ 26312, 3511, 48801, 28982 },
+    assert.same({ 26312, 4633, 66086, 39262 },
       steps("llama-3.1-8b-instruct", "--latency-model", "roofline"))
   end)
 

@@ -17,7 +17,7 @@ local by_name = {
       drops_last_kv = true,
       knows_cached_context = true,
     },
-    counts_as_built = false,
+    counts_as_built = true,
   },
   ["go-blis"] = { engine_rules = {}, counts_as_built = false },
 }
