@@ -25,20 +25,18 @@ describe("blis.kv_capacity", function()
       non_torch_gib = 0.15, reserved_gib = 0.0, overhead_gib = 20.60752716064453,
     }, c)
     local two = blis.kv_capacity { model = llama, hardware = "H100", tp = 2 }
-    assert.equal(125278, two.blocks)
-    assert.equal(131364229939, two.allocatable_bytes)
+    assert.equal(59823, two.blocks)
+    assert.near((144 - 14.957527160644531 - 2 * 5.5 - 1.2) / 2 * (1 << 30), two.allocatable_bytes, 1)
     local qwen = blis.kv_capacity {}
     assert.equal(15909, qwen.blocks)
     assert.equal(41706176102, qwen.allocatable_bytes)
   end)
 
-  it("can count one GPU alone", function()
-    local options = { model = llama, hardware = "H100", tp = 2, kv_capacity_per_gpu = true }
+  it("can count all GPUs for each of them, as BLIS in Go does", function()
+    local options = { model = llama, hardware = "H100", tp = 2, kv_capacity_per_gpu = false }
     local c = blis.kv_capacity(options)
-    -- of the GPU, with activations of its own
-    local left = 131364229939 - math.floor(5.5 * (1 << 30))
-    assert.near(left / 2, c.allocatable_bytes, 1)
-    assert.equal(left // 2 // 1048576, c.blocks)
+    assert.equal(125278, c.blocks)
+    assert.equal(131364229939, c.allocatable_bytes)
     assert.equal(c.blocks, run(options).setup.kv_blocks)
   end)
 

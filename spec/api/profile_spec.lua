@@ -126,6 +126,20 @@ describe("profile design", function()
     local us = (read + own) / 3.35e12 * 1e6
     assert.near(us, m:step_time { { progress = 0, new = 1, prompt = 1, output = 1 } }, 1)
   end)
+
+  it("has KV caches that fit on each GPU", function()
+    local gib = 1 << 30
+    for _, tp in ipairs { 1, 2, 4, 8 } do
+      local options = { model = "qwen3-14b", hardware = "H100", tp = tp }
+      local tokens = (72 - 27.51 / tp - 5.5) * gib / (2 * 40 * 8 * 128 * 2 / tp)
+      local c = blis.kv_capacity(options)
+      assert.near(tokens, c.tokens, 0.03 * tokens)
+      local traffic = { requests = 1, rate = 1 }
+      assert.equal(c.blocks, run(options, traffic).setup.kv_blocks)
+      local there = run(options, traffic, "go-blis").setup.kv_blocks
+      assert.is_true(tp == 1 and there == c.blocks or there > 0.9 * tp * c.blocks)
+    end
+  end)
 end)
 
 describe("async_scheduling", function()

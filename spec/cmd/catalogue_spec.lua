@@ -37,7 +37,7 @@ meta-llama/llama-3.1-8b-instruct
     for _, line in ipairs {
       "  26,312 blocks of 16 tokens (420,992 tokens): (72.0 GiB usable - 14.96 weights - 5.50 "
         .. "activations - 0.15 other) / 2,097,152 bytes a block\n",
-      "  blocks at tp 1: 26,312, tp 2: 125,278, tp 4: 543,011, tp 8: 2,255,841\n",
+      "  blocks at tp 1: 26,312, tp 2: 59,823, tp 4: 127,304, tp 8: 262,268\n",
       "     9,101 us  1 prefill of 1,000 tokens\n",
       "     7,773 us  8 decodes at 333 to 4,096 tokens\n",
       "    11,652 us  2 prefills of 2,048 tokens together\n",
@@ -56,7 +56,7 @@ meta-llama/llama-3.1-8b-instruct
     assert.same({ 15909, 13327, 21140, 17883 }, steps("qwen/qwen3-14b", "--hardware", "H100"))
     assert.same({ 11567, 26722, 36330, 32381 },
       steps("llama-3.1-8b-instruct", "--hardware", "L40S"))
-    assert.same({ 48956, 20531, 24472, 22852 },
+    assert.same({ 21662, 20531, 24472, 22852 },
       steps("mixtral-8x7b-v0.1", "--hardware", "H100", "--tp", "2"))
     assert.same({ 26312, 4633, 66086, 39262 },
       steps("llama-3.1-8b-instruct", "--latency-model", "roofline"))

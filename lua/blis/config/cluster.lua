@@ -124,7 +124,8 @@ return {
       doc = "Share of the GPU memory that the engine may use.",
     },
     {
-      name = "kv_capacity_per_gpu", type = "boolean", default = false,
+      name = "kv_capacity_per_gpu", type = "boolean", default = true,
+      profiles = { ["go-blis"] = false },
       flag = "--kv-capacity-per-gpu", group = "KV cache",
       doc = "Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory "
         .. "of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is "
