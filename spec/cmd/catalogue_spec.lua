@@ -79,7 +79,7 @@ meta-llama/llama-3.1-8b-instruct
       "--hardware", "h200").engine
     assert.same({ fitted_on = "data sheet, shares of the H100", limits = "", extrapolated = true },
       engine.coverage)
-    assert.is_nil(json_of("models", "qwen3-14b").engine.coverage)
+    assert.is_nil(json_of("models", "qwen3-14b", "--latency-model", "roofline").engine.coverage)
   end)
 
   it("takes more models from files", function()
