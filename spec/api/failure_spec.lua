@@ -180,6 +180,18 @@ describe("an error in a hook", function()
     says(text, "innermost")
   end)
 
+  it("has a traceback of functions with names alone", function()
+    local function inner(instance) return instance.nix end
+    local scorer = blis.scorer { name = "mine", score = function(_, instance)
+      return inner(instance)
+    end }
+    local text = small.error_of(small.run_scorer, scorer).traceback
+    says(text, "failure_spec.lua:")
+    for _, noise in ipairs { "[C]: in ?", "(...tail calls...)", "(blis" } do
+      assert.is_nil(text:find(noise, 1, true), text)
+    end
+  end)
+
   it("names a follow-up as results do", function()
     local seen = {}
     local spec = { workload = { requests = 6, sessions = { max_rounds = 3, think_time_us = 5 } },

@@ -20,7 +20,9 @@ void host_print_help(lua_State *L, const char *folder) {
       "blis: a deterministic, scriptable simulator of LLM inference clusters\n"
       "\n"
       "  blis [OPTIONS] FILE.lua [ARGUMENTS]   run a script ('-': from stdin)\n"
-      "  blis [OPTIONS] COMMAND [ARGUMENTS]    run a command\n"
+      "  blis [OPTIONS] COMMAND [ARGUMENTS]    run a command; a file of its "
+      "name "
+      "is ./NAME\n"
       "\n"
       "Options:\n",
       stdout);

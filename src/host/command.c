@@ -1,7 +1,6 @@
 #include "host/command.h"
 
 #include <lauxlib.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,23 +40,39 @@ static void raise_unknown(lua_State *L, const blis_nearest *nearest) {
              nearest->wanted, blis_nearest_suggest_or(nearest, help).text);
 }
 
+/* True when the list of commands at the top has the name that is wanted. */
+static bool is_listed(lua_State *L, blis_nearest *nearest) {
+  int list = lua_gettop(L);
+  bool found = false;
+  for (lua_Integer i = 1; !found && lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
+    const char *known = lua_tostring(L, -1);
+    blis_nearest_offer(nearest, known);
+    found = strcmp(known, nearest->wanted) == 0;
+    lua_pop(L, 1);
+  }
+  lua_settop(L, list);
+  return found;
+}
+
+bool host_command_is_known(lua_State *L, const char *folder, const char *name) {
+  blis_nearest nearest = {.wanted = name};
+  host_modules_push_commands(L, folder);
+  bool found = is_listed(L, &nearest);
+  lua_pop(L, 1);
+  return found;
+}
+
 /* Returns the name of the command's module, pushed; raises if there is none. */
 static const char *push_module_name(lua_State *L, const char *folder,
                                     const char *name) {
   blis_nearest nearest = {.wanted = name};
   const char *module = lua_pushfstring(L, "blis.cmd.%s", name);
-  bool found = false;
   host_modules_push_commands(L, folder);
-  for (lua_Integer i = 1; !found && lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
-    const char *known = lua_tostring(L, -1);
-    blis_nearest_offer(&nearest, known);
-    found = strcmp(known, name) == 0;
-    lua_pop(L, 1);
-  }
-  if (!found && !(could_be_command(name) && is_on_path(L, module))) {
+  if (!is_listed(L, &nearest) &&
+      !(could_be_command(name) && is_on_path(L, module))) {
     raise_unknown(L, &nearest);
   }
-  lua_settop(L, lua_absindex(L, -1) - 1);
+  lua_pop(L, 1);
   return module;
 }
 

@@ -11,6 +11,11 @@
 #define BLIS_HOST_COMMAND_H
 
 #include <lua.h>
+#include <stdbool.h>
+
+/* True for the name of a command that comes with the program or lies in
+ * folder, that of host_modules_open. */
+bool host_command_is_known(lua_State *L, const char *folder, const char *name);
 
 /*
  * Runs the command with count arguments and returns the exit status. folder is

@@ -142,13 +142,19 @@ static void run_file(lua_State *L, const host *h, const char *path) {
   lua_call(L, push_script_arguments(L, h), 0);
 }
 
+static bool is_file(const char *name) {
+  struct stat information;
+  return stat(name, &information) == 0 && !S_ISDIR(information.st_mode);
+}
+
+/* A command goes before a file of its name, which is ./NAME. */
 static void run_script(lua_State *L, host *h) {
   const char *name = h->argv[h->options.script];
-  struct stat information;
   if (strcmp(name, "-") == 0 &&
       strcmp(h->argv[h->options.script - 1], "--") != 0) {
     run_file(L, h, NULL);
-  } else if (stat(name, &information) == 0 && !S_ISDIR(information.st_mode)) {
+  } else if (is_file(name) &&
+             !host_command_is_known(L, h->options.scripts_folder, name)) {
     run_file(L, h, name);
   } else {
     h->status = host_command_run(L, h->options.scripts_folder, name,

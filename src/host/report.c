@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/signals.h"
+#include "lua/bind/traceback.h"
 
 /* Its address is the key in the registry under which the switch lies. */
 static const char expect_errors_key;
@@ -82,7 +83,7 @@ int host_handle_error(lua_State *L) {
   bool is_complete = has_own_traceback(L, 1);
   const char *text = push_error_text(L, 1);
   if (!is_complete && !host_signals_interrupted()) {
-    luaL_traceback(L, L, text, 1);
+    push_traceback(L, text);
   }
   return 1;
 }

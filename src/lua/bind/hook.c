@@ -4,6 +4,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/bind/sandbox.h"
+#include "lua/bind/traceback.h"
 
 void push_hooks_anchor(lua_State *L, bind_hooks *hooks) {
   *hooks = (bind_hooks){.sandbox = bind_sandbox_of(L)};
@@ -58,7 +59,7 @@ static int add_traceback(lua_State *L) {
   lua_createtable(L, 0, 2);
   lua_insert(L, 1);
   if (!push_error_text(L, 2, "traceback")) {
-    luaL_traceback(L, L, NULL, 1);
+    push_traceback(L, NULL);
   }
   lua_setfield(L, 1, "traceback");
   lua_setfield(L, 1, "cause");

@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 
 #include "lua/bind/hook.h"
+#include "lua/bind/traceback.h"
 
 static int index_of(size_t first, size_t k) {
   return (int)(first + k + 1);
@@ -65,7 +66,8 @@ static void push_new_loop(lua_State *L, score_loop loop, size_t first,
   luaL_pushresult(&text);
   size_t length;
   const char *source = lua_tolstring(L, -1, &length);
-  if (luaL_loadbufferx(L, source, length, "=(blis scorer)", "t") != LUA_OK) {
+  if (luaL_loadbufferx(L, source, length, BIND_GENERATED_CHUNK, "t") !=
+      LUA_OK) {
     lua_error(L); /* memory */
   }
   lua_call(L, 0, 1);
