@@ -246,13 +246,6 @@ bool blis_event_queue_reschedule(blis_event_queue *queue,
   return true;
 }
 
-void blis_event_queue_clear(blis_event_queue *queue) {
-  while (queue->heap.count > 0) {
-    queue->heap.count--;
-    give_slot(queue, queue->heap.items[queue->heap.count].slot);
-  }
-}
-
 bool blis_event_queue_check(const blis_event_queue *queue) {
   const node *heap = queue->heap.items;
   for (size_t i = 0; i < queue->heap.count; i++) {

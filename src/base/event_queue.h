@@ -70,9 +70,6 @@ bool blis_event_queue_cancel(blis_event_queue *queue, blis_event_handle handle);
 bool blis_event_queue_reschedule(blis_event_queue *queue,
                                  blis_event_handle handle, int64_t time_us);
 
-/* Drops all pending events and keeps the memory. */
-void blis_event_queue_clear(blis_event_queue *queue);
-
 /* Walks the queue, O(n); true when every invariant holds. */
 bool blis_event_queue_check(const blis_event_queue *queue);
 

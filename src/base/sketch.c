@@ -66,26 +66,6 @@ blis_status blis_sketch_add(blis_sketch *sketch, int64_t value) {
   return BLIS_OK;
 }
 
-blis_status blis_sketch_merge(blis_sketch *sketch, const blis_sketch *other) {
-  if (other->total == 0) {
-    return BLIS_OK;
-  }
-  for (int i = 0; i < BLIS__SKETCH_PARTS; i++) {
-    if (other->parts[i] != NULL) {
-      BLIS_TRY(need_part(sketch, i));
-    }
-  }
-  for (int i = 0; i < BLIS__SKETCH_PARTS; i++) {
-    for (size_t k = 0; other->parts[i] != NULL && k < SUB_COUNT; k++) {
-      sketch->parts[i][k] += other->parts[i][k];
-    }
-  }
-  widen(sketch, other->min, other->max);
-  sketch->total += other->total;
-  sketch->sum += other->sum;
-  return BLIS_OK;
-}
-
 uint64_t blis_sketch_total(const blis_sketch *sketch) {
   return sketch->total;
 }

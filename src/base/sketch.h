@@ -37,10 +37,6 @@ void blis_sketch_deinit(blis_sketch *sketch);
 /* value >= 0. BLIS_ERR_NOMEM leaves the sketch as it was. */
 BLIS_MUSTUSE blis_status blis_sketch_add(blis_sketch *sketch, int64_t value);
 
-/* Adds everything that was added to other. BLIS_ERR_NOMEM changes nothing. */
-BLIS_MUSTUSE blis_status blis_sketch_merge(blis_sketch *sketch,
-                                           const blis_sketch *other);
-
 /* How many values. */
 uint64_t blis_sketch_total(const blis_sketch *sketch);
 

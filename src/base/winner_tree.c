@@ -91,30 +91,6 @@ void blis_winner_tree_free(blis_winner_tree *tree) {
   }
 }
 
-blis_status blis_winner_tree_grow(blis_winner_tree *tree,
-                                  uint32_t owner_count) {
-  BLIS_ASSERT(owner_count <= BLIS_WINNER_TREE_OWNERS_MAX);
-  if (owner_count <= tree->leaf_count) {
-    if (owner_count > tree->owner_count) {
-      tree->owner_count = owner_count;
-    }
-    return BLIS_OK;
-  }
-  blis_winner_tree grown = *tree;
-  set_shape(&grown, owner_count);
-  BLIS_TRY(make_arrays(&grown));
-  for (uint32_t owner = 0; owner < tree->owner_count; owner++) {
-    blis_winner_tree_set(&grown, owner, blis_winner_tree_time_us(tree, owner));
-  }
-  free_arrays(tree);
-  *tree = grown;
-  return BLIS_OK;
-}
-
-uint32_t blis_winner_tree_owner_count(const blis_winner_tree *tree) {
-  return tree->owner_count;
-}
-
 static void climb_narrow(uint64_t *nodes, size_t i, uint64_t key) {
   nodes[i] = key;
   while (i > 1) {

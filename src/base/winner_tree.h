@@ -34,15 +34,6 @@ blis_winner_tree *blis_winner_tree_new(const blis_alloc *alloc,
 /* NULL is allowed. */
 void blis_winner_tree_free(blis_winner_tree *tree);
 
-/*
- * Adds owners without a time until there are owner_count; O(owners).
- * BLIS_ERR_NOMEM leaves the tree unchanged.
- */
-BLIS_MUSTUSE blis_status blis_winner_tree_grow(blis_winner_tree *tree,
-                                               uint32_t owner_count);
-
-uint32_t blis_winner_tree_owner_count(const blis_winner_tree *tree);
-
 /* Sets an owner's time, >= 0; BLIS_TIME_NEVER_US is the same as clear. */
 void blis_winner_tree_set(blis_winner_tree *tree, uint32_t owner,
                           int64_t time_us);

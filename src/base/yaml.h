@@ -78,9 +78,6 @@ const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node,
 /* The text of a scalar as it stands, with a zero behind it. */
 blis_slice blis_yaml_scalar(const blis_yaml_node *node);
 
-/* True for a scalar that may be a number or a boolean, for it has no quotes. */
-bool blis_yaml_is_plain(const blis_yaml_node *node);
-
 /*
  * Conversions. BLIS_ERR_PARSE, and nothing stored, for a value of another type
  * or out of range: "spec.yaml:3: key "rate": "fast" is not a number". A whole

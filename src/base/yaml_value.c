@@ -53,10 +53,6 @@ blis_slice blis_yaml_scalar(const blis_yaml_node *node) {
   return node->text;
 }
 
-bool blis_yaml_is_plain(const blis_yaml_node *node) {
-  return node->is_plain;
-}
-
 static bool is_one_of(blis_slice text, const char *const *words) {
   for (; *words != NULL; words++) {
     if (blis_slice_equals(text, *words)) {

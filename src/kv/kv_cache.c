@@ -290,10 +290,6 @@ double blis_kv_cache_hit_rate(int64_t hits, int64_t misses,
   return ratio(hits, hits + misses + cpu_misses);
 }
 
-double blis_kv_cache_thrashing_rate(int64_t cpu_evictions, int64_t cpu_saved) {
-  return ratio(cpu_evictions, cpu_saved);
-}
-
 bool blis_kv_cache_check(const blis_kv_cache *cache) {
   return blis_block_pool_check(cache->pool) &&
          (cache->tier == NULL || blis_cpu_tier_check(cache->tier));

@@ -104,9 +104,6 @@ void blis_kv_cache_get_stats(const blis_kv_cache *cache,
 /* Claimed blocks over claimed and new ones and CPU misses; 0 if none. */
 double blis_kv_cache_hit_rate(int64_t hits, int64_t misses, int64_t cpu_misses);
 
-/* Evictions over saves of the CPU tier; 0 if none. */
-double blis_kv_cache_thrashing_rate(int64_t cpu_evictions, int64_t cpu_saved);
-
 /* Walks everything; true when all invariants hold. */
 bool blis_kv_cache_check(const blis_kv_cache *cache);
 

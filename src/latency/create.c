@@ -12,9 +12,6 @@
 #include "latency/roofline.h"
 #include "latency/trained_physics.h"
 
-const char *const blis_latency_kinds[] = {
-    "trained-physics", "calibrated", "roofline", "blackbox", "piecewise", NULL};
-
 typedef blis_status creator(const blis_alloc *alloc,
                             const blis_latency_config *config,
                             blis_latency_model *out, blis_error *error);

@@ -19,9 +19,9 @@
 
 /* Zero it first; pointers are borrowed for the call. */
 typedef struct blis_latency_config {
-  const char *kind; /* one of blis_latency_kinds, or "routesim" for piecewise;
-                       NULL = BLIS_LATENCY_DEFAULT_KIND */
-  const char *model_id;               /* for looking up coefficients */
+  const char *kind;     /* one of the table in create.c, or "routesim" for
+                           piecewise; NULL = BLIS_LATENCY_DEFAULT_KIND */
+  const char *model_id; /* for looking up coefficients */
   const blis_model_spec *model;       /* for trained-physics, calibrated and
                                          roofline */
   const blis_hardware_spec *hardware; /* its name for looking up, its rates
@@ -68,8 +68,5 @@ BLIS_MUSTUSE blis_status blis_latency_coefficients(
  */
 void blis_latency_warnings(const blis_latency_config *config,
                            void (*warn)(void *ud, const char *text), void *ud);
-
-/* The kinds by name, NULL at the end. */
-extern const char *const blis_latency_kinds[];
 
 #endif

@@ -148,8 +148,6 @@ static void test_cpu_miss(void) {
 static void test_rates(void) {
   CHECK_EQ_DOUBLE(blis_kv_cache_hit_rate(0, 0, 0), 0.0);
   CHECK_EQ_DOUBLE(blis_kv_cache_hit_rate(2, 11, 1), 2.0 / 14.0);
-  CHECK_EQ_DOUBLE(blis_kv_cache_thrashing_rate(0, 0), 0.0);
-  CHECK_EQ_DOUBLE(blis_kv_cache_thrashing_rate(3, 4), 0.75);
 }
 
 static void test_wrong_tiers(void) {

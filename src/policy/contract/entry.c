@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/key.h"
 #include "base/nearest.h"
 
 BLIS__POLICY_FREE(filter)
@@ -118,7 +119,7 @@ static bool is_named(const blis_policy_entry *entry, const char *name) {
   if (strcmp(name, entry->name) == 0) {
     return true;
   }
-  return entry->aliases != NULL && blis_word_index(entry->aliases, name) >= 0;
+  return entry->aliases != NULL && blis_key_choice(entry->aliases, name) >= 0;
 }
 
 const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list,

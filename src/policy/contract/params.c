@@ -39,21 +39,6 @@ static blis_status fail_unknown(const char *name, const blis_param_spec *specs,
                    owner, name, blis_nearest_suggest(&nearest).text);
 }
 
-int blis_word_index(const char *words, const char *word) {
-  size_t length = strlen(word);
-  int index = 0;
-  for (const char *p = words;; index++) {
-    size_t part = strcspn(p, "|");
-    if (part == length && memcmp(p, word, length) == 0) {
-      return index;
-    }
-    if (p[part] == '\0') {
-      return -1;
-    }
-    p += part + 1;
-  }
-}
-
 static blis_status check_number(const blis_param *param,
                                 const blis_param_spec *spec, const char *owner,
                                 blis_error *error) {
@@ -130,7 +115,7 @@ static blis_status check_one(const blis_param *param,
     return check_number(param, spec, owner, error);
   }
   if (spec->kind == BLIS_PARAM_CHOICE &&
-      blis_word_index(spec->choices, param->text) < 0) {
+      blis_key_choice(spec->choices, param->text) < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s: %s is '%s'; expected one of %s", owner, param->name,
                      param->text, spec->choices);
@@ -168,7 +153,7 @@ double blis_param_number(const blis_param_spec *spec,
 int blis_param_choice(const blis_param_spec *spec, const blis_params *params) {
   BLIS_ASSERT(spec->kind == BLIS_PARAM_CHOICE);
   const blis_param *param = blis_params_find(params, spec->name);
-  return param != NULL ? blis_word_index(spec->choices, param->text) : 0;
+  return param != NULL ? blis_key_choice(spec->choices, param->text) : 0;
 }
 
 void blis_param_write(const blis_param_spec *spec, const blis_params *params,

@@ -160,7 +160,4 @@ int blis_param_choice(const blis_param_spec *spec, const blis_params *params);
 void blis_param_write(const blis_param_spec *spec, const blis_params *params,
                       void *state);
 
-/* Index of word in "a|b|c", or -1. */
-int blis_word_index(const char *words, const char *word);
-
 #endif

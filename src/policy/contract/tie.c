@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
-#include "policy/contract/params.h"
+#include "base/key.h"
 
 void blis_policy_random_init(blis_random *random, int64_t master_seed,
                              const char *name) {
@@ -21,7 +21,7 @@ blis_tie_rule blis_tie_rule_of(const char *word) {
   }
   memcpy(name, word, length);
   name[length] = '\0';
-  int index = blis_word_index(BLIS_TIE_CHOICES, name);
+  int index = blis_key_choice(BLIS_TIE_CHOICES, name);
   return index < 0 ? BLIS_TIE_RULE_COUNT : (blis_tie_rule)index;
 }
 

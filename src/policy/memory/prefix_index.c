@@ -86,10 +86,6 @@ uint64_t blis_prefix_index_size(const blis_prefix_index *index,
   return instance < index->lrus.count ? index->lrus.items[instance].blocks : 0;
 }
 
-uint64_t blis_prefix_index_capacity(const blis_prefix_index *index) {
-  return index->capacity;
-}
-
 /* Looking up. */
 
 static uint32_t find_node(const blis_prefix_index *index, blis_block_id first) {

@@ -62,8 +62,6 @@ void blis_prefix_index_forget(blis_prefix_index *index, uint32_t instance);
 uint64_t blis_prefix_index_size(const blis_prefix_index *index,
                                 uint32_t instance);
 
-uint64_t blis_prefix_index_capacity(const blis_prefix_index *index);
-
 /* Walks everything, O(nodes); true when every invariant holds. */
 bool blis_prefix_index_check(const blis_prefix_index *index);
 

@@ -422,14 +422,6 @@ blis_status blis_generator_clone(const blis_generator *generator,
   return BLIS_OK;
 }
 
-void blis_generator_get_session_counts(const blis_generator *generator,
-                                       blis_session_counts *counts) {
-  *counts = (blis_session_counts){0};
-  if (generator->sessions != NULL) {
-    blis__sessions_get_counts(generator->sessions, counts);
-  }
-}
-
 /* Token ids. */
 
 static void drawn_tokens(const blis_generator *generator, int32_t *prompt,

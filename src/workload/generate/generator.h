@@ -62,10 +62,6 @@ BLIS_MUSTUSE blis_status blis_generator_clone(const blis_generator *generator,
  */
 blis_request_source blis_generator_source(blis_generator *generator);
 
-/* How its closed-loop sessions have ended so far; all 0 without any. */
-void blis_generator_get_session_counts(const blis_generator *generator,
-                                       blis_session_counts *counts);
-
 /*
  * The token ids of the request that the source gave last, follow-ups included,
  * written to prompt (prompt_tokens of them) and output (output_tokens). Costs 2
