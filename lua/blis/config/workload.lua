@@ -52,12 +52,14 @@ local short = {
     },
     {
       name = "prefixes", type = "prefixes",
-      doc = "Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }.",
+      doc = "Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are spaced "
+        .. "as arrival says, whatever the groups: that of each request (of each conversation) is "
+        .. "drawn by weight. profile go-blis: each group has an arrival process of its own.",
     },
     {
       name = "sessions", type = "sessions",
       doc = "Conversations: { max_rounds = 5, think_time_us = 1000000 }. Then rate counts their "
-        .. "first rounds, requests all rounds that are planned.",
+        .. "first rounds, and requests all rounds: behind the last of them conversations stop.",
     },
     {
       name = "tenant", type = "string", aliases = { "tenant_id" }, flag = "--tenant",

@@ -16,11 +16,15 @@ typedef struct lengths {
 } lengths;
 
 void blis__drawing_init(blis__drawing *drawing, blis__plan *plan,
-                        uint32_t client, int64_t seed) {
+                        uint32_t process, int64_t seed) {
   drawing->plan = plan;
-  drawing->client = client;
-  drawing->kind = blis__plan_kind_of(plan, client);
+  drawing->process = process;
+  drawing->client = process;
+  drawing->kind = blis__plan_kind_of(plan, process);
   drawing->rounds = 0;
+  if (plan->shares != NULL) {
+    blis_random_init_named(&drawing->choices, seed, "clients");
+  }
   if (plan->is_lazy) {
     blis_random_init_named(&drawing->arrivals, seed, "arrivals");
     blis_random_init_named(&drawing->own_lengths, seed, "lengths");
@@ -272,6 +276,7 @@ static blis_status draw_all(blis__drawing *d, gaps *g, int64_t limit_us,
     if (!blis__kind_is_active(kind, time_us)) {
       continue;
     }
+    d->client = blis__plan_draw_client(d->plan, d->process, &d->choices);
     BLIS_TRY(
         kind->is_multi_turn
             ? draw_session(d, &from, time_us, d->plan->horizon_us, error)

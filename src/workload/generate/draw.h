@@ -1,5 +1,5 @@
 /*
- * draw.h - draws the requests of one client; for generator files only.
+ * draw.h - draws the requests of one arrival process; for generator files only.
  *
  * The order of draws from the client's stream decides everything that follows,
  * so what is drawn and then not used is drawn all the same.
@@ -10,20 +10,22 @@
 #include "base/random.h"
 #include "workload/generate/plan.h"
 
-/* Where the drawing of one client stands. */
+/* Where the drawing of one process stands. */
 typedef struct blis__drawing {
   blis__plan *plan;
   const blis__kind *kind;
-  uint32_t client;
+  uint32_t process; /* the client whose it is, or 0, that of all */
+  uint32_t client;  /* of the request that is drawn */
   blis_random arrivals;
   blis_random own_lengths; /* in lazy workloads */
+  blis_random choices;     /* of clients that share a process */
   blis_random *lengths;    /* own_lengths, or the stream of the arrivals */
   int64_t rounds;          /* drawn so far, also those that were dropped */
 } blis__drawing;
 
-/* Starts a client whose stream has a seed. */
+/* Starts a process whose stream has a seed. */
 void blis__drawing_init(blis__drawing *drawing, blis__plan *plan,
-                        uint32_t client, int64_t seed);
+                        uint32_t process, int64_t seed);
 
 /*
  * Draws requests at constant rates until the client's last one, the first at or

@@ -13,14 +13,15 @@
 
 enum { VOCABULARY = BLIS_GENERATOR_VOCABULARY };
 
-#define NO_CLIENT UINT32_MAX
+#define NO_PROCESS UINT32_MAX
 
-/* The request of a client that waits; its time is in the tree. */
-typedef struct client_state {
+/* The request of an arrival process that waits; its time is in the tree. */
+typedef struct process_state {
   int64_t arrival_us;
+  uint32_t client;
   uint32_t input_tokens; /* without the prefix */
   uint32_t output_tokens;
-} client_state;
+} process_state;
 
 /* What was given out last, for those who want its tokens. */
 typedef enum last_request {
@@ -31,35 +32,36 @@ typedef enum last_request {
 } last_request;
 
 /*
- * The stream of a client stands right before the tokens of its waiting request,
- * and before those of the last one taken until the next is asked for. With a
- * layout there are no streams.
+ * The stream of a process stands right before the tokens of its waiting
+ * request, and before those of the last one taken until the next is asked for.
+ * With a layout there are no streams.
  */
 struct blis_generator {
   blis__plan *plan;
-  client_state *clients;
-  blis_random *randoms; /* one per client; lazy: arrivals, then lengths */
+  process_state *processes;
+  blis_random *randoms; /* one per process; lazy: arrivals, then lengths */
+  blis_random choices;  /* of clients that share a process */
   blis_winner_tree *pending;
   blis__sessions *sessions; /* NULL = none that wait for answers */
   int64_t taken;
-  uint32_t last_client; /* that is to be drawn from; NO_CLIENT = none */
+  uint32_t last_process; /* that is to be drawn from; NO_PROCESS = none */
   last_request last;
 };
 
 static size_t random_count(const blis__plan *plan) {
-  return (size_t)plan->client_count * (plan->is_lazy ? 2 : 1);
+  return (size_t)plan->process_count * (plan->is_lazy ? 2 : 1);
 }
 
 static blis_random *arrivals_of(const blis_generator *generator,
-                                uint32_t client) {
-  return &generator
-              ->randoms[generator->plan->is_lazy ? 2 * (size_t)client : client];
+                                uint32_t process) {
+  size_t streams = generator->plan->is_lazy ? 2 : 1;
+  return &generator->randoms[streams * process];
 }
 
 /* The stream behind that of the arrivals, or the same one. */
 static blis_random *lengths_of(const blis_generator *generator,
-                               uint32_t client) {
-  return arrivals_of(generator, client) + (generator->plan->is_lazy ? 1 : 0);
+                               uint32_t process) {
+  return arrivals_of(generator, process) + (generator->plan->is_lazy ? 1 : 0);
 }
 
 void blis_generator_free(blis_generator *generator) {
@@ -69,8 +71,8 @@ void blis_generator_free(blis_generator *generator) {
   blis__plan *plan = generator->plan;
   blis_alloc alloc = plan->alloc;
   if (!plan->has_layout) {
-    blis_alloc_free(&alloc, generator->clients,
-                    plan->client_count * sizeof *generator->clients);
+    blis_alloc_free(&alloc, generator->processes,
+                    plan->process_count * sizeof *generator->processes);
     blis_alloc_free(&alloc, generator->randoms,
                     random_count(plan) * sizeof *generator->randoms);
   }
@@ -83,12 +85,12 @@ void blis_generator_free(blis_generator *generator) {
 static bool make_streams(blis_generator *generator) {
   const blis__plan *plan = generator->plan;
   const blis_alloc *alloc = &plan->alloc;
-  generator->clients =
-      blis_alloc_zeroed(alloc, plan->client_count, sizeof *generator->clients);
+  generator->processes = blis_alloc_zeroed(alloc, plan->process_count,
+                                           sizeof *generator->processes);
   generator->randoms =
       blis_alloc_zeroed(alloc, random_count(plan), sizeof *generator->randoms);
-  generator->pending = blis_winner_tree_new(alloc, plan->client_count);
-  return generator->clients != NULL && generator->randoms != NULL &&
+  generator->pending = blis_winner_tree_new(alloc, plan->process_count);
+  return generator->processes != NULL && generator->randoms != NULL &&
          generator->pending != NULL;
 }
 
@@ -99,7 +101,7 @@ static blis_generator *generator_new(blis__plan *plan) {
     return NULL;
   }
   blis__plan_ref(plan);
-  *generator = (blis_generator){.plan = plan, .last_client = NO_CLIENT};
+  *generator = (blis_generator){.plan = plan, .last_process = NO_PROCESS};
   if (!plan->has_layout && !make_streams(generator)) {
     blis_generator_free(generator);
     return NULL;
@@ -109,13 +111,16 @@ static blis_generator *generator_new(blis__plan *plan) {
 
 /* Requests one by one. */
 
-/* The clients' seeds come behind the prefix tokens in the one stream. */
-static void seed_clients(blis_generator *generator) {
+/* The seeds of processes come behind the prefix tokens in the one stream. */
+static void seed_processes(blis_generator *generator) {
   const blis__plan *plan = generator->plan;
   blis_random workload;
   blis__plan_seed_stream(plan, &workload);
-  for (uint32_t i = 0; i < plan->client_count; i++) {
+  for (uint32_t i = 0; i < plan->process_count; i++) {
     int64_t seed = blis_random_int63(&workload);
+    if (plan->shares != NULL) {
+      blis_random_init_named(&generator->choices, seed, "clients");
+    }
     if (plan->is_lazy) {
       blis_random_init_named(arrivals_of(generator, i), seed, "arrivals");
       blis_random_init_named(lengths_of(generator, i), seed, "lengths");
@@ -125,15 +130,15 @@ static void seed_clients(blis_generator *generator) {
   }
 }
 
-/* The client's next time, outside of whose windows only time passes. */
-static int64_t draw_arrival(blis_generator *generator, uint32_t client) {
+/* The next time of a process, outside of whose windows only time passes. */
+static int64_t draw_arrival(blis_generator *generator, uint32_t process) {
   const blis__plan *plan = generator->plan;
-  const blis__kind *kind = blis__plan_kind_of(plan, client);
-  int64_t time_us = generator->clients[client].arrival_us;
+  const blis__kind *kind = blis__plan_kind_of(plan, process);
+  int64_t time_us = generator->processes[process].arrival_us;
   do {
     time_us = blis_time_after_us(
         time_us,
-        blis_arrival_draw(&kind->arrival, arrivals_of(generator, client)));
+        blis_arrival_draw(&kind->arrival, arrivals_of(generator, process)));
     if (time_us >= plan->horizon_us ||
         (kind->window_count > 0 && time_us >= kind->last_end_us)) {
       return BLIS_TIME_NEVER_US;
@@ -142,39 +147,40 @@ static int64_t draw_arrival(blis_generator *generator, uint32_t client) {
   return time_us;
 }
 
-/* Draws the next request of a client, or leaves it without one for good. */
-static blis_status draw_request(blis_generator *generator, uint32_t client,
+/* Draws the next request of a process, or leaves it without one for good. */
+static blis_status draw_request(blis_generator *generator, uint32_t process,
                                 blis_error *error) {
   const blis__plan *plan = generator->plan;
-  const blis__kind *kind = blis__plan_kind_of(plan, client);
-  client_state *state = &generator->clients[client];
-  state->arrival_us = draw_arrival(generator, client);
+  const blis__kind *kind = blis__plan_kind_of(plan, process);
+  process_state *state = &generator->processes[process];
+  state->arrival_us = draw_arrival(generator, process);
   if (state->arrival_us == BLIS_TIME_NEVER_US) {
-    blis_winner_tree_clear(generator->pending, client);
+    blis_winner_tree_clear(generator->pending, process);
     return BLIS_OK;
   }
-  blis_random *lengths = lengths_of(generator, client);
-  BLIS_TRY(blis__plan_draw_length(plan, client, &kind->input, "input", lengths,
-                                  &state->input_tokens, error));
-  BLIS_TRY(blis__plan_draw_length(plan, client, &kind->output, "output",
+  blis_random *lengths = lengths_of(generator, process);
+  state->client = blis__plan_draw_client(plan, process, &generator->choices);
+  BLIS_TRY(blis__plan_draw_length(plan, state->client, &kind->input, "input",
+                                  lengths, &state->input_tokens, error));
+  BLIS_TRY(blis__plan_draw_length(plan, state->client, &kind->output, "output",
                                   lengths, &state->output_tokens, error));
-  blis_winner_tree_set(generator->pending, client, state->arrival_us);
+  blis_winner_tree_set(generator->pending, process, state->arrival_us);
   return BLIS_OK;
 }
 
-/* Replaces the request that was taken last by the next of its client. */
+/* Replaces the request that was taken last by the next of its process. */
 static blis_status refill(blis_generator *generator, blis_error *error) {
-  uint32_t client = generator->last_client;
-  if (client == NO_CLIENT) {
+  uint32_t process = generator->last_process;
+  if (process == NO_PROCESS) {
     return BLIS_OK;
   }
-  generator->last_client = NO_CLIENT;
+  generator->last_process = NO_PROCESS;
   if (!generator->plan->is_lazy) {
-    const client_state *state = &generator->clients[client];
-    blis_random_skip_intn(arrivals_of(generator, client), VOCABULARY,
+    const process_state *state = &generator->processes[process];
+    blis_random_skip_intn(arrivals_of(generator, process), VOCABULARY,
                           (uint64_t)state->input_tokens + state->output_tokens);
   }
-  return draw_request(generator, client, error);
+  return draw_request(generator, process, error);
 }
 
 /* What all requests of a client have in common. */
@@ -217,18 +223,18 @@ static blis_status next_drawn(blis_generator *generator, blis_request *request,
     return BLIS_OK;
   }
   BLIS_TRY(refill(generator, error));
-  uint32_t client;
+  uint32_t process;
   int64_t arrival_us;
-  *done = !blis_winner_tree_min(generator->pending, &client, &arrival_us);
+  *done = !blis_winner_tree_min(generator->pending, &process, &arrival_us);
   if (*done) {
     return BLIS_OK;
   }
-  const client_state *state = &generator->clients[client];
-  fill_labels(generator->plan, client, request);
+  const process_state *state = &generator->processes[process];
+  fill_labels(generator->plan, state->client, request);
   fill_values(generator, state->arrival_us,
-              blis__plan_kind_of(generator->plan, client)->timeout_us,
+              blis__plan_kind_of(generator->plan, state->client)->timeout_us,
               state->input_tokens, state->output_tokens, request);
-  generator->last_client = client;
+  generator->last_process = process;
   generator->last = FROM_STREAM;
   return BLIS_OK;
 }
@@ -368,8 +374,8 @@ static blis_status start(blis_generator *generator, blis_error *error) {
     BLIS_TRY(blis__plan_lay_out(generator->plan, error));
     return start_sessions(generator, error);
   }
-  seed_clients(generator);
-  for (uint32_t i = 0; i < generator->plan->client_count; i++) {
+  seed_processes(generator);
+  for (uint32_t i = 0; i < generator->plan->process_count; i++) {
     BLIS_TRY(draw_request(generator, i, error));
   }
   return BLIS_OK;
@@ -394,9 +400,11 @@ blis_status blis_generator_new(const blis_alloc *alloc,
 
 static void copy_streams(const blis_generator *from, blis_generator *to) {
   const blis__plan *plan = from->plan;
-  memcpy(to->clients, from->clients, plan->client_count * sizeof *to->clients);
+  memcpy(to->processes, from->processes,
+         plan->process_count * sizeof *to->processes);
   memcpy(to->randoms, from->randoms, random_count(plan) * sizeof *to->randoms);
-  for (uint32_t i = 0; i < plan->client_count; i++) {
+  to->choices = from->choices;
+  for (uint32_t i = 0; i < plan->process_count; i++) {
     blis_winner_tree_set(to->pending, i,
                          blis_winner_tree_time_us(from->pending, i));
   }
@@ -416,7 +424,7 @@ blis_status blis_generator_clone(const blis_generator *generator,
     }
   }
   made->taken = generator->taken;
-  made->last_client = generator->last_client;
+  made->last_process = generator->last_process;
   made->last = generator->last;
   *clone = made;
   return BLIS_OK;
@@ -427,9 +435,9 @@ blis_status blis_generator_clone(const blis_generator *generator,
 static void drawn_tokens(const blis_generator *generator, int32_t *prompt,
                          int32_t *output) {
   const blis__plan *plan = generator->plan;
-  uint32_t client = generator->last_client;
-  const blis__client_plan *of = &plan->clients[client];
-  const client_state *state = &generator->clients[client];
+  uint32_t process = generator->last_process;
+  const process_state *state = &generator->processes[process];
+  const blis__client_plan *of = &plan->clients[state->client];
   blis_random random;
   if (of->prefix.length_tokens > 0) {
     blis_random_init_named(&random, plan->seed, "workload-gen");
@@ -437,7 +445,7 @@ static void drawn_tokens(const blis_generator *generator, int32_t *prompt,
     blis_random_fill_intn(&random, VOCABULARY, prompt,
                           of->prefix.length_tokens);
   }
-  random = *arrivals_of(generator, client);
+  random = *arrivals_of(generator, process);
   blis_random_fill_intn(&random, VOCABULARY, prompt + of->prefix.length_tokens,
                         state->input_tokens);
   blis_random_fill_intn(&random, VOCABULARY, output, state->output_tokens);

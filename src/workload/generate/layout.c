@@ -67,7 +67,7 @@ static blis_status draw_rate_clients(blis__plan *plan, blis__drawing *drawing,
   blis_random seeds;
   blis__plan_seed_stream(plan, &seeds);
   int64_t limit_us = INT64_MAX;
-  for (uint32_t i = 0; i < plan->client_count; i++) {
+  for (uint32_t i = 0; i < plan->process_count; i++) {
     const blis__kind *kind = blis__plan_kind_of(plan, i);
     if (kind->concurrency > 0 ||
         (plan->is_varying && kind->window_count == 0)) {
@@ -225,6 +225,16 @@ static blis_status add_user(blis__plan *plan, blis__drawing *drawing,
   return BLIS_OK;
 }
 
+/* BLIS (Go) counts the rounds of users alone, not those of sessions. */
+static void limit_follow_ups(blis__plan *plan, bool has_users) {
+  blis__layout *layout = &plan->layout;
+  bool counts = has_users || !plan->is_compatible;
+  layout->follow_ups = INT64_MAX;
+  if (counts && plan->num_requests < INT64_MAX) {
+    layout->follow_ups = plan->num_requests - (int64_t)layout->requests.count;
+  }
+}
+
 static blis_status add_users(blis__plan *plan, blis__drawing *drawing,
                              blis_error *error) {
   blis__layout *layout = &plan->layout;
@@ -241,14 +251,10 @@ static blis_status add_users(blis__plan *plan, blis__drawing *drawing,
       has_users = true;
     }
   }
-  layout->follow_ups = INT64_MAX;
   if (has_users) {
-    layout->follow_ups =
-        plan->num_requests == INT64_MAX
-            ? INT64_MAX
-            : plan->num_requests - (int64_t)layout->requests.count;
     cut(plan);
   }
+  limit_follow_ups(plan, has_users);
   return BLIS_OK;
 }
 

@@ -48,6 +48,8 @@ static void plan_free(blis__plan *plan) {
   blis_alloc_free(&alloc, plan->kinds, plan->kind_count * sizeof *plan->kinds);
   blis_alloc_free(&alloc, plan->clients,
                   plan->client_count * sizeof *plan->clients);
+  blis_alloc_free(&alloc, plan->shares,
+                  plan->client_count * sizeof *plan->shares);
   blis_intern_free(plan->strings);
   blis_alloc_free(&alloc, plan, sizeof *plan);
 }
@@ -278,6 +280,24 @@ static blis_status plan_prefixes(blis__plan *plan,
   return BLIS_OK;
 }
 
+static blis_status plan_shares(blis__plan *plan, const blis_workload_spec *spec,
+                               blis_error *error) {
+  plan->process_count = plan->client_count;
+  if (!spec->shares_arrivals) {
+    return BLIS_OK;
+  }
+  plan->process_count = 1;
+  plan->shares =
+      blis_alloc_zeroed(&plan->alloc, plan->client_count, sizeof *plan->shares);
+  BLIS_TRY_NEW(plan->shares, error);
+  double sum = 0;
+  for (uint32_t i = 0; i < plan->client_count; i++) {
+    sum += blis__plan_kind_of(plan, i)->fraction;
+    plan->shares[i] = sum;
+  }
+  return BLIS_OK;
+}
+
 /* BLIS (Go) has text alone of users, and where rates vary. */
 static void lose_modalities(blis__plan *plan) {
   for (uint32_t i = 0; plan->is_compatible && i < plan->kind_count; i++) {
@@ -314,6 +334,7 @@ static blis_status plan_fill(blis__plan *plan, const blis_workload_spec *spec,
     BLIS_TRY(name_clients(plan, spec, i, error));
     plan->has_end = plan->has_end || plan->kinds[i].window_count > 0;
   }
+  BLIS_TRY(plan_shares(plan, spec, error));
   BLIS_TRY(blis__plan_rates(plan, spec, error));
   lose_modalities(plan);
   BLIS_TRY(plan_prefixes(plan, spec, error));
@@ -364,6 +385,25 @@ void blis__plan_seed_stream(const blis__plan *plan, blis_random *random) {
     blis_random_skip_intn(random, BLIS_GENERATOR_VOCABULARY,
                           plan->prefix_draws);
   }
+}
+
+uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process,
+                                blis_random *random) {
+  if (plan->shares == NULL) {
+    return process;
+  }
+  uint32_t low = 0;
+  uint32_t high = plan->client_count - 1;
+  double place = blis_random_float64(random) * plan->shares[high];
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (place < plan->shares[middle]) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
 }
 
 void blis__plan_label(const blis__plan *plan, uint32_t client,

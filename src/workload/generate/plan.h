@@ -134,6 +134,8 @@ typedef struct blis__plan {
   uint32_t kind_count;
   blis__client_plan *clients;
   uint32_t client_count;
+  uint32_t process_count; /* of arrivals: one per client, or one for all */
+  double *shares; /* sums of the clients' weights; NULL = a process for each */
   int64_t seed;
   uint64_t prefix_draws; /* of all prefixes together */
   int64_t num_requests;  /* INT64_MAX = unlimited */
@@ -169,6 +171,13 @@ static inline const blis__kind *blis__plan_kind_of(const blis__plan *plan,
  * workloads there are no prefix draws.
  */
 void blis__plan_seed_stream(const blis__plan *plan, blis_random *random);
+
+/*
+ * The client of the next request of a process: its own, or, of a process for
+ * all, one drawn by weight.
+ */
+uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process,
+                                blis_random *random);
 
 /* How messages name a client of the list: client 2 ("users-1"). */
 void blis__plan_label(const blis__plan *plan, uint32_t client,

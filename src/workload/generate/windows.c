@@ -239,7 +239,8 @@ static blis_status set_constant_rates(blis__plan *plan,
     if (kind->concurrency > 0) {
       continue;
     }
-    double rate = from->fixed_rate;
+    double rate =
+        plan->shares != NULL ? spec->aggregate_rate : from->fixed_rate;
     if (rate == 0) {
       rate = spec->aggregate_rate * kind->fraction /
              (has_windows ? total_fraction(plan, kind) : total);

@@ -86,7 +86,7 @@ static blis_status make_turns(const blis_short_form *form, blis_arena *arena,
   return BLIS_OK;
 }
 
-/* Of several groups each has a client with its name. */
+/* Each of several groups has a client with its name. */
 static blis_status set_prefix(const blis_short_form *form, size_t k,
                               blis_arena *arena, blis_client_spec *client,
                               blis_error *error) {
@@ -121,14 +121,15 @@ blis_status blis_short_form_expand(const blis_short_form *form,
       BLIS_TRY(set_prefix(form, k, arena, &clients[k], error));
     }
   }
-  *spec = (blis_workload_spec){.seed = form->seed,
-                               .aggregate_rate = form->rate,
-                               .num_requests = form->num_requests,
-                               .horizon_us = form->horizon_us,
-                               .lazy_tokens = form->lazy_tokens,
-                               .reproduce_go_blis_defects =
-                                   form->reproduce_go_blis_defects,
-                               .clients = clients,
-                               .client_count = count};
+  *spec = (blis_workload_spec){
+      .seed = form->seed,
+      .aggregate_rate = form->rate,
+      .num_requests = form->num_requests,
+      .horizon_us = form->horizon_us,
+      .lazy_tokens = form->lazy_tokens,
+      .shares_arrivals = count > 1 && !form->reproduce_go_blis_defects,
+      .reproduce_go_blis_defects = form->reproduce_go_blis_defects,
+      .clients = clients,
+      .client_count = count};
   return BLIS_OK;
 }

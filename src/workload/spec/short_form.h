@@ -10,10 +10,11 @@
  * however it is written. A single client is called "distribution", and its
  * group "shared", as on the command line of BLIS (Go). Of several, client k,
  * from 0, is called "prefix_<k>", as is its group; its weight is 1, or 1 / (k +
- * 1)^zipf. So each group arrives as a process of its own; with poisson arrivals
- * that is the same as choosing the group of every request by weight. What is
- * left out has the values of the command line's flags, but that arrivals are
- * poisson.
+ * 1)^zipf. All groups share one arrival process, and the group of each request
+ * (with sessions: of each session) is drawn by weight, so that the process is
+ * the one asked for; with reproduce_go_blis_defects each group arrives as a
+ * process of its own. What is left out has the values of the command line's
+ * flags, but that arrivals are poisson.
  */
 #ifndef BLIS_WORKLOAD_SPEC_SHORT_FORM_H
 #define BLIS_WORKLOAD_SPEC_SHORT_FORM_H

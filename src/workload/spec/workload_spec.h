@@ -167,6 +167,12 @@ typedef struct blis_workload_spec {
    * effect on lazy ones.
    */
   bool keep_tokens;
+  /*
+   * Set by expansions of other forms, not by users: requests arrive by one
+   * process, that of the first client at the aggregate rate, and the client of
+   * each is drawn by weight. Clients differ in names, prefixes and weights.
+   */
+  bool shares_arrivals;
   bool reproduce_go_blis_defects;
   const blis_client_spec *clients;
   size_t client_count;

@@ -1,6 +1,8 @@
 /* The short form of a workload as the specification that it stands for. */
 #include "workload/spec/short_form.h"
 
+#include <math.h>
+
 #include "check.h"
 #include "workload/generate/generator.h"
 
@@ -87,6 +89,75 @@ static void groups_arrive_by_weight(void) {
   }
 }
 
+/* Mean and coefficient of variation of the times between requests. */
+static void measure_gaps(const blis_short_form *form, double *mean_us,
+                         double *variation) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_arena arena;
+  blis_arena_init(&arena, &alloc);
+  blis_workload_spec spec;
+  CHECK_OK(blis_short_form_expand(form, &arena, &spec, &error), &error);
+  blis_generator *generator;
+  CHECK_OK(blis_generator_new(&alloc, &spec, &generator, &error), &error);
+  blis_arena_deinit(&arena);
+  blis_request_source source = blis_generator_source(generator);
+  double sum = 0;
+  double squares = 0;
+  int64_t before_us = 0;
+  for (int64_t i = 0; i < form->num_requests; i++) {
+    blis_request request;
+    bool done;
+    CHECK_OK(source.next(source.state, &request, &done, &error), &error);
+    CHECK(!done);
+    double gap_us = (double)(request.arrival_us - before_us);
+    before_us = request.arrival_us;
+    sum += gap_us;
+    squares += gap_us * gap_us;
+  }
+  blis_generator_free(generator);
+  double count = (double)form->num_requests;
+  *mean_us = sum / count;
+  *variation = sqrt(squares / count - *mean_us * *mean_us) / *mean_us;
+}
+
+/* Whatever the process and into however many groups its requests are split. */
+static void groups_leave_the_arrivals_as_they_are(void) {
+  static const struct {
+    blis_arrival_spec arrival;
+    double variation;
+  } processes[] = {
+      {{.process = "poisson"}, 1},
+      {{.process = "constant"}, 0},
+      {{.process = "gamma", .cv = 3, .has_cv = true}, 3},
+      {{.process = "gamma", .cv = 0.5, .has_cv = true}, 0.5},
+      {{.process = "weibull", .cv = 0.3, .has_cv = true}, 0.3},
+      {{.process = "weibull", .cv = 2, .has_cv = true}, 2},
+  };
+  static const int64_t groups[] = {0, 1, 2, 10, 100};
+  for (size_t i = 0; i < COUNT(processes); i++) {
+    for (size_t j = 0; j < COUNT(groups) * 4; j++) {
+      blis_short_form form = blis_short_form_default();
+      form.seed = 11;
+      form.rate = 200;
+      form.num_requests = 20000;
+      form.arrival = processes[i].arrival;
+      form.prompt = form.output =
+          (blis_distribution_spec){"constant", sixteen, COUNT(sixteen)};
+      form.prefix_groups = groups[j / 4];
+      form.prefix_tokens = 10;
+      form.prefix_zipf = 1.1;
+      form.lazy_tokens = j % 2 == 1;
+      form.max_rounds = j % 4 >= 2 ? 1 : 0; /* drawn as sessions */
+      double mean_us;
+      double variation;
+      measure_gaps(&form, &mean_us, &variation);
+      CHECK(fabs(mean_us - 5000) < 5000 * 0.07);
+      CHECK(fabs(variation - processes[i].variation) <
+            0.001 + 0.1 * processes[i].variation);
+    }
+  }
+}
+
 static void sessions_are_those_of_a_specification(void) {
   blis_alloc alloc = blis_alloc_heap();
   for (int i = 0; i < 4; i++) {
@@ -149,6 +220,7 @@ static void wrong_prefixes_are_named(void) {
 int main(void) {
   RUN(everything_left_out_has_the_flags_defaults);
   RUN(groups_arrive_by_weight);
+  RUN(groups_leave_the_arrivals_as_they_are);
   RUN(sessions_are_those_of_a_specification);
   RUN(wrong_prefixes_are_named);
   return check_done();
