@@ -302,6 +302,26 @@ describe("files of blis run", function()
   end)
 end)
 
+describe("lengths of blis run", function()
+  local function lengths_of(...)
+    local got = core.json_read(commands.output_of("run", "--num-requests", "40", "--format", "json",
+      ...))
+    return got.prompt_tokens / got.arrived, got.output_tokens / got.completed
+  end
+
+  it("are exact when they are given alone", function()
+    assert.same({ 8000, 50 }, { lengths_of("--prompt-tokens", "8000", "--output-tokens", "50") })
+    assert.same({ 100, 50 }, { lengths_of("--prompt-tokens", "100", "--output-tokens", "50",
+      "--output-tokens-min", "10") })
+  end)
+
+  it("vary where a deviation is asked for, and as they always did in go-blis", function()
+    local prompt = lengths_of("--prompt-tokens", "1000", "--prompt-tokens-stdev", "100")
+    assert.is_true(prompt ~= 1000 and math.abs(prompt - 1000) < 60)
+    assert.is_true(lengths_of("--prompt-tokens", "100", "--profile", "go-blis") > 120)
+  end)
+end)
+
 describe("wrong flags of blis run", function()
   local hint = "; 'blis run --help' lists the flags"
 
@@ -314,8 +334,8 @@ describe("wrong flags of blis run", function()
         "run: --tp: 0 is not allowed, expected an integer from 1 to 65536" .. hint },
       { { "--rate", "-1" },
         "run: --rate: -1 is not allowed, expected a number above 0 and up to 1000000000" .. hint },
-      { { "--prompt-tokens", "8000" }, "run: --prompt-tokens: 8000 is not between "
-        .. "--prompt-tokens-min and --prompt-tokens-max, 2 and 7000" .. hint },
+      { { "--prompt-tokens", "8000", "--prompt-tokens-stdev", "9" },
+        "run: --prompt-tokens: 8000 is not between --prompt-tokens-min and --prompt-tokens-max, 2 and 7000" .. hint },
       { { "--output-tokens-min", "9", "--output-tokens-max", "8" },
         "run: --output-tokens-min: 9 is above --output-tokens-max, 8" .. hint },
       { { "--output-tokens-stdev", "1" }, "run: --output-tokens-stdev: 1 is neither 0 nor between "

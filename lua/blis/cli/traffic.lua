@@ -10,11 +10,18 @@ local function gaussian(mean, stdev, min, max)
   return { "gaussian", mean = mean, std_dev = stdev, min = min, max = max }
 end
 
---- The length flags of one kind, which have to go together.
-local function lengths_of_flags(definition, values, kind)
+--- The length flags of one kind, which have to go together. A length that is given alone is exact;
+--- in BLIS in Go it is a mean, whatever else is given.
+local function lengths_of_flags(definition, parsed, kind)
+  local values, given = parsed.values.synthesis, parsed.given
   local mean, stdev = values[kind .. "_mean"], values[kind .. "_stdev"]
   local min, max = values[kind .. "_min"], values[kind .. "_max"]
   local flag = ("--%s-tokens"):format(kind)
+  local is_exact = parsed.values.experiment.profile ~= "go-blis" and given[flag]
+    and not given[flag .. "-stdev"]
+  if is_exact and not given[flag .. "-min"] and not given[flag .. "-max"] then
+    return { "constant", value = mean }
+  end
   if min > max then
     flags.fail(definition, "%s-min: %d is above %s-max, %d", flag, min, flag, max)
   end
@@ -22,6 +29,7 @@ local function lengths_of_flags(definition, values, kind)
     flags.fail(definition, "%s: %d is not between %s-min and %s-max, %d and %d", flag, mean, flag,
       flag, min, max)
   end
+  if is_exact then return { "constant", value = mean } end
   if stdev ~= 0 and (stdev < min or stdev > max) then
     flags.fail(definition, "%s-stdev: %d is neither 0 nor between %s-min and %s-max, %d and %d",
       flag, stdev, flag, flag, min, max)
@@ -34,9 +42,9 @@ local function timeout_us(values)
 end
 
 --- The lengths of prompts or outputs, as a preset or the flags have them.
-local function lengths_of(definition, values, kind)
-  local preset = presets.lengths[values.preset]
-  return preset and preset[kind] or lengths_of_flags(definition, values, kind)
+local function lengths_of(definition, parsed, kind)
+  local preset = presets.lengths[parsed.values.synthesis.preset]
+  return preset and preset[kind] or lengths_of_flags(definition, parsed, kind)
 end
 
 --- The prefix flags; nil without prefixes.
@@ -70,8 +78,8 @@ local function with_rate(definition, parsed, talk)
     return { preset = values.preset, rate = short.rate, requests = short.requests,
       tokens = short.tokens, timeout_us = timeout_us(values) }
   end
-  short.prompt = lengths_of(definition, values, "prompt")
-  short.output = lengths_of(definition, values, "output")
+  short.prompt = lengths_of(definition, parsed, "prompt")
+  short.output = lengths_of(definition, parsed, "output")
   short.timeout_us = timeout_us(values)
   short.prefixes = prefixes_of(definition, parsed)
   return short
@@ -95,8 +103,8 @@ local function with_users(definition, parsed)
       {
         id = "distribution", tenant_id = given.tenant, slo_class = given.slo_class,
         concurrency = values.concurrency, think_time_us = values.think_time_ms * 1000,
-        input_distribution = lengths_of(definition, values, "prompt"),
-        output_distribution = lengths_of(definition, values, "output"),
+        input_distribution = lengths_of(definition, parsed, "prompt"),
+        output_distribution = lengths_of(definition, parsed, "output"),
         prefix_group = prefix_tokens > 0 and "shared" or nil, prefix_length = prefix_tokens,
         timeout = timeout_us(values),
       },
