@@ -142,6 +142,53 @@ describe("profile design", function()
   end)
 end)
 
+describe("a recorded engine that preempts", function()
+  --- 300 requests at vLLM 0.19 on an RTX 4090: lengths, and when they were queued, had their first
+  --- and their last token (seconds).
+  local function recorded()
+    local rows = {}
+    for line in io.lines "tests/data/truth/llmservingsim/rtx4090-llama-3.1-8b.csv" do
+      local fields = {}
+      for field in line:gmatch "[^,]+" do fields[#fields + 1] = tonumber(field) end
+      if #fields == 8 then
+        rows[#rows + 1] = { prompt = fields[2], output = fields[3], queued = fields[5],
+          first = fields[7], last = fields[8] }
+      end
+    end
+    table.sort(rows, function(a, b) return a.queued < b.queued end)
+    return rows
+  end
+
+  --- Mean relative errors of the requests' TTFT and E2E.
+  local function errors_of(rows, profile)
+    local function replay()
+      for _, row in ipairs(rows) do
+        coroutine.yield { arrival_us = math.floor(row.queued * 1e6), prompt_tokens = row.prompt,
+          output_tokens = row.output }
+      end
+    end
+    local r = run({ model = "llama-3.1-8b-instruct", hardware = "RTX 4090", tp = 1,
+      kv_blocks = 2588, max_model_len = 32768, latency_model = "calibrated",
+      async_scheduling = true }, coroutine.wrap(replay), profile)
+    assert.is_true(r.preemptions > 100)
+    local ttft, e2e = 0, 0
+    for i, row in ipairs(rows) do
+      ttft = ttft + math.abs(r.requests[i].ttft_us / 1e6 / (row.first - row.queued) - 1)
+      e2e = e2e + math.abs(r.requests[i].e2e_us / 1e6 / (row.last - row.queued) - 1)
+    end
+    return ttft / #rows, e2e / #rows
+  end
+
+  it("has first tokens when design says, and not when BLIS in Go does", function()
+    local rows = recorded()
+    assert.equal(300, #rows)
+    local ttft, e2e = errors_of(rows, "design")
+    assert.is_true(ttft < 0.12 and e2e < 0.08, ("%.3f, %.3f"):format(ttft, e2e))
+    local late, longer = errors_of(rows, "go-blis")
+    assert.is_true(late > 1 and longer > e2e, ("%.3f, %.3f"):format(late, longer))
+  end)
+end)
+
 describe("async_scheduling", function()
   --- TTFTs of two requests, the second of which arrives when the first has been served, or
   --- while it decodes.
