@@ -252,9 +252,10 @@ BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
  * Faults. To be called from functions of call_at and between steps, not while
  * an event is being executed (BLIS_ERR_INVALID, as when there is no such
  * instance). What has happened up to now stays happened: a request whose last
- * step has begun is completed. BLIS_ERR_NOMEM leaves the cluster fit only to be
- * freed. Without an instance in service that serves a request's model, the
- * request is rejected when it is to be routed, reason no-candidate.
+ * step has begun is completed, unless rules.leaves_at_step_end. BLIS_ERR_NOMEM
+ * leaves the cluster fit only to be freed. Without an instance in service that
+ * serves a request's model, the request is rejected when it is to be routed,
+ * reason no-candidate.
  */
 
 /*
