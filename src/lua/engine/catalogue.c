@@ -154,8 +154,10 @@ static void set_model_spec(lua_State *L, const blis_model_spec *spec) {
   size_t count = 0;
   const blis_spec_field *fields = blis_model_spec_fields(&count);
   set_spec(L, spec, fields, count);
+  blis_model_spec built = *spec;
+  built.counts_as_built = true;
   int64_t weight_bytes = 0;
-  if (blis_model_weight_bytes(spec, &weight_bytes, NULL) == BLIS_OK) {
+  if (blis_model_weight_bytes(&built, &weight_bytes, NULL) == BLIS_OK) {
     set_field_integer(L, "weight_bytes", weight_bytes);
   }
 }
