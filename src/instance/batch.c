@@ -60,6 +60,7 @@ static void give_tokens(blis__stepwise *engine, blis_live_request *request,
   engine->budget_tokens -= tokens;
   request->new_tokens = tokens;
   request->computed_tokens += tokens;
+  BLIS_ASSERT(tokens >= 0 && engine->budget_tokens >= 0);
 }
 
 static size_t least_urgent(const blis__stepwise *engine) {
@@ -109,6 +110,7 @@ static void preempt(blis__stepwise *engine, size_t index) {
   blis_kv_cache_release(engine->cache, &victim->blocks);
   blis__wait_queue_push_front(&engine->waiting, &victim->place);
   engine->budget_tokens += request->new_tokens;
+  BLIS_ASSERT(engine->budget_tokens <= engine->config->max_batched_tokens);
   engine->has_preempted = true;
   engine->counts.preemptions++;
   blis__note_preemption(engine->config, request, request->progress_tokens);
@@ -131,6 +133,7 @@ static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
   blis_block_span span =
       blis__span_of(request, request->progress_tokens, tokens);
   for (;;) {
+    BLIS_ASSERT(engine->batch.items[*index] == sequence);
     BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span,
                                     NULL, is_scheduled, error));
     if (*is_scheduled) {
@@ -186,6 +189,7 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence,
   blis_live_request *request = sequence->place.request;
   blis__wait_queue_remove(&engine->waiting, &sequence->place);
   engine->batch.items[engine->batch.count++] = sequence;
+  BLIS_ASSERT((int64_t)engine->batch.count <= config->max_num_seqs);
   blis__count_prompt_blocks(config, request,
                             blis_max_i64(hits, (int64_t)engine->found.count),
                             &engine->counts);

@@ -368,6 +368,7 @@ static blis_status preempt(fast_engine *engine, fast_plan *plan,
   BLIS_TRY(track(engine, victim, stored));
   BLIS_TRY(blis__fast_leave_batch(engine, victim, stored));
   plan->budget_tokens += live->new_tokens;
+  BLIS_ASSERT(plan->budget_tokens <= engine->config->max_batched_tokens);
   plan->is_preempted = true;
   victim->skipped_steps.count = 0;
   victim->first_decode_step = INT64_MAX;

@@ -38,6 +38,7 @@ static blis_status engine_inject(void *state, blis_live_request *live,
                                  int64_t now_us, blis_error *error) {
   fast_engine *engine = state;
   fast_request *request = NULL;
+  BLIS_ASSERT(now_us >= engine->clock_us && live->engine == NULL);
   BLIS_TRY_MEM(blis__fast_request_new(engine, live, &request), error);
   fast_arrival arrival = {.queued_us =
                               blis__queued_at_us(engine->config, live, now_us),
@@ -82,6 +83,7 @@ static blis_status end(fast_engine *engine, fast_request *request,
 
 static void enter_queue(fast_engine *engine, fast_request *request) {
   blis_live_request *live = request->live;
+  BLIS_ASSERT(live->state == BLIS_REQUEST_ARRIVED);
   live->state = BLIS_REQUEST_QUEUED;
   blis__wait_queue_push_back(&engine->queue, &request->waiting);
   if (live->deadline_us > 0 &&
@@ -161,6 +163,7 @@ static blis_status run_timeout(fast_engine *engine, blis_error *error) {
 /* Equal times: what reaches the queue, then the step, then timeouts. */
 static blis_status run_event(fast_engine *engine, int64_t now_us,
                              int64_t limit_us, blis_error *error) {
+  BLIS_ASSERT(now_us >= engine->clock_us);
   if (next_arrival_us(engine) == now_us) {
     return run_queued(engine, error);
   }

@@ -1,3 +1,4 @@
+#include "base/invariant.h"
 #include "instance/fast_engine.h"
 
 void blis__fast_list_insert(fast_list *list, fast_request *request,
@@ -26,6 +27,11 @@ void blis__fast_list_append(fast_list *list, fast_request *request) {
 void blis__fast_list_remove(fast_list *list, fast_request *request) {
   fast_request *previous = request->links[list->kind].previous;
   fast_request *next = request->links[list->kind].next;
+  BLIS_ASSERT(previous == NULL ? list->head == request
+                               : previous->links[list->kind].next == request);
+  BLIS_ASSERT(next == NULL ? list->tail == request
+                           : next->links[list->kind].previous == request);
+  BLIS_ASSERT(list->count > 0);
   if (previous == NULL) {
     list->head = next;
   } else {
@@ -127,6 +133,9 @@ void blis__fast_request_spare(fast_engine *engine, fast_request *request) {
   if (request->has_deadline) {
     blis__fast_list_remove(&engine->deadlines, request);
   }
+  BLIS_ASSERT(request->live->engine == request);
+  BLIS_ASSERT(request->holder.named.count == 0 &&
+              request->holder.anonymous == 0);
   request->live->engine = NULL;
   request->live = NULL;
   request->links[FAST_LINK_BATCH].next = engine->spares;
@@ -147,6 +156,7 @@ void blis__fast_deadline_add(fast_engine *engine, fast_request *request) {
 
 int64_t blis__fast_itl_sum_us(const fast_engine *engine,
                               const fast_request *request) {
+  BLIS_ASSERT(engine->itl_total_us >= request->itl_total_before);
   uint64_t sum_us = engine->itl_total_us - request->itl_total_before;
   return sum_us < BLIS_TIME_NEVER_US
              ? blis_time_after_us((int64_t)sum_us, request->own_itl_sum_us)
@@ -160,6 +170,7 @@ void blis__fast_note_progress(const fast_engine *engine,
   }
   blis_live_request *live = request->live;
   live->progress_tokens = blis__fast_progress(engine, request);
+  BLIS_ASSERT(live->progress_tokens >= live->prefill_tokens);
   live->itl_sum_us = blis__fast_itl_sum_us(engine, request);
   live->itl_count = live->progress_tokens - live->prompt_tokens;
 }

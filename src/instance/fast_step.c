@@ -47,6 +47,7 @@ blis_status blis__fast_release(fast_engine *engine, fast_request *request,
                                int64_t stored_tokens) {
   request->holder.anonymous = blis__fast_blocks_of(engine, stored_tokens) -
                               (int64_t)request->holder.named.count;
+  BLIS_ASSERT(request->holder.anonymous >= 0);
   engine->releases++;
   return blis_run_pool_release(engine->pool, &request->holder);
 }
@@ -65,6 +66,7 @@ static blis_status start_decoding(fast_engine *engine, fast_request *request) {
   if (request->is_length_capped) {
     steps = blis_max_i64(limit - 1 - done, 0);
   }
+  BLIS_ASSERT(!request->is_decoding && steps >= 0);
   request->is_decoding = true;
   request->decode_base = next_step - done;
   request->stored_base = next_step - stored;
@@ -89,6 +91,10 @@ void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
   --*blis__fast_boundary(engine, request->stored_base);
   blis__fast_naming_remove(engine, request);
   blis__finish_heap_remove(&engine->finishes, &request->finish);
+  BLIS_ASSERT(engine->gaps >= 0);
+  BLIS_ASSERT(engine->decode_context >= 0 && engine->decode_prompts >= 0);
+  BLIS_ASSERT(*blis__fast_boundary(engine, request->stored_base) >= 0);
+  BLIS_ASSERT(engine->finishes.slots.count == (size_t)engine->decodes);
   request->is_decoding = false;
 }
 
@@ -283,6 +289,7 @@ static blis_status advance(fast_engine *engine, const fast_plan *plan,
     BLIS_TRY(blis__fast_leave_behind(engine, itl_us, error));
   }
   engine->step_index++;
+  BLIS_ASSERT(engine->history.next_step == engine->step_index);
   return advance_prefills(engine, engine->last_step_end_us, error);
 }
 
@@ -406,6 +413,9 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   if (!plan.is_preempted) {
     BLIS_TRY(blis__fast_admit(engine, &plan, now_us, error));
   }
+  BLIS_ASSERT(plan.budget_tokens >= 0);
+  BLIS_ASSERT(engine->prefills.count + engine->decodes == engine->batch.count);
+  BLIS_ASSERT(engine->batch.count <= engine->config->max_num_seqs);
   engine->stats.steps++;
   engine->stats.queue_depth_sum += engine->queue.count;
   int64_t duration_us = 0;
@@ -587,6 +597,7 @@ blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
     size_t n = expected_steps(engine, limit_us);
     n = (int64_t)n < left ? n : (size_t)left;
     BLIS_TRY(decode_steps(engine, n, limit_us, &steps, error));
+    BLIS_ASSERT(engine->step_index <= end_step);
   }
   return BLIS_OK;
 }

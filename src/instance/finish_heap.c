@@ -1,4 +1,5 @@
 #include "instance/finish_heap.h"
+#include "base/invariant.h"
 
 static bool is_before(const finish_slot *a, const finish_slot *b) {
   return a->step != b->step ? a->step < b->step : a->order < b->order;
@@ -43,6 +44,7 @@ blis_status blis__finish_heap_add(const blis_alloc *alloc, finish_heap *heap,
 
 void blis__finish_heap_remove(finish_heap *heap, finish_entry *entry) {
   size_t i = entry->index;
+  BLIS_ASSERT(i < heap->slots.count && heap->slots.items[i].entry == entry);
   finish_slot last = heap->slots.items[--heap->slots.count];
   if (last.entry == entry) {
     return;
@@ -55,6 +57,7 @@ void blis__finish_heap_remove(finish_heap *heap, finish_entry *entry) {
 }
 
 void blis__finish_heap_postpone(finish_heap *heap, finish_entry *entry) {
+  BLIS_ASSERT(entry->step >= heap->slots.items[entry->index].step);
   sift_down(heap, entry->index,
             (finish_slot){entry->step, entry->order, entry});
 }

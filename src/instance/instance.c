@@ -257,6 +257,9 @@ static void add_past(blis_instance_stats *stats,
 void blis_instance_get_stats(const blis_instance *instance,
                              blis_instance_stats *stats) {
   instance->engine.ops->get_stats(instance->engine.state, stats);
+  BLIS_ASSERT(stats->used_kv_blocks >= 0 &&
+              stats->used_kv_blocks <= stats->kv_blocks);
+  BLIS_ASSERT(stats->length_capped <= stats->completed);
   if (instance->has_past) {
     add_past(stats, &instance->past);
   }

@@ -1,5 +1,6 @@
 #include "instance/rules.h"
 
+#include "base/invariant.h"
 #include "base/minmax.h"
 #include "base/time.h"
 #include "instance/timing.h"
@@ -29,6 +30,8 @@ static int64_t delivery_us(const blis_instance_config *config,
 void blis__note_admission(const blis_instance_config *config,
                           blis_live_request *request, int64_t now_us,
                           int64_t step_us) {
+  BLIS_ASSERT(request->state == BLIS_REQUEST_QUEUED);
+  BLIS_ASSERT(now_us >= request->arrival_us);
   request->state = BLIS_REQUEST_RUNNING;
   if (!config->rules.resumes_preempted || request->scheduling_delay_us < 0) {
     request->scheduling_delay_us = now_us - request->arrival_us;
@@ -54,6 +57,7 @@ void blis__count_prompt_blocks(const blis_instance_config *config,
 void blis__note_preemption(const blis_instance_config *config,
                            blis_live_request *request,
                            int64_t progress_tokens) {
+  BLIS_ASSERT(request->state == BLIS_REQUEST_RUNNING);
   request->state = BLIS_REQUEST_QUEUED;
   request->progress_tokens = 0;
   request->new_tokens = 0;
@@ -69,6 +73,7 @@ void blis__note_preemption(const blis_instance_config *config,
 }
 
 void blis__note_first_token(blis_live_request *request, int64_t token_us) {
+  BLIS_ASSERT(!request->has_first_token && token_us >= request->arrival_us);
   request->has_first_token = true;
   request->ttft_us =
       blis_time_after_us(token_us - request->arrival_us, request->delivery_us);

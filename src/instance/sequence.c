@@ -37,6 +37,7 @@ blis_status blis__sequences_take(const blis_alloc *alloc,
 void blis__sequences_give(blis__sequences *sequences,
                           blis__sequence *sequence) {
   BLIS_ASSERT(sequence->blocks.count == 0);
+  BLIS_ASSERT(sequence->place.request->engine == sequence);
   sequence->place.request->engine = NULL;
   sequences->spare.items[sequences->spare.count++] = sequence;
 }

@@ -50,6 +50,7 @@ static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
   blis_live_request *request = sequence->place.request;
   int64_t itl_us = token_us;
   if (engine->config->rules.resumes_preempted) {
+    BLIS_ASSERT(sequence->token_end_us <= engine->clock_us);
     itl_us += engine->clock_us - sequence->token_end_us;
   }
   if (engine->events.itl_us != NULL &&
@@ -68,6 +69,7 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
   blis_live_request *request = sequence->place.request;
   bool gives_token = request->new_tokens > 0;
   if (request->progress_tokens < request->prefill_tokens) {
+    BLIS_ASSERT(request->computed_tokens >= request->progress_tokens);
     request->progress_tokens = request->computed_tokens;
     gives_token = request->has_first_token &&
                   request->progress_tokens == request->prefill_tokens;
@@ -130,6 +132,8 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
   if (produced < request->output_tokens) {
     produced++; /* the first token came with the prefill */
   }
+  BLIS_ASSERT(request->state == BLIS_REQUEST_RUNNING && request->ttft_us >= 0);
+  BLIS_ASSERT(produced >= 0 && produced <= request->output_tokens);
   engine->counts.completed++;
   engine->counts.length_capped += state == BLIS_REQUEST_LENGTH_CAPPED;
   engine->counts.output_tokens += produced;
@@ -211,6 +215,7 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
 
 blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   bool leaves_at_end = engine->config->rules.leaves_at_step_end;
+  BLIS_ASSERT(engine->step_pending);
   engine->step_pending = false;
   engine->has_progressed = false;
   if (leaves_at_end) {

@@ -31,6 +31,7 @@ blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
                                blis_request_state state, int64_t end_us,
                                blis_error *error) {
   blis_live_request *request = sequence->place.request;
+  BLIS_ASSERT(end_us >= engine->clock_us);
   part(engine, sequence);
   request->state = state;
   return engine->events.ended(engine->events.ud, request, engine->clock_us,
@@ -130,6 +131,7 @@ static blis_status on_timeout(blis__stepwise *engine, blis__sequence *sequence,
 static blis_status execute(blis__stepwise *engine, const blis_event *event,
                            blis_error *error) {
   blis__sequence *sequence = event->object;
+  BLIS_ASSERT(event->time_us >= engine->clock_us);
   engine->clock_us = event->time_us;
   switch (event->event_class) {
   case BLIS__EVENT_ARRIVAL:

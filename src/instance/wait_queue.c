@@ -1,4 +1,5 @@
 #include "instance/wait_queue.h"
+#include "base/invariant.h"
 
 void blis__wait_queue_init(blis__wait_queue *queue,
                            const blis_instance_config *config) {
@@ -6,6 +7,7 @@ void blis__wait_queue_init(blis__wait_queue *queue,
 }
 
 void blis__wait_queue_push_back(blis__wait_queue *queue, blis__waiting *node) {
+  BLIS_ASSERT((queue->tail == NULL) == (queue->count == 0));
   node->before = queue->tail;
   node->after = NULL;
   if (queue->tail == NULL) {
@@ -19,6 +21,7 @@ void blis__wait_queue_push_back(blis__wait_queue *queue, blis__waiting *node) {
 }
 
 void blis__wait_queue_push_front(blis__wait_queue *queue, blis__waiting *node) {
+  BLIS_ASSERT((queue->head == NULL) == (queue->count == 0));
   node->before = NULL;
   node->after = queue->head;
   if (queue->head == NULL) {
@@ -32,6 +35,10 @@ void blis__wait_queue_push_front(blis__wait_queue *queue, blis__waiting *node) {
 }
 
 void blis__wait_queue_remove(blis__wait_queue *queue, blis__waiting *node) {
+  BLIS_ASSERT(node->before == NULL ? queue->head == node
+                                   : node->before->after == node);
+  BLIS_ASSERT(node->after == NULL ? queue->tail == node
+                                  : node->after->before == node);
   if (node->before == NULL) {
     queue->head = node->after;
   } else {
@@ -169,6 +176,7 @@ blis_status blis__wait_queue_order(blis__wait_queue *queue, blis_error *error) {
     node->before = before;
     before = node;
   }
+  BLIS_ASSERT(before == queue->tail);
   queue->is_ordered = status == BLIS_OK;
   return status;
 }
