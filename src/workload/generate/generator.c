@@ -79,7 +79,7 @@ void blis_generator_free(blis_generator *generator) {
   blis_winner_tree_free(generator->pending);
   blis__sessions_free(generator->sessions);
   blis_alloc_free(&alloc, generator, sizeof *generator);
-  blis__plan_unref(plan);
+  blis__plan_free(plan);
 }
 
 static bool make_streams(blis_generator *generator) {
@@ -94,13 +94,13 @@ static bool make_streams(blis_generator *generator) {
          generator->pending != NULL;
 }
 
-/* A generator without content that uses the plan; NULL = out of memory. */
+/* A generator without content; takes the plan. NULL = out of memory. */
 static blis_generator *generator_new(blis__plan *plan) {
   blis_generator *generator = blis_alloc_new(&plan->alloc, sizeof *generator);
   if (generator == NULL) {
+    blis__plan_free(plan);
     return NULL;
   }
-  blis__plan_ref(plan);
   *generator = (blis_generator){.plan = plan, .last_process = NO_PROCESS};
   if (!plan->has_layout && !make_streams(generator)) {
     blis_generator_free(generator);
@@ -387,7 +387,6 @@ blis_status blis_generator_new(const blis_alloc *alloc,
   blis__plan *plan;
   BLIS_TRY(blis__plan_new(alloc, spec, &plan, error));
   blis_generator *made = generator_new(plan);
-  blis__plan_unref(plan); /* the generator has its own hold on it */
   BLIS_TRY_NEW(made, error);
   blis_status status = start(made, error);
   if (status != BLIS_OK) {
@@ -395,38 +394,6 @@ blis_status blis_generator_new(const blis_alloc *alloc,
     return status;
   }
   *generator = made;
-  return BLIS_OK;
-}
-
-static void copy_streams(const blis_generator *from, blis_generator *to) {
-  const blis__plan *plan = from->plan;
-  memcpy(to->processes, from->processes,
-         plan->process_count * sizeof *to->processes);
-  memcpy(to->randoms, from->randoms, random_count(plan) * sizeof *to->randoms);
-  to->choices = from->choices;
-  for (uint32_t i = 0; i < plan->process_count; i++) {
-    blis_winner_tree_set(to->pending, i,
-                         blis_winner_tree_time_us(from->pending, i));
-  }
-}
-
-blis_status blis_generator_clone(const blis_generator *generator,
-                                 blis_generator **clone, blis_error *error) {
-  blis_generator *made = generator_new(generator->plan);
-  BLIS_TRY_NEW(made, error);
-  if (!generator->plan->has_layout) {
-    copy_streams(generator, made);
-  } else if (generator->sessions != NULL) {
-    made->sessions = blis__sessions_clone(generator->sessions);
-    if (made->sessions == NULL) {
-      blis_generator_free(made);
-      return blis_fail_nomem(error);
-    }
-  }
-  made->taken = generator->taken;
-  made->last_process = generator->last_process;
-  made->last = generator->last;
-  *clone = made;
   return BLIS_OK;
 }
 

@@ -44,16 +44,8 @@ BLIS_MUSTUSE blis_status blis_generator_new(const blis_alloc *alloc,
                                             blis_generator **generator,
                                             blis_error *error);
 
-/* NULL is allowed. Segments of its requests are gone with the last clone. */
+/* NULL is allowed. Segments of its requests are gone with it. */
 void blis_generator_free(blis_generator *generator);
-
-/*
- * A second generator that goes on from where this one is, independently. They
- * share what never changes, so both must be used from one thread.
- */
-BLIS_MUSTUSE blis_status blis_generator_clone(const blis_generator *generator,
-                                              blis_generator **clone,
-                                              blis_error *error);
 
 /*
  * The requests not yet taken, as a source that borrows the generator. Taking

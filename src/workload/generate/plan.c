@@ -39,7 +39,7 @@ static void layout_deinit(blis__plan *plan) {
                   plan->prefix_draws * sizeof *layout->prefix_tokens);
 }
 
-static void plan_free(blis__plan *plan) {
+void blis__plan_free(blis__plan *plan) {
   blis_alloc alloc = plan->alloc;
   layout_deinit(plan);
   for (uint32_t i = 0; plan->kinds != NULL && i < plan->kind_count; i++) {
@@ -350,7 +350,6 @@ blis_status blis__plan_new(const blis_alloc *alloc,
   BLIS_TRY_NEW(made, error);
   *made = (blis__plan){
       .alloc = *alloc,
-      .users = 1,
       .kind_count = (uint32_t)(spec->client_count + spec->cohort_count),
       .seed = spec->seed,
       .num_requests = spec->num_requests > 0 ? spec->num_requests : INT64_MAX,
@@ -361,22 +360,11 @@ blis_status blis__plan_new(const blis_alloc *alloc,
       .has_end = spec->horizon_us > 0 || spec->num_requests == 0};
   blis_status status = plan_fill(made, spec, error);
   if (status != BLIS_OK) {
-    blis__plan_unref(made);
+    blis__plan_free(made);
     return status;
   }
   *plan = made;
   return BLIS_OK;
-}
-
-void blis__plan_ref(blis__plan *plan) {
-  plan->users++;
-}
-
-void blis__plan_unref(blis__plan *plan) {
-  plan->users--;
-  if (plan->users == 0) {
-    plan_free(plan);
-  }
 }
 
 void blis__plan_seed_stream(const blis__plan *plan, blis_random *random) {

@@ -1,9 +1,8 @@
 /*
  * plan.h - the immutable part of a generator; for generator files only.
  *
- * A generator and its clones share one plan and count its users. A kind is what
- * the members of a cohort have in common, or one client; clients are listed
- * kind after kind.
+ * A kind is what the members of a cohort have in common, or one client; clients
+ * are listed kind after kind.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_PLAN_H
 #define BLIS_WORKLOAD_GENERATE_PLAN_H
@@ -125,10 +124,8 @@ typedef struct blis__layout {
   int32_t *prefix_tokens; /* of all groups, when tokens are kept */
 } blis__layout;
 
-/* Shared by a generator and its clones. */
 typedef struct blis__plan {
   blis_alloc alloc;
-  size_t users;
   blis_intern *strings;
   blis__kind *kinds;
   uint32_t kind_count;
@@ -149,17 +146,13 @@ typedef struct blis__plan {
   blis__layout layout;
 } blis__plan;
 
-/*
- * Checks a specification and copies what is needed of it. The plan has one
- * user, the caller.
+/* Checks a specification and copies what is needed of it; the caller owns it.
  */
 BLIS_MUSTUSE blis_status blis__plan_new(const blis_alloc *alloc,
                                         const blis_workload_spec *spec,
                                         blis__plan **plan, blis_error *error);
 
-/* One user more; one user less, the last of whom frees the plan. */
-void blis__plan_ref(blis__plan *plan);
-void blis__plan_unref(blis__plan *plan);
+void blis__plan_free(blis__plan *plan);
 
 static inline const blis__kind *blis__plan_kind_of(const blis__plan *plan,
                                                    uint32_t client) {

@@ -30,10 +30,8 @@ typedef struct row {
   int32_t round;
 } row;
 
-/* Shared by a replay and its clones. */
 typedef struct plan {
   blis_alloc alloc;
-  size_t users;
   const blis_workload *workload;
   blis_arena arena; /* rules, starts, rounds, segments */
   blis_distribution think;
@@ -62,10 +60,7 @@ typedef struct planning {
   size_t row_count;
 } planning;
 
-static void plan_unref(plan *p) {
-  if (--p->users > 0) {
-    return;
-  }
+static void plan_free(plan *p) {
   blis_alloc alloc = p->alloc;
   blis_distribution_deinit(&p->think, &alloc);
   blis_array_deinit(&alloc, &p->firsts);
@@ -401,7 +396,6 @@ static blis_replay *replay_new(plan *p) {
   blis_replay *replay = blis_alloc_zeroed(&p->alloc, 1, sizeof *replay);
   if (replay != NULL) {
     replay->plan = p;
-    p->users++;
   }
   return replay;
 }
@@ -412,7 +406,7 @@ void blis_replay_free(blis_replay *replay) {
   }
   blis_alloc alloc = replay->plan->alloc;
   blis__sessions_free(replay->sessions);
-  plan_unref(replay->plan);
+  plan_free(replay->plan);
   blis_alloc_free(&alloc, replay, sizeof *replay);
 }
 
@@ -437,7 +431,6 @@ static plan *plan_new(const blis_alloc *alloc, const blis_workload *workload,
   plan *p = blis_alloc_zeroed(alloc, 1, sizeof *p);
   if (p != NULL) {
     p->alloc = *alloc;
-    p->users = 1;
     p->workload = workload;
     p->keeps_tokens = options->keep_tokens;
     blis_arena_init(&p->arena, alloc);
@@ -454,30 +447,15 @@ blis_status blis_replay_new(const blis_alloc *alloc,
   planning g = {.plan = p, .options = options};
   blis_status status = fill_plan(&g, error);
   blis_replay *made = status == BLIS_OK ? replay_new(p) : NULL;
-  plan_unref(p); /* the replay has its own hold on it */
-  BLIS_TRY(status);
-  if (made == NULL || start(made) != BLIS_OK) {
+  if (made == NULL) {
+    plan_free(p);
+    return status == BLIS_OK ? blis_fail_nomem(error) : status;
+  }
+  if (start(made) != BLIS_OK) {
     blis_replay_free(made);
     return blis_fail_nomem(error);
   }
   *replay = made;
-  return BLIS_OK;
-}
-
-blis_status blis_replay_clone(const blis_replay *replay, blis_replay **clone,
-                              blis_error *error) {
-  blis_replay *made = replay_new(replay->plan);
-  BLIS_TRY_NEW(made, error);
-  made->taken = replay->taken;
-  made->last_is_follow_up = replay->last_is_follow_up;
-  if (replay->sessions != NULL) {
-    made->sessions = blis__sessions_clone(replay->sessions);
-    if (made->sessions == NULL) {
-      blis_replay_free(made);
-      return blis_fail_nomem(error);
-    }
-  }
-  *clone = made;
   return BLIS_OK;
 }
 

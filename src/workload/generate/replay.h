@@ -53,11 +53,6 @@ BLIS_MUSTUSE blis_status blis_replay_new(const blis_alloc *alloc,
 /* NULL is allowed. */
 void blis_replay_free(blis_replay *replay);
 
-/* A second replay that goes on from where this one is, independently. */
-BLIS_MUSTUSE blis_status blis_replay_clone(const blis_replay *replay,
-                                           blis_replay **clone,
-                                           blis_error *error);
-
 /* The requests not yet taken, as a source that borrows the replay. */
 blis_request_source blis_replay_source(blis_replay *replay);
 

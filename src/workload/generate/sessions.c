@@ -80,47 +80,6 @@ blis__sessions *blis__sessions_new(const blis_alloc *alloc,
   return sessions;
 }
 
-static blis_status clone_session(const blis_alloc *alloc, const session *from,
-                                 session *to) {
-  memcpy(to->segments, from->segments, sizeof to->segments);
-  to->is_over = from->is_over;
-  if (from->random != NULL) {
-    to->random = blis_alloc_new(alloc, sizeof *to->random);
-    if (to->random == NULL) {
-      return BLIS_ERR_NOMEM;
-    }
-    *to->random = *from->random;
-  }
-  size_t tokens = from->conversation.count;
-  if (tokens > 0) {
-    BLIS_TRY(blis_array_reserve(alloc, &to->conversation, tokens));
-    memcpy(to->conversation.items, from->conversation.items,
-           tokens * sizeof *to->conversation.items);
-    to->conversation.count = tokens;
-  }
-  return BLIS_OK;
-}
-
-blis__sessions *blis__sessions_clone(const blis__sessions *sessions) {
-  blis__sessions *clone =
-      blis__sessions_new(&sessions->alloc, &sessions->config);
-  if (clone == NULL) {
-    return NULL;
-  }
-  clone->counts = sessions->counts;
-  clone->last = sessions->last;
-  clone->last_input_tokens = sessions->last_input_tokens;
-  clone->last_output_tokens = sessions->last_output_tokens;
-  for (size_t i = 0; i < sessions->config.count; i++) {
-    if (clone_session(&clone->alloc, &sessions->sessions[i],
-                      &clone->sessions[i]) != BLIS_OK) {
-      blis__sessions_free(clone);
-      return NULL;
-    }
-  }
-  return clone;
-}
-
 /* Rounds. */
 
 /* What is known of the next round. */

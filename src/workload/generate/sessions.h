@@ -53,7 +53,7 @@ typedef struct blis__recorded_round {
   const blis_request *content;
 } blis__recorded_round;
 
-/* How a session begins; borrowed, and shared by clones. */
+/* How a session begins; borrowed. */
 typedef struct blis__session_start {
   uint32_t name; /* number in the string table: the session of its requests */
   const blis__session_rule *rule;
@@ -98,9 +98,6 @@ blis__sessions *blis__sessions_new(const blis_alloc *alloc,
 
 /* NULL is allowed. */
 void blis__sessions_free(blis__sessions *sessions);
-
-/* The same sessions at the same point; NULL = out of memory. */
-blis__sessions *blis__sessions_clone(const blis__sessions *sessions);
 
 /*
  * A request ended: blis_request_source.ended. Requests of no session and

@@ -322,10 +322,10 @@ static void make_spec(blis_random *random, blis_client_spec *clients,
 
 static void check_against_plain(blis_generator *generator,
                                 const blis_workload_spec *spec,
-                                const plain_list *list, size_t first) {
+                                const plain_list *list) {
   char line[LINE_SIZE];
   blis_request request;
-  for (size_t i = first; i < list->count; i++) {
+  for (size_t i = 0; i < list->count; i++) {
     const plain_request *expected = &list->items[i];
     CHECK(next_line(generator, false, line, &request));
     char plain[LINE_SIZE];
@@ -358,38 +358,9 @@ static void merging_equals_making_all_and_sorting(void) {
     make_plain(&spec, &list);
     blis_generator *generator;
     CHECK_OK(blis_generator_new(&alloc, &spec, &generator, &error), &error);
-    check_against_plain(generator, &spec, &list, 0);
+    check_against_plain(generator, &spec, &list);
     blis_generator_free(generator);
   }
-}
-
-static void a_clone_goes_on_from_the_same_place(void) {
-  static plain_list list;
-  blis_alloc_probe memory = {0};
-  blis_alloc alloc = blis_alloc_probed(&memory);
-  blis_random random;
-  blis_random_init(&random, 2);
-  for (int round = 0; round < 60; round++) {
-    blis_client_spec clients[MAX_CLIENTS];
-    blis_workload_spec spec;
-    make_spec(&random, clients, &spec);
-    make_plain(&spec, &list);
-    blis_generator *generator;
-    blis_generator *clone;
-    CHECK_OK(blis_generator_new(&alloc, &spec, &generator, &error), &error);
-    size_t taken = list.count / 2;
-    char line[LINE_SIZE];
-    blis_request request;
-    for (size_t i = 0; i < taken; i++) {
-      CHECK(next_line(generator, false, line, &request));
-    }
-    CHECK_OK(blis_generator_clone(generator, &clone, &error), &error);
-    check_against_plain(generator, &spec, &list, taken);
-    blis_generator_free(generator);
-    check_against_plain(clone, &spec, &list, taken);
-    blis_generator_free(clone);
-  }
-  CHECK_EQ_I64(memory.live_bytes, 0);
 }
 
 static const blis_distribution_spec about_100 = EXPONENTIAL(100);
@@ -544,7 +515,7 @@ static void a_length_beyond_all_bounds_is_an_error(void) {
                 "1000000000000 tokens");
 }
 
-static blis_status generate_and_clone(const blis_alloc *alloc) {
+static blis_status generate(const blis_alloc *alloc) {
   static const blis_distribution_param bins[] = {{"3", 1}, {"5", 3}};
   blis_client_spec clients[] = {good_client(), good_client()};
   clients[1].output = (blis_distribution_spec){"empirical", bins, COUNT(bins)};
@@ -554,14 +525,9 @@ static blis_status generate_and_clone(const blis_alloc *alloc) {
                              .clients = clients,
                              .client_count = COUNT(clients)};
   blis_generator *generator;
-  blis_generator *clone;
   BLIS_TRY(blis_generator_new(alloc, &spec, &generator, &error));
-  blis_status status = blis_generator_clone(generator, &clone, &error);
-  if (status == BLIS_OK) {
-    blis_generator_free(clone);
-  }
   blis_generator_free(generator);
-  return status;
+  return BLIS_OK;
 }
 
 static void out_of_memory_is_an_error(void) {
@@ -571,7 +537,7 @@ static void out_of_memory_is_an_error(void) {
     CHECK(request < OOM_ATTEMPTS);
     blis_alloc_probe memory = {.fail_at = request};
     blis_alloc alloc = blis_alloc_probed(&memory);
-    status = generate_and_clone(&alloc);
+    status = generate(&alloc);
     CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
     CHECK_EQ_I64(memory.live_bytes, 0);
   }
@@ -581,7 +547,6 @@ static void out_of_memory_is_an_error(void) {
 int main(void) {
   RUN(requests_are_as_recorded);
   RUN(merging_equals_making_all_and_sorting);
-  RUN(a_clone_goes_on_from_the_same_place);
   RUN(lazy_tokens_change_no_rate_and_draw_no_ids);
   RUN(tokens_need_a_request);
   RUN(wrong_fields_are_named);

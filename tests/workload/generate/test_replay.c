@@ -339,42 +339,6 @@ static void wrong_rounds_are_named(void) {
   }
 }
 
-/* Everything that comes from here on, with answers after 100 us. */
-static uint64_t hash_of_rest(blis_replay *replay, blis_request request) {
-  uint64_t hash = 0;
-  blis_request next;
-  do {
-    hash = hash * 31 + (uint64_t)request.arrival_us + request.prompt_tokens;
-    while (follow(replay, &request, 100, &next)) {
-      request = next;
-      hash = hash * 31 + (uint64_t)request.arrival_us;
-      hash = hash * 31 + (uint64_t)request.number;
-    }
-  } while (next_request(replay, &request));
-  return hash;
-}
-
-static void clones_go_on_from_where_they_are(void) {
-  blis_alloc_probe memory = {0};
-  blis_alloc alloc = blis_alloc_probed(&memory);
-  blis_workload *workload = must_read(&alloc, "tests/data/tracev2/mt.csv");
-  const blis_distribution_spec think = EXPONENTIAL(5000);
-  const blis_replay_options options = {
-      .sessions_wait = true, .seed = 1, .think = &think};
-  blis_replay *replay = must_replay(&alloc, workload, &options);
-  blis_request first;
-  blis_request second;
-  CHECK(next_request(replay, &first) && follow(replay, &first, 5, &second));
-  blis_replay *clone;
-  CHECK_OK(blis_replay_clone(replay, &clone, &error), &error);
-  uint64_t hash = hash_of_rest(replay, second);
-  blis_replay_free(replay);
-  CHECK(hash_of_rest(clone, second) == hash);
-  blis_replay_free(clone);
-  blis_workload_free(workload);
-  CHECK_EQ_I64(memory.live_bytes, 0);
-}
-
 static void no_memory_is_an_error(void) {
   blis_alloc heap = blis_alloc_heap();
   blis_workload *workload = must_read(&heap, "tests/data/tracev2/cct.csv");
@@ -403,7 +367,6 @@ int main(void) {
   RUN(think_times_have_an_order);
   RUN(known_content_stays);
   RUN(wrong_rounds_are_named);
-  RUN(clones_go_on_from_where_they_are);
   RUN(no_memory_is_an_error);
   return check_done();
 }
