@@ -32,17 +32,22 @@ assert(blis.run {
   routing = { "weighted", scorers = { { least_prefill_columns, 1 }, { "queue-depth", 1 } } },
 }.hash == result.hash)                    -- same formula, same decisions, same bytes
 
--- The whole-candidate form, for scorers that compare candidates with each other, and that keep
--- state.
-local last = {}
+-- The whole-candidate form, for scorers that compare candidates with each other. This one remembers
+-- something, so it is made by a function: new is called at the beginning of every run, and no run
+-- sees what another one has left behind.
 local spread = blis.scorer {
   name = "spread",
-  score_all = function(request, instances, scores)
-    for i = 1, #instances do
-      scores[i] = instances[i].id == last[request.tenant] and 0 or 1
-    end
+  new = function()
+    local last = {}
+    return {
+      score_all = function(request, instances, scores)
+        for i = 1, #instances do
+          scores[i] = instances[i].id == last[request.tenant] and 0 or 1
+        end
+      end,
+      observe = function(request, chosen) last[request.tenant] = chosen.id end,
+    }
   end,
-  observe = function(request, chosen) last[request.tenant] = chosen.id end,
 }
 print(blis.run {
   cluster = { instances = 4 },            -- model, hardware and the rest have defaults

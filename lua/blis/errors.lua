@@ -55,7 +55,9 @@ function errors.located(fn, ...)
   local results = table.pack(pcall(fn, ...))
   if results[1] then return table.unpack(results, 2, results.n) end
   local object = results[2]
-  if type(object) == "table" and type(object.message) == "string" and not object.policy then
+  local is_located = type(object) == "table" and object.traceback == false
+  if type(object) == "table" and type(object.message) == "string" and not object.policy
+    and not is_located then
     object.message = position() .. object.message
     object.traceback = false
   end

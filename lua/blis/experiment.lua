@@ -6,6 +6,7 @@ local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
 local notices = require "blis.notices"
 local policy = require "blis.policy"
+local repeats = require "blis.policy.repeats"
 local result = require "blis.results.result"
 local schema = require "blis.config.schema"
 local slo = require "blis.results.slo"
@@ -22,15 +23,20 @@ schema.set_neighbours {
   [require("blis.config.workload").short] = "'workload'",
 }
 
+--- The policies that choose instances or refuse requests, as definitions.
+local function policies_of(routing, admission)
+  local list = { routing }
+  for _, item in ipairs(routing.scorers or {}) do list[#list + 1] = item.scorer end
+  for _, filter in ipairs(routing.filters or {}) do list[#list + 1] = filter end
+  list[#list + 1] = routing.picker
+  list[#list + 1] = admission
+  return list
+end
+
 --- True when a function of a script may look at anything.
 local function is_scripted(routing, admission)
-  local picker = routing.picker
-  if routing.route or admission and admission.decide or picker and picker.pick then return true end
-  for _, item in ipairs(routing.scorers or {}) do
-    if item.scorer.score then return true end
-  end
-  for _, filter in ipairs(routing.filters or {}) do
-    if filter.keep then return true end
+  for _, one in ipairs(policies_of(routing, admission)) do
+    if one.make or one.route or one.decide or one.pick or one.score or one.keep then return true end
   end
   return false
 end
@@ -120,24 +126,60 @@ function experiment.read(spec)
   return config
 end
 
---- Builds a simulation, to be driven by hand: `sim:at(t_us, fn)`, `sim:step()`,
---- `sim:run_until(t_us)`, `sim:run()`; see its fields in blis.Simulation.
----@param spec blis.Experiment
----@return blis.Simulation
-function experiment.simulation(spec)
-  local config = experiment.read(spec)
+--- Whether policies of the script outlive a run, and may carry something into the next one.
+---@param config table with their definitions
+---@return boolean
+local function may_remember(config)
+  local policies = policies_of(config.routing, config.admission)
+  for _, name in ipairs { "cascade", "scheduler", "preemption" } do
+    policies[#policies + 1] = config[name]
+  end
+  return config.priority ~= nil or repeats.may_remember(policies)
+end
+
+--- Whether it is worth trying if the experiment comes to the same result twice: a policy may
+--- remember something, and nobody counts what he hears of.
+---@param spec table
+---@return boolean
+function experiment.wants_repeat(spec)
+  for _, name in ipairs(hooks.functions) do
+    if spec[name] ~= nil then return false end
+  end
+  return may_remember {
+    routing = policy.read_router(spec.routing or "round-robin", "routing"),
+    admission = hooks.read_admission(spec.admission, "admission"),
+    cascade = hooks.read_cascade(spec.cascade, "cascade"),
+    scheduler = hooks.read_scheduler(spec.scheduler, {}),
+    preemption = hooks.read_preemption(spec.preemption, {}),
+    priority = type(spec.priority) == "function" and spec.priority or nil,
+  }
+end
+
+local function simulation_of(config)
   function config.finish(summary)
     return result.new(summary, config)
   end
   return errors.located(core.simulation, config)
 end
 
+--- Builds a simulation, to be driven by hand: `sim:at(t_us, fn)`, `sim:step()`,
+--- `sim:run_until(t_us)`, `sim:run()`; see its fields in blis.Simulation.
+---@param spec blis.Experiment
+---@return blis.Simulation
+function experiment.simulation(spec)
+  return simulation_of(experiment.read(spec))
+end
+
 --- Runs an experiment to its end.
 ---@param spec blis.Experiment
 ---@return blis.Result
 function experiment.run(spec)
-  local sim <close> = experiment.simulation(spec)
+  local config = experiment.read(spec)
+  local sim <close> = simulation_of(config)
   local r = sim:run()
+  if may_remember(config) and repeats.is_other(spec, r.hash) then
+    r.setup.notes = r.setup.notes .. repeats.note .. "\n"
+  end
   notices.tell(r.setup.notes)
   return r
 end

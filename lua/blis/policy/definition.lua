@@ -115,6 +115,59 @@ function definition.made(kind, noun, given, path)
   return made
 end
 
+---@class blis.PolicyContext the run that a policy is made for
+---@field seed integer of the experiment
+---@field rng blis.Rng the policy's own random stream, under that seed
+---@field instances integer how many there are
+---@field block_size integer tokens of a KV block
+---@field kv_blocks integer of one instance
+
+---@type blis.Section
+local fresh_section = {
+  name = "policy",
+  summary = "A policy in Lua that starts afresh in every run.",
+  options = {
+    { name = "name", type = "any", doc = "a text" },
+    { name = "new", type = "any", doc = "a function(context) that returns the other fields" },
+  },
+}
+
+--- What `new` returned for a run, with the name that the policy has outside of it.
+local function made_by(new, name, context, path)
+  local made = core.call_seeded(context.seed, new, context)
+  if type(made) ~= "table" then
+    errors.invalid("%s.new: the function returned %s, expected a table with the functions of the "
+      .. "policy", path, errors.show(made))
+  end
+  local named = {}
+  for key, value in pairs(made) do named[key] = value end
+  named.name = name
+  return named
+end
+
+--- The definition of a policy that the script makes anew for every run. The core calls make when
+--- a run begins.
+---@param kind string
+---@param given table with name and new
+---@param path string
+---@param read fun(given: table, path: string): table the definition of what new returned
+---@return table
+function definition.fresh(kind, given, path, read)
+  local values = schema.read(fresh_section, given, path)
+  local name = definition.check_name(values.name, path)
+  local new = definition.check_function(values, "new", path)
+  return {
+    kind = kind, name = name,
+    make = function(seed, instances, block_size, kv_blocks)
+      local context = {
+        seed = seed, rng = core.rng(seed, "policy " .. name), instances = instances,
+        block_size = block_size, kv_blocks = kv_blocks,
+      }
+      return read(made_by(new, name, context, path), path .. ".new()")
+    end,
+  }
+end
+
 local function scripted(kind, given, path)
   local values = schema.read(kind.section, given, path)
   if definition.check_function(values, kind.main, path) == nil then
@@ -125,8 +178,17 @@ local function scripted(kind, given, path)
   return values
 end
 
+--- One that says what it is with named fields.
+local function of_fields(kind, given, path)
+  if given.new == nil then return scripted(kind, given, path) end
+  return definition.fresh(kind.kind, given, path, function(made, made_path)
+    return scripted(kind, made, made_path)
+  end)
+end
+
 --- The definition of a policy however it is written: a name, { name, parameter = value, ... }, a
---- function, { name =, <main> = function }, or what the constructor of its kind has returned.
+--- function, { name =, <main> = function }, { name =, new = function(context) } that returns the
+--- same without the name, or what the constructor of its kind has returned.
 ---@param kind blis.PolicyKind
 ---@param given any
 ---@param path string
@@ -145,7 +207,7 @@ function definition.read(kind, given, path)
     builtin.kind = kind.kind
     return builtin
   end
-  if is_table and given[1] == nil then return scripted(kind, given, path) end
+  if is_table and given[1] == nil then return of_fields(kind, given, path) end
   local names = #kind.entries > 0 and "the name of " .. with_article(kind.noun)
     .. ", { name, parameter = value, ... } or " or ""
   schema.raise_value(path, given, names .. "a " .. kind.signature)

@@ -66,6 +66,8 @@ local cascade_section = {
       doc = "a function(request, model, rng, output_tokens) that returns a mean log-probability" },
     { name = "escalate", type = "any",
       doc = "a function(request, attempt, usual) that returns true, false or a model" },
+    { name = "new", type = "any",
+      doc = "a function(context) that returns quality and escalate, made anew for every run" },
   },
 }
 
@@ -78,6 +80,23 @@ local function check_cascade_keys(name, given, path)
   table.move(cascade_section.options, 1, #cascade_section.options, #options + 1, options)
   schema.check_keys({ name = entry.name, options = options },
     definition.named_fields(given, {}), path .. " " .. entry.name)
+end
+
+---@type blis.Section
+local cascade_functions_section = {
+  name = "cascade",
+  summary = "What a script makes anew for every run of a cascade.",
+  options = table.move(cascade_section.options, 1, 3, 1, {}),
+}
+
+--- The functions that a script has made for one run.
+local function cascade_functions(given, path)
+  local values = schema.read(cascade_functions_section, given, path)
+  return {
+    kind = "cascade", label = values.name,
+    quality = definition.check_function(values, "quality", path),
+    escalate = definition.check_function(values, "escalate", path),
+  }
 end
 
 --- A built-in cascade, with the functions of a script around it.
@@ -94,6 +113,14 @@ local function read_cascade_table(given, path)
   local read = definition.builtin("cascade", catalogue.cascades, name, parameters, path)
   read.kind = "cascade"
   read.label = own.name ~= nil and definition.check_name(own.name, path) or read.name
+  if own.new ~= nil then
+    if own.quality or own.escalate then
+      errors.invalid("%s: with new, quality and escalate go into what it returns", path)
+    end
+    read.make = definition.fresh("cascade", { name = read.label, new = own.new }, path,
+      cascade_functions).make
+    return read
+  end
   read.quality = definition.check_function(own, "quality", path)
   read.escalate = definition.check_function(own, "escalate", path)
   return read

@@ -71,6 +71,7 @@ function policy.read_scorer(given, path)
     end
     return builtin("scorer", catalogue.scorers, name, named_fields(given, {}), path)
   end
+  if given.new ~= nil then return definition.fresh("scorer", given, path, scripted_scorer) end
   return scripted_scorer(given, path)
 end
 
@@ -80,6 +81,10 @@ end
 --- returns a column; `score_all = function(request, instances, scores)` fills in a list. `observe =
 --- function(request, chosen)` hears of every decision. With `base =` (a scorer however it is
 --- written) score gets what the base says as its third argument, and score_all finds it in scores.
+--- A scorer that remembers something is `{ name =, new = function(context) local seen = {} return {
+--- score = ..., observe = ... } end }`: new is called once for every run (blis.PolicyContext), so
+--- that runs of comparisons, sweeps and clones do not disturb each other. All policies have that
+--- form.
 ---@param spec string|table
 ---@return blis.Policy
 function policy.scorer(spec)
@@ -209,10 +214,6 @@ local function read_filters(given, path)
   return list
 end
 
-local function scripted_router(route, name)
-  return { kind = "router", name = name, route = route }
-end
-
 --- "weighted(prefix-affinity:3,queue-depth:2)"
 local function label_of_scorers(router)
   if not router.scorers then return router.name end
@@ -248,7 +249,7 @@ end
 local function take_picker(parameters, path)
   if parameters.picker == nil then return end
   local picker = definition.read(picker_kind, parameters.picker, path .. ".picker")
-  if picker.pick then
+  if not picker.parameters then
     parameters.picker = nil
     return picker
   end
@@ -293,6 +294,10 @@ local function builtin_router(given, path)
   return router
 end
 
+local function scripted_router(route, name)
+  return { kind = "router", name = name, route = route }
+end
+
 ---@type blis.Section
 local router_section = {
   name = "router",
@@ -302,6 +307,13 @@ local router_section = {
     { name = "route", type = "any", doc = "a function(request, instances) that returns an index" },
   },
 }
+
+local function router_of_fields(given, path)
+  local values = schema.read(router_section, given, path)
+  local route = check_function(values, "route", path)
+  if not route then schema.raise_value(path .. ".route", nil, "a function(request, instances)") end
+  return scripted_router(route, check_name(values.name, path))
+end
 
 --- The definition of a routing policy however it is written; its label is what results call it.
 ---@param given any
@@ -318,12 +330,8 @@ function policy.read_router(given, path)
   elseif type(given) == "table" and given[1] ~= nil then
     router = builtin_router(given, path)
   elseif type(given) == "table" and next(given) ~= nil then
-    local values = schema.read(router_section, given, path)
-    local route = check_function(values, "route", path)
-    if not route then
-      schema.raise_value(path .. ".route", nil, "a function(request, instances)")
-    end
-    router = scripted_router(route, check_name(values.name, path))
+    router = given.new ~= nil and definition.fresh("router", given, path, router_of_fields)
+      or router_of_fields(given, path)
   else
     schema.raise_value(path, given,
       "the name of a policy, { name, parameter = value, ... } or a function(request, instances)")
@@ -333,7 +341,8 @@ function policy.read_router(given, path)
 end
 
 --- A routing policy: `blis.router "round-robin"`, `blis.router { "weighted", scorers = ... }`, or
---- `blis.router { name =, route = function(request, instances) return index end }`.
+--- `blis.router { name =, route = function(request, instances) return index end }`; with `new` as
+--- scorers have it.
 ---@param spec any
 ---@return blis.Policy
 function policy.router(spec)

@@ -8,6 +8,7 @@
 #include "lua/policies/builtin.h"
 #include "lua/policies/cascade.h"
 #include "lua/policies/filter.h"
+#include "lua/policies/fresh.h"
 #include "lua/policies/router.h"
 #include "lua/policies/scorer.h"
 #include "policy/pipeline/weighted.h"
@@ -35,16 +36,10 @@ static int pending_gc(lua_State *L) {
   return 0;
 }
 
-static bool has_field(lua_State *L, int index, const char *name) {
-  bool has = lua_getfield(L, index, name) != LUA_TNIL;
-  lua_pop(L, 1);
-  return has;
-}
-
 static void check_scorer(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context,
                          blis_scorer *scorer) {
-  if (has_field(L, index, "score")) {
+  if (is_scripted_policy(L, index, "score")) {
     check_scripted_scorer(L, index, view, scorer);
   } else {
     check_builtin_scorer(L, index, context, scorer);
@@ -54,7 +49,8 @@ static void check_scorer(lua_State *L, int index, bind_view *view,
 static void check_filter(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context,
                          blis_filter *filter) {
-  if (has_field(L, index, "keep")) {
+  if (is_scripted_policy(L, index, "keep")) {
+    check_fresh(L, index, context);
     check_scripted_filter(L, index, view, filter);
   } else {
     check_builtin_filter(L, index, context, filter);
@@ -64,7 +60,8 @@ static void check_filter(lua_State *L, int index, bind_view *view,
 static void check_picker(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context,
                          blis_picker *picker) {
-  if (has_field(L, index, "pick")) {
+  if (is_scripted_policy(L, index, "pick")) {
+    check_fresh(L, index, context);
     check_scripted_picker(L, index, view, picker);
   } else {
     check_builtin_picker(L, index, context, picker);
@@ -139,7 +136,8 @@ void check_router(lua_State *L, int index, bind_view *view,
                   const blis_policy_context *context, blis_router *router) {
   int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
-  if (has_field(L, index, "route")) {
+  if (is_scripted_policy(L, index, "route")) {
+    check_fresh(L, index, context);
     check_scripted_router(L, index, view, router);
   } else if (lua_getfield(L, index, "scorers") != LUA_TNIL) {
     check_weighted(L, index, lua_gettop(L), view, context, router);
@@ -153,7 +151,8 @@ void check_admission(lua_State *L, int index, bind_view *view,
                      const blis_policy_context *context,
                      blis_admission *admission) {
   luaL_checktype(L, index, LUA_TTABLE);
-  if (has_field(L, index, "decide")) {
+  if (is_scripted_policy(L, index, "decide")) {
+    check_fresh(L, index, context);
     check_scripted_admission(L, index, view, admission);
   } else {
     check_builtin_admission(L, index, context, admission);
@@ -165,6 +164,7 @@ void check_cascade(lua_State *L, int index, bind_view *view,
   luaL_checktype(L, index, LUA_TTABLE);
   check_builtin_cascade(L, index, context, cascade);
   if (cascade->ops != NULL) {
+    check_fresh(L, index, context);
     check_scripted_cascade(L, index, view, context->seed, cascade);
   }
 }

@@ -7,6 +7,7 @@
 #include "lua/bind/bind.h"
 #include "lua/policies/builtin.h"
 #include "lua/policies/decision.h"
+#include "lua/policies/fresh.h"
 #include "lua/policies/score_loop.h"
 
 #define SCORER_TYPE "blis.scorer_at_work"
@@ -369,16 +370,19 @@ static void check_scripted(lua_State *L, int index, bind_scorer *self) {
   self->observe = push_hook_field(L, index, "observe", view->hooks);
 }
 
+/* The definition at index stays: the scorer is known by it. */
 static void check_new_scorer(lua_State *L, int index, bind_scorer *self) {
+  const blis_policy_context *context = &self->decider.view->context;
   snprintf(self->decider.name, sizeof self->decider.name, "%s",
            check_field_string(L, index, "name"));
-  if (lua_getfield(L, index, "score") != LUA_TNIL) {
-    check_scripted(L, index, self);
+  if (is_scripted_policy(L, index, "score")) {
+    lua_pushvalue(L, index);
+    check_fresh(L, lua_gettop(L), context);
+    check_scripted(L, lua_gettop(L), self);
+    lua_pop(L, 1);
   } else {
-    check_builtin_scorer(L, index, &self->decider.view->context,
-                         &self->builtin);
+    check_builtin_scorer(L, index, context, &self->builtin);
   }
-  lua_pop(L, 1);
 }
 
 /* At the end of the list, which is in the order of making. */

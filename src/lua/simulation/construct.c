@@ -6,6 +6,7 @@
 #include "lua/bind/interrupt.h"
 #include "lua/engine/shares.h"
 #include "lua/policies/builtin.h"
+#include "lua/policies/fresh.h"
 #include "lua/policies/routing.h"
 #include "lua/policies/scorer.h"
 #include "lua/simulation/simulation.h"
@@ -33,14 +34,17 @@ static void check_latency_part(lua_State *L, int config, bind_simulation *sim) {
 static void check_scheduler_parts(lua_State *L, int config,
                                   bind_simulation *sim) {
   blis_instance_config *made = &sim->engine.config;
+  const blis_policy_context *context = &sim->view.context;
   bind_scheduler_init(&sim->scheduler, &sim->hooks, sim->view.oracle);
   if (lua_getfield(L, config, "scheduler") != LUA_TNIL) {
+    check_fresh(L, lua_gettop(L), context);
     check_goes_before(L, lua_gettop(L), &sim->scheduler);
     made->scheduler = BLIS_SCHEDULER_SCRIPTED;
     made->goes_before = bind_scheduler_goes_before;
     made->goes_before_ud = &sim->scheduler;
   }
   if (lua_getfield(L, config, "preemption") != LUA_TNIL) {
+    check_fresh(L, lua_gettop(L), context);
     check_victim(L, lua_gettop(L), &sim->scheduler);
     made->preemption = BLIS_PREEMPTION_SCRIPTED;
     made->choose_victim = bind_scheduler_victim;

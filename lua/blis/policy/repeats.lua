@@ -1,0 +1,79 @@
+--- Notices when an experiment that is run again comes to another result, because a function of the
+--- script remembers something between runs.
+local repeats = {}
+
+-- Experiments that are remembered.
+local most = 8
+
+-- The last ones with functions of a script, latest first: { values =, hash = }.
+local known = {}
+
+--- Everything an experiment says, by path. Functions and objects are held weakly: one that is gone
+--- is in no later experiment.
+local function flatten(given, prefix, values)
+  for key, value in pairs(given) do
+    local path = ("%s.%s"):format(prefix, tostring(key))
+    if type(value) == "table" then
+      flatten(value, path, values)
+    else
+      values[path] = value
+    end
+  end
+  return values
+end
+
+local function is_same(a, b)
+  for path, value in pairs(a) do
+    if b[path] ~= value then return false end
+  end
+  for path in pairs(b) do
+    if a[path] == nil then return false end
+  end
+  return true
+end
+
+local main_functions = { "route", "decide", "pick", "score", "observe", "keep", "goes_before",
+  "victim", "quality", "escalate" }
+
+--- Whether a definition of a policy has functions that outlive a run.
+local function is_plain(definition)
+  for _, name in ipairs(main_functions) do
+    if definition[name] ~= nil then return true end
+  end
+  return definition.base ~= nil and is_plain(definition.base)
+end
+
+--- True when what a run leaves behind may change the next one: functions of the script that are not
+--- made anew for every run.
+---@param policies table[] definitions
+---@return boolean
+function repeats.may_remember(policies)
+  for _, one in ipairs(policies) do
+    if is_plain(one) then return true end
+  end
+  return false
+end
+
+--- What is said of an experiment with two results.
+repeats.note = "the same experiment was run twice and came to two results: a function of it "
+  .. "remembers something between runs. A policy written as { name =, new = function(context) "
+  .. "... return { ... } end } starts afresh in every run"
+
+--- True when the experiment was run before, with another result.
+---@param spec table
+---@param hash string
+---@return boolean
+function repeats.is_other(spec, hash)
+  local values = flatten(spec, "", setmetatable({}, { __mode = "v" }))
+  for i, one in ipairs(known) do
+    if is_same(one.values, values) then
+      table.insert(known, 1, table.remove(known, i))
+      return one.hash ~= hash
+    end
+  end
+  table.insert(known, 1, { values = values, hash = hash })
+  known[most + 1] = nil
+  return false
+end
+
+return repeats
