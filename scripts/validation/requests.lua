@@ -1,6 +1,8 @@
 --- Runs that were measured request by request.
 local accuracy = require "blis.calibrate.accuracy"
 local blis = require "blis"
+local core = require "blis.core"
+local engine = require "blis.engine"
 local markdown = require "markdown"
 local models = require "models"
 local observed = require "blis.calibrate.observed"
@@ -114,6 +116,34 @@ function requests.section(keep)
     "The calibrated model by load: how many requests an arriving one met in the engine.",
     "", markdown.table(header, regions, 3), "", table.concat(pictures, "\n\n"),
   }, "\n")
+end
+
+--- Coefficients that know nothing of these runs: the data sheet of the GPU, the shares of memory
+--- bandwidth and the overheads of the L40S, which has the same kind of memory, and the shares of
+--- peak FLOPs of the H100, which is not held back by its power limit either.
+local function without_these_runs()
+  local function set_of(hardware)
+    return core.coefficients(engine.read({ latency_model = "calibrated", hardware = hardware },
+      "cluster"))
+  end
+  local set, h100 = set_of "L40S", set_of "H100"
+  local compute, attention = 2, 4
+  set.beta[compute], set.beta[attention] = h100.beta[compute], h100.beta[attention]
+  return { latency_model = "calibrated", alpha_coeffs = set.alpha, beta_coeffs = set.beta }
+end
+
+--- What data sheets and other GPUs predict for these runs.
+---@return string
+function requests.left_out()
+  local rows = {}
+  for _, run in ipairs(requests.runs) do
+    local seen = observed.read(run.path).requests
+    local predicted = replay.run(replay.changed(run.cluster, without_these_runs()),
+      replay.traffic(seen))
+    rows[#rows + 1] = figures_row(run.name, "calibrated", tostring(#seen.list),
+      accuracy.of(seen.list, predicted))
+  end
+  return markdown.table(header, rows, 3)
 end
 
 --- What is left after `blis calibrate --fit` on the first half, on the second half.
