@@ -36,7 +36,7 @@ describe("blis run", function()
       "--hardware", "H100", "--num-requests", "2")
     assert.matches("26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable - 14.96 weights "
       .. "- 5.50 activations - 0.15 other", text, 1, true)
-    assert.matches("9,101 us (1 prefill of 1,000 tokens), 7,773 us (8 decodes at 333 to 4,096 "
+    assert.matches("20,876 us (1 prefill of 1,000 tokens), 7,431 us (8 decodes at 333 to 4,096 "
       .. "tokens)", text, 1, true)
   end)
 

@@ -15,7 +15,7 @@
 #include "latency/model_spec.h"
 #include "latency/parallelism.h"
 
-#define BLIS_LATENCY_DEFAULT_KIND "trained-physics"
+#define BLIS_LATENCY_DEFAULT_KIND "calibrated"
 
 /* Zero it first; pointers are borrowed for the call. */
 typedef struct blis_latency_config {

@@ -296,7 +296,7 @@ static void test_models_by_kind_with_defaults(void) {
     int64_t mixed_us;
     int64_t queueing_us;
   } CASES[] = {
-      {NULL, 17883, 15563},    {"trained-physics", 17883, 15563},
+      {NULL, 45596, 0},        {"trained-physics", 17883, 15563},
       {"roofline", 54464, 0},  {"blackbox", 61494, 9072},
       {"piecewise", 24240, 0}, {"routesim", 24240, 0},
   };
@@ -334,7 +334,8 @@ static void test_contradictions_are_refused(void) {
   blis_catalogue *catalogue = fixture_catalogue(&heap);
   blis_model_spec dense = fixture_model(catalogue, "qwen3-14b");
   blis_hardware_spec h100 = fixture_hardware(catalogue, "H100");
-  const blis_latency_config good = {.model = &dense,
+  const blis_latency_config good = {.kind = "trained-physics",
+                                    .model = &dense,
                                     .hardware = &h100,
                                     .parallelism = {.tp = 1, .dp = 1},
                                     .catalogue = catalogue};

@@ -73,8 +73,8 @@ return {
     {
       name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",
       group = "Model and hardware",
-      choices = { "trained-physics", "calibrated", "roofline", "blackbox", "piecewise" },
-      default = "trained-physics",
+      choices = { "calibrated", "trained-physics", "roofline", "blackbox", "piecewise" },
+      default = "calibrated", profiles = { ["go-blis"] = "trained-physics" },
       flag_doc = "How long an engine step takes. calibrated is what the GPU can do, times "
         .. "efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 "
         .. "times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for "
