@@ -130,10 +130,10 @@ describe("sim:clone()", function()
       n = n + 1
       return n // 5 % #instances + 1
     end }
-    local sim = blis.simulation(spec):run_until(320000)
+    local sim = blis.simulation(spec):run_until(280000)
     assert.is_true(n > 0 and n % 15 ~= 0)
     says(small.message_of(sim.clone, sim), "remembers something between runs")
-    says(small.message_of(sim.clone, sim), "at 320000 us")
+    says(small.message_of(sim.clone, sim), "at 280000 us")
     assert.equal(60, sim:run().completed)
   end)
 
