@@ -82,6 +82,18 @@ local function targets_of(values, traffic)
   return targets
 end
 
+--- The class realtime is as important as critical, the name that specifications have for it.
+local function add_realtime(cluster)
+  local values, realtime = {}, 4
+  for i, one in ipairs(cluster.slo_priorities or {}) do
+    values[i] = one
+    if one.name == "realtime" then return end
+    if one.name == "critical" then realtime = one.value end
+  end
+  values[#values + 1] = { name = "realtime", value = realtime }
+  cluster.slo_priorities = values
+end
+
 --- The flat configuration that the core takes.
 ---@param spec table
 ---@return table
@@ -95,6 +107,7 @@ function experiment.read(spec)
     { seed = values.seed, horizon_us = values.horizon_us, profile = values.profile })
   cluster.horizon_us = values.horizon_us or horizon_us or never_us
   cluster.reproduce_go_blis_defects = is_go_blis
+  if not is_go_blis then add_realtime(cluster) end
   local routing = policy.read_router(values.routing, "routing")
   local admission = hooks.read_admission(values.admission, "admission")
   local cascade = hooks.read_cascade(values.cascade, "cascade")

@@ -74,28 +74,51 @@ describe("a priority", function()
   it("is given on arrival, and seen by every policy", function()
     local urgent = 0
     local result = blis.run(small.experiment {
-      priority = function(request) return request.prompt_tokens > 0 and -7 end,
-      on_routed = function(request) urgent = urgent + (request.priority == -7 and 1 or 0) end,
+      priority = function(request) return request.prompt_tokens > 0 and -7.5 end,
+      on_routed = function(request) urgent = urgent + (request.priority == -7.5 and 1 or 0) end,
     })
     assert.equal(60, urgent)
     assert.equal(60, result.completed)
   end)
 
   it("orders queues of that kind", function()
-    local function run(priority)
+    local function run(priority, profile)
       return blis.run {
         cluster = { instances = 1, max_num_seqs = 1 }, scheduler = "priority-fcfs",
+        profile = profile,
         workload = { rate = 1000, requests = 30, prompt = { "exponential", mean = 300 },
           output_tokens = 4 },
         priority = priority,
       }
     end
-    local short_first = run(function(request) return request.prompt_tokens end)
+    local short_first = run(function(request) return -request.prompt_tokens end)
     assert.is_true(short_first.ttft_ms.mean < run().ttft_ms.mean)
+    local as_in_go = run(function(request) return request.prompt_tokens end, "go-blis")
+    assert.is_true(as_in_go.ttft_ms.mean < run(nil, "go-blis").ttft_ms.mean)
   end)
 
-  it("is a whole number", function()
-    for _, case in ipairs { { 1.5, "1.5" }, { "1", "a string" }, { 1 << 40, "1099511627776" } } do
+  it("is that of the SLO class, higher for what is more urgent", function()
+    local function seen(profile)
+      local priorities = {}
+      local i = 0
+      local classes = { "critical", "standard", "batch", "realtime", "sheddable", "unknown" }
+      blis.run {
+        profile = profile, cluster = { model = "qwen/qwen3-14b" },
+        workload = function()
+          i = i + 1
+          return classes[i] and { arrival_us = i, prompt_tokens = 10, output_tokens = 2,
+            slo_class = classes[i] }
+        end,
+        on_routed = function(request) priorities[#priorities + 1] = request.priority end,
+      }
+      return priorities
+    end
+    assert.same({ 4, 3, -1, 4, -2, 3 }, seen())
+    assert.same({ 0, 1, 5, 1, 6, 1 }, seen "go-blis")
+  end)
+
+  it("is a number", function()
+    for _, case in ipairs { { 0 / 0, "nan" }, { "1", "a string" }, { true, "a boolean" } } do
       local message = small.message_of(blis.run, small.experiment {
         priority = function() return case[1] end })
       says(message, "it returned")

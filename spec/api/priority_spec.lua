@@ -31,6 +31,8 @@ describe("priority policies", function()
   it("of the macro-level plan order the wait queue", function()
     assert.equal("0 1 2 3 4", order_of(classes, "constant"))
     assert.equal("0 3 4 2 1", order_of(classes, "slo-based"))
+    assert.equal("0 2 3 4 1", order_of({ {}, { slo_class = "batch" }, { slo_class = "critical" },
+      { slo_class = "realtime" }, {} }, { "slo-based", default_score = 11 }))
     assert.equal("0 1 3 4 2", order_of(classes, { "slo-based", scores = { batch = 200 } }))
     assert.equal("0 2 1 3 4", order_of(classes, { "slo-based", default_score = 300,
       batch_score = 250 }))
@@ -55,7 +57,7 @@ describe("priority policies", function()
     end
     says(of "slo", "priority: unknown priority policy 'slo'")
     says(of { "slo-based", realtime = 1 }, "unknown option 'realtime'")
-    says(of { "tenant-priority", scores = { a = 3e6 } }, "scores")
+    says(of { "tenant-priority", scores = { a = 1 / 0 } }, "scores")
     says(of(3), "priority: 3 is not allowed, expected the name of a priority policy")
   end)
 end)

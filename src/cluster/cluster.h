@@ -124,13 +124,18 @@ typedef struct blis_cluster_config {
   const blis_decision_sink *decisions;
   const blis_observer *observer; /* copied; NULL = nobody */
   /*
-   * The priority (lower is more urgent) of a request that arrives, which is
+   * The priority (higher is more urgent) of a request that arrives, which is
    * shown without prompt and with the priority of its SLO class; NULL = the
    * latter. A failure stops the run.
    */
   blis_status (*priority)(void *ud, const blis_routing_request *request,
-                          int64_t now_us, int32_t *priority, blis_error *error);
+                          int64_t now_us, double *priority, blis_error *error);
   void *priority_ud;
+  /*
+   * The priority of the most important SLO class is 0 and those of the others
+   * are below, as in BLIS (Go); false: they are the values of the classes.
+   */
+  bool counts_priorities_down;
 } blis_cluster_config;
 
 typedef struct blis_cluster_counts {

@@ -37,9 +37,11 @@ static blis_status classify(blis_cluster *cluster,
     while (cluster->classes.count <= slo_class) {
       const char *name = blis_intern_text(cluster->source->strings,
                                           (uint32_t)cluster->classes.count);
+      int32_t value = blis_slo_priority_value(cluster->priorities, name);
+      int32_t below = blis_slo_priority_of(cluster->priorities, name);
       cluster->classes.items[cluster->classes.count++] = (blis__class){
-          .priority = blis_slo_priority_of(cluster->priorities, name),
-          .value = blis_slo_priority_value(cluster->priorities, name)};
+          .priority = cluster->config.counts_priorities_down ? -below : value,
+          .value = value};
     }
   }
   request->live.priority = cluster->classes.items[slo_class].priority;

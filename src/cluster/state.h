@@ -35,8 +35,8 @@ typedef struct blis__scheduled_call {
 
 /* What is known of an SLO class. */
 typedef struct blis__class {
-  int32_t priority; /* lower is more urgent */
-  int32_t value;    /* higher is more important */
+  double priority; /* higher is more urgent */
+  int32_t value;   /* higher is more important */
 } blis__class;
 
 /* Requests that left an instance for good, and went on nevertheless. */

@@ -68,7 +68,7 @@ static size_t least_urgent(const blis__stepwise *engine) {
   for (size_t i = victim; i-- > 0;) {
     const blis_live_request *a = engine->batch.items[i]->place.request;
     const blis_live_request *b = engine->batch.items[victim]->place.request;
-    if (a->priority > b->priority ||
+    if (a->priority < b->priority ||
         (a->priority == b->priority && a->arrival_us > b->arrival_us)) {
       victim = i;
     }

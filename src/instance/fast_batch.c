@@ -276,7 +276,7 @@ static blis_status track(fast_engine *engine, fast_request *request,
 
 static bool is_more_urgent(const blis_live_request *a,
                            const blis_live_request *b) {
-  return a->priority != b->priority ? a->priority < b->priority
+  return a->priority != b->priority ? a->priority > b->priority
                                     : a->arrival_us < b->arrival_us;
 }
 

@@ -59,7 +59,7 @@ typedef struct blis_live_request {
   int64_t prompt_tokens;
   int64_t output_tokens;
   int64_t output_budget_tokens; /* 0 = what the model length leaves */
-  int32_t priority;             /* lower is more urgent; see slo_priority.h */
+  double priority;              /* higher is more urgent */
   uint32_t slot;                /* the cluster's index of this record */
   blis_block_chain chain;       /* for the instance's block size */
 

@@ -42,7 +42,7 @@ int32_t blis_slo_priority_value(const blis_slo_priority *priorities,
                                 const char *slo_class);
 
 /*
- * What blis_live_request.priority is for a class: the highest value of all
+ * What BLIS (Go) calls the priority of a class: the highest value of all
  * classes (at least 3) minus its own, so that 0 is the most urgent.
  */
 int32_t blis_slo_priority_of(const blis_slo_priority *priorities,

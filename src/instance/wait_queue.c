@@ -56,14 +56,18 @@ static int compare(int64_t a, int64_t b) {
   return (a > b) - (a < b);
 }
 
+static int compare_priorities(double a, double b) {
+  return (a > b) - (a < b);
+}
+
 static int compare_keys(blis_scheduler_kind scheduler,
                         const blis_live_request *a,
                         const blis_live_request *b) {
   switch (scheduler) {
   case BLIS_SCHEDULER_PRIORITY_FCFS:
-    return compare(a->priority, b->priority);
+    return compare_priorities(b->priority, a->priority);
   case BLIS_SCHEDULER_REVERSE_PRIORITY:
-    return compare(b->priority, a->priority);
+    return compare_priorities(a->priority, b->priority);
   case BLIS_SCHEDULER_SJF:
     return compare(a->prompt_tokens, b->prompt_tokens);
   case BLIS_SCHEDULER_FCFS:

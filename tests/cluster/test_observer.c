@@ -122,13 +122,13 @@ static void any_failure_stops_the_run(void) {
 
 static blis_status urgent_if_short(void *ud,
                                    const blis_routing_request *request,
-                                   int64_t now_us, int32_t *priority,
+                                   int64_t now_us, double *priority,
                                    blis_error *error) {
   (void)error;
   CHECK_EQ_I64(request->arrival_us, now_us);
   int64_t *calls = ud;
   ++*calls;
-  *priority = request->prompt_tokens < 300 ? -5 : 5;
+  *priority = request->prompt_tokens < 300 ? 5.5 : -5;
   return BLIS_OK;
 }
 
@@ -136,7 +136,7 @@ static blis_status see_priority(void *ud, const blis_routing_request *request,
                                 uint32_t instance, int64_t now_us,
                                 blis_error *error) {
   (void)ud, (void)instance, (void)now_us, (void)error;
-  CHECK_EQ_I64(request->priority, request->prompt_tokens < 300 ? -5 : 5);
+  CHECK_EQ_DOUBLE(request->priority, request->prompt_tokens < 300 ? 5.5 : -5);
   return BLIS_OK;
 }
 

@@ -181,7 +181,7 @@ static blis_live_request draw_request(blis_random *random,
       .number = number,
       .prompt_tokens = prefix + own,
       .output_tokens = draw(random, 20),
-      .priority = (int32_t)draw(random, 4),
+      .priority = (double)draw(random, 4),
       .slot = (uint32_t)number,
       .chain = {.shared = shared_ids[group],
                 .shared_count =

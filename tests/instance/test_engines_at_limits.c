@@ -5,6 +5,8 @@
  * latency models that answer 0 or months. Arguments: how many cases (default
  * 400, in the nightly form 10000) and the number of the first one.
  */
+#include <math.h>
+
 #include "engine_rules.h"
 #include "engine_twins.h"
 
@@ -197,7 +199,8 @@ static int64_t draw_budget(blis_random *random, const blis_instance_config *c,
 static blis_live_request draw_request(blis_random *random,
                                       const blis_instance_config *c, int slot,
                                       int64_t now_us) {
-  static const int32_t priorities[] = {0, 1, INT32_MAX, INT32_MIN};
+  static const double priorities[] = {0, 0.5, (double)INFINITY,
+                                      -(double)INFINITY};
   int64_t size = c->block_size_tokens;
   blis_live_request r = {.arrival_us = now_us,
                          .number =

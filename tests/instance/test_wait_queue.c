@@ -21,11 +21,11 @@ static bool model_before(blis_scheduler_kind scheduler,
   if (scheduler == BLIS_SCHEDULER_FCFS) {
     return false;
   }
-  int64_t keys[2];
+  double keys[2];
   const blis_live_request *both[2] = {a, b};
   for (int i = 0; i < 2; i++) {
-    keys[i] = scheduler == BLIS_SCHEDULER_SJF ? both[i]->prompt_tokens
-                                              : both[i]->priority;
+    keys[i] = scheduler == BLIS_SCHEDULER_SJF ? (double)both[i]->prompt_tokens
+                                              : -both[i]->priority;
     if (scheduler == BLIS_SCHEDULER_REVERSE_PRIORITY) {
       keys[i] = -keys[i];
     }
@@ -75,7 +75,7 @@ static blis_status by_priority(void *ud, const blis_live_request *a,
   if (--*calls_left == 0) {
     return blis_fail(error, BLIS_ERR_POLICY, "cannot compare");
   }
-  *before = a->priority < b->priority;
+  *before = a->priority > b->priority;
   return BLIS_OK;
 }
 
@@ -115,7 +115,7 @@ static void init(world *w, const blis_instance_config *config,
         .number = i * 7,
         .arrival_us = blis_random_intn(random, 3),
         .prompt_tokens = blis_random_intn(random, 4),
-        .priority = blis_random_intn(random, 4),
+        .priority = (double)blis_random_intn(random, 4) - 1.5,
     };
     w->nodes[i].request = &w->requests[i];
   }

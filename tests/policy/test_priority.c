@@ -25,8 +25,8 @@ static void drop(asked *a) {
   blis_intern_free(a->strings);
 }
 
-static int32_t priority_of(asked *a, const char *class, const char *tenant,
-                           int64_t arrival_us, int64_t deadline_us) {
+static double priority_of(asked *a, const char *class, const char *tenant,
+                          int64_t arrival_us, int64_t deadline_us) {
   blis_routing_request request = {.arrival_us = arrival_us,
                                   .deadline_us = deadline_us,
                                   .strings = a->strings};
@@ -34,7 +34,7 @@ static int32_t priority_of(asked *a, const char *class, const char *tenant,
         BLIS_OK);
   CHECK(blis_intern_add(a->strings, tenant, strlen(tenant), &request.tenant) ==
         BLIS_OK);
-  int32_t priority = 0;
+  double priority = 0;
   blis_error error;
   CHECK_OK(a->policy.ops->decide(a->policy.state, &request, arrival_us,
                                  &priority, &error),
@@ -45,16 +45,17 @@ static int32_t priority_of(asked *a, const char *class, const char *tenant,
 static void test_slo_based(void) {
   asked a;
   make(&a, "slo-based", NULL, 0);
-  CHECK_EQ_I64(priority_of(&a, "realtime", "", 0, 0), -100000);
-  CHECK_EQ_I64(priority_of(&a, "interactive", "", 0, 0), -50000);
-  CHECK_EQ_I64(priority_of(&a, "batch", "", 0, 0), -10000);
+  CHECK_EQ_DOUBLE(priority_of(&a, "realtime", "", 0, 0), 100);
+  CHECK_EQ_DOUBLE(priority_of(&a, "critical", "", 0, 0), 100);
+  CHECK_EQ_DOUBLE(priority_of(&a, "interactive", "", 0, 0), 50);
+  CHECK_EQ_DOUBLE(priority_of(&a, "batch", "", 0, 0), 10);
   drop(&a);
   const blis_param given[] = {
       {.name = "batch_score", .number = 60.5},
       {.name = "scores", .key = "realtime", .number = 1}};
   make(&a, "slo-based", given, 2);
-  CHECK_EQ_I64(priority_of(&a, "batch", "", 0, 0), -60500);
-  CHECK_EQ_I64(priority_of(&a, "realtime", "", 0, 0), -1000);
+  CHECK_EQ_DOUBLE(priority_of(&a, "batch", "", 0, 0), 60.5);
+  CHECK_EQ_DOUBLE(priority_of(&a, "realtime", "", 0, 0), 1);
   drop(&a);
 }
 
@@ -62,13 +63,13 @@ static void test_constant_and_tenants(void) {
   asked a;
   const blis_param score = {.name = "score", .number = 3};
   make(&a, "constant", &score, 1);
-  CHECK_EQ_I64(priority_of(&a, "realtime", "x", 5, 9), -3000);
-  CHECK_EQ_I64(priority_of(&a, "batch", "", 0, 0), -3000);
+  CHECK_EQ_DOUBLE(priority_of(&a, "realtime", "x", 5, 9), 3);
+  CHECK_EQ_DOUBLE(priority_of(&a, "batch", "", 0, 0), 3);
   drop(&a);
   const blis_param x = {.name = "scores", .key = "x", .number = -2};
   make(&a, "tenant-priority", &x, 1);
-  CHECK_EQ_I64(priority_of(&a, "", "x", 0, 0), 2000);
-  CHECK_EQ_I64(priority_of(&a, "", "y", 0, 0), -50000);
+  CHECK_EQ_DOUBLE(priority_of(&a, "", "x", 0, 0), -2);
+  CHECK_EQ_DOUBLE(priority_of(&a, "", "y", 0, 0), 50);
   drop(&a);
 }
 
@@ -77,23 +78,23 @@ static void test_deadline_aware(void) {
   asked a;
   const blis_param target = {.name = "targets_ms", .key = "fast", .number = 7};
   make(&a, "deadline-aware", &target, 1);
-  CHECK(priority_of(&a, "", "", 2000000, 2500000) <
+  CHECK(priority_of(&a, "", "", 2000000, 2500000) >
         priority_of(&a, "", "", 2000000, 4000000));
-  CHECK_EQ_I64(priority_of(&a, "fast", "", 3000000, 0), 3007);
-  CHECK_EQ_I64(priority_of(&a, "fast", "", 3000000, 3500000), 3500);
-  CHECK_EQ_I64(priority_of(&a, "slow", "", 0, 0), INT32_MAX);
-  CHECK_EQ_I64(priority_of(&a, "slow", "", 0, INT64_MAX), INT32_MAX);
+  CHECK_EQ_DOUBLE(priority_of(&a, "fast", "", 3000000, 0), -3.007);
+  CHECK_EQ_DOUBLE(priority_of(&a, "fast", "", 3000000, 3500000), -3.5);
+  CHECK(priority_of(&a, "slow", "", 0, 0) <
+        priority_of(&a, "slow", "", 0, INT64_MAX));
   drop(&a);
 }
 
 static void test_inverted_slo(void) {
   asked a;
   make(&a, "inverted-slo", NULL, 0);
-  int32_t first = priority_of(&a, "", "", 10, 0);
-  int32_t second = priority_of(&a, "", "", 20, 0);
-  int32_t third = priority_of(&a, "", "", 20, 0);
-  CHECK(second < first);
-  CHECK_EQ_I64(third, second);
+  double first = priority_of(&a, "", "", 10, 0);
+  double second = priority_of(&a, "", "", 20, 0);
+  double third = priority_of(&a, "", "", 20, 0);
+  CHECK(second > first);
+  CHECK_EQ_DOUBLE(third, second);
   drop(&a);
 }
 
@@ -123,12 +124,12 @@ static void test_errors(void) {
       blis_priority_create(&heap, "slo-base", NULL, &context, &policy, &error),
       BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "did you mean 'slo-based'?");
-  const blis_param score = {.name = "score", .number = 3e6};
+  const blis_param score = {.name = "score", .number = 1e16};
   CHECK_STATUS(blis_priority_create(&heap, "constant",
                                     &(blis_params){&score, 1}, &context,
                                     &policy, &error),
                BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "score is 3000000");
+  CHECK_CONTAINS(error.message, "score is 10000000000000000");
 }
 
 int main(void) {

@@ -131,7 +131,7 @@ static inline void engine_case_read_row(engine_case *c, blis_csv *csv,
       .group = group.length == 0 ? 0 : group.data[0],
       .prefix =
           group.length == 0 ? 0 : engine_case_number(csv, "prefix_length"),
-      .priority = blis_slo_priority_of(priorities, slo_class),
+      .priority = -blis_slo_priority_of(priorities, slo_class),
   };
   r.prompt = r.prefix + engine_case_number(csv, "input_tokens");
   r.budget = r.output;

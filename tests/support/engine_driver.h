@@ -19,9 +19,9 @@ typedef struct driver_request {
   int64_t prompt;
   int64_t output;
   int64_t budget;
-  int32_t priority;
-  int group;      /* 0 = none */
-  int64_t prefix; /* leading prompt tokens that the group shares */
+  double priority; /* higher is more urgent */
+  int group;       /* 0 = none */
+  int64_t prefix;  /* leading prompt tokens that the group shares */
 
   blis_live_request live;
   blis_block_id *shared;
@@ -316,11 +316,14 @@ static inline void driver_set_up(driver *d, const blis_alloc *alloc,
   CHECK_OK(driver_init(d, 1, &error), &error);
 }
 
-/* Number, arrival, deadline, prompt, output, priority, group, prefix. */
+/*
+ * Number, arrival, deadline, prompt, output, priority (here lower is more
+ * urgent), group, prefix.
+ */
 #define DRIVER_REQUEST(n, at, deadline, in, out, urgency, g, pre)              \
   {                                                                            \
     .number = (n), .arrival_us = (at), .deadline_us = (deadline),              \
-    .prompt = (in), .output = (out), .budget = (out), .priority = (urgency),   \
+    .prompt = (in), .output = (out), .budget = (out), .priority = -(urgency),  \
     .group = (g), .prefix = (pre)                                              \
   }
 

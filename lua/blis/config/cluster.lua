@@ -228,8 +228,8 @@ return {
     {
       name = "slo_priorities", type = "numbers_by_name", of = "integer", min = -100, max = 100,
       doc = "Values of SLO classes, higher is more important and below 0 may be shed, such as "
-        .. "{ batch = 1 }; usually critical 4, standard 3, batch -1, sheddable -2, background -3, "
-        .. "and 3 for any other.",
+        .. "{ batch = 1 }; usually critical and realtime 4, standard 3, batch -1, sheddable -2, "
+        .. "background -3, and 3 for any other (realtime, too, with profile go-blis).",
     },
     {
       name = "tenant_budgets", type = "numbers_by_name", min = 0, max = 1,

@@ -3,7 +3,7 @@
 local core = require "blis.core"
 local presets = require "blis.traffic.presets"
 
-local slo_classes = { "critical", "standard", "sheddable", "batch", "background" }
+local slo_classes = { "critical", "realtime", "standard", "sheddable", "batch", "background" }
 
 ---@type blis.Section
 local short = {

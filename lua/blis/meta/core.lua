@@ -16,7 +16,7 @@
 ---@field prefix_group string
 ---@field prefix_tokens integer length of the prefix shared with others
 ---@field round_index integer turn of the session, from 0
----@field priority integer lower is more urgent
+---@field priority number higher is more urgent (profile go-blis: lower)
 ---@field arrival_us integer
 ---@field deadline_us integer? nil = none
 ---@field now_us integer time of the decision

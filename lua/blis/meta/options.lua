@@ -10,7 +10,7 @@
 ---@field cascade? any Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
 ---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
 ---@field preemption? any Who gives way when KV blocks run out: a name, or a function(running) that returns the index of a running request.
----@field priority? any How urgent a request is that arrives, for schedulers and preemption that go by priority: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a whole number, lower is more urgent. Left out, that of its SLO class.
+---@field priority? any How urgent a request is that arrives, for schedulers and preemption that go by priority: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent. Left out, the value of its SLO class (see slo_priorities). profile go-blis: functions return and see numbers of which lower is more urgent, from 0 for the most important class.
 ---@field think_time? any A function(session, round, usual_us) that returns the microseconds from an answer to the next round of the session.
 ---@field on_arrival? any A function(request) that hears of every arrival.
 ---@field on_routed? any A function(request, instance) that hears of every routing decision.
@@ -72,7 +72,7 @@
 ---@field cache_signal_delay_us? integer How old the router's view of the KV caches is, 0 = current. (us, default 0)
 ---@field admission_latency_us? integer From a request's arrival to its admission. (us, default 0)
 ---@field routing_latency_us? integer From admission to routing. (us, default 0)
----@field slo_priorities? table<string, number> Values of SLO classes, higher is more important and below 0 may be shed, such as { batch = 1 }; usually critical 4, standard 3, batch -1, sheddable -2, background -3, and 3 for any other.
+---@field slo_priorities? table<string, number> Values of SLO classes, higher is more important and below 0 may be shed, such as { batch = 1 }; usually critical and realtime 4, standard 3, batch -1, sheddable -2, background -3, and 3 for any other (realtime, too, with profile go-blis).
 ---@field tenant_budgets? table<string, number> Largest shares of tenants in what all instances can run at once, such as { guest = 0.25 }; sheddable requests above that are rejected before the admission policy is asked.
 ---@field max_requests_in_memory? integer Most requests that may wait or run at once before the run is given up, 0 = unlimited. (requests, default 0)
 
@@ -121,7 +121,7 @@
 ---@field prefixes? blis.PrefixOptions Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are spaced as arrival says, whatever the groups: that of each request (of each conversation) is drawn by weight. profile go-blis: each group has an arrival process of its own.
 ---@field sessions? blis.SessionOptions Conversations: { max_rounds = 5, think_time_us = 1000000 }. Then rate counts their first rounds, and requests all rounds: behind the last of them conversations stop.
 ---@field tenant? string Tenant of every request.
----@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of every request.
+---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of every request.
 ---@field timeout_us? integer From arrival to deadline, 0 = no deadline. (us, default 300000000)
 ---@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
 ---@field horizon_us? integer No request arrives from here on; left out, the horizon of the experiment. (us)
@@ -183,7 +183,7 @@
 ---@class blis.ClientOptions
 ---@field id? string Name of the client.
 ---@field tenant_id? string Tenant of its requests.
----@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
+---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
 ---@field model? string Model its requests ask for; left out, the cluster's.
 ---@field adapter? string LoRA adapter; there are none so far.
 ---@field rate_fraction? number Weight of its share of the rate; left out, 1 (0 for users).
@@ -212,7 +212,7 @@
 ---@field drain? table Less and less active.
 ---@field id? string Name of the client.
 ---@field tenant_id? string Tenant of its requests.
----@field slo_class? "critical"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
+---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
 ---@field model? string Model its requests ask for; left out, the cluster's.
 ---@field adapter? string LoRA adapter; there are none so far.
 ---@field rate_fraction? number Weight of its share of the rate; left out, 1 (0 for users).

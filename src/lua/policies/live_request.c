@@ -1,6 +1,10 @@
 #include "lua/policies/live_request.h"
 
+#include <string.h>
+
 #include "lua/bind/bind.h"
+
+enum { ID = 0, PRIORITY = 4 }; /* places in field_names */
 
 static const char *const field_names[LIVE_REQUEST_FIELDS] = {
     "id",       "arrival_us",        "deadline_us",     "prompt_tokens",
@@ -32,21 +36,29 @@ void push_live_request(lua_State *L, bind_live_request *held, bool oracle) {
   }
 }
 
+static int64_t bits_of(double number) {
+  int64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
 void set_live_request(lua_State *L, bind_live_request *held, bool oracle,
-                      const blis_live_request *request,
+                      const blis_live_request *request, double priority,
                       int64_t progress_tokens) {
   const int64_t values[LIVE_REQUEST_FIELDS] = {
       request->number,      request->arrival_us,
       request->deadline_us, request->prompt_tokens,
-      request->priority,    request->output_budget_tokens,
+      bits_of(priority),    request->output_budget_tokens,
       progress_tokens,      oracle ? request->output_tokens : -1};
   for (int i = 0; i < LIVE_REQUEST_FIELDS; i++) {
     if (held->values[i] == values[i]) {
       continue;
     }
-    if (i == 0) {
+    if (i == ID) {
       const bind_request_name name = live_request_name(request);
       push_request_id(L, &name);
+    } else if (i == PRIORITY) {
+      push_signal(L, priority);
     } else {
       lua_pushinteger(L, values[i]);
     }

@@ -22,9 +22,12 @@ bind_request_name live_request_name(const blis_live_request *request);
 /* Pushes a new table, and sets what it is to be refreshed by. */
 void push_live_request(lua_State *L, bind_live_request *held, bool oracle);
 
-/* Brings the table on top of the stack up to date. */
+/*
+ * Brings the table on top of the stack up to date; priority is that of the
+ * request as scripts have it.
+ */
 void set_live_request(lua_State *L, bind_live_request *held, bool oracle,
-                      const blis_live_request *request,
+                      const blis_live_request *request, double priority,
                       int64_t progress_tokens);
 
 #endif

@@ -7,10 +7,11 @@
 
 typedef enum field_kind {
   FIELD_INTEGER,
-  FIELD_ID,     /* "request_<number>" */
-  FIELD_TEXT,   /* number of a text */
-  FIELD_TIME,   /* 0 means none and is shown as nil */
-  FIELD_FUTURE, /* shown in oracle experiments only */
+  FIELD_PRIORITY, /* bits of a double */
+  FIELD_ID,       /* "request_<number>" */
+  FIELD_TEXT,     /* number of a text */
+  FIELD_TIME,     /* 0 means none and is shown as nil */
+  FIELD_FUTURE,   /* shown in oracle experiments only */
 } field_kind;
 
 /* XX(constant, name, kind, value, from request r and view v) */
@@ -28,7 +29,7 @@ typedef enum field_kind {
   XX(PREFIX_GROUP, "prefix_group", FIELD_TEXT, r->prefix_group)                \
   XX(PREFIX_TOKENS, "prefix_tokens", FIELD_INTEGER, r->prefix_tokens)          \
   XX(ROUND_INDEX, "round_index", FIELD_INTEGER, r->round_index)                \
-  XX(PRIORITY, "priority", FIELD_INTEGER, r->priority)                         \
+  XX(PRIORITY, "priority", FIELD_PRIORITY, priority_bits(view, r))             \
   XX(ARRIVAL_US, "arrival_us", FIELD_INTEGER, r->arrival_us)                   \
   XX(DEADLINE_US, "deadline_us", FIELD_TIME, r->deadline_us)                   \
   XX(NOW_US, "now_us", FIELD_INTEGER, v->now_us)
@@ -50,6 +51,21 @@ static const struct {
     REQUEST_FIELD_MAP(XX)
 #undef XX
 };
+
+/* Of the priority as scripts have it. */
+static int64_t priority_bits(const bind_view *view,
+                             const blis_routing_request *request) {
+  double shown = bind_view_priority(view, request->priority);
+  int64_t bits;
+  memcpy(&bits, &shown, sizeof bits);
+  return bits;
+}
+
+static void push_priority(lua_State *L, int64_t bits) {
+  double priority;
+  memcpy(&priority, &bits, sizeof priority);
+  push_signal(L, priority);
+}
 
 static int64_t request_value(const bind_view *view, request_field field) {
   const blis_routing_request *r = view->request;
@@ -88,6 +104,9 @@ static void push_request_value(lua_State *L, const bind_view *view,
       return;
     }
     break;
+  case FIELD_PRIORITY:
+    push_priority(L, value);
+    return;
   case FIELD_INTEGER:
   case FIELD_FUTURE:
     break;

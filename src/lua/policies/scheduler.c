@@ -45,7 +45,9 @@ static int compare(lua_State *L) {
   for (int side = 0; side < 2; side++) {
     const blis_live_request *request = call->requests[side];
     lua_rawgeti(L, ANCHOR, scheduler->tables[side]);
-    set_live_request(L, &scheduler->compared[side], scheduler->oracle, request,
+    set_live_request(L, &scheduler->compared[side], scheduler->view->oracle,
+                     request,
+                     bind_view_priority(scheduler->view, request->priority),
                      request->progress_tokens);
   }
   lua_call(L, 2, 1);
@@ -76,7 +78,7 @@ static void check_room(lua_State *L, bind_scheduler *scheduler, int tables,
   size_t capacity = count * 2;
   bind_live_request *shown = push_buffer(L, capacity, sizeof *shown);
   for (size_t i = 0; i < capacity; i++) {
-    push_live_request(L, &shown[i], scheduler->oracle);
+    push_live_request(L, &shown[i], scheduler->view->oracle);
     lua_rawseti(L, tables, (lua_Integer)i + 1);
   }
   lua_rawseti(L, ANCHOR, scheduler->held);
@@ -94,8 +96,10 @@ static void push_running(lua_State *L, const scheduler_call *call) {
   for (size_t i = 0; i < call->count; i++) {
     const blis_running_request *running = &call->running[i];
     lua_rawgeti(L, list + 1, (lua_Integer)i + 1);
-    set_live_request(L, &scheduler->shown[i], scheduler->oracle,
-                     running->request, running->progress_tokens);
+    set_live_request(
+        L, &scheduler->shown[i], scheduler->view->oracle, running->request,
+        bind_view_priority(scheduler->view, running->request->priority),
+        running->progress_tokens);
     lua_rawseti(L, list, (lua_Integer)i + 1);
   }
   for (size_t i = call->count; i < scheduler->count; i++) {
@@ -134,9 +138,8 @@ blis_status bind_scheduler_victim(void *ud, const blis_running_request *running,
   return BLIS_OK;
 }
 
-void bind_scheduler_init(bind_scheduler *scheduler, bind_hooks *hooks,
-                         bool oracle) {
-  *scheduler = (bind_scheduler){.hooks = hooks, .oracle = oracle};
+void bind_scheduler_init(bind_scheduler *scheduler, const bind_view *view) {
+  *scheduler = (bind_scheduler){.view = view, .hooks = view->hooks};
 }
 
 void check_goes_before(lua_State *L, int index, bind_scheduler *scheduler) {
@@ -145,7 +148,7 @@ void check_goes_before(lua_State *L, int index, bind_scheduler *scheduler) {
   scheduler->goes_before =
       push_hook_field(L, index, "goes_before", scheduler->hooks);
   for (int side = 0; side < 2; side++) {
-    push_live_request(L, &scheduler->compared[side], scheduler->oracle);
+    push_live_request(L, &scheduler->compared[side], scheduler->view->oracle);
     scheduler->tables[side] = push_hook_function(L, scheduler->hooks);
   }
 }

@@ -11,11 +11,12 @@
 #include "cluster/cluster.h"
 #include "lua/bind/hook.h"
 #include "lua/policies/live_request.h"
+#include "lua/policies/view.h"
 
 typedef struct bind_scheduler {
+  const bind_view *view; /* what scripts may see, and how */
   bind_hooks *hooks;
   const blis_cluster *cluster; /* for the time; NULL before it exists */
-  bool oracle;
   char order_name[64];
   char victim_name[64];
   int goes_before; /* places in the anchor; 0 = none */
@@ -31,8 +32,7 @@ typedef struct bind_scheduler {
 } bind_scheduler;
 
 /* *scheduler must not move from then on. */
-void bind_scheduler_init(bind_scheduler *scheduler, bind_hooks *hooks,
-                         bool oracle);
+void bind_scheduler_init(bind_scheduler *scheduler, const bind_view *view);
 void check_goes_before(lua_State *L, int index, bind_scheduler *scheduler);
 void check_victim(lua_State *L, int index, bind_scheduler *scheduler);
 

@@ -52,6 +52,15 @@ typedef struct bind_view {
 } bind_view;
 
 /*
+ * A priority of the core as scripts have it, and back: higher is more urgent,
+ * but under profile go-blis.
+ */
+static inline double bind_view_priority(const bind_view *view,
+                                        double priority) {
+  return view->context.go_blis ? 0 - priority : priority + 0;
+}
+
+/*
  * Fills *view, which must not move from then on; context says how many
  * instances there are. May raise.
  */

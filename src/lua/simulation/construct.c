@@ -35,7 +35,7 @@ static void check_scheduler_parts(lua_State *L, int config,
                                   bind_simulation *sim) {
   blis_instance_config *made = &sim->engine.config;
   const blis_policy_context *context = &sim->view.context;
-  bind_scheduler_init(&sim->scheduler, &sim->hooks, sim->view.oracle);
+  bind_scheduler_init(&sim->scheduler, &sim->view);
   if (lua_getfield(L, config, "scheduler") != LUA_TNIL) {
     check_fresh(L, lua_gettop(L), context);
     check_goes_before(L, lua_gettop(L), &sim->scheduler);
@@ -150,7 +150,8 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
       .cache_signal_delay_us =
           check_field_integer(L, options, "cache_signal_delay_us"),
       .horizon_us = sim->engine.config.horizon_us,
-      .load_counts_in_flight = opt_field_boolean(L, config, "go_blis", false),
+      .load_counts_in_flight = sim->view.context.go_blis,
+      .counts_priorities_down = sim->view.context.go_blis,
       .oracle = sim->view.oracle,
       .max_requests_in_memory =
           check_field_integer(L, options, "max_requests_in_memory"),

@@ -1,5 +1,7 @@
 #include "lua/simulation/observer.h"
 
+#include <math.h>
+
 #include "base/time.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/cascade.h"
@@ -14,7 +16,7 @@ typedef struct event_call {
   const blis_cascade_attempt *attempt; /* of escalations */
   int64_t instance;                    /* -1 = none */
   int64_t ttft_us;
-  int32_t priority; /* out */
+  double priority; /* out */
 } event_call;
 
 /* The live instance, as in sim.instances; nil without one. */
@@ -187,21 +189,19 @@ static blis_status on_end(void *ud, const blis_routing_request *request,
 static int ask_priority(lua_State *L, void *ud) {
   event_call *call = ud;
   lua_call(L, 1, 1);
-  int is_integer = 0;
-  lua_Integer priority = lua_tointegerx(L, -1, &is_integer);
-  if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || priority < INT32_MIN ||
-      priority > INT32_MAX) {
-    return luaL_error(L,
-                      "it returned %s, expected a whole number from -2^31 to "
-                      "2^31 - 1 (lower is more urgent)",
-                      push_what(L, -1));
+  const bind_view *view = call->observer->view;
+  lua_Number priority = lua_tonumber(L, -1);
+  if (lua_type(L, -1) != LUA_TNUMBER || isnan(priority)) {
+    return luaL_error(
+        L, "it returned %s, expected a number (%s is more urgent)",
+        push_what(L, -1), view->context.go_blis ? "lower" : "higher");
   }
-  call->priority = (int32_t)priority;
+  call->priority = bind_view_priority(view, priority);
   return 0;
 }
 
 static blis_status give_priority(void *ud, const blis_routing_request *request,
-                                 int64_t now_us, int32_t *priority,
+                                 int64_t now_us, double *priority,
                                  blis_error *error) {
   bind_observer *self = ud;
   event_call call = {.observer = self, .function = self->priority};

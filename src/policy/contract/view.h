@@ -42,7 +42,7 @@ typedef struct blis_routing_request {
   int64_t prompt_tokens;
   int64_t max_output_tokens;
   int64_t output_tokens; /* -1 unless the experiment is an oracle */
-  int32_t priority;      /* lower is more urgent */
+  double priority;       /* higher is more urgent */
   int32_t slo_value;     /* of its class: higher is more important, below 0 may
                             be shed */
   int32_t round_index;

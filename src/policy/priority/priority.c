@@ -4,13 +4,9 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/time.h"
 #include "policy/contract/entry.h"
 
-enum { PER_SCORE = 1000 };
-
-#define SCORE_MAX 2e6 /* times PER_SCORE it is still an int32_t */
-#define LAST INT32_MAX
+#define SCORE_MAX 1e15
 
 /* A number of some class or tenant. */
 typedef struct named {
@@ -25,8 +21,6 @@ typedef struct state {
   double usual;    /* of the others */
   double realtime; /* of slo-based, by class */
   double batch;
-  int64_t last_arrival_us;
-  int32_t arrivals; /* at different times so far */
 } state;
 
 BLIS__POLICY_FREE(priority)
@@ -48,63 +42,49 @@ static double number_of(const state *self, const blis_intern *strings,
   return self->usual;
 }
 
-static int32_t priority_of_score(double score) {
-  return (int32_t)-lround(score * PER_SCORE);
-}
-
 /* constant, slo-based */
 static blis_status decide_by_class(void *ud,
                                    const blis_routing_request *request,
-                                   int64_t now_us, int32_t *priority,
+                                   int64_t now_us, double *priority,
                                    blis_error *error) {
   (void)now_us, (void)error;
-  *priority =
-      priority_of_score(number_of(ud, request->strings, request->slo_class));
+  *priority = number_of(ud, request->strings, request->slo_class);
   return BLIS_OK;
 }
 
 /* tenant-priority */
 static blis_status decide_by_tenant(void *ud,
                                     const blis_routing_request *request,
-                                    int64_t now_us, int32_t *priority,
+                                    int64_t now_us, double *priority,
                                     blis_error *error) {
   (void)now_us, (void)error;
-  *priority =
-      priority_of_score(number_of(ud, request->strings, request->tenant));
+  *priority = number_of(ud, request->strings, request->tenant);
   return BLIS_OK;
 }
 
-/* deadline-aware: the time of the deadline, in milliseconds. */
+/* deadline-aware: minus the time of the deadline, in seconds. */
 static blis_status decide_by_deadline(void *ud,
                                       const blis_routing_request *request,
-                                      int64_t now_us, int32_t *priority,
+                                      int64_t now_us, double *priority,
                                       blis_error *error) {
   (void)now_us, (void)error;
-  int64_t deadline_us = request->deadline_us;
-  if (deadline_us == 0) {
+  double deadline_us = (double)request->deadline_us;
+  if (request->deadline_us == 0) {
     double target_ms = number_of(ud, request->strings, request->slo_class);
     deadline_us = target_ms < 0
-                      ? BLIS_TIME_NEVER_US
-                      : blis_time_after_us(request->arrival_us,
-                                           (int64_t)(target_ms * 1000));
+                      ? (double)INFINITY
+                      : (double)request->arrival_us + target_ms * 1000;
   }
-  int64_t deadline_ms = deadline_us / 1000;
-  *priority = deadline_ms < LAST ? (int32_t)deadline_ms : LAST;
+  *priority = -deadline_us / 1e6;
   return BLIS_OK;
 }
 
 /* inverted-slo: who arrives later goes first. */
 static blis_status decide_newest(void *ud, const blis_routing_request *request,
-                                 int64_t now_us, int32_t *priority,
+                                 int64_t now_us, double *priority,
                                  blis_error *error) {
-  (void)now_us, (void)error;
-  state *self = ud;
-  if (request->arrival_us != self->last_arrival_us &&
-      self->arrivals < INT32_MAX) {
-    self->last_arrival_us = request->arrival_us;
-    self->arrivals++;
-  }
-  *priority = -self->arrivals;
+  (void)ud, (void)now_us, (void)error;
+  *priority = (double)request->arrival_us / 1e6;
   return BLIS_OK;
 }
 
@@ -116,7 +96,7 @@ static const blis_param_spec constant_params[] = {
     SCORE("score", 0, "of every request", BLIS__INTO(state, usual)),
 };
 static const blis_param_spec slo_params[] = {
-    SCORE("realtime_score", 100, "of the SLO class realtime",
+    SCORE("realtime_score", 100, "of the SLO classes realtime and critical",
           BLIS__INTO(state, realtime)),
     SCORE("batch_score", 10, "of the SLO class batch",
           BLIS__INTO(state, batch)),
@@ -144,12 +124,15 @@ static blis_status keep(state *self, const char *name, double number) {
   return BLIS_OK;
 }
 
-/* What the table says goes before the two classes with a parameter. */
+/*
+ * What the table says goes before the classes with a parameter. Workload
+ * specifications call realtime critical since version 2.
+ */
 static blis_status keep_numbers(state *self, const blis_policy_setup *setup) {
   const blis_params *params = setup->params;
   size_t given = params == NULL ? 0 : params->count;
   self->numbers =
-      blis_arena_new(&self->arena, (given + 2) * sizeof *self->numbers);
+      blis_arena_new(&self->arena, (given + 3) * sizeof *self->numbers);
   if (self->numbers == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -161,6 +144,7 @@ static blis_status keep_numbers(state *self, const blis_policy_setup *setup) {
   }
   if (setup->entry->params == slo_params) {
     BLIS_TRY(keep(self, "realtime", self->realtime));
+    BLIS_TRY(keep(self, "critical", self->realtime));
     BLIS_TRY(keep(self, "batch", self->batch));
   }
   return BLIS_OK;
@@ -168,7 +152,6 @@ static blis_status keep_numbers(state *self, const blis_policy_setup *setup) {
 
 static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
   state *self = ud;
-  self->last_arrival_us = -1;
   blis_arena_init(&self->arena, setup->alloc);
   if (setup->entry->params == deadline_params) {
     self->usual = -1; /* of a class without a target */
@@ -196,8 +179,8 @@ const blis_policy_entry blis__priority_constant = {
 const blis_policy_entry blis__priority_slo_based = {
     PRIORITY(decide_by_class),
     .name = "slo-based",
-    .summary = "by SLO class: realtime 100, batch 10, any other 50; higher is "
-               "more urgent",
+    .summary = "by SLO class: realtime and critical 100, batch 10, any other "
+               "50; higher is more urgent",
     .source = PLAN,
     BLIS__PARAMS(slo_params),
 };
@@ -213,8 +196,7 @@ const blis_policy_entry blis__priority_tenant_priority = {
 const blis_policy_entry blis__priority_deadline_aware = {
     PRIORITY(decide_by_deadline),
     .name = "deadline-aware",
-    .summary = "the least time to the deadline first, to the millisecond; "
-               "without deadline last",
+    .summary = "the least time to the deadline first; without deadline last",
     .source = PLAN "; the formula is ours",
     BLIS__PARAMS(deadline_params),
 };

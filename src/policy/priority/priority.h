@@ -2,11 +2,9 @@
  * priority.h - the priority of a request, set once on arrival, for schedulers
  * and preemption by priority.
  *
- * Scores of the design documents are higher for what is more urgent; the
- * priority of a request is lower for it (instance/slo_priority.h), a whole
- * number: minus a thousand times the score. Orders by time are the same
- * whenever they are looked at, since all requests age alike, so they are kept
- * as they are on arrival.
+ * A priority is a number, and higher is more urgent. Orders by time are the
+ * same whenever they are looked at, since all requests age alike, so they are
+ * kept as they are on arrival.
  */
 #ifndef BLIS_POLICY_PRIORITY_PRIORITY_H
 #define BLIS_POLICY_PRIORITY_PRIORITY_H
@@ -18,7 +16,7 @@
 typedef struct blis_priority_ops {
   /* As blis_cluster_config.priority, with state as ud. */
   blis_status (*decide)(void *state, const blis_routing_request *request,
-                        int64_t now_us, int32_t *priority, blis_error *error);
+                        int64_t now_us, double *priority, blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_priority_ops;
 

@@ -165,7 +165,7 @@ static const blis__key client_keys[] = {
     KEY(blis_client_spec, "tenant_id", TEXT, tenant, "Tenant of its requests.",
         .alias = "tenant"),
     CHOICE(blis_client_spec, "slo_class", slo_class,
-           "critical|standard|sheddable|batch|background",
+           "critical|realtime|standard|sheddable|batch|background",
            "Service class of its requests."),
     KEY(blis_client_spec, "model", TEXT, model,
         "Model its requests ask for; left out, the cluster's."),

@@ -238,7 +238,7 @@ static const wrong_value wrong_values[] = {
     {"rate", "    adapter: []\n", "key \"adapter\": a list is not a text"},
     {"rate", "    slo_class: fast\n",
      "spec.yaml:9: client 1 (\"a\"): unknown slo_class 'fast'; known are "
-     "critical, standard, sheddable, batch, background"},
+     "critical, realtime, standard, sheddable, batch, background"},
     {"rate", "    slo_class: standrad\n", "did you mean 'standard'"},
     {"rate", "    concurrency: 2\n",
      "concurrency and rate_fraction exclude each other"},
