@@ -132,6 +132,7 @@ static uint32_t take_slot(blis_event_queue *queue) {
     queue->first_free = queue->slots.items[index].place;
   }
   slot *taken = &queue->slots.items[index];
+  BLIS_ASSERT(!taken->is_pending);
   taken->generation++;
   taken->is_pending = true;
   return index;
@@ -143,6 +144,7 @@ static uint32_t take_slot(blis_event_queue *queue) {
  */
 static void give_slot(blis_event_queue *queue, uint32_t index) {
   slot *given = &queue->slots.items[index];
+  BLIS_ASSERT(given->is_pending);
   given->is_pending = false;
   if (given->generation < UINT32_MAX) {
     given->place = queue->first_free;
@@ -194,6 +196,7 @@ int64_t blis_event_queue_next_us(const blis_event_queue *queue) {
 }
 
 static void take_out(blis_event_queue *queue, size_t i) {
+  BLIS_ASSERT(queue->slots.items[queue->heap.items[i].slot].place == i);
   give_slot(queue, queue->heap.items[i].slot);
   size_t last = --queue->heap.count;
   if (i != last) {

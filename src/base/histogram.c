@@ -253,6 +253,7 @@ void blis_histogram_remove(blis_histogram *histogram, int64_t value,
       histogram->far_sorted--;
     }
   }
+  BLIS_ASSERT(histogram->sum >= (uint64_t)value * count);
   histogram->total -= count;
   histogram->sum -= (uint64_t)value * count;
 }
@@ -308,6 +309,7 @@ int64_t blis_histogram_at_rank(blis_histogram *histogram, uint64_t rank) {
     if (rank < searched->total) {
       size_t i = 0;
       for (; rank >= searched->counts[i]; i++) {
+        BLIS_ASSERT(i + 1 < CHUNK_VALUES);
         rank -= searched->counts[i];
       }
       return (int64_t)(c * CHUNK_VALUES + i);

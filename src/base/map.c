@@ -1,4 +1,5 @@
 #include "base/map.h"
+#include "base/invariant.h"
 
 #include <string.h>
 
@@ -107,6 +108,7 @@ blis_status blis_map_add(blis_map *map, uint64_t key, uint64_t value,
     blis_map_slot *slot = empty_slot(map, key);
     *slot = (blis_map_slot){.key = key, .value = value};
     map->used++;
+    BLIS_ASSERT(map->used <= capacity(map));
     found = &slot->value;
   }
   *place = found;
@@ -150,6 +152,7 @@ bool blis_map_remove(blis_map *map, uint64_t key) {
     i = (i + 1) & map->mask;
   }
   close_gap(map, i);
+  BLIS_ASSERT(map->used > 0);
   map->used--;
   return true;
 }

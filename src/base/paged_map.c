@@ -43,6 +43,7 @@ static blis_status need_page(blis_paged_map *map, uint64_t key,
     BLIS_TRY(add_free_page(map));
   }
   uint32_t added = map->free_pages.items[map->free_pages.count - 1];
+  BLIS_ASSERT(map->counts.items[added] == 0);
   BLIS_TRY(blis_map_put(&map->directory, key >> BLIS__PAGE_SHIFT, added));
   map->free_pages.count--;
   map->last_number = key >> BLIS__PAGE_SHIFT;
@@ -59,6 +60,7 @@ blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key,
   uint32_t *place = &map->pages.items[page].values[key % BLIS__PAGE_KEYS];
   *is_new = *place == 0;
   map->counts.items[page] += *is_new;
+  BLIS_ASSERT(map->counts.items[page] <= BLIS__PAGE_KEYS);
   *place = value + 1;
   return BLIS_OK;
 }
@@ -70,9 +72,12 @@ bool blis_paged_map_remove(blis_paged_map *map, uint64_t key) {
     return false;
   }
   map->pages.items[page].values[key % BLIS__PAGE_KEYS] = 0;
+  BLIS_ASSERT(map->counts.items[page] > 0);
   if (--map->counts.items[page] == 0) {
     blis_map_remove(&map->directory, key >> BLIS__PAGE_SHIFT);
     map->free_pages.items[map->free_pages.count++] = page;
+    BLIS_ASSERT(blis_map_count(&map->directory) + map->free_pages.count ==
+                map->pages.count);
     map->last_page = NONE;
   }
   return true;

@@ -1,4 +1,5 @@
 #include "base/pool.h"
+#include "base/invariant.h"
 
 #ifdef BLIS_PARANOID
 enum { CHUNK_SIZE = 1 };
@@ -58,11 +59,13 @@ blis_status blis_pool_take(blis_pool *pool, uint32_t *index) {
     taken = (uint32_t)count;
     pool->links.count++;
   } else {
+    BLIS_ASSERT(taken < pool->links.count && !blis_pool_is_live(pool, taken));
     pool->first_free = pool->links.items[taken];
   }
   pool->links.items[taken] = LIVE;
   pool->live_count++;
   *index = taken;
+  BLIS_ASSERT(pool->live_count <= pool->links.count);
   return BLIS_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/invariant.h"
 
 void blis_attempts_init(blis_attempts *attempts, const blis_alloc *alloc,
                         bool keeps_records) {
@@ -70,6 +71,7 @@ static void add_to(blis_attempt_sums *sums, const blis_attempt_record *record) {
   if (record->verdict == BLIS_CASCADE_ESCALATE) {
     sums->dropped_output_tokens += record->output_tokens;
   }
+  BLIS_ASSERT(sums->dropped_output_tokens <= sums->output_tokens);
   if (!isnan(record->mean_logprob)) {
     sums->answers++;
     sums->logprob_sum += record->mean_logprob;
@@ -214,6 +216,7 @@ blis_attempt_figures blis_attempts_figures(const blis_attempt_sums *sums) {
 blis_cascade_figures blis_attempts_cascade(const blis_attempts *attempts) {
   int64_t asked = attempts->all.attempts;
   int64_t requests = asked - attempts->all.verdicts[BLIS_CASCADE_ESCALATE];
+  BLIS_ASSERT(requests >= 0 && requests <= asked);
   return (blis_cascade_figures){
       .requests = requests,
       .mean_steps = requests == 0 ? 0 : (double)asked / (double)requests,

@@ -35,6 +35,7 @@ static void distribute(arrangement *a, const blis_instance_times *times,
       a->which[a->ends[instance]++] = (uint32_t)i;
     }
   }
+  BLIS_ASSERT(instances == 0 || a->ends[instances - 1] == start);
 }
 
 static blis_status fill_all(blis_instance_times *times, uint32_t count,

@@ -82,6 +82,7 @@ static bool sort_by_digit(const uint64_t *keys, size_t count, unsigned shift,
     places[digit] = place;
     place += here;
   }
+  BLIS_ASSERT(place == count);
   for (size_t i = 0; i < count; i++) {
     sorted[places[keys[i] >> shift & (DIGIT_VALUES - 1)]++] = keys[i];
   }
@@ -100,6 +101,7 @@ static blis_status sort(blis_value_set *set, const blis_alloc *alloc) {
       other = swap;
     }
   }
+  BLIS_ASSERT(set->count < 2 || value_at(set, 0) <= value_at(set, 1));
   blis_alloc_free(alloc, other, set->capacity * sizeof *other);
   return BLIS_OK;
 }
@@ -136,6 +138,7 @@ static void put_rest(blis_percentiles *d, size_t count, double min, double max,
   d->min_us = min;
   d->max_us = max;
   d->mean_us = sum / (double)count;
+  BLIS_ASSERT(min <= max && sum >= min);
   d->min_ms = min / 1000;
   d->max_ms = max / 1000;
   d->mean_ms = d->mean_us / 1000;

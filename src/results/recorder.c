@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/intern.h"
+#include "base/invariant.h"
 
 struct blis_recorder {
   blis_alloc alloc;
@@ -42,6 +43,9 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
   }
   BLIS_TRY_MEM(blis__tally_add(&recorder->tally, &record), error);
   recorder->hash += blis_record_hash(&record);
+  BLIS_ASSERT(recorder->is_streaming ||
+              recorder->records.count ==
+                  (size_t)recorder->tally.counts.arrived);
   return BLIS_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "results/tally.h"
+#include "base/invariant.h"
 
 void blis__tally_init(blis_tally *tally, const blis_alloc *alloc,
                       bool has_sketches) {
@@ -29,6 +30,8 @@ void blis_state_counts_add(blis_state_counts *counts,
   if (record->state == BLIS_REQUEST_LENGTH_CAPPED) {
     counts->completed++;
   }
+  BLIS_ASSERT(counts->length_capped <= counts->completed &&
+              counts->completed <= counts->arrived);
 }
 
 static blis_status count_instance(blis_tally *tally, size_t instance) {

@@ -281,6 +281,7 @@ static void free_node(blis_prefix_index *index, uint32_t which) {
   if (n->ids != NONE) {
     blis__span_give(&index->spans, n->ids, n->length);
   }
+  BLIS_ASSERT(n->length > 0 && n->holders.count == 0);
   *n = (node){0};
   index->free_nodes.items[index->free_nodes.count++] = which;
 }
@@ -315,6 +316,10 @@ static void unlink_entry(blis_prefix_index *index, lru *order, uint32_t which) {
   entry *entries = index->entries.items;
   uint32_t older = entries[which].older;
   uint32_t newer = entries[which].newer;
+  BLIS_ASSERT(older == NONE ? order->oldest == which
+                            : entries[older].newer == which);
+  BLIS_ASSERT(newer == NONE ? order->newest == which
+                            : entries[newer].older == which);
   *(older == NONE ? &order->oldest : &entries[older].newer) = newer;
   *(newer == NONE ? &order->newest : &entries[newer].older) = older;
 }
@@ -405,8 +410,10 @@ static void trim(blis_prefix_index *index, uint32_t instance,
   lru *order = &index->lrus.items[instance];
   while (order->blocks > kept_blocks) {
     uint32_t oldest = order->oldest;
+    BLIS_ASSERT(oldest != NONE);
     entry *e = &index->entries.items[oldest];
     node *n = &index->nodes.items[e->node];
+    BLIS_ASSERT(e->blocks > 0 && e->blocks <= n->length);
     uint64_t excess = order->blocks - kept_blocks;
     if (e->blocks > excess) {
       e->blocks -= (uint32_t)excess;
@@ -446,6 +453,9 @@ blis_status blis_prefix_index_observe(blis_prefix_index *index,
     touch(index, which, instance);
   }
   trim(index, instance, index->capacity);
+  BLIS_ASSERT(blis_prefix_index_size(index, instance) <= index->capacity);
+  BLIS_ASSERT(blis_map_count(&index->by_first) + index->free_nodes.count ==
+              index->nodes.count);
   BLIS_INVARIANT(blis_prefix_index_check(index));
   return BLIS_OK;
 }

@@ -22,6 +22,7 @@ static uint32_t rank_of(const blis__recent_values *values, double value) {
 
 static void take_out(blis__recent_values *values, double value) {
   uint32_t rank = rank_of(values, value);
+  BLIS_ASSERT(rank < values->count && values->by_size[rank] == value);
   values->count--;
   memmove(values->by_size + rank, values->by_size + rank + 1,
           (values->count - rank) * sizeof *values->by_size);
