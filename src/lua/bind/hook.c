@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/invariant.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/sandbox.h"
 #include "lua/bind/traceback.h"
@@ -207,6 +208,7 @@ static int describe(lua_State *L) {
   bind_hooks_anchor(L, failed->hooks);
   lua_pushvalue(L, OBJECT);
   lua_rawseti(L, -2, ANCHOR_ERROR);
+  BLIS_ASSERT(lua_gettop(L) == OBJECT + 1);
   return 0;
 }
 
@@ -273,6 +275,7 @@ blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
     status = blis_fail(error, BLIS_ERR_POLICY, "%s %s failed", place->kind,
                        place->name);
   }
+  BLIS_ASSERT(status != BLIS_OK || lua_gettop(L) == base + 1);
   lua_settop(L, base);
   return status;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
 #include "lua/bind/vector_math.h"
@@ -390,11 +391,13 @@ bind_vector_scope bind_vector_enter(bind_vector_pool *pool,
   bind_vector_scope scope = {
       .decision = pool->decision, .used = pool->used, .view = pool->view};
   pool->decision = ++pool->last_decision;
+  BLIS_ASSERT(pool->decision > scope.decision);
   pool->view = view;
   return scope;
 }
 
 void bind_vector_leave(bind_vector_pool *pool, bind_vector_scope scope) {
+  BLIS_ASSERT(pool->decision > scope.decision && pool->used >= scope.used);
   pool->decision = scope.decision;
   pool->used = scope.used;
   pool->view = scope.view;

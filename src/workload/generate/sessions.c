@@ -196,6 +196,7 @@ static blis_status keep_tokens(blis__sessions *sessions, round *r) {
     BLIS_TRY(append_tokens(alloc, said, r->start->first_tokens, first));
   }
   size_t added = (size_t)r->input_tokens + r->output_tokens;
+  BLIS_ASSERT(said->count >= r->context_tokens);
   BLIS_TRY(blis_array_reserve(alloc, said, r->context_tokens + added));
   blis_random_fill_intn(r->session->random, VOCABULARY,
                         said->items + r->context_tokens, added);
@@ -278,9 +279,12 @@ static void fill_request(const blis__sessions *sessions, round *r,
 }
 
 static void end_session(blis__sessions *sessions, session *s, int64_t *count) {
+  const blis_session_counts *counts = &sessions->counts;
   s->is_over = true;
   end_stream(sessions, s);
   ++*count;
+  BLIS_ASSERT(counts->completed + counts->cancelled + counts->ended_early <=
+              counts->sessions);
 }
 
 /* Whether there is a next round, but for its time; else the session is over. */
