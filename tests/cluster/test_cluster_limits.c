@@ -106,30 +106,13 @@ static void a_choice_beyond_the_candidates_is_an_error(void) {
   site_deinit(&s);
 }
 
-static bool run_with_failure_at(site *s, long request) {
-  blis_alloc_probe memory = {.fail_at = request, .fail_forever = 1};
-  s->alloc = blis_alloc_probed(&memory);
-  blis_error error = {0};
-  blis_status status = site_open(s, &error);
-  if (status == BLIS_OK) {
-    status = blis_cluster_run_until(s->cluster, BLIS_TIME_NEVER_US, &error);
-  }
-  if (status == BLIS_OK) {
-    status = blis_cluster_finish(s->cluster, &error);
-  }
-  CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
-  site_close(s);
-  CHECK_EQ_I64(memory.live_bytes, 0);
-  return status == BLIS_OK;
-}
-
 static void no_memory_is_an_error(void) {
   site s;
   site_init(&s, blis_alloc_heap(), 2);
   s.policy = "weighted";
   site_add_random_requests(&s, 60, 50, 11);
   long request = 1;
-  while (!run_with_failure_at(&s, request)) {
+  while (!site_run_with_failure_at(&s, request, site_try_run)) {
     request++;
   }
   CHECK(request > 30);

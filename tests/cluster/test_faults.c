@@ -360,28 +360,13 @@ static void every_request_ends_once_whatever_fails(void) {
   CHECK(failed > 500 && rerouted > 500);
 }
 
-static bool run_with_failure_at(site *s, long request) {
+static blis_status run_with_faults(site *s, blis_error *error) {
   act acts[] = {{.at_us = 400000, .kind = FAIL_OVER, .index = 0},
                 {.at_us = 500000, .kind = HAND_OVER, .index = 1},
                 {.at_us = 700000, .kind = RESTORE, .index = 0},
                 {.at_us = 900000, .kind = FAIL, .index = 0}};
-  blis_alloc_probe memory = {.fail_at = request, .fail_forever = 1};
-  s->alloc = blis_alloc_probed(&memory);
-  blis_error error = {0};
-  blis_status status = site_open(s, &error);
-  if (status == BLIS_OK) {
-    status = try_schedule(s, acts, 4, &error);
-  }
-  if (status == BLIS_OK) {
-    status = blis_cluster_run_until(s->cluster, BLIS_TIME_NEVER_US, &error);
-  }
-  if (status == BLIS_OK) {
-    status = blis_cluster_finish(s->cluster, &error);
-  }
-  CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
-  site_close(s);
-  CHECK_EQ_I64(memory.live_bytes, 0);
-  return status == BLIS_OK;
+  BLIS_TRY(try_schedule(s, acts, 4, error));
+  return site_try_run(s, error);
 }
 
 static void no_memory_is_an_error(void) {
@@ -399,7 +384,7 @@ static void no_memory_is_an_error(void) {
     }
     site_add_random_requests(&s, 60, 50, 11);
     long request = 1;
-    while (!run_with_failure_at(&s, request)) {
+    while (!site_run_with_failure_at(&s, request, run_with_faults)) {
       request++;
     }
     CHECK(request > 60);

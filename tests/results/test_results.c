@@ -202,18 +202,23 @@ static void check_summary(site *s, const blis_summary *summary) {
   CHECK(summary->hash == blis_recorder_hash(s->recorder));
 }
 
+static blis_summary run_and_sum_up(site *s) {
+  blis_error error;
+  blis_summary summary;
+  site_must_open(s);
+  site_run(s);
+  CHECK_OK(blis_summary_init(&summary, &s->alloc, s->cluster, s->recorder,
+                             &s->itl_us, &error),
+           &error);
+  return summary;
+}
+
 static void summary_of_a_run(void) {
   site s;
-  blis_error error;
   site_init(&s, blis_alloc_heap(), 4);
   s.policy = "weighted";
   site_add_random_requests(&s, 4000, 60, 12);
-  site_must_open(&s);
-  site_run(&s);
-  blis_summary summary;
-  CHECK_OK(blis_summary_init(&summary, &s.alloc, s.cluster, s.recorder,
-                             &s.itl_us, &error),
-           &error);
+  blis_summary summary = run_and_sum_up(&s);
   check_summary(&s, &summary);
   CHECK_EQ_I64(summary.counts.completed, 4000);
   CHECK(summary.cache_hit_rate > 0.1 && summary.cache_hit_rate < 1);
@@ -243,14 +248,8 @@ static void check_close(const blis_percentiles *sketch,
 }
 
 static blis_summary summarise(site *s, bool is_streaming, size_t *records) {
-  blis_error error;
-  blis_summary summary;
   s->is_streaming = is_streaming;
-  site_must_open(s);
-  site_run(s);
-  CHECK_OK(blis_summary_init(&summary, &s->alloc, s->cluster, s->recorder,
-                             &s->itl_us, &error),
-           &error);
+  blis_summary summary = run_and_sum_up(s);
   *records = blis_recorder_count(s->recorder);
   site_close(s);
   return summary;
@@ -351,17 +350,11 @@ static void groups_of_a_run(void) {
 
 static void unfinished_requests_are_counted_where_they_are(void) {
   site s;
-  blis_error error;
   site_init(&s, blis_alloc_heap(), 1);
   s.instances[0].max_num_seqs = 4;
   site_add_random_requests(&s, 400, 100, 14);
   s.config.horizon_us = 2000000;
-  site_must_open(&s);
-  site_run(&s);
-  blis_summary summary;
-  CHECK_OK(blis_summary_init(&summary, &s.alloc, s.cluster, s.recorder,
-                             &s.itl_us, &error),
-           &error);
+  blis_summary summary = run_and_sum_up(&s);
   CHECK_EQ_I64(summary.counts.still_running, 4);
   CHECK(summary.counts.still_queued > 100);
   CHECK(summary.times.ttft.count > summary.times.e2e.count);
@@ -372,16 +365,10 @@ static void unfinished_requests_are_counted_where_they_are(void) {
 
 static void nothing_completed_has_no_latencies(void) {
   site s;
-  blis_error error;
   site_init(&s, blis_alloc_heap(), 1);
   site_add_random_requests(&s, 5, 100, 15);
   s.config.horizon_us = 60000;
-  site_must_open(&s);
-  site_run(&s);
-  blis_summary summary;
-  CHECK_OK(blis_summary_init(&summary, &s.alloc, s.cluster, s.recorder,
-                             &s.itl_us, &error),
-           &error);
+  blis_summary summary = run_and_sum_up(&s);
   CHECK_EQ_I64(summary.counts.completed, 0);
   CHECK_EQ_I64(summary.times.ttft.count, 0);
   CHECK_EQ_DOUBLE(summary.requests_per_sec, 0.0);

@@ -206,11 +206,31 @@ static inline void site_set_admission(site *s, blis_admission *admission) {
 }
 
 /* Runs to the end and closes the books. */
+static inline blis_status site_try_run(site *s, blis_error *error) {
+  BLIS_TRY(blis_cluster_run_until(s->cluster, BLIS_TIME_NEVER_US, error));
+  return blis_cluster_finish(s->cluster, error);
+}
+
 static inline void site_run(site *s) {
   blis_error error;
-  CHECK_OK(blis_cluster_run_until(s->cluster, BLIS_TIME_NEVER_US, &error),
-           &error);
-  CHECK_OK(blis_cluster_finish(s->cluster, &error), &error);
+  CHECK_OK(site_try_run(s, &error), &error);
+}
+
+/* Tries to run the requests of a site; false when there was no memory. */
+static inline bool
+site_run_with_failure_at(site *s, long request,
+                         blis_status (*run)(site *s, blis_error *error)) {
+  blis_alloc_probe memory = {.fail_at = request, .fail_forever = 1};
+  s->alloc = blis_alloc_probed(&memory);
+  blis_error error = {0};
+  blis_status status = site_open(s, &error);
+  if (status == BLIS_OK) {
+    status = run(s, &error);
+  }
+  CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
+  site_close(s);
+  CHECK_EQ_I64(memory.live_bytes, 0);
+  return status == BLIS_OK;
 }
 
 /* Opens, runs and closes; the result hash. */

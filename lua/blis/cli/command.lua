@@ -80,6 +80,41 @@ function command.define(definition, body)
   return { summary = definition.summary, run = run, definition = definition }
 end
 
+--- A command of commands: its first argument is the name of one of them.
+---@param definition { name: string, summary: string, usage: string }
+---@param names string[] in the order in which help shows them
+---@param commands table<string, table> by name: what command.define returned
+function command.group(definition, names, commands)
+  local subcommands, width = {}, 10
+  for i, name in ipairs(names) do
+    subcommands[i] = { name = name, definition = commands[name].definition }
+    width = math.max(width, #name + 2)
+  end
+  local function help_text()
+    local lines = { "usage: " .. definition.usage, "" }
+    for _, name in ipairs(names) do
+      local space = (" "):rep(width - #name)
+      lines[#lines + 1] = "  " .. name .. space .. commands[name].summary
+    end
+    lines[#lines + 1] = ""
+    lines[#lines + 1] = ("'blis %s COMMAND --help' lists the flags of a command.\n")
+      :format(definition.name)
+    return table.concat(lines, "\n")
+  end
+  local function run(args)
+    local name = args[1]
+    if name == "--help" or name == "-h" then
+      command.print(help_text())
+      return 0
+    end
+    if commands[name] then return commands[name].run(table.move(args, 2, #args, 1, {})) end
+    local expected = "expected one of " .. table.concat(names, ", ")
+    if not name then flags.fail(definition, "there is no COMMAND, %s", expected) end
+    flags.fail(definition, "'%s' is not allowed, %s", name, expected)
+  end
+  return { summary = definition.summary, subcommands = subcommands, run = run }
+end
+
 command.fail = flags.fail
 
 return command

@@ -5,8 +5,6 @@ local flags = require "blis.cli.flags"
 local presets = require "blis.traffic.presets"
 local sections = require "blis.config.conversion"
 
-local summary = "write presets and other loads as workload specifications"
-
 --- A command whose flags are those of a section.
 local function define(name, what, section, convert)
   local definition = {
@@ -60,37 +58,8 @@ local commands = {
     sections.inference_perf, of_inference_perf),
 }
 
-local names = { "preset", "servegen", "inference-perf" }
-
-local function help_text()
-  local lines = { "usage: blis convert COMMAND [FLAGS]", "" }
-  for _, name in ipairs(names) do
-    lines[#lines + 1] = ("  %-16s%s"):format(name, commands[name].summary)
-  end
-  lines[#lines + 1] = ""
-  lines[#lines + 1] = "'blis convert COMMAND --help' lists the flags of a command."
-  return table.concat(lines, "\n") .. "\n"
-end
-
---- The first argument says what is converted.
-local function run(args)
-  local name = args[1]
-  if name == "--help" or name == "-h" then
-    command.print(help_text())
-    return 0
-  end
-  if commands[name] then return commands[name].run(table.move(args, 2, #args, 1, {})) end
-  local expected = "expected one of " .. table.concat(names, ", ")
-  local definition = { name = "convert" }
-  if not name then flags.fail(definition, "there is no COMMAND, %s", expected) end
-  flags.fail(definition, "'%s' is not allowed, %s", name, expected)
-end
-
-return {
-  summary = summary, run = run,
-  subcommands = {
-    { name = "preset", definition = commands.preset.definition },
-    { name = "servegen", definition = commands.servegen.definition },
-    { name = "inference-perf", definition = commands["inference-perf"].definition },
-  },
-}
+return command.group({
+  name = "convert",
+  summary = "write presets and other loads as workload specifications",
+  usage = "blis convert COMMAND [FLAGS]",
+}, { "preset", "servegen", "inference-perf" }, commands)

@@ -107,6 +107,21 @@ void set_fields(lua_State *L, const bind_fields *fields) {
   set_pairs(L);
 }
 
+int64_t check_list_item(lua_State *L, const char *what, size_t count) {
+  int is_integer = 0;
+  lua_Integer index = lua_tointegerx(L, 2, &is_integer);
+  if (is_integer && index >= 1 && (size_t)index <= count) {
+    return index - 1;
+  }
+  lua_pushvalue(L, 2);
+  if (is_integer) {
+    lua_pushnil(L);
+  } else if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
+    luaL_error(L, "%s has no field '%s'", what, luaL_tolstring(L, 2, NULL));
+  }
+  return -1;
+}
+
 /* (object, i) -> i + 1 and the item there. */
 static int list_next(lua_State *L) {
   lua_Integer i = luaL_optinteger(L, 2, 0);

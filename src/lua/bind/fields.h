@@ -8,6 +8,8 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct bind_fields {
   const char *owner;        /* "a KV cache", for messages */
@@ -25,6 +27,13 @@ typedef struct bind_fields {
  * static. May raise.
  */
 void set_fields(lua_State *L, const bind_fields *fields);
+
+/*
+ * __index of an object that is a list (it raises "<what> has no field ...") and
+ * has its methods by name in the first upvalue. The place of the item from 0,
+ * or -1 when what to return has been pushed: a method, or nil.
+ */
+int64_t check_list_item(lua_State *L, const char *what, size_t count);
 
 /* pairs over [1] to [#object], whatever else __index knows. */
 void set_list_pairs(lua_State *L);

@@ -142,22 +142,11 @@ static int decisions_len(lua_State *L) {
 
 static int decisions_index(lua_State *L) {
   const bind_records *records = check_list(L);
-  int is_integer = 0;
-  lua_Integer index = lua_tointegerx(L, 2, &is_integer);
-  if (!is_integer) {
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
-      return 1; /* a method */
-    }
-    return luaL_error(L, "a list of decisions has no field '%s'",
-                      luaL_tolstring(L, 2, NULL));
-  }
-  size_t count = blis_decisions_count(records->decisions);
-  if (index < 1 || (size_t)index > count) {
-    lua_pushnil(L);
-  } else {
-    push_decision(L, records,
-                  blis_decisions_at(records->decisions, (size_t)index - 1));
+  const blis_decisions *decisions = records->decisions;
+  size_t count = blis_decisions_count(decisions);
+  int64_t place = check_list_item(L, "a list of decisions", count);
+  if (place >= 0) {
+    push_decision(L, records, blis_decisions_at(decisions, (size_t)place));
   }
   return 1;
 }

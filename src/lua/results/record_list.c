@@ -68,20 +68,10 @@ static void push_record(lua_State *L, const bind_records *self,
 
 static int records_index(lua_State *L) {
   const bind_records *self = check_records(L, 1);
-  int is_integer = 0;
-  lua_Integer index = lua_tointegerx(L, 2, &is_integer);
-  if (!is_integer) {
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
-      return 1; /* a method */
-    }
-    return luaL_error(L, "a list of requests has no field '%s'",
-                      luaL_tolstring(L, 2, NULL));
-  }
-  if (index < 1 || (size_t)index > blis_recorder_count(self->recorder)) {
-    lua_pushnil(L);
-  } else {
-    push_record(L, self, &blis_recorder_records(self->recorder)[index - 1]);
+  size_t count = blis_recorder_count(self->recorder);
+  int64_t place = check_list_item(L, "a list of requests", count);
+  if (place >= 0) {
+    push_record(L, self, &blis_recorder_records(self->recorder)[place]);
   }
   return 1;
 }
