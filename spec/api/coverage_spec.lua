@@ -65,10 +65,8 @@ describe("the coverage of step times", function()
       for key, value in pairs(changes) do one[key] = value end
       return one
     end
-    local spec = small.experiment {
-      cluster = { catalogue = { path }, groups = { group {}, group { latency_model = "roofline" } } },
-    }
-    local r = blis.run(spec)
+    local groups = { group {}, group { latency_model = "roofline" } }
+    local r = blis.run(small.experiment { cluster = { catalogue = { path }, groups = groups } })
     assert.is_true(r.coverage.steps_beyond > 0)
     assert.equal(r.coverage.share_beyond, r.coverage.steps_beyond / r.steps)
     assert.equal("one afternoon", r.setup.groups[1].coverage.fitted_on)
@@ -93,7 +91,8 @@ describe("the coverage of step times", function()
       .. "times were fitted to", refusal {})
     says(refusal { tp = 2 }, "cluster.strict_coverage: step times on H100 were not fitted for "
       .. "this: TP 2 (fitted up to 1)")
-    says(refusal { model = "llama-3.1-70b-instruct", tp = 4 }, "70.6B parameters (fitted up to 20B)")
+    says(refusal { model = "llama-3.1-70b-instruct", tp = 4 },
+      "70.6B parameters (fitted up to 20B)")
     says(refusal { hardware = "B200", tp = 1 }, "cluster.strict_coverage: step times on B200 are "
       .. "extrapolated: data sheet")
     local own = { name = "own", peak_tflops = 300, bandwidth_tb_s = 1, memory_gib = 80 }

@@ -3,8 +3,8 @@
  * times that follow from the first three alone.
  *
  * alpha: a0, a1, a2. Blackbox and roofline queue a request for a0 + a1 *
- * prompt tokens; trained-physics queues it for a0 and adds a1 to the E2E
- * latency. a2 is added to every output token in all of them.
+ * prompt tokens; trained-physics and calibrated queue it for a0 and add a1 to
+ * the E2E latency. a2 is added to every output token in all of them.
  * beta: step time, meaning and count by model.
  */
 #ifndef BLIS_LATENCY_COEFFICIENTS_H
