@@ -137,7 +137,7 @@ end)
 describe("the folders models and hardware #host", function()
   it("may hold other things, of which a person is told", function()
     local outcome = program.shell([[
-      folder=$(mktemp -d) && BLIS=$(realpath "$BLIS") && cd "$folder"
+      folder=$(mktemp -d) && BLIS=$(realpath "$BLIS") && cd "$folder" || exit
       mkdir -p models/bad hardware
       echo '{"hidden_size": 64' >models/bad/config.json
       echo 'weights: 5' >models/other.yaml

@@ -1,8 +1,16 @@
 --- Runs the program as a user does: as a process of its own.
 local program = {}
 
+--- The program that runs these specs, if it is blis.
+local function own_path()
+  local first = 0
+  while arg and arg[first - 1] do first = first - 1 end
+  local path = arg and arg[first]
+  return path and path:match "[^/]*$" == "blis" and path or nil
+end
+
 --- Where the build put it; CTest says so.
-program.path = os.getenv("BLIS_PROGRAM") or "build/blis"
+program.path = os.getenv("BLIS_PROGRAM") or own_path() or "build/blis"
 
 --- Text as one word of the shell.
 function program.quote(text)
