@@ -245,9 +245,9 @@ describe("a cascade", function()
       return small.message_of(blis.run,
         experiment({ chain = { s, l } }, { workload = requests_of { fields } }))
     end
-    says(of { mean_logprob = true }, "request 1: mean_logprob is true; it must be a number")
+    says(of { mean_logprob = true }, "request 1: mean_logprob is true; expected a number")
     says(of { mean_logprob = { ["a=b"] = 1 } }, "whose names have no comma, semicolon")
-    says(of { cascade = 3 }, "request 1: cascade is 3; it must be a list of models")
+    says(of { cascade = 3 }, "request 1: cascade is 3; expected a list of models")
     says(of { cascade = { "small" } }, "request_0: its cascade: no instance serves the model")
   end)
 end)

@@ -382,7 +382,7 @@ describe("functions of a script", function()
       .. "tokens of at least 0 (math.floor makes one)" },
     { { prompt = function() end }, "workload.prompt: the function returned nil for request 1" },
     { { output = function() return {} end }, "workload.output: the function returned a table" },
-    { { output = function() return 2^60 end }, "output_tokens is 1152921504606846976; it must" },
+    { { output = function() return 2^60 end }, "output_tokens is 1152921504606846976; expected" },
     { { arrival = function() return -5 end }, "workload.arrival: the function returned -5 for "
       .. "request 1, expected a whole number of microseconds of at least 0" },
     { { arrival = function() return 0 / 0 end }, "nan for request 1" },
@@ -458,7 +458,7 @@ describe("functions of a script", function()
       "unknown field 'prompt_token'; did you mean 'prompt_tokens'?" },
     { function() return { arrival_us = -1 } end, "arrival_us is -1" },
     { function() return { 5 } end, "a request has named fields" },
-    { function() return { tenant = 5 } end, "tenant is 5; it must be a text" },
+    { function() return { tenant = 5 } end, "tenant is 5; expected a text" },
     { function()
       return { arrival_us = 0, prompt_tokens = 5, output_tokens = 1, prefix_group = "g",
         prefix_tokens = 6 }

@@ -99,7 +99,7 @@ static void raise_row(const row *r, const char *what) {
 static void raise_value(const row *r, int index, enum field field,
                         const char *expected) {
   lua_State *L = r->L;
-  raise_row(r, lua_pushfstring(L, "%s is %s; it must be %s", fields[field].name,
+  raise_row(r, lua_pushfstring(L, "%s is %s; expected %s", fields[field].name,
                                push_what(L, index), expected));
 }
 
@@ -134,7 +134,7 @@ static void check_whole(row *r, enum field field) {
   int64_t value = is_number ? lua_tointegerx(L, top, &is_whole) : 0;
   if (!is_whole || value < 0 || value > fields[field].max) {
     raise_value(r, top, field,
-                lua_pushfstring(L, "a whole number from 0 to %I",
+                lua_pushfstring(L, "an integer from 0 to %I",
                                 (LUAI_UACINT)fields[field].max));
   }
   r->values[field] = value;

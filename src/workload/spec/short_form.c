@@ -1,10 +1,10 @@
 #include "workload/spec/short_form.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/key.h"
 #include "workload/workload.h"
 
 static const blis_distribution_param default_params[] = {
@@ -24,25 +24,21 @@ blis_short_form blis_short_form_default(void) {
 
 static blis_status check_prefixes(const blis_short_form *form,
                                   blis_error *error) {
-  if (form->prefix_groups < 0 ||
-      form->prefix_groups > BLIS_SHORT_FORM_MAX_GROUPS) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "prefixes.groups is %" PRId64 "; it must be from 0 to %d",
-                     form->prefix_groups, BLIS_SHORT_FORM_MAX_GROUPS);
+  static const blis_key groups = {.name = "groups",
+                                  .maximum = BLIS_SHORT_FORM_MAX_GROUPS,
+                                  .is_whole = true};
+  static const blis_key tokens = {.name = "tokens",
+                                  .minimum = 1,
+                                  .maximum = BLIS_WORKLOAD_MAX_TOKENS,
+                                  .is_whole = true};
+  static const blis_key zipf = {.name = "zipf", .maximum = 100};
+  const char *where = "prefixes.";
+  BLIS_TRY(blis_key_check_integer(&groups, where, form->prefix_groups, error));
+  if (form->prefix_groups > 0) {
+    BLIS_TRY(
+        blis_key_check_integer(&tokens, where, form->prefix_tokens, error));
   }
-  if (form->prefix_groups > 0 &&
-      (form->prefix_tokens < 1 ||
-       form->prefix_tokens > BLIS_WORKLOAD_MAX_TOKENS)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "prefixes.tokens is %" PRId64 "; it must be from 1 to %d",
-                     form->prefix_tokens, BLIS_WORKLOAD_MAX_TOKENS);
-  }
-  if (!(form->prefix_zipf >= 0 && form->prefix_zipf <= 100)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "prefixes.zipf is %g; it must be a number from 0 to 100",
-                     form->prefix_zipf);
-  }
-  return BLIS_OK;
+  return blis_key_check_number(&zipf, where, form->prefix_zipf, error);
 }
 
 static blis_client_spec common_client(const blis_short_form *form) {

@@ -196,10 +196,11 @@ static void wrong_prefixes_are_named(void) {
     double zipf;
     const char *message;
   } cases[] = {
-      {-1, 10, 0, "prefixes.groups is -1; it must be from 0 to 100000"},
+      {-1, 10, 0,
+       "prefixes.groups is -1; expected an integer from 0 to 100000"},
       {200000, 10, 0, "prefixes.groups is 200000"},
-      {2, 0, 0, "prefixes.tokens is 0; it must be from 1"},
-      {2, 10, -1, "prefixes.zipf is -1; it must be a number from 0 to 100"},
+      {2, 0, 0, "prefixes.tokens is 0; expected an integer from 1"},
+      {2, 10, -1, "prefixes.zipf is -1; expected a number from 0 to 100"},
   };
   blis_alloc alloc = blis_alloc_heap();
   blis_arena arena;
