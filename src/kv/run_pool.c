@@ -124,7 +124,6 @@ void blis_run_pool_free(blis_run_pool *pool) {
   if (pool == NULL) {
     return;
   }
-  BLIS_INVARIANT(blis_run_pool_check(pool));
   blis_alloc alloc = pool->alloc;
   blis_paged_map_deinit(&pool->table);
   blis_array_deinit(&alloc, &pool->items);
