@@ -1,7 +1,7 @@
 --- A deterministic, scriptable simulator of LLM inference clusters.
 local core = require "blis.core"
 local calibrate = require "blis.calibrate"
-local capacity = require "blis.engine.capacity"
+local capacity = require "blis.capacity"
 local catalogue = require "blis.engine.catalogue"
 local cma_es = require "blis.sweep.cma_es"
 local comparison = require "blis.results.comparison"

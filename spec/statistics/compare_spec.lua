@@ -109,29 +109,3 @@ describe("blis.compare with replications", function()
       "unknown option 'sede'; did you mean 'seed'?")
   end)
 end)
-
-describe("blis.capacity", function()
-  local function search(changes)
-    local given = { trial = function(p) return { y = p.rate ^ 2 } end, metric = "y", limit = 100,
-      quiet = true, replications = 2, jobs = 2 }
-    for key, value in pairs(changes or {}) do given[key] = value end
-    return blis.capacity(given)
-  end
-
-  it("finds the highest rate that keeps a limit", function()
-    local got = search()
-    assert.is_true(got.rate <= 10 and got.rate > 9.8 and got.fails_at > 10)
-    assert.matches("^y <= 100 holds up to [%d.]+ requests/s, and not at [%d.]+ %(%d+ rates "
-      .. "tried%)$", tostring(got))
-    assert.matches("does not hold at 11.000", tostring(search { from = 11 }), 1, true)
-    assert.matches("holds up to 7.000 requests/s, where the search ended",
-      tostring(search { to = 7 }), 1, true)
-  end)
-
-  it("tells what is wrong", function()
-    small.says(small.message_of(search, { metric = "z" }),
-      "the trial returned no number 'z'; known are y")
-    small.says(small.message_of(search, { from = 3, to = 2 }),
-      "capacity: from = 3 is above to = 2")
-  end)
-end)

@@ -69,6 +69,8 @@ local special = {
   ["blis.SweepOptions.cost"] = "fun(p: table): number",
   ["blis.SweepOptions.trial"] = "fun(p: table): any",
   ["blis.CapacityOptions.trial"] = "fun(p: table): any",
+  ["blis.CapacityOptions.experiment"] = "blis.Experiment",
+  ["blis.CapacityOptions.targets"] = "table<string, number>",
   ["blis.SweepOptions.where"] = "fun(p: table): boolean",
   ["blis.TraceOptions.format"] = "string", -- the formats are listed by blis.trace.formats()
 }

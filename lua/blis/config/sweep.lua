@@ -263,32 +263,81 @@ sweep.stopping = {
 ---@type blis.Section
 sweep.capacity = {
   name = "capacity",
-  summary = "The highest load at which a figure keeps its limit.",
+  summary = "The most load, or the fewest instances, with which targets are kept.",
   options = {
     {
-      name = "trial", type = "callback", required = true, arguments = "(p)",
-      doc = "function(p) that runs p.rate with p.seed and returns a result.",
+      name = "experiment", type = "table",
+      doc = "What is run with different values of the parameter, as long as it takes; or:",
     },
     {
-      name = "metric", type = "string", default = "ttft_ms.p99",
-      doc = "The figure with the limit.",
-    },
-    { name = "limit", type = "number", required = true, doc = "What it must not exceed." },
-    {
-      name = "from", type = "number", above = 0, default = 1, unit = "requests/s",
-      doc = "Where the search starts.",
+      name = "trial", type = "callback", arguments = "(p)",
+      doc = "function(p) that runs p.requests requests with p.seed at p.rate (or what the parameter "
+        .. "is called), and returns a result.",
     },
     {
-      name = "to", type = "number", above = 0, default = 1000000, unit = "requests/s",
+      name = "parameter", type = "string", default = "rate", flag = "--vary", metavar = "FLAG",
+      doc = "What is varied: 'rate', 'instances', or the path of an option of the experiment such "
+        .. "as 'cluster.max_running'.",
+      flag_doc = "What is varied: rate, num-instances, or the name of another flag with a number.",
+    },
+    {
+      name = "find", type = "choice", choices = { "most", "least" }, flag = "--find",
+      doc = "Which end of the values that keep the targets; left out, the least for instances, the "
+        .. "most for all else.",
+    },
+    {
+      name = "integer", type = "boolean",
+      doc = "Try whole numbers only; left out, for instances.",
+    },
+    {
+      name = "targets", type = "table",
+      doc = "Figures with what they must not exceed (or fall below, where more is better): { "
+        .. "[\"ttft_ms.p99\"] = 500 }. Percentiles count requests that are not served as the "
+        .. "slowest.",
+    },
+    {
+      name = "metric", type = "string",
+      doc = "The figure of a single target; left out, ttft_ms.p99.",
+    },
+    { name = "limit", type = "number", doc = "What it must not exceed." },
+    {
+      name = "max_missed", type = "number", min = 0, max = 1, default = 0.01, flag = "--max-missed",
+      doc = "Share of requests that may be rejected, time out, be unservable or unfinished.",
+    },
+    {
+      name = "from", type = "number", above = 0, default = 1, flag = "--from",
+      doc = "Where the search starts; nothing below is tried.",
+    },
+    {
+      name = "to", type = "number", above = 0, default = 1000000, flag = "--to",
       doc = "Where it ends at the latest.",
     },
     {
       name = "tolerance", type = "number", above = 0, max = 1, default = 0.02,
-      doc = "How close the answer is to the truth, as a share of it.",
+      flag = "--tolerance", doc = "How close to the answer every seed searches, as a share of it.",
     },
     {
-      name = "replications", type = "integer", min = 1, max = 1000, default = 3,
-      doc = "Runs at each rate; their mean is what counts.",
+      name = "requests", type = "integer", min = 10, max = 1000000000, default = 4000,
+      doc = "Requests of the first run at a value; runs that do not settle are repeated with twice "
+        .. "as many.",
+    },
+    {
+      name = "max_requests", type = "integer", min = 10, max = 1000000000, default = 128000,
+      flag = "--max-requests", unit = "requests",
+      doc = "Length from which on a value is said to be unsettled.",
+    },
+    {
+      name = "steady", type = "boolean", default = true,
+      doc = "Judge the steady state; false: runs as they are, such as those of a trace.",
+    },
+    {
+      name = "replications", type = "integer", min = 1, max = 1000, default = 5,
+      flag = "--replications", unit = "seeds",
+      doc = "Seeds, each of which has a search of its own; the interval is over their answers.",
+    },
+    {
+      name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,
+      doc = "Confidence of the interval.",
     },
     { name = "seed", type = "integer", default = 42, doc = "Seed of the first of them." },
     run_option "jobs", run_option "quiet",

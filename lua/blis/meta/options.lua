@@ -314,15 +314,25 @@
 ---@field min? integer Runs before the first look. (runs, default 5)
 ---@field max? integer Runs after which the comparison ends as it stands. (runs, default 40)
 
---- The highest load at which a figure keeps its limit.
+--- The most load, or the fewest instances, with which targets are kept.
 ---@class blis.CapacityOptions
----@field trial fun(p: table): any function(p) that runs p.rate with p.seed and returns a result.
----@field metric? string The figure with the limit. (default ttft_ms.p99)
----@field limit number What it must not exceed.
----@field from? number Where the search starts. (requests/s, default 1)
----@field to? number Where it ends at the latest. (requests/s, default 1000000)
----@field tolerance? number How close the answer is to the truth, as a share of it. (default 0.02)
----@field replications? integer Runs at each rate; their mean is what counts. (default 3)
+---@field experiment? blis.Experiment What is run with different values of the parameter, as long as it takes; or:
+---@field trial? fun(p: table): any function(p) that runs p.requests requests with p.seed at p.rate (or what the parameter is called), and returns a result.
+---@field parameter? string What is varied: 'rate', 'instances', or the path of an option of the experiment such as 'cluster.max_running'. (default rate)
+---@field find? "most"|"least" Which end of the values that keep the targets; left out, the least for instances, the most for all else.
+---@field integer? boolean Try whole numbers only; left out, for instances.
+---@field targets? table<string, number> Figures with what they must not exceed (or fall below, where more is better): { ["ttft_ms.p99"] = 500 }. Percentiles count requests that are not served as the slowest.
+---@field metric? string The figure of a single target; left out, ttft_ms.p99.
+---@field limit? number What it must not exceed.
+---@field max_missed? number Share of requests that may be rejected, time out, be unservable or unfinished. (default 0.01)
+---@field from? number Where the search starts; nothing below is tried. (default 1)
+---@field to? number Where it ends at the latest. (default 1000000)
+---@field tolerance? number How close to the answer every seed searches, as a share of it. (default 0.02)
+---@field requests? integer Requests of the first run at a value; runs that do not settle are repeated with twice as many. (default 4000)
+---@field max_requests? integer Length from which on a value is said to be unsettled. (requests, default 128000)
+---@field steady? boolean Judge the steady state; false: runs as they are, such as those of a trace. (default true)
+---@field replications? integer Seeds, each of which has a search of its own; the interval is over their answers. (seeds, default 5)
+---@field level? number Confidence of the interval. (default 0.95)
 ---@field seed? integer Seed of the first of them. (default 42)
 ---@field jobs? integer|"auto" Worker processes; 'auto' = as many as there are processors. (default auto)
 ---@field quiet? boolean No progress on standard error. (default false)

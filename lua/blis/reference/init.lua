@@ -13,7 +13,7 @@ local files = {
   "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/trace",
   "meta/figures", "results/result", "results/file", "results/series", "results/slo",
   "results/fitness", "results/saturation", "results/decisions", "results/diff", "results/regret",
-  "engine/capacity", "sweep/cma_es", "sweep/init", "sweep/table", "statistics/init",
+  "capacity/init", "capacity/report", "sweep/cma_es", "sweep/init", "sweep/table", "statistics/init",
   "statistics/distribution", "statistics/transfer", "calibrate/init",
   "calibrate/accuracy", "meta/core",
 }
@@ -28,6 +28,7 @@ local public_names = {
   prefix_index = "PrefixIndex", latency_model = "LatencyModel", latency = "blis",
   catalogue = "blis", methods = "Result", Sweep = "Sweep", Table = "SweepTable",
   requests = "Requests", Search = "CmaEs", Calibration = "Calibration",
+  Capacity = "Capacity",
 }
 
 -- Functions that scripts reach under another name than the modules give them.

@@ -1,0 +1,125 @@
+--- What a search for capacity prints: a line while it runs, and the answer with what is behind it.
+local core = require "blis.core"
+local format = require "blis.format"
+
+local report = {}
+
+local stderr = io.stderr
+
+local Capacity = {}
+Capacity.__index = Capacity
+Capacity.__name = "blis.capacity"
+
+---@param self table
+---@return blis.Capacity
+function report.new(self)
+  return setmetatable(self, Capacity)
+end
+
+--- 27.202 or 4: rates have fractions.
+local function value_text(value)
+  if not value then return "-" end
+  local integer = math.tointeger(value)
+  return integer and format.count(integer) or ("%.4g"):format(value)
+end
+
+local units = { rate = " requests/s" }
+
+local function with_unit(self, value)
+  local unit = units[self.parameter]
+  if unit then return value_text(value) .. unit end
+  return ("%s = %s"):format(self.parameter, value_text(value))
+end
+
+--- The line of a search on standard error; it goes away when it is closed.
+---@param search blis.capacity.Search
+function report.progress(search)
+  local columns = not search.quiet and core.terminal_columns()
+  local function update(wanted)
+    if search.quiet then return end
+    local values = {}
+    for i, one in ipairs(wanted) do values[i] = value_text(one.value) end
+    local text = ("capacity: %d runs judged, last %s = %s"):format(#search.seen, search.parameter,
+      table.concat(values, " "))
+    if columns then
+      stderr:write("\r", text:sub(1, columns - 1), "\27[K")
+    else
+      stderr:write("blis: ", text, "\n")
+    end
+  end
+  return setmetatable({ update = update },
+    { __close = function() if columns then stderr:write("\r\27[K") end end })
+end
+
+--- The answer in one line.
+---@return string
+function Capacity:headline()
+  local is_most = self.finds == "most"
+  local is_told = self.value or self.low and is_most or self.high and not is_most
+  if self.is_unsettled and not is_told then
+    return "nobody can tell: runs are too short to settle"
+  end
+  local interval = self.low and self.high and ("%s to %s"):format(value_text(self.low),
+    value_text(self.high))
+  if self.value and interval then
+    return ("%s (%s, %s)"):format(with_unit(self, self.value), interval, self.interval)
+  elseif self.value then
+    return ("%s at %s (%s)"):format(with_unit(self, self.value), is_most and "least" or "most",
+      self.interval)
+  elseif is_most and self.low then
+    return ("at least %s (%s)"):format(with_unit(self, self.low), self.interval)
+  elseif is_most then
+    return ("below %s: not kept where the search started"):format(with_unit(self, self.from))
+  elseif self.high then
+    return ("at most %s (%s)"):format(with_unit(self, self.high), self.interval)
+  end
+  return ("not kept up to %s, where the search ended"):format(with_unit(self, self.to))
+end
+
+local verdicts = { "kept", "missed", "overloaded", "unsettled" }
+
+local function is_seen(self, verdict)
+  for _, point in ipairs(self.curve) do
+    if point[verdict] > 0 then return true end
+  end
+  return false
+end
+
+--- What was tried, a row for each value.
+---@return string
+function Capacity:table()
+  local shown, header, rows = {}, { self.parameter }, {}
+  for _, verdict in ipairs(verdicts) do
+    if is_seen(self, verdict) then shown[#shown + 1] = verdict end
+  end
+  for _, name in ipairs(shown) do header[#header + 1] = name end
+  local has_requests = self.curve[1] and self.curve[1].requests
+  if has_requests then table.move({ "requests", "not served" }, 1, 2, #header + 1, header) end
+  for _, name in ipairs(self.figures) do header[#header + 1] = name end
+  for i, point in ipairs(self.curve) do
+    local row = { value_text(point.value) }
+    for _, name in ipairs(shown) do row[#row + 1] = format.count(point[name]) end
+    if has_requests then
+      row[#row + 1] = format.count(point.requests)
+      row[#row + 1] = format.percent(point.missed_share)
+    end
+    for _, name in ipairs(self.figures) do row[#row + 1] = format.number(point.figures[name], 2) end
+    rows[i] = row
+  end
+  return format.table(header, rows)
+end
+
+--- What print(capacity) shows.
+function Capacity:__tostring()
+  local lines = {
+    self:headline(),
+    ("%s; requests that are not served: at most %s"):format(table.concat(self.targets, ", "),
+      format.percent(self.max_missed)),
+    "",
+    self:table(),
+  }
+  for _, note in ipairs(self.notes) do lines[#lines + 1] = "note: " .. note end
+  return table.concat(lines, "\n")
+end
+
+return report

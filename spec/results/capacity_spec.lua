@@ -1,0 +1,162 @@
+-- The most that a cluster takes while it keeps its targets.
+local blis = require "blis"
+local small = require "spec.support.small"
+
+local says = small.says
+
+--- A cluster whose requests take 70 ms, so that runs settle soon.
+local function experiment(changes)
+  local given = {
+    cluster = { instances = 1 },
+    workload = { prompt_tokens = 256, output_tokens = 8 },
+  }
+  for key, value in pairs(changes or {}) do given[key] = value end
+  return given
+end
+
+local function search(changes)
+  local given = { targets = { ["ttft_ms.p90"] = 100 }, requests = 500, tolerance = 0.1,
+    from = 8, quiet = true }
+  for key, value in pairs(changes or {}) do given[key] = value end
+  if not given.trial then given.experiment = given.experiment or experiment() end
+  return blis.capacity(given)
+end
+
+describe("blis.capacity", function()
+  local function numbers(changes)
+    local given = { trial = function(p) return { y = p.rate ^ 2 + p.seed - 44 } end, metric = "y",
+      limit = 100, quiet = true, jobs = 2 }
+    for key, value in pairs(changes or {}) do given[key] = value end
+    if given.targets and changes.trial then given.metric, given.limit = nil, nil end
+    return blis.capacity(given)
+  end
+
+  it("finds the highest rate that keeps a limit, and how far seeds agree on it", function()
+    local got = numbers()
+    assert.is_true(math.abs(got.value - 10) < 0.1)
+    assert.is_true(got.low < 9.95 and got.low > 9.7 and got.high > 10.05 and got.high < 10.3)
+    assert.equal("95 % interval of 5 seeds", got.interval)
+    assert.equal(5, #got.searches)
+    for _, one in ipairs(got.searches) do
+      assert.is_true(one.kept < one.missed and one.missed / one.kept <= 1.02)
+      assert.is_true(one.kept ^ 2 + one.seed - 44 <= 100 and one.missed ^ 2 + one.seed - 44 > 100)
+    end
+    says(tostring(got), "10.0")
+  end)
+
+  it("says so when the answer lies outside of what was tried", function()
+    local got = numbers { from = 11 }
+    assert.is_nil(got.value)
+    says(tostring(got), "below 11 requests/s: not kept where the search started")
+    got = numbers { to = 7 }
+    assert.equal(7, got.low)
+    assert.is_nil(got.value or got.high)
+    says(tostring(got), "at least 7 requests/s")
+    got = numbers { find = "least", to = 7, trial = function(p) return { y = 200 - p.rate } end }
+    says(tostring(got), "not kept up to 7 requests/s, where the search ended")
+  end)
+
+  it("tells a range when there are few seeds", function()
+    assert.equal("range of 3 seeds", numbers { replications = 3 }.interval)
+    assert.equal("one seed", numbers { replications = 1 }.interval)
+  end)
+
+  it("finds the least whole number", function()
+    local function found(changes)
+      changes.trial = function(p) return { y = 1000 / (p.instances or p["cluster.tp"]) } end
+      return numbers(changes)
+    end
+    assert.equal(10, found { parameter = "instances" }.value)
+    assert.equal(1, found { parameter = "instances", limit = 1000 }.value)
+    assert.equal(10, found { parameter = "cluster.tp", find = "least", integer = true }.value)
+  end)
+
+  it("takes a figure of which more is better from below", function()
+    local got = numbers {
+      targets = { cache_hit_rate = 0.5, y = 300 },
+      trial = function(p) return { cache_hit_rate = 4 / p.rate, y = p.rate } end }
+    assert.is_true(got.value > 7.8 and got.value < 8.2)
+    assert.same({ "cache_hit_rate >= 0.5", "y <= 300" }, got.targets)
+  end)
+
+  it("gives the same answer from whatever length it starts", function()
+    local short, long = search { requests = 100 }, search { requests = 4000 }
+    assert.is_true(short.value > 8)
+    assert.is_true(short.low < long.value and long.value < short.high,
+      short:headline() .. " / " .. long:headline())
+    assert.is_true(long.low < short.value and short.value < long.high)
+  end)
+
+  it("is the same with any number of processes", function()
+    assert.equal(tostring(search { jobs = 1 }), tostring(search { jobs = 3 }))
+  end)
+
+  it("counts requests that are not served as missed", function()
+    local function headline(changes, workload)
+      changes.workload = workload or { prompt_tokens = 256, output_tokens = 8 }
+      return search { experiment = experiment(changes) }:headline()
+    end
+    local nothing = "below 8 requests/s: not kept where the search started"
+    assert.equal(nothing, headline { admission = "reject-all" })
+    assert.equal(nothing, headline({}, { prompt_tokens = 200000, output_tokens = 8 }))
+    assert.equal(nothing, headline({}, { prompt_tokens = 256, output_tokens = 8,
+      timeout_us = 20000 }))
+    local unfinished = search { from = 100, experiment = experiment { horizon_us = 200000 } }
+    says(unfinished:headline(), "below 100 requests/s")
+    assert.equal(nothing, headline {
+      admission = { "token-bucket", bucket_size = 300, refill_rate = 1000 } })
+  end)
+
+  it("counts them as the slowest in percentiles", function()
+    local function found(share)
+      return search { max_missed = 1, targets = { ["ttft_ms.p90"] = 1e6 }, from = 8, to = 8,
+        replications = 1, experiment = experiment {
+          admission = function(request)
+            local number = tonumber(request.id:match "%d+$")
+            if number % 100 < share then return blis.reject() end
+            return blis.admit()
+          end,
+        } }
+    end
+    assert.equal(8, found(8).low)
+    assert.is_nil(found(12).low)
+    assert.is_nil(found(12).curve[1].figures["ttft_ms.p90"])
+  end)
+
+  it("does not believe runs that are too short", function()
+    local got = search { replications = 1, trial = function(p)
+      return blis.run(experiment { seed = p.seed,
+        workload = { rate = p.rate, requests = 100, prompt_tokens = 256, output_tokens = 8 } })
+    end, targets = { ["ttft_ms.p99"] = 100 } }
+    assert.is_nil(got.value)
+    assert.is_true(got.is_unsettled)
+    says(tostring(got), "nobody can tell: runs are too short to settle")
+    says(tostring(got), "let it run p.requests requests")
+    got = search { max_requests = 500, targets = { ["ttft_ms.p99"] = 100 } }
+    says(tostring(got), "runs of 500 requests do not settle beyond that; max_requests allows "
+      .. "longer ones")
+  end)
+
+  it("judges a trace as a whole", function()
+    local list = blis.workload { rate = 50, requests = 300, prompt_tokens = 256,
+      output_tokens = 8 }
+    local got = search { parameter = "instances", from = 1, replications = 2,
+      experiment = { workload = list, routing = "least-loaded" } }
+    assert.is_true(got.value >= 1)
+    says(tostring(got), "runs are judged as they are")
+  end)
+
+  it("tells what is wrong", function()
+    local message = small.message_of
+    says(message(numbers, { metric = "z" }), "the trial returned no number 'z'; known are y")
+    says(message(numbers, { from = 3, to = 2 }), "capacity: from = 3 is above to = 2")
+    says(message(numbers, { trial = function() return "x" end }), "the trial returned 'x'")
+    says(message(numbers, { targets = { y = 3 } }), "'targets' and 'metric' with 'limit'")
+    says(message(search, { targets = {} }), "capacity.targets: there is none")
+    says(message(search, { targets = { 5 } }), "capacity.targets: expected figures with limits")
+    says(message(search, { parameter = "cluster.instances.x" }), "is no option of the experiment")
+    says(message(blis.capacity, { limit = 3 }), "expected either a trial")
+    says(message(search, { experiment = experiment { keep_records = false } }),
+      "keeps no records")
+  end)
+end)
