@@ -201,3 +201,21 @@ describe("group-sequential tests #host", function()
     end
   end)
 end)
+
+describe("a pilot", function()
+  it("tells how many replications are needed", function()
+    -- 7.849 (s / change)^2, rounded up, and 2 for Student's t
+    local d = { 0.95, 1.05 } -- s = 0.0707 of a mean of 1
+    local power = statistics.power(d)
+    assert.is_true(math.abs(power.std_dev - 0.0707107) < 1e-6)
+    assert.same({ 395, 101, 18, 6 }, { power.needed[0.01], power.needed[0.02],
+      power.needed[0.05], power.needed[0.1] })
+    assert.equal("a change shows, of 1 % with 395, 2 % with 101, 5 % with 18, 10 % with 6 replications",
+      tostring(power))
+    assert.is_nil(statistics.power({ 3 }).std_dev)
+    assert.equal("too few values to tell", tostring(statistics.power { 3 }))
+    local paired = statistics.power({ 10, 20, 30 }, { 11, 22, 33 })
+    assert.is_true(paired.std_dev < 1e-9)
+    assert.equal(4, paired.needed[0.1])
+  end)
+end)

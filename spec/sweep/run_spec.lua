@@ -56,14 +56,31 @@ describe("blis.sweep", function()
       assert.equal(one:markdown(), other:markdown())
     end
     assert.equal([[
-squares: 5 points, 3 replications; mean ± half of the 95 % confidence interval (Student's t)
+squares: 5 points, 4 replications; mean ± half of the 95 % confidence interval (Student's t)
 
 x            square
-1   1.0430 ± 0.0025
-2   4.0430 ± 0.0025
-3   9.0430 ± 0.0025
-4  16.0430 ± 0.0025
-5  25.0430 ± 0.0025]], tostring(run(new_sweep { report = { "square" } }, { jobs = 1 })))
+1   1.0435 ± 0.0021
+2   4.0435 ± 0.0021
+3   9.0435 ± 0.0021
+4  16.0435 ± 0.0021
+5  25.0435 ± 0.0021]], tostring(run(new_sweep { replications = 4, report = { "square" } },
+      { jobs = 1 })))
+  end)
+
+  it("shows mean and range of few replications, and how many are needed", function()
+    assert.equal([[
+squares: 5 points, 3 replications; mean and range, for that is too few for intervals
+
+x                        square
+1     1.0430 (1.0420 to 1.0440)
+2     4.0430 (4.0420 to 4.0440)
+3     9.0430 (9.0420 to 9.0440)
+4  16.0430 (16.0420 to 16.0440)
+5  25.0430 (25.0420 to 25.0440)
+
+intervals need 4 replications or more; a change of 5 % in square shows with about 4, of 10 % ]]
+      .. "with 4 (blis.statistics.power)",
+      tostring(run(new_sweep { report = { "square" } }, { jobs = 1 })))
   end)
 
   it("runs simulations and shows the figures that matter", function()
@@ -573,8 +590,10 @@ describe("the table of a sweep", function()
   end)
 
   it("is written as CSV, Markdown and files for gnuplot", function()
-    assert.matches("^x,runs,square,square.low,square.high\n1,3,1.043,1.0405", result:csv())
-    assert.matches("^| x | square |\n| %-%-%-: | %-%-%-: |\n| 1 | 1.0430 ± 0.0025 |\n",
+    assert.matches("^x,runs,square,square.low,square.high\n1,3,1.043,,\n", result:csv())
+    assert.matches("\n2,4,4.0435,4.0414",
+      run(new_sweep { replications = 4, report = { "square" } }):csv(), 1, true)
+    assert.matches("^| x | square |\n| %-%-%-: | %-%-%-: |\n| 1 | 1.0430 %(1.0420 to 1.0440%) |",
       result:markdown())
     folders.with(function(folder)
       core.make_folder(folder)

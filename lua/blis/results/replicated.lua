@@ -8,6 +8,7 @@ local experiment = require "blis.experiment"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local options = require "blis.config.sweep"
+local one_run = require "blis.results.one_run"
 local policy = require "blis.policy"
 local runner = require "blis.sweep.runner"
 local schema = require "blis.config.schema"
@@ -27,6 +28,8 @@ local replicated = {}
 ---@field max_looks integer times it would have been asked at most
 ---@field rule string
 ---@field warm_up_us integer? what was left out of steady
+---@field is_one_run boolean? the traffic has no seed, and more runs would have been copies
+---@field windows integer? of that run, from which the intervals come; nil when it was too short
 ---@field table blis.SweepTable means and intervals of each policy
 ---@field against table<integer, table<string, blis.PairedEstimate>> policy and figure, against the
 --- baseline; adjusted_p is the p-value for as many comparisons as there are (Holm)
@@ -163,7 +166,19 @@ local function all_pairs(result, baseline, level)
   return against
 end
 
---- Compares the policies of spec.routing over common seeds.
+--- Traffic that no seed changes: one run of each policy.
+local function compare_once(values, shared, routing, labels)
+  local stage = new_stage(values, shared, routing, labels, 1, values.report)
+  local found, against, drawn = one_run.compare(stage, values.baseline, values.level)
+  return setmetatable({
+    policies = labels, baseline = values.baseline, replications = 1, looks = 1, max_looks = 1,
+    rule = "fixed", warm_up_us = shared.warm_up_us, table = found, level = values.level,
+    against = against, is_one_run = true, windows = drawn and drawn.count,
+  }, Comparison)
+end
+
+--- Compares the policies of spec.routing over common seeds; where the traffic is the same under
+--- all seeds, one run of each, with intervals from windows of it.
 ---@param spec table
 ---@return blis.ReplicatedComparison
 function replicated.compare(spec)
@@ -177,10 +192,16 @@ function replicated.compare(spec)
   if shared.warm_up_us == "auto" then
     shared.warm_up_us = find_warm_up(values, shared, routing, labels)
   end
+  if one_run.is_fixed(shared.workload) then
+    return compare_once(values, shared, routing, labels)
+  end
   local known, result, looks = {}, nil, 0
   for look, n in ipairs(stopping.looks(rule)) do
     local stage = new_stage(values, shared, routing, labels, n, values.report)
     result, looks = run_stage(values, stage, known), look
+    if one_run.is_copied(stage, known) then
+      return compare_once(values, shared, routing, labels)
+    end
     if rule.rule ~= "fixed"
       and is_enough(rule, look, result, values.baseline, values.report[1]) then
       break
@@ -210,6 +231,7 @@ end
 --- policies are compared, by the p-value that allows for that. A group-sequential test has its
 --- boundaries in the interval.
 local function is_shown(self, pair)
+  if pair.windows then return pair.is_shown end
   if pair.low <= 0 and pair.high >= 0 then return false end
   return is_sequential(self) or (pair.adjusted_p or pair.p_value) <= 1 - self.level
 end
@@ -222,15 +244,30 @@ local function evidence_text(self, pair)
   return #parts > 0 and ", " .. table.concat(parts, ", ") or ""
 end
 
+--- What there is to say without an interval.
+local function few_pairs(pair, name, base, metric)
+  local change = ("%s: %s against %s %s"):format(metric, name, base, words.change(pair, pair.change))
+  if pair.n < 2 then return change .. " in one run, without an interval" end
+  return ("%s (%s to %s in %d pairs, too few for an interval)"):format(change,
+    words.change(pair, pair.least), words.change(pair, pair.most), pair.n)
+end
+
 --- "B beats A on ttft_ms.p99 by 12.0 % (95 % CI 9.2 % to 14.8 %, 8 pairs, p < 0.0001, effect 3.4)".
 local function sentence(self, i, metric)
   local pair = self.against[i][metric]
   local name, base = self.policies[i], self.policies[self.baseline]
-  if not pair.low then return ("%s: too few pairs"):format(metric) end
+  if not pair then return ("%s: no figures to compare"):format(metric) end
+  if not pair.low or pair.n < statistics.fewest_for_interval and not pair.windows then
+    return few_pairs(pair, name, base, metric)
+  end
+  if pair.low == pair.high then
+    return ("%s: %s against %s %s in all of %d pairs"):format(metric, name, base,
+      words.change(pair, pair.change), pair.n)
+  end
   local direction = direction_of(metric)
   if not is_shown(self, pair) then
     local is_luck = pair.low > 0 or pair.high < 0 -- one of so many comparisons looks like that
-    return ("%s: no difference from %s is shown%s; one beyond %s to %s is excluded"):format(metric,
+    return ("%s: no difference from %s is seen%s; one beyond %s to %s is excluded"):format(metric,
       base, is_luck and (" (%s among %d policies)"):format(words.p_value(pair.adjusted_p),
         #self.policies) or "", words.change(pair, pair.low), words.change(pair, pair.high))
   end
@@ -241,9 +278,10 @@ local function sentence(self, i, metric)
   local sign = pair.change > 0 and 1 or -1
   local low, high = sign * pair.low, sign * pair.high
   if low > high then low, high = high, low end
-  return ("%s: %s %s %s by %s (%g %% CI %s to %s, %d pairs%s)"):format(metric, name, verb,
-    base, words.change(pair, sign * pair.change), self.level * 100, words.change(pair, low),
-    words.change(pair, high), pair.n, evidence_text(self, pair))
+  return ("%s: %s %s %s by %s (%g %% %s %s to %s%s)"):format(metric, name, verb,
+    base, words.change(pair, sign * pair.change), self.level * 100,
+    pair.windows and "interval" or "CI", words.change(pair, low), words.change(pair, high),
+    pair.windows and "" or (", %d pairs%s"):format(pair.n, evidence_text(self, pair)))
 end
 
 --- What print(comparison) shows: the table, and what it says of every policy.
@@ -252,6 +290,13 @@ function Comparison:__tostring()
   if self.rule ~= "fixed" then
     lines[2] = ("rule %s: %d runs of each, look %d of at most %d"):format(self.rule,
       self.replications, self.looks, self.max_looks)
+  end
+  if self.is_one_run then
+    lines[#lines + 1] = "The traffic is the same under all seeds, and replications would be copies: "
+      .. "one run of each policy."
+    lines[#lines + 1] = self.windows
+      and "Intervals are of other traffic like this one, not of other seeds."
+      or "It is too short for intervals from windows of it."
   end
   if self.warm_up_us then
     lines[#lines + 1] = ("steady: without the requests of the first %s s"):format(

@@ -1,12 +1,20 @@
 --- Summaries and comparisons as text.
 local figures = require "blis.results.figures"
 local format = require "blis.format"
+local windows = require "blis.results.windows"
+local words = require "blis.statistics.words"
 
 local report = {}
 
 local count, number, percent = format.count, format.number, format.percent
 
+--- A figure of times; nil where there were none.
+local function time_of(d, name)
+  return d.count > 0 and d[name] or nil
+end
+
 local function latency_row(name, d)
+  if d.count == 0 then return { name, "-", "-", "-", "-", "-" } end
   return { name, number(d.mean), number(d.p50), number(d.p90), number(d.p99), number(d.max) }
 end
 
@@ -253,9 +261,96 @@ end
 --- Latencies and throughput are those without the warm-up where there is one.
 local function comparison_row(r)
   local name, part = r.routing:match("^[^(]+"), rawget(r, "steady") or r
-  return { name, number(part.ttft_ms.mean), number(part.ttft_ms.p99), number(part.itl_ms.mean, 2),
-    number(part.e2e_ms.mean), number(part.e2e_ms.p99), number(part.tokens_per_sec),
-    percent(r.cache_hit_rate), number(r.balance, 3), count(r.completed) }
+  local ttft, e2e = part.ttft_ms, part.e2e_ms
+  return { name, number(time_of(ttft, "mean")), number(time_of(ttft, "p99")),
+    number(time_of(part.itl_ms, "mean"), 2), number(time_of(e2e, "mean")),
+    number(time_of(e2e, "p99")), number(part.tokens_per_sec), percent(r.cache_hit_rate),
+    number(r.balance, 3), count(r.arrived), count(r.completed) }
+end
+
+--- Why nobody could serve some requests: "too long for an instance, the shortest with a prompt of 40,000 tokens".
+local function unservable_reason(r)
+  local least = math.maxinteger
+  if not r.keeps_records then return "too long for an instance" end
+  for i = 1, #r.requests do
+    local request = r.requests[i]
+    if request.state:find "unservable" then least = math.min(least, request.prompt_tokens) end
+  end
+  return ("too long for an instance, the shortest with a prompt of %s tokens"):format(count(least))
+end
+
+--- The reasons of rejections, the most frequent ones first.
+local function rejection_reasons(r)
+  if not r.keeps_records then return "by a policy" end
+  local counts, names = {}, {}
+  for i = 1, #r.requests do
+    local request = r.requests[i]
+    if request.state == "rejected" then
+      local reason = request.reason and request.reason ~= "" and request.reason or "no reason given"
+      if not counts[reason] then names[#names + 1] = reason end
+      counts[reason] = (counts[reason] or 0) + 1
+    end
+  end
+  table.sort(names, function(a, b)
+    if counts[a] ~= counts[b] then return counts[a] > counts[b] end
+    return a < b
+  end)
+  return table.concat(names, ", ", 1, math.min(#names, 3)) .. (#names > 3 and ", ..." or "")
+end
+
+--- What became of requests that did not complete, or nil.
+local function lost_line(r)
+  if r.completed == r.arrived then return nil end
+  local parts = {}
+  for _, ending in ipairs(figures.of "Counts") do
+    local name = ending.name
+    local n = not no_ending[name] and name ~= "completed" and r[name] or 0
+    if n > 0 then
+      local reason = name == "unservable" and unservable_reason(r)
+        or name == "rejected" and rejection_reasons(r)
+      parts[#parts + 1] = ("%s %s%s"):format(count(n), name:gsub("_", " "),
+        reason and " (" .. reason .. ")" or "")
+    end
+  end
+  return ("  %s; %s"):format(table.concat(parts, ", "), r.completed == 0 and "nothing completed"
+    or ("latencies are of the %s that completed"):format(count(r.completed)))
+end
+
+local compared = { { "ttft_ms", "p99", "TTFT p99" }, { "e2e_ms", "mean", "E2E mean" } }
+local level = 0.95
+
+--- "TTFT p99 -12.0 % (-14.1 % to -9.2 %)", or that there is no difference to be seen.
+local function difference_text(drawn, a, b, item, comparisons)
+  local steady = rawget(a, "steady") and "steady." or ""
+  local metric = ("%s%s.%s"):format(steady, item[1], item[2])
+  local function side(r)
+    local part = rawget(r, "steady") or r
+    return { value = time_of(part[item[1]], item[2]), figures = drawn:figures(r, metric) }
+  end
+  local base, other = side(a), side(b)
+  if not base.value or not other.value then return item[3] .. " -" end
+  local pair = drawn:paired(base, other, { level = level, comparisons = comparisons })
+  if not pair.low then return ("%s %s"):format(item[3], words.change(pair, pair.change)) end
+  return ("%s %s (%s to %s)"):format(item[3],
+    pair.is_shown and words.change(pair, pair.change) or "no difference seen",
+    words.change(pair, pair.low), words.change(pair, pair.high))
+end
+
+--- Every policy against the first one.
+local function add_differences(lines, results)
+  local first = results[1]
+  local drawn = #results > 1 and first.keeps_records and windows.new(#first.requests)
+  if not drawn then return end
+  lines[#lines + 1] = ("\nagainst %s (%g %% intervals from one run: %s)"):format(
+    first.routing:match "^[^(]+", level * 100, tostring(drawn))
+  for i = 2, #results do
+    local parts = {}
+    for k, item in ipairs(compared) do
+      parts[k] = difference_text(drawn, first, results[i], item, #results - 1)
+    end
+    lines[#lines + 1] = ("  %s: %s"):format(results[i].routing:match "^[^(]+",
+      table.concat(parts, "; "))
+  end
 end
 
 local function add_warm_up_line(lines, results)
@@ -265,22 +360,25 @@ local function add_warm_up_line(lines, results)
     number(steady.from_us / 1e6, 1))
 end
 
---- What print(comparison) shows: one row per policy, and its scorers below.
+--- What print(comparison) shows: one row per policy, below it its scorers and what became of
+--- requests that did not complete, and how the others differ from the first one.
 ---@param results blis.Result[]
 ---@return string
 function report.comparison(results)
   local rows = {}
   for i, r in ipairs(results) do rows[i] = comparison_row(r) end
   local header = { "routing", "TTFT mean", "p99", "ITL mean", "E2E mean", "p99 (ms)", "tokens/s",
-    "cache hits", "balance", "completed" }
+    "cache hits", "balance", "arrived", "completed" }
   local lines, i = {}, 0
   for line in format.table(header, rows):gmatch("[^\n]+") do
     lines[#lines + 1] = line
     local scorers = i > 0 and results[i].routing:match("%((.*)%)$")
     if scorers then lines[#lines + 1] = "  " .. scorers:gsub(",", ", ") end
+    lines[#lines + 1] = i > 0 and lost_line(results[i]) or nil
     i = i + 1
   end
   add_warm_up_line(lines, results)
+  add_differences(lines, results)
   return table.concat(lines, "\n")
 end
 

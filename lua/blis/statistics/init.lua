@@ -25,6 +25,7 @@ local statistics = {
 ---@field high number?
 ---@field half_width number?
 ---@field level number
+---@field windows integer? of one run that the interval comes from; nil for replications
 
 --- Mean and standard deviation (n - 1) in two passes, in the order of the list.
 ---@param values number[]
@@ -154,7 +155,11 @@ end
 ---@field lower integer pairs in which b is below a
 ---@field higher integer
 ---@field ties integer
+---@field least number? smallest change of a pair
+---@field most number? largest one
 ---@field level number
+---@field windows integer? of one run that the interval comes from; nil for replications
+---@field is_shown boolean? of windows: chance is no good explanation of the change
 
 --- ln (b / a) of every pair, or b - a when a ratio means nothing.
 local function differences(a, b, kind)
@@ -207,6 +212,8 @@ function statistics.paired(a, b, options)
     return math.exp(x) - 1
   end
   local lower, higher, ties = count_signs(list)
+  local least, most = math.huge, -math.huge
+  for _, d in ipairs(list) do least, most = math.min(least, d), math.max(most, d) end
   local deviation = estimate.std_dev
   return words.paired {
     n = #a, kind = kind, level = estimate.level, half_width = estimate.half_width,
@@ -214,6 +221,7 @@ function statistics.paired(a, b, options)
     change = change(estimate.mean), low = change(estimate.low), high = change(estimate.high),
     effect = deviation and deviation > 0 and estimate.mean / deviation or nil,
     p_value = p_value(estimate), lower = lower, higher = higher, ties = ties,
+    least = #list > 0 and change(least) or nil, most = #list > 0 and change(most) or nil,
   }
 end
 
@@ -239,6 +247,45 @@ function statistics.needed_pairs(std_dev, difference, options)
   local z = distribution.normal_quantile(1 - (options.significance or 0.05) / 2)
     + distribution.normal_quantile(options.power or 0.8)
   return math.ceil((z * std_dev / difference) ^ 2)
+end
+
+-- With fewer, Student's t is so wide, and the deviation so unsure, that intervals mislead.
+statistics.fewest_for_interval = 4
+
+---@class blis.Power
+---@field std_dev number? of the values, or of ln (b / a); nil below 2 values, and where it means
+--- nothing as a share
+---@field needed table<number, integer> replications by the smallest change of interest: 0.01, 0.02,
+--- 0.05, 0.1
+
+local power_meta = {
+  __name = "blis.power",
+  __tostring = function(power)
+    if not power.std_dev then return "too few values to tell" end
+    local parts = {}
+    for _, change in ipairs { 0.01, 0.02, 0.05, 0.1 } do
+      parts[#parts + 1] = ("%g %% with %d"):format(change * 100, power.needed[change])
+    end
+    return "a change shows, of " .. table.concat(parts, ", ") .. " replications"
+  end,
+}
+
+--- How many replications are needed, from a pilot of some: of one figure per seed, or of two under
+--- the same seeds, which takes fewer.
+---@param a number[]
+---@param b? number[]
+---@param options? { significance?: number, power?: number } default 0.05 and 0.8
+---@return blis.Power
+function statistics.power(a, b, options)
+  local mean, std_dev = statistics.moments(b and differences(a, b, "ratio") or a)
+  local share = std_dev and (b and std_dev or mean ~= 0 and std_dev / math.abs(mean)) or nil
+  if not share or share ~= share or share == math.huge then share = nil end
+  local needed = {}
+  for _, change in ipairs(share and { 0.01, 0.02, 0.05, 0.1 } or {}) do
+    local pairs_ = statistics.needed_pairs(share, change, options) + 2 -- for Student's t
+    needed[change] = math.max(statistics.fewest_for_interval, pairs_)
+  end
+  return setmetatable({ std_dev = share, needed = needed }, power_meta)
 end
 
 --- Raises p-values of several comparisons so that one of them is below 0.05 by chance in 5 % of

@@ -13,6 +13,14 @@ function words.change(pair, x)
   return ("%.4g"):format(x)
 end
 
+--- "95 % interval -12 % to -3 %, block bootstrap over 20 windows"
+---@param pair blis.PairedEstimate of windows
+---@return string
+function words.of_windows(pair)
+  return ("%g %% interval %s to %s, block bootstrap over %d windows"):format(pair.level * 100,
+    words.change(pair, pair.low), words.change(pair, pair.high), pair.windows)
+end
+
 ---@param p number
 ---@return string
 function words.p_value(p)
@@ -28,6 +36,10 @@ local estimate_meta = {
   __tostring = function(estimate)
     if not estimate.mean then return "no values" end
     if not estimate.low then return ("%.6g (1 value)"):format(estimate.mean) end
+    if estimate.windows then
+      return ("%.6g (%g %% interval %.6g to %.6g, block bootstrap over %d windows)"):format(
+        estimate.mean, estimate.level * 100, estimate.low, estimate.high, estimate.windows)
+    end
     return ("%.6g (%g %% CI %.6g to %.6g, %s)"):format(estimate.mean, estimate.level * 100,
       estimate.low, estimate.high, counted(estimate.n, "value"))
   end,
@@ -39,6 +51,7 @@ local paired_meta = {
     if not pair.change then return "no pairs" end
     local change = words.change(pair, pair.change)
     if not pair.low then return ("%s (1 pair)"):format(change) end
+    if pair.windows then return ("%s (%s)"):format(change, words.of_windows(pair)) end
     return ("%s (%g %% CI %s to %s, %s, %s%s)"):format(change, pair.level * 100,
       words.change(pair, pair.low), words.change(pair, pair.high), counted(pair.n, "pair"),
       words.p_value(pair.p_value), pair.effect and (", effect %.2g"):format(pair.effect) or "")

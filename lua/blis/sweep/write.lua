@@ -5,6 +5,7 @@ local format = require "blis.format"
 local csv = require "blis.csv"
 local plan = require "blis.sweep.plan"
 local plot = require "blis.sweep.plot"
+local statistics = require "blis.statistics"
 
 local write = {}
 
@@ -35,12 +36,23 @@ local function number_text(x, decimals)
   return format.number(x, decimals)
 end
 
---- "123.4 ± 5.6"
-local function estimate_text(estimate, decimals)
+--- Too few replications for an interval.
+local function is_few(estimate)
+  return estimate.n < statistics.fewest_for_interval and not estimate.windows
+end
+
+--- "123.4 ± 5.6", or of few replications "123.4 (118.9 to 127.2)".
+local function estimate_text(point, name, decimals)
+  local estimate = point.metrics[name]
   if not estimate or not estimate.mean then return "-" end
-  local half = estimate.half_width
   local text = number_text(estimate.mean, decimals)
-  if not half then return text end
+  if is_few(estimate) and estimate.n > 1 then
+    local values = point.values[name]
+    return ("%s (%s to %s)"):format(text, number_text(math.min(table.unpack(values)), decimals),
+      number_text(math.max(table.unpack(values)), decimals))
+  end
+  local half = estimate.half_width
+  if not half or half == 0 then return text end -- nothing varied
   return ("%s ± %s"):format(text, number_text(half, decimals))
 end
 
@@ -63,7 +75,13 @@ local function title(self)
   local replications, is_varied = replications_text(self)
   local parts = { ("%s: %s, %s"):format(self.name, count_text(#self.points, "point"),
     replications) }
-  if is_varied or self.points[1].wanted > 1 then
+  if self.windows then
+    parts[2] = ("value ± half of the %g %% interval (%s)"):format(self.level * 100,
+      tostring(self.windows))
+  elseif not is_varied and self.points[1].wanted > 1
+    and self.points[1].wanted < statistics.fewest_for_interval then
+    parts[2] = "mean and range, for that is too few for intervals"
+  elseif is_varied or self.points[1].wanted > 1 then
     parts[2] = ("mean ± half of the %g %% confidence interval (%s)"):format(self.level * 100,
       self.interval == "bootstrap" and "bootstrap" or "Student's t")
   end
@@ -105,7 +123,7 @@ local function grid(self)
         or ("%d of %d"):format(point.n, point.wanted)
     end
     for k, name in ipairs(report) do
-      row[#row + 1] = estimate_text(point.metrics[name], decimals[k])
+      row[#row + 1] = estimate_text(point, name, decimals[k])
     end
     rows[i] = row
   end
@@ -158,12 +176,28 @@ local function too_few_requests(self, name)
   return least < requests_of_p99 and least or nil
 end
 
+--- How many replications would do, when there are too few for intervals.
+local function power_line(self)
+  local wanted, name = self.points[1].wanted, self.report[1]
+  if self.windows or wanted < 2 or wanted >= statistics.fewest_for_interval or not name then
+    return
+  end
+  local most
+  for _, point in ipairs(self.points) do
+    local power = statistics.power(point.values[name] or {})
+    if power.std_dev and (not most or power.std_dev > most.std_dev) then most = power end
+  end
+  return most and ("intervals need %d replications or more; a change of 5 %% in %s shows with about "
+    .. "%d, of 10 %% with %d (blis.statistics.power)"):format(statistics.fewest_for_interval, name,
+    most.needed[0.05], most.needed[0.1])
+end
+
 --- What is missing and why.
 local function footer(self)
-  local lines = {}
+  local lines = { power_line(self) }
   local hidden = #self.report - shown_figures
   if hidden > 0 then
-    lines[1] = ("%s more: report = { ... } chooses, CSV has all"):format(
+    lines[#lines + 1] = ("%s more: report = { ... } chooses, CSV has all"):format(
       count_text(hidden, "figure"))
   end
   for _, name in ipairs(shown_report(self)) do
@@ -230,7 +264,7 @@ function write.markdown(self)
 end
 
 --- The table as CSV: parameters, runs that are done, and for every figure its mean and the ends of
---- its interval.
+--- its interval, which are empty below four replications.
 ---@param self blis.SweepTable
 ---@return string
 function write.csv(self)
@@ -247,9 +281,11 @@ function write.csv(self)
     end
     cells[#cells + 1] = ("%d"):format(point.n)
     for _, name in ipairs(self.report) do
-      local estimate = point.metrics[name] or {}
-      for _, key in ipairs { "mean", "low", "high" } do
-        cells[#cells + 1] = csv.field(estimate[key])
+      local estimate = point.metrics[name] or { n = 0 }
+      local has_interval = not is_few(estimate)
+      cells[#cells + 1] = csv.field(estimate.mean)
+      for _, key in ipairs { "low", "high" } do
+        cells[#cells + 1] = csv.field(has_interval and estimate[key] or nil)
       end
     end
     lines[i + 1] = table.concat(cells, ",")

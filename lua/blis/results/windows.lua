@@ -1,0 +1,164 @@
+--- How sure a figure of one run is: a block bootstrap over windows of its traffic.
+---
+--- Requests of a run depend on those around them, so it is windows of the run that are drawn with
+--- replacement, each with all its requests, and the figure is worked out of the requests of as many
+--- windows as there were (Künsch 1989). Runs of the same traffic are drawn alike, which leaves
+--- their difference without what they have in common. Traffic that comes in other forms than what
+--- the run has seen is not in such an interval.
+local core = require "blis.core"
+local statistics = require "blis.statistics"
+local words = require "blis.statistics.words"
+
+local windows = {}
+
+local most_windows, least_windows, least_requests = 20, 5, 25
+local draws = 999
+
+---@class blis.Windows
+---@field count integer
+---@field requests integer of the traffic
+---@field weights integer[][] how often each window is in a draw
+local Windows = {}
+Windows.__index = Windows
+Windows.__name = "blis.windows"
+
+--- Windows of equal numbers of requests, in the order of arrivals; nil when there are too few
+--- requests to say anything.
+---@param requests integer
+---@return blis.Windows?
+function windows.new(requests)
+  local count = math.min(most_windows, requests // least_requests)
+  if count < least_windows then return nil end
+  local rng, weights = core.rng(42, "block bootstrap"), {}
+  for b = 1, draws do
+    local drawn = {}
+    for k = 1, count do drawn[k] = 0 end
+    for _ = 1, count do
+      local k = rng:integer(count)
+      drawn[k] = drawn[k] + 1
+    end
+    weights[b] = drawn
+  end
+  return setmetatable({ count = count, requests = requests, weights = weights }, Windows)
+end
+
+-- What a request adds to a figure, in the figure's unit; nil when it does not count.
+local latencies = {
+  ttft_ms = function(record) return record.ttft_us and record.ttft_us / 1000 end,
+  e2e_ms = function(record) return record.e2e_us and record.e2e_us / 1000 end,
+  scheduling_delay_ms = function(record)
+    return record.scheduling_delay_us and record.scheduling_delay_us / 1000
+  end,
+}
+
+--- "steady.ttft_ms.p99" as "ttft_ms", "p99", true.
+local function parts_of(metric)
+  local rest = metric:match "^steady%.(.*)$"
+  local name, statistic = (rest or metric):match "^([%w_]+)%.([%w_]+)$"
+  local is_known = latencies[name] and (statistic == "mean" or statistic:match "^p%d%d$")
+  if is_known then return name, statistic, rest ~= nil end
+end
+
+--- The values of a run by window, largest first, with their sums.
+local function sample_of(self, result, name, from_us)
+  local value_of, list, sums, counts = latencies[name], {}, {}, {}
+  for k = 1, self.count do sums[k], counts[k] = 0.0, 0 end
+  local requests = result.requests
+  local n = #requests
+  for i = 1, n do
+    local record = requests[i]
+    local value = record.arrival_us >= from_us and record.was_counted and value_of(record)
+    if value then
+      local k = (i - 1) * self.count // n + 1
+      list[#list + 1] = { value = value, k = k }
+      sums[k], counts[k] = sums[k] + value, counts[k] + 1
+    end
+  end
+  table.sort(list, function(a, b) return a.value > b.value end)
+  return { list = list, sums = sums, counts = counts }
+end
+
+local function weighted(values, weights)
+  local sum = 0
+  for k, weight in ipairs(weights) do sum = sum + weight * values[k] end
+  return sum
+end
+
+--- The figure of one draw; nil when none of its requests counts.
+local function figure_of(sample, statistic, weights)
+  local total = weighted(sample.counts, weights)
+  if total == 0 then return nil end
+  if statistic == "mean" then return weighted(sample.sums, weights) / total end
+  local above = (1 - tonumber(statistic:sub(2)) / 100) * (total - 1)
+  local seen = 0
+  for _, item in ipairs(sample.list) do
+    seen = seen + weights[item.k]
+    if seen > above then return item.value end
+  end
+end
+
+--- A figure of every draw, or nil for one that is not made of requests.
+---@param result blis.Result
+---@param metric string
+---@return number[]?
+function Windows:figures(result, metric)
+  local name, statistic, is_steady = parts_of(metric)
+  if not name or not result.keeps_records then return nil end
+  local sample = sample_of(self, result, name, is_steady and result.steady.from_us or 0)
+  local figures = {}
+  for b, weights in ipairs(self.weights) do
+    figures[b] = figure_of(sample, statistic, weights)
+    if not figures[b] then return nil end
+  end
+  return figures
+end
+
+local function ends(list, level)
+  return statistics.quantile(list, (1 - level) / 2), statistics.quantile(list, (1 + level) / 2)
+end
+
+--- A figure of a run with its interval; without one when figures is nil.
+---@param value number of the run
+---@param figures number[]? of the draws
+---@param level number
+---@return blis.Estimate
+function Windows:estimate(value, figures, level)
+  local estimate = { n = 1, mean = value, level = level, windows = self.count }
+  if figures then
+    estimate.low, estimate.high = ends(figures, level)
+    estimate.half_width = (estimate.high - estimate.low) / 2
+  end
+  return words.estimate(estimate)
+end
+
+--- Run b against run a of the same traffic: the change and its interval. Without windows,
+--- windows:paired, there is no interval.
+---@param a { value: number, figures: number[]? }
+---@param b { value: number, figures: number[]? }
+---@param options { level: number, kind?: "difference", comparisons?: integer how many there are, for
+--- which is_shown allows }
+---@return blis.PairedEstimate
+function windows:paired(a, b, options)
+  local level = options.level
+  local kind = options.kind or (a.value > 0 and b.value > 0 and "ratio" or "difference")
+  local function change(x, y) return kind == "ratio" and y / x - 1 or y - x end
+  local pair = { n = 1, windows = self.count, kind = kind, level = level, mean_a = a.value,
+    mean_b = b.value, change = change(a.value, b.value) }
+  if a.figures and b.figures then
+    local changes = {}
+    for i, x in ipairs(a.figures) do changes[i] = change(x, b.figures[i]) end
+    pair.low, pair.high = ends(changes, level)
+    local low, high = ends(changes, 1 - (1 - level) / (options.comparisons or 1))
+    pair.is_shown = low > 0 or high < 0
+  end
+  return words.paired(pair)
+end
+
+Windows.paired = windows.paired
+
+--- "block bootstrap over 20 windows"
+function Windows:__tostring()
+  return ("block bootstrap over %d windows"):format(self.count)
+end
+
+return windows
