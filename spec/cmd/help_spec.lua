@@ -4,8 +4,8 @@ local commands = require "spec.support.commands"
 local files = require "spec.support.files"
 local program = require "spec.support.program"
 
-local names = { "calibrate", "completion", "compose", "diff", "hardware", "man", "models",
-  "policies" }
+local names = { "calibrate", "capacity", "compare", "completion", "compose", "diff", "hardware",
+  "man", "models", "policies" }
 
 describe("every command", function()
   it("has its flags in its help", function()

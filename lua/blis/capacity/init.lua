@@ -35,6 +35,7 @@ local capacity = {}
 
 ---@class blis.Capacity printed as the answer in one line and what is behind it as a table
 ---@field parameter string
+---@field figures string[] names of those with targets
 ---@field finds "most"|"least"
 ---@field value number? the answer; nil when it lies outside what was tried, or nobody can tell
 ---@field low number? of its interval; nil = not known
@@ -219,8 +220,8 @@ local function add_notes(self, search)
         and one.values.is_fixed == 1
     end
     if is_fixed then
-      add("runs are as long as the trial makes them, which is too short to tell beyond that; let it "
-        .. "run p.requests requests, or say steady = false when it is all there is")
+      add("runs are as long as the trial makes them, which is too short to tell beyond that; "
+        .. "let it run p.requests requests, or say steady = false when it is all there is")
     else
       add("runs of %d requests do not settle beyond that; max_requests allows longer ones",
         search.max_requests)

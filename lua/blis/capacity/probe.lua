@@ -120,7 +120,9 @@ end
 --- What a run says; nil when a longer one has to be asked.
 local function verdict_of(search, view, is_kept, is_first)
   if not search.steady then return is_kept and "kept" or "missed" end
-  if not view.is_rising and view.is_long and is_large(view, search.targets) then return is_kept and "kept" or "missed" end
+  if not view.is_rising and view.is_long and is_large(view, search.targets) then
+    return is_kept and "kept" or "missed"
+  end
   if is_kept then return nil end
   -- It began empty: what is too slow by then gets no faster.
   if view.is_overloaded then return "overloaded" end

@@ -67,7 +67,10 @@ end
 --- The doc of an option with unit, choices and defaults.
 local function describe(option, by_name)
   local text = option.flag_doc or option.doc
-  text = text:gsub("[%l]+_[%l_]+", by_name)
+  text = text:gsub("([%l]+_[%l_]+)(%.?%w?)", function(name, behind)
+    local is_figure = behind:match "^%.%w" -- ttft_ms.p99
+    return not is_figure and by_name[name] and by_name[name] .. behind or nil
+  end)
   if option.choices then
     text = text .. " " .. types.choice.expected(option):gsub("^o", "O") .. "."
   end

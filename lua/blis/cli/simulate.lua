@@ -42,10 +42,10 @@ local function cluster_groups()
   }
 end
 
---- The groups of flags of a command that simulates; traffic says where requests come from.
+--- The groups of flags that describe an experiment; traffic says where requests come from.
 ---@param traffic blis.cli.Group[]
 ---@return blis.cli.Group[]
-function simulate.groups(traffic)
+function simulate.experiment_groups(traffic)
   local groups = table.move(traffic, 1, #traffic, 1, {})
   local rest = cluster_groups()
   table.move(rest, 1, #rest, #groups + 1, groups)
@@ -53,6 +53,14 @@ function simulate.groups(traffic)
   groups[#groups + 1] = {
     title = "Service level objectives", section = "targets", options = targets.section.options,
   }
+  return groups
+end
+
+--- The groups of flags of a command that simulates once.
+---@param traffic blis.cli.Group[]
+---@return blis.cli.Group[]
+function simulate.groups(traffic)
+  local groups = simulate.experiment_groups(traffic)
   groups[#groups + 1] = {
     title = "Overload", section = "detectors", options = detectors.section.options,
   }
@@ -143,7 +151,20 @@ local function add_bundle(parsed)
   bundle.add(path, parsed.values, function(...) command.talk(parsed, ...) end)
 end
 
-local function experiment_of(definition, parsed, workload, horizon_us)
+--- Reads the files that flags name: what is to be known of models and GPUs, and of policies.
+---@param parsed blis.cli.Parsed
+function simulate.prepare(parsed)
+  catalogue.add(parsed)
+  add_bundle(parsed)
+end
+
+--- The experiment that flags describe, for requests from somewhere.
+---@param definition blis.cli.Command
+---@param parsed blis.cli.Parsed
+---@param workload any
+---@param horizon_us? integer
+---@return blis.Experiment
+function simulate.experiment(definition, parsed, workload, horizon_us)
   local given = parsed.values.experiment
   local cluster = parsed.values.cluster
   local keeps_records = not parsed.values.output.no_records
@@ -267,10 +288,9 @@ function simulate.run(definition, parsed, make_setting)
     check_results(definition, parsed)
     check_records(definition, parsed)
     outputs.check(definition, parsed)
-    catalogue.add(parsed)
-    add_bundle(parsed)
+    simulate.prepare(parsed)
     setting = make_setting()
-    local spec = experiment_of(definition, parsed, setting.workload, setting.horizon_us)
+    local spec = simulate.experiment(definition, parsed, setting.workload, setting.horizon_us)
     spec.progress = line.tell
     sim = experiment.simulation(spec)
   end)

@@ -28,6 +28,22 @@ local description = {
   },
 }
 
+---@type blis.Option
+local say_nothing = {
+  name = "quiet", type = "boolean", default = false, flag = "--quiet",
+  doc = "Say nothing but results and errors.",
+}
+
+---@type blis.Section
+local quiet = { name = "output", summary = "What is said.", options = { say_nothing } }
+
+---@type blis.Section
+local answer = {
+  name = "output",
+  summary = "How an answer is shown.",
+  options = { description.options[1], say_nothing },
+}
+
 ---@type blis.Section
 local catalogue = {
   name = "catalogue",
@@ -196,10 +212,7 @@ local results = {
         .. "length (traces from 64 MB on are not kept either). There is only the summary, in which "
         .. "percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low.",
     },
-    {
-      name = "quiet", type = "boolean", default = false, flag = "--quiet",
-      doc = "Say nothing but results and errors.",
-    },
+    say_nothing,
   },
 }
 
@@ -332,7 +345,7 @@ local ignored = {
 }
 
 return {
-  catalogue = catalogue, description = description, ignored = ignored, listing = listing,
+  answer = answer, quiet = quiet, catalogue = catalogue, description = description, ignored = ignored, listing = listing,
   policies = policies, refused = refused, results = results, sessions = sessions,
   synthesis = synthesis, trace = trace,
 }

@@ -1,0 +1,135 @@
+--- blis capacity: the most load, or the fewest instances, with which targets are kept.
+local capacity = require "blis.capacity"
+local command = require "blis.cli.command"
+local core = require "blis.core"
+local errors = require "blis.errors"
+local experiment = require "blis.experiment"
+local figures = require "blis.results.figures"
+local flag_sections = require "blis.config.flags"
+local flags = require "blis.cli.flags"
+local simulate = require "blis.cli.simulate"
+local sweep_sections = require "blis.config.sweep"
+local traffic = require "blis.cli.traffic"
+
+local search_options = flags.pick(sweep_sections.capacity, { "parameter", "find", "from", "to",
+  "tolerance", "max_missed", "max_requests", "replications", "jobs" })
+table.insert(search_options, 1, {
+  name = "targets", type = "string", is_list = true, flag = "--target", metavar = "FIGURE=LIMIT",
+  doc = "A figure with what it must not exceed (or fall below, where more is better), such as "
+    .. "ttft_ms.p99=500. Percentiles count requests that are not served as the slowest.",
+})
+
+local groups = simulate.experiment_groups(traffic.groups())
+groups[#groups + 1] = { title = "Search", section = "search", options = search_options }
+groups[#groups + 1] = {
+  title = "Output", section = "output", has_defaults = true, options = flag_sections.answer.options,
+}
+
+local definition = {
+  name = "capacity",
+  summary = "find the most load, or the fewest instances, that keep targets",
+  usage = "blis capacity --target FIGURE=LIMIT [FLAGS]",
+  description = "Runs the cluster that the flags describe under generated traffic with different "
+    .. "rates (or other numbers), as long as it takes to see its steady state, and prints the "
+    .. "answer with an interval over seeds and what was tried.",
+  groups = groups,
+  notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
+}
+
+local function read_targets(texts)
+  local list = {}
+  for _, text in ipairs(texts or {}) do
+    local name, limit = text:match "^([^=]+)=(.+)$"
+    if not tonumber(limit) then
+      flags.fail(definition, "--target: '%s' is not allowed, expected FIGURE=LIMIT such as "
+        .. "ttft_ms.p99=500", text)
+    elseif not figures.find(name) then
+      flags.fail(definition, "--target: there is no figure '%s'%s", name,
+        errors.suggestion(name, figures.paths "Result", ""))
+    end
+    list[name] = tonumber(limit)
+  end
+  if not next(list) then flags.fail(definition, "there is no --target") end
+  return list
+end
+
+--- The option that --vary names, and its section.
+local function find_varied(name)
+  local words = {}
+  for _, group in ipairs(groups) do
+    for _, option in ipairs(group.options) do
+      local is_number = option.type == "integer" or option.type == "number"
+      if is_number and group.section ~= "search" then
+        if option.flag == "--" .. name then return option, group.section end
+        words[#words + 1] = option.flag:sub(3)
+      end
+    end
+  end
+  flags.fail(definition, "--vary: there is no flag '--%s' with a number%s", name,
+    errors.suggestion(name, words, ""))
+end
+
+local function experiment_of(parsed)
+  local function talk(format, ...) command.talk(parsed, format, ...) end
+  return simulate.experiment(definition, parsed, traffic.of_flags(definition, parsed, talk),
+    parsed.values.experiment.horizon_us)
+end
+
+--- A trial that reads the flags with one of them changed.
+local function new_trial(parsed, option, section)
+  local values, given = parsed.values, parsed.given
+  return function(p)
+    values.output.quiet = true -- what there is to be said of flags has been said
+    values[section][option.name], given[option.flag] = p[option.name], true
+    values.experiment.seed, given["--seed"] = p.seed, true
+    values.workload.requests, given["--num-requests"] = p.requests, true
+    return experiment.run(experiment_of(parsed))
+  end
+end
+
+local function spec_of(parsed)
+  local spec = {}
+  for name, value in pairs(parsed.values.search) do spec[name] = value end
+  local option, section = find_varied(spec.parameter or "rate")
+  simulate.prepare(parsed)
+  experiment.read(experiment_of(parsed))
+  spec.targets, spec.parameter = read_targets(spec.targets), option.name
+  spec.integer = option.type == "integer"
+  spec.trial, spec.seed = new_trial(parsed, option, section), parsed.values.experiment.seed
+  spec.requests, spec.quiet = parsed.values.workload.requests, parsed.values.output.quiet
+  return spec
+end
+
+local function write_point(writer, point, names)
+  writer:object():field("value", point.value)
+  for _, key in ipairs { "kept", "missed", "overloaded", "unsettled", "requests",
+    "missed_share" } do
+    writer:field(key, point[key])
+  end
+  writer:object("figures")
+  for _, name in ipairs(names) do
+    if point.figures[name] then writer:field(name, point.figures[name]) end
+  end
+  writer:done():done()
+end
+
+local function json(found)
+  local writer = core.json_writer(2):object()
+  for _, key in ipairs { "parameter", "finds", "value", "low", "high", "interval" } do
+    if found[key] ~= nil then writer:field(key, found[key]) end
+  end
+  for _, key in ipairs { "targets", "notes" } do
+    writer:array(key)
+    for _, text in ipairs(found[key]) do writer:item(text) end
+    writer:done()
+  end
+  writer:array("curve")
+  for _, point in ipairs(found.curve) do write_point(writer, point, found.figures) end
+  return writer:done():done():take() .. "\n"
+end
+
+return command.define(definition, function(parsed)
+  local format = parsed.values.output.format
+  local found = command.checked(definition, function() return capacity.search(spec_of(parsed)) end)
+  command.print(format == "json" and json(found) or tostring(found) .. "\n")
+end)
