@@ -244,34 +244,76 @@ describe("blis.regret", function()
 
   it("is what fresh runs give that are told the other choice #slow", function()
     local spec = uneven "random"
-    local found = blis.regret { experiment = spec, decisions = 4 }
+    local options = { experiment = spec, decisions = 4, continuations = 1 }
+    local found = blis.regret(options)
     assert.equal(4, #found.decisions)
-    assert.equal(9, found.runs)
+    assert.equal(13, found.runs)
     assert.equal(blis.run(spec).hash, found.result.hash)
-    local sum = 0
     for _, one in ipairs(found.decisions) do
-      local best = found.value
+      local function pinned(instance)
+        return blis.simulation(spec):pin(one.request, instance):run().e2e_ms.mean
+      end
+      assert.equal(pinned(one.chosen), one.value)
+      local best = one.value
       assert.equal(2, #one.alternatives)
       for _, alternative in ipairs(one.alternatives) do
         assert.not_equal(one.chosen, alternative.instance)
-        local sim = blis.simulation(spec):pin(one.request, alternative.instance)
-        assert.equal(sim:run().e2e_ms.mean, alternative.value)
+        assert.equal(pinned(alternative.instance), alternative.value)
         best = math.min(best, alternative.value)
       end
       assert.equal(best, one.best_value)
-      assert.equal(found.value - best, one.regret)
-      sum = sum + one.regret
+      assert.near(one.value - best, one.regret, 1e-9)
     end
-    assert.is_true(found.max_regret > 0)
-    assert.equal(sum / 4, found.mean_regret)
-    says(tostring(found), "mean regret")
-    assert.equal(tostring(found), tostring(blis.regret { experiment = spec, decisions = 4 }))
+    assert.equal(tostring(found), tostring(blis.regret(options)))
+  end)
+
+  it("ranks nothing while the noise is not known", function()
+    local found = blis.regret { experiment = uneven "random", decisions = 4, continuations = 3 }
+    assert.equal(0, found.shown)
+    assert.equal(0, found.max_regret)
+    assert.is_nil(found.noise)
+    says(tostring(found), "3 of 4 continuations that it takes to know the noise: nothing is ranked")
+    says(tostring(found), " or noise")
+    local closed = blis.regret { decisions = 1, experiment = { cluster = { instances = 2 },
+      workload = { rate = 5, requests = 20,
+        sessions = { max_rounds = 3, think_time_us = 1000, closed_loop = true } } } }
+    assert.equal(1, closed.continuations)
+    assert.is_false(closed.decisions[1].is_shown)
+  end)
+
+  it("shows a choice that costs something in every future, and no other", function()
+    -- All goes to the first of two instances; the decision looked at sends a prompt of 30,000
+    -- tokens there, too, where everybody after it waits.
+    local list = blis.workload { rate = 20, requests = 150, prompt_tokens = 200, output_tokens = 10 }
+    list = list:map(function(request)
+      return request.id == "request_20" and { prompt_tokens = 30000 } or {}
+    end)
+    local spec = { cluster = { instances = 2 }, workload = list,
+      routing = function() return 1 end }
+    local found = blis.regret { experiment = spec, decisions = { "request_20" },
+      metric = "ttft_ms.mean" }
+    local one = found.decisions[1]
+    assert.equal(8, found.continuations)
+    assert.equal(17, found.runs)
+    assert.is_true(one.is_shown and one.low > 0 and one.low <= one.regret and one.regret <= one.high)
+    assert.equal("instance_1", one.best)
+    assert.same({ 1, one.regret }, { found.shown, found.max_regret })
+    says(tostring(found), "1 of 1 decisions cost more than noise explains")
+
+    -- Of two idle instances neither is the better one.
+    local idle = blis.regret { decisions = 3, metric = "ttft_ms.p99", experiment = {
+      cluster = { instances = 2 }, routing = "random",
+      workload = { rate = 60, requests = 150, prompt_tokens = 300, output_tokens = 30 } } }
+    assert.equal(0, idle.shown)
+    assert.equal(0, idle.mean_regret)
+    assert.is_true(idle.noise > 0)
+    says(tostring(idle), "no decision cost more than noise explains; regrets below")
   end)
 
   it("takes ids, any figure and any goal", function()
     local found = blis.regret {
       experiment = uneven(least_waiting), decisions = { "request_20", "request_3" },
-      metric = function(result) return result.ttft_ms.p99 end, goal = "max",
+      metric = function(result) return result.ttft_ms.p99 end, goal = "max", continuations = 1,
     }
     assert.equal("request_3", found.decisions[1].request)
     assert.equal("request_20", found.decisions[2].request)

@@ -191,6 +191,8 @@ local spec = { cluster = { instances = 3 }, workload = { rate = 40, requests = 6
   routing = policy(arg[1] == "fresh") }
 if arg[2] == "run" then
   assert((blis.run(spec).hash == blis.run(spec).hash) == (arg[1] == "fresh"))
+elseif arg[2] == "regret" then
+  blis.regret { experiment = spec, decisions = 1, continuations = 1 }
 else
   spec.routing = { spec.routing, "round-robin" }
   spec.replications = math.tointeger(arg[2])
@@ -207,7 +209,7 @@ describe("a policy that remembers something between runs", function()
   end)
   teardown(function() os.remove(path) end)
 
-  for _, how in ipairs { "run", "compare", "4" } do
+  for _, how in ipairs { "run", "compare", "4", "regret" } do
     it("is told, and with new there is nothing to tell: " .. how, function()
       local plain = program.run(path, "plain", how)
       assert.equal(0, plain.status, plain.err)
