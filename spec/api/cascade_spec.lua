@@ -235,7 +235,7 @@ describe("a cascade", function()
     says(run { quality = function() return 0 / 0 end }, "it returned nan, expected")
     says(run { quality = function() return "x" end }, "it returned the text 'x', expected")
     says(run { escalate = function() return s end },
-      "it returned '" .. s .. "', expected true, false or a model further on in the chain: '" .. l)
+      "it returned '" .. s .. "', expected true, false or a later model of the chain: '" .. l)
     says(run { name = "mine", escalate = function() end }, "escalate of cascade 'mine', request_")
     says(run { escalate = function() error "no" end }, "no")
   end)

@@ -132,7 +132,7 @@ describe("sim:clone()", function()
     end }
     local sim = blis.simulation(spec):run_until(280000)
     assert.is_true(n > 0 and n % 15 ~= 0)
-    says(small.message_of(sim.clone, sim), "remembers something between runs")
+    says(small.message_of(sim.clone, sim), "keeps state between runs")
     says(small.message_of(sim.clone, sim), "at 280000 us")
     assert.equal(60, sim:run().completed)
   end)

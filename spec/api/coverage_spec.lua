@@ -87,8 +87,7 @@ describe("the coverage of step times", function()
       changes.strict_coverage = true
       return small.message_of(blis.run, experiment(changes))
     end
-    assert.matches("cluster.strict_coverage: %d+ of %d+ steps %(%d+ %%%) are beyond what the step "
-      .. "times were fitted to", refusal {})
+    assert.matches("cluster.strict_coverage: %d+ of %d+ steps %(%d+ %%%) are outside the fitted range of the step times", refusal {})
     says(refusal { tp = 2 }, "cluster.strict_coverage: step times on H100 were not fitted for "
       .. "this: TP 2 (fitted up to 1)")
     says(refusal { model = "llama-3.1-70b-instruct", tp = 4 },
@@ -98,8 +97,8 @@ describe("the coverage of step times", function()
     local own = { name = "own", peak_tflops = 300, bandwidth_tb_s = 1, memory_gib = 80 }
     says(refusal { hardware = own, tp = 1 }, "step times on own are extrapolated: its rates, "
       .. "shares between those of the GPUs that were measured")
-    says(refusal { latency_model = "roofline" }, "cluster.strict_coverage: where the coefficients "
-      .. "of roofline were fitted is not known")
+    says(refusal { latency_model = "roofline" }, "cluster.strict_coverage: the fitted range of "
+      .. "the coefficients of roofline is unknown")
     local r = blis.run(experiment { strict_coverage = true, max_num_batched_tokens = 64 })
     assert.equal(0, r.coverage.steps_beyond)
   end)

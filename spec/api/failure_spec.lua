@@ -142,7 +142,7 @@ describe("an error in a hook", function()
     for _, value in ipairs { {}, print, coroutine.create(print) } do
       local scorer = blis.scorer { name = "x", score = function() error(value) end }
       local message = small.error_of(small.run_scorer, scorer).message
-      says(message, ("error() was called with a %s in place of a text"):format(type(value)))
+      says(message, ("error() was called with a %s instead of a message"):format(type(value)))
       assert.is_nil(message:find "0x")
     end
     local shown = setmetatable({}, { __tostring = function() return "of mine" end })
@@ -255,8 +255,8 @@ describe("what a hook is given", function()
     says(message(function(r) return r.promt_tokens end), "did you mean 'prompt_tokens'?")
     says(message(function(_, i) return i.queue_dept end), "did you mean 'queue_depth'?")
     says(message(function(_, i) return i.kv_util end), "did you mean 'kv_utilization'?")
-    says(message(function(_, i) return i.zzzzzz end), "'blis help signals' lists what it has")
-    says(message(function(r) return r.zzzzzz end), "'blis help Request' lists what it has")
+    says(message(function(_, i) return i.zzzzzz end), "'blis help signals' lists its fields")
+    says(message(function(r) return r.zzzzzz end), "'blis help Request' lists its fields")
   end)
 
   it("can be kept, but not read for the first time when the decision is over", function()
@@ -265,8 +265,8 @@ describe("what a hook is given", function()
       request, instance = r, i
       return i.queue_depth >= 0 and 1
     end })
-    says(small.message_of(function() return request.tenant end), "while a decision")
-    says(small.message_of(function() return instance.batch_size end), "while a decision")
+    says(small.message_of(function() return request.tenant end), "during a decision")
+    says(small.message_of(function() return instance.batch_size end), "during a decision")
     assert.equal("number", type(instance.queue_depth))
   end)
 

@@ -128,7 +128,7 @@ describe("a fault", function()
       sim.instances[1]:fail()
       return 1
     end }
-    says(small.message_of(sim.run, sim), "while a decision is being taken")
+    says(small.message_of(sim.run, sim), "during a decision")
     local has_failed = false
     sim = simulation { routing = function(request)
       if request.id == "request_20" then

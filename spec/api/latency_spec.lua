@@ -38,7 +38,7 @@ describe("a built-in latency model", function()
     assert.same({ 1, 3, 2 }, { m:queueing_time(9), m:output_token_time(), m:fixed_overhead() })
     says(small.message_of(model, "calibrated", { model = llama, hardware = "H100",
       alpha_coeffs = { 1, 2, 3 }, beta_coeffs = { 2, table.unpack(h100, 2) } }),
-      "beta[0], the share of bandwidth for weights, must be above 0 and at most 1, got 2")
+      "beta[0], share of the bandwidth for weights, must be above 0 and at most 1, got 2")
     local slow = model("calibrated", { model = llama, hardware = "L40S", tp = 1 })
     assert.is_true(slow:step_time(prefills) > 2 * m:step_time(prefills))
   end)
@@ -102,7 +102,7 @@ describe("a built-in latency model", function()
     says(message { { 0, 1.5, 5 } }, "new is 1.5")
     says(message { { progres = 1, new = 1, prompt = 2 } }, "unknown field 'progres'")
     says(message { 7 }, "request 1 of the batch is a number")
-    says(small.message_of(m.queueing_time, m, -1), "cannot be below 0")
+    says(small.message_of(m.queueing_time, m, -1), "cannot be negative")
     says(small.message_of(function() return m.step end), "has no field 'step'")
   end)
 
@@ -314,7 +314,7 @@ describe("a failing latency model in Lua", function()
     says(run(function(batch) return batch[1].tokens end).message,
       "a request of a batch has no field 'tokens'; it has progress_tokens, ")
     says(run(function(batch) return batch[1].new_tokens end, { from_sums = true }).message,
-      "with from_sums = true a batch has no requests, only sums over them")
+      "with from_sums = true a batch has only sums, no requests")
     local built_in = model("roofline")
     says(run(function() return built_in:step_time() end).message, "table expected")
   end)
@@ -335,7 +335,7 @@ describe("a failing latency model in Lua", function()
   it("cannot ask itself", function()
     local m
     m = blis.latency_model { step_time = function(batch) return m:step_time(batch) end }
-    says(small.message_of(m.step_time, m, { { 0, 2, 9 } }), "cannot be asked inside its own")
+    says(small.message_of(m.step_time, m, { { 0, 2, 9 } }), "cannot be called inside its own")
   end)
 
   it("is refused when it is no model", function()

@@ -127,7 +127,7 @@ describe("blis.run #host", function()
     ]], function(path)
       local outcome = program.run(path)
       assert.equal("blis: note: deepseek-v2-lite uses latent attention (MLA): its step "
-        .. "times were compared with no measurement\nblis: note: the MoE communication backend has no effect with "
+        .. "times have not been validated\nblis: note: the MoE communication backend has no effect with "
         .. "dp 1\n", outcome.err)
       assert.equal(0, outcome.status)
     end)
@@ -149,7 +149,7 @@ describe("the folders models and hardware #host", function()
     says(outcome.out, "\nmine,7,,,,,,,,hardware/mine.yaml\n")
     says(outcome.out, "\n" .. #require("blis.core").models() + 1 .. "\n")
     says(outcome.err, "blis: note: left out: models/bad/config.json:")
-    says(outcome.err, 'blis: note: left out: models/other.yaml:1: "weights" is unknown')
+    says(outcome.err, "blis: note: left out: models/other.yaml:1: 'weights' is unknown")
     says(outcome.err, "\nblis: models/bad/config.json:")
   end)
 end)
@@ -178,7 +178,7 @@ describe("a model of one's own", function()
 
   it("needs hardware, and everything that counts", function()
     says(error_of { model = here .. "models/toy-fp8" },
-      "cluster.hardware is missing, and the catalogue knows no usual GPU for toy-fp8")
+      "cluster.hardware is missing, and the catalogue has no default GPU for toy-fp8")
     for _, key in ipairs { "num_hidden_layers", "hidden_size", "num_attention_heads" } do
       files.with((config:gsub('"' .. key .. '"', '"other"')), function(path)
         os.rename(path, path .. ".json")

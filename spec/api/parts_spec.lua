@@ -142,7 +142,7 @@ describe("blis.kv_cache", function()
     local holder = cache:allocate(16)
     cache:release(holder)
     local cases = {
-      { "released already", function() cache:release(holder) end },
+      { "already been released", function() cache:release(holder) end },
       { "another cache", function() cache:release(blis.kv_cache { blocks = 4 }:allocate(16)) end },
       { "come last", function() cache:match { 16, { "x", 16 } } end },
       { "number of tokens", function() cache:match { { "x", -1 } } end },

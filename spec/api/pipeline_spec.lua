@@ -134,7 +134,7 @@ describe("a picker in Lua", function()
     says(run_with { "weighted", picker = { "softmax", temperature = 3 }, temperature = 2 },
       "'temperature' is given twice, in picker and beside it")
     says(run_with { "weighted", scorers = "load-balance:1", tie = "first",
-      picker = function() return 1 end }, "tie is a parameter of pickers by name")
+      picker = function() return 1 end }, "tie is a parameter of built-in pickers")
     says(run_with { "weighted-stateless", picker = function() return 1 end },
       "a picker in Lua goes with 'weighted'")
   end)
@@ -211,8 +211,8 @@ describe("scripts that ask scorers", function()
     says(message(function(_, i) return base:score({}, i) end), "expected the request that the")
     says(message(function() return base.weight end), "the methods score and score_all")
     says(small.message_of(small.run_scorer, blis.scorer { name = "x", columns = true,
-      score = function(r, c) return base:score_all(r, c) end }), "got columns, which score takes")
-    says(small.message_of(base.score, base, {}, {}), "while a decision")
+      score = function(r, c) return base:score_all(r, c) end }), "got columns; score() takes those")
+    says(small.message_of(base.score, base, {}, {}), "during a decision")
     local itself
     itself = blis.scorer { name = "x", score = function(r, i) return itself:score(r, i) end }
     says(small.message_of(small.run_scorer, itself), "overflow")

@@ -198,7 +198,7 @@ describe("a prefix index in a policy", function()
     says(message { routing = function(request)
       index:record({ { "x", 16 } }, 1)
       return index:match(request, 1)
-    end }, "holds contents that the script wrote down, and this is a request")
+    end }, "holds prompts written by the script, and this is a request")
     local kept
     blis.run(experiment(blis.scorer { name = "x", score = function(request)
       kept = request

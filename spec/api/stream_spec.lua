@@ -120,16 +120,16 @@ describe("a trace that stays in its file", function()
 
   it("says what is wrong", function()
     local stream = blis.trace.stream(paths[1])
-    says("a stream has no field '1'; stream:list() is a list", function() return stream[1] end)
+    says("a stream has no field '1'; use stream:list()", function() return stream[1] end)
     says("cut.skip: -1 is not allowed", function() stream:cut { skip = -1 } end)
     says("factor: 0 is not allowed", function() stream:scale(0) end)
     says("filter: 7 is not allowed", function() stream:filter(7) end)
     says("no", function() stream:filter(function() error "no" end) end)
-    says("vllm.json: it is a single JSON text and cannot be streamed", function()
+    says("vllm.json: a single JSON text cannot be streamed", function()
       blis.trace.stream "tests/data/traces/vllm.json"
     end)
     says("blis.trace.stream: 5 is not allowed", function() blis.trace.stream(5) end)
-    says("x.jsonl: there are no requests to be written, and a trace without any cannot be read",
+    says("x.jsonl: there are no requests to write, and an empty trace cannot be read",
       function() stream:cut { start_us = 1 << 50 }:write "x.jsonl" end)
     says("workload.stream: 'sometimes' is not allowed, expected one of auto, always, never",
       function() blis.run { workload = { trace = paths[1], stream = "sometimes" } } end)
@@ -145,8 +145,8 @@ describe("a trace that stays in its file", function()
       local file <close> = assert(io.open(path, "w"))
       file:write(head)
       file:flush()
-      says("the file has changed since it was read first", function() stream:list() end)
-      says("the file has changed since it was read first", function()
+      says("the file has changed since it was first read", function() stream:list() end)
+      says("the file has changed since it was first read", function()
         blis.run { workload = stream }
       end)
       os.remove(path)

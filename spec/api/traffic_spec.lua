@@ -274,7 +274,7 @@ describe("a specification in a file", function()
   end)
 
   it("that is not quite what was asked for is noted", function()
-    local note = "gamma with cv 20 is too uneven to be drawn; poisson is used"
+    local note = "gamma with cv 20 is too bursty to sample; using poisson"
     local short = { requests = 3, arrival = { "gamma", cv = 20 } }
     local long = { num_requests = 3, aggregate_rate = 1, clients = { lengths {
       arrival = { "gamma", cv = 20 } } } }
@@ -305,32 +305,32 @@ describe("a wrong specification", function()
   for i, case in ipairs {
     { with_client { rate_fraction = -1 }, "workload.clients[2].rate_fraction: client 2: "
       .. "rate_fraction is -1; expected a number of at least 0" },
-    { with_client { rate_fracton = 1 }, "workload.clients[2]: \"rate_fracton\" is no key of a "
+    { with_client { rate_fracton = 1 }, "workload.clients[2]: 'rate_fracton' is not a key of a "
       .. "client; did you mean 'rate_fraction'?" },
     { with_client { slo_class = "fast" }, "workload.clients[2].slo_class: client 2: unknown "
       .. "slo_class 'fast'; known are critical" },
     { with_client { arrival = { "gamma", cv = 0 } }, "workload.clients[2].arrival: cv is 0" },
     { with_client { arrival = "poison" }, "workload.clients[2].arrival: unknown process" },
-    { with_client { arrival = { "poisson" }, prompt = 5 }, "is given twice, by two names" },
+    { with_client { arrival = { "poisson" }, prompt = 5 }, "is given twice, under two names" },
     { with_client { input_distribution = { "gausian", mean = 5 } },
       "workload.clients[2].input_distribution: unknown type 'gausian'" },
     { with_client { input_distribution = { "exponential", mean = "5" } },
-      "workload.clients[2].input_distribution.mean: \"5\" is not a number" },
+      "workload.clients[2].input_distribution.mean: '5' is not a number" },
     { with_client { reasoning = { multi_turn = { max_rounds = 2.5 } } },
-      "workload.clients[2].reasoning.multi_turn.max_rounds: \"2.5\" is not a whole number" },
-    { with_client { adapter = "a" }, "workload.clients[2].adapter: client 2: adapter \"a\"" },
+      "workload.clients[2].reasoning.multi_turn.max_rounds: '2.5' is not a whole number" },
+    { with_client { adapter = "a" }, "workload.clients[2].adapter: client 2: unknown adapter 'a'" },
     { with_client { id = print }, "workload.clients[2].id: a function is not allowed here" },
-    { with_client { id = circle }, "nested too deep, or within themselves" },
+    { with_client { id = circle }, "nested too deeply or contain themselves" },
     { "chat.yaml", "workload: 'chat.yaml' is not allowed; a specification in a file is { file = "
       .. "'chat.yaml' }, a trace is blis.trace.read('chat.yaml')" },
     { "chatbot", "workload: 'chatbot' is not allowed; the preset is { preset = 'chatbot' }" },
     { { sessions = { max_rounds = 2, think_time_us = 1 << 62 } }, "think_time_us" },
     { { clients = {} }, "the workload has no clients" },
     { { clients = { {} }, aggregate_rate = 1 }, "input_distribution is missing" },
-    { { clients = 5 }, "workload.clients: \"5\" is not a list" },
-    { { clients = { [true] = 1 } }, "neither a text nor a whole number" },
+    { { clients = 5 }, "workload.clients: '5' is not a list" },
+    { { clients = { [true] = 1 } }, "neither a string nor a whole number" },
     { { clients = { lengths {} }, aggregate_rate = 1 }, "the workload never ends" },
-    { { version = 3, clients = { lengths {} } }, "workload.version: \"3\" is no version" },
+    { { version = 3, clients = { lengths {} } }, "workload.version: '3' is not a workload version" },
     { { inference_perf = { stages = { { rate = 0, duration = 1 } },
       shared_prefix = { num_unique_system_prompts = 1, num_users_per_system_prompt = 1 } } },
       "workload.inference_perf.stages[1].rate: inference_perf: stage 1: rate is 0" },
@@ -391,7 +391,7 @@ describe("functions of a script", function()
     { { prompt = 1.5 }, "workload.prompt: 1.5 is not allowed" },
     { { arrival = { "poisson", cv = 3 } }, "workload.arrival: cv, shape and scale are for gamma "
       .. "and weibull; they have no effect" },
-    { { arrival = { "gamma", shape = 3 } }, "shape and scale have an effect only together" },
+    { { arrival = { "gamma", shape = 3 } }, "shape and scale have no effect unless both are given" },
     { { tokens = "none" }, "workload.tokens: 'none' is not allowed, expected one of drawn, lazy" },
     { { prompt = function() error "no luck" end }, "no luck" },
     { { arrival = function() return 5 end, requests = 0, horizon_us = 9 },
@@ -468,13 +468,13 @@ describe("functions of a script", function()
     end, "deadline_us is before arrival_us" },
     { function()
       return { arrival_us = 5, prompt_tokens = 5, output_tokens = 1, content = { 5 } }
-    end, "content takes the place of prompt_tokens" },
+    end, "content replaces prompt_tokens" },
     { function() return { arrival_us = 5, output_tokens = 1, content = { { "x", -5 } } } end,
       "from 0 to" },
     { coroutine.wrap(function()
       coroutine.yield { arrival_us = 5, prompt_tokens = 5, output_tokens = 1 }
       coroutine.yield { arrival_us = 4, prompt_tokens = 5, output_tokens = 1 }
-    end), "request 2: arrival_us is 4, before that of the request before, 5" },
+    end), "request 2: arrival_us is 4, before that of the previous request, 5" },
     { { generator = 5 }, "workload.generator: 5" },
   } do
     it(("that make wrong requests are named (%d)"):format(i), function()

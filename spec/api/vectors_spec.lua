@@ -96,8 +96,8 @@ describe("a column", function()
       kept = c.queue_depth + 1
       return kept
     end)
-    says(message, "belongs to a decision that is over")
-    assert.equal("vector (of a decision that is over)", tostring(kept))
+    says(message, "belongs to a past decision")
+    assert.equal("vector (of a past decision)", tostring(kept))
   end)
 
   it("is caught when it is kept for any number of decisions", function()

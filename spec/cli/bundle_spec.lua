@@ -157,7 +157,7 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
       { "scheduler: fcfs\nadmision: {}\n",
         "BUNDLE:2: unknown option 'admision'; did you mean 'admission'?" },
       { "scheduler: sjf\nscheduler: fcfs\n",
-        'BUNDLE:2: key "scheduler" is given twice, first in line 1' },
+        "BUNDLE:2: key 'scheduler' is given twice, first in line 1" },
       { "scheduler: sjff\n", "BUNDLE:1: scheduler: 'sjff' is not allowed, expected one of fcfs" },
       { "admission:\n  policy: tier-shad\n", "BUNDLE:2: admission.policy: unknown admission "
         .. "policy 'tier-shad'; did you mean 'tier-shed'?" },

@@ -146,9 +146,9 @@ describe("blis calibrate", function()
         "FILE:1: unknown option 'warmup_requests'; did you mean 'warm_up_requests'?" },
       { "--trace-header", "mode: real\nwarm_up_requests: -1\n",
         "FILE:2: warm_up_requests: -1 is not allowed" },
-      { "--trace-data", "request_id\n1\n", 'FILE: no column is called "slo_class"' },
+      { "--trace-data", "request_id\n1\n", "FILE: no column 'slo_class'" },
       { "--itl-data", "request_id,chunk_index,timestamp_us\n1,0,x\n",
-        'FILE:2: column "timestamp_us": "x" is not a number' },
+        "FILE:2: column 'timestamp_us': 'x' is not a number" },
     } do
       local got = message_of_file(case[1], case[2])
       assert.equal(case[3], got:sub(1, #case[3]))

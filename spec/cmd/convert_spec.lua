@@ -138,7 +138,7 @@ inference_perf:
       ["convert preset: --name is missing"] = { "preset" },
       ["convert preset: --name: 'chat' is not allowed"] = { "preset", "--name", "chat" },
       ["/nosuch"] = { "servegen", "--path", "/nosuch" },
-      ["no cohort whose id begins with \"morning-\""] = { "servegen", "--path",
+      ["no cohort whose id starts with 'morning-'"] = { "servegen", "--path",
         "tests/data/servegen/reasoning", "--time", "morning" },
     } do
       local _, text = commands.error_of("convert", table.unpack(arguments))
@@ -179,7 +179,7 @@ describe("blis compose", function()
     assert.same({ 0.1875, 0.0625, 0.75 }, fractions)
     assert.matches("aggregate_rate: 40\n", outcome.out, 1, true)
     assert.matches("seed: 4\n", outcome.out, 1, true)
-    assert.same({ "blis: num_requests differ and are left out" }, outcome.said)
+    assert.same({ "blis: num_requests differ and are dropped" }, outcome.said)
     files.with(outcome.out, function(path)
       assert.equal(20, #blis.workload { file = path, num_requests = 20 })
     end)
@@ -207,9 +207,9 @@ describe("blis compose", function()
   it("tells what does not go together", function()
     local windows = "clients:\n  - " .. client("{id: f, rate_fraction: 1, lifecycle: "
       .. "{windows: [{start_us: 0, end_us: 9, trace_rate: 1}]}") .. "\n"
-    assert.matches("has no aggregate_rate, but others have",
+    assert.matches("has no aggregate_rate but others have",
       compose(first, windows).problem.message, 1, true)
-    assert.matches("either all clients and cohorts have one or none",
+    assert.matches("either all clients and cohorts need one or none",
       compose(first, "aggregate_rate: 1\nclients:\n  - "
         .. client "{id: e, rate_fraction: 1, slo_class: batch").problem.message, 1, true)
     local _, message = commands.error_of("compose")

@@ -183,7 +183,7 @@ clients:
       assert.equal(5, got.completed)
       local outcome = commands.call("run", "--workload-spec", path, "--rate", "5")
       assert.same({ "blis: --rate has no effect beside --workload-spec" }, outcome.said)
-      assert.matches("note: slo_class interactive is called standard by now", outcome.out, 1, true)
+      assert.matches("note: slo_class interactive is now named standard", outcome.out, 1, true)
       outcome = commands.call("run", "--workload-spec", path, "--rate", "5", "--quiet")
       assert.same({}, outcome.said)
     end)
@@ -199,8 +199,7 @@ clients:
         .. "--workload bursty" },
       { "--workload distribution --prompt-tokens 5" },
       { "--think-time-ms 5", "--think-time-ms has no effect without --concurrency" },
-      { "--arrival gamma:20 --format csv", "arrival: gamma with cv 20 is too uneven to be drawn; "
-        .. "poisson is used" },
+      { "--arrival gamma:20 --format csv", "arrival: gamma with cv 20 is too bursty to sample; using poisson" },
     } do
       local given = { "--num-requests", "3" }
       for word in case[1]:gmatch("%S+") do given[#given + 1] = word end
@@ -351,12 +350,12 @@ describe("wrong flags of blis run", function()
         "run: --prefix-groups and --prefix-zipf need --prefix-tokens" .. hint },
       { { "--hardware", "H10" }, "run: unknown hardware 'H10'" },
       { { "--model", "01-ai/yi-34b" },
-        "run: --hardware is missing, and the catalogue knows no usual GPU for 01-ai/yi-34b" },
+        "run: --hardware is missing, and the catalogue has no default GPU for 01-ai/yi-34b" },
       { { "--arrival", "gama:2" }, "run: --arrival: " },
       { { "--routing-policy", "round-robbin" }, "run: --routing-policy: unknown routing policy "
         .. "'round-robbin'; did you mean 'round-robin'?" },
       { { "--routing-policy", "weighted", "--routing-scorers", "queue-depth" .. ":x" },
-        'run: --routing-scorers: the weight of queue-depth, "x", is not a number; expected a '
+        "run: --routing-scorers: the weight of queue-depth, 'x', is not a number; expected a "
         .. "finite number > 0" },
       { { "--routing-parameter", "tie" },
         "run: --routing-parameter: 'tie' is not allowed, expected NAME=VALUE" .. hint },
@@ -408,25 +407,24 @@ describe("wrong specifications", function()
     for _, case in ipairs {
       { "", "SPEC: " },
       { "seed: 1\n", "SPEC:1: the workload has no clients" },
-      { "version: 3\nclients: []\n", "SPEC:1: key \"version\": \"3\" is no version of a workload; "
-        .. "known are 1 and 2" },
+      { "version: 3\nclients: []\n", "SPEC:1: key 'version': '3' is not a workload version; known are 1 and 2" },
       { "aggregate_rate: 5\nnum_requests: 3\n\nclients:\n  - rate_fraction: -1\n",
         "SPEC:5: client 1: rate_fraction is -1; expected a number of at least 0" },
       { "aggregate_rate: 5\nclients:\n  - rate_fracton: 1\n",
-        "SPEC:3: \"rate_fracton\" is no key of a client; did you mean 'rate_fraction'?" },
+        "SPEC:3: 'rate_fracton' is not a key of a client; did you mean 'rate_fraction'?" },
       { "aggregate_rate: 5\nclients:\n  - id: a\n    adapter: lora\n",
-        "SPEC:4: client 1 (\"a\"): adapter \"lora\" is not known: there are no LoRA adapters" },
+        "SPEC:4: client 1 ('a'): unknown adapter 'lora': LoRA adapters are not supported" },
       { "aggregate_rate: 5\nclients:\n  - rate_fraction: 1\n    arrival: {process: poisson}\n"
         .. "    input_distribution: {type: constant, params: {value: 9}}\n"
         .. "    output_distribution: {type: constant, params: {value: 9}}\n"
         .. "    reasoning:\n      multi_turn: {max_rounds: 0}\n",
         "SPEC:8: client 1: multi_turn: max_rounds is 0; expected an integer from 1" },
       { "aggregate_rate: 5\ncohorts:\n  - population: x\n",
-        "SPEC:3: key \"population\": \"x\" is not a whole number" },
+        "SPEC:3: key 'population': 'x' is not a whole number" },
       { "servegen_data: {path: x}\nclients: [" .. client .. "]\n",
         "SPEC:1: clients and servegen_data exclude each other" },
       { "aggregate_rate: fast\nclients: [" .. client .. "]\n",
-        "SPEC:1: key \"aggregate_rate\": \"fast\" is not a number" },
+        "SPEC:1: key 'aggregate_rate': 'fast' is not a number" },
     } do
       local message = message_of_spec(case[1])
       assert.equal(case[2], message:sub(1, #case[2]))

@@ -150,7 +150,7 @@ describe("the program #host", function()
       assert.matches("^blis: 'nosuch.lua' is neither a file nor a command", run.err)
       assert.equal(2, run.status)
       assert.equal(2, program.run("/").status)
-      assert.matches("there is no 'observe' as in BLIS", program.run("observe", "--model", "m").err)
+      assert.matches("'observe' of BLIS", program.run("observe", "--model", "m").err)
     end)
 
     it("shows error values that are not strings", function()

@@ -128,7 +128,7 @@ describe("a saved result", function()
       says(message(text:match("^(.*\n)[^\n]*\n$")), "the file was cut or changed")
       says(message(text:gsub("\n%[0,", "\n[1,", 1)), "FILE: its requests have the result hash")
       says(message(text:gsub('"completed","instance_', '"complete","instance_', 1)),
-        "a request has state = 'complete'")
+        "unknown request state 'complete'")
       says(message(text:sub(1, -5)), "FILE:201: this is no result of blis")
       says(message(text:gsub('"completed","instance_0"', '"completed","instance_x"', 1)),
         "has instance = 'instance_x'")

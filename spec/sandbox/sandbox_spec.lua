@@ -62,7 +62,7 @@ describe("a sandboxed script #host", function()
   it("is stopped when its time is up, wherever it is", function()
     local result = run("local s = 'x' while true do s = ('x'):rep(60000) end",
       "--sandbox", "--sandbox-seconds", "1", "--sandbox-instructions", "1000000000000")
-    small.says(result.err, "the time limit of 1 s is used up")
+    small.says(result.err, "time limit of 1 s exceeded")
     assert.equal(1, result.status)
   end)
 

@@ -67,8 +67,7 @@ static blis_status continue_line(quoted_row *row, blis_error *error) {
   BLIS_TRY(blis_text_next(csv->text, &row->line, &has_line, error));
   if (!has_line) {
     return fail_row(csv, csv->line_number,
-                    "a field that starts with a quote has no quote at its end",
-                    error);
+                    "a quoted field has no closing quote", error);
   }
   if (csv->unquoted.length > BLIS_TEXT_LINE_MAX) {
     return fail_row(csv, csv->line_number,
@@ -113,7 +112,7 @@ static blis_status take_field(quoted_row *row, blis_error *error) {
     line = row->line.content;
     if (row->at < line.length && line.data[row->at] != csv->options.separator) {
       return fail_row(csv, row->line.number,
-                      "text behind the closing quote of a field", error);
+                      "text after the closing quote of a field", error);
     }
     return BLIS_OK;
   }
@@ -121,8 +120,7 @@ static blis_status take_field(quoted_row *row, blis_error *error) {
   for (; row->at < line.length && line.data[row->at] != csv->options.separator;
        row->at++) {
     if (line.data[row->at] == '"') {
-      return fail_row(csv, row->line.number,
-                      "a quote inside a field that does not start with one",
+      return fail_row(csv, row->line.number, "a quote inside an unquoted field",
                       error);
     }
   }
@@ -164,8 +162,7 @@ static blis_status check_even(blis_csv *csv, blis_error *error) {
     return BLIS_OK;
   }
   return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s:%lld: number of fields: %zu instead of %zu as in the "
-                   "first row",
+                   "%s:%lld: the row has %zu fields; the first row has %zu",
                    blis_csv_name(csv), (long long)csv->line_number,
                    csv->fields.count, csv->even_count);
 }
@@ -216,7 +213,7 @@ static blis_status check_header(const blis_csv *csv, blis_error *error) {
     uint32_t known = blis_intern_find(names, name.data, name.length);
     if (known != BLIS_INTERN_NONE && known != 0) {
       status =
-          blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: two columns are called %s",
+          blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: two columns are named %s",
                     blis_csv_name(csv), (long long)csv->line_number,
                     blis_show(name).text);
     } else if (blis_intern_add(names, name.data, name.length, &id) != BLIS_OK) {
@@ -232,8 +229,7 @@ static blis_status read_header(blis_csv *csv, blis_error *error) {
   BLIS_TRY(blis_csv_next(csv, &has_row, error));
   if (!has_row) {
     return blis_fail(error, BLIS_ERR_PARSE,
-                     "%s: is empty; a header row with the names of the "
-                     "columns was expected",
+                     "%s: is empty; expected a header row with column names",
                      blis_csv_name(csv));
   }
   BLIS_TRY(keep_header(csv, error));

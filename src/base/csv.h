@@ -13,7 +13,7 @@
  *   BLIS_TRY(blis_csv_next(csv, &has_row, error));
  *   BLIS_TRY(blis_csv_int64(csv, arrival, 0, INT64_MAX, &time_us, error));
  *
- * Errors read "trace.csv:17: column "arrival_us": "-3" is not allowed (0 or
+ * Errors read "trace.csv:17: column 'arrival_us': '-3' is not allowed (0 or
  * more)". Once blis_csv_next has failed, only blis_csv_close is allowed.
  */
 #ifndef BLIS_BASE_CSV_H
@@ -105,7 +105,7 @@ BLIS_MUSTUSE blis_status blis_csv_bool(const blis_csv *csv, size_t column,
 
 /*
  * Fails with BLIS_ERR_PARSE at a field of the current row, for rules of the
- * caller: "file:line: column "x": "value" " and what.
+ * caller: "file:line: column 'x': 'value' " and what.
  */
 blis_status blis_csv_fail(const blis_csv *csv, size_t column, const char *what,
                           blis_error *error);

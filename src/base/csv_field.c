@@ -52,8 +52,8 @@ blis_status blis_csv_need(const blis_csv *csv, const char *name, size_t *column,
   }
   hide_control_characters(names);
   return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s: no column is called \"%s\"; the columns are: %s",
-                   blis_csv_name(csv), name, names);
+                   "%s: no column '%s'; the columns are %s", blis_csv_name(csv),
+                   name, names);
 }
 
 blis_status blis_csv_text(const blis_csv *csv, size_t column, blis_slice *text,
@@ -65,7 +65,7 @@ blis_status blis_csv_text(const blis_csv *csv, size_t column, blis_slice *text,
   char place[192];
   describe(csv, column, place);
   return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s:%lld: %s: missing; number of fields in the row: %zu",
+                   "%s:%lld: %s: missing; the row has only %zu fields",
                    blis_csv_name(csv), (long long)blis_csv_line(csv), place,
                    blis_csv_count(csv));
 }
@@ -73,7 +73,7 @@ blis_status blis_csv_text(const blis_csv *csv, size_t column, blis_slice *text,
 static blis_status fail_range(const blis_csv *csv, size_t column,
                               blis_range_text range, blis_error *error) {
   char what[96];
-  snprintf(what, sizeof what, "is not allowed (%s)", range.text);
+  snprintf(what, sizeof what, "is not allowed, expected %s", range.text);
   return blis_csv_fail(csv, column, what, error);
 }
 

@@ -251,7 +251,7 @@ static blis_status read_unpacked(blis_input *input, char *bytes, size_t size,
     BLIS_TRY(read_some(input, bytes, size, got, error));
     if (is_dry && *got == 0 && input->is_inside) {
       return blis_fail(error, BLIS_ERR_PARSE,
-                       "%s: ends in the middle of its packed data",
+                       "%s: truncated: the compressed data is incomplete",
                        input->name);
     }
   }
@@ -312,7 +312,7 @@ static blis_status read_rest(blis_input *input, size_t max_size,
     buffer->length += got;
     if (buffer->length - before > max_size) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: holds more than %zu bytes, the most allowed here",
+                       "%s: is larger than %zu bytes, the limit here",
                        input->name, max_size);
     }
   }

@@ -200,7 +200,7 @@ blis_status blis_json_fail(blis_json_value value, const char *what,
 static blis_status fail_range(blis_json_value value, blis_range_text range,
                               blis_error *error) {
   char what[96];
-  snprintf(what, sizeof what, "is not allowed (%s)", range.text);
+  snprintf(what, sizeof what, "is not allowed, expected %s", range.text);
   return blis_json_fail(value, what, error);
 }
 

@@ -8,7 +8,7 @@
  *
  *   blis_json_value time = blis_json_member(root, "timestamp");
  *   BLIS_TRY(blis_json_int64(time, 0, INT64_MAX, &time_ms, error));
- *   // trace.jsonl:17: key "timestamp": "abc" is not a whole number
+ *   // trace.jsonl:17: key 'timestamp': 'abc' is not a whole number
  *
  * jansson has no allocator per tree: the nodes are on the C heap.
  */

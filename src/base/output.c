@@ -60,8 +60,8 @@ static blis_status open_part(blis_output *output, blis_error *error) {
   }
   if (errno == EEXIST) {
     return blis_fail(error, BLIS_ERR_IO,
-                     "%s: %d unfinished files \"%s.part...\" lie beside it; "
-                     "remove those nobody writes to",
+                     "%s: %d unfinished files '%s.part...' exist beside it; "
+                     "remove stale ones",
                      blis_buffer_text(&output->path), MAX_PARTS,
                      blis_buffer_text(&output->path));
   }

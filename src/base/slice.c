@@ -46,7 +46,7 @@ static size_t shown_length(blis_slice slice) {
 blis_shown blis_show(blis_slice slice) {
   blis_shown shown;
   char *end = shown.text;
-  *end++ = '"';
+  *end++ = '\'';
   size_t length = shown_length(slice);
   for (size_t i = 0; i < length; i++) {
     unsigned char byte = (unsigned char)slice.data[i];
@@ -56,6 +56,6 @@ blis_shown blis_show(blis_slice slice) {
       *end++ = (char)byte;
     }
   }
-  snprintf(end, 5, length < slice.length ? "\"..." : "\"");
+  snprintf(end, 5, length < slice.length ? "'..." : "'");
   return shown;
 }

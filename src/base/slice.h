@@ -21,10 +21,11 @@ bool blis_slice_equals(blis_slice slice, const char *text);
 blis_slice blis_slice_trim(blis_slice slice);
 
 /*
- * A piece of text as an error message shows it: in double quotes, cut after 40
+ * A piece of text as an error message shows it: in single quotes, cut after 40
  * bytes with "..." behind it, control characters as \xNN.
  *
- *   blis_fail(error, BLIS_ERR_PARSE, "%s is no number", blis_show(slice).text)
+ *   blis_fail(error, BLIS_ERR_PARSE, "%s is not a number",
+ *             blis_show(slice).text)
  */
 typedef struct blis_shown {
   char text[168];

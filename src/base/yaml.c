@@ -171,7 +171,7 @@ static blis_status read_alias(builder *b) {
   const blis_yaml_node *node = b->anchored.items[id].node;
   if (!node->is_complete) {
     return blis_fail(b->error, BLIS_ERR_PARSE,
-                     "%s:%lld: the alias %s lies inside of what it stands for",
+                     "%s:%lld: the alias %s is inside the value it refers to",
                      b->yaml->file, (long long)line_of(b), shown.text);
   }
   BLIS_TRY(count_repeated(b, node->weight, line_of(b)));
@@ -332,7 +332,7 @@ static blis_status walk_merge(builder *b, blis_yaml_node *node,
     const blis_yaml_node *source = is_list ? value->pairs[i].item : value;
     if (source->type != BLIS_YAML_MAPPING) {
       return fail_line(b, value->line,
-                       "\"<<\" must be given a mapping or a list of mappings");
+                       "'<<' needs a mapping or a list of mappings");
     }
     *pairs += source->count;
     if (node != NULL) {

@@ -80,7 +80,7 @@ blis_slice blis_yaml_scalar(const blis_yaml_node *node);
 
 /*
  * Conversions. BLIS_ERR_PARSE, and nothing stored, for a value of another type
- * or out of range: "spec.yaml:3: key "rate": "fast" is not a number". A whole
+ * or out of range: "spec.yaml:3: key 'rate': 'fast' is not a number". A whole
  * number may be written as 1e3 or 5.0; 1.5 is an error, while BLIS (Go) takes
  * it for 1.
  */
@@ -103,7 +103,7 @@ BLIS_MUSTUSE blis_status blis_yaml_need_sequence(const blis_yaml_node *node,
 BLIS_MUSTUSE blis_status blis_yaml_need_mapping(const blis_yaml_node *node,
                                                 blis_error *error);
 
-/* How messages begin: spec.yaml:3: key "rate": */
+/* How messages begin: spec.yaml:3: key 'rate': */
 typedef struct blis_yaml_place {
   char text[448];
 } blis_yaml_place;

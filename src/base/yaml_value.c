@@ -233,7 +233,7 @@ static blis_status fail_type(const blis_yaml_node *node, const char *type,
 static blis_status fail_range(const blis_yaml_node *node, blis_range_text range,
                               blis_error *error) {
   char what[96];
-  snprintf(what, sizeof what, "is not allowed (%s)", range.text);
+  snprintf(what, sizeof what, "is not allowed, expected %s", range.text);
   return blis_yaml_fail(node, what, error);
 }
 

@@ -44,8 +44,8 @@ static blis_status add_model(blis_cluster *cluster, const char *where,
   for (uint32_t i = 0; i < *count; i++) {
     if (blis__is_same_model(blis_intern_text(strings, models[i]), text)) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: the model '%s' is given twice; a chain that comes "
-                       "back to a model would never end",
+                       "%s: the model '%s' is given twice; a chain with a "
+                       "repeated model would never end",
                        where, text);
     }
   }
@@ -85,7 +85,7 @@ static blis_status check_chains_differ(const blis_cascade *policy,
       const char *other = policy->chains[k].model;
       if (other != NULL && blis__is_same_model(model, other)) {
         return blis_fail(error, BLIS_ERR_INVALID,
-                         "cascade %s: there are two chains of the model '%s'",
+                         "cascade %s: there are two chains for the model '%s'",
                          policy->name, model);
       }
     }
@@ -147,11 +147,10 @@ static blis_status parse_chain(blis_cluster *cluster,
   for (;;) {
     size_t length = strcspn(text, ",");
     if (length == 0) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s is '%s', expected models with commas between them, "
-                       "or - for none",
-                       where,
-                       blis_intern_text(strings, request->request.cascade));
+      return blis_fail(
+          error, BLIS_ERR_INVALID,
+          "%s is '%s'; expected models separated by commas, or - for none",
+          where, blis_intern_text(strings, request->request.cascade));
     }
     BLIS_TRY(
         add_model(cluster, where, text, length, models, &made->count, error));
@@ -368,8 +367,8 @@ static blis_status ask_policy(blis_cluster *cluster,
   if (*escalates && run->next <= run->stage) {
     return blis_fail(error, BLIS_ERR_POLICY,
                      "cascade %s: after the model in place %" PRIu32
-                     " of the chain it asks the one in place %" PRIu32
-                     ", which is not further on",
+                     " of the chain it asks the model in place %" PRIu32
+                     ", which does not come later",
                      policy->name, run->stage + 1, run->next + 1);
   }
   return BLIS_OK;

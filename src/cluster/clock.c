@@ -50,7 +50,8 @@ blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
                                  void *ud, blis_error *error) {
   if (at_us < cluster->now_us) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "the time %" PRId64 " us is over: it is %" PRId64 " us",
+                     "the time %" PRId64
+                     " us is in the past: it is now %" PRId64 " us",
                      at_us, cluster->now_us);
   }
   uint32_t index;
@@ -79,11 +80,12 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
   if (++cluster->fruitless <= FRUITLESS_MAX || can_move) {
     return BLIS_OK;
   }
-  return blis_fail(error, BLIS_ERR_STUCK,
-                   "no request has moved on during the last %d scheduled "
-                   "functions and delayed admissions, and none can; it is "
-                   "%" PRId64 " us, %" PRId64 " requests are waiting",
-                   FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight);
+  return blis_fail(
+      error, BLIS_ERR_STUCK,
+      "no request has made progress during the last %d scheduled functions and "
+      "delayed admissions, and none can; the time is "
+      "%" PRId64 " us, %" PRId64 " requests are waiting",
+      FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight);
 }
 
 blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,

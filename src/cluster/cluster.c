@@ -184,7 +184,7 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
       sum.unservable != c->unservable + cluster->dropped.unservable) {
     return blis_fail(error, BLIS_ERR_STUCK,
                      "requests were lost: %" PRId64 " arrived, %" PRId64
-                     " ended or are still there",
+                     " ended or still in flight",
                      c->arrived, ended);
   }
   return BLIS_OK;

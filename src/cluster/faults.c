@@ -22,8 +22,8 @@ static blis_status check_call(const blis_cluster *cluster, uint32_t index,
   }
   if (cluster->is_busy) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s cannot fail, drain, come back or slow down while a "
-                     "decision is being taken; schedule it",
+                     "%s cannot fail, drain, come back or slow down during a "
+                     "decision; schedule it with sim:at",
                      cluster->ids[index]);
   }
   return BLIS_OK;
@@ -92,8 +92,7 @@ static blis_status note_return(const blis_cluster *cluster,
   return blis_fail(
       error, BLIS_ERR_STUCK,
       "%s was sent back to routing more than %d times, the last "
-      "time at %" PRId64 " us; instances fail again and again "
-      "before it gets anywhere",
+      "time at %" PRId64 " us; instances keep failing before it makes progress",
       blis_request_id(&request->request, cluster->source->strings, id),
       RETURNS_MAX, cluster->now_us);
 }

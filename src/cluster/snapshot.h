@@ -4,13 +4,15 @@
  * One column of doubles per signal over all instances. Four kinds:
  *   engine signals (queue, batch, KV, ...): live with refresh_us 0. Otherwise
  *     read again, all of an instance together, when it is shown at least
- * refresh_us after the last reading; zero until the first. No event is
- * scheduled for it. cached prefixes of a request: live with cache_delay_us 0.
- * Otherwise as of the last mark, which is set for all instances together when a
- * view is made at least cache_delay_us after the previous mark; until the first
- * one nothing is cached. counters of the router side (pending, in flight):
- * always current. constants: facts and sizes. Both rules are those of BLIS (Go,
- * inference-sim f90a1e3a).
+ *     refresh_us after the last reading; zero until the first. No event is
+ *     scheduled for it.
+ *   cached prefixes of a request: live with cache_delay_us 0. Otherwise as of
+ *     the last mark, which is set for all instances together when a view is
+ *     made at least cache_delay_us after the previous mark; until the first one
+ *     nothing is cached.
+ *   counters of the router side (pending, in flight): always current.
+ *   constants: facts and sizes.
+ * Both rules are those of BLIS (Go, inference-sim f90a1e3a).
  *
  * Work follows need: an instance is read again only if it has changed, and
  * unused columns are not updated. A view costs O(instances that changed),

@@ -19,7 +19,7 @@ blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
   if (!done && cluster->arrival.arrival_us < previous_us) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "request_%" PRId64 " arrives at %" PRId64
-                     " us, before the request in front of it (%" PRId64
+                     " us, before the previous request (%" PRId64
                      " us); requests must come in order of arrival",
                      cluster->arrival.number, cluster->arrival.arrival_us,
                      previous_us);

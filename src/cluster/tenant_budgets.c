@@ -25,7 +25,7 @@ static blis_status add_budget(blis__tenant_budgets *budgets,
   uint32_t number = 0;
   if (item->tenant == NULL || item->tenant[0] == '\0') {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "a tenant budget without the name of a tenant");
+                     "a tenant budget needs the name of a tenant");
   }
   if (!(item->share >= 0 && item->share <= 1)) {
     return blis_fail(error, BLIS_ERR_INVALID,

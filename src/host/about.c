@@ -29,6 +29,6 @@ void host_print_help(lua_State *L, const char *folder) {
   for (const host_option_text *o = host_option_texts; o->option != NULL; o++) {
     printf("  %-24s  %s\n", o->option, o->text);
   }
-  fputs("\nCommands ('blis COMMAND --help' tells more):\n", stdout);
+  fputs("\nCommands ('blis COMMAND --help' for details):\n", stdout);
   host_command_print_list(L, folder);
 }

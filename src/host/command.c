@@ -31,9 +31,9 @@ static void raise_unknown(lua_State *L, const blis_nearest *nearest) {
   static const char help[] = "'blis --help' lists the commands";
   if (strcmp(nearest->wanted, "observe") == 0) {
     host_raise(L, "usage",
-               "there is no 'observe' as in BLIS (Go): nothing here talks to a "
-               "server; 'blis replay' and 'blis calibrate' read the traces "
-               "that it writes; %s",
+               "'observe' of BLIS (Go) does not exist here, since blis never "
+               "talks to a server; 'blis replay' and 'blis calibrate' read the "
+               "traces it writes; %s",
                help);
   }
   host_raise(L, "usage", "'%.200s' is neither a file nor a command%s",

@@ -90,12 +90,11 @@ static int add_traceback(lua_State *L) {
 static void tell_limit(const boxed *b) {
   const bind_sandbox *sandbox = &b->sandbox;
   if (strcmp(sandbox->fatal, "memory") == 0) {
-    fprintf(stderr, "blis: sandbox: the memory limit of %zu MiB is used up\n",
+    fprintf(stderr, "blis: sandbox: memory limit of %zu MiB exceeded\n",
             sandbox->memory_bytes / MEBIBYTE);
   } else {
     fprintf(stderr,
-            "blis: sandbox: the budget of %lld instructions per call is used "
-            "up\n",
+            "blis: sandbox: limit of %lld instructions per call exceeded\n",
             (long long)sandbox->call_instructions);
   }
 }
@@ -162,12 +161,12 @@ static int supervise(pid_t child, const host_options *options) {
   }
   int number = WTERMSIG(status);
   if (is_late || number == SIGXCPU) {
-    fprintf(stderr, "blis: sandbox: the time limit of %lld s is used up\n",
+    fprintf(stderr, "blis: sandbox: time limit of %lld s exceeded\n",
             (long long)options->sandbox_seconds);
   } else if (number == SIGINT) {
     return HOST_EXIT_INTERRUPTED;
   } else {
-    fprintf(stderr, "blis: sandbox: the script has crashed its process (%s)\n",
+    fprintf(stderr, "blis: sandbox: the script crashed its process (%s)\n",
             strsignal(number));
   }
   return EXIT_FAILURE;
@@ -176,7 +175,7 @@ static int supervise(pid_t child, const host_options *options) {
 int host_sandbox_run(int argc, char **argv, const host_options *options) {
   if (options->script >= argc || options->has_statements ||
       options->interactive) {
-    fputs("blis: --sandbox goes with a script, and with no -e, -l or -i\n",
+    fputs("blis: --sandbox needs a script and excludes -e, -l and -i\n",
           stderr);
     return HOST_EXIT_USAGE;
   }

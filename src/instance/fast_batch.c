@@ -347,7 +347,7 @@ static blis_status check_progress(fast_engine *engine, fast_request *victim,
   }
   return blis_fail(
       error, BLIS_ERR_STUCK,
-      "no request has got any further in %d preemptions up to %" PRId64
+      "no request has made progress in %d preemptions up to %" PRId64
       " us: request_%" PRId64 " needs %" PRId64 " KV blocks and holds %" PRId64
       " tokens; %" PRId64 " of %" PRId64 " blocks are free",
       STUCK_PREEMPTIONS, engine->clock_us, victim->live->number,

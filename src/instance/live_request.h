@@ -36,7 +36,7 @@ enum { BLIS_REQUEST_STATE_COUNT = BLIS_REQUEST_FAILED + 1 };
 #define BLIS_REQUEST_STATE_MAP(XX)                                             \
   XX(COMPLETED, completed, MORE, "answered, length_capped ones included")      \
   XX(LENGTH_CAPPED, length_capped, NEUTRAL,                                    \
-     "part of completed: stopped at the longest sequence of the model")        \
+     "part of completed: stopped at the model's maximum sequence length")      \
   XX(REJECTED, rejected, LESS, "refused by admission or routing")              \
   XX(TIMED_OUT, timed_out, LESS, "not answered before their deadline")         \
   XX(UNSERVABLE, unservable, LESS, "dropped: too long for the instance")       \

@@ -81,7 +81,7 @@ blis_status blis_slo_priority_new(const blis_alloc *alloc,
     if (overrides[i].value < BLIS_SLO_VALUE_MIN ||
         overrides[i].value > BLIS_SLO_VALUE_MAX) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "priority of SLO class \"%s\" is %" PRId64
+                       "priority of SLO class '%s' is %" PRId64
                        "; expected %d to %d",
                        overrides[i].slo_class, overrides[i].value,
                        BLIS_SLO_VALUE_MIN, BLIS_SLO_VALUE_MAX);

@@ -205,7 +205,7 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   blis_kv_cache_get_stats(engine->cache, &cache);
   return blis_fail(
       error, BLIS_ERR_STUCK,
-      "no request has got any further in %d steps up to %" PRId64
+      "no request has made progress in %d steps up to %" PRId64
       " us: request_%" PRId64 " needs %" PRId64
       " KV blocks and holds %zu; %" PRId64 " of %" PRId64 " are free",
       BLIS__STUCK_STEPS, engine->clock_us, stuck->place.request->number,

@@ -27,10 +27,10 @@ blis_status blis__check_latency_constants(const blis_latency_model *latency,
     }
   }
   if (!(first.depth >= 0 && isfinite(first.depth))) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "latency model %s: first tokens wait for %g steps, "
-                     "allowed are 0 or more",
-                     latency->ops->name, first.depth);
+    return blis_fail(
+        error, BLIS_ERR_INVALID,
+        "latency model %s: first tokens wait for %g steps; expected 0 or more",
+        latency->ops->name, first.depth);
   }
   return BLIS_OK;
 }

@@ -317,12 +317,12 @@ static blis_status fill_expert_table(calibrated *m, const machine *x,
 static blis_status check_betas(const blis_coefficients *coefficients,
                                blis_error *error) {
   static const char *const SHARES[] = {
-      "the share of bandwidth for weights",
-      "the share of the peak for products",
-      "the share of bandwidth for KV",
-      "the share of the peak for attention",
-      "the share of bandwidth for quantised weights",
-      "the share of the FP8 peak for products"};
+      "share of the bandwidth for weights",
+      "share of the peak for matrix products",
+      "share of the bandwidth for KV",
+      "share of the peak for attention",
+      "share of the bandwidth for quantised weights",
+      "share of the FP8 peak for matrix products"};
   const double *beta = coefficients->beta;
   if (coefficients->beta_count != BLIS_CALIBRATED_BETA_COUNT ||
       coefficients->alpha_count > BLIS_CALIBRATED_ALPHA_MAX) {

@@ -106,8 +106,8 @@ blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue,
   BLIS_TRY(blis_catalogue_find_model(catalogue, id, &model, error));
   if (!model->has_dimensions) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "the dimensions of model \"%s\" are not in the "
-                     "catalogue: its config.json is needed",
+                     "the dimensions of model '%s' are not in the catalogue; "
+                     "its config.json is needed",
                      model->id);
   }
   *spec = &model->spec;

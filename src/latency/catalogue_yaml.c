@@ -123,14 +123,14 @@ static blis_status need_name(const blis_yaml_node *node, const char *key,
     return BLIS_OK;
   }
   char text[80];
-  (void)snprintf(text, sizeof text, "an entry needs the key \"%s\"", key);
+  (void)snprintf(text, sizeof text, "an entry needs the key '%s'", key);
   return fail_at(node, text, error);
 }
 
 static blis_status fail_twice(const blis_yaml_node *node, const char *name,
                               blis_error *error) {
   char text[200];
-  (void)snprintf(text, sizeof text, "\"%.120s\" is given twice", name);
+  (void)snprintf(text, sizeof text, "'%.120s' is given twice", name);
   return fail_at(node, text, error);
 }
 
@@ -362,7 +362,7 @@ static blis_status read_root(const reader *r, const blis_yaml_node *root,
     }
     if (read == NULL) {
       return blis_yaml_fail(
-          key, "is unknown; allowed: models, hardware, coefficients", error);
+          key, "is unknown; known are models, hardware, coefficients", error);
     }
     BLIS_TRY(read_section(r, blis_yaml_item(root, i), read, error));
   }

@@ -204,10 +204,11 @@ static blis_status check_other_parallelism(const char *kind,
                                            blis_error *error) {
   if (parallelism->dp > 1 || parallelism->expert_parallel ||
       has_backend(parallelism)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s knows no dp above 1, expert parallelism or MoE "
-                     "communication backend; use trained-physics or calibrated",
-                     kind);
+    return blis_fail(
+        error, BLIS_ERR_INVALID,
+        "%s does not support dp above 1, expert parallelism or a MoE "
+        "communication backend; use trained-physics or calibrated",
+        kind);
   }
   return BLIS_OK;
 }
@@ -244,7 +245,7 @@ static void warn_of_model(const warner *w, const blis_model_spec *model,
                           bool is_calibrated, int64_t tp) {
   if (model->kv_lora_rank > 0) {
     say(w, "%s uses latent attention (MLA): %s", model->name,
-        is_calibrated ? "its step times were compared with no measurement"
+        is_calibrated ? "its step times have not been validated"
                       : "step times are pessimistic");
   }
   if (model->experts_unknown) {
@@ -254,7 +255,7 @@ static void warn_of_model(const warner *w, const blis_model_spec *model,
         model->name);
   }
   if (model->quantization[0] != '\0' && model->weight_bytes_per_param == 0.0) {
-    say(w, "%s: quantization \"%s\" is unknown; weights count %g bytes each",
+    say(w, "%s: unknown quantization '%s'; assuming %g bytes per weight",
         model->name, model->quantization, model->bytes_per_param);
   }
   if (model->weight_bytes_per_param > model->bytes_per_param) {
@@ -263,8 +264,8 @@ static void warn_of_model(const warner *w, const blis_model_spec *model,
   }
   if (model->kv_lora_rank == 0 && blis_model_spec_kv_heads(model) < tp) {
     say(w,
-        "%s has %" PRId64 " KV heads for TP %" PRId64 ": their replication "
-        "is not modelled, bytes per token are too small",
+        "%s has %" PRId64 " KV heads for TP %" PRId64
+        ": their replication is not modelled, so bytes per token are too low",
         model->name, blis_model_spec_kv_heads(model), tp);
   }
 }

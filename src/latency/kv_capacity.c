@@ -131,8 +131,7 @@ static blis_status check_weights(const blis_model_spec *model,
 static blis_status fail_too_large(const blis_model_spec *model,
                                   blis_error *error) {
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "model %s: its dimensions give more weights than a "
-                   "computer can count",
+                   "model %s: its dimensions give too many weights to count",
                    model->name);
 }
 
@@ -211,11 +210,11 @@ static blis_status check_activation(const blis_model_spec *model,
       return BLIS_OK;
     }
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "model %s: activation \"%s\" has an unknown FFN size; "
-                   "allowed: silu, swiglu, geglu, situ, or give the KV block "
-                   "count (--total-kv-blocks)",
-                   model->name, model->activation);
+  return blis_fail(
+      error, BLIS_ERR_INVALID,
+      "model %s: activation '%s' has an unknown FFN size; expected silu, "
+      "swiglu, geglu or situ, or give the KV block count (--total-kv-blocks)",
+      model->name, model->activation);
 }
 
 /* Of all GPUs together, in BLIS (Go). */
@@ -287,7 +286,7 @@ blis_status blis_kv_capacity_compute(const blis_kv_capacity_config *config,
   if (capacity->bytes_per_block <= 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "model %s: a KV block of %" PRId64
-                     " tokens has no whole byte",
+                     " tokens is smaller than a byte",
                      model->name, config->block_size_tokens);
   }
   sum_up_memory(config, capacity);

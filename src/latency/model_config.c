@@ -147,8 +147,8 @@ static blis_status read_compute_type(const config_tree *config,
                      "%s: torch_dtype (or dtype) is missing", config->source);
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: torch_dtype \"%.40s\" is unknown; allowed: float32, "
-                   "float16, bfloat16, int8, uint8, fp8, int4, nf4",
+                   "%s: unknown torch_dtype '%.40s'; expected float32, "
+                   "float16, bfloat16, int8, uint8, fp8, int4 or nf4",
                    config->source, type);
 }
 
@@ -350,8 +350,8 @@ blis_status blis_model_config_load(const blis_alloc *alloc, const char *path,
   }
   if (status == BLIS_ERR_IO) {
     status = blis_fail(error, status,
-                       "no model configuration: neither %.200s/config.json "
-                       "nor the file %.200s can be read",
+                       "no model configuration: can read neither "
+                       "%.200s/config.json nor the file %.200s",
                        path, path);
   }
   blis_alloc_free(alloc, inside, size);

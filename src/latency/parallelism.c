@@ -32,7 +32,7 @@ blis_status blis_moe_comm_parse(const char *name, blis_moe_comm *comm,
     }
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "unknown MoE communication backend \"%.60s\"; allowed: "
+                   "unknown MoE communication backend '%.60s'; known are "
                    "allgather_reducescatter, naive, pplx, "
                    "deepep_high_throughput, deepep_low_latency, mori, "
                    "flashinfer_all2allv",

@@ -71,7 +71,7 @@ blis_status blis_spec_set_number(void *spec, const blis_spec_field *field,
     break;
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s must be a text, got the number %s", field->name,
+                   "%s must be a string, got the number %s", field->name,
                    blis_show_double(value).text);
 }
 
@@ -79,12 +79,12 @@ blis_status blis_spec_set_text(void *spec, const blis_spec_field *field,
                                const char *text, blis_error *error) {
   if (field->kind != BLIS_SPEC_TEXT) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s must be a number, got \"%.60s\"", field->name, text);
+                     "%s must be a number, got '%.60s'", field->name, text);
   }
   size_t length = strlen(text);
   if (length >= field->size) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s is longer than %zu characters: \"%.60s...\"",
+                     "%s is longer than %zu characters: '%.60s...'",
                      field->name, field->size - 1, text);
   }
   memcpy(member_of(spec, field), text, length + 1);

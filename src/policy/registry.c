@@ -162,10 +162,10 @@ static blis_status fail_fixed(const blis_policy_entry *entry, const char *name,
       blis_word_list_add(live, sizeof live, entry->params[i].name);
     }
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "routing policy %s: %s is fixed for the run; %s can be "
-                   "changed",
-                   entry->name, name, live);
+  return blis_fail(
+      error, BLIS_ERR_INVALID,
+      "routing policy %s: %s is fixed for the run; only %s can change",
+      entry->name, name, live);
 }
 
 static bool has_live_params(const blis_policy_entry *entry) {
@@ -186,10 +186,10 @@ blis_status blis_router_change(const blis_router *router,
                                const blis_params *params, blis_error *error) {
   const blis_policy_entry *entry = router->entry;
   if (entry == NULL || !has_live_params(entry)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "routing policy %s: no parameter of it can be changed "
-                     "during a run",
-                     router->name);
+    return blis_fail(
+        error, BLIS_ERR_INVALID,
+        "routing policy %s: it has no parameters that can change during a run",
+        router->name);
   }
   BLIS_TRY(blis_policy_check(entry, params, error));
   for (size_t i = 0; i < params->count; i++) {

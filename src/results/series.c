@@ -63,7 +63,7 @@ static blis_status take_row(void *ud, blis_cluster *cluster,
   if (series->rows == BLIS_SERIES_ROWS_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "series_interval_us is %" PRId64 ": there are %d rows by "
-                     "%" PRId64 " us already, and no more are possible",
+                     "%" PRId64 " us already, the maximum",
                      series->interval_us, BLIS_SERIES_ROWS_MAX,
                      blis_cluster_now_us(cluster));
   }

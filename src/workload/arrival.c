@@ -84,11 +84,10 @@ bool blis_arrival_get_note(const blis_arrival_spec *spec, const char *where,
     return false;
   }
   bool is_explicit = spec->has_shape && spec->has_scale;
-  snprintf(
-      note->text, sizeof note->text,
-      "%.100s: gamma with %s %s is too uneven to be drawn; poisson is used",
-      where, is_explicit ? "shape" : "cv",
-      blis_show_double(is_explicit ? spec->shape : spec->cv).text);
+  snprintf(note->text, sizeof note->text,
+           "%.100s: gamma with %s %s is too bursty to sample; using poisson",
+           where, is_explicit ? "shape" : "cv",
+           blis_show_double(is_explicit ? spec->shape : spec->cv).text);
   return true;
 }
 
@@ -104,7 +103,7 @@ const char *blis_arrival_unused(const blis_arrival_spec *spec) {
                : NULL;
   }
   if (spec->has_shape != spec->has_scale) {
-    return "shape and scale have an effect only together";
+    return "shape and scale have no effect unless both are given";
   }
   return NULL;
 }

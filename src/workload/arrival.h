@@ -47,9 +47,8 @@ typedef struct blis_arrival {
 } blis_arrival;
 
 /*
- * Checks a specification; where says in messages whose it is
- * ("clients[2] (\"chat\"): arrival"). BLIS_ERR_INVALID names key, value and
- * what is allowed.
+ * Checks a specification; where says in messages whose it is ("clients[2]
+ * ('chat'): arrival"). BLIS_ERR_INVALID names key, value and what is allowed.
  */
 BLIS_MUSTUSE blis_status blis_arrival_check(const blis_arrival_spec *spec,
                                             const char *where,

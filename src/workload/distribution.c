@@ -155,7 +155,7 @@ static blis_status check_params(const blis_distribution_spec *spec,
     param_value(spec, rule->params[i].name, &is_given);
     if (rule->params[i].is_required && !is_given) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: %s needs the parameter \"%s\"", where, rule->name,
+                       "%s: %s needs the parameter '%s'", where, rule->name,
                        rule->params[i].name);
     }
   }
@@ -202,7 +202,7 @@ static blis_status add_bin(blis_distribution *d, const char *where,
   int64_t length;
   if (!parse_length(param->name, &length)) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: \"%s\" is not a length; the parameters of empirical "
+                     "%s: '%s' is not a length; the parameters of empirical "
                      "are whole numbers of tokens with their weights",
                      where, param->name);
   }

@@ -70,7 +70,7 @@ typedef struct blis_distribution {
 
 /*
  * Checks a specification and makes it ready. where says in messages whose
- * distribution it is ("clients[2] (\"chat\"): input_distribution"). The caller
+ * distribution it is ("clients[2] ('chat'): input_distribution"). The caller
  * ends it with blis_distribution_deinit. BLIS_ERR_INVALID names type or
  * parameter, value and what is allowed.
  */

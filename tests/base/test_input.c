@@ -87,7 +87,8 @@ static void cut_and_broken_data_are_errors(void) {
     for (size_t cut = 4; cut < length; cut += 1 + cut / 8) {
       read_in_pieces((blis_slice){packed, cut}, 700, &status, &error);
       CHECK_STATUS(status, BLIS_ERR_PARSE);
-      CHECK_STR(error.message, "memory: ends in the middle of its packed data");
+      CHECK_STR(error.message,
+                "memory: truncated: the compressed data is incomplete");
     }
     memset(packed + 10, 255, 200);
     read_in_pieces((blis_slice){packed, length}, 700, &status, &error);
@@ -123,8 +124,7 @@ static void files_are_read_whole(void) {
   CHECK_STATUS(blis_input_read_file(path, SIZE - 1, &buffer, &error),
                BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, path);
-  CHECK_CONTAINS(error.message,
-                 ": holds more than 399999 bytes, the most allowed here");
+  CHECK_CONTAINS(error.message, ": is larger than 399999 bytes");
   CHECK_EQ_I64(buffer.length, 0);
   blis_buffer_deinit(&buffer);
   CHECK(memory.live_bytes == 0);

@@ -112,27 +112,27 @@ static void wrong_values_are_named(void) {
   (CHECK_STATUS(call, BLIS_ERR_PARSE), CHECK_STR(error.message, expected))
 #define MEMBER(key) blis_json_member(root, key)
   FAILS(blis_json_int64(MEMBER("t"), 0, 1, &whole, &error),
-        "t.json:7: key \"t\": \"abc\" is not a whole number");
+        "t.json:7: key 't': 'abc' is not a whole number");
   FAILS(blis_json_int64(MEMBER("n"), 0, 1, &whole, &error),
-        "t.json:7: key \"n\": 3.25 is not a whole number");
+        "t.json:7: key 'n': 3.25 is not a whole number");
   FAILS(blis_json_int64(MEMBER("i"), 0, INT64_MAX, &whole, &error),
-        "t.json:7: key \"i\": -4 is not allowed (0 or more)");
+        "t.json:7: key 'i': -4 is not allowed, expected 0 or more");
   FAILS(blis_json_double(MEMBER("n"), 0, 1, &real, &error),
-        "t.json:7: key \"n\": 3.25 is not allowed (0 to 1)");
+        "t.json:7: key 'n': 3.25 is not allowed, expected 0 to 1");
   FAILS(blis_json_double(MEMBER("b"), 0, 1, &real, &error),
-        "t.json:7: key \"b\": true is not a number");
+        "t.json:7: key 'b': true is not a number");
   FAILS(blis_json_bool(MEMBER("z"), &flag, &error),
-        "t.json:7: key \"z\": null is neither true nor false");
+        "t.json:7: key 'z': null is neither true nor false");
   FAILS(blis_json_text(MEMBER("a"), &text, &error),
-        "t.json:7: key \"a\": an array is not a string");
+        "t.json:7: key 'a': an array is not a string");
   FAILS(blis_json_text(MEMBER("x"), &text, &error),
-        "t.json:7: key \"x\": is missing");
+        "t.json:7: key 'x': is missing");
   FAILS(blis_json_int64(blis_json_item(MEMBER("a"), 1), 0, 1, &whole, &error),
-        "t.json:7: key \"a\": item 2: an object is not a whole number");
+        "t.json:7: key 'a': item 2: an object is not a whole number");
   FAILS(blis_json_need_array(root, &error),
         "t.json:7: an object is not an array");
   FAILS(blis_json_need_object(MEMBER("t"), &error),
-        "t.json:7: key \"t\": \"abc\" is not an object");
+        "t.json:7: key 't': 'abc' is not an object");
 #undef FAILS
 #undef MEMBER
   CHECK(whole == 99 && real == 99 && flag);

@@ -24,22 +24,21 @@ static void trimming_takes_space_from_both_ends(void) {
 }
 
 static void messages_show_any_bytes(void) {
-  CHECK_STR(blis_show(blis_slice_of("abc")).text, "\"abc\"");
-  CHECK_STR(blis_show((blis_slice){NULL, 0}).text, "\"\"");
-  CHECK_STR(blis_show((blis_slice){"a\0\x7f\n", 4}).text,
-            "\"a\\x00\\x7f\\x0a\"");
+  CHECK_STR(blis_show(blis_slice_of("abc")).text, "'abc'");
+  CHECK_STR(blis_show((blis_slice){NULL, 0}).text, "''");
+  CHECK_STR(blis_show((blis_slice){"a\0\x7f\n", 4}).text, "'a\\x00\\x7f\\x0a'");
   CHECK_STR(
       blis_show(blis_slice_of("0123456789012345678901234567890123456789")).text,
-      "\"0123456789012345678901234567890123456789\"");
+      "'0123456789012345678901234567890123456789'");
   CHECK_STR(
       blis_show(blis_slice_of("0123456789012345678901234567890123456789x"))
           .text,
-      "\"0123456789012345678901234567890123456789\"...");
+      "'0123456789012345678901234567890123456789'...");
   /* The e with its accent takes the bytes 39 and 40. */
   CHECK_STR(
       blis_show(blis_slice_of("012345678901234567890123456789012345678\u00e9x"))
           .text,
-      "\"012345678901234567890123456789012345678\"...");
+      "'012345678901234567890123456789012345678'...");
   char controls[41];
   memset(controls, 1, sizeof controls);
   CHECK_EQ_I64(strlen(blis_show((blis_slice){controls, 41}).text), 40 * 4 + 5);

@@ -114,8 +114,9 @@ static void check_error(blis_slice bytes, const char *message) {
 }
 
 static void binary_files_and_endless_lines_are_errors(void) {
-  check_error((blis_slice){"ab\ncd\0e\n", 8},
-              "trace.csv:2: the line holds a zero byte; this is no text file");
+  check_error(
+      (blis_slice){"ab\ncd\0e\n", 8},
+      "trace.csv:2: the line contains a zero byte; this is not a text file");
   size_t size = (size_t)BLIS_TEXT_LINE_MAX + 3;
   char *bytes = malloc(size);
   CHECK(bytes != NULL);
@@ -129,7 +130,7 @@ static void binary_files_and_endless_lines_are_errors(void) {
   char packed[100];
   size = pack(PACKED_GZIP, blis_slice_of("a\nb\n"), packed, sizeof packed);
   check_error((blis_slice){packed, size - 3},
-              "trace.csv: ends in the middle of its packed data");
+              "trace.csv: truncated: the compressed data is incomplete");
 }
 
 static bool read_with_failure_at(long request) {

@@ -86,11 +86,11 @@ static void messages_tell_the_place(void) {
   CHECK_STATUS(blis_yaml_int64(blis_yaml_get(blis_yaml_root(yaml), "name"), 0,
                                9, &whole, &error),
                BLIS_ERR_PARSE);
-  CHECK_STR(error.message, "spec.name: \"7\" is not a whole number");
+  CHECK_STR(error.message, "spec.name: '7' is not a whole number");
   CHECK_STATUS(blis_yaml_int64(blis_yaml_get(blis_yaml_root(yaml), "rate"), 0,
                                9, &whole, &error),
                BLIS_ERR_PARSE);
-  CHECK_STR(error.message, "spec.rate: \"0.1\" is not a whole number");
+  CHECK_STR(error.message, "spec.rate: '0.1' is not a whole number");
   blis_yaml_free(yaml);
 }
 

@@ -193,7 +193,7 @@ static void calls_come_after_arrivals_and_before_steps(void) {
   CHECK_STATUS(
       blis_cluster_call_at(s.cluster, 69999, note_arrivals, &log, &error),
       BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "69999 us is over");
+  CHECK_CONTAINS(error.message, "69999 us is in the past");
   site_run(&s);
   site_check_states_sum_up(&s, 4);
   site_deinit(&s);

@@ -56,7 +56,7 @@ static void test_out_of_range(void) {
   CHECK_STATUS(blis_slo_priority_new(&alloc, &wrong, 1, &p, &error),
                BLIS_ERR_INVALID);
   CHECK_STR(error.message,
-            "priority of SLO class \"vip\" is 101; expected -100 to 100");
+            "priority of SLO class 'vip' is 101; expected -100 to 100");
 }
 
 static void test_out_of_memory(void) {

@@ -217,10 +217,10 @@ static void test_mistakes_are_named_and_change_nothing(void) {
     const char *part;
   } CASES[] = {
       {"models: 3\n", "own.yaml:1"},
-      {"modles: []\n", "allowed: models, hardware, coefficients"},
+      {"modles: []\n", "known are models, hardware, coefficients"},
       {"[]\n", "own.yaml:1"},
       {"", "own.yaml"},
-      {"models:\n  - tp: 1\n", "own.yaml:2: an entry needs the key \"id\""},
+      {"models:\n  - tp: 1\n", "own.yaml:2: an entry needs the key 'id'"},
       {"models:\n  - id: x\n    tp: 0\n", "own.yaml:3"},
       {"models:\n  - id: x\n    hiden_size: 1\n",
        "own.yaml:3: unknown key 'hiden_size'; did you mean 'hidden_size'?"},
@@ -236,7 +236,7 @@ static void test_mistakes_are_named_and_change_nothing(void) {
       {"hardware:\n  - {name: x}\n  - {name: x}\n", "given twice"},
       {"hardware:\n  - {name: x, peak_tflop: 3}\n", "mean 'peak_tflops'?"},
       {"hardware:\n  - {name: x, peak_tflops: .nan}\n", "own.yaml:2"},
-      {"coefficients:\n  - {alpha: [1, 2, 3], beta: [1]}\n", "\"kind\""},
+      {"coefficients:\n  - {alpha: [1, 2, 3], beta: [1]}\n", "'kind'"},
       {"coefficients:\n  - {kind: k, alpha: [1, 2], beta: [1]}\n", "got 2"},
       {"coefficients:\n  - {kind: k, alpha: [1, 2, 3]}\n", "beta"},
       {"coefficients:\n  - {kind: k, alpha: [1, 2, -3], beta: [1]}\n",
@@ -354,7 +354,7 @@ static void test_contradictions_are_refused(void) {
   check_refused(&config, "expert parallelism needs");
   config = good;
   config.parallelism.moe_comm_backend = "pigeon";
-  check_refused(&config, "allowed: allgather_reducescatter");
+  check_refused(&config, "known are allgather_reducescatter");
   config.parallelism.moe_comm_backend = "naive";
   config.kind = "blackbox";
   check_refused(&config, "communication backend");

@@ -201,7 +201,7 @@ static void test_bad_input_is_named(void) {
   check_refused(&valid, "--total-kv-blocks");
   model = good;
   (void)snprintf(model.activation, sizeof model.activation, "abs");
-  check_refused(&valid, "activation \"abs\"");
+  check_refused(&valid, "activation 'abs'");
   model = good;
   model.head_dim = 0;
   model.hidden_size = 5121;
@@ -209,7 +209,7 @@ static void test_bad_input_is_named(void) {
   model = good;
   model.layers = INT32_MAX;
   model.hidden_size = INT32_MAX;
-  check_refused(&valid, "more weights than");
+  check_refused(&valid, "many weights to count");
 }
 
 static void test_longest_sequence(void) {

@@ -223,7 +223,7 @@ static void test_what_is_missing_is_named(void) {
                 "torch_dtype (or dtype) is missing");
   check_refused("{\"num_hidden_layers\": 2, \"hidden_size\": 64,"
                 "\"num_attention_heads\": 4, \"dtype\": \"float7\"}",
-                "\"float7\"");
+                "'float7'");
   check_refused(DENSE ", \"num_experts\": 8}",
                 "num_experts_per_tok is missing");
 }

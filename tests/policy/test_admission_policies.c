@@ -400,9 +400,9 @@ static void tenant_budgets_shed(void) {
 static void wrong_budgets_and_values(void) {
   static const blis_tenant_budget budgets[][2] = {
       {{"a", 1.5}, {"b", 1}}, {{"a", 1}, {"a", 0.5}}, {{"", 1}, {"b", 1}}};
-  static const char *const parts[] = {"budget of tenant a is 1.5",
-                                      "tenant a has more than one budget",
-                                      "without the name of a tenant"};
+  static const char *const parts[] = {
+      "budget of tenant a is 1.5", "tenant a has more than one budget",
+      "a tenant budget needs the name of a tenant"};
   static const blis_slo_override override = {"batch", 101};
   site s;
   blis_error error;

@@ -442,11 +442,11 @@ static void test_chains_that_make_no_sense(void) {
   three_init(&t, blis_alloc_heap(), BLIS_ENGINE_FAST);
   add_chain(&t, "auto", "small");
   add_chain(&t, "AUTO", "large");
-  check_refused(&t, "there are two chains of the model 'AUTO'");
+  check_refused(&t, "there are two chains for the model 'AUTO'");
   three_init(&t, blis_alloc_heap(), BLIS_ENGINE_FAST);
   add_param(&t,
             (blis_param){.name = "logprob_std_dev", .key = "mid", .number = 1});
-  check_refused(&t, "logprob_std_dev of mid goes with its mean_logprob");
+  check_refused(&t, "logprob_std_dev of mid needs its mean_logprob");
 }
 
 static void test_requests_that_make_no_sense(void) {
@@ -457,7 +457,7 @@ static void test_requests_that_make_no_sense(void) {
   } cases[] = {
       {"small,tiny", "",
        "request_0: its cascade: no instance serves the model 'tiny'"},
-      {"small,,mid", "", "request_0: its cascade is 'small,,mid', expected"},
+      {"small,,mid", "", "request_0: its cascade is 'small,,mid'; expected"},
       {"mid,mid", "", "request_0: its cascade: the model 'mid' is given twice"},
       {"", "small", "request_0: its mean_logprob is 'small', expected"},
       {"", "small=-1;mid=", "request_0: its mean_logprob is 'small=-1;mid='"},
@@ -539,7 +539,7 @@ static void test_policy_decides_lengths_and_stages(void) {
       blis_cluster_run_until(t.site.cluster, BLIS_TIME_NEVER_US, &error),
       BLIS_ERR_POLICY);
   CHECK_CONTAINS(error.message, "cascade by length: after the model in place 1 "
-                                "of the chain it asks the one in place 1");
+                                "of the chain it asks the model in place 1");
   site_close(&t.site);
   site_deinit(&t.site);
 }

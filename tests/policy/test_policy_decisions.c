@@ -2,8 +2,8 @@
  * Every routing policy, with its defaults, on one small workload: where each
  * request goes, against tests/golden/decisions/<policy>.txt.
  *
- * A difference means that a policy decides otherwise than it did. Where that
- * is what a change is about, the files are rewritten (golden.h).
+ * A difference means that a policy decides otherwise than it did. Where that is
+ * what a change is about, the files are rewritten (golden.h).
  *
  * The workload: 4 instances of 900 KV blocks of 16 tokens and 8 running
  * requests; every half second three requests arrive together.

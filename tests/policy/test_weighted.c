@@ -285,7 +285,7 @@ static void list_syntax(void) {
       {"Queue-Depth:1", "did you mean 'queue-depth'"},
       {"zzzzzzzz:1", "prefix-affinity, queue-depth"},
       {"queue-depth:1,queue-depth:2", "listed twice"},
-      {"queue-depth:x", "the weight of queue-depth, \"x\""},
+      {"queue-depth:x", "the weight of queue-depth, 'x'"},
       {"queue-depth:", "the weight of queue-depth"},
       {"queue-depth:1e999", "the weight of queue-depth"},
       {"queue-depth:nan", "the weight of queue-depth"},

@@ -18,7 +18,7 @@
 ---@class blis.Counts
 ---@field arrived integer the sum of all below but length_capped (requests)
 ---@field completed integer answered, length_capped ones included (requests)
----@field length_capped integer part of completed: stopped at the longest sequence of the model (requests)
+---@field length_capped integer part of completed: stopped at the model's maximum sequence length (requests)
 ---@field rejected integer refused by admission or routing (requests)
 ---@field timed_out integer not answered before their deadline (requests)
 ---@field unservable integer dropped: too long for the instance (requests)

@@ -166,77 +166,77 @@
 
 --- Traffic of several clients that share a rate (workload specification, version 2).
 ---@class blis.ClientsOptions
----@field version? string Version of the specification: '2', or '1' with the older names of SLO classes.
----@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
----@field servegen_data? table In place of clients: { path = } of a folder of ServeGen data.
----@field inference_perf? table In place of clients: { stages =, shared_prefix = } of inference-perf.
+---@field version? string Version of the specification: '2', or '1' with the old names of SLO classes.
+---@field seed? integer Seed of arrivals and lengths (default: that of the experiment, 42 without one).
+---@field servegen_data? table Instead of clients: { path = } of a folder of ServeGen data.
+---@field inference_perf? table Instead of clients: { stages =, shared_prefix = } of inference-perf.
 ---@field category? "language"|"multimodal"|"reasoning" A label.
 ---@field clients? blis.ClientOptions[] A list of clients.
----@field cohorts? blis.CohortOptions[] A list of cohorts: numbers of clients that are alike. They come behind the clients.
----@field aggregate_rate? number Requests per second of all clients together; 0 with users in place of rates, or when every window has a trace_rate. (requests/s, default 0)
----@field horizon? integer No request arrives from here on; left out, the horizon of the experiment. (us)
----@field num_requests? integer How many requests there will be, 0 = as many as fit before the horizon. (requests, default 0)
----@field goodput_slo_targets? table What is good enough, by SLO class: { critical = { ttft_ms = 200 } }.
----@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals and lengths have random streams of their own: other requests, in less time. (default drawn)
+---@field cohorts? blis.CohortOptions[] A list of cohorts: groups of identical clients, added after the clients.
+---@field aggregate_rate? number Requests per second of all clients together; 0 with users instead of rates, or if every window has a trace_rate. (requests/s, default 0)
+---@field horizon? integer No request arrives from this time on (default: the horizon of the experiment). (us)
+---@field num_requests? integer Number of requests, 0 = as many as arrive before the horizon. (requests, default 0)
+---@field goodput_slo_targets? table Goodput targets by SLO class: { critical = { ttft_ms = 200 } }.
+---@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and lengths use their own random streams: different requests, generated faster. (default drawn)
 
 --- One source of requests.
 ---@class blis.ClientOptions
 ---@field id? string Name of the client.
 ---@field tenant_id? string Tenant of its requests.
 ---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
----@field model? string Model its requests ask for; left out, the cluster's.
----@field adapter? string LoRA adapter; there are none so far.
----@field rate_fraction? number Weight of its share of the rate; left out, 1 (0 for users).
----@field concurrency? integer That many users with one request at a time each, in place of a rate. (users, default 0)
----@field think_time_us? integer From the end of a user's request to the next. (us, default 0)
----@field arrival? string|table How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
----@field input_distribution number|table Lengths of prompts, without a shared prefix.
----@field output_distribution number|table Lengths of outputs.
----@field prefix_group? string Clients of a group share a prompt prefix.
----@field prefix_length? integer Length of the group's prefix; the first client of a group decides, 0 = 50. (tokens, default 0)
----@field streaming? boolean A label of its requests. (default false)
----@field network? table { rtt_ms =, bandwidth_mbps = }: taken, without effect on a simulation.
----@field lifecycle? table When it is active: { windows = { { start_us = 0, end_us = 60000000 } } }.
----@field multimodal? table Prompts of text, images, sound and video.
+---@field model? string Model of its requests (default: the cluster's).
+---@field adapter? string LoRA adapter; not supported yet.
+---@field rate_fraction? number Weight of its share of the rate (default: 1; 0 for users).
+---@field concurrency? integer Number of users with one request at a time each, instead of a rate. (users, default 0)
+---@field think_time_us? integer Delay between the end of a user's request and the next one. (us, default 0)
+---@field arrival? string|table Arrival process: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
+---@field input_distribution number|table Prompt lengths, without a shared prefix.
+---@field output_distribution number|table Output lengths.
+---@field prefix_group? string Group of clients that share a prompt prefix.
+---@field prefix_length? integer Length of the group's prefix; that of the first client in the group applies. 0 = 50. (tokens, default 0)
+---@field streaming? boolean Label of its requests. (default false)
+---@field network? table { rtt_ms =, bandwidth_mbps = }: accepted; no effect on a simulation.
+---@field lifecycle? table When the client is active: { windows = { { start_us = 0, end_us = 60000000 } } }.
+---@field multimodal? table Prompts of text, images, audio and video.
 ---@field reasoning? table Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.
----@field timeout? integer From arrival to deadline, 0 = no deadline; left out, 300 s when requests wait for answers, else none. (us)
----@field slo_target_us? integer Wanted time to first token, 0 = none. (us, default 0)
----@field closed_loop? boolean A round arrives after the one before was answered; left out, true for conversations.
+---@field timeout? integer Deadline after arrival, 0 = none (default: 300 s if requests wait for answers, else none). (us)
+---@field slo_target_us? integer Target time to first token, 0 = none. (us, default 0)
+---@field closed_loop? boolean A round arrives only after the previous one is answered (default: true for conversations).
 
---- A number of clients that are alike and share one weight.
+--- A number of identical clients that share one weight.
 ---@class blis.CohortOptions
----@field population integer How many. (clients)
----@field prefix_sharing? "shared"|"per_member" Whether each of them has a prefix group of its own; left out, they share one.
----@field diurnal? table A rhythm of the day.
----@field spike? table Active for some time only.
----@field drain? table Less and less active.
+---@field population integer Number of clients in the cohort. (clients)
+---@field prefix_sharing? "shared"|"per_member" per_member: each has its own prefix group (default: they share one).
+---@field diurnal? table Daily rhythm.
+---@field spike? table Activity for a limited time.
+---@field drain? table Activity that ramps down to zero.
 ---@field id? string Name of the client.
 ---@field tenant_id? string Tenant of its requests.
 ---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of its requests.
----@field model? string Model its requests ask for; left out, the cluster's.
----@field adapter? string LoRA adapter; there are none so far.
----@field rate_fraction? number Weight of its share of the rate; left out, 1 (0 for users).
----@field arrival? string|table How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
----@field input_distribution number|table Lengths of prompts, without a shared prefix.
----@field output_distribution number|table Lengths of outputs.
----@field prefix_group? string Clients of a group share a prompt prefix.
----@field prefix_length? integer Length of the group's prefix; the first client of a group decides, 0 = 50. (tokens, default 0)
----@field streaming? boolean A label of its requests. (default false)
----@field network? table { rtt_ms =, bandwidth_mbps = }: taken, without effect on a simulation.
----@field multimodal? table Prompts of text, images, sound and video.
+---@field model? string Model of its requests (default: the cluster's).
+---@field adapter? string LoRA adapter; not supported yet.
+---@field rate_fraction? number Weight of its share of the rate (default: 1; 0 for users).
+---@field arrival? string|table Arrival process: 'poisson', { process = 'gamma', cv = 3 }, ... (default poisson)
+---@field input_distribution number|table Prompt lengths, without a shared prefix.
+---@field output_distribution number|table Output lengths.
+---@field prefix_group? string Group of clients that share a prompt prefix.
+---@field prefix_length? integer Length of the group's prefix; that of the first client in the group applies. 0 = 50. (tokens, default 0)
+---@field streaming? boolean Label of its requests. (default false)
+---@field network? table { rtt_ms =, bandwidth_mbps = }: accepted; no effect on a simulation.
+---@field multimodal? table Prompts of text, images, audio and video.
 ---@field reasoning? table Conversations: { multi_turn = { max_rounds = 5, think_time_us = 1000000 } }.
----@field timeout? integer From arrival to deadline, 0 = no deadline; left out, 300 s when requests wait for answers, else none. (us)
----@field slo_target_us? integer Wanted time to first token, 0 = none. (us, default 0)
----@field closed_loop? boolean A round arrives after the one before was answered; left out, true for conversations.
+---@field timeout? integer Deadline after arrival, 0 = none (default: 300 s if requests wait for answers, else none). (us)
+---@field slo_target_us? integer Target time to first token, 0 = none. (us, default 0)
+---@field closed_loop? boolean A round arrives only after the previous one is answered (default: true for conversations).
 
---- A time in which a client is active, and what it does otherwise in it.
+--- A time in which a client is active, with its own settings.
 ---@class blis.WindowOptions
----@field start_us? integer The client is active from here on. (us, default 0)
----@field end_us integer The client is not active from here on. (us)
----@field trace_rate? number Weight in place of rate_fraction, or requests/s when there is no aggregate_rate.
----@field arrival? string|table Spacing in place of the client's.
----@field input_distribution? number|table Lengths of prompts in place of the client's.
----@field output_distribution? number|table Lengths of outputs in place of the client's.
+---@field start_us? integer Start of the window. (us, default 0)
+---@field end_us integer End of the window. (us)
+---@field trace_rate? number Weight instead of rate_fraction, or requests/s without aggregate_rate.
+---@field arrival? string|table Arrival process instead of the client's.
+---@field input_distribution? number|table Prompt lengths instead of the client's.
+---@field output_distribution? number|table Output lengths instead of the client's.
 
 --- A latency model in Lua.
 ---@class blis.LatencyOptions

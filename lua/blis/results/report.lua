@@ -119,7 +119,7 @@ local function load_lines(r)
   local function add(title, text) lines[#lines + 1] = ("%-11s %s"):format(title, text) end
   add("requests", report.conservation(r))
   if r.length_capped > 0 then
-    add("", plural(r.length_capped, "request") .. " stopped at the longest sequence of the model")
+    add("", plural(r.length_capped, "request") .. " stopped at the model's maximum sequence length")
   end
   add("throughput", ("%s over %s s"):format(shown("throughput", "Result", r),
     number(r.duration_us / 1e6, 2)))

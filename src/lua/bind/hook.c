@@ -143,7 +143,7 @@ static void push_cause(lua_State *L, int cause) {
     lua_settop(L, is_text ? lua_gettop(L) : lua_gettop(L) - 1);
     push_said(L, cause);
   } else {
-    lua_pushfstring(L, "error() was called with %s in place of a text",
+    lua_pushfstring(L, "error() was called with %s instead of a message",
                     push_what(L, cause));
     lua_remove(L, -2);
   }

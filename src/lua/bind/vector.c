@@ -51,8 +51,8 @@ static bind_vector *check_vector_or(lua_State *L, int index,
     luaL_typeerror(L, index, expected);
   } else if (is_stale(vector)) {
     luaL_argerror(L, index,
-                  "this vector belongs to a decision that is over; keep "
-                  "numbers (v[i], blis.vec.totable(v)) instead");
+                  "this vector belongs to a past decision; keep numbers (v[i], "
+                  "blis.vec.totable(v)) instead");
   }
   return vector;
 }
@@ -74,7 +74,7 @@ static vector_operand check_operand(lua_State *L, int index, size_t *count,
   }
   const bind_vector *vector = check_vector_or(L, index, "number or vector");
   if (*count != SIZE_MAX && *count != vector->count) {
-    luaL_error(L, "vectors of %I and %I items do not go together",
+    luaL_error(L, "vectors of different lengths: %I and %I items",
                (LUAI_UACINT)*count, (LUAI_UACINT)vector->count);
   }
   *count = vector->count;
@@ -276,10 +276,9 @@ static int vector_index(lua_State *L) {
   int is_integer = 0;
   lua_Integer i = lua_tointegerx(L, 2, &is_integer);
   if (!is_integer) {
-    return luaL_error(L,
-                      "a vector has no field '%s'; its functions are in "
-                      "blis.vec",
-                      luaL_tolstring(L, 2, NULL));
+    return luaL_error(
+        L, "a vector has no field '%s'; vector functions are in blis.vec",
+        luaL_tolstring(L, 2, NULL));
   }
   if (i < 1 || (size_t)i > vector->count) {
     lua_pushnil(L);
@@ -296,8 +295,8 @@ static int vector_newindex(lua_State *L) {
 /* Lua makes one truth value of a comparison, where there is one per item. */
 static int vector_compare(lua_State *L) {
   return luaL_error(L, "columns are compared item by item: blis.vec.lt(a, b), "
-                       "with blis.vec.where(condition, a, b) in place of an "
-                       "if, and blis.vec.min and max");
+                       "with blis.vec.where(condition, a, b) instead of if, "
+                       "and blis.vec.min and max");
 }
 
 static int vector_len(lua_State *L) {
@@ -309,7 +308,7 @@ static int vector_tostring(lua_State *L) {
   enum { SHOWN = 16 };
   const bind_vector *kept = to_vector(L, 1);
   if (kept != NULL && is_stale(kept)) {
-    lua_pushliteral(L, "vector (of a decision that is over)");
+    lua_pushliteral(L, "vector (of a past decision)");
     return 1;
   }
   const bind_vector *vector = check_vector(L, 1);

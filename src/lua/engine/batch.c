@@ -80,11 +80,11 @@ static int batch_index(lua_State *L) {
   }
   if (!batch->is_shown) {
     return luaL_error(L, "the requests of a batch can be read only while its "
-                         "step time is asked for");
+                         "step time is computed");
   }
   if (batch->items == NULL) {
-    return luaL_error(L, "with from_sums = true a batch has no requests, only "
-                         "sums over them");
+    return luaL_error(
+        L, "with from_sums = true a batch has only sums, no requests");
   }
   if (k < 1 || (size_t)k > batch->count) {
     lua_pushnil(L);
@@ -244,7 +244,7 @@ bind_given_batch check_batch(lua_State *L, int index) {
   const bind_batch *shown = to_batch(L, index);
   if (shown != NULL) {
     luaL_argcheck(L, shown->is_shown, index,
-                  "this batch is over: keep numbers, not the batch");
+                  "this batch is over; keep numbers instead of the batch");
     lua_pushnil(L);
     return (bind_given_batch){
         .items = shown->items, .count = shown->count, .sums = shown->held};

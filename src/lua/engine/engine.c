@@ -76,8 +76,8 @@ static void check_strict_coverage(lua_State *L, int index,
   }
   if (blis_latency_coverage(&engine->latency) == NULL) {
     blis_fail(&error, BLIS_ERR_INVALID,
-              "cluster.strict_coverage: where the coefficients of %s were "
-              "fitted is not known",
+              "cluster.strict_coverage: the fitted range of the coefficients "
+              "of %s is unknown",
               engine->latency_name);
     bind_raise(L, &error);
   }
@@ -136,8 +136,8 @@ static int64_t check_kv_blocks(lua_State *L, int index,
     int64_t blocks = measured_blocks(m);
     if (blocks == 0) {
       blis_fail(&error, BLIS_ERR_INVALID,
-                "cluster.kv_blocks is missing, and cannot be worked out "
-                "without the dimensions of %s",
+                "cluster.kv_blocks is missing and cannot be computed without "
+                "the dimensions of %s",
                 m->id);
       bind_raise(L, &error);
     }

@@ -98,7 +98,7 @@ static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
         &error);
   } else if (m->model != NULL || m->spec != NULL) {
     blis_fail(&error, BLIS_ERR_INVALID,
-              "cluster.hardware is missing, and the catalogue knows no usual "
+              "cluster.hardware is missing, and the catalogue has no default "
               "GPU for %s",
               m->id);
     bind_raise(L, &error);
@@ -114,10 +114,10 @@ static void check_parallelism(lua_State *L, int index, bind_engine_model *m) {
       .expert_parallel = opt_field_boolean(L, index, "expert_parallel", false),
       .moe_comm_backend = opt_field_string(L, index, "moe_comm_backend")};
   if (m->parallelism.tp == 0) {
-    blis_fail(&error, BLIS_ERR_INVALID,
-              "cluster.tp is missing, and the catalogue knows no usual degree "
-              "for %s",
-              m->id);
+    blis_fail(
+        &error, BLIS_ERR_INVALID,
+        "cluster.tp is missing, and the catalogue has no default degree for %s",
+        m->id);
     bind_raise(L, &error);
   }
 }

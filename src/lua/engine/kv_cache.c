@@ -174,7 +174,7 @@ static int cache_allocate(lua_State *L) {
 static kv_holder *check_holder(lua_State *L, int index, const kv_cache *self) {
   kv_holder *holder = luaL_checkudata(L, index, KV_HOLDER_TYPE);
   luaL_argcheck(L, holder->owner == self, index,
-                holder->owner == NULL ? "it was released already"
+                holder->owner == NULL ? "it has already been released"
                                       : "it belongs to another cache");
   return holder;
 }

@@ -22,7 +22,7 @@ typedef struct latency_object {
 
 static latency_object *check_object(lua_State *L) {
   latency_object *self = luaL_checkudata(L, 1, LATENCY_TYPE);
-  luaL_argcheck(L, self->model != NULL, 1, "it was never made");
+  luaL_argcheck(L, self->model != NULL, 1, "it was never created");
   return self;
 }
 
@@ -76,7 +76,7 @@ static void check_open(lua_State *L, latency_object *self) {
     return;
   }
   if (self->hooks.L != NULL) {
-    luaL_error(L, "a latency model cannot be asked inside its own functions");
+    luaL_error(L, "a latency model cannot be called inside its own functions");
   }
   lua_getiuservalue(L, 1, ANCHOR);
   check_hooks_open(L, &self->hooks);
@@ -122,8 +122,8 @@ static int object_step_time(lua_State *L) {
   if (batch.items == NULL && batch.sums.requests > 0) {
     push_from_sums(L, self, &batch.sums);
     return lua_isnil(L, -1)
-               ? luaL_error(L, "this model needs the requests of a batch, and "
-                               "with from_sums = true there are only sums")
+               ? luaL_error(L, "this model needs the requests of a batch; with "
+                               "from_sums = true there are only sums")
                : 1;
   }
   int64_t step_us = 0;
@@ -148,7 +148,7 @@ static int object_queueing_time(lua_State *L) {
   latency_object *self = check_object(L);
   lua_Integer prompt_tokens = luaL_checkinteger(L, 2);
   luaL_argcheck(L, prompt_tokens >= 0, 2,
-                "the tokens of a prompt cannot be below 0");
+                "the tokens of a prompt cannot be negative");
   lua_settop(L, 2);
   check_open(L, self);
   int64_t time_us = blis_latency_queueing_time(self->model, prompt_tokens);

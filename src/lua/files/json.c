@@ -46,7 +46,7 @@ static void check_place(lua_State *L, writer *self, int key) {
 static int begin(lua_State *L, bool is_object) {
   writer *self = check_writer(L);
   if (self->depth + 1 >= BLIS_JSON_WRITER_DEPTH_MAX) {
-    return luaL_error(L, "JSON nested too deep");
+    return luaL_error(L, "JSON nested too deeply");
   }
   check_place(L, self, 2);
   self->depth++;
@@ -208,7 +208,7 @@ static void push_value(lua_State *L, blis_json_value value) {
   bool flag = false;
   blis_slice text = {0};
   blis_error error = {0};
-  luaL_checkstack(L, 4, "JSON nested too deep");
+  luaL_checkstack(L, 4, "JSON nested too deeply");
   switch (blis_json_type_of(value)) {
   case BLIS_JSON_BOOL:
     check_status(L, blis_json_bool(value, &flag, &error), &error);

@@ -75,7 +75,7 @@ static key *push_keys(const building *b, int index, const char *place,
     } else if (lua_isinteger(L, -2)) {
       one->number = lua_tointeger(L, -2);
     } else {
-      raise_place(L, place, "a key is neither a text nor a whole number");
+      raise_place(L, place, "a key is neither a string nor a whole number");
     }
   }
   if (*count > 1) {
@@ -149,9 +149,9 @@ static bool is_list(lua_State *L, int index, const key *keys, size_t count) {
 static blis_yaml_node *make_table(building *b, int index, const char *place) {
   lua_State *L = b->L;
   if (b->depth == MAX_DEPTH) {
-    raise_place(L, place, "tables are nested too deep, or within themselves");
+    raise_place(L, place, "tables are nested too deeply or contain themselves");
   }
-  luaL_checkstack(L, 12, "tables nested too deep");
+  luaL_checkstack(L, 12, "tables nested too deeply");
   b->depth++;
   size_t count;
   const key *keys = push_keys(b, index, place, &count);

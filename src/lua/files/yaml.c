@@ -106,7 +106,7 @@ static void push_mapping(lua_State *L, int where, const blis_yaml_node *node) {
 
 /* The reader limits how deep nodes are nested. */
 static void push_node(lua_State *L, int where, const blis_yaml_node *node) {
-  luaL_checkstack(L, 8, "YAML nested too deep");
+  luaL_checkstack(L, 8, "YAML nested too deeply");
   switch (blis_yaml_type_of(node)) {
   case BLIS_YAML_SCALAR:
     push_scalar(L, node);

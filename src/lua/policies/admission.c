@@ -24,7 +24,7 @@ static void check_rejection(lua_State *L, int index, admission_call *call) {
   reason[0] = '\0';
   if (!lua_isnoneornil(L, index)) {
     if (lua_type(L, index) != LUA_TSTRING) {
-      luaL_error(L, "the reason of a rejection is a %s, expected a text",
+      luaL_error(L, "the reason of a rejection is a %s, expected a string",
                  luaL_typename(L, index));
     }
     snprintf(reason, REASON_SIZE, "%s", lua_tostring(L, index));
@@ -37,7 +37,8 @@ static void check_delay(lua_State *L, int index, admission_call *call) {
   int is_integer = 0;
   lua_Integer delay_us = lua_tointegerx(L, index, &is_integer);
   if (!is_integer || delay_us < 1) {
-    luaL_error(L, "a delay is a whole number of microseconds above 0, got %s",
+    luaL_error(L,
+               "a delay must be a whole number of microseconds above 0, got %s",
                push_what(L, index));
   }
   call->decision.verdict = BLIS_DELAY;

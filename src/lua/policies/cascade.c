@@ -173,8 +173,8 @@ static uint32_t check_model(lua_State *L, int index, const cascade_call *call) {
     lua_remove(L, -2);
   }
   luaL_error(L,
-             "it returned '%s', expected true, false or a model further on "
-             "in the chain%s%s",
+             "it returned '%s', expected true, false or a later model of the "
+             "chain%s%s",
              model, attempt->stage + 1 < attempt->stage_count ? ": " : "",
              lua_tostring(L, -1));
   return 0;

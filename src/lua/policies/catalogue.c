@@ -16,7 +16,7 @@ int bind_scorer_list(lua_State *L) {
       strlen(text) == length
           ? blis_scorer_list_parse(&list, text, place, &error)
           : blis_fail(&error, BLIS_ERR_INVALID,
-                      "%s: there is a zero byte in the list", place);
+                      "%s: the list contains a zero byte", place);
   check_status(L, status, &error);
   lua_createtable(L, (int)list.count, 0);
   for (size_t i = 0; i < list.count; i++) {

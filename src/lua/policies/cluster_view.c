@@ -69,8 +69,7 @@ static int cluster_index(lua_State *L) {
   bind_view *view = lua_touserdata(L, lua_upvalueindex(1));
   const char *name = luaL_checkstring(L, 2);
   if (view->view == NULL) {
-    return luaL_error(L, "the cluster can be read only while a decision is "
-                         "being taken");
+    return luaL_error(L, "the cluster can be read only during a decision");
   }
   if (strcmp(name, "now_us") == 0) {
     lua_pushinteger(L, view->view->now_us);

@@ -55,8 +55,8 @@ static bind_scorer *check_question(lua_State *L) {
   push_policy_definition(L, 1, "scorer");
   int definition = lua_gettop(L);
   if (view == NULL || view->view == NULL) {
-    luaL_error(L, "a scorer can be asked only while a decision about a request "
-                  "is being taken");
+    luaL_error(L,
+               "a scorer can be called only during a decision about a request");
     return NULL;
   }
   bind_hooks_anchor(L, view->hooks);
@@ -120,9 +120,9 @@ static int policy_score_all(lua_State *L) {
   bind_scorer *scorer = check_question(L);
   int anchor = lua_gettop(L);
   const bind_view *view = bind_vector_pool_of(L)->view;
-  luaL_argcheck(L, lua_topointer(L, INSTANCES) != view->columns_table,
-                INSTANCES,
-                "a list of instances expected, got columns, which score takes");
+  luaL_argcheck(
+      L, lua_topointer(L, INSTANCES) != view->columns_table, INSTANCES,
+      "expected a list of instances, got columns; score() takes those");
   const double *scores = check_scores(L, scorer, anchor);
   lua_Integer count = (lua_Integer)lua_rawlen(L, INSTANCES);
   /* A script can lengthen the list that it was given. */

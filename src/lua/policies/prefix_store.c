@@ -68,9 +68,9 @@ static void check_sort(lua_State *L, const bind_prefix_store *store,
   }
   luaL_error(L,
              "this prefix index holds %s, and this is %s; use another index "
-             "for it, or clear() this one",
+             "for it or clear() this one",
              store->holds_requests ? "prompts of requests"
-                                   : "contents that the script wrote down",
+                                   : "prompts written by the script",
              is_request ? "a request" : "content");
 }
 

@@ -134,9 +134,9 @@ static request_field check_request_field(lua_State *L, int index) {
     }
     blis_nearest_offer(&nearest, request_fields[i].name);
   }
-  blis_suggestion suggestion = blis_nearest_suggest_or(
-      &nearest, "'blis help Request' lists what it has, such as prompt_tokens "
-                "and session");
+  blis_suggestion suggestion =
+      blis_nearest_suggest_or(&nearest, "'blis help Request' lists its fields, "
+                                        "such as prompt_tokens and session");
   luaL_error(L, "a request has no field '%s'%s", name, suggestion.text);
   return REQUEST_FIELD_COUNT;
 }
@@ -146,13 +146,13 @@ static int request_index(lua_State *L) {
   bind_view *view = lua_touserdata(L, lua_upvalueindex(1));
   request_field field = check_request_field(L, 2);
   if (view->view == NULL) {
-    return luaL_error(L, "a request can be read only while a decision about "
-                         "it is being taken");
+    return luaL_error(L,
+                      "a request can be read only during a decision about it");
   }
   if (request_fields[field].kind == FIELD_FUTURE && !view->oracle) {
     return luaL_error(L,
-                      "request.%s is the future; policies see it only with "
-                      "oracle = true in the experiment",
+                      "request.%s lies in the future; policies see it only "
+                      "with oracle = true in the experiment",
                       request_fields[field].name);
   }
   if ((view->request_fields & (UINT32_C(1) << field)) == 0) {

@@ -215,7 +215,7 @@ static void score_builtin(lua_State *L, bind_scorer *self) {
   bind_view *view = self->decider.view;
   if (view->request->chain == NULL) {
     luaL_error(L,
-               "scorer '%s' can be asked only while a request is being "
+               "scorer '%s' can be called only while a request is being "
                "admitted or routed",
                self->decider.name);
   }
@@ -245,7 +245,7 @@ const double *check_scores(lua_State *L, bind_scorer *self, int anchor) {
     score_builtin(L, self);
   } else {
     int top = lua_gettop(L);
-    luaL_checkstack(L, LUA_MINSTACK, "scorers that ask each other");
+    luaL_checkstack(L, LUA_MINSTACK, "scorers that call each other");
     const double *base =
         self->base == NULL ? NULL : check_scores(L, self->base, anchor);
     view->scorings++;

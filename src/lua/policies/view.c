@@ -74,7 +74,7 @@ static blis_signal check_signal(lua_State *L, int index, const char *owner) {
       blis_nearest_offer(&nearest, blis_signal_name((blis_signal)i));
     }
     blis_suggestion suggestion = blis_nearest_suggest_or(
-        &nearest, "'blis help signals' lists what it has, such as queue_depth "
+        &nearest, "'blis help signals' lists its fields, such as queue_depth "
                   "and kv_utilization");
     luaL_error(L, "%s has no field '%s'%s", owner, name, suggestion.text);
   }
@@ -84,7 +84,7 @@ static blis_signal check_signal(lua_State *L, int index, const char *owner) {
 static bind_view *check_open_view(lua_State *L, const char *owner) {
   bind_view *view = lua_touserdata(L, lua_upvalueindex(1));
   if (view->view == NULL) {
-    luaL_error(L, "%s can be read only while a decision is being taken", owner);
+    luaL_error(L, "%s can be read only during a decision", owner);
   }
   return view;
 }

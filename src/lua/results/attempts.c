@@ -70,7 +70,7 @@ static blis_cascade_verdict check_verdict(lua_State *L) {
     verdict++;
   }
   if (verdict == BLIS_CASCADE_VERDICT_COUNT) {
-    luaL_error(L, "an attempt has verdict = '%s', which is none", name);
+    luaL_error(L, "unknown verdict '%s' of an attempt", name);
   }
   return (blis_cascade_verdict)verdict;
 }

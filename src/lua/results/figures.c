@@ -111,7 +111,7 @@ int bind_records_window(lua_State *L) {
   const bind_records *records = check_records(L, 1);
   lua_Integer from_us = luaL_checkinteger(L, 2);
   lua_Integer to_us = luaL_checkinteger(L, 3);
-  luaL_argcheck(L, to_us > from_us, 3, "the window ends before it begins");
+  luaL_argcheck(L, to_us > from_us, 3, "the window ends before it starts");
   blis_alloc alloc = bind_alloc(L);
   blis_window window;
   check_status(

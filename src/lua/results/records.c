@@ -31,7 +31,7 @@ blis_request_state check_record_state(lua_State *L, int index) {
     state++;
   }
   if (state == BLIS_REQUEST_STATE_COUNT) {
-    luaL_error(L, "a request has state = '%s', which is none", name);
+    luaL_error(L, "unknown request state '%s'", name);
   }
   lua_pop(L, 1);
   return (blis_request_state)state;

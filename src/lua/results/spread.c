@@ -40,7 +40,7 @@ int bind_records_spread(lua_State *L) {
   lua_Integer to_us = luaL_checkinteger(L, 4);
   lua_Integer count = luaL_checkinteger(L, 5);
   luaL_argcheck(L, from_us >= 0 && to_us > from_us, 4,
-                "the range ends before it begins");
+                "the range ends before it starts");
   luaL_argcheck(L, count >= 1 && count <= MAX_INTERVALS, 5, "from 1 to 1000");
   int64_t counts[MAX_INTERVALS] = {0};
   const blis_record *list = blis_recorder_records(records->recorder);

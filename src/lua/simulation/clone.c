@@ -41,10 +41,10 @@ static void check_same(lua_State *L, const bind_simulation *sim,
   if (!is_same) {
     blis_error error = {0};
     blis_fail(&error, BLIS_ERR_INVALID,
-              "the simulation cannot be cloned: driven in the same way once "
-              "more, it came to another state at %" PRId64
-              " us. A function of the script remembers something between runs, "
-              "or the run was interrupted",
+              "the simulation cannot be cloned: replaying it reached a "
+              "different state at %" PRId64
+              " us. A function of the script keeps state between runs, or the "
+              "run was interrupted",
               blis_cluster_now_us(sim->cluster));
     bind_raise(L, &error);
   }
@@ -55,8 +55,8 @@ int bind_simulation_clone(lua_State *L) {
   lua_settop(L, SELF);
   const bind_simulation *sim = check_simulation(L, SELF);
   if (sim->hooks.L != NULL) {
-    return luaL_error(L, "sim:clone() cannot be called inside a hook of the "
-                         "same simulation, in the middle of an event");
+    return luaL_error(
+        L, "sim:clone() cannot be called inside a hook of the same simulation");
   }
   if (sim->has_failed) {
     return bind_simulation_raise_failure(L, SELF);

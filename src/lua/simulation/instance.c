@@ -197,7 +197,7 @@ static bool push_identity(lua_State *L, const bind_simulation *sim,
 /* A signal about a request has no value without one. */
 static void check_is_lasting(lua_State *L, blis_signal signal) {
   if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
-    luaL_error(L, "'%s' is about a request; policies can read it",
+    luaL_error(L, "'%s' belongs to a request; only policies can read it",
                blis_signal_name(signal));
   }
 }

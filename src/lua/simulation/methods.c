@@ -165,7 +165,7 @@ static int simulation_gc(lua_State *L) {
 static int simulation_close(lua_State *L) {
   bind_simulation *sim = check_any_simulation(L, 1);
   luaL_argcheck(L, sim->hooks.L == NULL, 1,
-                "it cannot be closed inside one of its hooks");
+                "a simulation cannot be closed inside one of its hooks");
   bind_simulation_close(sim);
   return 0;
 }

@@ -285,7 +285,7 @@ check_observed_source(lua_State *L, bind_observer *self,
     blis_error error = {0};
     blis_fail(&error, BLIS_ERR_INVALID,
               "think_time: no request of this workload waits for an answer; "
-              "sessions do, and users (concurrency)");
+              "only sessions and users (concurrency) do");
     bind_raise(L, &error);
   }
   self->inner = source;

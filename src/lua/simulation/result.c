@@ -134,7 +134,7 @@ static void set_coverage(lua_State *L, const bind_simulation *sim,
     blis_error error = {0};
     blis_fail(&error, BLIS_ERR_INVALID,
               "cluster.strict_coverage: %" PRId64 " of %" PRId64
-              " steps (%.2g %%) are beyond what the step times were fitted to",
+              " steps (%.2g %%) are outside the fitted range of the step times",
               beyond, summary->steps, 100.0 * share);
     bind_raise(L, &error);
   }

@@ -7,7 +7,7 @@ static uint32_t check_tokens(lua_State *L, int index) {
   int is_integer = 0;
   lua_Integer tokens = lua_tointegerx(L, index, &is_integer);
   if (!is_integer || tokens < 0 || tokens > BLIS_WORKLOAD_MAX_TOKENS) {
-    luaL_error(L, "a number of tokens is an integer from 0 to %d, got %s",
+    luaL_error(L, "a number of tokens must be an integer from 0 to %d, got %s",
                BLIS_WORKLOAD_MAX_TOKENS, push_what(L, index));
   }
   return (uint32_t)tokens;
@@ -28,7 +28,7 @@ static void check_segment(lua_State *L, const bind_content_names *names,
   lua_rawgeti(L, table, 2);
   int type = lua_type(L, table + 1);
   if (type != LUA_TSTRING && type != LUA_TNUMBER) {
-    luaL_error(L, "content has a text or a number as its name, got %s",
+    luaL_error(L, "the name of content must be a string or a number, got %s",
                push_what(L, table + 1));
   }
   size_t length = 0;
@@ -71,7 +71,7 @@ blis_request push_content(lua_State *L, int index,
     if (lua_rawgeti(L, index, (lua_Integer)i + 1) == LUA_TTABLE) {
       check_segment(L, names, &request, &segments[request.segment_count++]);
     } else if (i + 1 < count) {
-      luaL_error(L, "part %I of the prompt: tokens of its own come last",
+      luaL_error(L, "part %I of the prompt: private tokens must come last",
                  (LUAI_UACINT)i + 1);
     } else {
       add_tokens(L, &request, check_tokens(L, -1));

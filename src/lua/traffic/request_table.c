@@ -374,7 +374,7 @@ static blis_status name_content(void *ud, const char *name, size_t length,
 static void push_row_content(const row *r, blis_request *request) {
   lua_State *L = r->L;
   if (r->is_given[PROMPT] || r->is_given[PREFIX_GROUP]) {
-    raise_row(r, "content takes the place of prompt_tokens and prefix_group");
+    raise_row(r, "content replaces prompt_tokens and prefix_group");
   }
   const bind_content_names names = {name_content, r->workload};
   lua_getfield(L, r->table, "content");
@@ -389,7 +389,7 @@ static void set_prefix(const row *r, blis_request *request,
   request->prefix_group = (uint32_t)r->values[PREFIX_GROUP];
   request->prefix_tokens = prefix->length_tokens;
   if (r->values[PREFIX_TOKENS] > r->values[PROMPT]) {
-    raise_row(r, "prefix_tokens is above prompt_tokens, which counts them");
+    raise_row(r, "prefix_tokens is above prompt_tokens, which includes them");
   }
   if (request->prefix_group != 0 && prefix->length_tokens > 0) {
     request->segments = prefix;
@@ -422,11 +422,10 @@ static void add_row(row *r, int64_t number, int64_t *last_us) {
   apply_lengths(r, &request);
   request.number = number;
   if (request.arrival_us < *last_us) {
-    raise_row(r, lua_pushfstring(L,
-                                 "arrival_us is %I, before that of the request "
-                                 "before, %I",
-                                 (LUAI_UACINT)request.arrival_us,
-                                 (LUAI_UACINT)*last_us));
+    raise_row(
+        r, lua_pushfstring(
+               L, "arrival_us is %I, before that of the previous request, %I",
+               (LUAI_UACINT)request.arrival_us, (LUAI_UACINT)*last_us));
   }
   *last_us = request.arrival_us;
   add_request(L, r->workload, &request);
@@ -494,8 +493,8 @@ static void check_content_stays(const row *r, const blis_request *from,
   }
   if (from->shares_output && (to->prompt_tokens != from->prompt_tokens ||
                               to->output_tokens != from->output_tokens)) {
-    raise_row(r, "the next round of the session has this one in its prompt; "
-                 "its lengths cannot be changed");
+    raise_row(r, "its lengths cannot be changed: the prompt of the next round "
+                 "contains this one");
   }
 }
 
@@ -504,8 +503,8 @@ static void map_request(lua_State *L, const blis_request *from, row *r) {
     return;
   }
   if (!lua_istable(L, r->table)) {
-    raise_row(r, "the function must return a table of what changes, or nil to "
-                 "leave the request out");
+    raise_row(r, "the function must return a table of changes, or nil to drop "
+                 "the request");
   }
   blis_request to = *from;
   check_row(r);

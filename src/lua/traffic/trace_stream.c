@@ -186,8 +186,8 @@ static int stream_index(lua_State *L) {
     return 1;
   }
   return luaL_error(L,
-                    "a stream has no field '%s'; stream:list() is a list, "
-                    "which has its requests by number",
+                    "a stream has no field '%s'; use stream:list() to index "
+                    "requests by number",
                     luaL_tolstring(L, 2, NULL));
 }
 

@@ -124,6 +124,6 @@ blis_status blis_folder_make(const char *path, blis_error *error) {
       (errno == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode))) {
     return BLIS_OK;
   }
-  return blis_fail(error, BLIS_ERR_IO, "%s: cannot be made a folder: %s", path,
+  return blis_fail(error, BLIS_ERR_IO, "%s: cannot create folder: %s", path,
                    strerror(errno));
 }

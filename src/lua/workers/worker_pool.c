@@ -39,9 +39,8 @@ blis_status blis_worker_pool_new(const blis_alloc *alloc,
                                  blis_worker_pool **pool, blis_error *error) {
   *pool = NULL;
   if (options->jobs < 1 || options->jobs > BLIS_WORKERS_MAX) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "jobs: %d is not allowed, expected 1 to %d", options->jobs,
-                     BLIS_WORKERS_MAX);
+    return blis_fail(error, BLIS_ERR_INVALID, "jobs is %d, expected 1 to %d",
+                     options->jobs, BLIS_WORKERS_MAX);
   }
   size_t jobs = (size_t)options->jobs;
   blis_worker_pool *self = blis_alloc_zeroed(alloc, 1, sizeof *self);

@@ -140,7 +140,7 @@ blis_status blis__worker_start(blis__worker *worker,
                                blis_error *error) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
-    return fail("no socket for a worker process", error);
+    return fail("cannot create a socket for a worker process", error);
   }
   for (int i = 0; i < 2; i++) {
     (void)fcntl(pair[i], F_SETFD, FD_CLOEXEC);
@@ -149,7 +149,7 @@ blis_status blis__worker_start(blis__worker *worker,
   pid_t parent = getpid();
   pid_t process = fork();
   if (process < 0) {
-    blis_status status = fail("a worker process cannot be started", error);
+    blis_status status = fail("cannot start a worker process", error);
     close(pair[0]);
     close(pair[1]);
     return status;

@@ -41,7 +41,7 @@ static int call_work(lua_State *L) {
     *outcome = BLIS_WORKER_DONE;
     return lua_type(L, -1) == LUA_TSTRING
                ? 1
-               : luaL_error(L, "work returned a %s, expected a text",
+               : luaL_error(L, "work returned a %s, expected a string",
                             luaL_typename(L, -1));
   }
   bool is_memory = status == LUA_ERRMEM || is_lack_of_memory(L, -1);

@@ -7,7 +7,7 @@ BLIS__POLICY_FREE(admission)
 const blis_policy_entry blis__admission_always_admit = {
     .kind = BLIS_POLICY_ADMISSION,
     .name = "always-admit",
-    .summary = "every request is let in",
+    .summary = "admits every request",
     .source = "BLIS (Go); BLIS macro-level implementation plan",
 };
 
@@ -22,7 +22,7 @@ static blis_status reject(const blis_question *q,
 const blis_policy_entry blis__admission_reject_all = {
     .kind = BLIS_POLICY_ADMISSION,
     .name = "reject-all",
-    .summary = "no request is let in: for trying out what is counted",
+    .summary = "rejects every request; for testing",
     .source = "BLIS (Go)",
     .ops = &(const blis_admission_ops){.decide = reject},
 };

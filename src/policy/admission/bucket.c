@@ -93,15 +93,15 @@ static const blis_admission_ops token_bucket_ops = {.decide = take_tokens,
 
 static const blis_param_spec token_bucket_params[] = {
     BLIS__NUMBER("bucket_size", 1e-6, 1e15, 1000, "tokens",
-                 "what a bucket holds (profile go-blis: 10000)"),
+                 "bucket capacity (profile go-blis: 10000)"),
     BLIS__NUMBER("refill_rate", 1e-6, 1e15, 100, "tokens/s",
-                 "how fast it fills up again (profile go-blis: 1000)"),
+                 "refill rate (profile go-blis: 1000)"),
     BLIS__BOOLEAN(
         "per_tenant", 1,
-        "a bucket for each tenant, or one for all (profile go-blis: one)"),
+        "one bucket per tenant, or one for all (profile go-blis: one)"),
     BLIS__CHOICE("cost", "input_tokens|request|total_tokens",
-                 "what a request takes: its prompt, 1, or its prompt and the "
-                 "output it is allowed",
+                 "cost of a request: its prompt tokens, 1, or prompt plus "
+                 "maximum output tokens",
                  BLIS__INTO(buckets, cost)),
 };
 
@@ -121,8 +121,8 @@ static blis_status init_token_bucket(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__admission_token_bucket = {
     .kind = BLIS_POLICY_ADMISSION,
     .name = "token-bucket",
-    .summary = "a request takes tokens from a bucket that fills up with time, "
-               "and is rejected when there are too few",
+    .summary = "requests take tokens from a bucket that refills over time; "
+               "rejects a request when too few are left",
     .source = "BLIS macro-level implementation plan; BLIS (Go)",
     BLIS__PARAMS(token_bucket_params),
     .ops = &token_bucket_ops,
@@ -170,13 +170,12 @@ static const blis_admission_ops rate_limit_ops = {.decide = take_turn,
 
 static const blis_param_spec rate_limit_params[] = {
     BLIS__NUMBER("rps", 1e-6, 1e9, 50, "requests/s",
-                 "of one tenant, in the long run",
+                 "long-run rate of one tenant",
                  BLIS__INTO(buckets, rate_per_s)),
-    BLIS__NUMBER("burst", 1, 1e9, 200, "requests", "of one tenant at once",
+    BLIS__NUMBER("burst", 1, 1e9, 200, "requests", "burst of one tenant",
                  BLIS__INTO(buckets, capacity)),
     BLIS__CHOICE("on_limit", "reject|delay",
-                 "what happens to a request beyond the limit: it is refused, "
-                 "or waits for its turn",
+                 "reject a request beyond the limit, or delay it",
                  BLIS__INTO(buckets, delays)),
 };
 
@@ -193,7 +192,7 @@ const blis_policy_entry blis__admission_rate_limit = {
     .kind = BLIS_POLICY_ADMISSION,
     .name = "rate-limit",
     .aliases = "cognitora.rate_limit",
-    .summary = "so many requests of a tenant per second, with bursts",
+    .summary = "limits the requests per second of each tenant, with bursts",
     .source = "BLIS macro-level implementation plan; numbers of Cognitora "
               "(89f555a)",
     BLIS__PARAMS(rate_limit_params),

@@ -96,10 +96,10 @@ static const blis_admission_ops ops = {
 static const blis_param_spec quota_params[] = {
     BLIS__INTEGER(
         "default_quota", 0, 1e15, 1e15, "requests",
-        "of a tenant without a quota of its own; left out, any number",
+        "limit for tenants without a quota of their own (default: none)",
         BLIS__INTO(counting, usual_limit)),
     BLIS__TABLE("quota", 0, 1e15, "requests",
-                "by tenant: how many may be in the cluster at once"),
+                "by tenant: maximum number of requests in the cluster"),
 };
 
 static blis_status note_limit(counting *self, const blis_param *param) {
@@ -144,7 +144,7 @@ static blis_status init_tenant_quota(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__admission_tenant_quota = {
     .kind = BLIS_POLICY_ADMISSION,
     .name = "tenant-quota",
-    .summary = "a tenant has at most so many requests in the cluster at once",
+    .summary = "limits the requests of each tenant in the cluster",
     .source = "BLIS macro-level implementation plan",
     BLIS__PARAMS(quota_params),
     .ops = &ops,
@@ -156,7 +156,7 @@ const blis_policy_entry blis__admission_tenant_quota = {
 
 static const blis_param_spec cognitora_params[] = {
     BLIS__INTEGER("max_queue", 1, 1e15, 1024, "requests",
-                  "of one model in the cluster at once",
+                  "maximum number of requests of one model in the cluster",
                   BLIS__INTO(counting, usual_limit)),
 };
 
@@ -173,8 +173,8 @@ static blis_status init_cognitora(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__admission_cognitora_admission = {
     .kind = BLIS_POLICY_ADMISSION,
     .name = "cognitora.admission",
-    .summary = "permits per model, held until a request ends; without one it "
-               "is rejected at once",
+    .summary = "permits per model, held until a request ends; rejects a "
+               "request when none is free",
     .source = "Cognitora, KV-aware scoring deep dive; 89f555a",
     BLIS__PARAMS(cognitora_params),
     .ops = &ops,

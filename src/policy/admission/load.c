@@ -45,20 +45,21 @@ static blis_status shed_tiers(const blis_question *q,
 }
 
 static const blis_param_spec tier_shed_params[] = {
+    BLIS__INTEGER("threshold", 0, 1e15, 0, "requests",
+                  "highest effective load of an instance at which every "
+                  "request is admitted",
+                  BLIS__INTO(shedding, limit)),
     BLIS__INTEGER(
-        "threshold", 0, 1e15, 0, "requests",
-        "highest effective load of an instance at which everybody is let in",
-        BLIS__INTO(shedding, limit)),
-    BLIS__INTEGER("min_priority", -1000, 1000, 3, "",
-                  "SLO classes with this value and above are always let in",
-                  BLIS__INTO(shedding, min_value)),
+        "min_priority", -1000, 1000, 3, "",
+        "SLO classes with this value or a higher one are always admitted",
+        BLIS__INTO(shedding, min_value)),
 };
 
 const blis_policy_entry blis__admission_tier_shed = {
     .kind = BLIS_POLICY_ADMISSION,
     .name = "tier-shed",
-    .summary = "when some instance has more load than the threshold, classes "
-               "below a priority are rejected",
+    .summary = "rejects classes below a priority while any instance is above "
+               "the load threshold",
     .source = "BLIS (Go)",
     BLIS__PARAMS(tier_shed_params),
     .ops = &(const blis_admission_ops){.decide = shed_tiers},
@@ -110,8 +111,8 @@ static const blis_param_spec gaie_legacy_params[] = {
 const blis_policy_entry blis__admission_gaie_legacy = {
     .kind = BLIS_POLICY_ADMISSION,
     .name = "gaie-legacy",
-    .summary = "sheddable classes are rejected while the mean over instances "
-               "of max(queue / its threshold, KV / its threshold) is 1 or more",
+    .summary = "rejects sheddable classes while the mean over instances of "
+               "max(queue / its threshold, KV / its threshold) is 1 or more",
     .source = "Gateway API Inference Extension, by BLIS (Go)",
     BLIS__PARAMS(gaie_legacy_params),
     .ops = &(const blis_admission_ops){.decide = shed_sheddable},

@@ -30,9 +30,9 @@ typedef struct blis__b3 {
 #define BLIS__B3_PARAMS                                                        \
   BLIS__BLOCK_SIZE_PARAM(512, "block size of the router's index",              \
                          BLIS__INTO(blis__b3, block_size_tokens)),             \
-      BLIS__INTEGER("cache_capacity", 0, 1 << 30, 0, "blocks",                 \
-                    "size of the index per instance; 0 = as many tokens as "   \
-                    "the KV cache")
+      BLIS__INTEGER(                                                           \
+          "cache_capacity", 0, 1 << 30, 0, "blocks",                           \
+          "index size per instance; 0 = as many tokens as the KV cache")
 
 /* In init; the parameters are there. BLIS_ERR_NOMEM or BLIS_OK. */
 BLIS_MUSTUSE blis_status blis__b3_init(blis__b3 *self,

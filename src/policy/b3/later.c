@@ -176,7 +176,7 @@ const blis_policy_entry blis__router_b3_lpwl = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "b3.lpwl",
     .summary = "least pending prefill + new tokens, then fewest requests, then "
-               "each in turn",
+               "in turn",
     .source = B3_SOURCE,
     BLIS__PARAMS(lpwl_params),
     .ops = &work_ops,

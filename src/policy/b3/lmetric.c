@@ -64,18 +64,19 @@ static const blis_router_ops ops = {.route = route,
                    BLIS__INTO(lmetric, bs_offset)),                            \
       BLIS__TIE_FIRST_PARAM,                                                   \
       BLIS__BOOLEAN("hotspot_guard", 0,                                        \
-                    "rules out the instances that hold a prefix while more "   \
-                    "requests want it than they are many",                     \
+                    "excludes the instances holding a prefix while more "      \
+                    "requests share it than there are such instances",         \
                     BLIS__INTO(lmetric, is_guarded)),                          \
-      BLIS__INTEGER("hotspot_window", 1, 1 << 24, 1000, "requests",            \
-                    "over which the guard takes the shares of prefixes")
+      BLIS__INTEGER(                                                           \
+          "hotspot_window", 1, 1 << 24, 1000, "requests",                      \
+          "window over which the guard measures the shares of prefixes")
 
 static const blis_param_spec lmetric_params[] = {LMETRIC_PARAMS};
 
 static const blis_param_spec capped_params[] = {
     LMETRIC_PARAMS,
     BLIS__INTEGER("max_turns", 1, 1 << 30, 8, "turns",
-                  "of a session that are served",
+                  "turns of a session that are served",
                   BLIS__INTO(lmetric, max_turns)),
 };
 
@@ -106,8 +107,8 @@ const blis_policy_entry blis__router_capped = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "capped",
     .aliases = "b3.capped",
-    .summary = "lmetric for the first turns of every session; later ones are "
-               "rejected (turn-cap) in place of being cut from the trace",
+    .summary = "lmetric for the first turns of every session; rejects later "
+               "ones (turn-cap) instead of cutting them from the trace",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
     BLIS__PARAMS(capped_params),
     .ops = &ops,

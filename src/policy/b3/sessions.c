@@ -96,7 +96,7 @@ static const blis_param_spec load_only_params[] = {BLIS__TIE_FIRST_PARAM};
 static const blis_param_spec sticky_params[] = {
     BLIS__TIE_FIRST_PARAM,
     BLIS__INTEGER("session_ttl_us", 0, 1e15, 0, "us",
-                  "a session not heard of for longer is bound anew; 0 = never",
+                  "rebind a session after this idle time; 0 = never",
                   BLIS__INTO(session_router, session_ttl_us)),
 };
 
@@ -117,7 +117,7 @@ const blis_policy_entry blis__router_load_only = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "load_only",
     .aliases = "b3.load_only",
-    .summary = "fewest requests: neither caches nor sessions",
+    .summary = "fewest requests; ignores caches and sessions",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
     BLIS__PARAMS(load_only_params),
     .ops = &ops,
@@ -129,8 +129,8 @@ const blis_policy_entry blis__router_sticky = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "sticky",
     .aliases = "b3.sticky",
-    .summary = "the session's instance whatever its load; a new session goes "
-               "where the fewest requests are",
+    .summary = "the session's instance whatever its load; for a new session "
+               "the fewest requests",
     .source = "B3 Routing Policies - Pseudocode (08530b3915)",
     BLIS__PARAMS(sticky_params),
     .ops = &ops,

@@ -208,12 +208,12 @@ static const blis_router_ops ops = {.route = route,
                    "cached at its instance",                                   \
                    BLIS__INTO(unified, affinity_ratio)),                       \
       BLIS__NUMBER("overload_factor", 0, 1e9, overload, "",                    \
-                   "and if its instance has at most this many times the mean " \
-                   "number of requests",                                       \
+                   "and if its instance has at most this multiple of the "     \
+                   "mean number of requests",                                  \
                    BLIS__INTO(unified, overload_factor)),                      \
       BLIS__CHOICE("bind", "every-pick|first|never",                           \
-                   "which decisions make an instance the session's own; the "  \
-                   "pseudocode, literally: never",                             \
+                   "decisions that bind a session to its instance; "           \
+                   "literally, the pseudocode never does",                     \
                    BLIS__INTO(unified, bind))
 
 static const blis_param_spec unified_params[] = {UNIFIED_PARAMS(2)};
@@ -221,7 +221,7 @@ static const blis_param_spec unified_params[] = {UNIFIED_PARAMS(2)};
 static const blis_param_spec ab_params[] = {
     UNIFIED_PARAMS(1.3),
     BLIS__NUMBER("decode_weight", 0, 1e9, 0.01, "",
-                 "of a prompt token in decode, against one to prefill",
+                 "cost of a prompt token in decode relative to one to prefill",
                  BLIS__INTO(unified, decode_weight)),
 };
 

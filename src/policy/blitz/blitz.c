@@ -17,7 +17,8 @@ BLIS__LEAST_RULE(blitz_least_wait_token,
 const blis_policy_entry blis__router_blitz_join_shortest_weight = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.join-shortest-weight",
-    .summary = "least 4 x waiting + requests, as vLLM between its ranks",
+    .summary =
+        "least 4 x waiting + requests, as vLLM chooses between its ranks",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS,
                   .choose = choose_blitz_join_shortest_weight),
@@ -53,8 +54,8 @@ enum { MAX_PENDING };
 
 static const blis_param_spec bounded_params[] = {
     BLIS__NUMBER("max_pending_tokens", 0, 1e15, 2048, "tokens",
-                 "an instance with as much pending prefill or more is not "
-                 "followed for its cache"),
+                 "an instance with this much pending prefill or more is not "
+                 "chosen for its cache"),
 };
 
 /* The last of those with most cached tokens and little ahead of them. */
@@ -81,8 +82,8 @@ static blis_status choose_bounded(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_blitz_bounded_most_hit = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.bounded-most-hit",
-    .summary = "most cached tokens among those with little pending prefill; "
-               "none, least pending prefill + new tokens",
+    .summary = "most cached tokens among instances with little pending "
+               "prefill; if none, least pending prefill + new tokens",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__PARAMS(bounded_params),
     BLIS__GATEWAY(BLIS__BLITZ_NEEDS_TOKENS, .choose = choose_bounded),

@@ -119,10 +119,10 @@ enum { DYNAMO_WEIGHT, DYNAMO_BLOCK_SIZE, DYNAMO_DECODE };
 
 static const blis_param_spec dynamo_params[] = {
     BLIS__NUMBER("overlap_weight", 0, 1e9, 1, "",
-                 "of the tokens to prefill, in blocks"),
-    BLIS__BLOCK_SIZE_PARAM(16, "of the blocks that are counted"),
+                 "weight of the tokens to prefill, in blocks"),
+    BLIS__BLOCK_SIZE_PARAM(16, "size of the blocks counted"),
     BLIS__CHOICE("count", "prefill-and-decode|prefill",
-                 "prefill leaves out the blocks in decode"),
+                 "prefill excludes the blocks in decode"),
 };
 
 static size_t pick_dynamo(blis__gateway *self,
@@ -154,12 +154,13 @@ const blis_policy_entry blis__router_blitz_dynamo = {
 enum { BAILIAN_HIT, BAILIAN_BS, BAILIAN_ACTIVE };
 
 static const blis_param_spec bailian_params[] = {
-    BLIS__NUMBER("hit_weight", 0, 1e9, 0.7, "",
-                 "of the cached share of the prompt (another version: 0.33)"),
+    BLIS__NUMBER(
+        "hit_weight", 0, 1e9, 0.7, "",
+        "weight of the cached share of the prompt (another version: 0.33)"),
     BLIS__NUMBER("requests_weight", 0, 1e9, 0.15, "",
-                 "of having few requests (another version: 0.33)"),
+                 "weight of having few requests (another version: 0.33)"),
     BLIS__NUMBER("tokens_weight", 0, 1e9, 0.15, "",
-                 "of having few tokens (another version: 0.33)"),
+                 "weight of having few tokens (another version: 0.33)"),
 };
 
 static size_t pick_bailian(blis__gateway *self,
@@ -199,10 +200,10 @@ enum { AIBRIX_IMBALANCE, AIBRIX_DEVIATIONS };
 
 static const blis_param_spec aibrix_params[] = {
     BLIS__NUMBER("imbalance", 0, 1e12, 8, "requests",
-                 "further apart, only those with the fewest count"),
-    BLIS__NUMBER("deviations", 0, 1e9, 1, "",
-                 "above the mean number of requests that one may be, in "
-                 "standard deviations"),
+                 "if the loads differ by more, only the least loaded count"),
+    BLIS__NUMBER(
+        "deviations", 0, 1e9, 1, "",
+        "limit above the mean number of requests, in standard deviations"),
 };
 
 /* More of the prompt, then fewer requests. */
@@ -282,7 +283,7 @@ const blis_policy_entry blis__router_blitz_llmd = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "blitz.llm-d",
     .summary = "highest 10 x cached share of the prompt + 0.5 (1 - waiting / "
-               "128), the last of the equal ones",
+               "128), the last in a tie",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__PARAMS(llmd_params),
     ACTIVE(pick_llmd),

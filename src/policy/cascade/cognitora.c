@@ -29,22 +29,22 @@ typedef struct cognitora {
 } cognitora;
 
 static const blis_param_spec specs[] = {
-    BLIS__BOOLEAN("enabled", 1,
-                  "false: every request is asked of its own model alone"),
-    BLIS__TEXTS("chain", "models in the order in which they are asked, for "
-                         "requests whose model has no chain of its own"),
-    BLIS__TEXT_LISTS("chains", "chains by the model that a request wants; an "
-                               "empty one means that model alone"),
+    BLIS__BOOLEAN("enabled", 1, "false: every request uses its own model only"),
+    BLIS__TEXTS("chain", "models in the order of use, for requests whose model "
+                         "has no chain of its own"),
+    BLIS__TEXT_LISTS(
+        "chains",
+        "chains by requested model; an empty one means that model only"),
     BLIS__NUMBER("confidence_threshold", -1e9, 1e9, -1.5, "",
-                 "mean log-probability below which the next model is asked",
+                 "mean log-probability below which the next model is used",
                  BLIS__INTO(cognitora, threshold)),
     BLIS__TABLE("mean_logprob", -1e9, 1e9, "",
                 "by model: mean log-probability of its answers, for requests "
-                "that do not say their own; without any it follows from the "
+                "without one of their own; if missing it follows from the "
                 "length, as in Cognitora's program"),
     BLIS__TABLE("logprob_std_dev", 0, 1e9, "",
-                "by model: standard deviation around mean_logprob; what is "
-                "drawn is never above 0"),
+                "by model: standard deviation around mean_logprob; samples are "
+                "at most 0"),
 };
 
 static void free_state(const blis_alloc *alloc, void *state) {
@@ -203,8 +203,8 @@ static blis_status check_qualities(const cognitora *self, blis_error *error) {
   for (size_t i = 0; i < self->quality_count; i++) {
     if (isnan(self->qualities[i].mean_logprob)) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "cascade cognitora.cascade: logprob_std_dev of %s goes "
-                       "with its mean_logprob, which is missing",
+                       "cascade cognitora.cascade: logprob_std_dev of %s needs "
+                       "its mean_logprob",
                        self->qualities[i].model);
     }
   }

@@ -170,31 +170,33 @@ static const blis_param_spec params_of[] = {
     WEIGHT("power", 0.10, "a low power draw", POWER),
     WEIGHT("capacity", 0.10, "capacity", CAPACITY),
     BLIS__INTEGER("overlap_tokens", 0, 1 << 30, 64, "tokens",
-                  "of the prompt that are looked for in the caches; 0 = all "
-                  "(profile cognitora: 0)"),
-    BLIS__BLOCK_SIZE_PARAM(
-        16, "of the blocks that the overlap counts (profile cognitora: "
-            "32)"),
-    BLIS__NUMBER("epsilon", 0, 1, 0.01, "0 to 1",
-                 "this close to the best is a tie for stable-hash",
-                 BLIS__INTO(cognitora, stable.epsilon)),
+                  "prompt tokens looked up in the caches; 0 = all (profile "
+                  "cognitora: 0)"),
+    BLIS__BLOCK_SIZE_PARAM(16,
+                           "block size of the overlap (profile cognitora: 32)"),
+    BLIS__NUMBER(
+        "epsilon", 0, 1, 0.01, "0 to 1",
+        "distance from the best score that counts as a tie for stable-hash",
+        BLIS__INTO(cognitora, stable.epsilon)),
     BLIS__INTEGER("heartbeat_us", 0, 1e15, 5000000, "us",
-                  "between two readings of load and free blocks; 0 = live",
+                  "interval between readings of load and free blocks; 0 = live",
                   BLIS__INTO(cognitora, heartbeat_us)),
-    BLIS__INTEGER("max_concurrent", 0, 1e9, 0, "requests",
-                  "in flight at a busy instance; 0 = its max_num_seqs",
-                  BLIS__INTO(cognitora, max_concurrent)),
-    BLIS__INTEGER("queue_full", 1, 1e9, 64, "requests",
-                  "waiting at a busy instance, with utilization = queue",
-                  BLIS__INTO(cognitora, queue_full)),
+    BLIS__INTEGER(
+        "max_concurrent", 0, 1e9, 0, "requests",
+        "requests in flight at a fully loaded instance; 0 = its max_num_seqs",
+        BLIS__INTO(cognitora, max_concurrent)),
+    BLIS__INTEGER(
+        "queue_full", 1, 1e9, 64, "requests",
+        "waiting requests at a fully loaded instance, with utilization = queue",
+        BLIS__INTO(cognitora, queue_full)),
     BLIS__CHOICE("utilization", "in-flight|queue",
-                 "what load is: requests in flight or waiting (profile "
+                 "load as requests in flight or waiting (profile "
                  "cognitora: queue)"),
     BLIS__CHOICE("capacity_from", "stated|free-blocks",
-                 "what capacity is: the stated one, or the share of free KV "
-                 "blocks (profile cognitora: free-blocks)"),
+                 "capacity as stated, or as the share of free KV blocks "
+                 "(profile cognitora: free-blocks)"),
     BLIS__CHOICE("tie", "stable-hash|lowest-id|first|random|last|rotate",
-                 "which of equally good ones (profile cognitora: lowest-id)"),
+                 "tie break (profile cognitora: lowest-id)"),
     BLIS__CHOICE("profile", "design|cognitora",
                  "the design document or the code"),
 };

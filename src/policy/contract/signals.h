@@ -19,19 +19,19 @@
   XX(EFFECTIVE_LOAD, "effective_load", "requests",                             \
      "queue_depth + batch_size + pending (profile go-blis: + in_flight)")      \
   XX(KV_UTILIZATION, "kv_utilization", "0 to 1",                               \
-     "share of the KV blocks that live requests hold")                         \
+     "share of the KV blocks held by live requests")                           \
   XX(FREE_KV_BLOCKS, "free_kv_blocks", "blocks", "not held by a live request") \
   XX(KV_BLOCKS, "kv_blocks", "blocks", "size of the KV cache")                 \
   XX(CACHED_TOKENS, "cached_tokens", "tokens",                                 \
      "leading prompt tokens whose blocks are in the KV cache")                 \
   XX(PREFIX_HIT, "prefix_hit", "0 to 1",                                       \
-     "cached full blocks of the prompt / full blocks of the prompt")           \
+     "cached full blocks of the prompt / all full blocks of the prompt")       \
   XX(LIVE_PREFIX_HIT, "live_prefix_hit", "0 to 1",                             \
      "prefix_hit as of now, whatever the delay of cache signals")              \
   XX(PENDING_PREFILL_TOKENS, "pending_prefill_tokens", "tokens",               \
-     "uncached prompt tokens routed here whose first token is not out")        \
+     "uncached prompt tokens routed here that have no first token yet")        \
   XX(DECODED_TOKENS, "decoded_tokens", "tokens",                               \
-     "in the contexts of the running batch behind the prompts")                \
+     "generated tokens in the contexts of the running batch")                  \
   XX(OUTPUT_TOKENS, "output_tokens", "tokens",                                 \
      "decoded_tokens + outputs of the requests that completed here")           \
   XX(PREEMPTIONS, "preemptions", "requests", "preempted so far")               \
@@ -41,7 +41,7 @@
   XX(TP, "tp", "GPUs", "of the instance, as stated; 0 = not stated")           \
   XX(WATTS, "watts", "W", "mean power draw, as stated; 0 = not stated")        \
   XX(CAPACITY, "capacity", "0 to 1",                                           \
-     "how strong it is among its kind, as stated; 1 = not stated")             \
+     "relative capacity, as stated; 1 = not stated")                           \
   XX(COST_PER_HOUR, "cost_per_hour", "USD/h", "as stated; 0 = not stated")
 
 typedef enum blis_signal {

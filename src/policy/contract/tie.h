@@ -31,12 +31,11 @@ typedef enum blis_tie_rule {
 
 /* Parameter "tie" of routers that break ties at random in profile go-blis. */
 #define BLIS__TIE_PARAM                                                        \
-  BLIS__CHOICE("tie", BLIS_TIE_CHOICES,                                        \
-               "which of equally good ones (profile go-blis: random)")
+  BLIS__CHOICE("tie", BLIS_TIE_CHOICES, "tie break (profile go-blis: random)")
 
 /* Parameter "tie" of routers that take the first of equally good ones. */
 #define BLIS__TIE_FIRST_PARAM                                                  \
-  BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST, "which of equally good ones")
+  BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST, "tie break")
 
 /*
  * The rule of a word, which ends at its end or at a '|'. BLIS_TIE_RULE_COUNT

@@ -8,10 +8,11 @@
 enum { IMBALANCE, DEVIATIONS };
 
 static const blis_param_spec prefix_params[] = {
-    BLIS__NUMBER("imbalance", 0, 1e12, 8, "requests",
-                 "further apart, only the least busy count (README: 16)"),
+    BLIS__NUMBER(
+        "imbalance", 0, 1e12, 8, "requests",
+        "if the loads differ by more, only the least busy count (README: 16)"),
     BLIS__NUMBER("deviations", 0, 1e9, 1, "",
-                 "above the mean number of requests that a match may be, in "
+                 "limit of a match above the mean number of requests, in "
                  "standard deviations (README: 2)"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 200000),
 };
@@ -89,8 +90,8 @@ static blis_status choose_by_prefix(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_aibrix_prefix_cache = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.prefix-cache",
-    .summary = "longest match among those not far above the mean load, else "
-               "fewest requests",
+    .summary = "longest match among instances not far above the mean load, "
+               "else fewest requests",
     .source = "AIBrix e3e10f9e; blocks of tokens, as with its tokenizer",
     BLIS__PARAMS(prefix_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
@@ -111,7 +112,7 @@ static blis_status choose_least_request(const blis_question *q,
 const blis_policy_entry blis__router_aibrix_least_request = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.least-request",
-    .summary = "fewest requests in flight, any of the equal ones",
+    .summary = "fewest requests in flight, ties at random",
     .source = AIBRIX_SOURCE,
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
                   .choose = choose_least_request),
@@ -127,7 +128,7 @@ static blis_status choose_least_kv(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_aibrix_least_kv_cache = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.least-kv-cache",
-    .summary = "lowest KV utilisation, the last of the equal ones",
+    .summary = "lowest KV utilisation, the last in a tie",
     .source = AIBRIX_SOURCE,
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
                   .choose = choose_least_kv),
@@ -143,7 +144,7 @@ static blis_status choose_least_gpu(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_aibrix_least_gpu_cache = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.least-gpu-cache",
-    .summary = "lowest KV utilisation, the first of the equal ones",
+    .summary = "lowest KV utilisation, the first in a tie",
     .source = AIBRIX_SOURCE,
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
                   .choose = choose_least_gpu),
@@ -165,7 +166,7 @@ static blis_status choose_of_two(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_aibrix_power_of_two = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.power-of-two",
-    .summary = "fewer requests in flight of two random instances",
+    .summary = "the one of two random instances with fewer requests in flight",
     .source = AIBRIX_SOURCE,
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
                   .choose = choose_of_two),

@@ -29,20 +29,23 @@ enum {
 #define LEAST_BUCKET 1000.0
 
 static const blis_param_spec vtc_params[] = {
-    BLIS__NUMBER("fairness_weight", 0, 1e9, 1, "",
-                 "of the distance from the tenant's place among the instances"),
+    BLIS__NUMBER(
+        "fairness_weight", 0, 1e9, 1, "",
+        "weight of the distance from the tenant's place among the instances"),
     BLIS__NUMBER("utilization_weight", 0, 1e9, 1, "",
                  "of the requests in flight"),
-    BLIS__NUMBER("noise", 0, 1e9, 0.1, "", "times a number drawn from 0 to 1"),
-    BLIS__NUMBER("max_load", 1e-9, 1e12, 100, "requests",
-                 "in flight, at which an instance counts as fully utilized"),
+    BLIS__NUMBER("noise", 0, 1e9, 0.1, "",
+                 "factor of a random number from 0 to 1"),
+    BLIS__NUMBER(
+        "max_load", 1e-9, 1e12, 100, "requests",
+        "requests in flight at which an instance counts as fully utilised"),
     BLIS__NUMBER("input_weight", 0, 1e6, 1, "",
                  "of a prompt token of the tenant"),
     BLIS__NUMBER("output_weight", 0, 1e6, 2, "", "of an output token"),
     BLIS__NUMBER("output_ratio", 0, 1e6, 1.5, "",
-                 "output tokens that are expected per prompt token"),
+                 "expected output tokens per prompt token"),
     BLIS__INTEGER("window_us", 1, 1e15, 300e6, "us",
-                  "in which a tenant's tokens count"),
+                  "window in which a tenant's tokens count"),
 };
 
 /* Of a tenant, in the window. */
@@ -172,8 +175,9 @@ static blis_status choose_vtc(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_aibrix_vtc_basic = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.vtc-basic",
-    .summary = "least distance from the tenant's place by its recent tokens + "
-               "requests in flight / 100 + noise; without tenant any instance",
+    .summary =
+        "least distance from the tenant's place by its recent tokens + "
+        "requests in flight / 100 + noise; without a tenant any instance",
     .source = AIBRIX_SOURCE "; tokens in place of characters / 4",
     BLIS__PARAMS(vtc_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose_vtc,
@@ -219,7 +223,8 @@ static blis_status choose_by_session(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_aibrix_session_affinity = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.session-affinity",
-    .summary = "highest hash of session and instance; any one without session",
+    .summary =
+        "highest hash of session and instance; without a session any instance",
     .source = AIBRIX_SOURCE,
     BLIS__GATEWAY(0, .choose = choose_by_session),
 };

@@ -56,8 +56,7 @@ struct blis__gateway {
 
 /* The usual parameters of a memory, at the end of a list. */
 #define BLIS__GATEWAY_MEMORY_PARAMS(block_tokens, blocks)                      \
-  BLIS__BLOCK_SIZE_PARAM(block_tokens,                                         \
-                         "prompts are compared in blocks of this size"),       \
+  BLIS__BLOCK_SIZE_PARAM(block_tokens, "block size for comparing prompts"),    \
       BLIS__INDEX_CAPACITY_PARAM(blocks, "remembered per instance")
 
 blis_status blis__gateway_init(void *state, blis_policy_setup *setup,

@@ -58,8 +58,8 @@ enum { OVERLAP_WEIGHT };
 
 static const blis_param_spec infera_params[] = {
     BLIS__NUMBER("overlap_weight", 0, 1e9, 1, "requests per block",
-                 "of a block that is not cached"),
-    BLIS__BLOCK_SIZE_PARAM(16, "of the blocks that are counted"),
+                 "weight of an uncached block"),
+    BLIS__BLOCK_SIZE_PARAM(16, "size of the blocks counted"),
 };
 
 static double infera_cost(const blis__gateway *self,
@@ -76,7 +76,7 @@ BLIS__LEAST_RULE(infera_kv, infera_cost(q->state, q->request, q->view, i))
 const blis_policy_entry blis__router_infera_kv = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "infera.kv",
-    .summary = "least weight x blocks not cached + requests in flight",
+    .summary = "least weight x uncached blocks + requests in flight",
     .source = "Infera, KV-aware routing",
     BLIS__PARAMS(infera_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |

@@ -16,12 +16,12 @@ enum { WINDOW, BLOCK_SIZE, DECODE_LENGTH, FIRST_TPOT, BOOKS_PARAM_COUNT };
   BLIS__INTEGER("window_us", 1, 1e15, 180e6, "us",                             \
                 "in which a request counts"),                                  \
       BLIS__INTEGER("block_size", 1, 1 << 20, 16, "tokens",                    \
-                    "prompts are compared in blocks of this size"),            \
+                    "block size for comparing prompts"),                       \
       BLIS__INTEGER("decode_length", 1, 1 << 30, 45, "tokens",                 \
-                    "of output, where the request has no maximum"),            \
+                    "assumed output length of a request without a maximum"),   \
       BLIS__NUMBER("first_tpot_us", 0, 1e12, 150e3, "us",                      \
-                   "time per output token of an instance that has completed "  \
-                   "nothing; then the median of its last 200 requests")
+                   "time per output token of an instance without completed "   \
+                   "requests; later the median of its last 200")
 
 typedef struct books {
   blis__prompt_tree tree;
@@ -166,10 +166,10 @@ static blis_status choose_e2(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_preble_e2 = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "preble.e2",
-    .summary = "the least load cost, of those that have the prompt when more "
-               "of it is known than new, else of all; without moving prefixes "
-               "to balance",
-    .source = "Preble 8e7906a3; what its window has forgotten is not known",
+    .summary = "least load cost among the instances that have the prompt if "
+               "more of it is known than new, else among all; does not move "
+               "prefixes to balance",
+    .source = "Preble 8e7906a3; prompts that left its window are unknown",
     BLIS__PARAMS(e2_params),
     BLIS__GATEWAY(0, .choose = choose_e2, .own_size = sizeof(books),
                   .init_own = init_e2, .deinit_own = deinit_books,
@@ -183,9 +183,9 @@ enum { IMBALANCE = BOOKS_PARAM_COUNT, MATCH_RATIO, GPU };
 static const blis_param_spec aibrix_params[] = {
     BOOKS_PARAMS,
     BLIS__NUMBER("imbalance", 0, 1e12, 8, "requests",
-                 "further apart, only the least busy count"),
+                 "if the loads differ by more, only the least busy count"),
     BLIS__NUMBER("match_ratio", 0, 1, 0.5, "0 to 1",
-                 "more of the prompt must be known to follow it"),
+                 "minimum known share of the prompt to follow it"),
     BLIS__CHOICE("gpu", "V100|A6000", "whose prefill times count"),
 };
 
@@ -251,8 +251,8 @@ static blis_status choose_aibrix(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_aibrix_prefix_cache_preble = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.prefix-cache-preble",
-    .summary = "fewest recent requests of those that have most of the prompt; "
-               "none, least cost of the recent prompts there",
+    .summary = "fewest recent requests among those that have most of the "
+               "prompt; if none, least cost of recent prompts",
     .source = "AIBrix e3e10f9e; blocks in place of characters",
     BLIS__PARAMS(aibrix_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),

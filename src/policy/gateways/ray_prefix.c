@@ -9,10 +9,11 @@
 enum { IMBALANCED, MATCH_RATE };
 
 static const blis_param_spec params_of[] = {
-    BLIS__NUMBER("imbalanced_threshold", 0, 1e15, 1e15, "requests",
-                 "queues further apart: the shorter of two random ones"),
+    BLIS__NUMBER(
+        "imbalanced_threshold", 0, 1e15, 1e15, "requests",
+        "if queue lengths differ by more, the shorter of two random queues"),
     BLIS__NUMBER("match_rate_threshold", 0, 1, 0.1, "0 to 1",
-                 "share of the prompt that must be known to follow it"),
+                 "minimum known share of the prompt to follow it"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
@@ -73,8 +74,8 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_ray_prefix_cache_affinity = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "ray.prefix-cache-affinity",
-    .summary = "shortest queue of those that know most of the prompt, or of "
-               "the smallest memories",
+    .summary = "shortest queue among those that know most of the prompt, else "
+               "among the smallest memories",
     .source = "Ray Serve LLM 06c16f2f; blocks in place of characters",
     BLIS__PARAMS(params_of),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .choose = choose,

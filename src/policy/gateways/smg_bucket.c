@@ -22,17 +22,17 @@ enum {
 
 static const blis_param_spec params_of[] = {
     BLIS__NUMBER("balance_abs_threshold", 0, 1e15, 64, "characters",
-                 "instances further apart are balanced (library: 32)"),
+                 "balance if the loads differ by more (library: 32)"),
     BLIS__NUMBER("balance_rel_threshold", 0, 1e12, 1.5, "",
-                 "if the highest is more than this many times the lowest "
+                 "and the highest is more than this multiple of the lowest "
                  "(library: 1.0001)"),
     BLIS__INTEGER(
         "period_us", 1, 1e15, 5e6, "us",
-        "in which prompts count, and after which ranges are adjusted"),
+        "window in which prompts count, and interval between adjustments"),
     BLIS__INTEGER("first_range_characters", 1, 1e9, 4096, "characters",
-                  "that the instances share equally at first"),
+                  "lengths shared equally by the instances at first"),
     BLIS__NUMBER("characters_per_token", 1e-3, 1e3, 4, "characters",
-                 "of a prompt, whose length in characters is rounded down"),
+                 "unit to which prompt lengths in characters are rounded down"),
 };
 
 typedef struct bucket {
@@ -183,10 +183,10 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_smg_bucket = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "smg.bucket",
-    .summary = "the instance that serves prompts of this length; the one with "
-               "the fewest characters of late when they are far apart",
+    .summary = "the instance that serves prompts of this length; when loads "
+               "diverge, the one with the fewest recent characters",
     .source = "SMG 73da68ca, defaults of its command line; 4 characters per "
-              "token, and all instances in place of the prefill ones",
+              "token, and all instances instead of the prefill ones",
     BLIS__PARAMS(params_of),
     BLIS__GATEWAY(0, .choose = choose, .own_size = sizeof(bucket),
                   .deinit_own = deinit_own),

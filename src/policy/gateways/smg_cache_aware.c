@@ -21,20 +21,20 @@ enum { MISS_MIN_LOAD, MISS_SMALLEST_TREE };
 static const blis_param_spec params_of[] = {
     BLIS__NUMBER(
         "cache_threshold", 0, 1, 0.3, "0 to 1",
-        "share of the prompt that must be known to follow it (library: 0.5)"),
+        "minimum known share of the prompt to follow it (library: 0.5)"),
     BLIS__NUMBER("balance_abs_threshold", 0, 1e12, 64, "requests",
-                 "loads further apart are balanced (library: 32)"),
+                 "balance if the loads differ by more (library: 32)"),
     BLIS__NUMBER("balance_rel_threshold", 0, 1e12, 1.5, "",
-                 "and the highest is more than this many times the lowest "
+                 "and the highest is more than this multiple of the lowest "
                  "(library: 1.1)"),
     BLIS__NUMBER("overload_token_usage_threshold", 0, 1, 1, "0 to 1",
-                 "a higher KV utilisation is balanced; 1 = never"),
+                 "balance at a higher KV utilisation; 1 = never"),
     BLIS__NUMBER("balance_token_usage_threshold", 0, 1, 1, "0 to 1",
-                 "KV utilisations further apart are balanced; 1 = never"),
+                 "balance if KV utilisations differ by more; 1 = never"),
     BLIS__CHOICE("index", "approximate|events",
                  "the gateway's own tree, or what the caches report"),
     BLIS__CHOICE("miss", "min-load|smallest-tree",
-                 "where a prompt goes that the tree knows too little of; its "
+                 "choice for a prompt the tree knows too little of; its "
                  "documentation says smallest-tree"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
@@ -131,8 +131,8 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_smg_cache_aware = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "smg.cache_aware",
-    .summary = "the one that knows most of the prompt, if it knows enough of "
-               "it and loads are balanced; else fewest requests in flight",
+    .summary = "the instance that knows most of the prompt if it knows enough "
+               "and loads are balanced; else fewest requests in flight",
     .source = "SMG 73da68ca, defaults of its command line; blocks in place of "
               "characters",
     BLIS__PARAMS(params_of),

@@ -17,12 +17,13 @@ static const blis_param_spec params_of[] = {
     BLIS__NUMBER("kv_pressure_weight", 0, 1e9, 0.15, "s",
                  "of k / (1 - k), k being the KV utilisation"),
     BLIS__NUMBER("mean_prefill_tokens", 1, 1e9, 1024, "tokens",
-                 "of a request at an instance that was not polled yet"),
-    BLIS__NUMBER("default_throughput", 1e-9, 1e12, 2000, "tokens/s",
-                 "of an instance that generated nothing between two polls"),
-    BLIS__INTEGER("poll_interval_us", 1, 1e15, 10e6, "us",
-                  "at whose multiples instances are polled; the first decision "
-                  "after one sees to it"),
+                 "assumed for a request at an instance not polled yet"),
+    BLIS__NUMBER(
+        "default_throughput", 1e-9, 1e12, 2000, "tokens/s",
+        "assumed for an instance that generated nothing between two polls"),
+    BLIS__INTEGER(
+        "poll_interval_us", 1, 1e15, 10e6, "us",
+        "polling interval; the first decision after each multiple polls"),
 };
 
 /* What the last poll of an instance has shown. */

@@ -21,7 +21,7 @@ static blis_status choose_of_two(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_smg_power_of_two = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "smg.power_of_two",
-    .summary = "the lower KV utilisation of two random instances",
+    .summary = "the one of two random instances with the lower KV utilisation",
     .source = "SMG 73da68ca",
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
                   .choose = choose_of_two),
@@ -33,9 +33,9 @@ enum { ASSIGN_RANDOM, ASSIGN_MIN_LOAD };
 
 static const blis_param_spec manual_params[] = {
     BLIS__CHOICE("assignment_mode", "random|min_load",
-                 "where a session goes that is not remembered"),
+                 "choice for an unknown session"),
     BLIS__INTEGER("max_idle_us", 0, 1e15, 14400e6, "us",
-                  "a session not heard of for longer is forgotten"),
+                  "forget a session after this idle time"),
 };
 
 static size_t assign(blis__gateway *self, const blis_routing_view *view) {
@@ -105,8 +105,8 @@ static blis_status choose_manually(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_smg_manual = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "smg.manual",
-    .summary = "the first of the two instances that a session remembers which "
-               "is there; else a random or idle one",
+    .summary = "the first available of the two instances bound to the session; "
+               "else a random or idle one",
     .source = "SMG 73da68ca",
     BLIS__PARAMS(manual_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
@@ -117,7 +117,7 @@ enum { MAX_WAITING };
 
 static const blis_param_spec workload_params[] = {
     BLIS__NUMBER("max_waiting", 0, 1e12, 10, "requests",
-                 "most waiting requests of an instance that gets another"),
+                 "an instance with more waiting requests gets no more"),
 };
 
 static blis_status choose_by_workload(const blis_question *q, size_t *chosen) {
@@ -139,9 +139,9 @@ static blis_status choose_by_workload(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_sglang_workload_aware = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "sglang.workload_aware",
-    .summary = "any instance with few waiting requests; none, and the request "
-               "is rejected",
-    .source = "SGLang gateway f318dbdb; counts as fresh as the snapshot",
+    .summary = "any instance with few waiting requests; rejects the request if "
+               "there is none",
+    .source = "SGLang gateway f318dbdb; counts are as fresh as the snapshot",
     BLIS__PARAMS(workload_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH),
                   .choose = choose_by_workload),

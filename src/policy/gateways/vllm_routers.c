@@ -26,7 +26,7 @@ const blis_policy_entry blis__router_vllm_router_kv_aware = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-router.kv_aware",
     .summary = "most cached tokens, else fewest requests in flight; without "
-               "its speculative entries",
+               "speculative entries",
     .source = "vLLM router 71af9941",
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
                       BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
@@ -39,10 +39,10 @@ static const blis_param_spec ttft_params[] = {
     BLIS__NUMBER("pending_weight", 0, 1e9, 0.6, "",
                  "of the requests in flight"),
     BLIS__NUMBER("pending_ms", 0, 1e9, 100, "ms",
-                 "that each of them is taken to cost"),
+                 "assumed cost of each of them"),
     BLIS__NUMBER("token_weight", 0, 1e9, 0.4, "", "of the prompt"),
     BLIS__NUMBER("token_ms", 0, 1e9, 0.5, "ms",
-                 "that each of its tokens is taken to cost, anywhere the same"),
+                 "assumed cost of each of its tokens, the same everywhere"),
 };
 
 static double expected_ttft_ms(const blis__gateway *self,
@@ -113,10 +113,9 @@ enum { RENDEZVOUS_WINDOW, RENDEZVOUS_BLOCK };
 
 static const blis_param_spec rendezvous_params[] = {
     BLIS__PREFIX_TOKENS_PARAM(
-        0, "of the prompt that are the key without session and tenant; "
-           "0 = all"),
+        0, "prompt tokens used as the key without session and tenant; 0 = all"),
     BLIS__BLOCK_SIZE_PARAM(
-        16, "of the blocks of these tokens of which the full ones count"),
+        16, "block size; only full blocks of these tokens count"),
 };
 
 static uint64_t key_of(const blis__gateway *self,

@@ -25,16 +25,17 @@ static const blis_param_spec params_of[] = {
     BLIS__NUMBER(
         "hit_ratio", 0, 1, 0.5, "0 to 1",
         "a session stays if more than this share of its last prompt is known"),
-    BLIS__NUMBER("slack", 0, 1e9, 1, "", "times the TTFT that is in time"),
+    BLIS__NUMBER("slack", 0, 1e9, 1, "", "factor of the TTFT target"),
     BLIS__NUMBER("slo_base_us", 0, 1e15, 1e6, "us",
-                 "TTFT that is in time for an empty prompt"),
+                 "TTFT target for an empty prompt"),
     BLIS__NUMBER("slo_per_token_us", 0, 1e12, 62.5, "us per token",
-                 "more for each token of the prompt"),
-    BLIS__NUMBER("crossover_tokens", 0, 1e12, 0, "tokens",
-                 "of context at which attention costs as much as the rest; 0 = "
-                 "it costs nothing"),
-    BLIS__NUMBER("prefill_rate", 0, 1e12, 0, "cost per second",
-                 "of an instance; 0 = learned: 90 % of the last 64 are slower"),
+                 "TTFT target per prompt token"),
+    BLIS__NUMBER(
+        "crossover_tokens", 0, 1e12, 0, "tokens",
+        "context at which attention costs as much as the rest; 0 = it is free"),
+    BLIS__NUMBER(
+        "prefill_rate", 0, 1e12, 0, "cost per second",
+        "speed of an instance; 0 = learned: 90 % of the last 64 are slower"),
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 

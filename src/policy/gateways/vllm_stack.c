@@ -16,9 +16,9 @@ enum { QPS_WINDOW, VIRTUAL_NODES, STACK_PARAM_COUNT };
 
 #define STACK_PARAMS                                                           \
   BLIS__INTEGER("qps_window_us", 1, 1e15, 60e6, "us",                          \
-                "over which requests per second are counted"),                 \
+                "window over which requests per second are counted"),          \
       BLIS__INTEGER("virtual_nodes", 1, 10000, 150, "points",                  \
-                    "of an instance on the ring of sessions")
+                    "points points of an instance on the ring of sessions")
 
 #define STACK_SOURCE "vLLM production-stack a6c01db0"
 
@@ -131,7 +131,7 @@ STACK_RULE(session)
 const blis_policy_entry blis__router_vllm_stack_session = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-stack.session",
-    .summary = "the instance that follows the session on a hash ring; without "
+    .summary = "the next instance after the session on a hash ring; without a "
                "session the lowest QPS",
     .source = STACK_SOURCE ", with XXH64 on its ring",
     BLIS__PARAMS(session_params),
@@ -142,9 +142,8 @@ enum { THRESHOLD = STACK_PARAM_COUNT };
 
 static const blis_param_spec kvaware_params[] = {
     STACK_PARAMS,
-    BLIS__INTEGER(
-        "threshold", 0, 1e15, 2000, "tokens",
-        "of the prompt that may be missing in the cache that is followed"),
+    BLIS__INTEGER("threshold", 0, 1e15, 2000, "tokens",
+                  "prompt tokens that may be missing in the chosen cache"),
 };
 
 /* The first of those with most cached, if that is nearly all of the prompt. */
@@ -170,8 +169,8 @@ STACK_RULE(kvaware)
 const blis_policy_entry blis__router_vllm_stack_kvaware = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-stack.kvaware",
-    .summary = "most cached tokens if nearly all of the prompt; else by "
-               "session on a hash ring, else the lowest QPS",
+    .summary = "most cached tokens if they cover nearly the whole prompt; else "
+               "by session on a hash ring, else the lowest QPS",
     .source = STACK_SOURCE ", with XXH64 on its ring",
     BLIS__PARAMS(kvaware_params),
     STACK(kvaware, false, BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)),
@@ -182,7 +181,7 @@ enum { MIN_MATCH = STACK_PARAM_COUNT };
 static const blis_param_spec prefixaware_params[] = {
     STACK_PARAMS,
     BLIS__INTEGER("prefix_min_match_tokens", 0, 1e15, 0, "tokens",
-                  "shorter matches are not followed, but the lowest QPS"),
+                  "minimum match; below it the lowest QPS"),
     BLIS__GATEWAY_MEMORY_PARAMS(32, 1 << 24),
 };
 
@@ -215,7 +214,7 @@ STACK_RULE(prefixaware)
 const blis_policy_entry blis__router_vllm_stack_prefixaware = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "vllm-stack.prefixaware",
-    .summary = "any one of those with the longest match",
+    .summary = "longest match, ties at random",
     .source = STACK_SOURCE "; 32 tokens in place of 128 characters",
     BLIS__PARAMS(prefixaware_params),
     STACK(prefixaware, true, 0),

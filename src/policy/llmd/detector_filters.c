@@ -20,8 +20,7 @@ typedef struct detector {
                BLIS__INTO(detector, into))
 
 #define HEADROOM                                                               \
-  LIMIT("headroom", 0, "", "both limits are this much higher (0.1: 10 %)",     \
-        headroom)
+  LIMIT("headroom", 0, "", "raises both limits (0.1: by 10 %)", headroom)
 
 static const blis_param_spec utilization_params[] = {
     LIMIT("queue_depth_threshold", 5, "requests",
@@ -53,7 +52,7 @@ const blis_policy_entry blis__filter_utilization_detector = {
     .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.utilization-detector",
     .summary = "keeps candidates with a short queue and room in the KV cache; "
-               "all when there is none",
+               "all if there are none",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(utilization_params),
     .ops = &(const blis_filter_ops){.filter = filter_utilization},
@@ -89,7 +88,7 @@ const blis_policy_entry blis__filter_concurrency_detector = {
     .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.concurrency-detector",
     .summary = "keeps candidates with few requests (and tokens) in flight; "
-               "none, and the request is rejected",
+               "rejects the request if there are none",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(concurrency_params),
     .ops = &(const blis_filter_ops){.filter = filter_concurrency},

@@ -20,20 +20,20 @@ typedef struct prefix_filter {
 
 static const blis_param_spec params_of[] = {
     BLIS__NUMBER("affinity_threshold", 0, 1, 0.8, "0 to 1",
-                 "share of the prompt that must be known; 0 = keep all",
+                 "minimum known share of the prompt; 0 = keep all",
                  BLIS__INTO(prefix_filter, threshold)),
     BLIS__NUMBER("exploration_probability", 0, 1, 0, "0 to 1",
-                 "how often all are kept all the same",
+                 "share of decisions that keep all regardless",
                  BLIS__INTO(prefix_filter, exploration)),
-    BLIS__NUMBER(
-        "max_ttft_penalty_ms", 0, 1e12, 18000, "ms",
-        "the TTFT may be this much longer than elsewhere; 0 = whatever it is",
-        BLIS__INTO(prefix_filter, max_penalty_ms)),
+    BLIS__NUMBER("max_ttft_penalty_ms", 0, 1e12, 18000, "ms",
+                 "maximum excess TTFT over other candidates; 0 = no limit",
+                 BLIS__INTO(prefix_filter, max_penalty_ms)),
     BLIS__NUMBER("peak_prefill_throughput", 1e-3, 1e12, 15928, "tokens/s",
-                 "by which TTFT follows from uncached tokens in flight",
+                 "prefill rate that turns uncached tokens in flight into TTFT",
                  BLIS__INTO(prefix_filter, tokens_per_s)),
-    BLIS__BLOCK_SIZE_PARAM(64, "of the filter's own index"),
-    BLIS__INDEX_CAPACITY_PARAM(31250, "of the filter's own index per instance"),
+    BLIS__BLOCK_SIZE_PARAM(64, "block size of the filter's own index"),
+    BLIS__INDEX_CAPACITY_PARAM(
+        31250, "size block size of the filter's own index per instance"),
 };
 
 static bool is_sticky(const prefix_filter *self, const blis_routing_view *view,
@@ -110,8 +110,8 @@ static blis_status init(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__filter_prefix_cache_affinity = {
     .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.prefix-cache-affinity-filter",
-    .summary = "keeps those that know most of the prompt, unless their TTFT is "
-               "much longer than elsewhere",
+    .summary = "keeps the candidates that know most of the prompt, unless "
+               "their TTFT is much longer",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(params_of),
     .ops = &ops,

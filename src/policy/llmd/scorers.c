@@ -31,10 +31,10 @@ static blis_status score_active(const blis_question *q, double *scores) {
 
 static const blis_param_spec active_params[] = {
     BLIS__NUMBER("idle_threshold", 0, 1e12, 0, "requests",
-                 "up to so many in flight an instance is idle",
+                 "an instance with at most this many in flight is idle",
                  BLIS__INTO(active_scorer, idle_threshold)),
     BLIS__NUMBER("max_busy_score", 0, 1, 1, "0 to 1",
-                 "highest score of one that is not",
+                 "highest score of an instance that is not idle",
                  BLIS__INTO(active_scorer, best_of_busy)),
 };
 
@@ -69,7 +69,7 @@ static blis_status score_token_load(const blis_question *q, double *scores) {
 
 static const blis_param_spec token_load_params[] = {
     BLIS__NUMBER("queue_threshold_tokens", 1, 1e15, 4194304, "tokens",
-                 "uncached tokens from which on the score is 0",
+                 "uncached tokens at which the score reaches 0",
                  BLIS__INTO(token_load, full)),
 };
 
@@ -134,14 +134,16 @@ static const blis_scorer_ops prefix_ops = {.score = score_prefix,
 
 static const blis_param_spec prefix_params[] = {
     BLIS__NUMBER("match_length_weight", 0, 1, 0, "0 to 1",
-                 "of the length of the match against its share of the prompt",
+                 "weight of the match length against its share of the prompt",
                  BLIS__INTO(prefix_scorer, length_weight)),
     BLIS__NUMBER("match_length_scale_tokens", 1, 1e15, 8192, "tokens",
-                 "a match of this length is as good as a longer one",
+                 "longer matches score no higher",
                  BLIS__INTO(prefix_scorer, length_scale)),
     BLIS__BLOCK_SIZE_PARAM(
-        64, "of the producer's index (below 64 the original takes 64)"),
-    BLIS__INDEX_CAPACITY_PARAM(31250, "of the producer's index per instance"),
+        64,
+        "block size of the producer's index (below 64 the original takes 64)"),
+    BLIS__INDEX_CAPACITY_PARAM(31250,
+                               "size of the producer's index per instance"),
 };
 
 static blis_status init_prefix(void *state, blis_policy_setup *setup,
@@ -154,9 +156,9 @@ static blis_status init_prefix(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__scorer_llmd_prefix_cache = {
     .kind = BLIS_POLICY_SCORER,
     .name = "llm-d.prefix-cache-scorer",
-    .summary = "share of the prompt that the router's index knows, and length "
-               "of the match",
-    .source = LLMD_SOURCE "; partial last blocks are not counted",
+    .summary =
+        "share of the prompt in the router's index, and length of the match",
+    .source = LLMD_SOURCE "; a partial last block does not count",
     BLIS__PARAMS(prefix_params),
     .ops = &prefix_ops,
     .state_size = sizeof(prefix_scorer),

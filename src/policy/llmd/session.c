@@ -62,7 +62,7 @@ static void free_state(const blis_alloc *alloc, void *state) {
 
 static const blis_param_spec params_of[] = {
     BLIS__INTEGER("ttl_us", 0, 1e15, 300e6, "us",
-                  "a session not heard of for longer is forgotten",
+                  "forget a session after this idle time",
                   BLIS__INTO(session_memory, ttl_us)),
 };
 
@@ -89,7 +89,7 @@ const blis_policy_entry blis__scorer_llmd_session_affinity = {
 const blis_policy_entry blis__filter_session_affinity = {
     .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.session-affinity-filter",
-    .summary = "keeps the session's instance alone while it is a candidate",
+    .summary = "keeps only the session's instance while it is a candidate",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(params_of),
     .ops = &(const blis_filter_ops){.filter = filter,

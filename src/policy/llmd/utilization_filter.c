@@ -48,7 +48,7 @@ static const blis_param_spec params_of[] = {
     LIMIT("max_waiting_queue", 1e12, "requests", "waiting requests"),
     LIMIT("max_kv_cache_utilization", 1, "0 to 1", "use of the KV cache"),
     BLIS__BOOLEAN("fallback_on_empty", 0,
-                  "keep all when nobody is within the limits",
+                  "keep all if none is within the limits",
                   BLIS__INTO(utilization_filter, falls_back)),
 };
 
@@ -66,8 +66,8 @@ static blis_status init(void *state, blis_policy_setup *setup,
   }
   if (self->count == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "filter llm-d.utilization-filter: no limit is set, "
-                     "expected one or more of %s, %s, %s, %s",
+                     "filter llm-d.utilization-filter: no limit is set; "
+                     "expected at least one of %s, %s, %s, %s",
                      params_of[0].name, params_of[1].name, params_of[2].name,
                      params_of[3].name);
   }
@@ -77,7 +77,7 @@ static blis_status init(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__filter_utilization = {
     .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.utilization-filter",
-    .summary = "keeps candidates within every limit that is set",
+    .summary = "keeps candidates within all limits",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(params_of),
     .ops = &(const blis_filter_ops){.filter = filter},

@@ -96,13 +96,13 @@ static blis_status init_random(void *state, blis_policy_setup *setup,
 
 #define TIE_PARAM                                                              \
   BLIS__CHOICE("tie", BLIS_TIE_CHOICES "|stable-hash",                         \
-               "which of equally good ones (profile go-blis: random)")
+               "tie break (profile go-blis: random)")
 
 static const blis_param_spec best_params[] = {TIE_PARAM};
 
 static const blis_param_spec softmax_params[] = {
     BLIS__NUMBER("temperature", 0, 1e9, 1, "",
-                 "0 takes the best, a high one any",
+                 "0 = always the best; higher is more random",
                  BLIS__INTO(picker, temperature)),
 };
 
@@ -114,7 +114,7 @@ static const blis_param_spec epsilon_greedy_params[] = {
 };
 
 static const blis_param_spec max_score_params[] = {
-    BLIS__CHOICE("tie", BLIS_TIE_CHOICES_RANDOM, "which of equally good ones"),
+    BLIS__CHOICE("tie", BLIS_TIE_CHOICES_RANDOM, "tie break"),
 };
 
 const blis_policy_entry blis__picker_best = {
@@ -129,15 +129,14 @@ const blis_policy_entry blis__picker_random = {
     PICKER(pick_random, init_random),
     .name = "random",
     .aliases = "llm-d.random-picker",
-    .summary = "any candidate, each as likely",
+    .summary = "any candidate with equal probability",
     .source = "llm-d router ebab6879, random-picker",
 };
 
 const blis_policy_entry blis__picker_power_of_two = {
     PICKER(pick_power_of_two, init_random),
     .name = "power-of-two",
-    .summary = "the higher score of two random candidates, the first of them "
-               "when they are equal",
+    .summary = "the higher score of two random candidates, the first in a tie",
     .source = "Mitzenmacher, The Power of Two Choices in Randomized Load "
               "Balancing, 2001",
 };
@@ -154,7 +153,7 @@ const blis_policy_entry blis__picker_softmax = {
 const blis_policy_entry blis__picker_epsilon_greedy = {
     PICKER(pick_greedily, init_tie),
     .name = "epsilon-greedy",
-    .summary = "now and then any candidate, else the highest score",
+    .summary = "occasionally any candidate, else the highest score",
     .source = "Sutton and Barto, Reinforcement Learning, 2.2",
     BLIS__PARAMS(epsilon_greedy_params),
 };
@@ -163,8 +162,8 @@ const blis_policy_entry blis__picker_weighted_random = {
     PICKER(pick_weighted_random, init_random),
     .name = "weighted-random",
     .aliases = "llm-d.weighted-random-picker",
-    .summary = "with probability proportional to the score; any one when all "
-               "are 0",
+    .summary = "with probability proportional to the score; any candidate if "
+               "all are 0",
     .source = "llm-d router ebab6879, weighted-random-picker; Efraimidis and "
               "Spirakis, Weighted random sampling with a reservoir, 2006",
 };
@@ -172,7 +171,7 @@ const blis_policy_entry blis__picker_weighted_random = {
 const blis_policy_entry blis__picker_max_score = {
     PICKER(pick_best, init_tie),
     .name = "llm-d.max-score-picker",
-    .summary = "the highest score, and any one of the equally good",
+    .summary = "the highest score, ties at random",
     .source = "llm-d router ebab6879, max-score-picker",
     BLIS__PARAMS(max_score_params),
 };

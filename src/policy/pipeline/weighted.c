@@ -294,14 +294,15 @@ static blis_signal_set needs_of(const weighted *self) {
 
 const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
     BLIS__CHOICE("tie", BLIS_TIE_CHOICES "|stable-hash",
-                 "which of equally good ones (profile go-blis: random)"),
+                 "tie break (profile go-blis: random)"),
     BLIS__CHOICE("picker",
                  "best|random|power-of-two|softmax|epsilon-greedy|"
                  "weighted-random|llm-d.max-score-picker|llm-d.random-picker|"
                  "llm-d.weighted-random-picker",
-                 "how one candidate is taken by the sums"),
-    BLIS__NUMBER("temperature", 0, 1e9, 1, "",
-                 "of picker softmax: 0 takes the best, a high one any"),
+                 "picker applied to the sums"),
+    BLIS__NUMBER(
+        "temperature", 0, 1e9, 1, "",
+        "of picker softmax: 0 = always the best; higher is more random"),
     BLIS__NUMBER("exploration", 0, 1, 0.05, "0 to 1",
                  "of picker epsilon-greedy: share of decisions at random"),
 };
@@ -332,8 +333,8 @@ static blis_status check_no_params(const blis_picker *picker,
     return BLIS_OK;
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "routing policy weighted: %s is a parameter of pickers by "
-                   "name, and there is picker '%s'",
+                   "routing policy weighted: %s is a parameter of built-in "
+                   "pickers and does not apply to '%s'",
                    params->items[0].name, picker->name);
 }
 

@@ -78,7 +78,7 @@ static const blis_param_spec params_of[] = {
     WEIGHT("load_balance_weight", 0.3, "load-balance", 1),
     WEIGHT("queue_depth_weight", 0.1, "queue-depth", 2),
     BLIS__NUMBER("prefix_match_bonus", 0, 1e9, 0.5, "",
-                 "added where every full block of the prompt is cached",
+                 "bonus where every full block of the prompt is cached",
                  BLIS__INTO(weighted_scoring, bonus)),
     BLIS__TIE_PARAM,
 };
@@ -90,8 +90,8 @@ static blis_status normalise(double *weights, blis_error *error) {
   }
   if (!(sum > 0)) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "routing policy weighted-scoring: all weights are 0, "
-                     "expected one or more above 0");
+                     "routing policy weighted-scoring: all weights are 0; "
+                     "expected at least one above 0");
   }
   for (size_t k = 0; k < SCORER_COUNT; k++) {
     weights[k] /= sum;
@@ -119,7 +119,7 @@ const blis_policy_entry blis__router_weighted_scoring = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "weighted-scoring",
     .summary = "highest 0.6 prefix-affinity + 0.3 load-balance + 0.1 "
-               "queue-depth, and 0.5 more where the whole prompt is cached",
+               "queue-depth, plus 0.5 where the whole prompt is cached",
     .source = "BLIS Evolutionary Policy Optimization: Macro-Level "
               "Implementation Plan; the formula is ours",
     BLIS__PARAMS(params_of),

@@ -111,8 +111,8 @@ static const blis_param_spec tenant_params[] = {
 };
 static const blis_param_spec deadline_params[] = {
     BLIS__TABLE("targets_ms", 0, 1e12, "ms",
-                "by SLO class: from arrival to the deadline of a request "
-                "without one of its own"),
+                "by SLO class: time from arrival to the deadline, for requests "
+                "without one of their own"),
 };
 
 static blis_status keep(state *self, const char *name, double number) {
@@ -171,7 +171,7 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
 const blis_policy_entry blis__priority_constant = {
     PRIORITY(decide_by_class),
     .name = "constant",
-    .summary = "every request is as urgent as any other",
+    .summary = "the same for every request",
     .source = PLAN,
     BLIS__PARAMS(constant_params),
 };
@@ -196,7 +196,7 @@ const blis_policy_entry blis__priority_tenant_priority = {
 const blis_policy_entry blis__priority_deadline_aware = {
     PRIORITY(decide_by_deadline),
     .name = "deadline-aware",
-    .summary = "the least time to the deadline first; without deadline last",
+    .summary = "earliest deadline first; requests without one last",
     .source = PLAN "; the formula is ours",
     BLIS__PARAMS(deadline_params),
 };
@@ -204,7 +204,6 @@ const blis_policy_entry blis__priority_deadline_aware = {
 const blis_policy_entry blis__priority_inverted_slo = {
     PRIORITY(decide_newest),
     .name = "inverted-slo",
-    .summary = "who arrives later goes first: bad on purpose, to try detectors "
-               "on",
+    .summary = "latest arrival first; deliberately bad, for testing detectors",
     .source = PLAN,
 };

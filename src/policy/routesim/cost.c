@@ -93,7 +93,7 @@ static const blis_param_spec params_of[] = {
                  "cost of every request waiting there",
                  BLIS__INTO(cost_router, queue_cost)),
     BLIS__NUMBER("pressure", 0, 1e9, 2, "",
-                 "cost of a full KV cache; of one in part used, its share",
+                 "cost of a full KV cache, scaled by its utilisation",
                  BLIS__INTO(cost_router, pressure_cost)),
     BLIS__NUMBER("decay", 0, 1e9, 0.1, "1/s",
                  "costs fall as exp(-decay x seconds); 0 = never",

@@ -37,8 +37,7 @@ const blis_policy_entry blis__router_routesim_round_robin = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.round_robin",
     .aliases = "round_robin",
-    .summary = "the next higher number with room in its queue, then from the "
-               "lowest again",
+    .summary = "the next instance by number with room in its queue, in turn",
     .source = BLIS__ROUTESIM_SOURCE,
     BLIS__PARAMS(params_of),
     BLIS__ROUTESIM(round_robin, blis__routesim_ops, blis__routesim_init,

@@ -107,17 +107,17 @@ static blis_status choose_overlap(const blis_question *q, size_t *chosen) {
 
 #define CACHE_WEIGHT(default_value)                                            \
   BLIS__NUMBER("cache_weight", 0, 1, default_value, "0 to 1",                  \
-               "w: share of the cache in the score",                           \
+               "w: weight of the cache in the score",                          \
                BLIS__INTO(prefix_router, cache_weight))
 
 #define BREAKER(default_value, text)                                           \
-  BLIS__NUMBER("breaker", 0, 1e9, default_value, "",                           \
-               "the cache does not count above this load / max_queue_depth; "  \
-               "0 = it always does" text)
+  BLIS__NUMBER(                                                                \
+      "breaker", 0, 1e9, default_value, "",                                    \
+      "ignore the cache above this load / max_queue_depth; 0 = never" text)
 
 #define TIE                                                                    \
   BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST,                                  \
-               "which of equally good ones (profile routesim: last)")
+               "tie break (profile routesim: last)")
 
 static const blis_param_spec aware_params[] = {
     BLIS__ROUTESIM_PARAMS, CACHE_WEIGHT(0.8),

@@ -48,10 +48,10 @@ typedef struct blis__routesim {
 /* Parameters of every algorithm, at the beginning of its list. */
 #define BLIS__ROUTESIM_PARAMS                                                  \
   BLIS__INTEGER("max_queue_depth", 1, 1e9, 256, "requests",                    \
-                "waiting requests from which on an instance takes no more",    \
+                "an instance with this many waiting requests takes no more",   \
                 BLIS__INTO(blis__routesim, max_queue_depth)),                  \
       BLIS__BOOLEAN("count_prefilling", 0,                                     \
-                    "requests being prefilled are part of the load",           \
+                    "requests in prefill count as load",                       \
                     BLIS__INTO(blis__routesim, counts_prefilling))
 
 /* What every algorithm reads. */

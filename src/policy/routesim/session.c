@@ -63,10 +63,10 @@ static const blis_router_ops ops = {.route = blis__routesim_route,
 
 static const blis_param_spec params_of[] = {
     BLIS__ROUTESIM_PARAMS,
-    BLIS__INTEGER("max_sessions", 0, 1 << 30, 100000, "sessions",
-                  "with more of them known, a new one makes the router forget "
-                  "the half not used for longest",
-                  BLIS__INTO(session_router, max_sessions))};
+    BLIS__INTEGER(
+        "max_sessions", 0, 1 << 30, 100000, "sessions",
+        "when more are known, a new one evicts the least recently used half",
+        BLIS__INTO(session_router, max_sessions))};
 
 static blis_status init(void *state, blis_policy_setup *setup,
                         blis_error *error) {
@@ -79,8 +79,8 @@ const blis_policy_entry blis__router_routesim_session_affinity = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "routesim.session_affinity",
     .aliases = "session_affinity",
-    .summary = "the session's instance unless its queue is full; a new session "
-               "goes where the fewest requests wait and decode",
+    .summary = "the session's instance unless its queue is full; for a new "
+               "session the fewest waiting and decoding requests",
     .source = BLIS__ROUTESIM_SOURCE,
     BLIS__PARAMS(params_of),
     BLIS__ROUTESIM(session_router, ops, init, choose, 0),

@@ -43,8 +43,8 @@ static blis_status score_oracle(const blis_question *q, double *scores) {
 const blis_policy_entry blis__scorer_oracle_prefix = {
     .kind = BLIS_POLICY_SCORER,
     .name = "oracle-prefix",
-    .summary = "prefix-affinity with the instances' own caches in place of the "
-               "router's index: what perfect knowledge is worth",
+    .summary = "prefix-affinity with the instances' own caches instead of the "
+               "router's index: the value of perfect knowledge",
     .source = "Composable Scorer Framework for Weighted Routing",
     .ops = &(const blis_scorer_ops){.score = score_oracle},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT),

@@ -153,8 +153,8 @@ static blis_status init(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__scorer_no_hit_lru = {
     .kind = BLIS_POLICY_SCORER,
     .name = "no-hit-lru",
-    .summary = "0.5 when some cache has a block of the prompt, else 1 for the "
-               "instance that got such a request longest ago, down to 0",
+    .summary = "0.5 if any cache has a block of the prompt, else from 1 for "
+               "the least recently used instance down to 0",
     .source = "llm-d no-hit-lru-scorer; BLIS (Go) v0.7.1",
     .ops = &ops,
     .state_size = sizeof(no_hit_lru),
@@ -164,15 +164,15 @@ const blis_policy_entry blis__scorer_no_hit_lru = {
 
 static const blis_param_spec llmd_params[] = {
     BLIS__INTEGER("lru_size", 1, 1 << 30, 1024, "instances",
-                  "that are remembered; those that are no candidates count in "
-                  "the order, so that others may come to 0",
+                  "instances remembered; non-candidates count in the order, so "
+                  "that others may drop to 0",
                   BLIS__INTO(no_hit_lru, most)),
 };
 
 const blis_policy_entry blis__scorer_llmd_no_hit_lru = {
     .kind = BLIS_POLICY_SCORER,
     .name = "llm-d.no-hit-lru-scorer",
-    .summary = "no-hit-lru with a limit of instances that are remembered",
+    .summary = "no-hit-lru with a limit on remembered instances",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(llmd_params),
     .ops = &ops,

@@ -67,7 +67,7 @@ const blis_policy_entry blis__scorer_prefix_affinity = {
     .kind = BLIS_POLICY_SCORER,
     .name = "prefix-affinity",
     .summary = "matched leading blocks / blocks of the prompt, by the router's "
-               "own LRU index of what it sent where",
+               "own LRU index of sent prompts",
     .source = "Composable Scorer Framework for Weighted Routing; llm-d "
               "prefix-cache-scorer",
     BLIS__PARAMS(params_of),

@@ -92,7 +92,7 @@ static blis_status score_load_aware(const blis_question *q, double *scores) {
 
 static const blis_param_spec load_aware_params[] = {
     BLIS__NUMBER("threshold", 1, 1e9, 128, "requests",
-                 "waiting requests from which on the score is 0",
+                 "waiting requests at which the score reaches 0",
                  BLIS__INTO(load_aware, threshold)),
 };
 

@@ -105,7 +105,7 @@ static const blis_router_ops ops = {.route = route, .free = free_state};
 
 #define VIRTUAL_NODES                                                          \
   BLIS__INTEGER("virtual_nodes", 1, 10000, 150, "points",                      \
-                "of an instance on the ring",                                  \
+                "points of an instance on the ring",                           \
                 BLIS__INTO(consistent_hash, ring.points_per_candidate))
 
 static blis_status init(void *state, blis_policy_setup *setup,
@@ -130,18 +130,18 @@ static blis_status init(void *state, blis_policy_setup *setup,
   .rule = &(const rule){__VA_ARGS__}, .init = init
 
 static const blis_param_spec params_of[] = {
-    BLIS__CHOICE(
-        "key", "prefix|session",
-        "what has a place on the ring; requests without session go by prefix",
-        BLIS__INTO(consistent_hash, goes_by_session)),
-    BLIS__PREFIX_TOKENS_PARAM(256, "of the prompt that are its prefix; 0 = all",
+    BLIS__CHOICE("key", "prefix|session",
+                 "key on the ring; requests without a session use the prefix",
+                 BLIS__INTO(consistent_hash, goes_by_session)),
+    BLIS__PREFIX_TOKENS_PARAM(256,
+                              "prompt tokens that form the prefix; 0 = all",
                               BLIS__INTO(consistent_hash, prefix_tokens)),
-    BLIS__BLOCK_SIZE_PARAM(
-        16, "of the blocks of the prefix of which the full ones count",
-        BLIS__INTO(consistent_hash, block_size_tokens)),
+    BLIS__BLOCK_SIZE_PARAM(16,
+                           "block size; only full blocks of the prefix count",
+                           BLIS__INTO(consistent_hash, block_size_tokens)),
     BLIS__NUMBER("load_factor", 0, 1e9, 1.25, "",
-                 "an instance with more requests in flight than this many "
-                 "times (all + 1) / instances is passed over; 0 = none is",
+                 "skip an instance with more requests in flight than this "
+                 "multiple of (all + 1) / instances; 0 = never",
                  BLIS__INTO(consistent_hash, load_factor)),
     VIRTUAL_NODES,
 };
@@ -149,8 +149,8 @@ static const blis_param_spec params_of[] = {
 const blis_policy_entry blis__router_consistent_hash = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "consistent-hash",
-    .summary = "the instance that follows the prefix or session on a hash "
-               "ring and has room under a bound on its load",
+    .summary = "the next instance after the prefix or session on a hash ring "
+               "whose load is within a bound",
     .source = "Mirrokni, Thorup, Zadimoghaddam, Consistent Hashing with "
               "Bounded Loads, arXiv 1608.01350; bound of SMG prefix_hash "
               "73da68ca, ring of SMG consistent_hashing with XXH64",
@@ -163,8 +163,8 @@ static const blis_param_spec session_params[] = {VIRTUAL_NODES};
 const blis_policy_entry blis__router_smg_consistent_hashing = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "smg.consistent_hashing",
-    .summary = "the instance that follows the session on a hash ring; any one "
-               "without session",
+    .summary = "the next instance after the session on a hash ring; without a "
+               "session any instance",
     .source = "SMG 73da68ca, with XXH64 in place of BLAKE3",
     BLIS__PARAMS(session_params),
     CONSISTENT_HASH(.needs_session = true),
@@ -172,13 +172,13 @@ const blis_policy_entry blis__router_smg_consistent_hashing = {
 
 static const blis_param_spec prefix_hash_params[] = {
     BLIS__INTEGER("prefix_token_count", 0, 1 << 30, 256, "tokens",
-                  "of the prompt that are hashed; 0 = all",
+                  "prompt tokens that are hashed; 0 = all",
                   BLIS__INTO(consistent_hash, prefix_tokens)),
-    BLIS__BLOCK_SIZE_PARAM(
-        16, "of the blocks of these tokens of which the full ones count",
-        BLIS__INTO(consistent_hash, block_size_tokens)),
+    BLIS__BLOCK_SIZE_PARAM(16,
+                           "block size; only full blocks of these tokens count",
+                           BLIS__INTO(consistent_hash, block_size_tokens)),
     BLIS__NUMBER("load_factor", 0, 1e9, 1.25, "",
-                 "an instance is overloaded above this many times (all + 1) / "
+                 "an instance is overloaded above this multiple of (all + 1) / "
                  "instances; 0 = never",
                  BLIS__INTO(consistent_hash, load_factor)),
     VIRTUAL_NODES,
@@ -187,8 +187,8 @@ static const blis_param_spec prefix_hash_params[] = {
 const blis_policy_entry blis__router_smg_prefix_hash = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "smg.prefix_hash",
-    .summary = "the instance that follows the first tokens on a hash ring; "
-               "when it is overloaded the least loaded one",
+    .summary = "the next instance after the first tokens on a hash ring; if it "
+               "is overloaded, the least loaded one",
     .source = "SMG 73da68ca, with XXH64 over blocks",
     BLIS__PARAMS(prefix_hash_params),
     CONSISTENT_HASH(.overflows_to_least = true),
@@ -196,8 +196,8 @@ const blis_policy_entry blis__router_smg_prefix_hash = {
 
 static const blis_param_spec bounded_params[] = {
     BLIS__NUMBER("max_load_skew", 0, 1e9, 1.5, "",
-                 "an instance with more than this many times the mean load is "
-                 "passed over; 0 = none is",
+                 "skip an instance with more than this multiple of the mean "
+                 "load; 0 = never",
                  BLIS__INTO(consistent_hash, load_factor)),
     VIRTUAL_NODES,
 };
@@ -205,8 +205,9 @@ static const blis_param_spec bounded_params[] = {
 const blis_policy_entry blis__router_sglang_bounded_consistent_hashing = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "sglang.bounded_consistent_hashing",
-    .summary = "the instance that follows the session on a hash ring and has "
-               "no more than its share of the load; any one without session",
+    .summary =
+        "the next instance after the session on a hash ring with no more than "
+        "its share of the load; without a session any instance",
     .source = "SGLang gateway 1cfac30c, with XXH64 in place of BLAKE3",
     BLIS__PARAMS(bounded_params),
     CONSISTENT_HASH(.needs_session = true, .bound_is_of_now = true),

@@ -77,11 +77,11 @@ static const blis_router_ops ops = {.route = route, .free = free_state};
 
 static const blis_param_spec params_of[] = {
     BLIS__BLOCK_SIZE_PARAM(
-        16, "of the blocks of which the full ones count (profile go-blis: "
+        16, "block size; only full blocks count (profile go-blis: "
             "that of the KV cache)"),
     BLIS__INTEGER(
         "max_entries", 0, 1 << 30, 0, "prompts",
-        "that are kept, the one not seen for longest goes first; 0 = all",
+        "prompts kept, the least recently used evicted first; 0 = all",
         BLIS__INTO(prefix_policy, max_entries)),
     BLIS__TIE_FIRST_PARAM};
 
@@ -100,8 +100,8 @@ static blis_status init(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__router_prefix_policy = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "prefix-affinity",
-    .summary = "prompts with the same full blocks go to the same instance, new "
-               "ones to the lowest effective load",
+    .summary = "the same instance for prompts with the same full blocks; for "
+               "new ones the lowest effective load",
     .source = "BLIS Evolutionary Policy Optimization: Macro-Level "
               "Implementation Plan; BLIS (Go) v0.6.0 to v0.6.6",
     BLIS__PARAMS(params_of),

@@ -23,7 +23,7 @@ const blis_policy_entry blis__router_random = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "random",
     .aliases = "smg.random|aibrix.random|dynamo.random",
-    .summary = "any instance, each as likely",
+    .summary = "any instance with equal probability",
     .source = "llm-d random-picker",
     .ops = &(const blis_router_ops){.route = route_to_any},
     .state_size = sizeof(blis_random),
@@ -48,7 +48,7 @@ static blis_status route_to_better(const blis_question *q,
 const blis_policy_entry blis__router_power_of_two = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "power-of-two",
-    .summary = "the lower effective load of two random instances",
+    .summary = "the one of two random instances with the lower effective load",
     .source = "Mitzenmacher, The Power of Two Choices in Randomized Load "
               "Balancing, 2001",
     .ops = &(const blis_router_ops){.route = route_to_better},

@@ -16,7 +16,7 @@ const blis_policy_entry blis__router_round_robin = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "round-robin",
     .aliases = "smg.round_robin|dynamo.round-robin",
-    .summary = "one instance after the other",
+    .summary = "instances in turn",
     .source = "BLIS (Go)",
     .ops = &(const blis_router_ops){.route = route_in_turn},
     .state_size = sizeof(uint64_t),
@@ -76,7 +76,8 @@ static blis_status init_always_busiest(void *state, blis_policy_setup *setup,
 const blis_policy_entry blis__router_always_busiest = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "always-busiest",
-    .summary = "highest effective load: bad on purpose, to try detectors on",
+    .summary =
+        "highest effective load; deliberately bad, for testing detectors",
     .source = "BLIS (Go)",
     .ops = &(const blis_router_ops){.route = route_to_most},
     .state_size = sizeof(blis_tie),

@@ -71,7 +71,7 @@ static blis_status init(void *state, blis_policy_setup *setup,
   if (!(sum > 0)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "routing policy weighted-v0.4: cache_weight and "
-                     "load_weight are 0, expected one of them above 0");
+                     "load_weight are both 0; expected at least one above 0");
   }
   self->alloc = *setup->alloc;
   self->cache_weight /= sum;

@@ -456,8 +456,7 @@ blis_status blis_generator_tokens(const blis_generator *generator,
   }
   if (plan->has_layout && !plan->keeps_tokens) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "the token ids of this workload were not kept "
-                     "(keep_tokens)");
+                     "this workload has no token ids (set keep_tokens)");
   }
   switch (generator->last) {
   case FROM_STREAM:
@@ -472,7 +471,7 @@ blis_status blis_generator_tokens(const blis_generator *generator,
   case NOTHING:
     break;
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "token ids are those of the last request, and none was "
-                   "taken yet");
+  return blis_fail(
+      error, BLIS_ERR_INVALID,
+      "token ids belong to the last request, and there is none yet");
 }

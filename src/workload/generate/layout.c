@@ -201,8 +201,9 @@ static blis_status name_user(blis__plan *plan, uint32_t client, uint32_t user,
   BLIS_TRY_MEM(status, error);
   if (*name < known) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "client %" PRIu32 " (\"%s\"): another client with "
-                     "concurrency has the same id; they need different ones",
+                     "client %" PRIu32
+                     " ('%s'): another client with concurrency has the same "
+                     "id; ids must differ",
                      client + 1, blis_intern_text(plan->strings, id));
   }
   return BLIS_OK;

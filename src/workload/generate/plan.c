@@ -396,7 +396,7 @@ uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process,
 
 void blis__plan_label(const blis__plan *plan, uint32_t client,
                       char label[BLIS_CLIENT_LABEL_SIZE]) {
-  snprintf(label, BLIS_CLIENT_LABEL_SIZE, "client %" PRIu32 " (\"%.60s\")",
+  snprintf(label, BLIS_CLIENT_LABEL_SIZE, "client %" PRIu32 " ('%.60s')",
            client + 1,
            blis_intern_text(plan->strings, plan->clients[client].id));
 }

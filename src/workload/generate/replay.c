@@ -191,7 +191,7 @@ static blis_status count_rounds(const planning *g, const row *rows,
     const blis_intern *strings = blis_workload_strings(g->plan->workload);
     bool is_repeated = r->round >= 0 && r->round < (int32_t)*count;
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "session \"%.100s\": round %" PRId32
+                     "session '%.100s': round %" PRId32
                      " %s; rounds must be 0, 1, 2, ...",
                      blis_intern_text(strings, request_at(g, r)->session),
                      is_repeated || r->round < 0 ? r->round : (int32_t)*count,

@@ -219,8 +219,8 @@ static blis_status check_dropped(const blis__plan *plan,
   }
   char label[BLIS_CLIENT_LABEL_SIZE];
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: about %.3g of its arrivals are outside of its "
-                   "lifecycle windows; at most %.3g can be drawn and dropped",
+                   "%s: about %.3g of its arrivals are outside its lifecycle "
+                   "windows; at most %.3g can be drawn and dropped",
                    blis_client_label(spec, index, label), dropped,
                    MAX_DROPPED_REQUESTS);
 }

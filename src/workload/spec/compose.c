@@ -31,17 +31,17 @@ static blis_status check_part(const blis_spec_part *part, double total,
   const blis_workload_spec *spec = part->spec;
   for (size_t i = 0; i < spec->client_count; i++) {
     if (spec->clients[i].fixed_rate > 0 || spec->clients[i].spread_count > 0) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: the load of inference_perf cannot be composed; "
-                       "convert it first",
-                       part->name);
+      return blis_fail(
+          error, BLIS_ERR_INVALID,
+          "%s: an inference_perf load cannot be composed; convert it first",
+          part->name);
     }
   }
   if (total > 0 && spec->aggregate_rate == 0 && has_rate_clients(spec)) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s has no aggregate_rate, but others have; all of them "
-                     "need one, or none",
-                     part->name);
+    return blis_fail(
+        error, BLIS_ERR_INVALID,
+        "%s has no aggregate_rate but others have; either all or none need one",
+        part->name);
   }
   return BLIS_OK;
 }
@@ -82,8 +82,9 @@ static blis_status add_targets(composition *c, const blis_workload_spec *spec) {
   for (size_t i = 0; i < spec->goodput_target_count; i++) {
     const blis_goodput_target *target = &spec->goodput_targets[i];
     if (has_target(c->whole, target->slo_class)) {
-      BLIS_TRY(c->note(c->ud, "an SLO class has several goodput targets; the "
-                              "first one counts"));
+      BLIS_TRY(c->note(
+          c->ud,
+          "an SLO class has several goodput targets; the first one is used"));
     } else {
       c->targets[c->whole->goodput_target_count++] = *target;
     }
@@ -125,16 +126,16 @@ static blis_status set_tokens(composition *c) {
   c->whole->lazy_tokens = lazy == c->count;
   return lazy == 0 || lazy == c->count
              ? BLIS_OK
-             : c->note(c->ud, "tokens differ; they are drawn");
+             : c->note(c->ud, "tokens differ; using drawn");
 }
 
 static blis_status set_totals(composition *c) {
   BLIS_TRY(set_tokens(c));
   BLIS_TRY(
-      common(c, seed_of, "the seeds differ and are left out", &c->whole->seed));
-  BLIS_TRY(common(c, requests_of, "num_requests differ and are left out",
+      common(c, seed_of, "the seeds differ and are dropped", &c->whole->seed));
+  BLIS_TRY(common(c, requests_of, "num_requests differ and are dropped",
                   &c->whole->num_requests));
-  return common(c, horizon_of, "the horizons differ and are left out",
+  return common(c, horizon_of, "the horizons differ and are dropped",
                 &c->whole->horizon_us);
 }
 

@@ -60,7 +60,7 @@ blis_status blis__spec_fail_key(const blis_yaml_node *key, const char *section,
   }
   const char *article = strchr("aeiou", *section) != NULL ? "an" : "a";
   char what[640];
-  snprintf(what, sizeof what, "is no key of %s %s%s", article, section,
+  snprintf(what, sizeof what, "is not a key of %s %s%s", article, section,
            blis_nearest_suggest(&nearest).text);
   return blis_yaml_fail(key, what, error);
 }
@@ -106,7 +106,7 @@ blis_status blis__spec_read_text(blis__spec_reader *reader,
   blis_slice found;
   BLIS_TRY(blis_yaml_text(node, &found, error));
   if (memchr(found.data, '\0', found.length) != NULL) {
-    return blis_yaml_fail(node, "has a zero byte in it", error);
+    return blis_yaml_fail(node, "contains a zero byte", error);
   }
   *text = blis_arena_text(reader->arena, found.data, found.length);
   return *text != NULL ? BLIS_OK : blis_fail_nomem(error);
@@ -271,7 +271,7 @@ static blis_status check_once(const blis_yaml_node *node, size_t index,
     if (blis_slice_equals(other, key->value.name) ||
         blis_slice_equals(other, key->alias)) {
       return blis_yaml_fail(blis_yaml_key(node, index),
-                            "is given twice, by two names", error);
+                            "is given twice, under two names", error);
     }
   }
   return BLIS_OK;
@@ -336,8 +336,8 @@ static void name_item(const blis__section_check *check, const blis__key *key,
     snprintf(where, WHERE_SIZE, "%.120s%s: ", check->where, key->value.name);
   } else {
     snprintf(where, WHERE_SIZE, "%.80s%s %zu%s%.60s%s: ", check->where,
-             key->section->name, index + 1, has_id ? " (\"" : "",
-             has_id ? first : "", has_id ? "\")" : "");
+             key->section->name, index + 1, has_id ? " ('" : "",
+             has_id ? first : "", has_id ? "')" : "");
   }
 }
 

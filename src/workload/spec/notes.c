@@ -46,8 +46,7 @@ static const char *loop(const notes *n, const blis_client_spec *client) {
   (void)n;
   return client->loop == BLIS_LOOP_CLOSED && client->multi_turn == NULL &&
                  client->concurrency == 0
-             ? "closed_loop without multi_turn gives requests a deadline, and "
-               "nothing else"
+             ? "closed_loop without multi_turn only gives requests a deadline"
              : NULL;
 }
 
@@ -168,7 +167,7 @@ static blis_status note_targets(const notes *n) {
     if (!has_class(spec, slo_class)) {
       char text[160];
       snprintf(text, sizeof text,
-               "goodput_slo_targets: no client has the slo_class \"%.60s\"",
+               "goodput_slo_targets: no client has the slo_class '%.60s'",
                slo_class);
       return n->note(n->ud, text);
     }

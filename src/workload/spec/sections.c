@@ -78,24 +78,23 @@
 
 static const blis__key window_keys[] = {
     INTEGER(blis_window_spec, "start_us", start_us, 0, INFINITY, "us",
-            "The client is active from here on."),
+            "Start of the window."),
     INTEGER(blis_window_spec, "end_us", end_us, 1, INFINITY, "us",
-            "The client is not active from here on."),
+            "End of the window."),
     NUMBER(blis_window_spec, "trace_rate", trace_rate, 0, "",
-           "Weight in place of rate_fraction, or requests/s when there is no "
+           "Weight instead of rate_fraction, or requests/s without "
            "aggregate_rate.",
            FLAG(blis_window_spec, has_trace_rate)),
     KEY(blis_window_spec, "arrival", ARRIVAL, arrival,
-        "Spacing in place of the client's.",
+        "Arrival process instead of the client's.",
         FLAG(blis_window_spec, has_arrival)),
     LENGTHS(blis_window_spec, "input_distribution", input, "",
-            "Lengths of prompts in place of the client's.", .alias = "prompt"),
+            "Prompt lengths instead of the client's.", .alias = "prompt"),
     LENGTHS(blis_window_spec, "output_distribution", output, "",
-            "Lengths of outputs in place of the client's.", .alias = "output")};
+            "Output lengths instead of the client's.", .alias = "output")};
 static const blis__section window_section =
     SECTION("lifecycle window", window_keys, blis_window_spec,
-            "A time in which a client is active, and what it does otherwise in "
-            "it.");
+            "A time in which a client is active, with its own settings.");
 
 static const blis__key lifecycle_keys[] = {
     LIST(blis_client_spec, "windows", LIST, windows, window_count,
@@ -111,41 +110,39 @@ static const blis__section lifecycle_section = SECTION(
 static const blis__key network_keys[] = {
     DROPPED("rtt_ms", "ms", "Round-trip time."),
     DROPPED("bandwidth_mbps", "Mbit/s", "Bandwidth.")};
-static const blis__section network_section =
-    SECTION("network", network_keys, blis_client_spec,
-            "The way from a client to the cluster; without effect on a "
-            "simulation.");
+static const blis__section network_section = SECTION(
+    "network", network_keys, blis_client_spec,
+    "Network between a client and the cluster; no effect on a simulation.");
 
 #define TOKENS_OF(key, member_, ...)                                           \
   LENGTHS(blis_multimodal_spec, key "_distribution", member_, "tokens",        \
           __VA_ARGS__)
 #define COUNT_OF(key, member_)                                                 \
   LENGTHS(blis_multimodal_spec, key "_count_distribution", member_, "",        \
-          "How many there are in a prompt.")
+          "Number of them in a prompt.")
 static const blis__key multimodal_keys[] = {
-    TOKENS_OF("text", text, "Tokens of text in a prompt."),
+    TOKENS_OF("text", text, "Text tokens in a prompt."),
     TOKENS_OF("image", image, "Tokens of each image."),
     COUNT_OF("image", image_count),
-    TOKENS_OF("audio", audio, "Tokens of each sound."),
+    TOKENS_OF("audio", audio, "Tokens of each audio clip."),
     COUNT_OF("audio", audio_count),
     TOKENS_OF("video", video, "Tokens of each video."),
     COUNT_OF("video", video_count)};
-static const blis__section multimodal_section =
-    SECTION("multimodal block", multimodal_keys, blis_multimodal_spec,
-            "Prompts of text, images, sound and video, in place of "
-            "input_distribution.");
+static const blis__section multimodal_section = SECTION(
+    "multimodal block", multimodal_keys, blis_multimodal_spec,
+    "Prompts of text, images, audio and video, instead of input_distribution.");
 
 static const blis__key turns_keys[] = {
     INTEGER(blis_multi_turn_spec, "max_rounds", max_rounds, 1, 1e6, "",
-            "Rounds of a conversation."),
+            "Number of rounds of a conversation."),
     INTEGER(blis_multi_turn_spec, "think_time_us", think_time_us, 0, SPAN, "us",
-            "From an answer to the next round."),
+            "Delay between an answer and the next round."),
     CHOICE(blis_multi_turn_spec, "context_growth", context_growth, "accumulate",
-           "accumulate: a round's prompt begins with the rounds before it and "
-           "their answers.",
+           "accumulate: a prompt starts with all earlier rounds and their "
+           "answers.",
            .is_free_in_go = true),
     KEY(blis_multi_turn_spec, "single_session", BOOLEAN, single_session,
-        "One conversation in place of many that overlap.")};
+        "A single conversation instead of many that overlap.")};
 static const blis__section turns_section =
     SECTION("multi_turn block", turns_keys, blis_multi_turn_spec,
             "Conversations of several rounds.");
@@ -154,11 +151,11 @@ static const blis__key reasoning_keys[] = {
     LENGTHS(blis_client_spec, "reason_ratio_distribution", reason_ratio,
             "percent", "Share of the output that is reasoning."),
     PART(blis_client_spec, "multi_turn", multi_turn, &turns_section,
-         "Conversations of several rounds; without them the rest has no "
-         "effect.")};
+         "Conversations of several rounds; required for the other keys to have "
+         "an effect.")};
 static const blis__section reasoning_section =
     SECTION("reasoning block", reasoning_keys, blis_client_spec,
-            "Conversations, and how much of the answers is reasoning.");
+            "Conversations, and the share of reasoning in the answers.");
 
 static const blis__key client_keys[] = {
     KEY(blis_client_spec, "id", TEXT, id, "Name of the client."),
@@ -168,46 +165,47 @@ static const blis__key client_keys[] = {
            "critical|realtime|standard|sheddable|batch|background",
            "Service class of its requests."),
     KEY(blis_client_spec, "model", TEXT, model,
-        "Model its requests ask for; left out, the cluster's."),
+        "Model of its requests (default: the cluster's)."),
     KEY(blis_client_spec, "adapter", TEXT, adapter,
-        "LoRA adapter; there are none so far."),
+        "LoRA adapter; not supported yet."),
     NUMBER(blis_client_spec, "rate_fraction", rate_fraction, 0, "",
-           "Weight of its share of the rate; left out, 1 (0 for users).",
+           "Weight of its share of the rate (default: 1; 0 for users).",
            .is_derived = true),
-    INTEGER(blis_client_spec, "concurrency", concurrency, 0, 1e6, "users",
-            "That many users with one request at a time each, in place of a "
-            "rate.",
-            .is_for_clients = true),
+    INTEGER(
+        blis_client_spec, "concurrency", concurrency, 0, 1e6, "users",
+        "Number of users with one request at a time each, instead of a rate.",
+        .is_for_clients = true),
     INTEGER(blis_client_spec, "think_time_us", think_time_us, 0, SPAN, "us",
-            "From the end of a user's request to the next.",
+            "Delay between the end of a user's request and the next one.",
             .is_for_clients = true),
     KEY(blis_client_spec, "arrival", ARRIVAL, arrival,
-        "How its requests are spaced: 'poisson', { process = 'gamma', cv = 3 "
+        "Arrival process: 'poisson', { process = 'gamma', cv = 3 "
         "}, ...",
         .value.usual = "poisson"),
     LENGTHS(blis_client_spec, "input_distribution", input, "",
-            "Lengths of prompts, without a shared prefix.", .alias = "prompt",
+            "Prompt lengths, without a shared prefix.", .alias = "prompt",
             .is_required = true),
     LENGTHS(blis_client_spec, "output_distribution", output, "",
-            "Lengths of outputs.", .alias = "output", .is_required = true),
+            "Output lengths.", .alias = "output", .is_required = true),
     KEY(blis_client_spec, "prefix_group", TEXT, prefix_group,
-        "Clients of a group share a prompt prefix."),
+        "Group of clients that share a prompt prefix."),
     INTEGER(blis_client_spec, "prefix_length", prefix_tokens, 0,
             BLIS_WORKLOAD_MAX_TOKENS, "tokens",
-            "Length of the group's prefix; the first client of a group "
-            "decides, 0 = 50."),
+            "Length of the group's prefix; that of the first client in the "
+            "group applies. 0 = 50."),
     KEY(blis_client_spec, "streaming", BOOLEAN, is_streaming,
-        "A label of its requests."),
-    INSIDE("network", &network_section,
-           "{ rtt_ms =, bandwidth_mbps = }: taken, without effect on a "
-           "simulation.",
-           FLAG(blis_client_spec, has_network)),
+        "Label of its requests."),
+    INSIDE(
+        "network", &network_section,
+        "{ rtt_ms =, bandwidth_mbps = }: accepted; no effect on a simulation.",
+        FLAG(blis_client_spec, has_network)),
     INSIDE("lifecycle", &lifecycle_section,
-           "When it is active: { windows = { { start_us = 0, end_us = 60000000 "
+           "When the client is active: { windows = { { start_us = 0, end_us = "
+           "60000000 "
            "} } }.",
            .is_for_clients = true, .needs_members = true),
     PART(blis_client_spec, "multimodal", multimodal, &multimodal_section,
-         "Prompts of text, images, sound and video."),
+         "Prompts of text, images, audio and video."),
     INSIDE("reasoning", &reasoning_section,
            "Conversations: { multi_turn = { max_rounds = 5, think_time_us = "
            "1000000 } }."),
@@ -215,18 +213,17 @@ static const blis__key client_keys[] = {
      .value.is_whole = true,
      .value.maximum = INFINITY,
      .value.unit = "us",
-     .value.summary =
-         "From arrival to deadline, 0 = no deadline; left out, 300 "
-         "s when requests wait for answers, else none.",
+     .value.summary = "Deadline after arrival, 0 = none (default: 300 s if "
+                      "requests wait for answers, else none).",
      .alias = "timeout_us",
      .kind = BLIS__KEY_TIMEOUT,
      .member = offsetof(blis_client_spec, timeout_us),
      FLAG(blis_client_spec, has_no_timeout)},
     INTEGER(blis_client_spec, "slo_target_us", slo_target_us, 0, INFINITY, "us",
-            "Wanted time to first token, 0 = none."),
+            "Target time to first token, 0 = none."),
     KEY(blis_client_spec, "closed_loop", LOOP, loop,
-        "A round arrives after the one before was answered; left out, true for "
-        "conversations.")};
+        "A round arrives only after the previous one is answered (default: "
+        "true for conversations).")};
 static const blis__section client_section = {.name = "client",
                                              .summary =
                                                  "One source of requests.",
@@ -239,53 +236,53 @@ static const blis__section client_section = {.name = "client",
 
 static const blis__key diurnal_keys[] = {
     INTEGER(blis_diurnal_spec, "peak_hour", peak_hour, 0, 23, "",
-            "The hour that is active throughout."),
+            "Hour of full activity."),
     NUMBER(blis_diurnal_spec, "peak_to_trough_ratio", peak_to_trough_ratio, 1,
-           "", "How much longer that is than the least active hour.")};
+           "", "Ratio of its activity to that of the least active hour.")};
 static const blis__section diurnal_section =
     SECTION("diurnal block", diurnal_keys, blis_diurnal_spec,
-            "On and off within each hour of the day.");
+            "Daily rhythm, by alternating activity within each hour.");
 
 static const blis__key spike_keys[] = {
     INTEGER(blis_spike_spec, "start_time_us", start_us, 0, INFINITY, "us",
-            "Its begin."),
+            "When the spike starts."),
     INTEGER(blis_spike_spec, "duration_us", duration_us, 1, INFINITY, "us",
-            "Its length."),
+            "How long it lasts."),
     NUMBER(blis_spike_spec, "trace_rate", trace_rate, 0, "",
-           "Weight in place of rate_fraction, or requests/s when there is no "
+           "Weight instead of rate_fraction, or requests/s without "
            "aggregate_rate.",
            FLAG(blis_spike_spec, has_trace_rate), .value.is_above = true)};
-static const blis__section spike_section =
-    SECTION("spike block", spike_keys, blis_spike_spec, "A time of activity.");
+static const blis__section spike_section = SECTION(
+    "spike block", spike_keys, blis_spike_spec, "A single period of activity.");
 
 static const blis__key drain_keys[] = {
     INTEGER(blis_drain_spec, "start_time_us", start_us, 0, INFINITY, "us",
-            "The begin of the first step."),
+            "Start of the first step."),
     INTEGER(blis_drain_spec, "ramp_duration_us", ramp_us, 1, INFINITY, "us",
-            "The length of all.")};
+            "Total duration of the ramp.")};
 static const blis__section drain_section =
     SECTION("drain block", drain_keys, blis_drain_spec,
-            "Ten steps from always active to never.");
+            "Ten steps from full activity to none.");
 
 /* The client is the first member, so that its keys fill it here, too. */
 _Static_assert(offsetof(blis_cohort_spec, client) == 0, "see above");
 
 static const blis__key cohort_keys[] = {
     INTEGER(blis_cohort_spec, "population", population, 1,
-            BLIS_WORKLOAD_MAX_POPULATION, "clients", "How many."),
-    CHOICE(blis_cohort_spec, "prefix_sharing", prefix_sharing,
-           "shared|per_member",
-           "Whether each of them has a prefix group of its own; left out, they "
-           "share one."),
+            BLIS_WORKLOAD_MAX_POPULATION, "clients",
+            "Number of clients in the cohort."),
+    CHOICE(
+        blis_cohort_spec, "prefix_sharing", prefix_sharing, "shared|per_member",
+        "per_member: each has its own prefix group (default: they share one)."),
     PART(blis_cohort_spec, "diurnal", diurnal, &diurnal_section,
-         "A rhythm of the day."),
+         "Daily rhythm."),
     PART(blis_cohort_spec, "spike", spike, &spike_section,
-         "Active for some time only."),
+         "Activity for a limited time."),
     PART(blis_cohort_spec, "drain", drain, &drain_section,
-         "Less and less active.")};
+         "Activity that ramps down to zero.")};
 static const blis__section cohort_section = {
     .name = "cohort",
-    .summary = "A number of clients that are alike and share one weight.",
+    .summary = "A number of identical clients that share one weight.",
     .keys = cohort_keys,
     .key_count = COUNT(cohort_keys),
     .size = sizeof(blis_cohort_spec),
@@ -301,17 +298,17 @@ static const blis__key stage_keys[] = {
             "How long the stage lasts.")};
 static const blis__section stage_section =
     SECTION("stage", stage_keys, blis_inference_perf_stage,
-            "A time with a rate of its own.");
+            "A period with its own rate.");
 
 #define OF_PREFIXES(key, member_, least, most, unit_, ...)                     \
   INTEGER(blis_inference_perf_prefixes, key, member_, least, most, unit_,      \
           __VA_ARGS__)
 static const blis__key prefixes_keys[] = {
     OF_PREFIXES("num_unique_system_prompts", prompts, 1,
-                BLIS_INFERENCE_PERF_MAX_USERS, "", "System prompts."),
+                BLIS_INFERENCE_PERF_MAX_USERS, "", "Number of system prompts."),
     OF_PREFIXES("num_users_per_system_prompt", users_per_prompt, 1,
                 BLIS_INFERENCE_PERF_MAX_USERS, "users",
-                "Users of each system prompt."),
+                "Number of users per system prompt."),
     OF_PREFIXES("system_prompt_len", prompt_tokens, 0, BLIS_WORKLOAD_MAX_TOKENS,
                 "tokens", "Length of a system prompt."),
     OF_PREFIXES("question_len", question_tokens, 0, BLIS_WORKLOAD_MAX_TOKENS,
@@ -334,34 +331,33 @@ const blis__section blis__inference_perf_section =
             blis_inference_perf_spec, "The load of inference-perf.");
 
 static const blis__key servegen_keys[] = {
-    KEY(blis_servegen_spec, "path", TEXT, path, "Folder of the data."),
+    KEY(blis_servegen_spec, "path", TEXT, path, "Folder with the data."),
     KEY(blis_servegen_spec, "time_window", TEXT, time_window,
-        "Taken, without effect."),
+        "Accepted; no effect."),
     INTEGER(blis_servegen_spec, "span_start", span_start, -INFINITY, INFINITY,
-            "", "Taken, without effect."),
+            "", "Accepted; no effect."),
     INTEGER(blis_servegen_spec, "span_end", span_end, -INFINITY, INFINITY, "",
-            "Taken, without effect."),
+            "Accepted; no effect."),
     INTEGER(blis_servegen_spec, "window_duration_secs", window_secs, 0, 1e9,
-            "s", "Length of a window."),
+            "s", "Window length."),
     INTEGER(blis_servegen_spec, "drain_timeout_secs", drain_secs, 0, 1e9, "s",
             "Time for the last requests.")};
-const blis__section blis__servegen_section =
-    SECTION("servegen_data block", servegen_keys, blis_servegen_spec,
-            "Data of ServeGen.");
+const blis__section blis__servegen_section = SECTION(
+    "servegen_data block", servegen_keys, blis_servegen_spec, "ServeGen data.");
 
 /* Its name, the SLO class, is the first member. */
 _Static_assert(offsetof(blis_goodput_target, slo_class) == 0, "see above");
 
 static const blis__key target_keys[] = {
     NUMBER(blis_goodput_target, "ttft_ms", ttft_ms, 0, "ms",
-           "Longest time to first token, 0 = any."),
+           "Maximum time to first token, 0 = none."),
     NUMBER(blis_goodput_target, "itl_ms", itl_ms, 0, "ms",
-           "Longest time between tokens, 0 = any."),
+           "Maximum time between tokens, 0 = none."),
     NUMBER(blis_goodput_target, "e2e_ms", e2e_ms, 0, "ms",
-           "Longest time to the end, 0 = any.")};
+           "Maximum end-to-end time, 0 = none.")};
 static const blis__section target_section =
     SECTION("goodput target", target_keys, blis_goodput_target,
-            "What is good enough for one SLO class.");
+            "Goodput target of one SLO class.");
 
 /* The whole: those of the specification itself stand together. */
 
@@ -369,17 +365,17 @@ _Static_assert(offsetof(blis__spec_top, spec) == 0, "they fill it, too");
 
 static const blis__key top_keys[] = {
     KEY(blis__spec_top, "version", TEXT, version,
-        "Version of the specification: '2', or '1' with the older names of SLO "
+        "Version of the specification: '2', or '1' with the old names of SLO "
         "classes."),
     INTEGER(blis__spec_top, "seed", spec.seed, -INFINITY, INFINITY, "",
-            "Seed of arrivals and lengths; left out, that of the experiment "
-            "(42 outside of one).",
+            "Seed of arrivals and lengths (default: that of the experiment, 42 "
+            "without one).",
             FLAG(blis__spec_top, has_seed)),
     PART(blis__spec_top, "servegen_data", servegen, &blis__servegen_section,
-         "In place of clients: { path = } of a folder of ServeGen data."),
+         "Instead of clients: { path = } of a folder of ServeGen data."),
     PART(blis__spec_top, "inference_perf", inference_perf,
          &blis__inference_perf_section,
-         "In place of clients: { stages =, shared_prefix = } of "
+         "Instead of clients: { stages =, shared_prefix = } of "
          "inference-perf."),
     CHOICE(blis__spec_top, "category", spec.category,
            "language|multimodal|reasoning", "A label."),
@@ -387,30 +383,29 @@ static const blis__key top_keys[] = {
          &client_section, "A list of clients."),
     LIST(blis__spec_top, "cohorts", LIST, spec.cohorts, spec.cohort_count,
          &cohort_section,
-         "A list of cohorts: numbers of clients that are alike. They come "
-         "behind the clients."),
+         "A list of cohorts: groups of identical clients, added after the "
+         "clients."),
     NUMBER(blis__spec_top, "aggregate_rate", spec.aggregate_rate, 0,
            "requests/s",
-           "Requests per second of all clients together; 0 with users in place "
-           "of rates, or when every window has a trace_rate.",
+           "Requests per second of all clients together; 0 with users instead "
+           "of rates, or if every window has a trace_rate.",
            .alias = "rate"),
     INTEGER(blis__spec_top, "horizon", spec.horizon_us, 0, INFINITY, "us",
-            "No request arrives from here on; left out, the horizon of the "
-            "experiment.",
+            "No request arrives from this time on (default: the horizon of the "
+            "experiment).",
             .alias = "horizon_us", .is_derived = true),
     INTEGER(blis__spec_top, "num_requests", spec.num_requests, 0, MAX_REQUESTS,
             "requests",
-            "How many requests there will be, 0 = as many as fit before the "
-            "horizon.",
+            "Number of requests, 0 = as many as arrive before the horizon.",
             .alias = "requests"),
     LIST(blis__spec_top, "goodput_slo_targets", NAMED, spec.goodput_targets,
          spec.goodput_target_count, &target_section,
-         "What is good enough, by SLO class: { critical = { ttft_ms = 200 } "
+         "Goodput targets by SLO class: { critical = { ttft_ms = 200 } "
          "}."),
     KEY(blis__spec_top, "tokens", TOKENS, spec.lazy_tokens,
-        "drawn: token ids are drawn, as the reference does; lazy: they are "
-        "not, and arrivals and lengths have random streams of their own: other "
-        "requests, in less time.",
+        "drawn: token ids are drawn, as in the reference; lazy: they are not, "
+        "and arrivals and lengths use their own random streams: different "
+        "requests, generated faster.",
         .value.choices = "drawn|lazy", .value.usual = "drawn")};
 
 const blis__section blis__spec_top_section =

@@ -367,10 +367,10 @@ static blis_status convert(conversion *c, blis_workload_spec *spec,
   BLIS_TRY(is_reasoning ? convert_reasoning(c, error)
                         : convert_language(c, error));
   if (c->cohort_count == spec->cohort_count) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: none of %zu chunks is active in the windows that "
-                     "are converted",
-                     c->from->path, chunks);
+    return blis_fail(
+        error, BLIS_ERR_INVALID,
+        "%s: none of %zu chunks is active in the converted windows",
+        c->from->path, chunks);
   }
   spec->cohorts = c->cohorts;
   spec->cohort_count = c->cohort_count;
@@ -387,7 +387,7 @@ blis_servegen_expand(const blis_servegen_spec *from, const blis_alloc *alloc,
   *fault = (blis_spec_fault){.member = NULL, .whole = from};
   if (from->path == NULL || *from->path == '\0') {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "servegen_data: path is missing; it is the folder with "
+                     "servegen_data: path is missing; expected the folder with "
                      "the files chunk-<id>-trace.csv");
   }
   const blis__section_check values = {.where = "servegen_data: ",

@@ -228,8 +228,8 @@ static blis_status read_table(blis_json_value value, table *t,
     double weight;
     if (!take_number(&text, ':', &key) || !take_number(&text, ',', &weight) ||
         !(weight >= 0 && weight <= DBL_MAX)) {
-      return blis_json_fail(
-          value, "is not a table of numbers, each with its share", error);
+      return blis_json_fail(value, "is not a table of numbers and their shares",
+                            error);
     }
     add_entry(t, key, weight);
   }
@@ -293,14 +293,15 @@ static blis_status read_entry(blis__servegen_data *data,
   double start;
   if (blis_parse_double(blis_slice_of(key), &start) != BLIS_NUMBER_OK ||
       !(start >= 0 && start <= 1e12)) {
-    return blis_json_fail(entry, "has a key that is no time in seconds", error);
+    return blis_json_fail(entry, "has a key that is not a time in seconds",
+                          error);
   }
   BLIS_TRY(blis_json_need_object(entry, error));
   if (blis_json_has(blis_json_member(entry, "text_tokens"))) {
-    return blis_json_fail(entry,
-                          "is multimodal; language and reasoning data can be "
-                          "converted",
-                          error);
+    return blis_json_fail(
+        entry,
+        "is multimodal; only language and reasoning data can be converted",
+        error);
   }
   blis__servegen_lengths lengths = {.start_s = (int64_t)start};
   BLIS_TRY(read_fit(entry, "input_tokens", &lengths.input, error));

@@ -107,7 +107,7 @@ static blis_status read_long(blis__spec_reader *reader,
       BLIS_TRY(read_params(reader, value, spec, error));
     } else if (blis_slice_equals(name, "file")) {
       return blis_yaml_fail(
-          value, "is not read; write the lengths under \"params\"", error);
+          value, "is not read; write the lengths under 'params'", error);
     } else {
       return blis__spec_fail_key(key, "distribution", distribution_keys,
                                  COUNT(distribution_keys), error);

@@ -36,8 +36,8 @@ const char *blis_client_label(const blis_workload_spec *spec, size_t index,
   size_t number = is_cohort ? index - spec->client_count + 1 : index + 1;
   bool has_id = !is_empty(client->id);
   snprintf(label, BLIS_CLIENT_LABEL_SIZE, "%s %zu%s%.60s%s",
-           is_cohort ? "cohort" : "client", number, has_id ? " (\"" : "",
-           has_id ? client->id : "", has_id ? "\")" : "");
+           is_cohort ? "cohort" : "client", number, has_id ? " ('" : "",
+           has_id ? client->id : "", has_id ? "')" : "");
   return label;
 }
 
@@ -77,7 +77,7 @@ static check check_of(const check *c, const void *part) {
 static blis_status fail_both(const check *c, const char *first,
                              const char *second, blis_error *error) {
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s%s and %s exclude each other; leave one of them out",
+                   "%s%s and %s exclude each other; remove one of them",
                    c->where, first, second);
 }
 
@@ -149,8 +149,8 @@ static blis_status check_modality(const check *c, const char *name,
   }
   bool has_tokens = !is_empty(tokens->type);
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "%smultimodal: %s%s_distribution is missing; it goes with "
-                   "%s%s_distribution",
+                   "%smultimodal: %s%s_distribution is missing; it is required "
+                   "with %s%s_distribution",
                    c->where, name, has_tokens ? "_count" : "", name,
                    has_tokens ? "" : "_count");
 }
@@ -172,8 +172,8 @@ static blis_status check_multimodal(const check *c, blis_error *error) {
   return is_there || c->spec->reproduce_go_blis_defects
              ? BLIS_OK
              : blis_fail(error, BLIS_ERR_INVALID,
-                         "%smultimodal is empty; it needs text_distribution, "
-                         "or a modality with its tokens and their number",
+                         "%smultimodal is empty; it needs text_distribution or "
+                         "a modality with its tokens and count",
                          c->where);
 }
 
@@ -266,8 +266,8 @@ static blis_status check_slo_classes(const check *c, blis_error *error) {
       char other[BLIS_CLIENT_LABEL_SIZE];
       return blis_fail(
           error, BLIS_ERR_INVALID,
-          "%s has %s slo_class and %s has %s; either all clients "
-          "and cohorts have one or none",
+          "%s has %s slo_class and %s has %s; either all clients and cohorts "
+          "need one or none",
           blis_client_label(spec, 0, first), first_is_empty ? "no" : "an",
           blis_client_label(spec, i, other), first_is_empty ? "one" : "none");
     }
@@ -317,7 +317,7 @@ static blis_status check_rates(const blis_workload_spec *spec,
       char label[BLIS_CLIENT_LABEL_SIZE];
       return blis_fail(error, BLIS_ERR_INVALID,
                        "aggregate_rate is 0 and %s has no lifecycle windows "
-                       "with a trace_rate; give one of them",
+                       "with a trace_rate; set one of them",
                        blis_client_label(spec, i, label));
     }
   }
@@ -348,7 +348,7 @@ static blis_status check_end(const blis_workload_spec *spec,
     if (!is_bounded(spec, i)) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "the workload never ends: num_requests and horizon are "
-                       "both 0; give one of them");
+                       "both 0; set one of them");
     }
   }
   return BLIS_OK;

@@ -94,7 +94,7 @@ static blis_status check_version(const reading *r, bool *is_old,
   }
   const blis_yaml_node *node =
       blis__spec_find(&r->reader, &r->written->top.version);
-  return blis_yaml_fail(node, "is no version of a workload; known are 1 and 2",
+  return blis_yaml_fail(node, "is not a workload version; known are 1 and 2",
                         error);
 }
 
@@ -122,7 +122,7 @@ static blis_status upgrade_classes(reading *r) {
       client->slo_class = renamed[j][1];
       if (!is_noted[j]) {
         char text[96];
-        snprintf(text, sizeof text, "slo_class %s is called %s by now",
+        snprintf(text, sizeof text, "slo_class %s is now named %s",
                  renamed[j][0], renamed[j][1]);
         BLIS_TRY(add_note(r->written, text));
       }
@@ -184,11 +184,10 @@ static blis_status check_adapters(const reading *r, blis_error *error) {
     const blis_client_spec *client = blis_workload_spec_client(spec, i);
     if (client->adapter != NULL && *client->adapter != '\0') {
       char label[BLIS_CLIENT_LABEL_SIZE];
-      blis_status status =
-          blis_fail(error, BLIS_ERR_INVALID,
-                    "%s: adapter \"%.100s\" is not known: there are no LoRA "
-                    "adapters",
-                    blis_client_label(spec, i, label), client->adapter);
+      blis_status status = blis_fail(
+          error, BLIS_ERR_INVALID,
+          "%s: unknown adapter '%.100s': LoRA adapters are not supported",
+          blis_client_label(spec, i, label), client->adapter);
       const blis_spec_fault fault = {&client->adapter, client};
       return locate(r, &fault, status, error);
     }
@@ -209,7 +208,7 @@ static blis_status check_exclusive(const reading *r, blis_error *error) {
       if (kinds[i].is_there && kinds[j].is_there) {
         blis_status status =
             blis_fail(error, BLIS_ERR_INVALID,
-                      "%s and %s exclude each other; leave one of them out",
+                      "%s and %s exclude each other; remove one of them",
                       kinds[j].key, kinds[i].key);
         return locate(r, &(blis_spec_fault){0}, status, error);
       }
@@ -230,7 +229,7 @@ static blis_status expand_inference_perf(reading *r, blis_error *error) {
   if (written_rate != 0 && written_rate != top->spec.aggregate_rate) {
     char text[128];
     snprintf(text, sizeof text,
-             "aggregate_rate %g is replaced by that of inference_perf, %g",
+             "aggregate_rate %g is overridden by that of inference_perf, %g",
              written_rate, top->spec.aggregate_rate);
     BLIS_TRY_MEM(add_note(r->written, text), error);
   }
@@ -282,11 +281,11 @@ static blis_status keep_cohorts(const reading *r, blis_error *error) {
   }
   spec->client_count = 0;
   spec->cohort_count = kept;
-  return kept > 0 ? BLIS_OK
-                  : blis_fail(error, BLIS_ERR_INVALID,
-                              "there is no cohort whose id begins with "
-                              "\"%.100s\"",
-                              prefix);
+  return kept > 0
+             ? BLIS_OK
+             : blis_fail(error, BLIS_ERR_INVALID,
+                         "there is no cohort whose id starts with '%.100s'",
+                         prefix);
 }
 
 static blis_status read_all(reading *r, blis_error *error) {

@@ -113,7 +113,7 @@ static blis_status check_blocks(reading *r, const blis__trace_line *line,
   uint32_t blocks = count_blocks(tokens, block_tokens);
   if (request->segment_count > blocks) {
     return blis_fail(error, BLIS_ERR_PARSE,
-                     "%s:%lld: key \"hash_ids\" has %u ids; %u tokens in "
+                     "%s:%lld: key 'hash_ids' has %u ids; %u tokens in "
                      "blocks of %u need %u",
                      r->rows.job->name, (long long)line->line,
                      request->segment_count, tokens, block_tokens, blocks);
@@ -206,8 +206,8 @@ static blis_status resolve_session(reading *r, size_t row, blis_error *error) {
   while (find_parent(r, end, &end)) {
     if (++steps > r->chats.count) {
       return blis_fail(error, BLIS_ERR_PARSE,
-                       "%s:%lld: key \"parent_chat_id\": the parents of chat "
-                       "%lld never end",
+                       "%s:%lld: key 'parent_chat_id': the parents of chat "
+                       "%lld form a cycle",
                        r->rows.job->name, (long long)r->chats.items[row].line,
                        (long long)r->chats.items[row].id);
     }
@@ -244,8 +244,7 @@ static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
   BLIS_TRY(resolve_sessions(r, error));
   return blis__trace_note(&r->rows, "rows without a turn", r->without_turn,
-                          "; the rounds of a session are taken in order of "
-                          "time",
+                          "; the rounds of a session are ordered by time",
                           error);
 }
 

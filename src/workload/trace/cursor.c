@@ -117,7 +117,7 @@ blis_status blis_trace_cursor_open(const blis_alloc *alloc,
 static blis_status fail_changed(const blis_trace_cursor *cursor,
                                 blis_error *error) {
   return blis_fail(error, BLIS_ERR_IO,
-                   "%s: the file has changed since it was read first",
+                   "%s: the file has changed since it was first read",
                    cursor->file.job.name);
 }
 

@@ -24,8 +24,8 @@ static blis_status move_checked(blis_request *request, double arrival_us,
                                 blis_error *error) {
   if (!(arrival_us >= 0 && arrival_us <= (double)MAX_TIME_US)) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "request %lld, which arrives at %lld us, would arrive at "
-                     "%s us; expected 0 to %lld",
+                     "request %lld, which arrives at %lld us, would move to %s "
+                     "us; expected 0 to %lld",
                      (long long)request->number, (long long)request->arrival_us,
                      blis_show_double(arrival_us).text, (long long)MAX_TIME_US);
   }

@@ -70,7 +70,8 @@ static blis_status read_ids(reading *r, blis_json_value ids,
   BLIS_TRY(blis_json_need_array(ids, error));
   size_t count = blis_json_count(ids);
   if (count != request->prompt_tokens) {
-    return blis_json_fail(ids, "has not as many ids as input_toks says", error);
+    return blis_json_fail(ids, "does not have as many ids as input_toks says",
+                          error);
   }
   size_t piece_tokens = r->rows.job->options->hash_block_tokens != 0
                             ? r->rows.job->options->hash_block_tokens
@@ -115,7 +116,7 @@ static blis_status read_time(reading *r, const blis__trace_line *line,
   } else if (r->is_measured ? has_own && !has_epoch : has_epoch && !has_own) {
     const char *const names[] = {"arrival_time_ns", "arrival_time"};
     return blis_fail(error, BLIS_ERR_PARSE,
-                     "%s:%lld: the row has %s, rows before it have %s; all "
+                     "%s:%lld: the row has %s but earlier rows have %s; all "
                      "must have the same",
                      r->rows.job->name, (long long)line->line,
                      names[!r->is_measured], names[r->is_measured]);
@@ -212,10 +213,10 @@ static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
   return blis__trace_note(
       &r->rows,
-      "calls that wait for the one before them, for which there is no time",
+      "calls that wait for the previous one, whose duration is unknown",
       r->later_calls,
-      "; unless sessions are replayed in a closed loop they arrive as if only "
-      "the tools took any time",
+      "; unless sessions are replayed in a closed loop, only tool time "
+      "separates them",
       error);
 }
 

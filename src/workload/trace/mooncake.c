@@ -209,7 +209,7 @@ static blis_status set_request(reading *r, int64_t line, blis_request *request,
   size_t blocks = ((size_t)left + r->block_tokens - 1) / r->block_tokens;
   if (row->ids.count > blocks) {
     return blis_fail(error, BLIS_ERR_PARSE,
-                     "%s:%lld: key \"hash_ids\" has %zu ids; %u tokens in "
+                     "%s:%lld: key 'hash_ids' has %zu ids; %u tokens in "
                      "blocks of %u need %zu",
                      blis_text_name(r->rows.text), (long long)line,
                      row->ids.count, left, r->block_tokens, blocks);

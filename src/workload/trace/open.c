@@ -180,10 +180,9 @@ blis_status blis__trace_finish(const blis__trace_file *file,
                                blis_error *error) {
   blis__trace_rows *rows = file->reader;
   blis__trace_close_rows(rows);
-  BLIS_TRY(blis__trace_note(rows,
-                            "left out are requests that failed, since it is "
-                            "not known what they would have produced",
-                            rows->failed, "", error));
+  BLIS_TRY(blis__trace_note(
+      rows, "failed requests skipped, since their output is unknown",
+      rows->failed, "", error));
   return file->format->finish != NULL
              ? file->format->finish(file->reader, error)
              : BLIS_OK;

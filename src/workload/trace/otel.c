@@ -56,8 +56,8 @@ static blis_status join_lines(reading *r, blis_text_line line,
     blis_buffer_char(buffer, '\n');
     if (buffer->length > MAX_SIZE) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: a JSON text is longer than %d bytes, the most "
-                       "allowed here; one text in each line can go on",
+                       "%s: a JSON text is longer than %d bytes, the limit "
+                       "here; put one text on each line",
                        r->rows.job->name, MAX_SIZE);
     }
     BLIS_TRY(blis_text_next(r->rows.text, &line, &has_line, error));
@@ -171,7 +171,7 @@ static blis_status read_whole(blis_json_value value, int64_t min, int64_t max,
   if (fault != BLIS_NUMBER_OK) {
     snprintf(what, sizeof what, "%s", blis_number_fault_text(fault));
   } else if (parsed < min || parsed > max) {
-    snprintf(what, sizeof what, "is not allowed (%s)",
+    snprintf(what, sizeof what, "is not allowed, expected %s",
              blis_range_of_int64(min, max).text);
   } else {
     *result = parsed;
@@ -271,9 +271,9 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
 
 static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
-  return blis__trace_note(
-      &r->rows, "left out are spans without a number of prompt tokens",
-      r->others, "", error);
+  return blis__trace_note(&r->rows,
+                          "spans without a number of prompt tokens skipped",
+                          r->others, "", error);
 }
 
 /* Conversations have no turns here. */

@@ -77,7 +77,7 @@ blis_status blis__trace_parse_segments(const blis_alloc *alloc, blis_slice text,
   }
   if (status != BLIS_OK || (goes_on && count == 0)) {
     snprintf(fault, BLIS__SEGMENTS_FAULT_SIZE,
-             "is not a list of segments such as \"7:512 9:64@128\" "
+             "is not a list of segments such as '7:512 9:64@128' "
              "(stream:tokens@offset)");
     return BLIS_ERR_PARSE;
   }

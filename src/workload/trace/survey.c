@@ -124,9 +124,9 @@ static blis_status fail_unordered(const blis__survey *base,
                                   blis_error *error) {
   return blis_fail(error, BLIS_ERR_INVALID,
                    "%s: request %" PRId64
-                   " arrives before one that is more than %d places in front "
-                   "of it, which is too far out of order to be streamed; read "
-                   "it into memory (stream = never), or sort the file",
+                   " arrives before a request more than %d places ahead of it, "
+                   "which is too far out of order to stream; read it into "
+                   "memory (stream = never) or sort the file",
                    base->file.job.name, lag->beyond_row,
                    BLIS__TRACE_WINDOW_MAX);
 }
@@ -137,14 +137,14 @@ static blis_status survey_fill(blis__survey *base, const char *path,
                             &base->file, error));
   if (base->file.job.size_bytes < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: it cannot be streamed, for that reads a file twice; "
-                     "read it into memory (stream = never), or give a file",
+                     "%s: cannot be streamed, since that reads a file twice; "
+                     "read it into memory (stream = never) or give a file",
                      base->file.job.name);
   }
   if (base->file.job.is_whole) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: it is a single JSON text and cannot be streamed; "
-                     "read it into memory (stream = never)",
+                     "%s: a single JSON text cannot be streamed; read it into "
+                     "memory (stream = never)",
                      base->file.job.name);
   }
   blis__trace_lag lag = {0};

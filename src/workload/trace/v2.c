@@ -279,10 +279,9 @@ static blis_status read_fields(reading *r, blis_error *error) {
   int64_t arrival_us = r->values[ARRIVAL_TIME];
   if (r->values[DEADLINE] > 0 && arrival_us > 0 &&
       r->values[DEADLINE] < arrival_us) {
-    return blis_csv_fail(r->rows.csv, r->places[DEADLINE],
-                         "is before arrival_time_us; 0 (none) and times from "
-                         "there on are allowed",
-                         error);
+    return blis_csv_fail(
+        r->rows.csv, r->places[DEADLINE],
+        "is before arrival_time_us; expected 0 (none) or a later time", error);
   }
   return BLIS_OK;
 }
@@ -475,8 +474,8 @@ static blis_status find_and_open(reading *r, blis_error *error) {
   bool is_stdin = strcmp(job->path, "-") == 0;
   if (is_stdin && job->options->header_path == NULL) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "a tracev2 trace from standard input needs the file of "
-                     "its header, too (--trace-header)");
+                     "a tracev2 trace from standard input also needs its "
+                     "header file (--trace-header)");
   }
   if (is_stdin) {
     return open_files(r, job->path, job->options->header_path, error);
@@ -504,7 +503,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
 
 const blis__trace_format blis__trace_v2 = {
     .name = "tracev2",
-    .text = "CSV with a YAML header beside it, the format of BLIS",
+    .text = "CSV with a separate YAML header, the format of BLIS",
     .recognise = recognise,
     .reader_size = sizeof(reading),
     .open = open_reading,

@@ -240,13 +240,12 @@ static blis_status note_growth(const blis_yaml_node *root,
     return BLIS_OK;
   }
   blis_workload_let_sessions_grow(workload);
-  BLIS_TRY_MEM(
-      blis_workload_note(workload,
-                         "%s: session_context_growth is accumulate; at fixed "
-                         "times input_tokens are taken as they stand, without "
-                         "the rounds before",
-                         blis_yaml_file(root)),
-      error);
+  BLIS_TRY_MEM(blis_workload_note(
+                   workload,
+                   "%s: session_context_growth is accumulate; with fixed times "
+                   "input_tokens are used as they are, without earlier rounds",
+                   blis_yaml_file(root)),
+               error);
   return BLIS_OK;
 }
 

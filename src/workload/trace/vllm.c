@@ -40,8 +40,8 @@ static blis_status need_list(const blis__trace_job *job, blis_json_value root,
   *list = blis_json_member(root, key);
   if (!blis_json_has(*list)) {
     return blis_fail(error, BLIS_ERR_PARSE,
-                     "%s: key \"%s\" is missing; the benchmark saves it when "
-                     "run with --save-detailed",
+                     "%s: key '%s' is missing; run the benchmark with "
+                     "--save-detailed to get it",
                      job->name, key);
   }
   return blis_json_need_array(*list, error);

@@ -37,7 +37,7 @@ static blis_status find_named(const char *name,
     blis_nearest_offer(&nearest, writers[i]->name);
   }
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "traces cannot be written in the format '%s'%s", name,
+                   "cannot write traces in the format '%s'%s", name,
                    blis_nearest_suggest(&nearest).text);
 }
 
@@ -81,19 +81,17 @@ static blis_status find_by_path(const char *path,
       return BLIS_OK;
     }
   }
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s: the format of a trace to be written is not known from "
-                   "\"%s\"; known are .jsonl (routesim), .csv, .yaml and "
-                   "nothing (tracev2)",
-                   path, ending);
+  return blis_fail(
+      error, BLIS_ERR_INVALID,
+      "%s: cannot tell the trace format from the name '%s'; expected .jsonl "
+      "(routesim), or .csv, .yaml or no extension (tracev2)",
+      path, ending);
 }
 
 static blis_status check_path(const char *path, blis_error *error) {
   if (*blis__trace_file_name(path) == '\0') {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "a trace needs the name of a file to be written to; "
-                     "\"%s\" is none",
-                     path);
+                     "a trace needs a file name; '%s' is not one", path);
   }
   return BLIS_OK;
 }

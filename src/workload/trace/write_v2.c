@@ -270,7 +270,7 @@ static blis_status write(blis__trace_writing *w, blis_error *error) {
   if (strcmp(w->path, "-") == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "tracev2 is a pair of files and cannot go to standard "
-                     "output; name a file, or take routesim");
+                     "output; name a file or use routesim");
   }
   blis_buffer data_path;
   blis_buffer header_path;

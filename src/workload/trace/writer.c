@@ -69,9 +69,8 @@ static blis_status check_id(survey *s, const blis_request *request,
   BLIS_TRY_MEM(blis__id_set_add(&s->ids, request->number, &is_new), error);
   if (!is_new || request->number < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: the number %lld of a request %s; ids in a trace "
-                     "must differ and be at least 0 (or let them be given "
-                     "anew)",
+                     "%s: the number %lld of a request %s; ids in a trace must "
+                     "be distinct and at least 0 (or let them be renumbered)",
                      s->w->path, (long long)request->number,
                      is_new ? "is negative" : "is given twice");
   }
@@ -147,10 +146,10 @@ blis_status blis__trace_look_at_all(blis__trace_writing *w, bool needs_even,
   w->is_by_group = true;
   blis_status status = each_request(w, look_at, &s, error);
   if (status == BLIS_OK && s.count == 0 && w->options->needs_requests) {
-    status = blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: there are no requests to be written, and a trace "
-                       "without any cannot be read",
-                       w->path);
+    status = blis_fail(
+        error, BLIS_ERR_INVALID,
+        "%s: there are no requests to write, and an empty trace cannot be read",
+        w->path);
   }
   blis_map_deinit(&s.groups);
   blis__id_set_deinit(&s.ids);

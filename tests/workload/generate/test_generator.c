@@ -422,7 +422,7 @@ static void tokens_need_a_request(void) {
   CHECK_OK(blis_generator_new(&alloc, &spec, &generator, &error), &error);
   CHECK_STATUS(blis_generator_tokens(generator, prompt, output, &error),
                BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "none was taken yet");
+  CHECK_CONTAINS(error.message, "none yet");
   blis_generator_free(generator);
 }
 
@@ -440,20 +440,20 @@ typedef struct bad_client {
 static const bad_client bad_clients[] = {
     {"rate_fraction",
      {.id = "chat", .rate_fraction = 0},
-     "client 2 (\"chat\"): rate_fraction is 0; expected a number above 0"},
+     "client 2 ('chat'): rate_fraction is 0; expected a number above 0"},
     {"prefix_length",
      {GOOD, .prefix_tokens = -1},
-     "client 2 (\"chat\"): prefix_length is -1"},
-    {"timeout", {GOOD, .timeout_us = -5}, "client 2 (\"chat\"): timeout is -5"},
+     "client 2 ('chat'): prefix_length is -1"},
+    {"timeout", {GOOD, .timeout_us = -5}, "client 2 ('chat'): timeout is -5"},
     {"slo_class",
      {GOOD, .slo_class = "batch"},
-     "client 1 (\"chat\") has no slo_class and client 2 (\"chat\") has one"},
+     "client 1 ('chat') has no slo_class and client 2 ('chat') has one"},
     {"arrival",
      {.rate_fraction = 1, .arrival = {.process = "poison"}},
      "client 2: arrival: unknown process 'poison'"},
     {"input",
      {.id = "x", .rate_fraction = 1, .arrival = {.process = "poisson"}},
-     "client 2 (\"x\"): input_distribution is missing"},
+     "client 2 ('x'): input_distribution is missing"},
 };
 
 static void check_refused(blis_workload_spec spec,
@@ -511,7 +511,7 @@ static void a_length_beyond_all_bounds_is_an_error(void) {
   blis_client_spec client = good_client();
   client.input = (blis_distribution_spec)CONSTANT(1e12);
   check_refused(one_request, &client,
-                "client 1 (\"chat\"): input_distribution gave a length of "
+                "client 1 ('chat'): input_distribution gave a length of "
                 "1000000000000 tokens");
 }
 

@@ -446,7 +446,7 @@ static void prompts_of_too_many_tokens_are_errors(void) {
       "image_distribution: {type: constant, params: {value: 600000000}}, "
       "image_count_distribution: {type: constant, params: {value: 1}}"};
   static const char *const parts[] = {
-      "client 1 (\"a\"): a multimodal prompt has at least 1200000000 tokens of "
+      "client 1 ('a'): a multimodal prompt has at least 1200000000 tokens of "
       "image; at most 1000000000",
       "has at least 1e+12 tokens of image", "has at least 1200000000 tokens; "};
   for (size_t i = 0; i < COUNT(texts); i++) {

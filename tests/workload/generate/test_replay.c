@@ -318,8 +318,8 @@ static void wrong_rounds_are_named(void) {
     const char *rows;
     const char *message;
   } wrong[] = {
-      {"0,s,0,,0,3,1,0\n1,s,2,,0,3,1,1\n", "session \"s\": round 1 is missing"},
-      {"0,s,1,,0,3,1,0\n", "session \"s\": round 0 is missing"},
+      {"0,s,0,,0,3,1,0\n1,s,2,,0,3,1,1\n", "session 's': round 1 is missing"},
+      {"0,s,1,,0,3,1,0\n", "session 's': round 0 is missing"},
       {"0,s,0,,0,3,1,0\n1,s,0,,0,3,1,1\n", "round 0 is given twice"},
       {"0,s,-1,,0,3,1,0\n1,s,0,,0,3,1,1\n", "round -1 is below 0"},
   };

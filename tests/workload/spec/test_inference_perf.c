@@ -107,8 +107,9 @@ static void stages_follow_each_other(void) {
   CHECK_EQ_I64(spec->client_count, 8);
   CHECK_EQ_DOUBLE(spec->aggregate_rate, 12);
   CHECK_EQ_I64(blis_written_spec_note_count(written), 1);
-  CHECK_CONTAINS(blis_written_spec_note(written, 0),
-                 "aggregate_rate 7 is replaced by that of inference_perf, 12");
+  CHECK_CONTAINS(
+      blis_written_spec_note(written, 0),
+      "aggregate_rate 7 is overridden by that of inference_perf, 12");
   check_user(&spec->clients[0], 0, names[0]);
   check_user(&spec->clients[7], 3, names[1]);
   for (size_t i = 0; i < 8; i++) {

@@ -256,7 +256,7 @@ typedef struct wrong_data {
 static const wrong_data wrong[] = {
     {ROW, NULL, "chunk-1-dataset.json"},
     {ROW, "[1]", "chunk-1-dataset.json"},
-    {ROW, "{\"x\": {}}", "has a key that is no time in seconds"},
+    {ROW, "{\"x\": {}}", "has a key that is not a time in seconds"},
     {ROW, "{\"0\": 5}", "chunk-1-dataset.json"},
     {ROW, "{\"0\": {\"text_tokens\": \"{}\"}}", "is multimodal"},
     {ROW, DATA("100: 1"), "is not a table such as {100: 0.5, 200: 0.5}"},

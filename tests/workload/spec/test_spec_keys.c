@@ -67,51 +67,51 @@ typedef struct wrong_type {
 } wrong_type;
 
 static const wrong_type wrong_types[] = {
-    {BLIS__KEY_INTEGER, "word", "\"word\"", "is not a whole number"},
+    {BLIS__KEY_INTEGER, "word", "'word'", "is not a whole number"},
     {BLIS__KEY_INTEGER, "[1]", "a list", "is not a whole number"},
     {BLIS__KEY_INTEGER, "{a: 1}", "a mapping", "is not a whole number"},
-    {BLIS__KEY_INTEGER, "\"1\"", "\"1\"", "is not a whole number"},
-    {BLIS__KEY_NUMBER, "word", "\"word\"", "is not a number"},
+    {BLIS__KEY_INTEGER, "'1'", "'1'", "is not a whole number"},
+    {BLIS__KEY_NUMBER, "word", "'word'", "is not a number"},
     {BLIS__KEY_NUMBER, "[1]", "a list", "is not a number"},
-    {BLIS__KEY_NUMBER, ".nan", "\".nan\"", "is not"},
-    {BLIS__KEY_NUMBER, ".inf", "\".inf\"", "is not"},
+    {BLIS__KEY_NUMBER, ".nan", "'.nan'", "is not"},
+    {BLIS__KEY_NUMBER, ".inf", "'.inf'", "is not"},
     {BLIS__KEY_TEXT, "[1]", "a list", "is not a text"},
     {BLIS__KEY_TEXT, "{a: 1}", "a mapping", "is not a text"},
-    {BLIS__KEY_BOOLEAN, "7", "\"7\"", "is not a boolean"},
-    {BLIS__KEY_BOOLEAN, "word", "\"word\"", "is not a boolean"},
+    {BLIS__KEY_BOOLEAN, "7", "'7'", "is not a boolean"},
+    {BLIS__KEY_BOOLEAN, "word", "'word'", "is not a boolean"},
     {BLIS__KEY_BOOLEAN, "[1]", "a list", "is not a boolean"},
-    {BLIS__KEY_LOOP, "7", "\"7\"", "is not a boolean"},
-    {BLIS__KEY_TIMEOUT, "word", "\"word\"", "is not a whole number"},
-    {BLIS__KEY_TOKENS, "7", "\"7\"", "is neither drawn nor lazy"},
+    {BLIS__KEY_LOOP, "7", "'7'", "is not a boolean"},
+    {BLIS__KEY_TIMEOUT, "word", "'word'", "is not a whole number"},
+    {BLIS__KEY_TOKENS, "7", "'7'", "is neither drawn nor lazy"},
     {BLIS__KEY_TOKENS, "[1]", "a list", "is not a text"},
-    {BLIS__KEY_DISTRIBUTION, "7", "\"7\"", "is not a mapping"},
+    {BLIS__KEY_DISTRIBUTION, "7", "'7'", "is not a mapping"},
     {BLIS__KEY_DISTRIBUTION, "[1]", "a list", "is not a mapping"},
     {BLIS__KEY_DISTRIBUTION, "{type: word}", "'word'", "known are gauss"},
-    {BLIS__KEY_DISTRIBUTION, "{typ: word}", "\"typ\"", "did you mean 'type'"},
+    {BLIS__KEY_DISTRIBUTION, "{typ: word}", "'typ'", "did you mean 'type'"},
     {BLIS__KEY_DISTRIBUTION, "{type: constant}", "constant",
-     "needs the parameter \"value\""},
-    {BLIS__KEY_DISTRIBUTION, "{type: constant, params: 7}", "\"7\"",
+     "needs the parameter 'value'"},
+    {BLIS__KEY_DISTRIBUTION, "{type: constant, params: 7}", "'7'",
      "is not a mapping"},
-    {BLIS__KEY_ARRIVAL, "7", "\"7\"", "is not a mapping"},
+    {BLIS__KEY_ARRIVAL, "7", "'7'", "is not a mapping"},
     {BLIS__KEY_ARRIVAL, "{process: word}", "'word'", "known are poisson"},
-    {BLIS__KEY_ARRIVAL, "{proces: word}", "\"proces\"", "mean 'process'"},
-    {BLIS__KEY_ARRIVAL, "{process: gamma, cv: word}", "\"word\"",
+    {BLIS__KEY_ARRIVAL, "{proces: word}", "'proces'", "mean 'process'"},
+    {BLIS__KEY_ARRIVAL, "{process: gamma, cv: word}", "'word'",
      "is not a number"},
     {BLIS__KEY_ARRIVAL, "{process: gamma, cv: 0}", "cv is 0",
      "it must be a finite number above 0"},
-    {BLIS__KEY_PART, "7", "\"7\"", "is not a mapping"},
+    {BLIS__KEY_PART, "7", "'7'", "is not a mapping"},
     {BLIS__KEY_PART, "[1]", "a list", "is not a mapping"},
-    {BLIS__KEY_PART, "{zzz: 1}", "\"zzz\"", "known are "},
-    {BLIS__KEY_INSIDE, "7", "\"7\"", "m"}, /* a mapping, or some members */
+    {BLIS__KEY_PART, "{zzz: 1}", "'zzz'", "known are "},
+    {BLIS__KEY_INSIDE, "7", "'7'", "m"}, /* a mapping, or some members */
     {BLIS__KEY_INSIDE, "[1]", "a list", "is not a mapping"},
-    {BLIS__KEY_INSIDE, "{zzz: 1}", "\"zzz\"", "known are "},
-    {BLIS__KEY_LIST, "7", "\"7\"", "is not a list"},
+    {BLIS__KEY_INSIDE, "{zzz: 1}", "'zzz'", "known are "},
+    {BLIS__KEY_LIST, "7", "'7'", "is not a list"},
     {BLIS__KEY_LIST, "{a: 1}", "a mapping", "is not a list"},
-    {BLIS__KEY_LIST, "[7]", "\"7\"", "is not a mapping"},
-    {BLIS__KEY_LIST, "[{zzz: 1}]", "\"zzz\"", "known are "},
-    {BLIS__KEY_NAMED, "7", "\"7\"", "is not a mapping"},
+    {BLIS__KEY_LIST, "[7]", "'7'", "is not a mapping"},
+    {BLIS__KEY_LIST, "[{zzz: 1}]", "'zzz'", "known are "},
+    {BLIS__KEY_NAMED, "7", "'7'", "is not a mapping"},
     {BLIS__KEY_NAMED, "[1]", "a list", "is not a mapping"},
-    {BLIS__KEY_NAMED, "{a: 7}", "\"7\"", "is not a mapping"},
+    {BLIS__KEY_NAMED, "{a: 7}", "'7'", "is not a mapping"},
 };
 
 /* From the top to a section. */
@@ -159,7 +159,7 @@ static void check_types(const path *way, const blis__key *key) {
     bool is_own = *wrong->value != '{' && *wrong->value != '[';
     if (is_own) {
       char named[64];
-      snprintf(named, sizeof named, "key \"%s\"", key->value.name);
+      snprintf(named, sizeof named, "key '%s'", key->value.name);
       CHECK_CONTAINS(message, named);
     }
     tried++;
@@ -428,25 +428,25 @@ static void left_out_values_are_named(void) {
     const char *message;
   } cases[] = {
       {"client", "rate_fraction",
-       "spec.yaml:3: client 1 (\"a\"): rate_fraction is 0; expected a number "
+       "spec.yaml:3: client 1 ('a'): rate_fraction is 0; expected a number "
        "above 0 (it was left out)"},
       {"client", "arrival",
-       "spec.yaml:3: client 1 (\"a\"): arrival: unknown process ''"},
+       "spec.yaml:3: client 1 ('a'): arrival: unknown process ''"},
       {"client", "input_distribution",
-       "spec.yaml:3: client 1 (\"a\"): input_distribution is missing"},
+       "spec.yaml:3: client 1 ('a'): input_distribution is missing"},
       {"client", "output_distribution", "output_distribution is missing"},
       {"cohort", "population",
-       "spec.yaml:3: cohort 1 (\"a\"): population is 0; expected an integer "
+       "spec.yaml:3: cohort 1 ('a'): population is 0; expected an integer "
        "from 1 to "
        "100000 (it was left out)"},
       {"lifecycle window", "end_us",
-       "spec.yaml:3: client 1 (\"a\"): lifecycle window 1: end_us is 0; "
+       "spec.yaml:3: client 1 ('a'): lifecycle window 1: end_us is 0; "
        "expected an integer of at least 1 (it was left out)"},
       {"multi_turn block", "max_rounds",
-       "spec.yaml:3: client 1 (\"a\"): multi_turn: max_rounds is 0; expected "
+       "spec.yaml:3: client 1 ('a'): multi_turn: max_rounds is 0; expected "
        "an integer from 1 to 1000000 (it was left out)"},
       {"multimodal block", "text_distribution",
-       "spec.yaml:3: client 1 (\"a\"): multimodal is empty; it needs"},
+       "spec.yaml:3: client 1 ('a'): multimodal is empty; it needs"},
       {"diurnal block", "peak_to_trough_ratio",
        "peak_to_trough_ratio is 0; expected a number of at least 1 "
        "(it was left out)"},
@@ -478,19 +478,19 @@ static void clients_that_do_not_go_together_are_named(void) {
   } cases[] = {
       {"aggregate_rate: 1\nnum_requests: 5\nclients:\n  - {" ALL_CLIENT_KEYS
        ", slo_class: batch}\n  - {" ALL_CLIENT_KEYS "}\n",
-       "spec.yaml:5: client 1 (\"a\") has an slo_class and client 2 (\"a\") "
+       "spec.yaml:5: client 1 ('a') has an slo_class and client 2 ('a') "
        "has "
        "none"},
       {"num_requests: 5\nclients:\n  - {id: u, concurrency: 1, "
        "input_distribution: " FIVE ", output_distribution: " FIVE
        "}\n  - {" ALL_CLIENT_KEYS "}\n",
-       "spec.yaml:1: aggregate_rate is 0 and client 2 (\"a\") has no "
+       "spec.yaml:1: aggregate_rate is 0 and client 2 ('a') has no "
        "lifecycle"},
       {"aggregate_rate: 1\nnum_requests: 5\nclients:\n  - {id: u, concurrency: "
        "1, input_distribution: " FIVE ", output_distribution: " FIVE
        "}\n  - {" ALL_CLIENT_KEYS
        ", reasoning: {multi_turn: {max_rounds: 2}}}\n",
-       "spec.yaml:5: client 1 (\"u\") has concurrency and client 2 (\"a\") has "
+       "spec.yaml:5: client 1 ('u') has concurrency and client 2 ('a') has "
        "multi_turn"},
   };
   for (size_t i = 0; i < COUNT(cases); i++) {

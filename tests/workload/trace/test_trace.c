@@ -100,27 +100,27 @@ static void wrong_mooncake_rows_are_named(void) {
   static const bad_trace cases[] = {
       {ROW "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 1, "
            "\"hash_ids\": [1, 2, 3]}",
-       "bad.jsonl:2: key \"hash_ids\""},
+       "bad.jsonl:2: key 'hash_ids'"},
       {ROW "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 1, "
            "\"hash_ids\": [1, 2, 3]}",
        "has 3 ids; 600 tokens in blocks of 512 need 2"},
       {ROW "{\"timestamp\": 0, \"input_length\": -5, \"output_length\": 1}",
-       "bad.jsonl:2: key \"input_length\": -5"},
+       "bad.jsonl:2: key 'input_length': -5"},
       {ROW "{\"timestamp\": 0, \"input_length\": 5, \"output_length\": \"x\"}",
-       "bad.jsonl:2: key \"output_length\""},
+       "bad.jsonl:2: key 'output_length'"},
       {ROW "{\"timestamp\": -1, \"input_length\": 5, \"output_length\": 1}",
-       "bad.jsonl:2: key \"timestamp\""},
+       "bad.jsonl:2: key 'timestamp'"},
       {ROW "{\"input_length\": 5, \"output_length\": 1}",
-       "bad.jsonl:2: key \"timestamp\""},
+       "bad.jsonl:2: key 'timestamp'"},
       {ROW "{\"timestamp\": 0, \"input_length\": 5000000000, "
            "\"output_length\": 1}",
-       "bad.jsonl:2: key \"input_length\": 5000000000"},
+       "bad.jsonl:2: key 'input_length': 5000000000"},
       {ROW "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 1, "
            "\"hash_ids\": [1, -2]}",
-       "bad.jsonl:2: key \"hash_ids\""},
+       "bad.jsonl:2: key 'hash_ids'"},
       {ROW "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 1, "
            "\"hash_ids\": 12}",
-       "bad.jsonl:2: key \"hash_ids\""},
+       "bad.jsonl:2: key 'hash_ids'"},
       {ROW ROW "{\"timestamp\": 0, \"input_le", "bad.jsonl:3: column"},
       {ROW "[1]", "bad.jsonl:2:"},
       {ROW "{\"timestamp\": 0, \"timestamp\": 0, \"input_length\": 600, "
@@ -244,8 +244,7 @@ static void azure_rows_may_be_out_of_order(void) {
 static void wrong_azure_rows_are_named(void) {
   static const bad_trace cases[] = {
       {AZURE "2024-02-30 00:00:00,1,2\n",
-       "bad.csv:2: column \"TIMESTAMP\": \"2024-02-30 00:00:00\" is not a "
-       "time"},
+       "bad.csv:2: column 'TIMESTAMP': '2024-02-30 00:00:00' is not a time"},
       {AZURE "2023-02-29 00:00:00,1,2\n", "is not a time"},
       {AZURE "2024-02-01 24:00:00,1,2\n", "is not a time"},
       {AZURE "2024-02-01 00:00:00.,1,2\n", "is not a time"},
@@ -253,9 +252,9 @@ static void wrong_azure_rows_are_named(void) {
       {AZURE "1700000000,1,2\n", "is not a time"},
       {AZURE "2024-02-01 00:00:00+1:00,1,2\n", "is not a time"},
       {AZURE "2024-02-01 00:00:00,1,2\n2024-02-01 00:00:00,-1,2\n",
-       "bad.csv:3: column \"ContextTokens\": \"-1\""},
+       "bad.csv:3: column 'ContextTokens': '-1'"},
       {AZURE "2024-02-01 00:00:00,1,many\n",
-       "bad.csv:2: column \"GeneratedTokens\": \"many\" is not a number"},
+       "bad.csv:2: column 'GeneratedTokens': 'many' is not a number"},
       {AZURE "2024-02-01 00:00:00,1,2.5\n", "is not a whole number"},
       {AZURE "2024-02-01 00:00:00,1,2\n2024-02-01 00:0", "bad.csv:3:"},
       {AZURE, "the trace has no rows"},

@@ -67,31 +67,31 @@ static void compact_rows_may_tell_everything(void) {
 static void wrong_compact_rows_are_named(void) {
   static const bad_trace cases[] = {
       {COMPACT "}\n{\"ts\": -1, \"prompt_tokens\": 1, \"gen_tokens\": 2}",
-       "bad.jsonl:2: key \"ts\": -1"},
+       "bad.jsonl:2: key 'ts': -1"},
       {"# about\n\n{\"ts\": 0, \"prompt_tokens\": 1}",
-       "bad.jsonl:3: key \"gen_tokens\": is missing"},
+       "bad.jsonl:3: key 'gen_tokens': is missing"},
       {"{\"ts\": 0, \"prompt_tokens\": \"1\", \"gen_tokens\": 1}",
-       "key \"prompt_tokens\": \"1\" is not a whole number"},
+       "key 'prompt_tokens': '1' is not a whole number"},
       {COMPACT ", \"priority\": 256}",
-       "key \"priority\": 256 is not allowed (0 to 255)"},
-      {COMPACT ", \"lora_adapter\": 3.5}", "key \"lora_adapter\": 3.5"},
+       "key 'priority': 256 is not allowed, expected 0 to 255"},
+      {COMPACT ", \"lora_adapter\": 3.5}", "key 'lora_adapter': 3.5"},
       {COMPACT ", \"reason_ratio\": 2}",
-       "key \"reason_ratio\": 2 is not allowed (0 to 1)"},
-      {COMPACT ", \"streaming\": 1}", "key \"streaming\": 1 is neither"},
-      {COMPACT ", \"think_us\": -1}", "key \"think_us\": -1"},
-      {COMPACT ", \"conversation_id\": []}", "key \"conversation_id\""},
-      {COMPACT ", \"turn\": 3000000000}", "key \"turn\": 3000000000"},
+       "key 'reason_ratio': 2 is not allowed, expected 0 to 1"},
+      {COMPACT ", \"streaming\": 1}", "key 'streaming': 1 is neither"},
+      {COMPACT ", \"think_us\": -1}", "key 'think_us': -1"},
+      {COMPACT ", \"conversation_id\": []}", "key 'conversation_id'"},
+      {COMPACT ", \"turn\": 3000000000}", "key 'turn': 3000000000"},
       {COMPACT ", \"segments\": \"+\"}", "is not a list of segments"},
       {COMPACT ", \"segments\": \"1:99+\"}",
-       "\"1:99+\" has 99 tokens; the prompt has 100, which must be as many"},
+       "'1:99+' has 99 tokens; the prompt has 100, which must be as many"},
       {COMPACT ", \"segments\": \"1\"}",
-       "key \"segments\": \"1\" is not a list of segments such as"},
+       "key 'segments': '1' is not a list of segments such as"},
       {COMPACT ", \"segments\": \"1:0\"}", "is not a list of segments"},
       {COMPACT ", \"segments\": \"1:5@\"}", "is not a list of segments"},
       {COMPACT ", \"segments\": \"1:5  2:5\"}", "is not a list of segments"},
       {COMPACT ", \"segments\": \"-1:5\"}", "is not a list of segments"},
       {COMPACT ", \"segments\": \"1:90 2:11\"}",
-       "\"1:90 2:11\" has 101 tokens; the prompt has 100"},
+       "'1:90 2:11' has 101 tokens; the prompt has 100"},
       {COMPACT "}\n[1]", "bad.jsonl:2:"},
       {COMPACT "}\n{\"ts\": 0,", "bad.jsonl:2: column"},
   };
@@ -151,9 +151,9 @@ static void bailian_rows_may_be_out_of_order_and_without_turns(void) {
               CHAT("7", "1", "2.5", "5", ", \"session_id\": \"s\"")
                   CHAT("7", "1", "4", "5", ", \"session_id\": \"s\"")));
   check_requests(workload, rows, COUNT(rows));
-  CHECK_CONTAINS(blis_workload_note_text(workload, 0),
-                 "rows without a turn: 4; the rounds of a session are taken "
-                 "in order of time");
+  CHECK_CONTAINS(
+      blis_workload_note_text(workload, 0),
+      "rows without a turn: 4; the rounds of a session are ordered by time");
   blis_workload_free(workload);
 }
 
@@ -170,20 +170,20 @@ static void bailian_turns_may_start_at_zero(void) {
 static void wrong_bailian_rows_are_named(void) {
   static const bad_trace cases[] = {
       {CHAT("1", "-1", "0", "5", "") CHAT("1", "-1", "1", "5", ""),
-       "bad.jsonl:2: key \"chat_id\": 1 is given twice"},
+       "bad.jsonl:2: key 'chat_id': 1 is given twice"},
       {CHAT("1", "2", "0", "5", "") CHAT("2", "1", "1", "5", ""),
-       "bad.jsonl:1: key \"parent_chat_id\": the parents of chat 1 never end"},
-      {CHAT("1", "1", "0", "5", ""), "the parents of chat 1 never end"},
-      {CHAT("\"a\"", "-1", "0", "5", ""), "key \"chat_id\": \"a\""},
-      {CHAT("1", "-2", "0", "5", ""), "key \"parent_chat_id\": -2"},
-      {CHAT("1", "-1", "\"0\"", "5", ""), "key \"timestamp\": \"0\""},
-      {CHAT("1", "-1", "0", "5", ", \"turn\": -1"), "key \"turn\": -1"},
-      {CHAT("1", "-1", "0", "5", ", \"turn_id\": 1.5"), "key \"turn_id\": 1.5"},
+       "bad.jsonl:1: key 'parent_chat_id': the parents of chat 1 form a cycle"},
+      {CHAT("1", "1", "0", "5", ""), "the parents of chat 1 form a cycle"},
+      {CHAT("\"a\"", "-1", "0", "5", ""), "key 'chat_id': 'a'"},
+      {CHAT("1", "-2", "0", "5", ""), "key 'parent_chat_id': -2"},
+      {CHAT("1", "-1", "\"0\"", "5", ""), "key 'timestamp': '0'"},
+      {CHAT("1", "-1", "0", "5", ", \"turn\": -1"), "key 'turn': -1"},
+      {CHAT("1", "-1", "0", "5", ", \"turn_id\": 1.5"), "key 'turn_id': 1.5"},
       {CHAT("1", "-1", "0", "33", ", \"hash_ids\": [1,2,3,4]"),
-       "bad.jsonl:1: key \"hash_ids\" has 4 ids; 33 tokens in blocks of 16 "
+       "bad.jsonl:1: key 'hash_ids' has 4 ids; 33 tokens in blocks of 16 "
        "need 3"},
       {CHAT("1", "-1", "0", "33", ", \"hash_ids\": [1,-2]"),
-       "key \"hash_ids\": item 2: -2"},
+       "key 'hash_ids': item 2: -2"},
   };
   check_refused("bad.jsonl", cases, COUNT(cases));
 }
@@ -197,29 +197,29 @@ static void vllm_results_are_their_requests(void) {
   blis_workload *workload = read_trace(FOLDER "vllm.json");
   check_requests(workload, rows, COUNT(rows));
   CHECK_CONTAINS(blis_workload_note_text(workload, 0),
-                 "vllm.json: left out are requests that failed");
+                 "vllm.json: failed requests skipped");
   blis_workload_free(workload);
 }
 
 static void wrong_vllm_results_are_named(void) {
   static const bad_trace cases[] = {
       {"{\"num_prompts\": 2, \"request_rate\": \"inf\"}",
-       "bad.json: key \"input_lens\" is missing; the benchmark saves it when "
-       "run with --save-detailed"},
+       "bad.json: key 'input_lens' is missing; run the benchmark with "
+       "--save-detailed to get it"},
       {"{\"input_lens\": [1], \"output_lens\": [1]}",
-       "key \"start_times\" is missing"},
+       "key 'start_times' is missing"},
       {"{\"input_lens\": [1, 2], \"output_lens\": [1], \"start_times\": []}",
-       "key \"output_lens\": an array has 1 entries; input_lens has 2"},
+       "key 'output_lens': an array has 1 entries; input_lens has 2"},
       {"{\"input_lens\": [1, -2], \"output_lens\": [1, 1], "
        "\"start_times\": [0, 1]}",
-       "key \"input_lens\": item 2: -2 is not allowed"},
+       "key 'input_lens': item 2: -2 is not allowed"},
       {"{\"input_lens\": [1], \"output_lens\": [1], \"start_times\": [\"x\"]}",
-       "key \"start_times\": item 1: \"x\" is not a number"},
+       "key 'start_times': item 1: 'x' is not a number"},
       {"{\"input_lens\": [1], \"output_lens\": [1], \"start_times\": [0], "
        "\"errors\": [1]}",
-       "key \"errors\": item 1: 1 is not a string"},
+       "key 'errors': item 1: 1 is not a string"},
       {"{\"input_lens\": 1, \"output_lens\": [1], \"start_times\": [0]}",
-       "key \"input_lens\": 1 is not an array"},
+       "key 'input_lens': 1 is not an array"},
       {"{\"input_lens\": [1]", "bad.json:1: column"},
   };
   check_refused("bad.json", cases, COUNT(cases));
@@ -248,24 +248,23 @@ static void llmservingsim_tokens_are_compared(void) {
 static void wrong_llmservingsim_rows_are_named(void) {
   static const bad_trace cases[] = {
       {FLAT ", \"input_tok_ids\": [1]}",
-       "bad.jsonl:1: key \"input_tok_ids\": an array has not as many ids as "
-       "input_toks says"},
-      {FLAT ", \"input_tok_ids\": [1, -1]}",
-       "key \"input_tok_ids\": item 2: -1"},
+       "bad.jsonl:1: key 'input_tok_ids': an array does not have as many ids "
+       "as input_toks says"},
+      {FLAT ", \"input_tok_ids\": [1, -1]}", "key 'input_tok_ids': item 2: -1"},
       {FLAT "}\n{\"arrival_time_ns\": 0, \"sub_requests\": []}",
-       "bad.jsonl:2: key \"sub_requests\": an array is empty; a row needs at "
+       "bad.jsonl:2: key 'sub_requests': an array is empty; a row needs at "
        "least one call"},
       {"{\"input_toks\": 2, \"output_toks\": 1, \"arrival\": 1.5}",
-       "key \"arrival_time_ns\": is missing"},
+       "key 'arrival_time_ns': is missing"},
       {FLAT "}\n{\"input_toks\": 2, \"output_toks\": 1, \"arrival_time\": "
             "1.5}",
-       "bad.jsonl:2: the row has arrival_time, rows before it have "
+       "bad.jsonl:2: the row has arrival_time but earlier rows have "
        "arrival_time_ns; all must have the same"},
       {"{\"arrival_time_ns\": 0, \"sub_requests\": [{\"input_toks\": 1, "
        "\"output_toks\": 1}, {\"input_toks\": 1, \"output_toks\": 1}]}",
-       "bad.jsonl:1: key \"tool_duration_ns\": is missing"},
+       "bad.jsonl:1: key 'tool_duration_ns': is missing"},
       {"{\"arrival_time_ns\": 0, \"sub_requests\": [7]}",
-       "bad.jsonl:1: key \"sub_requests\": item 1: 7 is not an object"},
+       "bad.jsonl:1: key 'sub_requests': item 1: 7 is not an object"},
   };
   check_refused("bad.jsonl", cases, COUNT(cases));
 }
@@ -294,9 +293,9 @@ static void llmservingsim_calls_are_rounds(void) {
   CHECK(!blis_workload_request(workload, 0)->has_think_time);
   CHECK_EQ_I64(blis_workload_request(workload, 4)->think_us, 500);
   CHECK_EQ_I64(blis_workload_note_count(workload), 1);
-  CHECK_CONTAINS(blis_workload_note_text(workload, 0),
-                 "calls that wait for the one before them, for which there is "
-                 "no time: 2");
+  CHECK_CONTAINS(
+      blis_workload_note_text(workload, 0),
+      "calls that wait for the previous one, whose duration is unknown: 2");
   blis_workload_free(workload);
 }
 
@@ -359,7 +358,7 @@ static void otel_spans_are_requests(void) {
     CHECK_STR(text_of(workload, blis_workload_request(workload, 1)->model),
               "m");
     CHECK_CONTAINS(blis_workload_note_text(workload, 0),
-                   "left out are spans without a number of prompt tokens: 1");
+                   "spans without a number of prompt tokens skipped: 1");
     blis_workload_free(workload);
   }
 }
@@ -377,21 +376,21 @@ static void otel_texts_may_be_lines(void) {
 static void wrong_otel_texts_are_named(void) {
   static const bad_trace cases[] = {
       {SPANS(SPAN("1", PROMPT("\"-1\""))),
-       "bad.json:1: key \"intValue\": \"-1\" is not allowed (0 to"},
+       "bad.json:1: key 'intValue': '-1' is not allowed, expected 0 to"},
       {SPANS(SPAN("1", PROMPT("\"x\""))),
-       "bad.json:1: key \"intValue\": \"x\" is not a number"},
+       "bad.json:1: key 'intValue': 'x' is not a number"},
       {SPANS(SPAN("1", ATTRIBUTE("llm.prompt_tokens", "stringValue", "\"5\""))),
-       "bad.json:1: key \"intValue\": is missing"},
+       "bad.json:1: key 'intValue': is missing"},
       {SPANS("{\"attributes\": [" PROMPT("1") "]}"),
-       "bad.json:1: key \"startTimeUnixNano\": is missing"},
+       "bad.json:1: key 'startTimeUnixNano': is missing"},
       {SPANS(SPAN("1", PROMPT("1"))) "\n" SPANS(SPAN("-1", PROMPT("1"))),
-       "bad.json:2: key \"startTimeUnixNano\": -1 is not allowed"},
-      {"{\"resourceSpans\": 5}", "key \"resourceSpans\": 5 is not an array"},
+       "bad.json:2: key 'startTimeUnixNano': -1 is not allowed"},
+      {"{\"resourceSpans\": 5}", "key 'resourceSpans': 5 is not an array"},
       {"{\"resourceSpans\": [5]}",
-       "key \"resourceSpans\": item 1: 5 is not an object"},
-      {SPANS("5"), "key \"spans\": item 1: 5 is not an object"},
-      {SPANS(SPAN("1", "5")), "key \"attributes\": item 1: 5 is not an object"},
-      {SPANS(SPAN("1", "{}")), "key \"key\": is missing"},
+       "key 'resourceSpans': item 1: 5 is not an object"},
+      {SPANS("5"), "key 'spans': item 1: 5 is not an object"},
+      {SPANS(SPAN("1", "5")), "key 'attributes': item 1: 5 is not an object"},
+      {SPANS(SPAN("1", "{}")), "key 'key': is missing"},
       {SPANS(SPAN("1", PROMPT("1") ", " ATTRIBUTE("llm.model", "x", "1"))),
        "has neither stringValue nor intValue"},
       {SPANS("{}"), "the trace has no rows"},

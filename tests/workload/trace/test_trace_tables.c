@@ -17,7 +17,7 @@ static void burstgpt_arrives_from_its_first_row(void) {
             "burstgpt trace burstgpt_1.csv");
   CHECK_EQ_I64(blis_workload_note_count(workload), 1);
   CHECK_CONTAINS(blis_workload_note_text(workload, 0),
-                 "burstgpt_1.csv: left out are requests that failed");
+                 "burstgpt_1.csv: failed requests skipped, since");
   blis_workload_free(workload);
 }
 
@@ -62,29 +62,29 @@ static void splitwise_applications_are_clients(void) {
 static void wrong_rows_are_named(void) {
   static const bad_trace cases[] = {
       {BURST "x,GPT-4,1,2,3\n",
-       "bad.csv:2: column \"Timestamp\": \"x\" is not a number"},
+       "bad.csv:2: column 'Timestamp': 'x' is not a number"},
       {BURST "1,GPT-4,1,2,3\n-1,GPT-4,1,2,3\n",
-       "bad.csv:3: column \"Timestamp\": \"-1\" is not allowed"},
+       "bad.csv:3: column 'Timestamp': '-1' is not allowed"},
       {BURST "1,GPT-4,1.5,2,3\n",
-       "bad.csv:2: column \"Request tokens\": \"1.5\" is not a whole number"},
+       "bad.csv:2: column 'Request tokens': '1.5' is not a whole number"},
       {BURST "1,GPT-4,1,-2,3\n",
-       "bad.csv:2: column \"Response tokens\": \"-2\" is not allowed (0 to "
-       "1000000000)"},
+       "bad.csv:2: column 'Response tokens': '-2' is not allowed, "
+       "expected 0 to 1000000000"},
       {BURST "1,GPT-4,1,2\n", "bad.csv:2: "},
       {BURST, "bad.csv: the trace has no rows"},
       {BURST "1,GPT-4,1,0,1\n", "bad.csv: the trace has no rows"},
       {"Model,Request tokens,Response tokens\nGPT-4,1,2\n",
-       "bad.csv: no column is called \"Timestamp\"; the columns are: Model"},
+       "bad.csv: no column 'Timestamp'; the columns are Model"},
       {VIDUR "0,1\n", "bad.csv:2: "},
-      {VIDUR "1e300,1,2\n", "column \"arrived_at\": \"1e300\" is not allowed"},
-      {VIDUR "0,2000000000,2\n", "column \"num_prefill_tokens\""},
+      {VIDUR "1e300,1,2\n", "column 'arrived_at': '1e300' is not allowed"},
+      {VIDUR "0,2000000000,2\n", "column 'num_prefill_tokens'"},
       {"num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n"
        "1,2,3,0.5\n",
-       "no column is called \"arrived_at\""},
+       "no column 'arrived_at'"},
       {SPLIT "0,0,1,5,many\n",
-       "bad.csv:2: column \"token_size\": \"many\" is not a number"},
+       "bad.csv:2: column 'token_size': 'many' is not a number"},
       {SPLIT "0,0,2,5,6\n",
-       "bad.csv:2: column \"batch_size\": \"2\" is not allowed"},
+       "bad.csv:2: column 'batch_size': '2' is not allowed"},
   };
   check_refused("bad.csv", cases, COUNT(cases));
 }

@@ -216,7 +216,7 @@ static void warps_that_cannot_be_are_refused(void) {
       {{{5, 3}, {6, 2}}, 2, "point 2 of a time warp is 6 us to 2 us, after"},
       {{{-5, 3}}, 1, "point 1 of a time warp is -5 us to 3 us; expected 0"},
       {{{5, INT64_MAX}}, 1, "point 1 of a time warp"},
-      {{{900, 0}}, 1, "request 0, which arrives at 0 us, would arrive at -900"},
+      {{{900, 0}}, 1, "request 0, which arrives at 0 us, would move to -900"},
   };
   blis_workload *workload = make(some_rows, COUNT(some_rows));
   for (size_t i = 0; i < COUNT(cases); i++) {

@@ -322,16 +322,17 @@ static void check_refused_path(const char *path,
 
 static void paths_must_tell_the_format(void) {
   check_refused_path("out.txt", NULL,
-                     "out.txt: the format of a trace to be written is not "
-                     "known from \".txt\"; known are .jsonl (routesim)");
-  check_refused_path("out.txt.gz", NULL, "not known from \".txt\"");
+                     "out.txt: cannot tell the trace format from the name "
+                     "'.txt'; expected .jsonl (routesim)");
+  check_refused_path("out.txt.gz", NULL,
+                     "cannot tell the trace format from the name '.txt'");
   blis_trace_write_options pair = {.format = "tracev2"};
   check_refused_path("-", &pair, "cannot go to standard output");
-  check_refused_path("folder/", NULL, "needs the name of a file");
+  check_refused_path("folder/", NULL, "needs a file name");
   blis_trace_write_options options = {.format = "azure"};
-  check_refused_path("out.csv", &options,
-                     "traces cannot be written in the format 'azure'; "
-                     "known are tracev2, routesim");
+  check_refused_path(
+      "out.csv", &options,
+      "cannot write traces in the format 'azure'; known are tracev2, routesim");
   check_refused_path("no/such/folder/out.jsonl", NULL,
                      "no/such/folder/out.jsonl: cannot be written");
   check_refused_path("no/such/folder/out", NULL,
