@@ -24,7 +24,21 @@ table.move({
   },
 }, 1, 3, #compared + 1, compared)
 
-local groups = simulate.experiment_groups(traffic.groups())
+--- The flags of an experiment but that of its one policy.
+local function experiment_groups()
+  local groups = simulate.experiment_groups(traffic.groups())
+  for g, group in ipairs(groups) do
+    local options = {}
+    for _, option in ipairs(group.options) do
+      if option.flag ~= "--routing-policy" then options[#options + 1] = option end
+    end
+    groups[g] = { title = group.title, section = group.section, options = options,
+      has_defaults = group.has_defaults }
+  end
+  return groups
+end
+
+local groups = experiment_groups()
 groups[#groups + 1] = {
   title = "Comparison", section = "compared", has_defaults = true, options = compared,
 }
@@ -48,9 +62,6 @@ local function names_of(parsed)
     names[#names + 1] = name
   end
   if #names == 0 then flags.fail(definition, "there is no --policies") end
-  if parsed.given["--routing-policy"] then
-    flags.fail(definition, "--routing-policy does not go with --policies")
-  end
   return names
 end
 

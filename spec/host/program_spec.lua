@@ -1,0 +1,169 @@
+-- The program as users run it: every command with every flag, each in a process of its own. Flags
+-- come from the descriptions that the program itself reads; one without a usual value needs an
+-- example here, so none can be forgotten.
+local described = require("blis.cli.program").describe()
+local files = require "spec.support.files"
+local folders = require "spec.support.folders"
+local program = require "spec.support.program"
+
+local small = "--num-requests 12 --prompt-tokens 64 --output-tokens 8"
+
+-- What stands beside a flag; @ is a folder with traces, results and files that flags name.
+local lines = {
+  capacity = small .. " --target ttft_ms.p50=1e6 --from 8 --to 8 --replications 1 "
+    .. "--max-requests 12 --quiet",
+  check = "@/script.lua",
+  compare = small .. " --policies round-robin --replications 1 --quiet",
+  completion = "bash",
+  compose = "--from tests/data/workload/many.yaml",
+  ["convert inference-perf"] = "--spec tests/data/workload/inference_perf.yaml",
+  ["convert preset"] = "--name chatbot",
+  ["convert servegen"] = "--path tests/data/servegen/language",
+  diff = "@/a.blis @/a.blis",
+  hardware = "", help = "", man = "", models = "", policies = "",
+  replay = "@/t.csv",
+  run = small,
+  ["trace info"] = "@/t.csv",
+  ["trace convert"] = "@/t.csv --output @/out",
+  ["trace cap"] = "@/t.csv --output @/out --turns 2",
+  ["trace cut"] = "@/t.csv --output @/out",
+  ["trace filter"] = "@/t.csv --output @/out --where 'prompt_tokens > 0'",
+  ["trace merge"] = "@/t.csv @/t.csv --output @/out",
+  ["trace scale"] = "@/t.csv --output @/out --factor 2",
+  ["trace warp"] = "@/t.csv --output @/out --points 0s:0s,10s:5s",
+}
+
+-- These need measurements or scripts of some size, and have specs that bring them.
+local elsewhere = { calibrate = true, sweep = true }
+
+-- A flag with what it needs: in place of what is usual for its kind; by command where they differ.
+local examples = {
+  ["--admission-parameter"] = "--admission-policy token-bucket --admission-parameter "
+    .. "bucket_size=1e6",
+  ["--admission-policy"] = "--admission-policy always-admit",
+  ["--alpha-coeffs"] = "--latency-model blackbox --alpha-coeffs 1,2,3 --beta-coeffs 1000,10,10",
+  ["--beta-coeffs"] = "--latency-model blackbox --alpha-coeffs 1,2,3 --beta-coeffs 1000,10,10",
+  ["--catalogue"] = "--catalogue @/catalogue.yaml",
+  ["--detectors"] = "--detectors all",
+  ["--enable-expert-parallel"] = "--model mistralai/mixtral-8x7b-v0.1 --hardware H100 --tp 2 "
+    .. "--enable-expert-parallel",
+  ["--engine-version"] = "--engine-version vllm/vllm-openai:v0.8.4",
+  ["--fitness-weights"] = "--fitness-weights throughput:1",
+  ["--hardware"] = "--hardware H100",
+  ["--horizon"] = "--horizon 10s",
+  ["--kv-offload-threshold"] = "--kv-offload-threshold 0.5",
+  ["--model-config-folder"] = "--model own/tiny --model-config-folder @/config.json --hardware H100",
+  ["--policy-config"] = "--policy-config @/bundle.yaml",
+  ["--prefix-groups"] = "--prefix-tokens 16 --prefix-groups 2",
+  ["--prefix-zipf"] = "--prefix-tokens 16 --prefix-groups 2 --prefix-zipf 1",
+  ["--priority-policy"] = "--priority-policy constant",
+  ["--report"] = "--report ttft_ms.p99",
+  ["--routing-parameter"] = "--routing-policy weighted --routing-parameter tie=first",
+  ["--routing-scorers"] = "--routing-policy weighted --routing-scorers queue-depth:1",
+  ["--saturation-config"] = "--detectors all --saturation-config @/detectors.yaml",
+  ["--saturation-final-window"] = "--detectors all --saturation-final-window 30s",
+  ["--saturation-report"] = "--detectors all --saturation-report @/written",
+  ["--series-interval"] = "--series-interval 1s",
+  ["--series-path"] = "--series-interval 1s --series-path @/written",
+  ["--decisions-path"] = "--trace-level decisions --decisions-path @/written",
+  ["--slo-e2e"] = "--slo-e2e default=1s",
+  ["--slo-itl"] = "--slo-itl default=1s",
+  ["--slo-ttft"] = "--slo-ttft default=1s",
+  ["--tenant"] = "--tenant a",
+  ["--think-time-dist"] = "--session-mode closed-loop --think-time-dist constant:value=1ms",
+  ["--token-bucket-capacity"] = "--admission-policy token-bucket --token-bucket-capacity 1e6",
+  ["--token-bucket-refill-rate"] = "--admission-policy token-bucket "
+    .. "--token-bucket-refill-rate 1e6",
+  ["--trace-format"] = "--trace-format tracev2",
+  ["--trace-header"] = "--trace-header @/t.yaml",
+  ["--workload-spec"] = "--workload-spec tests/data/workload/many.yaml",
+  ["--target"] = "", ["--policies"] = "", ["--from"] = "", ["--spec"] = "", ["--path"] = "",
+  ["--where"] = "", ["--points"] = "", ["--factor"] = "", -- stand in the lines above
+}
+
+-- Whole lines, where a flag stands for something else in the usual one.
+local compared = small .. " --policies weighted --replications 1 --quiet"
+local instead = {
+  ["compare --routing-parameter"] = compared .. " --routing-parameter tie=first",
+  ["compare --routing-scorers"] = compared .. " --routing-scorers queue-depth:1",
+  ["models --enable-expert-parallel"] = "mistralai/mixtral-8x7b-v0.1 --hardware H100 --tp 2 "
+    .. "--enable-expert-parallel",
+  ["replay --trace-data"] = "--trace-data @/t.csv",
+  ["trace scale --rate"] = "@/t.csv --output @/out --rate 4",
+}
+
+--- A flag as somebody would write it; nil when nobody knows how.
+local function usual(option)
+  local flag = option.flag
+  if option.type == "boolean" then return flag end
+  for _, choice in ipairs(option.choices or {}) do
+    if choice ~= option.default then return ("%s '%s'"):format(flag, choice) end
+  end
+  if option.is_output then return flag .. " @/written" end
+  if option.default ~= nil then return ("%s '%s'"):format(flag, option.default) end
+  if option.min then return ("%s %d"):format(flag, math.max(option.min, 1)) end
+end
+
+--- Calls body with a folder of traces, results and files.
+local function with_folder(body)
+  folders.with(function(folder)
+    local outcome = program.shell(([[mkdir @ &&
+      "$BLIS" run NUMBERS --quiet --trace-output @/t --save @/a.blis >/dev/null &&
+      echo 'print(1)' >@/script.lua && printf 'models: []\n' >@/catalogue.yaml &&
+      printf 'routing: {policy: least-loaded}\n' >@/bundle.yaml &&
+      printf 'threshold: {threshold_ms: 1}\n' >@/detectors.yaml &&
+      echo '{"num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 8,
+        "vocab_size": 1000, "intermediate_size": 512, "torch_dtype": "bfloat16",
+        "hidden_act": "silu", "max_position_embeddings": 2048}' >@/config.json]])
+      :gsub("@", folder):gsub("NUMBERS", small))
+    assert.equal(0, outcome.status, outcome.err)
+    body(folder)
+  end)
+end
+
+--- Runs one line; returns what is wrong with how it went, or nil.
+local function problem_of(line, folder)
+  os.remove(folder .. "/written")
+  local text = line:gsub("@", folder)
+  local outcome = program.shell('"$BLIS" ' .. text .. " </dev/null")
+  local function tell(what) return ("blis %s: %s: %s"):format(text, what, outcome.err) end
+  if outcome.status ~= 0 then return tell("status " .. outcome.status) end
+  if outcome.err:find("traceback", 1, true) then return tell "traceback" end
+  if line:find("@/written", 1, true) then
+    local written = files.read(folder .. "/written") or files.read(folder .. "/written.csv")
+    if not written or written == "" then return tell "nothing was written" end
+  elseif outcome.out == "" and not line:find("@/out", 1, true) and not line:match "^check" then
+    return tell "nothing was printed"
+  end
+end
+
+describe("the program as users run it #host", function()
+  for _, command in ipairs(described.commands) do
+    for _, form in ipairs(elsewhere[command.name] and {} or command.forms) do
+      it(("runs %s with each of its flags"):format(form.words), function()
+        local base = assert(lines[form.words], "there is no line for " .. form.words)
+        with_folder(function(folder)
+          local problems = { problem_of(form.words .. " " .. base, folder) }
+          for _, group in ipairs(form.definition.groups) do
+            for _, option in ipairs(group.options) do
+              local flag = examples[option.flag] or usual(option)
+              local line = instead[form.words .. " " .. option.flag]
+                or flag and base .. " " .. flag
+              problems[#problems + 1] = not line and "there is no example of " .. option.flag
+                or problem_of(form.words .. " " .. line, folder)
+            end
+          end
+          assert.equal("", table.concat(problems, "\n"))
+        end)
+      end)
+    end
+  end
+
+  it("runs every command with --help", function()
+    for _, command in ipairs(described.commands) do
+      local outcome = program.run(command.name, "--help")
+      assert.equal(0, outcome.status, command.name)
+      assert.matches("^usage: blis " .. command.name, outcome.out)
+    end
+  end)
+end)
