@@ -144,10 +144,10 @@ end
 ---@return boolean
 local function may_remember(config)
   local policies = policies_of(config.routing, config.admission)
-  for _, name in ipairs { "cascade", "scheduler", "preemption" } do
+  for _, name in ipairs { "cascade", "scheduler", "preemption", "priority" } do
     policies[#policies + 1] = config[name]
   end
-  return config.priority ~= nil or repeats.may_remember(policies)
+  return repeats.may_remember(policies)
 end
 
 --- Whether it is worth trying if the experiment comes to the same result twice: a policy may
@@ -164,7 +164,7 @@ function experiment.wants_repeat(spec)
     cascade = hooks.read_cascade(spec.cascade, "cascade"),
     scheduler = hooks.read_scheduler(spec.scheduler, {}),
     preemption = hooks.read_preemption(spec.preemption, {}),
-    priority = type(spec.priority) == "function" and spec.priority or nil,
+    priority = select(2, hooks.read_priority(spec.priority, "priority")),
   }
 end
 

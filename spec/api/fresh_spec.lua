@@ -97,6 +97,13 @@ local kinds = {
     end)
     return { admission = { name = "counting", new = new } }, calls
   end,
+  ["a priority policy"] = function()
+    local new, calls = counting(function(memory)
+      return { decide = function() return next_of(memory) % 5 end }
+    end)
+    return { priority = { name = "counting", new = new }, scheduler = "priority-fcfs",
+      cluster = { instances = 3, max_num_seqs = 2 } }, calls
+  end,
   ["a scheduler"] = function()
     local new, calls = counting(function(memory)
       return { goes_before = function(a, b)

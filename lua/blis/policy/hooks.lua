@@ -26,6 +26,8 @@ end
 hooks.kinds = {
   admission = kind_of("admission", "admission policy", catalogue.admissions, "decide",
     "function(request, cluster) that returns blis.admit(), blis.reject(reason) or blis.delay(us)"),
+  priority = kind_of("priority", "priority policy", {}, "decide",
+    "function(request) that returns how urgent it is"),
   scheduler = kind_of("scheduler", "scheduler", {}, "goes_before",
     "function(a, b) that tells whether a goes before b"),
   preemption = kind_of("preemption", "preemption policy", {}, "victim",
@@ -142,11 +144,15 @@ function hooks.read_cascade(given, path)
   return given ~= nil and read_some_cascade(given, path) or nil
 end
 
---- A priority policy: the definition of a built-in one, or a function as it is.
+--- A priority policy: the definition of a built-in one, or that of one in Lua.
 ---@return table? definition
----@return function? scripted
+---@return table? scripted
 function hooks.read_priority(given, path)
-  if given == nil or type(given) == "function" then return nil, given end
+  if given == nil then return nil end
+  local has_fields = type(given) == "table" and next(given) ~= nil and given[1] == nil
+  if has_fields or type(given) == "function" then
+    return nil, definition.read(hooks.kinds.priority, given, path)
+  end
   if type(given) == "string" then given = { given } end
   if type(given) ~= "table" or type(given[1]) ~= "string" then
     schema.raise_value(path, given, "the name of a priority policy, { name, parameter = value, "

@@ -6,6 +6,7 @@
 #include "lua/bind/bind.h"
 #include "lua/policies/cascade.h"
 #include "lua/policies/decision.h"
+#include "lua/policies/fresh.h"
 #include "lua/simulation/instance.h"
 
 /* One call of a function. */
@@ -296,6 +297,18 @@ check_observed_source(lua_State *L, bind_observer *self,
   return &self->source;
 }
 
+/* The place of the function of a priority policy in Lua; 0 = none. */
+static int push_priority(lua_State *L, int config, const bind_view *view) {
+  if (lua_getfield(L, config, "priority") == LUA_TNIL) {
+    lua_pop(L, 1);
+    return 0;
+  }
+  check_fresh(L, lua_gettop(L), &view->context);
+  int place = push_hook_field(L, lua_gettop(L), "decide", view->hooks);
+  lua_pop(L, 1);
+  return place;
+}
+
 void check_observer(lua_State *L, int config, bind_view *view,
                     bind_observer *self) {
   static const char *const names[EVENT_COUNT] = {
@@ -305,7 +318,7 @@ void check_observer(lua_State *L, int config, bind_view *view,
   for (int i = 0; i < EVENT_COUNT; i++) {
     self->functions[i] = push_hook_field(L, config, names[i], view->hooks);
   }
-  self->priority = push_hook_field(L, config, "priority", view->hooks);
+  self->priority = push_priority(L, config, view);
   self->think_time = push_hook_field(L, config, "think_time", view->hooks);
   lua_createtable(L, 0, 8);
   self->outcome = push_hook_function(L, view->hooks);
