@@ -248,10 +248,9 @@ describe("evenness, anomalies and energy", function()
     assert.is_nil(blis.run(small.experiment()).energy.kwh)
   end)
 
-  it("find inversions and blocked instances #slow", function()
-    local result = blis.run(busy { routing = function(request)
-      return request.prompt_tokens % 8 == 0 and 2 or 1
-    end })
+  it("find inversions and blocked instances as go-blis does #slow", function()
+    local result = blis.run(busy { profile = "go-blis", scheduler = "priority-fcfs",
+      routing = function(request) return request.prompt_tokens % 8 == 0 and 2 or 1 end })
     local inversions = 0
     for j, later in ipairs(result.requests) do
       for i = 1, j - 1 do
@@ -264,7 +263,150 @@ describe("evenness, anomalies and energy", function()
     end
     assert.is_true(inversions > 0)
     assert.equal(inversions, result.priority_inversions)
-    assert.equal(1, result.blocked_instances)
+    assert.equal(1, result.hol_blocking_events)
+  end)
+end)
+
+describe("detectors", function()
+  --- Batch requests and some critical ones at more than one instance can serve.
+  local function mixed(options)
+    local spec = {
+      cluster = { instances = 2, max_num_seqs = 4 },
+      workload = {
+        aggregate_rate = 40, num_requests = 300,
+        clients = {
+          { id = "b", slo_class = "batch", rate_fraction = 0.8, arrival = { process = "poisson" },
+            input_distribution = { "constant", value = 200 },
+            output_distribution = { "constant", value = 40 } },
+          { id = "c", slo_class = "critical", rate_fraction = 0.2,
+            arrival = { process = "poisson" },
+            input_distribution = { "constant", value = 200 },
+            output_distribution = { "constant", value = 40 } },
+        },
+      },
+    }
+    for key, value in pairs(options or {}) do spec[key] = value end
+    return blis.run(spec)
+  end
+
+  local function left_us(record) return record.arrival_us + record.scheduling_delay_us end
+
+  --- By the definitions, with a look at every pair.
+  local function counted(result)
+    local inversions, blocked = 0, 0
+    for _, a in ipairs(result.requests) do
+      local is_blocked = false
+      for _, b in ipairs(result.requests) do
+        if a.instance == b.instance and a.priority > b.priority then
+          if a.arrival_us < left_us(b) and left_us(b) < left_us(a) then
+            inversions = inversions + 1
+          end
+          is_blocked = is_blocked or a.arrival_us < b.end_us and b.end_us < left_us(a)
+        end
+      end
+      blocked = blocked + (is_blocked and 1 or 0)
+    end
+    return inversions, blocked
+  end
+
+  it("count priority inversions and blocked requests as the plan defines them", function()
+    local result = mixed()
+    local inversions, blocked = counted(result)
+    assert.is_true(inversions > 100 and blocked > 10)
+    assert.same({ inversions, blocked },
+      { result.priority_inversions, result.hol_blocking_events })
+    says(tostring(result), "priority inversions: pairs of which the less urgent request")
+    local ordered = mixed { scheduler = "priority-fcfs" }
+    assert.same({ counted(ordered) },
+      { ordered.priority_inversions, ordered.hol_blocking_events })
+    assert.is_true(ordered.priority_inversions < inversions / 100)
+  end)
+
+  it("count nothing where all are equally urgent, or nobody waits", function()
+    local result = mixed { priority = "constant" }
+    assert.same({ 0, 0 }, { result.priority_inversions, result.hol_blocking_events })
+    local idle = blis.run { cluster = { instances = 16 }, workload = { rate = 1, requests = 100 } }
+    assert.same({ 0, 0 }, { idle.priority_inversions, idle.hol_blocking_events })
+    assert.is_nil(tostring(idle):find("look at ", 1, true))
+  end)
+
+  it("are those of the saved result, too", function()
+    local result, path = mixed(), os.tmpname()
+    result:save(path)
+    local loaded = blis.load_result(path)
+    os.remove(path)
+    assert.equal(result.priority_inversions, loaded.priority_inversions)
+    assert.equal(tostring(result), tostring(loaded))
+  end)
+
+  it("call thrashing what is reloaded after it was moved to the CPU", function()
+    local function run(groups)
+      return blis.run {
+        cluster = { instances = 1, kv_blocks = 200, kv_cpu_blocks = 400 },
+        workload = { rate = 3, requests = 100, prompt_tokens = 16, output_tokens = 8,
+          prefixes = groups and { groups = groups, tokens = 1024 } },
+      }
+    end
+    assert.equal(0, run().kv_thrashing_rate)
+    assert.is_true(run(5).kv_thrashing_rate > 0.5)
+  end)
+end)
+
+describe("what to look at", function()
+  local function told(spec) return tostring(blis.run(spec)) end
+
+  it("are scores that are clamped, and instances without work", function()
+    local text = told {
+      cluster = { instances = 4 }, workload = { rate = 20, requests = 200 },
+      routing = { "weighted", scorers = { { blis.scorer { name = "mine",
+        score = function(_, instance) return -instance.queue_depth - instance.batch_size end }, 1 } } },
+    }
+    says(text, "note: scorer mine: ")
+    says(text, "scores were outside 0 to 1")
+    says(text, "3 of 4 instances never got a request")
+  end)
+
+  it("is overload", function()
+    local heavy = { cluster = { instances = 1 }, workload = { rate = 100, requests = 2000,
+      prompt_tokens = 500, output_tokens = 100 } }
+    says(told(heavy), "overload: TTFT rises from third to third")
+    heavy.workload.rate = 2
+    assert.is_nil(told(heavy):find("overload", 1, true))
+  end)
+
+  it("is a class that starves", function()
+    local i = 0
+    says(told {
+      cluster = { instances = 1 },
+      admission = function(request)
+        return request.slo_class == "batch" and blis.reject "batch" or blis.admit()
+      end,
+      workload = function()
+        i = i + 1
+        return i <= 60 and { arrival_us = i * 100000, prompt_tokens = 100, output_tokens = 5,
+          slo_class = i % 2 == 0 and "batch" or "critical" } or nil
+      end,
+    }, "class batch starves: 0.0 % of its requests completed, and 100.0 % of the others")
+  end)
+
+  it("is oscillation", function()
+    local n = 0
+    local function herd(_, instances)
+      n = n + 1
+      return n // 16 % #instances + 1
+    end
+    local spec = { cluster = { instances = 4 }, workload = { rate = 20, requests = 640 },
+      routing = herd }
+    says(told(spec), "oscillation: of 16 requests in a row")
+    spec.routing = "round-robin"
+    assert.is_nil(told(spec):find("oscillation", 1, true))
+  end)
+
+  it("names every policy that took part", function()
+    says(told { cluster = { instances = 1 }, workload = { rate = 1, requests = 3 },
+      scheduler = "sjf", preemption = "priority", priority = "slo-based",
+      admission = "token-bucket" },
+      "admission token-bucket; scheduler sjf; preemption priority; priority by slo-based")
   end)
 end)
 

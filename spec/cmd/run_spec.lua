@@ -104,10 +104,20 @@ describe("blis run", function()
     assert.same({}, got.setup.notes)
   end)
 
-  it("counts priority inversions where priorities are", function()
+  it("counts as inversions less urgent requests that are scheduled first", function()
     local function inversions(scheduler)
-      return core.json_read(output_of("--format", "json", "--scheduler", scheduler,
-        "--output-tokens-stdev", "100", "--output-tokens", "150")).priority_inversions
+      return core.json_read(commands.output_of("run", "--format", "json", "--workload", "mixed-slo",
+        "--rate", "60", "--num-requests", "300", "--max-num-running-reqs", "4", "--scheduler",
+        scheduler)).priority_inversions
+    end
+    assert.is_true(inversions "fcfs" > 100)
+    assert.is_true(inversions "priority-fcfs" < inversions "fcfs" / 10)
+  end)
+
+  it("counts inversions as BLIS in Go does with profile go-blis", function()
+    local function inversions(scheduler)
+      return core.json_read(output_of("--format", "json", "--scheduler", scheduler, "--profile",
+        "go-blis", "--output-tokens-stdev", "100", "--output-tokens", "150")).priority_inversions
     end
     assert.equal(0, inversions "fcfs")
     assert.is_true(inversions "priority-fcfs" > 0)

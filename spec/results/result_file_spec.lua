@@ -162,6 +162,15 @@ describe("a saved result", function()
 end)
 
 describe("exported requests", function()
+  it("are not written under the name of another format", function()
+    local result = blis.run(rich())
+    for _, name in ipairs { "a.parquet", "b.JSON", "c.csv.gz" } do
+      local ok, message = pcall(result.export_requests, result, os.tmpname() .. name)
+      assert.is_false(ok)
+      says(tostring(message), "tables are written as CSV")
+    end
+  end)
+
   it("are CSV or JSON lines #slow", function()
     local result = blis.run(rich())
     local path = os.tmpname()

@@ -35,7 +35,8 @@ typedef struct blis_request_end {
   int64_t itl_sum_us;
   int64_t itl_count;
   int64_t end_us;
-  uint32_t steps; /* models asked for it by a cascade; 0 = there was none */
+  double priority; /* higher is more urgent */
+  uint32_t steps;  /* models asked for it by a cascade; 0 = there was none */
   const blis_cascade_attempt *attempt; /* the last one; NULL = none */
   blis_cascade_verdict verdict;        /* about that one */
 } blis_request_end;

@@ -149,6 +149,7 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .itl_sum_us = live->itl_sum_us,
       .itl_count = live->itl_count,
       .end_us = end_us,
+      .priority = live->priority,
   };
   BLIS_TRY(BLIS__TELL(cluster, BLIS__REPORTING, error, .request = request,
                       .end = &end));

@@ -12,6 +12,8 @@ struct blis_recorder {
   bool is_streaming; /* no records are kept */
   blis_request_sink sink;
   BLIS_ARRAY(blis_record) records;
+  double first_priority;         /* of the first record */
+  BLIS_ARRAY(double) priorities; /* by record; none while all have that one */
   blis_intern *reasons;
   blis_tally tally;
   blis_attempts attempts;
@@ -29,6 +31,24 @@ static blis_status keep_reason(const blis_recorder *recorder,
   return *id <= BLIS_RECORD_REASON_MAX ? BLIS_OK : BLIS_ERR_NOMEM;
 }
 
+/* Behind the record that was added last. */
+static blis_status keep_priority(blis_recorder *recorder, double priority) {
+  size_t last = recorder->records.count - 1;
+  if (last == 0) {
+    recorder->first_priority = priority;
+  }
+  if (recorder->priorities.count == 0) {
+    if (priority == recorder->first_priority) {
+      return BLIS_OK;
+    }
+    for (size_t i = 0; i < last; i++) {
+      BLIS_TRY(blis_array_push(&recorder->alloc, &recorder->priorities,
+                               recorder->first_priority));
+    }
+  }
+  return blis_array_push(&recorder->alloc, &recorder->priorities, priority);
+}
+
 static blis_status on_ended(void *ud, const blis_request_end *end,
                             blis_error *error) {
   blis_recorder *recorder = ud;
@@ -36,10 +56,10 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
   uint32_t reason;
   BLIS_TRY_MEM(keep_reason(recorder, end->reason, &reason), error);
   record.reason = reason & BLIS_RECORD_REASON_MAX;
-  if (!recorder->is_streaming &&
-      blis_array_push(&recorder->alloc, &recorder->records, record) !=
-          BLIS_OK) {
-    return blis_fail_nomem(error);
+  if (!recorder->is_streaming) {
+    BLIS_TRY_MEM(blis_array_push(&recorder->alloc, &recorder->records, record),
+                 error);
+    BLIS_TRY_MEM(keep_priority(recorder, end->priority), error);
   }
   BLIS_TRY_MEM(blis__tally_add(&recorder->tally, &record), error);
   recorder->hash += blis_record_hash(&record);
@@ -98,6 +118,7 @@ void blis_recorder_free(blis_recorder *recorder) {
   }
   blis_alloc alloc = recorder->alloc;
   blis_array_deinit(&alloc, &recorder->records);
+  blis_array_deinit(&alloc, &recorder->priorities);
   blis_intern_free(recorder->reasons);
   blis__tally_deinit(&recorder->tally);
   blis_attempts_deinit(&recorder->attempts);
@@ -117,12 +138,41 @@ static int compare_records(const void *a, const void *b) {
   return (left->number > right->number) - (left->number < right->number);
 }
 
-void blis_recorder_sort(blis_recorder *recorder) {
+/* A record and its priority, while they are sorted; the record comes first. */
+typedef struct with_priority {
+  blis_record record;
+  double priority;
+} with_priority;
+
+static blis_status sort_with_priorities(blis_recorder *recorder) {
+  size_t count = recorder->records.count;
+  with_priority *all = blis_alloc_zeroed(&recorder->alloc, count, sizeof *all);
+  if (all == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (size_t i = 0; i < count; i++) {
+    all[i] = (with_priority){recorder->records.items[i],
+                             recorder->priorities.items[i]};
+  }
+  qsort(all, count, sizeof *all, compare_records);
+  for (size_t i = 0; i < count; i++) {
+    recorder->records.items[i] = all[i].record;
+    recorder->priorities.items[i] = all[i].priority;
+  }
+  blis_alloc_free(&recorder->alloc, all, count * sizeof *all);
+  return BLIS_OK;
+}
+
+blis_status blis_recorder_sort(blis_recorder *recorder) {
+  blis_attempts_sort(&recorder->attempts);
+  if (recorder->priorities.count > 1) {
+    return sort_with_priorities(recorder);
+  }
   if (recorder->records.count > 1) {
     qsort(recorder->records.items, recorder->records.count,
           sizeof *recorder->records.items, compare_records);
   }
-  blis_attempts_sort(&recorder->attempts);
+  return BLIS_OK;
 }
 
 bool blis_recorder_keeps_records(const blis_recorder *recorder) {
@@ -135,6 +185,15 @@ size_t blis_recorder_count(const blis_recorder *recorder) {
 
 const blis_record *blis_recorder_records(const blis_recorder *recorder) {
   return recorder->records.items;
+}
+
+bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
+                            double *priority) {
+  if (recorder->priorities.count == 0) {
+    return false;
+  }
+  *priority = recorder->priorities.items[index];
+  return true;
 }
 
 const char *blis_recorder_reason(const blis_recorder *recorder,

@@ -32,9 +32,10 @@ const blis_request_sink *blis_recorder_sink(blis_recorder *recorder);
 
 /*
  * Sorts records and attempts by arrival, then number: an order that does not
- * depend on the engine. Call it before records are listed.
+ * depend on the engine. Call it before records are listed. After
+ * BLIS_ERR_NOMEM records are in the order in which requests ended.
  */
-void blis_recorder_sort(blis_recorder *recorder);
+BLIS_MUSTUSE blis_status blis_recorder_sort(blis_recorder *recorder);
 
 /* False for a streaming one. */
 bool blis_recorder_keeps_records(const blis_recorder *recorder);
@@ -43,6 +44,13 @@ size_t blis_recorder_count(const blis_recorder *recorder);
 
 /* count records; borrowed until the next one is added. */
 const blis_record *blis_recorder_records(const blis_recorder *recorder);
+
+/*
+ * The priority of record index, higher is more urgent; false when all requests
+ * have had the same one.
+ */
+bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
+                            double *priority);
 
 /* Why a request was rejected; "" for the others. */
 const char *blis_recorder_reason(const blis_recorder *recorder,

@@ -128,7 +128,7 @@ static const char *story_of(const three *t, const blis_record *record) {
 static void check_story(three *t, const char *expected) {
   must_open(t);
   site_run(&t->site);
-  blis_recorder_sort(t->site.recorder);
+  CHECK(blis_recorder_sort(t->site.recorder) == BLIS_OK);
   site_check_states_sum_up(&t->site, 1);
   site_check_counters_are_zero(&t->site);
   CHECK_STR(story_of(t, only_record(t)), expected);
@@ -214,7 +214,7 @@ static void test_times_are_those_of_the_last_attempt(void) {
     one_request(&t, 10);
     must_open(&t);
     site_run(&t.site);
-    blis_recorder_sort(t.site.recorder);
+    CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
     const blis_record *record = only_record(&t);
     size_t count;
     const blis_attempt_record *attempts = blis_attempts_of(
@@ -278,7 +278,7 @@ static void test_chain_of_a_request(void) {
     r->cascade = text_number(&t, cases[i].own);
     must_open(&t);
     site_run(&t.site);
-    blis_recorder_sort(t.site.recorder);
+    CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
     CHECK_STR(story_of(&t, only_record(&t)), cases[i].story);
     CHECK_EQ_I64(only_record(&t)->model, r->model);
     site_close(&t.site);
@@ -320,7 +320,7 @@ static void test_attempts_that_fail(void) {
       one_request(&t, 20);
       must_open(&t);
       site_run(&t.site);
-      blis_recorder_sort(t.site.recorder);
+      CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
       site_check_states_sum_up(&t.site, 1);
       const blis_record *record = only_record(&t);
       CHECK_STR(story_of(&t, record), broken == 0
@@ -345,7 +345,7 @@ static void test_attempt_without_candidates(void) {
   CHECK_OK(blis_cluster_instance_fail(t.site.cluster, 2, false, &error),
            &error);
   site_run(&t.site);
-  blis_recorder_sort(t.site.recorder);
+  CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
   CHECK_STR(story_of(&t, only_record(&t)), "mid:escalate large:accept");
   const blis_attempts *attempts = blis_recorder_attempts(t.site.recorder);
   CHECK_STR(blis_recorder_attempt_reason(t.site.recorder,
@@ -394,7 +394,7 @@ static void test_every_attempt_needs_a_permit(void) {
            &error);
   site_set_admission(&t.site, &admission);
   site_run(&t.site);
-  blis_recorder_sort(t.site.recorder);
+  CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
   const blis_record *records = blis_recorder_records(t.site.recorder);
   /* The third is refused by small at once, and is the first with large. */
   for (size_t i = 0; i < 3; i++) {
@@ -522,7 +522,7 @@ static void test_policy_decides_lengths_and_stages(void) {
   one_request(&t, 20)->max_output_tokens = 30;
   must_open(&t);
   site_run(&t.site);
-  blis_recorder_sort(t.site.recorder);
+  CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
   CHECK_STR(story_of(&t, only_record(&t)), "small:escalate large:accept");
   const blis_attempts *attempts = blis_recorder_attempts(t.site.recorder);
   CHECK_EQ_I64(attempts->records.items[0].output_tokens, 4);
@@ -642,7 +642,7 @@ static uint64_t run_random(blis_engine_kind engine, int64_t seed,
     CHECK_OK(blis_cluster_step(t.site.cluster, &done, &error), &error);
   }
   site_run(&t.site);
-  blis_recorder_sort(t.site.recorder);
+  CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
   site_check_states_sum_up(&t.site, 300);
   site_check_counters_are_zero(&t.site);
   check_conserved(&t);
@@ -688,7 +688,7 @@ static void test_horizon(void) {
     t.site.config.horizon_us = 2000000;
     must_open(&t);
     site_run(&t.site);
-    blis_recorder_sort(t.site.recorder);
+    CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
     blis_cluster_counts counts;
     blis_cluster_get_counts(t.site.cluster, &counts);
     CHECK(counts.unfinished > 0 && counts.escalated > 0);

@@ -1,6 +1,6 @@
 --- What BLIS in Go prints after a run: a JSON object per instance and for the cluster, then
 --- sections of text.
-local anomalies = require "blis.results.anomalies"
+local anomalies = require("blis.results.anomalies").go_blis
 local core = require "blis.core"
 local decisions = require "blis.results.decisions"
 local metrics = require "blis.cli.metrics"
@@ -78,8 +78,7 @@ local function is_completed(record)
 end
 
 local function priority_inversions(run)
-  if run.scheduler ~= "priority-fcfs" then return 0 end
-  return anomalies.priority_inversions(run.registered())
+  return anomalies.priority_inversions(run.registered(), run.scheduler)
 end
 
 -- Why routing refuses a request that was admitted.
@@ -118,7 +117,7 @@ end
 function sections.anomalies(run)
   local result = run.result
   local inversions = priority_inversions(run)
-  local blocked = anomalies.blocked_instances(result.instances)
+  local blocked = anomalies.hol_blocking_events(result.instances)
   if inversions + blocked + result.rejected + result.unservable + result.timed_out
     + result.length_capped == 0 then
     return nil

@@ -1,5 +1,4 @@
 --- The result of a run as a summary, as JSON and as CSV.
-local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
 local detectors = require "blis.cli.detectors"
 local decisions = require "blis.results.decisions"
@@ -77,14 +76,6 @@ local special = {
   end,
 }
 
---- A figure of the whole result as the command knows it.
-local function value_of(run, values, figure)
-  if values == run.result and figure.name == "priority_inversions" then
-    return anomalies.inversions_of(values, run.scheduler)
-  end
-  return figures.value(values, figure)
-end
-
 local write_figures
 
 local function write_figure(writer, figure, value, run)
@@ -110,7 +101,7 @@ end
 --- Writes the figures that there are as fields of the object that is open.
 function write_figures(writer, class, values, run)
   for _, figure in ipairs(figures.of(class)) do
-    local value = value_of(run, values, figure)
+    local value = figures.value(values, figure)
     if value ~= nil then write_figure(writer, figure, value, run) end
   end
 end
@@ -138,7 +129,7 @@ local function csv_row(run, columns, class, values)
   local row = {}
   for _, path in ipairs(figures.paths(class)) do
     local figure, value = figures.find(path, values, class)
-    if path == figure.name then value = value_of(run, values, figure) end
+    if path == figure.name then value = figures.value(values, figure) end
     if value and not columns[path] then
       columns[#columns + 1] = { key = path }
       columns[path] = true

@@ -183,9 +183,9 @@
 ---@field tenant_fairness number Jain's index of output tokens per tenant; 0 without tenants (0 to 1)
 ---@field tenant_cv number coefficient of variation of output tokens per tenant
 ---@field cpu_reload_rate number blocks brought back from CPU memory per block looked for (0 to 1)
----@field kv_thrashing_rate number blocks dropped from the CPU tier per block saved to it
----@field priority_inversions integer pairs at an instance, the first over twice as long
----@field blocked_instances integer with more than twice the mean wait queue: head-of-line blocking
+---@field kv_thrashing_rate number blocks reloaded from the CPU tier per block moved there; go-blis: dropped from it (0 to 1)
+---@field priority_inversions integer pairs in a queue, the less urgent one scheduled while the other waited; go-blis: pairs of which the first took over twice as long, with scheduler priority-fcfs
+---@field hol_blocking_events integer requests that waited on while a less urgent one of their queue completed; go-blis: instances with more than twice the mean wait queue
 ---@field cache_belief blis.CacheBelief what the router knew of the caches, against the caches
 ---@field coverage blis.Coverage where it is known what the step times were fitted to
 ---@field cost blis.Cost of all GPUs

@@ -57,6 +57,12 @@ local function cpu_reload_rate(result)
   return lookups > 0 and reloads / lookups or 0.0
 end
 
+local function is_go_blis(result) return rawget(result.setup, "profile") == "go-blis" end
+
+local function anomalies_of(result)
+  return is_go_blis(result) and anomalies.go_blis or anomalies
+end
+
 local lists = core.figures()
 
 -- What a result has beside the figures of the core.
@@ -79,16 +85,23 @@ local derived = {
   { name = "cpu_reload_rate", type = "number", unit = "0 to 1",
     shown = "CPU tier: {%} of the blocks reloaded",
     doc = "blocks brought back from CPU memory per block looked for", of = cpu_reload_rate },
-  { name = "kv_thrashing_rate", type = "number", better = "less",
-    shown = "CPU tier: {3} dropped per block saved",
-    doc = "blocks dropped from the CPU tier per block saved to it",
-    of = function(result) return anomalies.kv_thrashing_rate(result.instances) end },
+  { name = "kv_thrashing_rate", type = "number", unit = "0 to 1", better = "less",
+    shown = "CPU tier: {3} reloaded per block saved",
+    doc = "blocks reloaded from the CPU tier per block moved there; go-blis: dropped from it",
+    of = function(result) return anomalies_of(result).kv_thrashing_rate(result.instances) end },
   { name = "priority_inversions", type = "integer", better = "less",
-    doc = "pairs at an instance, the first over twice as long",
-    of = function(result) return anomalies.priority_inversions(result.requests) end },
-  { name = "blocked_instances", type = "integer", better = "less",
-    doc = "with more than twice the mean wait queue: head-of-line blocking",
-    of = function(result) return anomalies.blocked_instances(result.instances) end },
+    doc = "pairs in a queue, the less urgent one scheduled while the other waited; go-blis: pairs "
+      .. "of which the first took over twice as long, with scheduler priority-fcfs",
+    of = function(result)
+      return anomalies_of(result).priority_inversions(result.requests, rawget(result.setup, "scheduler"))
+    end },
+  { name = "hol_blocking_events", type = "integer", better = "less",
+    doc = "requests that waited on while a less urgent one of their queue completed; go-blis: "
+      .. "instances with more than twice the mean wait queue",
+    of = function(result)
+      return anomalies_of(result).hol_blocking_events(
+        is_go_blis(result) and result.instances or result.requests)
+    end },
 }
 
 local parts = {

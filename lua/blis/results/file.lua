@@ -25,6 +25,12 @@ local columns = { "number", "state", "instance", "arrival_us", "ttft_us", "sched
 
 local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model = "model" }
 
+--- Records have them where requests are not equally urgent.
+local function has_priorities(r)
+  local first = rawget(r, "requests") and r.requests[1]
+  return first and first.priority
+end
+
 local function sorted_names(values)
   local names = {}
   for name in next, values do
@@ -83,6 +89,7 @@ end
 --- Columns of the records of a run; those of a cascade have one more.
 local function columns_of(r)
   local names = table.move(columns, 1, #columns, 1, {})
+  if has_priorities(r) then names[#names + 1] = "priority" end
   if rawget(r, "cascade") then names[#names + 1] = "attempts" end
   return names
 end
@@ -193,6 +200,7 @@ end
 ---@param path string
 function result_file.export_requests(result, path)
   local records, names = result.requests, { "id", table.unpack(columns) }
+  if has_priorities(result) then names[#names + 1] = "priority" end
   if rawget(result, "cascade") then
     table.move({ "steps", "model_used", "verdict" }, 1, 3, #names + 1, names)
   end

@@ -1,6 +1,7 @@
 --- Summaries and comparisons as text.
 local figures = require "blis.results.figures"
 local format = require "blis.format"
+local signs = require "blis.results.signs"
 local windows = require "blis.results.windows"
 local words = require "blis.statistics.words"
 
@@ -53,6 +54,15 @@ local function step_line(s)
   return ("step times by %s: %s"):format(s.latency_model, table.concat(parts, ", "))
 end
 
+--- Who decided beside the routing policy; nil of results that do not know it.
+local function policies_line(s)
+  if not rawget(s, "scheduler") then return nil end
+  local line = ("admission %s; scheduler %s; preemption %s; priority by %s"):format(s.admission,
+    s.scheduler, s.preemption, s.priority)
+  local faults = rawget(s, "faults")
+  return faults and ("%s; %s"):format(line, plural(faults, "fault")) or line
+end
+
 local function setup_lines(r)
   local s, lines = r.setup, {}
   for _, group in ipairs(rawget(s, "groups") or { s }) do
@@ -64,6 +74,7 @@ local function setup_lines(r)
     lines[#lines + 1] = step_line(group)
   end
   lines[#lines + 1] = ("routing %s; seed %d"):format(r.routing, s.seed)
+  lines[#lines + 1] = policies_line(s)
   for note in s.notes:gmatch("[^\n]+") do lines[#lines + 1] = "note: " .. note end
   return lines
 end
@@ -135,10 +146,7 @@ local function load_lines(r)
     add("instances", ("%s requests (balance %s)"):format(
       report.instance_counts(r.requests_per_instance), number(r.balance, 3)))
   end
-  if r.blocked_instances > 0 then
-    add("blocking", ("%s of %s with a queue more than twice as long as the mean"):format(
-      count(r.blocked_instances), plural(#r.instances, "instance")))
-  end
+  for i, sign in ipairs(signs.of_result(r)) do add(i == 1 and "look at" or "", sign) end
   return lines
 end
 

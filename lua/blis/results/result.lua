@@ -10,6 +10,7 @@ local result_file = require "blis.results.file"
 local saturation = require "blis.results.saturation"
 local schema = require "blis.config.schema"
 local series = require "blis.results.series"
+local signs = require "blis.results.signs"
 local slo = require "blis.results.slo"
 local trace_sections = require "blis.config.trace"
 local warm_up = require "blis.results.warm_up"
@@ -253,6 +254,20 @@ local function add_traffic_notes(setup, traffic)
   for _, note in ipairs(workload.notes(traffic)) do setup.notes = setup.notes .. note .. "\n" end
 end
 
+local function name_of(scripted, named)
+  return type(scripted) == "table" and (scripted.label or scripted.name) or named
+end
+
+--- Who decided beside the routing policy.
+local function set_policies(setup, config)
+  local cluster = config.cluster
+  setup.profile = config.go_blis and "go-blis" or nil
+  setup.admission = name_of(config.admission, "always-admit")
+  setup.scheduler = name_of(config.scheduler, cluster.scheduler)
+  setup.preemption = name_of(config.preemption, cluster.preemption_policy)
+  setup.priority = name_of(config.priority_policy, config.priority and "function" or "SLO class")
+end
+
 --- Makes a result of the summary that the core returns.
 ---@param summary table
 ---@param config table
@@ -267,6 +282,11 @@ function result.new(summary, config)
   if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)
   add_traffic_notes(summary.setup, config.workload)
+  for _, sign in ipairs(signs.of_scores(summary.clamped)) do
+    summary.setup.notes = summary.setup.notes .. sign .. "\n"
+  end
+  summary.clamped = nil
+  set_policies(summary.setup, config)
   if config.keep_requests then trace_headers[summary] = header_of(config) end
   return of_summary(summary)
 end

@@ -5,6 +5,10 @@ local errors = require "blis.errors"
 
 local row_file = {}
 
+-- Names of files that readers would take for something else.
+local other_formats = { parquet = true, arrow = true, feather = true, orc = true, avro = true,
+  xlsx = true, json = true, db = true, sqlite = true, gz = true, zst = true }
+
 local function json_line(row, names)
   local writer = core.json_writer():object()
   for _, name in ipairs(names) do
@@ -26,6 +30,11 @@ end
 ---@param row_at fun(index: integer): table with a value by the name of each column
 function row_file.write(path, names, count, row_at)
   errors.check_path("export", path)
+  local other = path:lower():match "%.(%w+)$"
+  if other_formats[other] then
+    errors.invalid("export: '%s' would not be a file of that kind; tables are written as CSV (any "
+      .. "other name) or JSON lines (.jsonl)", path)
+  end
   local line_of = path:match("%.jsonl$") and json_line or csv_line
   local output <close> = core.output(path)
   if line_of == csv_line then output:write(table.concat(names, ",")):write("\n") end

@@ -21,6 +21,10 @@ struct bind_scorer {
   int observe;       /* 0 = none */
   bool is_in_router; /* which tells it of decisions */
   uint64_t decision; /* the scores are about; 0 = none */
+  int64_t given;     /* scores, to a pipeline */
+  int64_t outside;   /* of 0 to 1, of these */
+  double least;
+  double most;
   bind_scorer *next; /* made later */
   double scores[];   /* instance_count */
 };
@@ -277,12 +281,49 @@ static int observe_body(lua_State *L, void *ud) {
   return 0;
 }
 
+/* Keeps count of what a pipeline is going to clamp. */
+static void count_scores(bind_scorer *self, const double *scores,
+                         size_t count) {
+  self->given += (int64_t)count;
+  for (size_t i = 0; i < count; i++) {
+    self->outside += scores[i] < 0 || scores[i] > 1;
+    self->least = scores[i] < self->least ? scores[i] : self->least;
+    self->most = scores[i] > self->most ? scores[i] : self->most;
+  }
+}
+
+void set_clamped_scores(lua_State *L, const bind_view *view) {
+  lua_Integer count = 0;
+  lua_newtable(L);
+  for (const bind_scorer *s = view->scorers; s != NULL; s = s->next) {
+    if (s->outside == 0) {
+      continue;
+    }
+    lua_createtable(L, 0, 5);
+    set_field_string(L, "name", s->decider.name);
+    set_field_integer(L, "scores", s->given);
+    set_field_integer(L, "outside", s->outside);
+    set_field_number(L, "least", s->least);
+    set_field_number(L, "most", s->most);
+    lua_rawseti(L, -2, ++count);
+  }
+  if (count > 0) {
+    lua_setfield(L, -2, "clamped");
+  } else {
+    lua_pop(L, 1);
+  }
+}
+
 static blis_status scorer_score(const blis_question *q, double *scores) {
   bind_scorer *scorer = q->state;
   scorer_call call = {.scorer = scorer, .scores = scores};
   scorer->decider.view->is_observed = false;
-  return bind_decide(&scorer->decider, q->request, q->view, score_body, &call,
-                     q->error);
+  BLIS_TRY(bind_decide(&scorer->decider, q->request, q->view, score_body, &call,
+                       q->error));
+  if (scorer->builtin.ops == NULL) {
+    count_scores(scorer, scores, q->view->count);
+  }
+  return BLIS_OK;
 }
 
 static blis_status tell_of_decision(bind_scorer *scorer,

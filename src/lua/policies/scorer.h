@@ -48,6 +48,13 @@ bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view);
  */
 const double *check_scores(lua_State *L, bind_scorer *scorer, int anchor);
 
+/*
+ * Sets the field clamped of the table on top of the stack: a list of what the
+ * scripted scorers of a pipeline gave outside of 0 to 1: { name =, scores =,
+ * outside =, least =, most = }. No field when there was nothing.
+ */
+void set_clamped_scores(lua_State *L, const bind_view *view);
+
 /* The scorers that scripts have asked hear of a routing decision. */
 blis_status bind_observe_decision(bind_view *view,
                                   const blis_routing_request *request,

@@ -63,6 +63,12 @@ static void push_record(lua_State *L, const bind_records *self,
   if (reason[0] != '\0') {
     set_field_string(L, "reason", reason);
   }
+  double priority;
+  size_t index = (size_t)(record - blis_recorder_records(self->recorder));
+  if (blis_recorder_priority(self->recorder, index, &priority)) {
+    push_signal(L, priority);
+    lua_setfield(L, -2, "priority");
+  }
   set_record_attempts(L, self, record);
 }
 
@@ -161,6 +167,7 @@ static int records_add(lua_State *L) {
       .itl_sum_us = record_integer(L, "itl_sum_us", 0, INT64_MAX, 0),
       .itl_count = record_integer(L, "itl_count", 0, UINT32_MAX, 0),
       .end_us = record_integer(L, "end_us", 0, INT64_MAX, 0),
+      .priority = opt_field_number(L, 2, "priority", 0),
   };
   const blis_request_sink *sink = blis_recorder_sink(self->recorder);
   blis_error error = {0};

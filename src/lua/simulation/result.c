@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "lua/bind/bind.h"
+#include "lua/policies/scorer.h"
 #include "lua/results/attempts.h"
 #include "lua/results/decisions.h"
 #include "lua/results/figures.h"
@@ -149,7 +150,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
   int guard = lua_gettop(L);
   w->alloc = bind_alloc(L);
-  blis_recorder_sort(sim->records->recorder);
+  check_status(L, blis_recorder_sort(sim->records->recorder), NULL);
   if (sim->itl_of_instance_us != NULL) {
     w->times = push_times(L, sim);
   }
@@ -161,6 +162,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   set_summary(L, w);
   set_coverage(L, sim, &w->summary);
   set_setup(L, index, sim);
+  set_clamped_scores(L, &sim->view);
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);
     lua_setfield(L, -2, "series");
