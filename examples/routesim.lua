@@ -3,9 +3,12 @@
 -- generator, its compute model, its table of metrics; then its sweeps of the rate and of the size
 -- of the KV cache.
 --   blis examples/routesim.lua [SECONDS]     of traffic, 20 by default (its generator: 300)
--- The engines are those of this simulator: they batch and chunk prefills, where RouteSim prefills
--- all it has admitted at once. So times are not RouteSim's to the millisecond, while the choices of
--- the algorithms are its.
+-- Set alike: the traffic, the compute model, the blocks of the KV cache, the algorithms. Its
+-- max_batch_tokens = 16384 reserves prompt and output of every running request, of which about 25 fit;
+-- here that is max_num_seqs = 25, and a step may compute as many tokens as there are.
+-- Different: the engines batch and chunk prefills, where RouteSim prefills all it has admitted at
+-- once, so that times near saturation differ by much more than milliseconds. Cache% counts blocks of
+-- prompts that were found, where RouteSim counts requests that found any.
 local blis = require "blis"
 
 local seconds = tonumber(arg[1]) or 20
@@ -31,7 +34,7 @@ local function cluster(options)
   local made = {
     model = "meta-llama/llama-3.1-8b-instruct", hardware = "H100", tp = 1, instances = 8,
     latency_model = compute_model(50000, 80, 64, 3200), kv_blocks = 32768, block_size = 16,
-    max_num_batched_tokens = 16384, gpu_price_per_hour = 3.5,
+    max_num_batched_tokens = 16384, max_num_seqs = 25, gpu_price_per_hour = 3.5,
   }
   for key, value in pairs(options or {}) do made[key] = value end
   return made
