@@ -359,7 +359,8 @@ describe("what to look at", function()
     local text = told {
       cluster = { instances = 4 }, workload = { rate = 20, requests = 200 },
       routing = { "weighted", scorers = { { blis.scorer { name = "mine",
-        score = function(_, instance) return -instance.queue_depth - instance.batch_size end }, 1 } } },
+        score = function(_, instance) return -instance.queue_depth - instance.batch_size end },
+        1 } } },
     }
     says(text, "note: scorer mine: ")
     says(text, "scores were outside 0 to 1")

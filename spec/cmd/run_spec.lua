@@ -344,7 +344,8 @@ describe("wrong flags of blis run", function()
       { { "--rate", "-1" },
         "run: --rate: -1 is not allowed, expected a number above 0 and up to 1000000000" .. hint },
       { { "--prompt-tokens", "8000", "--prompt-tokens-stdev", "9" },
-        "run: --prompt-tokens: 8000 is not between --prompt-tokens-min and --prompt-tokens-max, 2 and 7000" .. hint },
+        "run: --prompt-tokens: 8000 is not between --prompt-tokens-min and --prompt-tokens-max, 2 "
+        .. "and 7000" .. hint },
       { { "--output-tokens-min", "9", "--output-tokens-max", "8" },
         "run: --output-tokens-min: 9 is above --output-tokens-max, 8" .. hint },
       { { "--output-tokens-stdev", "1" }, "run: --output-tokens-stdev: 1 is neither 0 nor between "

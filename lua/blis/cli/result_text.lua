@@ -125,7 +125,7 @@ function result_text.json(run)
 end
 
 --- The numbers of a table by their paths; its columns are added to those there are.
-local function csv_row(run, columns, class, values)
+local function csv_row(columns, class, values)
   local row = {}
   for _, path in ipairs(figures.paths(class)) do
     local figure, value = figures.find(path, values, class)
@@ -145,10 +145,10 @@ end
 ---@return string
 function result_text.csv(run)
   local columns = { { key = "id" } }
-  local rows = { csv_row(run, columns, "Result", run.result) }
+  local rows = { csv_row(columns, "Result", run.result) }
   rows[1].id = "cluster"
   for i, instance in ipairs(run.result.instances) do
-    rows[i + 1] = csv_row(run, columns, "InstanceFigures", instance)
+    rows[i + 1] = csv_row(columns, "InstanceFigures", instance)
     rows[i + 1].id = instance.id
   end
   return listing.text({ columns = columns, rows = rows }, "csv")

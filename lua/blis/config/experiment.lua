@@ -49,8 +49,8 @@ return {
         .. "is that of its SLO class.",
       doc = "How urgent a request is that arrives, for schedulers and preemption that go by "
         .. "priority: a policy by name, { name, parameter = value, ... }, or a function(request) "
-        .. "that returns a number, higher is more urgent. Left out, the value of its SLO class (see "
-        .. "slo_priorities). profile go-blis: functions return and see numbers of which lower is "
+        .. "that returns a number, higher is more urgent. Left out, the value of its SLO class "
+        .. "(see slo_priorities). profile go-blis: functions return and see numbers of which lower is "
         .. "more urgent, from 0 for the most important class.",
     },
     {

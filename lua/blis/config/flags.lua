@@ -66,10 +66,10 @@ local function lengths(kind, what)
       default = default, unit = "tokens", flag = "--" .. kind .. "-tokens" .. flag, doc = doc,
     }
   end
-  return tokens("_mean", "", 512, "Length of all " .. what .. "; with a deviation, and without this "
-      .. "flag, their mean."),
-    tokens("_stdev", "-stdev", 256, "Standard deviation of it; 0 when the length is given alone, but "
-      .. "with profile go-blis."),
+  return tokens("_mean", "", 512, "Length of all " .. what .. "; with a deviation, and without "
+      .. "this flag, their mean."),
+    tokens("_stdev", "-stdev", 256, "Standard deviation of it; 0 when the length is given alone, "
+      .. "but with profile go-blis."),
     tokens("_min", "-min", 2, "Least length."),
     tokens("_max", "-max", 7000, "Greatest length.")
 end

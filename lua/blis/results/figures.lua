@@ -93,7 +93,8 @@ local derived = {
     doc = "pairs in a queue, the less urgent one scheduled while the other waited; go-blis: pairs "
       .. "of which the first took over twice as long, with scheduler priority-fcfs",
     of = function(result)
-      return anomalies_of(result).priority_inversions(result.requests, rawget(result.setup, "scheduler"))
+      return anomalies_of(result).priority_inversions(result.requests,
+        rawget(result.setup, "scheduler"))
     end },
   { name = "hol_blocking_events", type = "integer", better = "less",
     doc = "requests that waited on while a less urgent one of their queue completed; go-blis: "

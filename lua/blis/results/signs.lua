@@ -11,8 +11,8 @@ local count, percent = format.count, format.percent
 function signs.of_scores(clamped)
   local lines = {}
   for i, one in ipairs(clamped or {}) do
-    lines[i] = ("scorer %s: %s of %s scores were outside 0 to 1 (%.4g to %.4g) and count as 0 or 1, "
-      .. "so that instances look alike; scale them, as in 1 / (1 + instance.queue_depth)"):format(
+    lines[i] = ("scorer %s: %s of %s scores were outside 0 to 1 (%.4g to %.4g) and count as 0 or "
+      .. "1, so that instances look alike; scale them, as in 1 / (1 + instance.queue_depth)"):format(
       one.name, count(one.outside), count(one.scores), one.least, one.most)
   end
   return lines
@@ -29,8 +29,8 @@ local function idle_instances(r)
   end
   local all = #r.requests_per_instance
   if idle == 0 or routed < enough_requests * all then return nil end
-  return ("%s of %s instances never got a request; look at the routing policy, whose scores may tie")
-    :format(count(idle), count(all))
+  return ("%s of %s instances never got a request; look at the routing policy, whose scores may "
+    .. "tie"):format(count(idle), count(all))
 end
 
 -- Shares of completed requests: of a starved class, and of the others.
@@ -69,8 +69,8 @@ local function overload(r)
   if means[2] < growth * means[1] or means[3] < growth * means[2] or means[3] < long_ms then
     return nil
   end
-  return ("overload: TTFT rises from third to third of the run (%s, %s, %s ms), so more arrives than "
-    .. "is served, and figures depend on how long the run is; look at rate and instances"):format(
+  return ("overload: TTFT rises from third to third of the run (%s, %s, %s ms), so more arrives "
+    .. "than is served, and figures depend on how long the run is; look at rate and instances"):format(
     format.number(means[1]), format.number(means[2]), format.number(means[3]))
 end
 
@@ -94,8 +94,8 @@ local function oscillation(r)
     sum, parts = sum + most / size, parts + 1
   end
   if sum / parts < herd then return nil end
-  return ("oscillation: of %d requests in a row, %s go to one instance, and then to another; look at "
-    .. "how old the signals of the routing policy are (snapshot_refresh_us)"):format(size,
+  return ("oscillation: of %d requests in a row, %s go to one instance, and then to another; look "
+    .. "at how old the signals of the routing policy are (snapshot_refresh_us)"):format(size,
     percent(sum / parts))
 end
 
@@ -108,8 +108,8 @@ end
 local function ordering(r)
   local lines = {}
   if r.priority_inversions > 0 then
-    lines[1] = ("%s priority inversions: pairs of which the less urgent request was scheduled while "
-      .. "the other one waited; look at scheduler"):format(count(r.priority_inversions))
+    lines[1] = ("%s priority inversions: pairs of which the less urgent request was scheduled "
+      .. "while the other one waited; look at scheduler"):format(count(r.priority_inversions))
   end
   if r.hol_blocking_events > 0 then
     lines[#lines + 1] = ("%s requests waited on while less urgent ones of their queue completed "
