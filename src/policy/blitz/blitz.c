@@ -6,13 +6,10 @@
 
 enum { WAITING_WEIGHT = 4 };
 
-BLIS__LEAST_RULE(blitz_join_shortest_weight,
-                 WAITING_WEIGHT *blis__blitz_waiting(q->view, i) +
-                     blis__blitz_requests(q->view, i))
-BLIS__LEAST_RULE(blitz_least_bs, blis__blitz_requests(q->view, i))
-BLIS__LEAST_RULE(blitz_least_waiting, blis__blitz_waiting(q->view, i))
-BLIS__LEAST_RULE(blitz_least_wait_token,
-                 blis__blitz_wait_tokens(q->request, q->view, i))
+static double shortest_weight(const blis_question *q, size_t i) {
+  return WAITING_WEIGHT * blis__blitz_waiting(q, i) +
+         blis__blitz_requests(q, i);
+}
 
 const blis_policy_entry blis__router_blitz_join_shortest_weight = {
     .kind = BLIS_POLICY_ROUTER,
@@ -20,8 +17,7 @@ const blis_policy_entry blis__router_blitz_join_shortest_weight = {
     .summary =
         "least 4 x waiting + requests, as vLLM chooses between its ranks",
     .source = BLIS__BLITZ_SOURCE,
-    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS,
-                  .choose = choose_blitz_join_shortest_weight),
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS, .least = {.by = {shortest_weight}}),
 };
 
 const blis_policy_entry blis__router_blitz_least_bs = {
@@ -29,7 +25,8 @@ const blis_policy_entry blis__router_blitz_least_bs = {
     .name = "blitz.least-bs",
     .summary = "fewest requests, waiting and running",
     .source = BLIS__BLITZ_SOURCE,
-    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS, .choose = choose_blitz_least_bs),
+    BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS,
+                  .least = {.by = {blis__blitz_requests}}),
 };
 
 const blis_policy_entry blis__router_blitz_least_waiting = {
@@ -38,7 +35,7 @@ const blis_policy_entry blis__router_blitz_least_waiting = {
     .summary = "fewest waiting requests",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS,
-                  .choose = choose_blitz_least_waiting),
+                  .least = {.by = {blis__blitz_waiting}}),
 };
 
 const blis_policy_entry blis__router_blitz_least_wait_token = {
@@ -47,7 +44,7 @@ const blis_policy_entry blis__router_blitz_least_wait_token = {
     .summary = "least pending prefill + new tokens",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__GATEWAY(BLIS__BLITZ_NEEDS_TOKENS,
-                  .choose = choose_blitz_least_wait_token),
+                  .least = {.by = {blis__blitz_wait_tokens}}),
 };
 
 enum { MAX_PENDING };
@@ -61,21 +58,20 @@ static const blis_param_spec bounded_params[] = {
 /* The last of those with most cached tokens and little ahead of them. */
 static blis_status choose_bounded(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
-  const blis_routing_view *view = q->view;
-  const double *pending = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
-  size_t best = view->count;
-  for (size_t i = 0; i < view->count; i++) {
-    bool is_eligible = pending[i] < self->values[MAX_PENDING];
-    if (is_eligible &&
-        (best == view->count ||
-         blis__blitz_cached(view, i) >= blis__blitz_cached(view, best))) {
-      best = i;
+  size_t none = q->view->count;
+  *chosen = none;
+  for (size_t i = 0; i < none; i++) {
+    double pending = blis__column_at(q, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, i);
+    if (pending < self->values[MAX_PENDING] &&
+        (*chosen == none ||
+         blis__blitz_cached(q, i) >= blis__blitz_cached(q, *chosen))) {
+      *chosen = i;
     }
   }
-  if (best == view->count) {
-    return choose_blitz_least_wait_token(q, chosen);
+  if (*chosen == none) {
+    *chosen =
+        blis__least_of(q, &(blis__least){.by = {blis__blitz_wait_tokens}});
   }
-  *chosen = best;
   return BLIS_OK;
 }
 
@@ -89,9 +85,9 @@ const blis_policy_entry blis__router_blitz_bounded_most_hit = {
     BLIS__GATEWAY(BLIS__BLITZ_NEEDS_TOKENS, .choose = choose_bounded),
 };
 
-BLIS__LEAST_RULE(blitz_lmetric,
-                 blis__blitz_wait_tokens(q->request, q->view, i) *
-                     (blis__blitz_requests(q->view, i) + 1))
+static double lmetric(const blis_question *q, size_t i) {
+  return blis__blitz_wait_tokens(q, i) * (blis__blitz_requests(q, i) + 1);
+}
 
 const blis_policy_entry blis__router_blitz_lmetric = {
     .kind = BLIS_POLICY_ROUTER,
@@ -100,5 +96,5 @@ const blis_policy_entry blis__router_blitz_lmetric = {
                "the engines report",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS,
-                  .choose = choose_blitz_lmetric),
+                  .least = {.by = {lmetric}}),
 };

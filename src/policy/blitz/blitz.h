@@ -13,28 +13,23 @@
 
 #include "policy/gateways/gateway.h"
 
-static inline double blis__blitz_cached(const blis_routing_view *view,
-                                        size_t i) {
-  return view->columns[BLIS_SIGNAL_CACHED_TOKENS][i];
+static inline double blis__blitz_cached(const blis_question *q, size_t i) {
+  return blis__column_at(q, BLIS_SIGNAL_CACHED_TOKENS, i);
 }
 
-static inline double blis__blitz_waiting(const blis_routing_view *view,
-                                         size_t i) {
-  return view->columns[BLIS_SIGNAL_QUEUE_DEPTH][i] +
-         view->columns[BLIS_SIGNAL_PENDING][i];
+static inline double blis__blitz_waiting(const blis_question *q, size_t i) {
+  return blis__column_at(q, BLIS_SIGNAL_QUEUE_DEPTH, i) +
+         blis__column_at(q, BLIS_SIGNAL_PENDING, i);
 }
 
-static inline double blis__blitz_requests(const blis_routing_view *view,
-                                          size_t i) {
-  return blis__blitz_waiting(view, i) +
-         view->columns[BLIS_SIGNAL_BATCH_SIZE][i];
+static inline double blis__blitz_requests(const blis_question *q, size_t i) {
+  return blis__blitz_waiting(q, i) +
+         blis__column_at(q, BLIS_SIGNAL_BATCH_SIZE, i);
 }
 
-static inline double
-blis__blitz_wait_tokens(const blis_routing_request *request,
-                        const blis_routing_view *view, size_t i) {
-  return view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][i] +
-         (double)request->prompt_tokens - blis__blitz_cached(view, i);
+static inline double blis__blitz_wait_tokens(const blis_question *q, size_t i) {
+  return blis__column_at(q, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, i) +
+         (double)q->request->prompt_tokens - blis__blitz_cached(q, i);
 }
 
 #define BLIS__BLITZ_NEEDS_COUNTS                                               \

@@ -13,6 +13,9 @@
 typedef struct active_tokens {
   blis__load_counters counters;
   BLIS_ARRAY(double) figures; /* of the candidates, one row for each figure */
+  blis__range bs;             /* of these rows */
+  blis__range hit;
+  blis__range active;
 } active_tokens;
 
 enum { BS, HIT, ACTIVE, WEIGHT, FIGURE_ROWS };
@@ -36,55 +39,51 @@ static double *row_of(const blis__gateway *self, const blis_routing_view *view,
   return own->figures.items + (size_t)row * view->count;
 }
 
-/* Fills the rows bs, hit and active. */
-static blis_status fill_rows(blis__gateway *self,
-                             const blis_routing_view *view) {
+/* Fills the rows bs, hit and active, and their ranges. */
+static blis_status fill_rows(const blis_question *q) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   active_tokens *own = self->own;
   BLIS_TRY(blis__load_counters_reserve(&own->counters, &self->alloc, view));
   BLIS_TRY(blis_array_reserve(&self->alloc, &own->figures,
                               FIGURE_ROWS * view->count));
   for (size_t i = 0; i < view->count; i++) {
     const blis__load *load = &own->counters.items[view->instances[i]];
-    row_of(self, view, BS)[i] = blis__blitz_requests(view, i);
-    row_of(self, view, HIT)[i] = blis__blitz_cached(view, i);
+    row_of(self, view, BS)[i] = blis__blitz_requests(q, i);
+    row_of(self, view, HIT)[i] = blis__blitz_cached(q, i);
     row_of(self, view, ACTIVE)[i] =
         (double)load->ongoing_tokens +
         view->columns[BLIS_SIGNAL_DECODED_TOKENS][i];
   }
+  own->bs = blis__range_of(row_of(self, view, BS), view->count);
+  own->hit = blis__range_of(row_of(self, view, HIT), view->count);
+  own->active = blis__range_of(row_of(self, view, ACTIVE), view->count);
   return BLIS_OK;
 }
 
-static void take_active(blis__gateway *self,
-                        const blis_routing_request *request,
-                        const blis_routing_view *view, size_t chosen) {
-  active_tokens *own = self->own;
-  blis__load_counters_add(&own->counters, request->ticket,
-                          view->instances[chosen], 0, request->prompt_tokens);
-}
-
-/* The rule picks by the rows. */
+/* The rule picks by the rows, or they are in the figures of its least. */
 static blis_status choose_active(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
-  const blis_routing_view *view = q->view;
-  BLIS_TRY_MEM(fill_rows(self, view), q->error);
-  *chosen = self->rule->pick(self, q->request, view);
-  take_active(self, q->request, view, *chosen);
+  active_tokens *own = self->own;
+  BLIS_TRY_MEM(fill_rows(q), q->error);
+  *chosen = self->rule->pick != NULL ? self->rule->pick(q)
+                                     : blis__least_of(q, &self->rule->least);
+  blis__load_counters_add(&own->counters, q->request->ticket,
+                          q->view->instances[*chosen], 0,
+                          q->request->prompt_tokens);
   return BLIS_OK;
 }
 
-/* The members of an entry that picks so. */
-#define ACTIVE(picker)                                                         \
+/* The members of an entry that chooses so. */
+#define ACTIVE(...)                                                            \
   BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS |          \
                     BLIS_SIGNAL_BIT(BLIS_SIGNAL_DECODED_TOKENS),               \
-                .choose = choose_active, .pick = (picker),                     \
+                .choose = choose_active, __VA_ARGS__,                          \
                 .own_size = sizeof(active_tokens),                             \
                 .deinit_own = deinit_active, .ended = forget_active)
 
-static size_t pick_least_active(blis__gateway *self,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view) {
-  (void)request;
-  return blis__first_least(row_of(self, view, ACTIVE), view->count);
+static double active_at(const blis_question *q, size_t i) {
+  return row_of(q->state, q->view, ACTIVE)[i];
 }
 
 const blis_policy_entry blis__router_blitz_least_active = {
@@ -92,19 +91,12 @@ const blis_policy_entry blis__router_blitz_least_active = {
     .name = "blitz.least-active",
     .summary = "fewest tokens of requests in flight, prompts and outputs",
     .source = BLIS__BLITZ_SOURCE,
-    ACTIVE(pick_least_active),
+    ACTIVE(.least = {.by = {active_at}}),
 };
 
-static size_t pick_least_token_load(blis__gateway *self,
-                                    const blis_routing_request *request,
-                                    const blis_routing_view *view) {
-  (void)request;
-  double *weights = row_of(self, view, WEIGHT);
-  for (size_t i = 0; i < view->count; i++) {
-    weights[i] = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS][i] +
-                 row_of(self, view, ACTIVE)[i];
-  }
-  return blis__first_least(weights, view->count);
+static double token_load(const blis_question *q, size_t i) {
+  return blis__column_at(q, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, i) +
+         active_at(q, i);
 }
 
 const blis_policy_entry blis__router_blitz_least_token_load = {
@@ -112,7 +104,7 @@ const blis_policy_entry blis__router_blitz_least_token_load = {
     .name = "blitz.least-token-load",
     .summary = "least pending prefill + tokens of requests in flight",
     .source = BLIS__BLITZ_SOURCE,
-    ACTIVE(pick_least_token_load),
+    ACTIVE(.least = {.by = {token_load}}),
 };
 
 enum { DYNAMO_WEIGHT, DYNAMO_BLOCK_SIZE, DYNAMO_DECODE };
@@ -125,20 +117,13 @@ static const blis_param_spec dynamo_params[] = {
                  "prefill excludes the blocks in decode"),
 };
 
-static size_t pick_dynamo(blis__gateway *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view) {
-  double block_size = self->values[DYNAMO_BLOCK_SIZE];
-  bool counts_decode = self->values[DYNAMO_DECODE] == 0;
-  double *weights = row_of(self, view, WEIGHT);
-  for (size_t i = 0; i < view->count; i++) {
-    double fresh = (double)request->prompt_tokens - blis__blitz_cached(view, i);
-    double blocks = ceil(fresh / block_size);
-    double decode = row_of(self, view, ACTIVE)[i] / block_size;
-    weights[i] = self->values[DYNAMO_WEIGHT] * (fresh / block_size) + blocks +
-                 (counts_decode ? decode : 0);
-  }
-  return blis__first_least(weights, view->count);
+static double dynamo_cost(const blis_question *q, size_t i) {
+  const double *v = ((const blis__gateway *)q->state)->values;
+  double block_size = v[DYNAMO_BLOCK_SIZE];
+  double fresh = (double)q->request->prompt_tokens - blis__blitz_cached(q, i);
+  double blocks = ceil(fresh / block_size);
+  double decode = v[DYNAMO_DECODE] == 0 ? active_at(q, i) / block_size : 0;
+  return v[DYNAMO_WEIGHT] * (fresh / block_size) + blocks + decode;
 }
 
 const blis_policy_entry blis__router_blitz_dynamo = {
@@ -148,7 +133,7 @@ const blis_policy_entry blis__router_blitz_dynamo = {
                "in decode",
     .source = BLIS__BLITZ_SOURCE "; overlap weight 1 is ours",
     BLIS__PARAMS(dynamo_params),
-    ACTIVE(pick_dynamo),
+    ACTIVE(.least = {.by = {dynamo_cost}}),
 };
 
 enum { BAILIAN_HIT, BAILIAN_BS, BAILIAN_ACTIVE };
@@ -163,25 +148,23 @@ static const blis_param_spec bailian_params[] = {
                  "weight of having few tokens (another version: 0.33)"),
 };
 
-static size_t pick_bailian(blis__gateway *self,
-                           const blis_routing_request *request,
-                           const blis_routing_view *view) {
-  (void)request;
+/* Of a value, how far it is below the highest: 0 to 1. */
+static double few(blis__range range, double value) {
+  return blis__range_share(range, range.high + range.low - value);
+}
+
+static size_t pick_bailian(const blis_question *q) {
+  blis__gateway *self = q->state;
+  const active_tokens *own = self->own;
+  const blis_routing_view *view = q->view;
   const double *v = self->values;
-  const double *bs = row_of(self, view, BS);
-  const double *hit = row_of(self, view, HIT);
-  const double *active = row_of(self, view, ACTIVE);
-  blis__range bs_range = blis__range_of(bs, view->count);
-  blis__range hit_range = blis__range_of(hit, view->count);
-  blis__range active_range = blis__range_of(active, view->count);
   double *weights = row_of(self, view, WEIGHT);
   for (size_t i = 0; i < view->count; i++) {
-    double few_requests =
-        blis__range_share(bs_range, bs_range.high + bs_range.low - bs[i]);
-    double few_tokens = blis__range_share(
-        active_range, active_range.high + active_range.low - active[i]);
-    weights[i] = v[BAILIAN_HIT] * blis__range_share(hit_range, hit[i]) +
-                 v[BAILIAN_BS] * few_requests + v[BAILIAN_ACTIVE] * few_tokens;
+    double cached = blis__range_share(own->hit, row_of(self, view, HIT)[i]);
+    double few_requests = few(own->bs, row_of(self, view, BS)[i]);
+    double few_tokens = few(own->active, active_at(q, i));
+    weights[i] = v[BAILIAN_HIT] * cached + v[BAILIAN_BS] * few_requests +
+                 v[BAILIAN_ACTIVE] * few_tokens;
   }
   return blis_pick_weighted_random(&self->random, weights, view->count);
 }
@@ -193,7 +176,7 @@ const blis_policy_entry blis__router_blitz_bailian = {
                "tokens, each scaled to 0 to 1 over the instances",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__PARAMS(bailian_params),
-    ACTIVE(pick_bailian),
+    ACTIVE(.pick = pick_bailian),
 };
 
 enum { AIBRIX_IMBALANCE, AIBRIX_DEVIATIONS };
@@ -211,13 +194,12 @@ static bool is_ahead(const double *hit, const double *bs, size_t a, size_t b) {
   return hit[a] > hit[b] || (hit[a] == hit[b] && bs[a] < bs[b]);
 }
 
-static size_t pick_aibrix(blis__gateway *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view) {
-  (void)request;
+static size_t pick_aibrix(const blis_question *q) {
+  const blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   const double *bs = row_of(self, view, BS);
   const double *hit = row_of(self, view, HIT);
-  blis__range range = blis__range_of(bs, view->count);
+  blis__range range = ((const active_tokens *)self->own)->bs;
   bool is_imbalanced = range.high - range.low > self->values[AIBRIX_IMBALANCE];
   double bound =
       blis__mean_bound(bs, view->count, self->values[AIBRIX_DEVIATIONS]);
@@ -244,7 +226,7 @@ const blis_policy_entry blis__router_blitz_aibrix = {
                "of requests",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__PARAMS(aibrix_params),
-    ACTIVE(pick_aibrix),
+    ACTIVE(.pick = pick_aibrix),
 };
 
 enum { LLMD_HIT, LLMD_LOAD, LLMD_ACTIVE };
@@ -259,24 +241,16 @@ static const blis_param_spec llmd_params[] = {
                  "of having few tokens; 1 in one version"),
 };
 
-static size_t pick_llmd(blis__gateway *self,
-                        const blis_routing_request *request,
-                        const blis_routing_view *view) {
-  (void)request;
+static double llmd_negated(const blis_question *q, size_t i) {
+  const blis__gateway *self = q->state;
+  const active_tokens *own = self->own;
   const double *v = self->values;
-  const double *hit = row_of(self, view, HIT);
-  const double *active = row_of(self, view, ACTIVE);
-  blis__range hit_range = blis__range_of(hit, view->count);
-  blis__range active_range = blis__range_of(active, view->count);
-  double *weights = row_of(self, view, WEIGHT);
-  for (size_t i = 0; i < view->count; i++) {
-    double waiting = fmin(blis__blitz_waiting(view, i), LLMD_QUEUE);
-    double load = 0.5 * (1 - waiting / LLMD_QUEUE);
-    double few_tokens = 1 - blis__range_share(active_range, active[i]);
-    weights[i] = 0 - (v[LLMD_HIT] * blis__range_share(hit_range, hit[i]) +
-                      v[LLMD_LOAD] * load + v[LLMD_ACTIVE] * few_tokens);
-  }
-  return blis__last_least(weights, view->count);
+  double cached = blis__range_share(own->hit, row_of(self, q->view, HIT)[i]);
+  double waiting = fmin(blis__blitz_waiting(q, i), LLMD_QUEUE);
+  double load = 0.5 * (1 - waiting / LLMD_QUEUE);
+  double few_tokens = 1 - blis__range_share(own->active, active_at(q, i));
+  return 0 - (v[LLMD_HIT] * cached + v[LLMD_LOAD] * load +
+              v[LLMD_ACTIVE] * few_tokens);
 }
 
 const blis_policy_entry blis__router_blitz_llmd = {
@@ -286,5 +260,5 @@ const blis_policy_entry blis__router_blitz_llmd = {
                "128), the last in a tie",
     .source = BLIS__BLITZ_SOURCE,
     BLIS__PARAMS(llmd_params),
-    ACTIVE(pick_llmd),
+    ACTIVE(.least = {.by = {llmd_negated}, .takes_last = true}),
 };

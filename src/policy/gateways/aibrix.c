@@ -3,7 +3,6 @@
  * that minimise one metric.
  */
 #include "policy/gateways/gateway.h"
-#include "policy/pickers/pick_rules.h"
 
 enum { IMBALANCE, DEVIATIONS };
 
@@ -118,28 +117,14 @@ const blis_policy_entry blis__router_aibrix_least_request = {
                   .choose = choose_least_request),
 };
 
-static blis_status choose_least_kv(const blis_question *q, size_t *chosen) {
-  const blis_routing_view *view = q->view;
-  *chosen =
-      blis__last_least(view->columns[BLIS_SIGNAL_KV_UTILIZATION], view->count);
-  return BLIS_OK;
-}
-
 const blis_policy_entry blis__router_aibrix_least_kv_cache = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "aibrix.least-kv-cache",
     .summary = "lowest KV utilisation, the last in a tie",
     .source = AIBRIX_SOURCE,
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
-                  .choose = choose_least_kv),
+                  .least = {.by = {blis__kv_utilization}, .takes_last = true}),
 };
-
-static blis_status choose_least_gpu(const blis_question *q, size_t *chosen) {
-  const blis_routing_view *view = q->view;
-  *chosen =
-      blis__first_least(view->columns[BLIS_SIGNAL_KV_UTILIZATION], view->count);
-  return BLIS_OK;
-}
 
 const blis_policy_entry blis__router_aibrix_least_gpu_cache = {
     .kind = BLIS_POLICY_ROUTER,
@@ -147,19 +132,11 @@ const blis_policy_entry blis__router_aibrix_least_gpu_cache = {
     .summary = "lowest KV utilisation, the first in a tie",
     .source = AIBRIX_SOURCE,
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
-                  .choose = choose_least_gpu),
+                  .least = {.by = {blis__kv_utilization}}),
 };
 
 static blis_status choose_of_two(const blis_question *q, size_t *chosen) {
-  blis__gateway *self = q->state;
-  const blis_routing_view *view = q->view;
-  const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
-  *chosen = 0;
-  if (view->count > 1) {
-    size_t second;
-    blis_pick_two(&self->random, view->count, chosen, &second);
-    *chosen = running[second] < running[*chosen] ? second : *chosen;
-  }
+  *chosen = blis__less_of_two(q, blis__in_flight);
   return BLIS_OK;
 }
 

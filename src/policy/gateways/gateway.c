@@ -28,7 +28,11 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
     BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view),
                  q->error);
   }
-  BLIS_TRY(self->rule->choose(q, &chosen));
+  if (self->rule->choose != NULL) {
+    BLIS_TRY(self->rule->choose(q, &chosen));
+  } else {
+    chosen = blis__least_of(q, &self->rule->least);
+  }
   if (chosen == view->count) {
     *decision = (blis_decision){.rejected = "no-candidate"};
     return BLIS_OK;
@@ -124,6 +128,17 @@ blis_status blis__gateway_init(void *state, blis_policy_setup *setup,
   return BLIS_OK;
 }
 
+double blis__known_negated(const blis_question *q, size_t i) {
+  const blis__gateway *self = q->state;
+  return 0 - (double)blis__prefix_memory_tokens(&self->memory, q->view, i);
+}
+
+double blis__memory_size(const blis_question *q, size_t i) {
+  const blis__gateway *self = q->state;
+  return (double)blis_prefix_index_size(self->memory.index,
+                                        q->view->instances[i]);
+}
+
 blis__range blis__range_of(const double *values, size_t count) {
   blis__range range = {values[0], values[0]};
   for (size_t i = 1; i < count; i++) {
@@ -147,34 +162,28 @@ double blis__mean_bound(const double *values, size_t count, double deviations) {
   return mean + deviations * sqrt(variance);
 }
 
-size_t blis__first_least(const double *values, size_t count) {
-  size_t best = 0;
-  for (size_t i = 1; i < count; i++) {
-    best = values[i] < values[best] ? i : best;
-  }
-  return best;
-}
-
-size_t blis__last_least(const double *values, size_t count) {
-  size_t best = 0;
-  for (size_t i = 1; i < count; i++) {
-    best = values[i] <= values[best] ? i : best;
-  }
-  return best;
-}
-
 size_t blis__any_least(blis_random *random, const double *values,
                        size_t count) {
-  size_t best = blis__first_least(values, count);
+  double least = blis__range_of(values, count).low;
   size_t tied = 0;
-  for (size_t i = best; i < count; i++) {
-    tied += values[i] == values[best];
+  for (size_t i = 0; i < count; i++) {
+    tied += values[i] == least;
   }
   size_t skipped = blis_pick_random(random, tied);
-  for (size_t i = best; i < count; i++) {
-    if (values[i] == values[best] && skipped-- == 0) {
-      return i;
-    }
+  size_t i = 0;
+  while (values[i] != least || skipped-- > 0) {
+    i++;
   }
-  return best;
+  return i;
+}
+
+size_t blis__less_of_two(const blis_question *q, blis__figure *figure) {
+  blis__gateway *self = q->state;
+  if (q->view->count == 1) {
+    return 0;
+  }
+  size_t first;
+  size_t second;
+  blis_pick_two(&self->random, q->view->count, &first, &second);
+  return figure(q, second) < figure(q, first) ? second : first;
 }

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/random.h"
 #include "policy/contract/entry.h"
+#include "policy/gateways/least.h"
 #include "policy/memory/bindings.h"
 #include "policy/memory/prefix_memory.h"
 
@@ -22,12 +23,13 @@ typedef struct blis__gateway blis__gateway;
 typedef struct blis__gateway_rule {
   /*
    * A candidate; view->count rejects the request, reason no-candidate. The
-   * state is the gateway. With a memory it has been looked up.
+   * state is the gateway. With a memory it has been looked up. NULL takes the
+   * candidate of the least.
    */
   blis_status (*choose)(const blis_question *q, size_t *chosen);
+  blis__least least;
   /* For a choose that several rules share: what only one of them does. */
-  size_t (*pick)(blis__gateway *gateway, const blis_routing_request *request,
-                 const blis_routing_view *view);
+  size_t (*pick)(const blis_question *q);
   bool has_memory; /* of prompts; takes parameters block_size, capacity */
   /* State of the rule's own, zeroed, behind gateway->own. */
   size_t own_size;
@@ -69,23 +71,6 @@ extern const blis_router_ops blis__gateway_ops;
   .needs = (signals), .rule = &(const blis__gateway_rule){__VA_ARGS__},        \
   .init = blis__gateway_init
 
-/*
- * Defines choose_<name>, which takes the first candidate of the least value, an
- * expression of q and i.
- */
-#define BLIS__LEAST_RULE(name, value)                                          \
-  static blis_status choose_##name(const blis_question *q, size_t *chosen) {   \
-    double best = 0;                                                           \
-    for (size_t i = 0; i < q->view->count; i++) {                              \
-      double figure = (value);                                                 \
-      if (i == 0 || figure < best) {                                           \
-        best = figure;                                                         \
-        *chosen = i;                                                           \
-      }                                                                        \
-    }                                                                          \
-    return BLIS_OK;                                                            \
-  }
-
 /* Requests that the policy has sent to a candidate so far. */
 static inline int64_t blis__gateway_sent(const blis__gateway *gateway,
                                          const blis_routing_view *view,
@@ -93,10 +78,15 @@ static inline int64_t blis__gateway_sent(const blis__gateway *gateway,
   return gateway->sent.items[view->instances[candidate]];
 }
 
-/* First of the least, last of the least, any of the least. */
-size_t blis__first_least(const double *values, size_t count);
-size_t blis__last_least(const double *values, size_t count);
+/* Figures of a rule with a memory: 0 - tokens known of the prompt, blocks. */
+double blis__known_negated(const blis_question *q, size_t i);
+double blis__memory_size(const blis_question *q, size_t i);
+
+/* Any of those with the least value. */
 size_t blis__any_least(blis_random *random, const double *values, size_t count);
+
+/* The one with less of two random candidates, the first drawn of equal ones. */
+size_t blis__less_of_two(const blis_question *q, blis__figure *figure);
 
 /* Lowest and highest of values. */
 typedef struct blis__range {

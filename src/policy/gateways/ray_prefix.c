@@ -4,7 +4,6 @@
  * smallest memory) the one with the shortest queue.
  */
 #include "policy/gateways/gateway.h"
-#include "policy/pickers/pick_rules.h"
 
 enum { IMBALANCED, MATCH_RATE };
 
@@ -17,56 +16,25 @@ static const blis_param_spec params_of[] = {
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
-static double size_at(const blis__gateway *self, const blis_routing_view *view,
-                      size_t i) {
-  return (double)blis_prefix_index_size(self->memory.index, view->instances[i]);
-}
-
-static double known_at(const blis__gateway *self, const blis_routing_view *view,
-                       size_t i) {
-  return (double)blis__prefix_memory_tokens(&self->memory, view, i);
-}
-
-typedef double (*figure_at)(const blis__gateway *self,
-                            const blis_routing_view *view, size_t i);
-
-/* The shortest queue, the first of them, among those of the least figure. */
-static size_t shortest_of_least(const blis__gateway *self,
-                                const blis_routing_view *view, figure_at figure,
-                                double sign) {
-  const double *queue = view->columns[BLIS_SIGNAL_IN_FLIGHT];
-  size_t best = 0;
-  for (size_t i = 1; i < view->count; i++) {
-    double less = sign * (figure(self, view, best) - figure(self, view, i));
-    best = less > 0 || (less == 0 && queue[i] < queue[best]) ? i : best;
-  }
-  return best;
-}
-
-static size_t choose_of_two(blis__gateway *self,
-                            const blis_routing_view *view) {
-  const double *queue = view->columns[BLIS_SIGNAL_IN_FLIGHT];
-  size_t first;
-  size_t second;
-  blis_pick_two(&self->random, view->count, &first, &second);
-  return queue[second] < queue[first] ? second : first;
-}
-
 static blis_status choose(const blis_question *q, size_t *chosen) {
-  blis__gateway *self = q->state;
+  static const blis__least most_known = {
+      .by = {blis__known_negated, blis__in_flight}};
+  static const blis__least smallest = {
+      .by = {blis__memory_size, blis__in_flight}};
+  const blis__gateway *self = q->state;
   const blis_routing_view *view = q->view;
   blis__range queues =
       blis__range_of(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
   if (queues.high - queues.low > self->values[IMBALANCED]) {
-    *chosen = choose_of_two(self, view);
+    *chosen = blis__less_of_two(q, blis__in_flight);
     return BLIS_OK;
   }
-  *chosen = shortest_of_least(self, view, known_at, -1);
+  *chosen = blis__least_of(q, &most_known);
   double length =
       q->request->prompt_tokens > 0 ? (double)q->request->prompt_tokens : 1;
-  double rate = known_at(self, view, *chosen) / length;
+  double rate = (0 - blis__known_negated(q, *chosen)) / length;
   if (rate < self->values[MATCH_RATE]) {
-    *chosen = shortest_of_least(self, view, size_at, 1);
+    *chosen = blis__least_of(q, &smallest);
   }
   return BLIS_OK;
 }

@@ -39,20 +39,16 @@ static const blis_param_spec params_of[] = {
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
-/* Least requests in flight, then fewest sent so far, then the first. */
-static size_t least_loaded(const blis__gateway *self,
-                           const blis_routing_view *view) {
-  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
-  size_t best = 0;
-  for (size_t i = 1; i < view->count; i++) {
-    bool is_better =
-        load[i] < load[best] ||
-        (load[i] == load[best] && blis__gateway_sent(self, view, i) <
-                                      blis__gateway_sent(self, view, best));
-    best = is_better ? i : best;
-  }
-  return best;
+static double sent(const blis_question *q, size_t i) {
+  return (double)blis__gateway_sent(q->state, q->view, i);
 }
+
+static const blis__least least_loaded = {.by = {blis__in_flight, sent}};
+static const blis__least smallest_tree = {.by = {blis__memory_size}};
+static const blis__least most_known = {
+    .by = {blis__known_negated, blis__in_flight}};
+static const blis__least most_cached = {
+    .by = {blis__cached_negated, blis__in_flight}, .takes_last = true};
 
 static bool is_imbalanced(const blis__gateway *self,
                           const blis_routing_view *view) {
@@ -67,63 +63,35 @@ static bool is_imbalanced(const blis__gateway *self,
           load.high > v[RELATIVE] * load.low);
 }
 
-/* The first of those with the fewest blocks in the tree. */
-static size_t smallest_tree(const blis__gateway *self,
-                            const blis_routing_view *view) {
-  const blis_prefix_index *index = self->memory.index;
-  size_t best = 0;
-  for (size_t i = 1; i < view->count; i++) {
-    bool is_smaller = blis_prefix_index_size(index, view->instances[i]) <
-                      blis_prefix_index_size(index, view->instances[best]);
-    best = is_smaller ? i : best;
-  }
-  return best;
-}
-
-/* Most of the prompt in the tree; equal ones by load as above. */
-static size_t follow_tree(const blis__gateway *self,
-                          const blis_routing_request *request,
-                          const blis_routing_view *view) {
-  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
-  const blis__prefix_memory *memory = &self->memory;
-  size_t best = 0;
-  for (size_t i = 1; i < view->count; i++) {
-    int64_t more = blis__prefix_memory_tokens(memory, view, i) -
-                   blis__prefix_memory_tokens(memory, view, best);
-    best = more > 0 || (more == 0 && load[i] < load[best]) ? i : best;
-  }
-  double matched = (double)blis__prefix_memory_tokens(memory, view, best);
-  double length = (double)request->prompt_tokens;
+/* Where the tree knows most, if it knows enough. */
+static size_t follow_tree(const blis_question *q) {
+  const blis__gateway *self = q->state;
+  size_t best = blis__least_of(q, &most_known);
+  double matched = 0 - blis__known_negated(q, best);
+  double length = (double)q->request->prompt_tokens;
   if (length > 0 && matched / length > self->values[CACHE_THRESHOLD]) {
     return best;
   }
-  return self->values[MISS] == MISS_SMALLEST_TREE ? smallest_tree(self, view)
-                                                  : least_loaded(self, view);
+  return blis__least_of(q, self->values[MISS] == MISS_SMALLEST_TREE
+                               ? &smallest_tree
+                               : &least_loaded);
 }
 
-/* Most cached tokens; equal ones by load, and then the last. */
-static size_t follow_events(const blis__gateway *self,
-                            const blis_routing_view *view) {
-  const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
-  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
-  size_t best = 0;
-  for (size_t i = 1; i < view->count; i++) {
-    bool is_better = cached[i] > cached[best] ||
-                     (cached[i] == cached[best] && load[i] <= load[best]);
-    best = is_better ? i : best;
-  }
-  return cached[best] > 0 ? best : least_loaded(self, view);
+/* Where most is cached, if anything is. */
+static size_t follow_events(const blis_question *q) {
+  size_t best = blis__least_of(q, &most_cached);
+  return blis__cached_negated(q, best) < 0 ? best
+                                           : blis__least_of(q, &least_loaded);
 }
 
 static blis_status choose(const blis_question *q, size_t *chosen) {
-  blis__gateway *self = q->state;
-  const blis_routing_view *view = q->view;
-  if (is_imbalanced(self, view)) {
-    *chosen = least_loaded(self, view);
+  const blis__gateway *self = q->state;
+  if (is_imbalanced(self, q->view)) {
+    *chosen = blis__least_of(q, &least_loaded);
   } else if (self->values[INDEX] == INDEX_EVENTS) {
-    *chosen = follow_events(self, view);
+    *chosen = follow_events(q);
   } else {
-    *chosen = follow_tree(self, q->request, view);
+    *chosen = follow_tree(q);
   }
   return BLIS_OK;
 }

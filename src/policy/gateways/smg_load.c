@@ -39,6 +39,7 @@ typedef struct polled {
 
 typedef struct least_load {
   BLIS_ARRAY(polled) instances; /* by number */
+  double tokens_per_s;          /* mean throughput, for the decision */
 } least_load;
 
 static void deinit_own(blis__gateway *self) {
@@ -109,12 +110,13 @@ static double mean_throughput(const blis__gateway *self,
   return count > 0 ? sum / count : self->values[DEFAULT_THROUGHPUT];
 }
 
-static double score_of(const blis__gateway *self, const blis_routing_view *view,
-                       size_t i, double fleet_throughput) {
-  const polled *p = polled_of(self, view, i);
+static double score_of(const blis_question *q, size_t i) {
+  const blis__gateway *self = q->state;
+  const least_load *own = self->own;
+  const polled *p = polled_of(self, q->view, i);
   if (p->round == 0) {
-    return view->columns[BLIS_SIGNAL_IN_FLIGHT][i] *
-           self->values[MEAN_PREFILL] / fleet_throughput;
+    return blis__in_flight(q, i) * self->values[MEAN_PREFILL] /
+           own->tokens_per_s;
   }
   double throughput =
       p->tokens_per_s > 0 ? p->tokens_per_s : self->values[DEFAULT_THROUGHPUT];
@@ -125,20 +127,12 @@ static double score_of(const blis__gateway *self, const blis_routing_view *view,
 static blis_status choose(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   const blis_routing_view *view = q->view;
+  least_load *own = self->own;
   BLIS_TRY_MEM(make_room(self, view), q->error);
-  *chosen = 0;
-  if (poll_when_due(self, view) == 0) {
-    *chosen =
-        blis__first_least(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count);
-  } else {
-    double fleet_throughput = mean_throughput(self, view);
-    double least = score_of(self, view, 0, fleet_throughput);
-    for (size_t i = 1; i < view->count; i++) {
-      double score = score_of(self, view, i, fleet_throughput);
-      *chosen = score < least ? i : *chosen;
-      least = score < least ? score : least;
-    }
-  }
+  bool is_polled = poll_when_due(self, view) != 0;
+  own->tokens_per_s = mean_throughput(self, view);
+  *chosen = blis__least_of(
+      q, &(blis__least){.by = {is_polled ? score_of : blis__in_flight}});
   polled_of(self, view, *chosen)->sent_tokens +=
       (double)q->request->prompt_tokens;
   return BLIS_OK;

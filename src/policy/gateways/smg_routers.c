@@ -6,15 +6,7 @@
 #include "policy/pickers/pick_rules.h"
 
 static blis_status choose_of_two(const blis_question *q, size_t *chosen) {
-  blis__gateway *self = q->state;
-  const blis_routing_view *view = q->view;
-  const double *usage = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
-  *chosen = 0;
-  if (view->count > 1) {
-    size_t second;
-    blis_pick_two(&self->random, view->count, chosen, &second);
-    *chosen = usage[second] < usage[*chosen] ? second : *chosen;
-  }
+  *chosen = blis__less_of_two(q, blis__kv_utilization);
   return BLIS_OK;
 }
 

@@ -9,16 +9,12 @@
 
 /* Most cached tokens, the last of them; nobody has any: first least load. */
 static blis_status choose_kv_aware(const blis_question *q, size_t *chosen) {
-  const blis_routing_view *view = q->view;
-  const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
-  size_t best = 0;
-  for (size_t i = 1; i < view->count; i++) {
-    best = cached[i] >= cached[best] ? i : best;
+  static const blis__least most_cached = {.by = {blis__cached_negated},
+                                          .takes_last = true};
+  *chosen = blis__least_of(q, &most_cached);
+  if (blis__cached_negated(q, *chosen) == 0) {
+    *chosen = blis__least_of(q, &(blis__least){.by = {blis__in_flight}});
   }
-  *chosen = cached[best] > 0
-                ? best
-                : blis__first_least(view->columns[BLIS_SIGNAL_IN_FLIGHT],
-                                    view->count);
   return BLIS_OK;
 }
 
@@ -45,17 +41,11 @@ static const blis_param_spec ttft_params[] = {
                  "assumed cost of each of its tokens, the same everywhere"),
 };
 
-static double expected_ttft_ms(const blis__gateway *self,
-                               const blis_routing_request *request,
-                               const blis_routing_view *view, size_t i) {
-  const double *v = self->values;
-  return v[PENDING_WEIGHT] * view->columns[BLIS_SIGNAL_IN_FLIGHT][i] *
-             v[PENDING_MS] +
-         v[TOKEN_WEIGHT] * (double)request->prompt_tokens * v[TOKEN_MS];
+static double expected_ttft_ms(const blis_question *q, size_t i) {
+  const double *v = ((const blis__gateway *)q->state)->values;
+  return v[PENDING_WEIGHT] * blis__in_flight(q, i) * v[PENDING_MS] +
+         v[TOKEN_WEIGHT] * (double)q->request->prompt_tokens * v[TOKEN_MS];
 }
-
-BLIS__LEAST_RULE(vllm_router_ttft_aware,
-                 expected_ttft_ms(q->state, q->request, q->view, i))
 
 const blis_policy_entry blis__router_vllm_router_ttft_aware = {
     .kind = BLIS_POLICY_ROUTER,
@@ -65,37 +55,35 @@ const blis_policy_entry blis__router_vllm_router_ttft_aware = {
     .source = "vLLM router e0c942d4",
     BLIS__PARAMS(ttft_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
-                  .choose = choose_vllm_router_ttft_aware),
+                  .least = {.by = {expected_ttft_ms}}),
 };
 
-/* Least requests in flight + sessions bound there so far. */
+/* Requests in flight + sessions bound there so far. */
+static double connections(const blis_question *q, size_t i) {
+  const blis__gateway *self = q->state;
+  return blis__in_flight(q, i) +
+         (double)self->bound.items[q->view->instances[i]];
+}
+
 static blis_status choose_sticky(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   const blis_routing_view *view = q->view;
-  const blis_routing_request *request = q->request;
-  const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
-  bool has_session = request->session != 0;
-  *chosen = has_session ? blis__bindings_candidate(&self->sessions,
-                                                   request->session, view)
-                        : view->count;
+  uint32_t session = q->request->session;
+  *chosen = session != 0
+                ? blis__bindings_candidate(&self->sessions, session, view)
+                : view->count;
   if (*chosen < view->count) {
     return BLIS_OK;
   }
-  *chosen = 0;
-  for (size_t i = 1; i < view->count; i++) {
-    double here = load[i] + (double)self->bound.items[view->instances[i]];
-    double best =
-        load[*chosen] + (double)self->bound.items[view->instances[*chosen]];
-    *chosen = here < best ? i : *chosen;
-  }
-  if (!has_session) {
+  *chosen = blis__least_of(q, &(blis__least){.by = {connections}});
+  if (session == 0) {
     return BLIS_OK;
   }
   uint32_t instance = view->instances[*chosen];
   self->bound.items[instance]++;
-  BLIS_TRY_MEM(blis__bindings_put(&self->sessions, request->session, instance,
-                                  view->now_us),
-               q->error);
+  BLIS_TRY_MEM(
+      blis__bindings_put(&self->sessions, session, instance, view->now_us),
+      q->error);
   return BLIS_OK;
 }
 
