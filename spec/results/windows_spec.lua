@@ -1,5 +1,6 @@
 local blis = require "blis"
 local small = require "spec.support.small"
+local program = require "spec.support.program"
 local windows = require "blis.results.windows"
 
 local says = small.says
@@ -115,6 +116,30 @@ describe("blis.compare with replications", function()
     says(text, "too few for an interval)")
     assert.not_matches("±", text)
     assert.not_matches("p =", text)
+  end)
+end)
+
+describe("a sweep with three replications", function()
+  it("prints its table, without intervals that three runs cannot give", function()
+    local path = os.tmpname()
+    local file <close> = assert(io.open(path, "w"))
+    file:write [[
+local blis = require "blis"
+print(blis.sweep {
+  parameters = { { "rate", { 20, 40 } } }, replications = 3,
+  trial = function(p)
+    return blis.run { workload = { rate = p.rate, requests = 50, output_tokens = 8 }, seed = p.seed }
+  end,
+  report = { "ttft_ms.p99", "tokens_per_sec" },
+}:run { jobs = 1, quiet = true })
+]]
+    file:flush()
+    local done = program.run(path)
+    os.remove(path)
+    assert.equal(0, done.status, done.err)
+    says(done.out, "mean and range, for that is too few for intervals")
+    assert.matches("\n20%s+[%d.,]+ %([%d.,]+ to [%d.,]+%)", done.out)
+    says(done.out, "(blis.statistics.power)")
   end)
 end)
 
