@@ -70,7 +70,8 @@ describe("measurements in tables", function()
       [head .. "10,5,3,2,4\n"] = "FILE:2: ttft_us is -1000000; expected a time above 0",
       [head .. "10,5,1,2,2\n"] = "FILE:2: all 5 tokens come at the same time; was the answer "
         .. "not streamed?",
-      [head .. "0,5,1,2,3\n"] = "FILE:2: prompt_tokens is 0; expected a whole number from 1",
+      [head .. "0,5,1,2,3\n"] = "FILE:2: prompt_tokens is 0; expected a whole number from 1 "
+        .. "to 1000000000",
       [head .. "10,x,1,2,3\n"] = "FILE:2: output_tokens is 'x'; expected a number",
       [head] = "FILE: there are no requests to compare with",
       ["prompt_tokens,output_tokens,ttft_ms\n1,2,3\n"] = "FILE: there is no column for the time of "
@@ -83,9 +84,30 @@ describe("measurements in tables", function()
     end
   end)
 
+  it("may begin with a byte order mark, and have names in quotes", function()
+    local text = '"prompt_tokens",output_tokens,ttft_ms,e2e_ms\n10,5,20,60\n'
+    assert.equal(10, read(text).requests.list[1].prompt_tokens)
+    assert.equal(10, read("\xef\xbb\xbf" .. text).requests.list[1].prompt_tokens)
+  end)
+
+  it("of means are refused when no run can have them", function()
+    local head = "rate_rps,prompt_tokens,output_tokens,ttft_ms,e2e_ms,cached_tokens\n"
+    local tokens = "expected one token of prompt or more, and from 0 to all of them cached"
+    for row, message in pairs {
+      ["5,10,20,30,900,-1"] = tokens,
+      ["5,10,20,30,900,11"] = tokens,
+      ["5,10,1e300,30,900,0"] = "expected 1000000000 tokens at most",
+      ["5,10,20,30,1e400,0"] = "e2e_ms is '1e400'; expected a number",
+    } do
+      assert.equal("FILE:2: " .. message, refusal(head .. row .. "\n"))
+    end
+    assert.matches("is the unit of its times another one?", refusal(head .. "5,10,20,0.03,0.9,0\n"),
+      1, true)
+  end)
+
   it("are refused when their unit cannot be right", function()
     local head = "prompt_tokens,output_tokens,arrival_%s,first_token_%s,last_token_%s\n10,11,"
-    assert.matches("median time per output token is 0.1 us; expected 20 us to 60 s",
+    assert.matches("median time per output token is 0.1 us; expected 100 us to 3 s",
       refusal(head:gsub("%%s", "us") .. "1,2,3\n"), 1, true)
     assert.matches("is the unit of its times another one?",
       refusal(head:gsub("%%s", "s") .. "1000,2000,900000\n"), 1, true)
@@ -144,6 +166,27 @@ describe("measurements in reports", function()
     assert.same({ 4.5, 500, 100, 50000, 2000000 }, { summary.means[1].rate_rps,
       summary.means[1].prompt_tokens, summary.means[1].output_tokens, summary.means[1].ttft_us,
       summary.means[1].e2e_us })
+  end)
+
+  it("are refused where a value is of another kind", function()
+    local bench = '{ "input_lens": [7], "output_lens": [2], "ttfts": [0.2], "itls": [[0.01]], '
+      .. '"start_times": [5] }'
+    for change, message in pairs {
+      ['[0.2]|"x"'] = "FILE: ttfts is 'x'; expected a list",
+      ['0.2|"x"'] = "FILE: request 1: its time in ttfts is 'x'; expected a number",
+      ['[[0.01]]|[3]'] = "FILE: request 1: its entry in itls is 3; expected a list",
+      ['0.01|"x"'] = "FILE: request 1: a time of itls is 'x'; expected a number",
+      ['[5]|["now"]'] = "FILE: request 1: its time in start_times is 'now'; expected a number",
+      ['[2]|["2"]'] = "FILE: request 1: output_tokens is '2'; expected a whole number from 1 to "
+        .. "1000000000",
+    } do
+      local from, to = change:match "^(.*)|(.*)$"
+      local first, last = bench:find(from, 1, true)
+      assert.equal(message, refusal(bench:sub(1, first - 1) .. to .. bench:sub(last + 1)))
+    end
+    assert.equal("FILE: benchmarks is 5; expected a list", refusal '{ "benchmarks": 5 }')
+    assert.equal("FILE: request 1: a time of output_token_times is 'x'; expected a number", refusal
+      '[{ "start_time": 1, "info": { "response_metrics": { "output_token_times": ["x"] } } }]')
   end)
 
   it("are refused with the reason", function()

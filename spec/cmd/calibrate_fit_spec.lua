@@ -28,6 +28,27 @@ describe("blis calibrate --fit #host", function()
     end)
   end)
 
+  it("names a model of a config.json as a run does, and says what the fit knows", function()
+    local config = [[{ "hidden_size": 4096, "num_hidden_layers": 32, "intermediate_size": 14336,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+      "torch_dtype": "bfloat16" }]]
+    files.with(config, function(path)
+      local own, yaml = path .. ".json", path .. ".yaml"
+      assert(os.rename(path, own))
+      local run = program.run("calibrate", "--fit", measured, "--model", own, "--hardware",
+        "RTX PRO 6000", "--coefficients", yaml, "--fit-trials", "20")
+      assert.equal("", run.err)
+      local text = files.read(yaml)
+      assert.matches(('model: "%s"'):format(path:match "[^/]+$"), text, 1, true)
+      assert.matches("    tp: 1\n", text, 1, true)
+      assert.matches("tokens_max: 2048", text, 1, true)
+      local shown = program.run("models", own, "--hardware", "RTX PRO 6000", "--catalogue", yaml)
+      assert.matches("fitted on 150 requests of rtxpro6000", shown.out, 1, true)
+      os.remove(own)
+      os.remove(yaml)
+    end)
+  end)
+
   it("ends with status 3 when --until is not reached", function()
     assert.equal(3, fit("--until", "0.000001", "--fit-trials", "20").status)
     assert.equal(0, fit("--until", "0.5").status)
@@ -40,6 +61,9 @@ describe("blis calibrate --fit #host", function()
     run = program.run("calibrate", "--tp", "2")
     assert.equal(2, run.status)
     assert.matches("--tp needs --fit", run.err, 1, true)
+    assert.matches("--coefficients needs --fit", program.run("calibrate", "--coefficients",
+      "x.yaml").err, 1, true)
+    assert.matches("--slo-ttft has no meaning with --fit", fit("--slo-ttft", "a=1s").err, 1, true)
     assert.equal(2, fit("--until", "2").status)
   end)
 end)

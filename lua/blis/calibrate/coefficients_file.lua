@@ -40,29 +40,29 @@ end
 ---@param path string
 ---@param fitted blis.Calibration
 function coefficients_file.write(path, fitted)
-  local cluster, most, context = fitted.cluster, range_of(fitted.task)
-  local figures = fitted.after.held_out or fitted.after.train
+  local engine, most, context = fitted.engine, range_of(fitted.task)
+  local held_out = fitted.after.held_out
+  local is_held_out = held_out and held_out.e2e
+  local figures = is_held_out and held_out or fitted.after.train
   local lines = {
     "# Coefficients of the calibrated latency model, fitted by blis calibrate --fit.",
     ("# Error %s: E2E %.1f %%, TTFT %.1f %%, TPOT %.1f %%"):format(
-      fitted.after.held_out and "on what they were not fitted to" or "on what they were fitted to",
+      is_held_out and "on what they were not fitted to" or "on what they were fitted to",
       figures.e2e.mape * 100, figures.ttft.mape * 100, (figures.tpot or figures.e2e).mape * 100),
     "", "coefficients:", "  - kind: calibrated",
   }
   local function add(format, ...) lines[#lines + 1] = format:format(...) end
-  if cluster.model then add("    model: %s", quoted(cluster.model)) end
-  add("    hardware: %s", quoted(cluster.hardware or "H100"))
-  if cluster.tp then add("    tp: %d", cluster.tp) end
+  add("    model: %s", quoted(engine.model))
+  add("    hardware: %s", quoted(engine.hardware))
+  add("    tp: %d", engine.tp)
   add("    alpha: %s", list_text(fitted.fitted.alpha))
   add("    beta: %s", list_text(fitted.fitted.beta))
   add("    coverage:")
   add("      fitted_on: %s", quoted(("%d %s of %s"):format(fitted.task.train,
     fitted.is_by_request and "requests" or "rows of means", fitted.path:match "[^/]+$")))
-  most = math.min(most, cluster.max_num_seqs or most)
+  most = math.min(most, fitted.cluster.max_num_seqs)
   if most > 0 then add("      requests_max: %d", most) end
-  if cluster.max_num_batched_tokens then
-    add("      tokens_max: %d", cluster.max_num_batched_tokens)
-  end
+  add("      tokens_max: %d", fitted.cluster.max_num_batched_tokens)
   add("      context_max: %d", context)
   local output <close> = core.output(path)
   output:write(table.concat(lines, "\n") .. "\n")

@@ -64,9 +64,8 @@ local function task_of_means(observed, cluster)
   return {
     observed = rows, train = #train,
     predict = function(set)
-      local model = latency.model("calibrated", { model = cluster.model,
-        hardware = cluster.hardware, tp = cluster.tp, alpha_coeffs = set.alpha,
-        beta_coeffs = set.beta })
+      local model = latency.model("calibrated", replay.changed(cluster,
+        { alpha_coeffs = set.alpha, beta_coeffs = set.beta }))
       local predicted = {}
       for i, row in ipairs(rows) do
         predicted[i] = means.predict(model, row,
@@ -101,8 +100,8 @@ end
 function fit.task(observed, cluster)
   if observed.requests then return task_of_requests(observed, cluster) end
   if #observed.means < 2 then
-    errors.invalid("%s: one row of means is too few for a fit; expected rows at several rates",
-      observed.path)
+    errors.invalid("%s: one row of means is too few for a fit; expected a table (CSV) of means at "
+      .. "several rates", observed.path)
   end
   return task_of_means(observed, cluster)
 end

@@ -19,6 +19,8 @@ local calibrate = {}
 ---@field path string of the measurements
 ---@field format string
 ---@field is_by_request boolean false: fitted to rows of means
+---@field cluster blis.ClusterOptions with all defaults
+---@field engine { model: string, hardware: string, tp: integer }
 ---@field prior blis.CoefficientSet
 ---@field fitted blis.CoefficientSet
 ---@field before { train: blis.Accuracy, held_out: blis.Accuracy? }
@@ -82,16 +84,23 @@ function calibrate.run(spec)
   end
   cluster.latency_model, cluster.instances = "calibrated", 1
   local seen = observed.read(values.observed)
-  local prior = core.coefficients(engine.read(cluster, "cluster"))
+  local whole = engine.read(cluster, "cluster")
+  whole.horizon_us = math.maxinteger
+  local facts, prior = core.engine_facts(whole), core.coefficients(whole)
   local task = fit.task(seen, cluster)
   local before = fit.accuracies(task, prior)
   local found = search(task, prior, values)
+  if not found.figures.train.e2e then
+    errors.invalid("%s: this engine completes nothing of it, whatever its step times; was it "
+      .. "another model, GPU or tp?", values.observed)
+  end
   local gap = gap_of(found.figures)
   local is_within
   if values.until_gap then is_within = gap <= values.until_gap end
   return setmetatable({
     path = values.observed, format = seen.format, is_by_request = seen.requests ~= nil,
-    cluster = cluster, prior = prior, fitted = found.set, before = before, after = found.figures,
+    cluster = whole, engine = facts, prior = prior, fitted = found.set,
+    before = before, after = found.figures,
     dropped = seen.requests and seen.requests.dropped or {}, hits = found.hits,
     trials = found.trials, gap = gap, until_gap = values.until_gap,
     is_within = is_within, task = task,
@@ -133,6 +142,16 @@ function Calibration:plot(path)
   output:commit()
 end
 
+--- Says how many of the observed have no part in the errors, since they ended in no simulation.
+local function missing_line(self)
+  local missing, count = 0, #self.task.observed
+  for i = 1, count do if not self.after.predicted[i] then missing = missing + 1 end end
+  if missing == 0 then return nil end
+  return ("%d of the %d %s have no part in the errors: the simulated engine %s"):format(missing,
+    count, self.is_by_request and "requests" or "rows", self.is_by_request
+    and "did not complete them" or "is overloaded at their rates")
+end
+
 local function changes_of(self)
   local rows = {}
   for _, one in ipairs(parameters.all) do
@@ -153,14 +172,15 @@ function Calibration:__tostring()
       { "after, held out", self.after.held_out }
   end
   local lines = {
-    ("%s on %s, fitted to %d %s of %s (%s); %d held out"):format(self.cluster.model or "the model",
-      self.cluster.hardware or "its GPU", self.task.train,
+    ("%s on %s, fitted to %d %s of %s (%s); %d held out"):format(self.engine.model,
+      self.engine.hardware, self.task.train,
       self.is_by_request and "requests" or "rows of means", self.path, self.format,
       #self.task.observed - self.task.train),
   }
   for _, one in ipairs(self.dropped) do
     lines[#lines + 1] = ("%d requests take no part: %s"):format(one.count, one.reason)
   end
+  lines[#lines + 1] = missing_line(self)
   lines[#lines + 1] = accuracy.table(named)
   lines[#lines + 1] = changes_of(self)
   if self.until_gap then

@@ -17,32 +17,50 @@ local function value_of(object, name)
   return value
 end
 
-local function sum(list)
+--- A value of a report, nil when there is none. name may be an index: what says of which list.
+local function typed_of(kind, object, name, place, what)
+  local value = value_of(object, name)
+  if value ~= nil and type(value) ~= kind then
+    fail(place, "%s is %s; expected a %s", what or name, errors.show(value),
+      kind == "table" and "list" or kind)
+  end
+  return value
+end
+
+local function list_of(...) return typed_of("table", ...) end
+
+local function number_of(...) return typed_of("number", ...) end
+
+local function sum(list, place)
   local total = 0.0
-  for _, value in ipairs(list) do total = total + value end
+  for i = 1, #list do total = total + (number_of(list, i, place, "a time of itls") or 0) end
   return total
 end
 
 --- vLLM's and SGLang's arrays, index = request. Seconds. Files of older versions have no arrivals.
 local function read_bench(path, root)
-  local ttfts, itls, lengths = root.ttfts, value_of(root, "itls"), value_of(root, "input_lens")
-  local outputs = value_of(root, "output_lens")
+  local function list(name) return list_of(root, name, path) end
+  local itls, lengths, outputs = list "itls", list "input_lens", list "output_lens"
   if not (itls and lengths and outputs) then
     fail(path, "input_lens, output_lens and itls are missing; write it with --save-detailed")
   end
-  local starts, waits = value_of(root, "start_times"), value_of(root, "queue_times")
-  local latencies, problems = value_of(root, "latencies"), value_of(root, "errors")
+  local ttfts, starts, waits = list "ttfts", list "start_times", list "queue_times"
+  local latencies, problems = list "latencies", list "errors"
   local all = requests.new(path)
-  for i, ttft in ipairs(ttfts) do
-    local has_failed = problems and type(problems[i]) == "string" and problems[i] ~= ""
-    if has_failed or ttft == 0 then
+  for i = 1, #ttfts do
+    local place = ("%s: request %d"):format(path, i)
+    local function seconds(of, name) return number_of(of, i, place, name) end
+    local problem, ttft = value_of(problems, i), seconds(ttfts, "its time in ttfts")
+    if problem and problem ~= "" or not ttft or ttft == 0 then
       all:drop("they failed")
     else
+      local start = seconds(starts, "its time in start_times")
+      local e2e = seconds(latencies, "its time in latencies")
+        or ttft + sum(list_of(itls, i, place, "its entry in itls") or {}, place)
       all:add {
-        place = ("%s: request %d"):format(path, i), prompt_tokens = lengths[i],
-        output_tokens = outputs[i], ttft_us = ttft * 1e6,
-        e2e_us = (latencies and latencies[i] or ttft + sum(itls[i])) * 1e6,
-        arrival_us = starts and (starts[i] + (waits and waits[i] or 0)) * 1e6,
+        place = place, prompt_tokens = value_of(lengths, i), output_tokens = value_of(outputs, i),
+        ttft_us = ttft * 1e6, e2e_us = e2e * 1e6,
+        arrival_us = start and (start + (seconds(waits, "its time in queue_times") or 0)) * 1e6,
       }
     end
   end
@@ -52,18 +70,18 @@ end
 --- GuideLLM's requests that succeeded. Times of day in seconds.
 local function read_guidellm(path, root)
   local all = requests.new(path)
-  for b, benchmark in ipairs(root.benchmarks) do
+  for b, benchmark in ipairs(list_of(root, "benchmarks", path)) do
     local by_status = value_of(benchmark, "requests") or {}
     for _, status in ipairs { "incomplete", "errored" } do
-      for _ = 1, #(value_of(by_status, status) or {}) do all:drop("they are " .. status) end
+      for _ = 1, #(list_of(by_status, status, path) or {}) do all:drop("they are " .. status) end
     end
-    for i, one in ipairs(value_of(by_status, "successful") or {}) do
+    for i, one in ipairs(list_of(by_status, "successful", path) or {}) do
       local place = ("%s: benchmark %d, request %d"):format(path, b, i)
       local timings = value_of(value_of(one, "info"), "timings") or {}
-      local start = value_of(timings, "request_start")
-      local first = value_of(timings, "first_output_token_iteration")
-        or value_of(timings, "first_token_iteration") or value_of(timings, "first_iteration")
-      local last = value_of(timings, "last_token_iteration") or value_of(timings, "last_iteration")
+      local function time(name) return number_of(timings, name, place) end
+      local start, last = time "request_start", time "last_token_iteration" or time "last_iteration"
+      local first = time "first_output_token_iteration" or time "first_token_iteration"
+        or time "first_iteration"
       if not (start and first and last) then
         all:drop("they have no times of their tokens")
       else
@@ -83,25 +101,30 @@ end
 local function read_inference_perf(path, root)
   local all = requests.new(path)
   for i, one in ipairs(root) do
+    local place = ("%s: request %d"):format(path, i)
     local info = value_of(one, "info") or {}
     local response = value_of(info, "response_metrics") or {}
-    local times = value_of(response, "output_token_times") or {}
+    local times = list_of(response, "output_token_times", place) or {}
+    local start = number_of(one, "start_time", place)
+    local function time(index)
+      return number_of(times, index, place, "a time of output_token_times")
+    end
     local text = value_of(value_of(info, "request_metrics"), "text")
     if value_of(one, "error") then
       all:drop("they failed")
-    elseif #times == 0 then
+    elseif not (start and time(1) and time(#times)) then
       all:drop("they have no times of their tokens (not streamed)")
     else
       local usage = value_of(response, "server_usage")
       local details = value_of(usage, "prompt_tokens_details")
       all:add {
-        place = ("%s: request %d"):format(path, i), arrival_us = one.start_time * 1e6,
+        place = place, arrival_us = start * 1e6,
         prompt_tokens = value_of(usage, "prompt_tokens") or value_of(text, "input_tokens")
           or value_of(info, "input_tokens"),
         output_tokens = value_of(response, "output_tokens"),
         cached_tokens = value_of(details, "cached_tokens"),
-        ttft_us = (times[1] - one.start_time) * 1e6,
-        e2e_us = (times[#times] - one.start_time) * 1e6,
+        ttft_us = (time(1) - start) * 1e6,
+        e2e_us = (time(#times) - start) * 1e6,
       }
     end
   end
@@ -113,12 +136,12 @@ local function read_summary(path, root)
   local load, good = root.load_summary, root.successes
   local latency = value_of(good, "latency")
   local function mean(object, name)
-    local value = value_of(value_of(object, name), "mean")
+    local value = number_of(value_of(object, name), "mean", path, name .. ".mean")
     return value or fail(path, "successes.%s.mean is missing", name)
   end
   return { {
     place = path,
-    rate_rps = value_of(load, "achieved_rate") or value_of(load, "requested_rate")
+    rate_rps = number_of(load, "achieved_rate", path) or number_of(load, "requested_rate", path)
       or fail(path, "load_summary.achieved_rate is missing"),
     prompt_tokens = mean(good, "prompt_len"), output_tokens = mean(good, "output_len"),
     cached_tokens = 0, ttft_us = mean(latency, "time_to_first_token") * 1e6,

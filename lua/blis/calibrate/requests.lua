@@ -40,26 +40,40 @@ function Requests:drop(reason)
   entry.count = entry.count + 1
 end
 
-local function check_tokens(one, name)
-  local tokens = one[name]
-  if math.tointeger(tokens) == nil or tokens < 1 then
-    errors.raise("parse", ("%s: %s is %s; expected a whole number from 1"):format(one.place, name,
-      errors.show(tokens)))
+-- What a request may have at most; see blis.config.workload.
+local most_tokens = 1000000000
+
+local function check_tokens(one, name, least)
+  local tokens = type(one[name]) == "number" and math.tointeger(one[name])
+  if not tokens or tokens < least or tokens > most_tokens then
+    errors.raise("parse", ("%s: %s is %s; expected a whole number from %d to %d"):format(one.place,
+      name, errors.show(one[name]), least, most_tokens))
   end
-  one[name] = math.tointeger(tokens)
+  one[name] = tokens
+end
+
+-- Times beyond this (30,000 years) are none, and do not fit into an integer for long.
+local most_us = 1e18
+
+local function check_time(one, name)
+  local value = one[name]
+  if type(value) ~= "number" or not (value > 0 and value <= most_us) then
+    errors.raise("parse", ("%s: %s is %s; expected a time above 0"):format(one.place, name,
+      errors.show(value)))
+  end
 end
 
 --- Adds a request; raises when its figures contradict each other.
 ---@param one blis.ObservedRequest
 function Requests:add(one)
-  check_tokens(one, "prompt_tokens")
-  check_tokens(one, "output_tokens")
-  for _, name in ipairs { "ttft_us", "e2e_us" } do
-    local value = one[name]
-    if type(value) ~= "number" or value ~= value or value <= 0 or value == math.huge then
-      errors.raise("parse", ("%s: %s is %s; expected a time above 0"):format(one.place, name,
-        errors.show(value)))
-    end
+  check_tokens(one, "prompt_tokens", 1)
+  check_tokens(one, "output_tokens", 1)
+  if one.cached_tokens then check_tokens(one, "cached_tokens", 0) end
+  check_time(one, "ttft_us")
+  check_time(one, "e2e_us")
+  if one.arrival_us and not (math.abs(one.arrival_us) <= most_us) then
+    errors.raise("parse", ("%s: its arrival, %s us, is no time"):format(one.place,
+      errors.show(one.arrival_us)))
   end
   if one.e2e_us < one.ttft_us then
     errors.raise("parse", ("%s: the last token comes %.0f us before the first one"):format(
@@ -83,18 +97,20 @@ local function median(values)
   return values[(#values + 1) // 2]
 end
 
---- No engine makes a token in a microsecond or takes a minute for one: the unit is another one.
-local function check_unit(self)
+--- No engine makes a token in 0.1 ms or takes 3 s for one: the unit is another one.
+---@param path string
+---@param list blis.Latencies[] each with output_tokens
+function requests.check_unit(path, list)
   local gaps = {}
-  for _, one in ipairs(self.list) do
+  for _, one in ipairs(list) do
     if one.output_tokens > 1 then
       gaps[#gaps + 1] = (one.e2e_us - one.ttft_us) / (one.output_tokens - 1)
     end
   end
   local typical = #gaps > 0 and median(gaps)
-  if typical and (typical < 20 or typical > 60e6) then
-    errors.raise("parse", ("%s: the median time per output token is %s us; expected 20 us to 60 s: "
-      .. "is the unit of its times another one?"):format(self.path, errors.show(typical)))
+  if typical and (typical < 100 or typical > 3e6) then
+    errors.raise("parse", ("%s: the median time per output token is %s us; expected 100 us to 3 s: "
+      .. "is the unit of its times another one?"):format(path, errors.show(typical)))
   end
 end
 
@@ -106,7 +122,7 @@ function Requests:finish()
       self.dropped[1].reason) or ""
     errors.raise("parse", ("%s: there are no requests to compare with%s"):format(self.path, why))
   end
-  check_unit(self)
+  requests.check_unit(self.path, self.list)
   if self.has_arrivals then
     table.sort(self.list, function(a, b)
       if a.arrival_us ~= b.arrival_us then return a.arrival_us < b.arrival_us end

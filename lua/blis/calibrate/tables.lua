@@ -24,7 +24,8 @@ local other_names = {
 local function columns_of(path)
   local file <close> = assert(io.open(path, "rb"))
   local names = {}
-  for name in (file:read("l") or ""):gsub("\r$", ""):gmatch "[^,]+" do names[#names + 1] = name end
+  local head = (file:read("l") or ""):gsub("^\xef\xbb\xbf", ""):gsub("\r$", "")
+  for name in head:gmatch "[^,]+" do names[#names + 1] = name:match '^"(.*)"$' or name end
   return names
 end
 
@@ -44,7 +45,7 @@ end
 
 local function number_in(row, column, place)
   local value = tonumber(row[column])
-  if not value then
+  if not value or math.abs(value) == math.huge then
     errors.raise("parse", ("%s: %s is %s; expected a number"):format(place, column,
       errors.show(row[column])))
   end
@@ -117,6 +118,24 @@ end
 ---@field ttft_us number
 ---@field e2e_us number
 
+local most_tokens = 1e9
+
+--- Refuses means that no run can have.
+local function check_means(one)
+  local function refuse(expected)
+    errors.raise("parse", ("%s: expected %s"):format(one.place, expected))
+  end
+  if not (one.rate_rps > 0 and one.output_tokens > 1 and one.ttft_us > 0
+    and one.e2e_us > one.ttft_us) then
+    refuse "a rate above 0, more than one output token and 0 < TTFT < E2E"
+  elseif not (one.prompt_tokens >= 1 and one.cached_tokens >= 0
+    and one.cached_tokens <= one.prompt_tokens) then
+    refuse "one token of prompt or more, and from 0 to all of them cached"
+  elseif math.max(one.prompt_tokens, one.output_tokens) > most_tokens then
+    refuse(("%.0f tokens at most"):format(most_tokens))
+  end
+end
+
 local function read_means(path, columns)
   local list = {}
   local cached, run = find_count(columns, "cached_tokens"), find_count(columns, "run")
@@ -132,14 +151,11 @@ local function read_means(path, columns)
       ttft_us = number_in(row, ttft.column, place) * ttft.factor,
       e2e_us = number_in(row, e2e.column, place) * e2e.factor,
     }
-    if one.rate_rps <= 0 or one.output_tokens <= 1 or one.ttft_us <= 0
-      or one.e2e_us <= one.ttft_us then
-      errors.raise("parse", ("%s: expected a rate above 0, more than one output token and 0 < TTFT "
-        .. "< E2E"):format(place))
-    end
+    check_means(one)
     list[i] = one
   end
   if #list == 0 then errors.raise("parse", path .. ": there are no rows") end
+  requests.check_unit(path, list)
   return list
 end
 

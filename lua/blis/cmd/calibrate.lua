@@ -216,14 +216,16 @@ local function compare_adapters(parsed)
   })
 end
 
---- What only a fit reads is a mistake without one.
-local function check_needs_fit(parsed)
+-- Which options have a meaning with --fit alone, and which without it alone.
+local only_fit = { fit = true, cluster = true, ["--coefficients"] = true, ["--plot"] = true }
+local only_comparison = { files = true, comparison = true, targets = true }
+
+--- An option that is not read is a mistake.
+local function check_are_read(parsed, unread, problem)
   for _, group in ipairs(definition.groups) do
-    if group.section == "fit" or group.section == "cluster" then
-      for _, option in ipairs(group.options) do
-        if parsed.values[group.section][option.name] ~= nil then
-          flags.fail(definition, "%s needs --fit", option.flag)
-        end
+    for _, option in ipairs(group.options) do
+      if (unread[group.section] or unread[option.flag]) and parsed.given[option.flag] then
+        flags.fail(definition, "%s " .. problem, option.flag)
       end
     end
   end
@@ -232,22 +234,24 @@ end
 --- Fits step times; status 3 when --until asks for more than could be reached.
 local function fit(parsed)
   local given, output = parsed.values.fit, parsed.values.output
+  check_are_read(parsed, only_comparison, "has no meaning with --fit")
   catalogue.add(parsed)
   local progress <close> = fit_progress.line(parsed)
   local fitted = calibrate.run {
     observed = given.observed, cluster = parsed.values.cluster, until_gap = given.until_gap,
     trials = given.trials, tell = progress.tell,
   }
+  local print = outputs.take_standard_output(definition, parsed) and command.say or command.print
+  print(tostring(fitted) .. "\n")
   if output.coefficients then fitted:save(output.coefficients) end
   if output.plot then fitted:plot(output.plot) end
-  command.print(tostring(fitted) .. "\n")
   return fitted.is_within == false and 3 or 0
 end
 
 return command.define(definition, function(parsed)
   command.checked(definition, outputs.check, definition, parsed)
   if parsed.values.fit.observed then return command.checked(definition, fit, parsed) end
-  check_needs_fit(parsed)
+  check_are_read(parsed, only_fit, "needs --fit")
   local lines = command.checked(definition,
     parsed.values.files.adapters and compare_adapters or compare, parsed)
   if not parsed.values.output.quiet then

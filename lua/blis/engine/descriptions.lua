@@ -13,14 +13,29 @@ local function exists(path)
   return file ~= nil
 end
 
+-- A longer file is none of text: a device that never ends, for instance.
+local most_bytes = 1 << 30
+
+--- The rest of an open file.
+local function rest_of(file)
+  local parts, size = {}, 0
+  while size <= most_bytes do
+    local part, problem = file:read(1 << 20)
+    if problem then return nil, problem end
+    if not part then return table.concat(parts) end
+    parts[#parts + 1], size = part, size + #part
+  end
+  return nil, ("holds more than %d bytes, the most allowed here"):format(most_bytes)
+end
+
 --- The text of a file.
 ---@param path string
 ---@return string
 function descriptions.read(path)
-  local file, problem = io.open(path, "rb")
-  local text = file and file:read("a")
-  if file then file:close() end
-  if not text then errors.raise("io", problem or path .. ": cannot be read") end
+  local file <close>, opening = io.open(path, "rb")
+  if not file then errors.raise("io", opening) end
+  local text, problem = rest_of(file)
+  if not text then errors.raise("io", path .. ": " .. problem) end
   return text
 end
 
