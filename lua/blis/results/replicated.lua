@@ -260,7 +260,9 @@ local function sentence(self, i, metric)
   if not pair.low or pair.n < statistics.fewest_for_interval and not pair.windows then
     return few_pairs(pair, name, base, metric)
   end
-  if pair.low == pair.high then
+  if pair.ties == pair.n then
+    return ("%s: no difference from %s is seen, in none of %d pairs"):format(metric, base, pair.n)
+  elseif pair.low == pair.high then
     return ("%s: %s against %s %s in all of %d pairs"):format(metric, name, base,
       words.change(pair, pair.change), pair.n)
   end
