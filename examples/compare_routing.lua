@@ -24,5 +24,5 @@ local comparison = blis.compare {
 }
 print(comparison)
 print("\nweighted is faster because it sends a request to where its system prompt is cached, which"
-  .. "\nsaves nine tenths of the prefill; the others spread every system prompt over all instances.")
+  .. "\nsaves nine tenths of prefill work; the others spread each prompt over all instances.")
 assert(comparison[3].ttft_ms.mean < comparison[1].ttft_ms.mean / 2)

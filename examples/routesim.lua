@@ -4,11 +4,11 @@
 -- of the KV cache.
 --   blis examples/routesim.lua [SECONDS]     of traffic, 20 by default (its generator: 300)
 -- Set alike: the traffic, the compute model, the blocks of the KV cache, the algorithms. Its
--- max_batch_tokens = 16384 reserves prompt and output of every running request, of which about 25 fit;
--- here that is max_num_seqs = 25, and a step may compute as many tokens as there are.
+-- max_batch_tokens = 16384 reserves prompt and output of every running request, of which about 25
+-- fit; here that is max_num_seqs = 25, and a step may compute as many tokens as there are.
 -- Different: the engines batch and chunk prefills, where RouteSim prefills all it has admitted at
--- once, so that times near saturation differ by much more than milliseconds. Cache% counts blocks of
--- prompts that were found, where RouteSim counts requests that found any.
+-- once, so that times near saturation differ by much more than milliseconds. Cache% counts blocks
+-- of prompts that were found, where RouteSim counts requests that found any.
 local blis = require "blis"
 
 local seconds = tonumber(arg[1]) or 20

@@ -623,6 +623,12 @@ square
 1.043 |a
       +------------------------------
        1             x              5]], result:plot { width = 30, height = 5 })
+    local text = result:plot { width = 30, height = 5, log = "xy" }
+    small.says(text, "square (log)")
+    small.says(text, "x (log)")
+    small.says(small.message_of(result.plot, result, { log = "z" }), "expected 'x', 'y' or 'xy'")
+    small.says(small.message_of(result.plot, result, { widht = 3 }),
+      "plot: unknown option 'widht'; did you mean 'width'?")
     small.says(small.message_of(result.plot, result, { x = "z" }),
       "plot: x: 'z' is no parameter that is a number everywhere")
   end)

@@ -53,8 +53,8 @@ local short = {
     {
       name = "prefixes", type = "prefixes",
       doc = "Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are "
-        .. "spaced as arrival says, whatever the groups: that of each request (of each conversation) is "
-        .. "drawn by weight. profile go-blis: each group has an arrival process of its own.",
+        .. "spaced as arrival says, whatever the groups: that of a request (of a conversation) "
+        .. "is drawn by weight. profile go-blis: each group has an arrival process of its own.",
     },
     {
       name = "sessions", type = "sessions",

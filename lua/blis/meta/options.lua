@@ -118,7 +118,7 @@
 ---@field output? number|table|fun(rng: blis.Rng): integer Lengths of outputs, or a function(rng) that draws one; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
 ---@field prompt_tokens? integer The same length for all prompts, instead of prompt. (tokens)
 ---@field output_tokens? integer The same length for all outputs, instead of output. (tokens)
----@field prefixes? blis.PrefixOptions Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are spaced as arrival says, whatever the groups: that of each request (of each conversation) is drawn by weight. profile go-blis: each group has an arrival process of its own.
+---@field prefixes? blis.PrefixOptions Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are spaced as arrival says, whatever the groups: that of a request (of a conversation) is drawn by weight. profile go-blis: each group has an arrival process of its own.
 ---@field sessions? blis.SessionOptions Conversations: { max_rounds = 5, think_time_us = 1000000 }. Then rate counts their first rounds, and requests all rounds: behind the last of them conversations stop.
 ---@field tenant? string Tenant of every request.
 ---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of every request.

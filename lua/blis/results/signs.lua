@@ -12,7 +12,8 @@ function signs.of_scores(clamped)
   local lines = {}
   for i, one in ipairs(clamped or {}) do
     lines[i] = ("scorer %s: %s of %s scores were outside 0 to 1 (%.4g to %.4g) and count as 0 or "
-      .. "1, so that instances look alike; scale them, as in 1 / (1 + instance.queue_depth)"):format(
+      .. "1, so that instances look alike; scale them, as in 1 / (1 + instance.queue_depth)")
+      :format(
       one.name, count(one.outside), count(one.scores), one.least, one.most)
   end
   return lines
@@ -70,7 +71,8 @@ local function overload(r)
     return nil
   end
   return ("overload: TTFT rises from third to third of the run (%s, %s, %s ms), so more arrives "
-    .. "than is served, and figures depend on how long the run is; look at rate and instances"):format(
+    .. "than is served, and figures depend on how long the run is; look at rate and instances")
+    :format(
     format.number(means[1]), format.number(means[2]), format.number(means[3]))
 end
 

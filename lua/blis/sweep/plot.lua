@@ -12,6 +12,25 @@ local plot = {}
 ---@field x string
 ---@field y string
 ---@field series blis.sweep.Series[]
+---@field log string axes that are logarithmic: "", "x", "y" or "xy"
+
+local option_names = { "x", "y", "width", "height", "log" }
+local logs = { x = true, y = true, xy = true }
+
+local function check_options(options)
+  local known = {}
+  for _, name in ipairs(option_names) do known[name] = true end
+  for name in pairs(options) do
+    if not known[name] then
+      errors.invalid("plot: unknown option '%s'%s", tostring(name),
+        errors.suggestion(tostring(name), option_names))
+    end
+  end
+  if options.log ~= nil and not logs[options.log] then
+    errors.invalid("plot: log: %s is not allowed, expected 'x', 'y' or 'xy'",
+      errors.show(options.log))
+  end
+end
 
 local function is_numeric(self, name)
   for _, point in ipairs(self.points) do
@@ -43,11 +62,26 @@ local function series_name(self, point, x)
   return table.concat(parts, " ")
 end
 
+--- Raises for a logarithmic axis with numbers that have no logarithm.
+local function check_logs(picture)
+  for _, series in ipairs(picture.series) do
+    for _, point in ipairs(series.points) do
+      for axis in picture.log:gmatch "." do
+        if point[axis] <= 0 then
+          errors.invalid("plot: log: %s is %g at a point, but has to be above 0",
+            picture[axis], point[axis])
+        end
+      end
+    end
+  end
+end
+
 --- What is to be plotted, in the order of the points.
 ---@param self blis.SweepTable
 ---@param options blis.sweep.PlotOptions
 ---@return blis.sweep.Plot
 function plot.series(self, options)
+  check_options(options)
   local x, y = x_axis(self, options.x), options.y or self.report[1]
   if not y then errors.invalid("plot: there are no figures yet") end
   self:check_metric(y)
@@ -64,7 +98,9 @@ function plot.series(self, options)
         { x = point.parameters[x], y = estimate.mean, low = estimate.low, high = estimate.high })
     end
   end
-  return { x = x, y = y, series = list }
+  local picture = { x = x, y = y, series = list, log = options.log or "" }
+  check_logs(picture)
+  return picture
 end
 
 local function range_of(picture, key)
@@ -75,7 +111,10 @@ local function range_of(picture, key)
     end
   end
   if low > high then low, high = 0, 1 end
-  if low == high then low, high = low - 0.5, high + 0.5 end
+  if low == high then
+    if picture.log:find(key, 1, true) then return low / 2, high * 2 end
+    low, high = low - 0.5, high + 0.5
+  end
   return low, high
 end
 
@@ -86,24 +125,35 @@ local function letter(i)
   return letters:sub(k, k)
 end
 
---- Places letters on a canvas of rows of characters; where several meet there is a star.
+--- Where a value is between the ends of its axis, from 0 to 1.
+local function place(picture, axis, value, low, high)
+  if picture.log:find(axis, 1, true) then
+    value, low, high = math.log(value), math.log(low), math.log(high)
+  end
+  return (value - low) / (high - low)
+end
+
+--- Places letters on a canvas of rows of characters; where several series meet there is a star.
 local function draw(picture, width, height)
   local x_low, x_high = range_of(picture, "x")
   local y_low, y_high = range_of(picture, "y")
-  local canvas = {}
+  local canvas, has_meetings = {}, false
   for row = 1, height do
     canvas[row] = {}
     for column = 1, width do canvas[row][column] = " " end
   end
   for i, series in ipairs(picture.series) do
     for _, point in ipairs(series.points) do
-      local column = 1 + math.floor((point.x - x_low) / (x_high - x_low) * (width - 1) + 0.5)
-      local row = height - math.floor((point.y - y_low) / (y_high - y_low) * (height - 1) + 0.5)
-      local there = canvas[row][column]
-      canvas[row][column] = there == " " and letter(i) or "*"
+      local right = place(picture, "x", point.x, x_low, x_high)
+      local up = place(picture, "y", point.y, y_low, y_high)
+      local column = 1 + math.floor(right * (width - 1) + 0.5)
+      local row = height - math.floor(up * (height - 1) + 0.5)
+      local there, mark = canvas[row][column], letter(i)
+      canvas[row][column] = (there == " " or there == mark) and mark or "*"
+      has_meetings = has_meetings or canvas[row][column] == "*"
     end
   end
-  return canvas, { x_low, x_high, y_low, y_high }
+  return canvas, { x_low, x_high, y_low, y_high }, has_meetings
 end
 
 local function number_text(x)
@@ -116,10 +166,13 @@ end
 ---@return string
 function plot.text(picture, options)
   local width, height = options.width or 72, options.height or 18
-  local canvas, limits = draw(picture, width, height)
+  local canvas, limits, has_meetings = draw(picture, width, height)
   local top, bottom = number_text(limits[4]), number_text(limits[3])
   local margin = math.max(#top, #bottom)
-  local lines = { picture.y }
+  local function title(axis)
+    return picture[axis] .. (picture.log:find(axis, 1, true) and " (log)" or "")
+  end
+  local lines = { title "y" }
   for row = 1, height do
     local label = row == 1 and top or row == height and bottom or ""
     lines[#lines + 1] = ("%" .. margin .. "s |%s"):format(label, table.concat(canvas[row]))
@@ -128,12 +181,13 @@ function plot.text(picture, options)
   lines[#lines + 1] = (" "):rep(margin + 1) .. "+" .. ("-"):rep(width)
   local left, right = number_text(limits[1]), number_text(limits[2])
   local room = width - #left - #right
-  local name = (" "):rep(math.max(1, (room - #picture.x) // 2)) .. picture.x
+  local name = (" "):rep(math.max(1, (room - #title "x") // 2)) .. title "x"
   lines[#lines + 1] = (" "):rep(margin + 2) .. left .. name
     .. (" "):rep(math.max(1, room - #name)) .. right
   for i, series in ipairs(picture.series) do
     if series.name ~= "" then lines[#lines + 1] = ("  %s  %s"):format(letter(i), series.name) end
   end
+  if has_meetings then lines[#lines + 1] = "  *  several of them" end
   return table.concat(lines, "\n")
 end
 
@@ -163,7 +217,8 @@ function plot.gnuplot(picture, stem, level)
   end
   local script = ("# means and %g %% intervals; run it in its own folder: gnuplot -p FILE\n"
     .. "set xlabel %s noenhanced\nset ylabel %s noenhanced\nset key outside noenhanced\n"
-    .. "set grid\nplot \\\n%s\n"):format(level * 100, quoted(picture.x), quoted(picture.y),
+    .. "set grid\n%splot \\\n%s\n"):format(level * 100, quoted(picture.x), quoted(picture.y),
+    picture.log == "" and "" or ("set logscale %s\n"):format(picture.log),
     table.concat(plots, ", \\\n"))
   return table.concat(data, "\n"), script
 end

@@ -311,6 +311,7 @@ function write.write_markdown(self, path) write.file(path, write.markdown(self))
 ---@field y? string figure; default the first of the report
 ---@field width? integer default 72
 ---@field height? integer default 18
+---@field log? "x"|"y"|"xy" axes that are logarithmic
 
 --- A quick look: the mean of a figure over a parameter, a letter for each combination of the
 --- others.
