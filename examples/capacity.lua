@@ -1,6 +1,6 @@
 #!/usr/bin/env blis
 -- How many requests per second an instance serves while the p99 of TTFT stays below 200 ms, by the
--- length of the prompt; and how many instances 400 requests per second need. Runs are as long as it
+-- length of the prompt; and how many instances 150 requests per second need. Runs are as long as it
 -- takes to see the steady state, and the interval is over seeds.
 local blis = require "blis"
 
@@ -18,9 +18,9 @@ end
 
 print(blis.capacity {
   experiment = {
-    workload = { rate = 400, prompt_tokens = 256, output_tokens = 64 },
+    workload = { rate = 150, prompt_tokens = 256, output_tokens = 64 },
     routing = "least-loaded",
   },
   parameter = "instances", targets = { ["ttft_ms.p99"] = 200, ["e2e_ms.p90"] = 2000 },
-  quiet = true,
+  requests = 2000, quiet = true,
 })

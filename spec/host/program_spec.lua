@@ -52,7 +52,8 @@ local examples = {
   ["--hardware"] = "--hardware H100",
   ["--horizon"] = "--horizon 10s",
   ["--kv-offload-threshold"] = "--kv-offload-threshold 0.5",
-  ["--model-config-folder"] = "--model own/tiny --model-config-folder @/config.json --hardware H100",
+  ["--model-config-folder"] = "--model own/tiny --model-config-folder @/config.json "
+    .. "--hardware H100",
   ["--policy-config"] = "--policy-config @/bundle.yaml",
   ["--prefix-groups"] = "--prefix-tokens 16 --prefix-groups 2",
   ["--prefix-zipf"] = "--prefix-tokens 16 --prefix-groups 2 --prefix-zipf 1",

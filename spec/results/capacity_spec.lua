@@ -47,7 +47,7 @@ describe("blis.capacity", function()
   it("says so when the answer lies outside of what was tried", function()
     local got = numbers { from = 11 }
     assert.is_nil(got.value)
-    says(tostring(got), "below 11 requests/s: not kept where the search started")
+    says(tostring(got), "not kept at 11 requests/s, where the search started")
     got = numbers { to = 7 }
     assert.equal(7, got.low)
     assert.is_nil(got.value or got.high)
@@ -96,13 +96,13 @@ describe("blis.capacity", function()
       changes.workload = workload or { prompt_tokens = 256, output_tokens = 8 }
       return search { experiment = experiment(changes) }:headline()
     end
-    local nothing = "below 8 requests/s: not kept where the search started"
+    local nothing = "not kept at 8 requests/s, where the search started"
     assert.equal(nothing, headline { admission = "reject-all" })
     assert.equal(nothing, headline({}, { prompt_tokens = 200000, output_tokens = 8 }))
     assert.equal(nothing, headline({}, { prompt_tokens = 256, output_tokens = 8,
       timeout_us = 20000 }))
     local unfinished = search { from = 100, experiment = experiment { horizon_us = 200000 } }
-    says(unfinished:headline(), "below 100 requests/s")
+    says(unfinished:headline(), "not kept at 100 requests/s")
     assert.equal(nothing, headline {
       admission = { "token-bucket", bucket_size = 300, refill_rate = 1000 } })
   end)

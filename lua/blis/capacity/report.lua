@@ -69,7 +69,7 @@ function Capacity:headline()
   elseif is_most and self.low then
     return ("at least %s (%s)"):format(with_unit(self, self.low), self.interval)
   elseif is_most then
-    return ("below %s: not kept where the search started"):format(with_unit(self, self.from))
+    return ("not kept at %s, where the search started"):format(with_unit(self, self.from))
   elseif self.high then
     return ("at most %s (%s)"):format(with_unit(self, self.high), self.interval)
   end
