@@ -71,7 +71,7 @@ function Requests:add(one)
   if one.cached_tokens then check_tokens(one, "cached_tokens", 0) end
   check_time(one, "ttft_us")
   check_time(one, "e2e_us")
-  if one.arrival_us and not (math.abs(one.arrival_us) <= most_us) then
+  if one.arrival_us and math.abs(one.arrival_us) > most_us then
     errors.raise("parse", ("%s: its arrival, %s us, is no time"):format(one.place,
       errors.show(one.arrival_us)))
   end
