@@ -23,6 +23,19 @@ describe("the program #host", function()
       assert.equal("y\n", program.feed("print('y')").out)
     end)
 
+    it("finds modules beside it from every folder", function()
+      program.with_file("return 'beside'", function(module)
+        local folder, name = module:match "^(.*)/([^/]+)$"
+        os.rename(module, module .. ".lua")
+        program.with_file(("print((require %q))"):format(name), function(path)
+          local moved = folder .. path:match "/[^/]+$"
+          assert.equal(path, moved)
+          assert.equal("beside\n", program.shell(("cd / && \"$BLIS\" %s"):format(path)).out)
+        end)
+        os.remove(module .. ".lua")
+      end)
+    end)
+
     it("leaves options behind the script to the script", function()
       program.with_file("print(...)", function(path)
         assert.equal("--version\t-e\n", program.run(path, "--version", "-e").out)

@@ -135,7 +135,25 @@ static void run_statements(lua_State *L, const host *h) {
   }
 }
 
+/* Modules beside a script are found from every folder. */
+static void find_modules_beside(lua_State *L, const char *path) {
+  const char *end = path == NULL ? NULL : strrchr(path, '/');
+  if (end == NULL) {
+    return;
+  }
+  lua_pushlstring(L, path, (size_t)(end - path));
+  const char *folder = lua_tostring(L, -1);
+  lua_getglobal(L, "package");
+  if (lua_getfield(L, -1, "path") == LUA_TSTRING) {
+    lua_pushfstring(L, "%s/?.lua;%s/?/init.lua;%s", folder, folder,
+                    lua_tostring(L, -1));
+    lua_setfield(L, -3, "path");
+  }
+  lua_pop(L, 3);
+}
+
 static void run_file(lua_State *L, const host *h, const char *path) {
+  find_modules_beside(L, path);
   if (luaL_loadfile(L, path) != LUA_OK) {
     host_raise(L, "load", "%s", lua_tostring(L, -1));
   }
