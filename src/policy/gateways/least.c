@@ -1,30 +1,38 @@
 #include "policy/gateways/least.h"
 
-/* Below 0 = a is less by what stands in by[k] and behind it; 0 = equal. */
-static int compare(const blis_question *q, const blis__least *least, size_t k,
-                   size_t a, size_t b) {
-  int order = 0;
-  for (; order == 0 && k < BLIS__LEAST_MAX && least->by[k] != NULL; k++) {
-    double of_a = least->by[k](q, a);
-    double of_b = least->by[k](q, b);
-    order = (of_a > of_b) - (of_a < of_b);
+/* The least so far, and its figures as far as they had to be known. */
+typedef struct champion {
+  size_t candidate;
+  double figures[BLIS__LEAST_MAX];
+  size_t known;
+} champion;
+
+static void challenge(champion *best, const blis_question *q,
+                      const blis__least *least, size_t i) {
+  for (size_t k = 0; k < BLIS__LEAST_MAX && least->by[k] != NULL; k++) {
+    if (k == best->known) {
+      best->figures[best->known++] = least->by[k](q, best->candidate);
+    }
+    double figure = least->by[k](q, i);
+    if (figure > best->figures[k]) {
+      return;
+    }
+    if (figure < best->figures[k]) {
+      best->candidate = i;
+      best->figures[k] = figure;
+      best->known = k + 1;
+      return;
+    }
   }
-  return order;
+  best->candidate = least->takes_last ? i : best->candidate;
 }
 
 size_t blis__least_of(const blis_question *q, const blis__least *least) {
-  size_t best = 0;
-  double lowest = least->by[0](q, 0);
+  champion best = {.candidate = 0};
   for (size_t i = 1; i < q->view->count; i++) {
-    double value = least->by[0](q, i);
-    int order = value != lowest ? (value > lowest) - (value < lowest)
-                                : compare(q, least, 1, i, best);
-    if (order < 0 || (order == 0 && least->takes_last)) {
-      best = i;
-      lowest = value;
-    }
+    challenge(&best, q, least, i);
   }
-  return best;
+  return best.candidate;
 }
 
 double blis__in_flight(const blis_question *q, size_t i) {

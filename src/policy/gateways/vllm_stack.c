@@ -58,34 +58,29 @@ static blis_status update_counts(blis__gateway *self,
   return BLIS_OK;
 }
 
-/* The first that never had a request, else the first of the fewest. */
-static size_t lowest_qps(const blis__gateway *self,
-                         const blis_routing_view *view) {
-  const stack *own = self->own;
-  size_t best = 0;
-  for (size_t i = 0; i < view->count; i++) {
-    if (blis__gateway_sent(self, view, i) == 0) {
-      return i;
-    }
-    best = own->counts.items[view->instances[i]] <
-                   own->counts.items[view->instances[best]]
-               ? i
-               : best;
-  }
-  return best;
+static double was_sent_one(const blis_question *q, size_t i) {
+  return blis__gateway_sent(q->state, q->view, i) > 0;
+}
+
+static double recent_requests(const blis_question *q, size_t i) {
+  const stack *own = ((const blis__gateway *)q->state)->own;
+  return (double)own->counts.items[q->view->instances[i]];
+}
+
+static size_t lowest_qps(const blis_question *q) {
+  static const blis__least lowest = {.by = {was_sent_one, recent_requests}};
+  return blis__least_of(q, &lowest);
 }
 
 /* The instance that follows the session on the ring; none, the lowest QPS. */
-static blis_status follow_session(blis__gateway *self,
-                                  const blis_routing_request *request,
-                                  const blis_routing_view *view,
-                                  size_t *chosen) {
-  stack *own = self->own;
+static blis_status follow_session(const blis_question *q, size_t *chosen) {
+  stack *own = ((blis__gateway *)q->state)->own;
+  const blis_routing_request *request = q->request;
   if (request->session == 0 || request->strings == NULL) {
-    *chosen = lowest_qps(self, view);
+    *chosen = lowest_qps(q);
     return BLIS_OK;
   }
-  BLIS_TRY(blis__hash_ring_of(&own->ring, view));
+  BLIS_TRY(blis__hash_ring_of(&own->ring, q->view));
   uint64_t key = blis_stable_hash_of_text(request, request->session);
   size_t point = blis__hash_ring_find(&own->ring, key);
   *chosen = own->ring.points.items[point].candidate;
@@ -102,31 +97,26 @@ static blis_status count_decision(blis__gateway *self,
   return blis__recent_add(&self->alloc, &own->recent, &item);
 }
 
-/* Defines choose_<name>: find_<name>, and the decision is counted. */
-#define STACK_RULE(name)                                                       \
-  static blis_status choose_##name(const blis_question *q, size_t *chosen) {   \
-    BLIS_TRY_MEM(update_counts(q->state, q->view), q->error);                  \
-    BLIS_TRY_MEM(find_##name(q->state, q->request, q->view, chosen),           \
-                 q->error);                                                    \
-    BLIS_TRY_MEM(count_decision(q->state, q->view, *chosen), q->error);        \
-    return BLIS_OK;                                                            \
+/* What the rule picks; where that is nothing, by session. */
+static blis_status choose(const blis_question *q, size_t *chosen) {
+  const blis__gateway *self = q->state;
+  size_t none = q->view->count;
+  BLIS_TRY_MEM(update_counts(q->state, q->view), q->error);
+  *chosen = self->rule->pick != NULL ? self->rule->pick(q) : none;
+  if (*chosen == none) {
+    BLIS_TRY_MEM(follow_session(q, chosen), q->error);
   }
-
-/* The members of an entry with such a rule. */
-#define STACK(name, memory, signals)                                           \
-  BLIS__GATEWAY(signals, .choose = choose_##name, .has_memory = (memory),      \
-                .own_size = sizeof(stack), .init_own = init_stack,             \
-                .deinit_own = deinit_stack)
-
-static const blis_param_spec session_params[] = {STACK_PARAMS};
-
-static blis_status find_session(blis__gateway *self,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view, size_t *chosen) {
-  return follow_session(self, request, view, chosen);
+  BLIS_TRY_MEM(count_decision(q->state, q->view, *chosen), q->error);
+  return BLIS_OK;
 }
 
-STACK_RULE(session)
+/* The members of an entry that chooses so. */
+#define STACK(signals, ...)                                                    \
+  BLIS__GATEWAY(signals, .choose = choose, .own_size = sizeof(stack),          \
+                .init_own = init_stack, .deinit_own = deinit_stack,            \
+                __VA_ARGS__)
+
+static const blis_param_spec session_params[] = {STACK_PARAMS};
 
 const blis_policy_entry blis__router_vllm_stack_session = {
     .kind = BLIS_POLICY_ROUTER,
@@ -135,7 +125,7 @@ const blis_policy_entry blis__router_vllm_stack_session = {
                "session the lowest QPS",
     .source = STACK_SOURCE ", with XXH64 on its ring",
     BLIS__PARAMS(session_params),
-    STACK(session, false, 0),
+    STACK(0, .has_memory = false),
 };
 
 enum { THRESHOLD = STACK_PARAM_COUNT };
@@ -147,24 +137,15 @@ static const blis_param_spec kvaware_params[] = {
 };
 
 /* The first of those with most cached, if that is nearly all of the prompt. */
-static blis_status find_kvaware(blis__gateway *self,
-                                const blis_routing_request *request,
-                                const blis_routing_view *view, size_t *chosen) {
-  const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
-  size_t best = 0;
-  for (size_t i = 1; i < view->count; i++) {
-    best = cached[i] > cached[best] ? i : best;
-  }
-  double wanted =
-      fmax((double)request->prompt_tokens - self->values[THRESHOLD], 0);
-  if (cached[best] > 0 && cached[best] >= wanted) {
-    *chosen = best;
-    return BLIS_OK;
-  }
-  return follow_session(self, request, view, chosen);
+static size_t pick_kvaware(const blis_question *q) {
+  static const blis__least most_cached = {.by = {blis__cached_negated}};
+  const blis__gateway *self = q->state;
+  size_t best = blis__least_of(q, &most_cached);
+  double cached = 0 - blis__cached_negated(q, best);
+  double prompt = (double)q->request->prompt_tokens;
+  double wanted = fmax(prompt - self->values[THRESHOLD], 0);
+  return cached > 0 && cached >= wanted ? best : q->view->count;
 }
-
-STACK_RULE(kvaware)
 
 const blis_policy_entry blis__router_vllm_stack_kvaware = {
     .kind = BLIS_POLICY_ROUTER,
@@ -173,7 +154,7 @@ const blis_policy_entry blis__router_vllm_stack_kvaware = {
                "by session on a hash ring, else the lowest QPS",
     .source = STACK_SOURCE ", with XXH64 on its ring",
     BLIS__PARAMS(kvaware_params),
-    STACK(kvaware, false, BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)),
+    STACK(BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS), .pick = pick_kvaware),
 };
 
 enum { MIN_MATCH = STACK_PARAM_COUNT };
@@ -186,11 +167,9 @@ static const blis_param_spec prefixaware_params[] = {
 };
 
 /* Any of those with the longest match. */
-static blis_status find_prefixaware(blis__gateway *self,
-                                    const blis_routing_request *request,
-                                    const blis_routing_view *view,
-                                    size_t *chosen) {
-  (void)request;
+static size_t pick_prefixaware(const blis_question *q) {
+  blis__gateway *self = q->state;
+  const blis_routing_view *view = q->view;
   int64_t longest = 0;
   size_t tied = 0;
   for (size_t i = 0; i < view->count; i++) {
@@ -203,13 +182,10 @@ static blis_status find_prefixaware(blis__gateway *self,
       self->order.items[tied++] = i;
     }
   }
-  *chosen = (double)longest < self->values[MIN_MATCH]
-                ? lowest_qps(self, view)
-                : self->order.items[blis_pick_random(&self->random, tied)];
-  return BLIS_OK;
+  return (double)longest < self->values[MIN_MATCH]
+             ? lowest_qps(q)
+             : self->order.items[blis_pick_random(&self->random, tied)];
 }
-
-STACK_RULE(prefixaware)
 
 const blis_policy_entry blis__router_vllm_stack_prefixaware = {
     .kind = BLIS_POLICY_ROUTER,
@@ -217,5 +193,5 @@ const blis_policy_entry blis__router_vllm_stack_prefixaware = {
     .summary = "longest match, ties at random",
     .source = STACK_SOURCE "; 32 tokens in place of 128 characters",
     BLIS__PARAMS(prefixaware_params),
-    STACK(prefixaware, true, 0),
+    STACK(0, .pick = pick_prefixaware, .has_memory = true),
 };

@@ -5,6 +5,7 @@
  */
 #include "policy/contract/entry.h"
 #include "policy/memory/prefix_memory.h"
+#include "policy/scorers/column_scorer.h"
 
 #define LLMD_SOURCE "llm-d router ebab6879"
 
@@ -16,16 +17,8 @@ typedef struct active_scorer {
 static blis_status score_active(const blis_question *q, double *scores) {
   const blis_routing_view *view = q->view;
   const active_scorer *self = q->state;
-  const double *active = view->columns[BLIS_SIGNAL_IN_FLIGHT];
-  double highest = 0;
-  for (size_t i = 0; i < view->count; i++) {
-    highest = active[i] > highest ? active[i] : highest;
-  }
-  for (size_t i = 0; i < view->count; i++) {
-    scores[i] = active[i] <= self->idle_threshold
-                    ? 1
-                    : (highest - active[i]) / highest * self->best_of_busy;
-  }
+  blis__score_idle(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count,
+                   self->idle_threshold, self->best_of_busy, scores);
   return BLIS_OK;
 }
 

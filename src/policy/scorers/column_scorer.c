@@ -41,3 +41,12 @@ void blis__score_most(const double *values, size_t count, double *scores) {
     scores[i] = (values[i] - b.lowest) / (b.highest - b.lowest);
   }
 }
+
+void blis__score_idle(const double *values, size_t count, double idle,
+                      double best_of_busy, double *scores) {
+  double highest = bounds_of(values, count).highest;
+  for (size_t i = 0; i < count; i++) {
+    scores[i] =
+        values[i] <= idle ? 1 : (highest - values[i]) / highest * best_of_busy;
+  }
+}

@@ -5,22 +5,10 @@
 #include "policy/contract/entry.h"
 #include "policy/scorers/column_scorer.h"
 
-static double highest_of(const double *values, size_t count) {
-  double highest = 0;
-  for (size_t i = 0; i < count; i++) {
-    highest = values[i] > highest ? values[i] : highest;
-  }
-  return highest;
-}
-
-/* Unlike the other counts, equal and busy is 0 for all. */
 static blis_status score_active(const blis_question *q, double *scores) {
   const blis_routing_view *view = q->view;
-  const double *active = view->columns[BLIS_SIGNAL_IN_FLIGHT];
-  double highest = highest_of(active, view->count);
-  for (size_t i = 0; i < view->count; i++) {
-    scores[i] = active[i] > 0 ? (highest - active[i]) / highest : 1;
-  }
+  blis__score_idle(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count, 0, 1,
+                   scores);
   return BLIS_OK;
 }
 
