@@ -10,6 +10,12 @@ local function json_of(...)
 end
 
 describe("blis models", function()
+  it("marks models that need a config.json", function()
+    local text = commands.output_of("models")
+    assert.matches("meta%-llama/llama%-3.3%-70b%-instruct +needs a config.json", text)
+    assert.is_nil(text:match "llama%-3.1%-8b%-instruct +needs a config.json")
+  end)
+
   it("lists the catalogue in every form", function()
     assert.matches("\nmeta%-llama/llama%-3%.1%-8b%-instruct +32 +4,096 +32 +8 +%- +15%.0 +131,072 ",
       commands.output_of "models")

@@ -91,7 +91,8 @@ end
 ---@type blis.Column[]
 catalogue.model_columns = {
   { key = "id", title = "model" },
-  { key = "layers", title = "layers" },
+  { key = "layers", title = "layers",
+    show = function(layers) return layers and listing.show(layers) or "needs a config.json" end },
   { key = "hidden_size", title = "hidden" },
   { key = "attention_heads", title = "heads" },
   { key = "kv_heads", title = "KV heads" },
