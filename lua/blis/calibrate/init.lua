@@ -20,7 +20,7 @@ local calibrate = {}
 ---@field format string
 ---@field is_by_request boolean false: fitted to rows of means
 ---@field cluster blis.ClusterOptions with all defaults
----@field engine { model: string, hardware: string, tp: integer }
+---@field engine { model: string, hardware: string, tp: integer } what was measured
 ---@field prior blis.CoefficientSet
 ---@field fitted blis.CoefficientSet
 ---@field before { train: blis.Accuracy, held_out: blis.Accuracy? }
