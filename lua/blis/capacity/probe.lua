@@ -34,7 +34,6 @@ local probe = {}
 ---@field kept blis.RequestRecord[] those that completed
 ---@field missed number share of those that arrived
 ---@field is_rising boolean latencies were still getting longer
----@field is_overloaded boolean
 ---@field is_long boolean
 
 -- What is known of a value; numbers, since they come from another process.
@@ -94,8 +93,6 @@ local function view_of(result, is_steady)
   view.missed = 1 - #view.kept / view.arrived
   if not is_steady then return view end
   view.is_rising = is_rising(view.kept, "ttft_us") or is_rising(view.kept, "e2e_us")
-  view.is_overloaded = view.is_rising
-    and result:saturation { detectors = "composite" }.final.composite == "OVERLOADED"
   view.is_long = (last_us - from_us) / 1000 >= spans_of_a_request * view.window.e2e_ms.mean
   return view
 end
@@ -117,6 +114,11 @@ local function judge(search, view)
   return figures, is_kept
 end
 
+local function is_overloaded(view)
+  return view.is_rising
+    and view.result:saturation { detectors = "composite" }.final.composite == "OVERLOADED"
+end
+
 --- What a run says; nil when a longer one has to be asked.
 local function verdict_of(search, view, is_kept, is_first)
   if not search.steady then return is_kept and "kept" or "missed" end
@@ -125,7 +127,7 @@ local function verdict_of(search, view, is_kept, is_first)
   end
   if is_kept then return nil end
   -- It began empty: what is too slow by then gets no faster.
-  if view.is_overloaded then return "overloaded" end
+  if is_overloaded(view) then return "overloaded" end
   return not is_first and "missed" or nil
 end
 
