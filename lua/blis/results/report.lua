@@ -57,10 +57,8 @@ end
 --- Who decided beside the routing policy; nil of results that do not know it.
 local function policies_line(s)
   if not rawget(s, "scheduler") then return nil end
-  local line = ("admission %s; scheduler %s; preemption %s; priority by %s"):format(s.admission,
+  return ("admission %s; scheduler %s; preemption %s; priority by %s"):format(s.admission,
     s.scheduler, s.preemption, s.priority)
-  local faults = rawget(s, "faults")
-  return faults and ("%s; %s"):format(line, plural(faults, "fault")) or line
 end
 
 local function setup_lines(r)
