@@ -15,8 +15,8 @@ detectors.section = {
     {
       name = "names", type = "string", flag = "--detectors", metavar = "NAME,...",
       path = "saturation.detectors",
-      doc = "Look at the finished run with composite, threshold, backlog-drift, some of them or "
-        .. "all: was it stable, backlogged or overloaded?",
+      doc = "Classify the finished run as stable, backlogged or overloaded, by composite, "
+        .. "threshold, backlog-drift, or several of them.",
     },
     {
       name = "config", type = "path", flag = "--saturation-config",
@@ -29,8 +29,8 @@ detectors.section = {
     },
     {
       name = "final_window_us", type = "time_us", min = 1, flag = "--saturation-final-window",
-      doc = "The level of a run is the most frequent one of so long a time at its end; left out, "
-        .. "window_size_sec of the file or 30s.",
+      doc = "The level of a run is the most frequent one in this much time at its end; default: "
+        .. "window_size_sec of the file, or 30s.",
     },
   },
 }

@@ -11,16 +11,15 @@ local compared = flags.pick(sweep_sections.compare, { "jobs" })
 table.move({
   {
     name = "policies", type = "string", flag = "--policies", metavar = "NAME,NAME,...",
-    doc = "Routing policies; 'blis policies' lists them. The first one is what the others are "
-      .. "compared with.",
+    doc = "Routing policies; 'blis policies' lists them. The others are compared with the first.",
   },
   {
     name = "replications", type = "integer", min = 1, max = 1000000, default = 5, unit = "seeds",
-    flag = "--replications", doc = "Runs of each policy, with seeds common to all.",
+    flag = "--replications", doc = "Runs of each policy, with the same seeds for all.",
   },
   {
     name = "report", type = "string", is_list = true, flag = "--report", metavar = "FIGURE",
-    doc = "A figure to be compared, like ttft_ms.p99; left out, the most important ones.",
+    doc = "A figure to compare, such as ttft_ms.p99; default: the most important ones.",
   },
 }, 1, 3, #compared + 1, compared)
 

@@ -12,15 +12,15 @@ local store = require "blis.sweep.store"
 local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
 
-local folder = { name = "DIR", doc = "The folder that the sweep's store = ... names." }
+local folder = { name = "DIR", doc = "The sweep's folder (its store = ...)." }
 
--- For folders in which results of several versions lie, and nobody has said yet what to do.
+-- For folders with results of several versions, until it is decided what to do with them.
 local versions = {
   title = "Versions", section = "versions", has_defaults = true, options = {
     {
       name = "other", type = "choice", choices = { "refuse", "keep", "ignore" },
       default = "refuse", flag = "--other-versions",
-      doc = "What to do with results of versions of blis other than the last one.",
+      doc = "What to do with results of other versions of blis than the last one.",
     },
   },
 }
@@ -36,7 +36,7 @@ end
 
 local run_definition = {
   name = "sweep run",
-  summary = "run a script; flags go before what it tells its sweeps",
+  summary = "run a script; flags take precedence over its sweeps' options",
   usage = "blis sweep run FILE [FLAGS] [-- ARGUMENTS]",
   description = "Runs a script like 'blis FILE' does; sweeps in it are run as these flags say, "
     .. "whatever the script says.",
@@ -60,7 +60,7 @@ local output = {
   title = "Output", section = "output", has_defaults = true, options = {
     {
       name = "format", type = "choice", choices = { "text", "json" }, default = "text",
-      flag = "--format", doc = "Form of what is printed.",
+      flag = "--format", doc = "Output format.",
     },
   },
 }
@@ -165,15 +165,15 @@ local table_definition = {
       title = "Output", section = "output", has_defaults = true, options = {
         {
           name = "format", type = "choice", choices = { "text", "csv", "markdown", "plot" },
-          default = "text", flag = "--format", doc = "Form of what is printed.",
+          default = "text", flag = "--format", doc = "Output format.",
         },
         {
           name = "report", type = "string", is_list = true, flag = "--report", metavar = "FIGURE",
-          doc = "A figure to be shown, like ttft_ms.p99, in place of those of the script.",
+          doc = "A figure to show, such as ttft_ms.p99, instead of the script's.",
         },
         {
           name = "x", type = "string", flag = "--x", metavar = "PARAMETER",
-          doc = "What a plot is over.",
+          doc = "Parameter on the x axis of a plot.",
         },
       },
     },
@@ -210,11 +210,11 @@ local export_definition = {
       title = "Output", section = "output", has_defaults = true, options = {
         {
           name = "format", type = "choice", choices = { "csv", "json", "sqlite" }, default = "csv",
-          flag = "--format", doc = "Form of what is written.",
+          flag = "--format", doc = "Output format.",
         },
         {
           name = "path", type = "path", flag = "--output", metavar = "FILE",
-          doc = "Where to; left out, standard output (not for sqlite).",
+          doc = "Output file (default: standard output; required for sqlite).",
         },
       },
     },
@@ -242,10 +242,11 @@ local merge_definition = {
   name = "sweep merge",
   summary = "copy the results of other folders into one",
   usage = "blis sweep merge DIR FROM...",
-  description = "Copies what other folders know of the trials of DIR into a new journal in DIR; "
-    .. "they must hold the same sweep. When DIR does not exist, it gets the sweep of the first of "
-    .. "them.",
-  positional = { name = "DIR FROM...", doc = "Where to, and where from.", count = math.huge },
+  description = "Copies the results of trials of DIR that other folders have into a new journal in "
+    .. "DIR; they must hold the same sweep. When DIR does not exist, it gets the sweep of the "
+    .. "first of them.",
+  positional = { name = "DIR FROM...", doc = "Target folder, and source "
+    .. "folders.", count = math.huge },
   groups = { versions },
 }
 
@@ -304,15 +305,15 @@ local retry_definition = {
   name = "sweep retry",
   summary = "let failed trials be run again",
   usage = "blis sweep retry DIR [FLAGS]",
-  description = "Marks failed trials, so that the next run of the script does them again. Those "
-    .. "that failed stay failed otherwise: what is deterministic fails again.",
+  description = "Marks failed trials so that the next run of the script runs them again. Otherwise "
+    .. "they stay failed, since what is deterministic fails again.",
   positional = folder,
   groups = {
     {
       title = "Trials", section = "retry", options = {
         {
           name = "only", type = "choice", choices = failure_kinds, flag = "--only",
-          doc = "Those that failed in this way.",
+          doc = "Only trials that failed in this way.",
         },
       },
     },
@@ -354,11 +355,11 @@ local function help()
   for i, part in ipairs(parts) do rows[i] = { "  " .. part[1], part[2].summary } end
   for _, row in ipairs(rows) do lines[#lines + 1] = ("%-12s %s"):format(row[1], row[2]) end
   lines[#lines + 1] = ""
-  lines[#lines + 1] = "'blis sweep COMMAND --help' tells more."
+  lines[#lines + 1] = "'blis sweep COMMAND --help' for details."
   return table.concat(lines, "\n") .. "\n"
 end
 
-local own_definition = { name = "sweep", summary = "run sweeps, and look at what they found",
+local own_definition = { name = "sweep", summary = "run sweeps, and look at their results",
   usage = "blis sweep COMMAND ...", groups = {} }
 
 local function run(args)

@@ -42,32 +42,34 @@ end
 
 local params = { name = "params", type = "table", doc = "Parameters of the policy." }
 
-local admission = block("admission", "Which requests are let in.", {
+local admission = block("admission", "Which requests are admitted.", {
   params,
   text("policy", "Admission policy; 'blis policies' lists them."),
   number("token_bucket_capacity", { min = 0 }, "Of token-bucket."),
   number("token_bucket_refill_rate", { min = 0 }, "Of token-bucket, per second."),
-  integer("tier_shed_threshold", 0, "Of tier-shed: greatest load that lets everybody in."),
-  integer("tier_shed_min_priority", nil, "Of tier-shed: classes from this value on are let in."),
+  integer("tier_shed_threshold", 0, "Of tier-shed: highest load at which all requests are "
+    .. "admitted."),
+  integer("tier_shed_min_priority", nil, "Of tier-shed: lowest class priority that is still "
+    .. "admitted."),
   number("gaie_qd_threshold", { above = 0 }, "Of gaie-legacy: queue depth."),
   number("gaie_kv_threshold", { above = 0, max = 1 }, "Of gaie-legacy: KV use."),
   of_cluster("slo_priorities", "slo_priorities"),
   { name = "slo_targets", type = "numbers_by_name", of = "integer", min = 1,
-    doc = "Times to the first token that a queue at the gateway goes by, in us." },
+    doc = "Targets for time to first token used by a gateway queue, in us." },
 })
 
-local analyzer = block("analyzer", "What is taken for too much and too little.", {
+local analyzer = block("analyzer", "What counts as too much and too little load.", {
   number("kv_cache_threshold", { min = 0, max = 1 }, "Share of the KV cache that counts."),
-  number("scale_up_threshold", { min = 0 }, "Above this use instances are added."),
-  number("scale_down_boundary", { min = 0 }, "Below this use instances are taken away."),
+  number("scale_up_threshold", { min = 0 }, "Instances are added above this utilization."),
+  number("scale_down_boundary", { min = 0 }, "Instances are removed below this utilization."),
   number("avg_input_tokens", { min = 0 }, "Tokens that a waiting request will need."),
 })
 
 local autoscaler = block("autoscaler", "Instances that come and go.", {
-  number("interval_us", { min = 0 }, "Time between two looks at the load, 0 = off."),
-  number("scale_up_stabilization_window_us", { min = 0 }, "Patience before adding."),
-  number("scale_down_stabilization_window_us", { min = 0 }, "Patience before taking away."),
-  delay("hpa_scrape_delay", "From a decision to its execution."),
+  number("interval_us", { min = 0 }, "Interval between load checks, 0 = off."),
+  number("scale_up_stabilization_window_us", { min = 0 }, "Delay before instances are added."),
+  number("scale_down_stabilization_window_us", { min = 0 }, "Delay before instances are removed."),
+  delay("hpa_scrape_delay", "Delay between a decision and its execution."),
   analyzer,
 })
 
@@ -83,22 +85,23 @@ return {
       { name = "scorers", type = "table", doc = "Of weighted: a list of { name, weight }." },
     }),
     { name = "cascade", type = "table",
-      doc = "Models that are asked one after the other: chain, confidence_threshold and whatever "
-        .. "else 'blis policies cognitora.cascade' lists; policy is its name." },
+      doc = "Models that are asked one after the other: chain, confidence_threshold and the other "
+        .. "parameters listed by 'blis policies cognitora.cascade'; policy is its name." },
     { name = "groups", type = "table",
-      doc = "Instances that differ, in place of --num-instances: a list of options of groups." },
-    block("priority", "How urgent requests are; go-blis: as their SLO classes are.", {
+      doc = "Groups of differing instances, instead of --num-instances: a list of group options." },
+    block("priority", "How urgent requests are; go-blis: by their SLO classes.", {
       params, text("policy", "Priority policy; 'blis policies' lists them."),
     }),
     of_cluster("scheduler", "scheduler"),
-    block("preemption", "Who gives way.", { of_cluster("preemption_policy", "policy") }),
+    block("preemption", "Which request is "
+      .. "preempted.", { of_cluster("preemption_policy", "policy") }),
     of_cluster("tenant_budgets", "tenant_budgets"),
-    { name = "node_pools", type = "table", doc = "Machines that instances are placed on." },
+    { name = "node_pools", type = "table", doc = "Machines on which instances are placed." },
     autoscaler,
     block("instance_lifecycle", "How instances start.", {
-      delay("loading_delay", "From the start of an instance to its first request."),
+      delay("loading_delay", "Delay between the start of an instance and its first request."),
       { name = "warm_start_initial_instances", type = "boolean",
-        doc = "Those that are there at the start are ready." },
+        doc = "Whether the initial instances are ready at once." },
     }),
   },
 }

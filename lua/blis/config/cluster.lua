@@ -10,41 +10,40 @@ return {
       group = "Model and hardware",
       metavar = "NAME",
       flag_doc = "Model id of the catalogue, with or without its owner; or the path of a "
-        .. "config.json or of the folder it is in. models/NAME.yaml and models/NAME/config.json "
-        .. "in this folder go before the catalogue.",
+        .. "config.json or its folder. models/NAME.yaml and models/NAME/config.json in this folder "
+        .. "take precedence over the catalogue.",
       doc = "Model id of the catalogue, with or without its owner; or the path of a config.json or "
-        .. "of the folder it is in; in Lua also a table { id =, layers =, ... }. models/NAME.yaml "
-        .. "and models/NAME/config.json beside the script go before the catalogue.",
+        .. "its folder; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and "
+        .. "models/NAME/config.json beside the script take precedence over the catalogue.",
     },
     {
       name = "model_config", type = "path", flag = "--model-config-folder",
       group = "Model and hardware",
-      doc = "The model's own config.json, or the folder it is in; left out, what the catalogue "
-        .. "says.",
+      doc = "The model's own config.json, or its folder; default: the catalogue's figures.",
     },
     {
       name = "hardware", type = "described", flag = "--hardware", metavar = "NAME",
       group = "Model and hardware",
-      flag_doc = "GPU of every instance; left out, the usual one of the model. "
-        .. "hardware/NAME.yaml in this folder goes before the catalogue.",
-      doc = "GPU of every instance; left out, the usual one of the model; in Lua also a table "
-        .. "{ name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script goes before the "
+      flag_doc = "GPU of every instance; default: the model's usual GPU. hardware/NAME.yaml in "
+        .. "this folder takes precedence over the catalogue.",
+      doc = "GPU of every instance; default: the model's usual GPU; in Lua also a table { name =, "
+        .. "peak_tflops =, ... }. hardware/NAME.yaml beside the script takes precedence over the "
         .. "catalogue.",
     },
     {
       name = "catalogue", type = "paths",
-      doc = "YAML files with more models, GPUs and coefficients; what they say goes before the "
-        .. "rest.",
+      doc = "YAML files with more models, GPUs and coefficients; they take precedence over the "
+        .. "built-in catalogue.",
     },
     {
       name = "tp", type = "integer", min = 1, max = 65536, unit = "GPUs", flag = "--tp",
       group = "Model and hardware",
-      doc = "Tensor parallel degree; left out, the usual one of the model.",
+      doc = "Tensor parallel degree; default: the model's usual degree.",
     },
     {
       name = "dp", type = "integer", min = 1, max = 65536, default = 1, unit = "replicas",
       flag = "--dp", group = "Model and hardware",
-      doc = "Data parallel degree inside an instance; above 1 for mixture-of-experts models only.",
+      doc = "Data parallel degree inside an instance; above 1 only for mixture-of-experts models.",
     },
     {
       name = "expert_parallel", type = "boolean", default = false,
@@ -56,7 +55,7 @@ return {
       group = "Model and hardware",
       choices = { "naive", "allgather_reducescatter", "pplx", "deepep_high_throughput",
         "deepep_low_latency", "mori", "flashinfer_all2allv" },
-      doc = "How tokens reach the experts on other GPUs; left out, allgather_reducescatter.",
+      doc = "How tokens reach experts on other GPUs; default: allgather_reducescatter.",
     },
     {
       name = "instances", type = "integer", min = 1, max = 1000000, default = 1,
@@ -65,10 +64,10 @@ return {
     },
     {
       name = "groups", type = "table",
-      doc = "Instances that differ, in place of their number: a list such as { { instances = 4 }, "
-        .. "{ instances = 2, hardware = \"L40S\" } }; what a group leaves out is as in the "
-        .. "cluster. Where models differ, and with profile go-blis, requests go to instances of "
-        .. "their model.",
+      doc = "Groups of differing instances, instead of a number of equal ones: a list such as "
+        .. "{ { instances = 4 }, { instances = 2, hardware = \"L40S\" } }; what a group does not set "
+        .. "is taken from the cluster. When models differ, and under profile go-blis, requests go "
+        .. "only to instances of their model.",
     },
     {
       name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",
@@ -88,35 +87,35 @@ return {
     {
       name = "alpha_coeffs", type = "numbers", unit = "us", flag = "--alpha-coeffs",
       group = "Model and hardware",
-      doc = "Coefficients of queueing and output processing, together with beta_coeffs.",
+      doc = "Coefficients of queueing and output processing; requires beta_coeffs.",
     },
     {
       name = "beta_coeffs", type = "numbers", unit = "us", flag = "--beta-coeffs",
       group = "Model and hardware",
-      doc = "Coefficients of the step time, together with alpha_coeffs.",
+      doc = "Coefficients of the step time; requires alpha_coeffs.",
     },
     {
       name = "strict_coverage", type = "boolean", default = false, flag = "--strict-coverage",
       group = "Model and hardware",
-      doc = "Refuse what the coefficients of the step time were not fitted to: another size of "
-        .. "model, more GPUs, a GPU that was not measured; and a run with steps of more tokens, "
-        .. "requests or context fails at its end. Otherwise results tell the share of such steps.",
+      doc = "Refuse what the step-time coefficients were not fitted to: another model size, more "
+        .. "GPUs, a GPU that was not measured; a run with steps of more tokens, requests or "
+        .. "context then fails at its end. Otherwise results report the share of such steps.",
     },
     {
       name = "engine_version", type = "string", flag = "--engine-version",
       group = "Model and hardware",
-      doc = "Version of the serving engine that blackbox coefficients were measured with; left "
-        .. "out, the latest.",
+      doc = "Version of the serving engine that blackbox coefficients were measured with; default: "
+        .. "the latest.",
     },
     {
       name = "kv_blocks", type = "integer", min = 1, max = 1000000000, unit = "blocks",
       flag = "--total-kv-blocks", group = "KV cache", aliases = { "total_kv_blocks" },
-      doc = "KV cache of an instance; left out, what fits beside the model on its GPUs.",
+      doc = "KV cache of an instance; default: what fits beside the model on its GPUs.",
     },
     {
       name = "block_size", type = "integer", min = 1, max = 1048576, default = 16, unit = "tokens",
       flag = "--block-size-in-tokens", group = "KV cache",
-      doc = "Tokens of a KV block.",
+      doc = "Tokens in a KV block.",
     },
     {
       name = "gpu_memory_utilization", type = "number", above = 0, max = 1, default = 0.9,
@@ -127,31 +126,31 @@ return {
       name = "kv_capacity_per_gpu", type = "boolean", default = true,
       profiles = { ["go-blis"] = false },
       flag = "--kv-capacity-per-gpu", group = "KV cache",
-      doc = "Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory "
-        .. "of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is "
-        .. "room for.",
+      doc = "Without kv_blocks, derive it from the memory of a single GPU. Otherwise the memory of "
+        .. "all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit.",
     },
     {
       name = "gpu_price_per_hour", type = "number", min = 0, max = 1e9, unit = "USD/h",
       flag = "--gpu-price-per-hour", group = "Cost and energy",
-      doc = "Price of one GPU, for the cost of a run; left out, what the catalogue says.",
+      doc = "Price of one GPU, for the cost of a run; default: the catalogue's price.",
     },
     {
       name = "gpu_watts", type = "number", min = 0, max = 1e6, unit = "W", flag = "--gpu-watts",
       group = "Cost and energy",
-      doc = "Mean power draw of one GPU, for the energy of a run; there is none without it.",
+      doc = "Mean power draw of one GPU, for the energy of a run; without it, no energy is "
+        .. "reported.",
     },
     {
       name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
       flag = "--max-model-len", group = "Serving engine",
-      doc = "Longest sequence, 0 = unlimited; left out, what the model allows. Never more than "
-        .. "the KV cache holds.",
+      doc = "Longest sequence, 0 = unlimited; default: what the model allows. Never more than the "
+        .. "KV cache holds.",
     },
     {
       name = "max_num_seqs", type = "integer", min = 1, max = 1000000, default = 256,
       unit = "requests", flag = "--max-num-seqs", flag_aliases = { "--max-num-running-reqs" },
       group = "Serving engine",
-      doc = "Most requests in a batch.",
+      doc = "Maximum number of requests in a batch.",
     },
     {
       name = "max_num_batched_tokens", type = "integer", min = 1, max = 1000000000, default = 2048,
@@ -163,7 +162,7 @@ return {
       name = "long_prefill_token_threshold", type = "integer", min = 0, max = 1000000000,
       default = 0, unit = "tokens", flag = "--long-prefill-token-threshold",
       group = "Serving engine",
-      doc = "Most tokens of one prefill in a step, 0 = no limit but the budget.",
+      doc = "Maximum tokens of one prefill per step, 0 = limited by the budget alone.",
     },
     {
       name = "scheduler", type = "choice", default = "fcfs", flag = "--scheduler",
@@ -174,7 +173,7 @@ return {
     {
       name = "preemption_policy", type = "choice", default = "fcfs",
       choices = { "fcfs", "priority" }, flag = "--preemption-policy", group = "Serving engine",
-      doc = "Which running request gives way when KV blocks run out: the last of the batch, or "
+      doc = "Which running request is preempted when KV blocks run out: the last in the batch, or "
         .. "the least urgent.",
     },
     {
@@ -202,13 +201,13 @@ return {
     {
       name = "kv_transfer_base_latency_us", type = "time_us", min = 0, max = 3600000000,
       default = 0, unit = "us", flag = "--kv-transfer-base-latency", group = "KV cache",
-      doc = "Fixed time of a reload from CPU memory.",
+      doc = "Fixed latency of a reload from CPU memory.",
     },
     {
       name = "snapshot_refresh_us", type = "time_us", min = 0, default = 0, unit = "us",
       profiles = { ["go-blis"] = 50000 }, flag = "--snapshot-refresh-interval",
       group = "Signals and delays",
-      doc = "How often the router sees new figures of the instances, 0 = always the current ones.",
+      doc = "How often the router's view of the instances is refreshed, 0 = always current.",
     },
     {
       name = "cache_signal_delay_us", type = "time_us", min = 0, default = 0, unit = "us",
@@ -218,28 +217,29 @@ return {
     {
       name = "admission_latency_us", type = "time_us", min = 0, default = 0, unit = "us",
       flag = "--admission-latency", group = "Signals and delays",
-      doc = "From a request's arrival to its admission.",
+      doc = "Delay between a request's arrival and its admission.",
     },
     {
       name = "routing_latency_us", type = "time_us", min = 0, default = 0, unit = "us",
       flag = "--routing-latency", group = "Signals and delays",
-      doc = "From admission to routing.",
+      doc = "Delay between admission and routing.",
     },
     {
       name = "slo_priorities", type = "numbers_by_name", of = "integer", min = -100, max = 100,
-      doc = "Values of SLO classes, higher is more important and below 0 may be shed, such as "
-        .. "{ batch = 1 }; usually critical and realtime 4, standard 3, batch -1, sheddable -2, "
-        .. "background -3, and 3 for any other (realtime, too, with profile go-blis).",
+      doc = "Priorities of SLO classes (higher is more important; below 0 may be shed), such as "
+        .. "{ batch = 1 }; default: critical and realtime 4, standard 3, batch -1, sheddable -2, "
+        .. "background -3, and 3 for any other (and for realtime under profile go-blis).",
     },
     {
       name = "tenant_budgets", type = "numbers_by_name", min = 0, max = 1,
-      doc = "Largest shares of tenants in what all instances can run at once, such as "
-        .. "{ guest = 0.25 }; sheddable requests above that are rejected before the admission "
+      doc = "Maximum share per tenant of what all instances can run at once, such as "
+        .. "{ guest = 0.25 }; sheddable requests above it are rejected before the admission "
         .. "policy is asked.",
     },
     {
       name = "max_requests_in_memory", type = "integer", min = 0, default = 0, unit = "requests",
-      doc = "Most requests that may wait or run at once before the run is given up, 0 = unlimited.",
+      doc = "Maximum number of requests waiting or running at once before the run is aborted, 0 = "
+        .. "unlimited.",
     },
   },
 }

@@ -34,24 +34,24 @@ return {
     },
     {
       name = "scheduler", type = "any",
-      doc = "Order of an instance's wait queue: a name, or a function(a, b) that tells whether "
-        .. "a goes before b.",
+      doc = "Order of an instance's wait queue: a name, or a function(a, b) that returns whether a "
+        .. "goes before b.",
     },
     {
       name = "preemption", type = "any",
-      doc = "Who gives way when KV blocks run out: a name, or a function(running) that returns the "
-        .. "index of a running request.",
+      doc = "Which request is preempted when KV blocks run out: a name, or a function(running) "
+        .. "that returns the index of a running request.",
     },
     {
       name = "priority", type = "any", flag = "--priority-policy", metavar = "NAME",
       group = "Admission and routing",
-      flag_doc = "Priority policy; 'blis policies' lists them. Left out, the priority of a request "
-        .. "is that of its SLO class.",
-      doc = "How urgent a request is that arrives, for schedulers and preemption that go by "
-        .. "priority: a policy by name, { name, parameter = value, ... }, or a function(request) "
-        .. "that returns a number, higher is more urgent. Left out, the value of its SLO class "
-        .. "(see slo_priorities). profile go-blis: functions return and see numbers of which lower is "
-        .. "more urgent, from 0 for the most important class.",
+      flag_doc = "Priority policy; 'blis policies' lists them. Default: the priority of the "
+        .. "request's SLO class.",
+      doc = "How urgent an arriving request is, for schedulers and preemption that use priorities: "
+        .. "a policy by name, { name, parameter = value, ... }, or a function(request) that "
+        .. "returns a number, higher is more urgent. Default: the value of its SLO class (see "
+        .. "slo_priorities). Under profile go-blis, functions return and see numbers where lower "
+        .. "is more urgent, from 0 for the most important class.",
     },
     {
       name = "think_time", type = "any",
@@ -60,35 +60,35 @@ return {
     },
     {
       name = "on_arrival", type = "any",
-      doc = "A function(request) that hears of every arrival.",
+      doc = "A function(request), called on every arrival.",
     },
     {
       name = "on_routed", type = "any",
-      doc = "A function(request, instance) that hears of every routing decision.",
+      doc = "A function(request, instance), called on every routing decision.",
     },
     {
       name = "on_first_token", type = "any",
-      doc = "A function(request, instance, ttft_us) that hears of first tokens, at the end of "
-        .. "their steps. With profile go-blis at their start, and again after a preemption.",
+      doc = "A function(request, instance, ttft_us), called on the first token of a request, at "
+        .. "the end of its step. Under profile go-blis at its start, and again after a preemption.",
     },
     {
       name = "on_escalation", type = "any",
-      doc = "A function(request, instance, attempt) that hears of answers that were not good "
-        .. "enough: another model will be asked.",
+      doc = "A function(request, instance, attempt), called when an answer was not good enough and "
+        .. "another model will be asked.",
     },
     {
       name = "on_completion", type = "any",
-      doc = "A function(request, instance, outcome) that hears of completed requests, at the end "
-        .. "of their last steps; with profile go-blis at their start.",
+      doc = "A function(request, instance, outcome), called when a request completes, at the end "
+        .. "of its last step; under profile go-blis at its start.",
     },
     {
       name = "on_rejection", type = "any",
-      doc = "A function(request, reason) that hears of refused requests.",
+      doc = "A function(request, reason), called when a request is rejected.",
     },
     {
       name = "on_failure", type = "any",
-      doc = "A function(request, instance, outcome) that hears of requests that timed out, were "
-        .. "lost or could never be served.",
+      doc = "A function(request, instance, outcome), called when a request timed out, was lost or "
+        .. "could never be served.",
     },
     {
       name = "seed", type = "integer", default = 42, flag = "--seed", group = "Run",
@@ -97,11 +97,11 @@ return {
     {
       name = "horizon_us", type = "time_us", min = 1, unit = "us", flag = "--horizon",
       group = "Run",
-      doc = "When the simulation ends; left out, with the last request.",
+      doc = "When the simulation ends; default: with the last request.",
     },
     {
       name = "instance_times", type = "boolean", default = false,
-      doc = "Results tell how requests fared on every instance, percentiles included.",
+      doc = "Report latencies per instance, percentiles included.",
     },
     {
       name = "keep_requests", type = "boolean", default = false,
@@ -117,54 +117,56 @@ return {
     },
     {
       name = "slo_targets", type = "any",
-      doc = "What is good enough, by SLO class ('default' for requests without one): { critical = "
-        .. "{ ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.",
+      doc = "Latency targets by SLO class ('default' for requests without one): { critical = { "
+        .. "ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then include goodput.",
     },
     {
       name = "warm_up_us", type = "warm_up_us", min = 1, unit = "us", flag = "--warm-up",
       group = "Run",
       metavar = "TIME",
-      flag_doc = "Tell the figures without requests that arrived before that time, too; 'auto': "
-        .. "before TTFT had settled (MSER-5).",
-      doc = "Results have steady: figures without the requests that arrived before that time. "
-        .. "'auto': before TTFT had settled (MSER-5); steady.from_us tells when.",
+      flag_doc = "Also report figures without the requests that arrived before this time; 'auto': "
+        .. "before TTFT settled (MSER-5).",
+      doc = "Results have steady: figures without the requests that arrived before this time. "
+        .. "'auto': before TTFT settled (MSER-5); steady.from_us is that time.",
     },
     {
       name = "series_interval_us", type = "time_us", min = 1, unit = "us",
       flag = "--series-interval", group = "Run",
-      flag_doc = "Keep figures over time, one row per interval: for --series-path and --format "
+      flag_doc = "Record figures over time, one row per interval, for --series-path and --format "
         .. "json.",
-      doc = "Results have series: figures of cluster and instances in intervals of that length.",
+      doc = "Results have series: figures of the cluster and its instances in intervals of this "
+        .. "length.",
     },
     {
       name = "profile", type = "choice", choices = { "design", "go-blis" }, default = "design",
       flag = "--profile", group = "Run",
-      doc = "Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go.",
+      doc = "Which defaults and formulas apply: the design's, or those of the simulator BLIS in "
+        .. "Go.",
     },
     {
       name = "trace_level", type = "choice", choices = { "none", "decisions" }, default = "none",
       flag = "--trace-level", group = "Run",
-      doc = "decisions: every decision is kept, with its candidates, their scores and what was "
-        .. "chosen, at 90 bytes and 56 for each candidate.",
+      doc = "decisions: record every decision with its candidates, their scores and the choice; "
+        .. "takes 90 bytes plus 56 per candidate.",
     },
     {
       name = "counterfactual_k", type = "integer", min = 0, max = 1000000,
       profiles = { ["go-blis"] = 0 }, flag = "--counterfactual-k", group = "Run",
-      doc = "Candidates kept per traced decision, best ones first; left out, all of them, in the "
-        .. "order of the instances.",
+      doc = "Candidates kept per traced decision, best first; default: all of them, in the order "
+        .. "of the instances.",
     },
     {
       name = "progress", type = "any",
-      doc = "A function(ended, arrived, now_us) that is called while a run takes long, to tell "
-        .. "somebody who waits.",
+      doc = "A function(ended, arrived, now_us) that is called now and then during a long run, to "
+        .. "show progress.",
     },
     {
       name = "progress_interval_ms", type = "integer", min = 0, max = 1000000000, default = 1000,
-      unit = "ms", doc = "Time by the clock on the wall between two calls of progress.",
+      unit = "ms", doc = "Wall-clock time between two calls of progress.",
     },
     {
       name = "oracle", type = "boolean", default = false,
-      doc = "Policies may read request.output_tokens, the future.",
+      doc = "Let policies read request.output_tokens, which is knowledge of the future.",
     },
   },
 }

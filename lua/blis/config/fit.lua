@@ -2,7 +2,7 @@
 ---@type blis.Section
 return {
   name = "calibrate",
-  summary = "Step times fitted to a deployment that was measured.",
+  summary = "Step times fitted to a measured deployment.",
   options = {
     {
       name = "observed", type = "path", required = true, flag = "--fit", metavar = "OBSERVED",
@@ -11,22 +11,22 @@ return {
     },
     {
       name = "cluster", type = "table", required = true,
-      doc = "The engine that was measured: model, hardware, tp, max_num_seqs, "
-        .. "max_num_batched_tokens, kv_blocks, ... as for blis.run.",
+      doc = "The measured engine: model, hardware, tp, max_num_seqs, max_num_batched_tokens, "
+        .. "kv_blocks, ... as for blis.run.",
     },
     {
       name = "until_gap", type = "number", min = 0, max = 1, flag = "--until", metavar = "GAP",
-      doc = "Repeats comparing and fitting, with more coefficients each time, until the mean error "
-        .. "of E2E on held-out requests is not above this share, or nothing is left to try.",
+      doc = "Repeat comparing and fitting, with more coefficients each time, until the mean E2E "
+        .. "error on held-out requests is at most this share, or nothing is left to try.",
     },
     {
       name = "trials", type = "integer", min = 20, max = 100000, default = 400,
       flag = "--fit-trials", unit = "replays",
-      doc = "Most replays of a round.",
+      doc = "Maximum number of replays per round.",
     },
     {
       name = "tell", type = "callback",
-      doc = "Is told how far the search is: tell(round, trials, most).",
+      doc = "Called with the progress of the search: tell(round, trials, most).",
     },
   },
 }

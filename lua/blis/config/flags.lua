@@ -11,7 +11,7 @@ local listing = {
   options = {
     {
       name = "format", type = "choice", choices = formats, default = "table", flag = "--format",
-      doc = "Form of what is printed.",
+      doc = "Output format.",
     },
   },
 }
@@ -23,7 +23,7 @@ local description = {
   options = {
     {
       name = "format", type = "choice", choices = { "text", "json" }, default = "text",
-      flag = "--format", doc = "Form of what is printed.",
+      flag = "--format", doc = "Output format.",
     },
   },
 }
@@ -31,7 +31,7 @@ local description = {
 ---@type blis.Option
 local say_nothing = {
   name = "quiet", type = "boolean", default = false, flag = "--quiet",
-  doc = "Say nothing but results and errors.",
+  doc = "Print only results and errors.",
 }
 
 ---@type blis.Section
@@ -47,11 +47,12 @@ local answer = {
 ---@type blis.Section
 local catalogue = {
   name = "catalogue",
-  summary = "Models, GPUs and coefficients beside those that come with the program.",
+  summary = "Models, GPUs and coefficients in addition to the built-in ones.",
   options = {
     {
       name = "files", type = "path", is_list = true, flag = "--catalogue",
-      doc = "YAML file with more models, GPUs and coefficients; what it says goes before the rest.",
+      doc = "YAML file with more models, GPUs and coefficients; it takes precedence over the "
+        .. "built-in catalogue.",
     },
   },
 }
@@ -66,12 +67,12 @@ local function lengths(kind, what)
       default = default, unit = "tokens", flag = "--" .. kind .. "-tokens" .. flag, doc = doc,
     }
   end
-  return tokens("_mean", "", 512, "Length of all " .. what .. "; with a deviation, and without "
-      .. "this flag, their mean."),
-    tokens("_stdev", "-stdev", 256, "Standard deviation of it; 0 when the length is given alone, "
-      .. "but with profile go-blis."),
-    tokens("_min", "-min", 2, "Least length."),
-    tokens("_max", "-max", 7000, "Greatest length.")
+  return tokens("_mean", "", 512, "Length of all " .. what .. "; with a deviation, or without this "
+      .. "flag, their mean."),
+    tokens("_stdev", "-stdev", 256, "Standard deviation of the length; 0 when the length is given "
+      .. "alone, except under profile go-blis."),
+    tokens("_min", "-min", 2, "Minimum length."),
+    tokens("_max", "-max", 7000, "Maximum length.")
 end
 
 local prompt_mean, prompt_stdev, prompt_min, prompt_max = lengths("prompt", "prompts")
@@ -85,8 +86,8 @@ local synthesis = {
     {
       name = "preset", type = "choice", choices = workloads, default = "distribution",
       flag = "--workload",
-      doc = "Lengths of prompts and outputs: as the flags below say, or as in some application; or "
-        .. "a scenario of several clients.",
+      doc = "Lengths of prompts and outputs: as the flags below say, or typical of an application; "
+        .. "or a scenario of several clients.",
     },
     {
       name = "spec", type = "path", flag = "--workload-spec",
@@ -95,19 +96,20 @@ local synthesis = {
     {
       name = "concurrency", type = "integer", min = 0, max = 1000000, default = 0,
       unit = "users", flag = "--concurrency",
-      doc = "Users with one request at a time each, in place of a rate.",
+      doc = "Number of users, each with one request at a time, instead of a rate.",
     },
     {
       name = "think_time_ms", type = "integer", min = 0, max = 1000000000, default = 0,
       unit = "ms", flag = "--think-time-ms",
-      doc = "From the end of a user's request to the next.",
+      doc = "Delay between the end of a user's request and the next one.",
     },
     prompt_mean, prompt_stdev, prompt_min, prompt_max,
     output_mean, output_stdev, output_min, output_max,
     {
       name = "timeout_s", type = "integer", default = 300, max = 1000000000, flag = "--timeout",
       metavar = "SECONDS",
-      doc = "From arrival to deadline, below 0 = no deadline. For --workload-spec only when given.",
+      doc = "Deadline after arrival; negative = none. Overrides the file of --workload-spec only "
+        .. "if given.",
     },
   },
 }
@@ -134,15 +136,16 @@ local policies = {
     {
       name = "bucket_size", type = "number", above = 0, unit = "tokens",
       flag = "--token-bucket-capacity", flag_aliases = { "--admission-bucket-size" },
-      doc = "Of admission policy token-bucket.",
+      doc = "Bucket capacity, for --admission-policy token-bucket.",
     },
     {
       name = "refill_rate", type = "number", above = 0, unit = "tokens/s",
-      flag = "--token-bucket-refill-rate", doc = "Of admission policy token-bucket.",
+      flag = "--token-bucket-refill-rate",
+      doc = "Refill rate, for --admission-policy token-bucket.",
     },
     {
       name = "bundle", type = "path", flag = "--policy-config",
-      doc = "YAML file with policies and their parameters; flags go before what it says.",
+      doc = "YAML file with policies and their parameters; flags take precedence.",
     },
   },
 }
@@ -163,16 +166,16 @@ local results = {
   options = {
     {
       name = "format", type = "choice", choices = formats, flag = "--format",
-      doc = "Form of what is printed; left out, a summary (go-blis: text and JSON as BLIS in Go).",
+      doc = "Output format; default: a summary (go-blis: text and JSON as BLIS in Go).",
     },
     {
       name = "metrics_path", type = "path", is_output = true, flag = "--metrics-path",
-      doc = "JSON file with the metrics and a row per request, in the form of BLIS in Go.",
+      doc = "JSON file with the metrics and a row per request, in the format of BLIS in Go.",
     },
     {
       name = "trace_output", type = "path", is_output = true, flag = "--trace-output",
       metavar = "NAME", files = trace_files,
-      doc = "The requests and how they ended as a trace (tracev2): NAME.csv and NAME.yaml.",
+      doc = "The requests and their outcomes as a trace (tracev2): NAME.csv and NAME.yaml.",
     },
     {
       name = "results_path", type = "path", is_output = true, flag = "--results-path",
@@ -184,7 +187,7 @@ local results = {
     },
     {
       name = "series_path", type = "path", is_output = true, flag = "--series-path",
-      doc = "Figures over time, as CSV, or as JSON lines when the name ends in .jsonl; with "
+      doc = "Figures over time, as CSV, or as JSON lines when the name ends in .jsonl; requires "
         .. "--series-interval.",
     },
     {
@@ -195,22 +198,24 @@ local results = {
     },
     {
       name = "save", type = "path", is_output = true, flag = "--save",
-      doc = "File with the whole result, for blis diff and for blis.load_result in a script.",
+      doc = "Save the whole result to this file, for blis diff and for blis.load_result in a "
+        .. "script.",
     },
     {
       name = "decisions_path", type = "path", is_output = true, flag = "--decisions-path",
-      doc = "File with a JSON line for every decision; with --trace-level decisions.",
+      doc = "File with a JSON line for every decision; requires --trace-level decisions.",
     },
     {
       name = "summarize_trace", type = "boolean", default = false, flag = "--summarize-trace",
-      doc = "Print how many decisions there were, where requests went, and the regrets; with "
+      doc = "Print the number of decisions, where requests went, and the regrets; requires "
         .. "--trace-level decisions.",
     },
     {
       name = "no_records", type = "boolean", default = false, flag = "--no-records",
-      doc = "Keep no record of every request, for very long runs: memory does not grow with their "
-        .. "length (traces from 64 MB on are not kept either). There is only the summary, in which "
-        .. "percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low.",
+      doc = "Do not keep a record of every request: for very long runs, whose memory then does not "
+        .. "grow with their length (traces from 64 MB on are not kept either). Only the summary is "
+        .. "available, and its percentiles of TTFT, E2E and scheduling delay are up to 1/256 too "
+        .. "low.",
     },
     say_nothing,
   },
@@ -233,19 +238,20 @@ local sessions = {
     {
       name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },
       default = "fixed", flag = "--session-mode",
-      doc = "fixed: every round when it was recorded; closed-loop: after the answer to the one "
-        .. "before.",
+      doc = "fixed: every round at its recorded time; closed-loop: after the answer to the "
+        .. "previous one.",
     },
     {
       name = "think_time_ms", type = "integer", min = 0, max = 1000000000, default = 0,
       unit = "ms", flag = "--think-time-ms",
-      doc = "closed-loop: from an answer to the next round, 0 = as it was recorded.",
+      doc = "closed-loop: delay between an answer and the next round, 0 = as recorded.",
     },
     {
       name = "think_time_dist", type = "string", flag = "--think-time-dist",
       metavar = "TYPE:KEY=VALUE,...",
-      doc = "closed-loop: the same, drawn: constant:value=500ms or lognormal:mu=1.2,sigma=0.8 (of "
-        .. "the logarithm of seconds), min=T and max=T with it.",
+      doc = "closed-loop: the same, drawn from a distribution: constant:value=500ms or "
+        .. "lognormal:mu=1.2,sigma=0.8 (of the logarithm of seconds), optionally with min=T and "
+        .. "max=T.",
     },
   },
 }
@@ -326,26 +332,26 @@ end
 ---@type blis.Section
 local ignored = {
   name = "ignored",
-  summary = "Flags of BLIS in Go that change nothing here.",
+  summary = "Flags of BLIS in Go that have no effect here.",
   options = {
     {
       name = "log", type = "choice", flag = "--log",
       choices = { "trace", "debug", "info", "warn", "error", "fatal", "panic" },
-      doc = "Taken, without effect: --quiet is what there is.",
+      doc = "Accepted for compatibility; has no effect (use --quiet).",
     },
     {
       name = "kv_offload_threshold", type = "number", flag = "--kv-offload-threshold",
-      doc = "Taken, without effect, as in BLIS in Go.",
+      doc = "Accepted for compatibility; has no effect, as in BLIS in Go.",
     },
     {
       name = "lazy_generation", type = "boolean", flag = "--lazy-generation",
-      doc = "Taken, without effect: requests are always generated as they are needed.",
+      doc = "Accepted for compatibility; has no effect: requests are always generated on demand.",
     },
   },
 }
 
 return {
-  answer = answer, quiet = quiet, catalogue = catalogue, description = description, ignored = ignored, listing = listing,
-  policies = policies, refused = refused, results = results, sessions = sessions,
-  synthesis = synthesis, trace = trace,
+  answer = answer, quiet = quiet, catalogue = catalogue, description = description,
+  ignored = ignored, listing = listing, policies = policies, refused = refused, results = results,
+  sessions = sessions, synthesis = synthesis, trace = trace,
 }

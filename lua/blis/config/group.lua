@@ -1,8 +1,8 @@
---- The options of a group of instances: those of the cluster that are about an instance, and what
---- policies are told of it.
+--- The options of a group of instances: those of the cluster that describe an instance, and what
+--- policies know about it.
 local cluster = require "blis.config.cluster"
 
--- These are for the cluster as a whole.
+-- These apply to the cluster as a whole.
 local whole = {}
 for _, name in ipairs { "groups", "instances", "catalogue", "scheduler", "preemption_policy",
   "engine", "strict_coverage", "snapshot_refresh_us", "cache_signal_delay_us",
@@ -18,15 +18,15 @@ local options = {
   },
   {
     name = "watts", type = "number", min = 0, max = 1e9, unit = "W",
-    doc = "Mean power draw of an instance, for policies; left out, gpu_watts times its GPUs.",
+    doc = "Mean power draw of an instance, for policies; default: gpu_watts times its GPUs.",
   },
   {
     name = "capacity", type = "number", min = 0, max = 1, default = 1,
-    doc = "How strong an instance is among its kind, for policies.",
+    doc = "Relative capacity of an instance, for policies.",
   },
   {
     name = "cost_per_hour", type = "number", min = 0, max = 1e9, unit = "USD",
-    doc = "Of an instance, for policies; left out, the price of its GPUs.",
+    doc = "Cost of an instance, for policies; default: the price of its GPUs.",
   },
 }
 local own = #options
@@ -37,7 +37,7 @@ end
 ---@type blis.Section
 local section = {
   name = "group",
-  summary = "Some of the instances of a cluster. What is left out is as in the cluster.",
+  summary = "Some of the instances of a cluster. Options not given are taken from the cluster.",
   options = options,
 }
 

@@ -44,44 +44,45 @@ local sweep = {}
 ---@type blis.Section
 sweep.space = {
   name = "sweep",
-  summary = "A sweep: which parameters a trial is tried with, how often, and what is reported.",
+  summary = "A sweep: which parameter values are tried, how often, and what is reported.",
   options = {
     {
       name = "name", type = "string", default = "sweep",
-      doc = "What messages and tables call the sweep.",
+      doc = "Name of the sweep in messages and tables.",
     },
     {
       name = "trial", type = "callback", required = true, arguments = "(p)",
-      doc = "What is done with each point: function(p) that returns a result, a table of numbers "
-        .. "or a number; p has the parameters, seed and replication.",
+      doc = "Runs one trial of a point: function(p) that returns a result, a table of numbers or a "
+        .. "number; p has the parameters, seed and replication.",
     },
     {
       name = "cost", type = "callback", arguments = "(p)",
-      doc = "function(p) that tells how long a trial of a point takes beside others, in any unit: "
-        .. "long ones are begun first. Left out, what the store knows of the point's other trials. "
-        .. "The table is the same.",
+      doc = "function(p) that returns how long a trial of a point takes relative to others, in any "
+        .. "unit: long ones are started first. Default: what the store knows about the point's "
+        .. "other trials. The resulting table is the same.",
     },
     {
       name = "parameters", type = "table",
       doc = "A list of { name, { value, ... } } or { name, from =, to =, steps =, scale = \"log\", "
-        .. "integer = true }; each may have when = function(p), without which it is absent.",
+        .. "integer = true }; each may have when = function(p): the parameter is absent where that "
+        .. "returns false.",
     },
     {
       name = "points", type = "table",
-      doc = "A list of points { name = value, ... } in place of parameters.",
+      doc = "A list of points { name = value, ... } instead of parameters.",
     },
     {
       name = "where", type = "callback", arguments = "(p)",
-      doc = "function(p) that tells whether a point is tried at all.",
+      doc = "function(p) that returns whether a point is tried at all.",
     },
     {
       name = "sampling", type = "choice", default = "grid",
       choices = { "grid", "random", "latin-hypercube", "sobol" },
-      doc = "Every combination of the values, or so many samples of the ranges.",
+      doc = "Every combination of the values, or a number of samples from the ranges.",
     },
     {
       name = "samples", type = "integer", min = 1, max = 10000000, unit = "points",
-      doc = "How many points are sampled.",
+      doc = "Number of points to sample.",
     },
     {
       name = "sampling_seed", type = "integer", default = 1, doc = "Seed of the samples.",
@@ -89,13 +90,14 @@ sweep.space = {
     {
       name = "replications", type = "replications", default = 1,
       doc = "Runs of each point, with seeds common to all points; or { min =, max =, metric =, "
-        .. "precision = 0.05 }: until the interval of a metric is that narrow beside its mean.",
+        .. "precision = 0.05 }: until the interval of a metric is that narrow relative to its "
+        .. "mean.",
     },
-    { name = "seed", type = "integer", default = 42, doc = "Seed of the first replication; "
-      .. "the others follow one by one." },
+    { name = "seed", type = "integer", default = 42, doc = "Seed of the first replication; the "
+      .. "others count up from it." },
     {
       name = "report", type = "strings",
-      doc = "Figures to be shown, like \"ttft_ms.p99\"; left out, the most important ones.",
+      doc = "Figures to show, such as \"ttft_ms.p99\"; default: the most important ones.",
     },
     {
       name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,
@@ -103,16 +105,16 @@ sweep.space = {
     },
     {
       name = "interval", type = "choice", choices = { "student-t", "bootstrap" },
-      default = "student-t", doc = "How intervals are worked out.",
+      default = "student-t", doc = "How intervals are computed.",
     },
     {
       name = "identity", type = "string",
-      doc = "Stands for the script's text in the keys of trials, which then stay valid when the "
-        .. "script changes; the writer answers for it.",
+      doc = "Replaces the script's text in the keys of trials, which then stay valid when the "
+        .. "script changes; keeping that true is up to you.",
     },
     {
       name = "inputs", type = "paths",
-      doc = "Files the trials read; when their content changes the trials are run again.",
+      doc = "Files the trials read; when their contents change, the trials are run again.",
     },
   },
 }
@@ -134,7 +136,7 @@ sweep.precision = {
   options = {
     {
       name = "metric", type = "string", required = true,
-      doc = "The figure to be known, like \"ttft_ms.p99\".",
+      doc = "The figure to estimate, such as \"ttft_ms.p99\".",
     },
     {
       name = "precision", type = "number", above = 0, max = 1, default = 0.05,
@@ -158,36 +160,35 @@ sweep.run = {
   options = {
     {
       name = "jobs", type = "jobs", default = "auto", flag = "--jobs", metavar = "N",
-      doc = "Worker processes; 'auto' = as many as there are processors.",
+      doc = "Number of worker processes; 'auto' = one per processor.",
     },
     {
       name = "store", type = "path", flag = "--store", metavar = "DIR",
-      doc = "Folder that keeps results; a second run does what is missing.",
+      doc = "Folder where results are kept; a later run only does what is missing.",
     },
     {
       name = "shard", type = "string", flag = "--shard", metavar = "I/N",
-      doc = "Run part I of N (0/N to N-1/N) only; left out, what the variables of Slurm, "
-        .. "Kubernetes, HyperQueue or PMI say.",
+      doc = "Run only part I of N (0/N to N-1/N); default: as the variables of Slurm, Kubernetes, "
+        .. "HyperQueue or PMI say.",
     },
     {
       name = "other_versions", type = "choice", choices = { "refuse", "keep", "ignore" },
       default = "refuse", flag = "--other-versions",
-      doc = "What to do with results in the folder that another version of blis has computed: "
-        .. "refuse the folder, count them as they are, or leave them there and run their trials "
-        .. "again.",
+      doc = "What to do with results in the folder that were computed by another version of blis: "
+        .. "refuse the folder, use them as they are, or ignore them and run their trials again.",
     },
     {
       name = "time_limit_us", type = "time_us", min = 1000, unit = "us", flag = "--time-limit",
-      doc = "Time after which a trial is ended and counts as failed.",
+      doc = "Time after which a trial is stopped and counts as failed.",
     },
     {
       name = "memory_limit_mb", type = "integer", min = 1, max = 1000000000, unit = "MB",
       flag = "--memory-limit",
-      doc = "Memory that a worker may take on top of what the script had loaded.",
+      doc = "Memory that a worker may use on top of what the script had loaded.",
     },
     {
       name = "quiet", type = "boolean", default = false, flag = "--quiet",
-      doc = "No progress on standard error.",
+      doc = "Show no progress on standard error.",
     },
   },
 }
@@ -201,20 +202,20 @@ end
 ---@type blis.Section
 sweep.compare = {
   name = "compare",
-  summary = "How often policies are compared, and what is said of them.",
+  summary = "How often policies are run, and what is reported.",
   options = {
     {
       name = "replications", type = "comparisons",
-      doc = "Runs of each policy, with common seeds; 'auto': until the first figure is known to "
-        .. "2 %, 5 to 40 runs; or a table of a stopping rule.",
+      doc = "Runs of each policy, with common seeds; 'auto': 5 to 40 runs, until the first figure "
+        .. "is known to 2 %; or a table with a stopping rule.",
     },
     {
       name = "baseline", type = "integer", min = 1, default = 1,
-      doc = "Which policy of the list the others are compared with.",
+      doc = "Index of the policy that the others are compared with.",
     },
     {
       name = "report", type = "strings",
-      doc = "Figures to be compared, the first one decides how many runs are enough; left out, "
+      doc = "Figures to compare; the first one decides how many runs are enough; default: "
         .. "ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate.",
     },
     {
@@ -238,12 +239,13 @@ types.comparisons = {
 ---@type blis.Section
 sweep.stopping = {
   name = "replications",
-  summary = "When a comparison has seen enough.",
+  summary = "When a comparison stops.",
   options = {
     {
       name = "rule", type = "choice", choices = { "precision", "obrien-fleming", "pocock" },
       default = "precision",
-      doc = "Until intervals are narrow, or a group-sequential test at 5 % with up to 5 looks.",
+      doc = "precision: until the interval is narrow enough; the others: a group-sequential test "
+        .. "at 5 % with up to 5 looks.",
     },
     {
       name = "precision", type = "number", above = 0, max = 1, default = 0.02,
@@ -263,83 +265,84 @@ sweep.stopping = {
 ---@type blis.Section
 sweep.capacity = {
   name = "capacity",
-  summary = "The most load, or the fewest instances, with which targets are kept.",
+  summary = "The highest load, or the fewest instances, at which the targets are met.",
   options = {
     {
       name = "experiment", type = "table",
-      doc = "What is run with different values of the parameter, as long as it takes; or:",
+      doc = "The experiment to run with different values of the parameter, for as long as it "
+        .. "takes; or:",
     },
     {
       name = "trial", type = "callback", arguments = "(p)",
-      doc = "function(p) that runs p.requests requests with p.seed at p.rate (or what the parameter "
-        .. "is called), and returns a result.",
+      doc = "function(p) that runs p.requests requests with p.seed at p.rate (or under the "
+        .. "parameter's name), and returns a result.",
     },
     {
       name = "parameter", type = "string", default = "rate", flag = "--vary", metavar = "FLAG",
-      doc = "What is varied: 'rate', 'instances', or the path of an option of the experiment such "
-        .. "as 'cluster.max_running'.",
-      flag_doc = "What is varied: rate, num-instances, or the name of another flag with a number.",
+      doc = "What to vary: 'rate', 'instances', or the path of an option of the experiment such as "
+        .. "'cluster.max_running'.",
+      flag_doc = "What to vary: rate, num-instances, or the name of another numeric flag.",
     },
     {
       name = "find", type = "choice", choices = { "most", "least" }, flag = "--find",
-      doc = "Which end of the values that keep the targets; left out, the least for instances, the "
-        .. "most for all else.",
+      doc = "Which end of the values that meet the targets; default: the least for instances, the "
+        .. "most for anything else.",
     },
     {
       name = "integer", type = "boolean",
-      doc = "Try whole numbers only; left out, for instances.",
+      doc = "Try whole numbers only; default: true for instances.",
     },
     {
       name = "targets", type = "table",
-      doc = "Figures with what they must not exceed (or fall below, where more is better): { "
-        .. "[\"ttft_ms.p99\"] = 500 }. Percentiles count requests that are not served as the "
-        .. "slowest.",
+      doc = "Figures and the limits they must not exceed (or fall below, where more is better): { "
+        .. "[\"ttft_ms.p99\"] = 500 }. Percentiles count unserved requests as the slowest.",
     },
     {
       name = "metric", type = "string",
-      doc = "The figure of a single target; left out, ttft_ms.p99.",
+      doc = "The figure of a single target; default: ttft_ms.p99.",
     },
-    { name = "limit", type = "number", doc = "What it must not exceed." },
+    { name = "limit", type = "number", doc = "The limit of that figure." },
     {
       name = "max_missed", type = "number", min = 0, max = 1, default = 0.01, flag = "--max-missed",
       doc = "Share of requests that may be rejected, time out, be unservable or unfinished.",
     },
     {
       name = "from", type = "number", above = 0, default = 1, flag = "--from",
-      doc = "Where the search starts; nothing below is tried.",
+      doc = "Lower end of the search; nothing below is tried.",
     },
     {
       name = "to", type = "number", above = 0, default = 1000000, flag = "--to",
-      doc = "Where it ends at the latest.",
+      doc = "Upper end of the search.",
     },
     {
       name = "tolerance", type = "number", above = 0, max = 1, default = 0.02,
-      flag = "--tolerance", doc = "How close to the answer every seed searches, as a share of it.",
+      flag = "--tolerance", doc = "How closely each seed's search brackets the answer, as a share "
+        .. "of it.",
     },
     {
       name = "requests", type = "integer", min = 10, max = 1000000000, default = 4000,
-      doc = "Requests of the first run at a value; runs that do not settle are repeated with twice "
-        .. "as many.",
+      doc = "Number of requests in the first run at a value; runs that do not settle are repeated "
+        .. "with twice as many.",
     },
     {
       name = "max_requests", type = "integer", min = 10, max = 1000000000, default = 128000,
       flag = "--max-requests", unit = "requests",
-      doc = "Length from which on a value is said to be unsettled.",
+      doc = "Length of a run beyond which a value counts as unsettled.",
     },
     {
       name = "steady", type = "boolean", default = true,
-      doc = "Judge the steady state; false: runs as they are, such as those of a trace.",
+      doc = "Judge the steady state; false: whole runs, such as those of a trace.",
     },
     {
       name = "replications", type = "integer", min = 1, max = 1000, default = 5,
       flag = "--replications", unit = "seeds",
-      doc = "Seeds, each of which has a search of its own; the interval is over their answers.",
+      doc = "Number of seeds, each with its own search; the interval is over their answers.",
     },
     {
       name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,
       doc = "Confidence of the interval.",
     },
-    { name = "seed", type = "integer", default = 42, doc = "Seed of the first of them." },
+    { name = "seed", type = "integer", default = 42, doc = "Seed of the first search." },
     run_option "jobs", run_option "quiet",
   },
 }
@@ -352,17 +355,17 @@ sweep.cma_es = {
     { name = "start", type = "reals", required = true, doc = "Where the search begins." },
     {
       name = "step", type = "number", above = 0, default = 1,
-      doc = "How far it looks around at first: about a third of the way to where the best place "
-        .. "may be, the same in all coordinates.",
+      doc = "Initial step size, the same in all coordinates: about a third of the distance to "
+        .. "where the optimum may be.",
     },
     {
-      name = "population", type = "integer", min = 4, max = 10000, unit = "places",
-      doc = "Places in a generation; left out, 4 + 3 ln n for n coordinates. More of them see "
-        .. "through noise and find their way around local minima.",
+      name = "population", type = "integer", min = 4, max = 10000, unit = "points",
+      doc = "Points per generation; default: 4 + 3 ln n for n coordinates. More of them cope "
+        .. "better with noise and local minima.",
     },
-    { name = "low", type = "reals", doc = "Limits of the coordinates; left out, there are none." },
-    { name = "high", type = "reals", doc = "The same at the other end." },
-    { name = "seed", type = "integer", default = 42, doc = "Seed of the places." },
+    { name = "low", type = "reals", doc = "Lower bounds of the coordinates; default: none." },
+    { name = "high", type = "reals", doc = "Upper bounds of the coordinates; default: none." },
+    { name = "seed", type = "integer", default = 42, doc = "Seed of the random points." },
   },
 }
 

@@ -1,4 +1,4 @@
---- Options of traces: how one is read, what is done with it, how it is written.
+--- Options of traces: how one is read, processed and written.
 local core = require "blis.core"
 
 local format_names = {}
@@ -11,7 +11,7 @@ local read = {
   options = {
     {
       name = "format", type = "choice", choices = format_names, flag = "--trace-format",
-      doc = "Format of the file; left out, it is recognised by its first lines.",
+      doc = "Format of the file; default: recognised by its first lines.",
     },
     {
       name = "limit", type = "integer", min = 0, default = 0, unit = "rows", flag = "--limit",
@@ -20,11 +20,11 @@ local read = {
     {
       name = "hash_block_tokens", type = "integer", min = 0, max = 1048576, default = 0,
       unit = "tokens", flag = "--hash-block-tokens",
-      doc = "Tokens that one hash id stands for, 0 = as usual in the format.",
+      doc = "Number of tokens each hash id stands for, 0 = the format's usual number.",
     },
     {
       name = "header", type = "path", flag = "--trace-header",
-      doc = "tracev2: the header file, if not beside the data.",
+      doc = "tracev2: the header file, if it is not beside the data.",
     },
     {
       name = "keep_epoch", type = "boolean", default = false, flag = "--keep-epoch",
@@ -36,14 +36,14 @@ local read = {
 ---@type blis.Section
 local open = {
   name = "trace",
-  summary = "Where a trace is while it is used.",
+  summary = "Where a trace is kept while it is used.",
   options = {
     {
       name = "stream", type = "choice", choices = { "auto", "always", "never" }, default = "auto",
       flag = "--stream",
-      doc = "Whether the trace stays in its file, to be read as it is needed, or is read into "
-        .. "memory; the results are the same. auto: in its file beyond 64 MB (8 MB packed), where "
-        .. "that is possible.",
+      doc = "Whether the trace stays in its file, to be read as needed, or is read into memory; "
+        .. "the results are the same. auto: in its file beyond 64 MB (8 MB packed), where that is "
+        .. "possible.",
     },
   },
 }
@@ -55,15 +55,15 @@ local cut = {
   options = {
     {
       name = "start_us", type = "time_us", min = 0, default = 0, unit = "us", flag = "--start",
-      doc = "Only what arrives at this time or later.",
+      doc = "Keep only requests that arrive at this time or later.",
     },
     {
       name = "end_us", type = "time_us", min = 0, default = 0, unit = "us", flag = "--end",
-      doc = "Only what arrives before this time, 0 = no end.",
+      doc = "Keep only requests that arrive before this time, 0 = no end.",
     },
     {
       name = "skip", type = "integer", min = 0, default = 0, unit = "requests", flag = "--skip",
-      doc = "Leave out this many of these requests.",
+      doc = "Skip this many of these requests.",
     },
     {
       name = "limit", type = "integer", min = 0, default = 0, unit = "requests", flag = "--count",
@@ -71,7 +71,7 @@ local cut = {
     },
     {
       name = "from_zero", type = "boolean", default = false, flag = "--from-zero",
-      doc = "The first request of the part arrives at time 0.",
+      doc = "Shift times so that the first request arrives at time 0.",
     },
   },
 }
@@ -79,12 +79,12 @@ local cut = {
 ---@type blis.Section
 local merge = {
   name = "merge",
-  summary = "How traces become one.",
+  summary = "How traces are merged.",
   options = {
     {
       name = "same_content", type = "boolean", default = false, flag = "--same-content",
-      doc = "Equal sessions, prefix groups and hash ids of different traces are the same, as in "
-        .. "parts of one trace.",
+      doc = "Treat equal sessions, prefix groups and hash ids of different traces as the same, as "
+        .. "in parts of one trace.",
     },
   },
 }
@@ -96,12 +96,12 @@ local write = {
   options = {
     {
       name = "format", type = "choice", choices = core.trace_write_formats(), flag = "--to",
-      doc = "Format of the new file; left out, the end of its name tells it: .jsonl = routesim; "
-        .. ".csv, .yaml and names without a dot = tracev2.",
+      doc = "Format of the new file; default: by the end of its name: .jsonl = routesim; .csv, "
+        .. ".yaml and names without a dot = tracev2.",
     },
     {
       name = "renumber", type = "boolean", default = false, flag = "--renumber",
-      doc = "Number the requests 0, 1, 2, ... in place of the numbers they have.",
+      doc = "Renumber the requests 0, 1, 2, ...",
     },
   },
 }

@@ -18,28 +18,28 @@ local short = {
     {
       name = "requests", type = "integer", min = 0, default = 100, unit = "requests",
       flag = "--num-requests", aliases = { "num_requests" },
-      doc = "How many requests there will be, 0 = as many as fit before the horizon.",
+      doc = "Number of requests, 0 = as many as fit before the horizon.",
     },
     {
       name = "arrival", type = "gaps", default = "poisson",
       profiles = { ["go-blis"] = "constant" }, flag = "--arrival",
       flag_doc = "How requests are spaced: poisson, constant, gamma:CV or weibull:CV.",
       doc = "How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 }, { 'weibull', cv "
-        .. "= 2 }, or a function(rng) that draws the microseconds to the next.",
+        .. "= 2 }, or a function(rng) that draws the microseconds until the next one.",
     },
     {
       name = "preset", type = "choice", choices = presets.names,
-      doc = "Lengths as in some application (chatbot, summarization, contentgen, multidoc), or a "
-        .. "scenario of several clients with lengths and arrivals of its own.",
+      doc = "Lengths typical of an application (chatbot, summarization, contentgen, multidoc), or "
+        .. "a scenario of several clients with its own lengths and arrivals.",
     },
     {
       name = "prompt", type = "lengths",
-      doc = "Lengths of prompts, or a function(rng) that draws one; left out, { 'gaussian', mean = "
+      doc = "Lengths of prompts, or a function(rng) that draws one; default: { 'gaussian', mean = "
         .. "512, std_dev = 256, min = 2, max = 7000 }.",
     },
     {
       name = "output", type = "lengths",
-      doc = "Lengths of outputs, or a function(rng) that draws one; left out, { 'gaussian', mean = "
+      doc = "Lengths of outputs, or a function(rng) that draws one; default: { 'gaussian', mean = "
         .. "512, std_dev = 256, min = 2, max = 7000 }.",
     },
     {
@@ -53,13 +53,13 @@ local short = {
     {
       name = "prefixes", type = "prefixes",
       doc = "Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are "
-        .. "spaced as arrival says, whatever the groups: that of a request (of a conversation) "
-        .. "is drawn by weight. profile go-blis: each group has an arrival process of its own.",
+        .. "spaced as arrival says; the group of each request (or conversation) is drawn by "
+        .. "weight. Under profile go-blis, each group has its own arrival process.",
     },
     {
       name = "sessions", type = "sessions",
-      doc = "Conversations: { max_rounds = 5, think_time_us = 1000000 }. Then rate counts their "
-        .. "first rounds, and requests all rounds: behind the last of them conversations stop.",
+      doc = "Conversations: { max_rounds = 5, think_time_us = 1000000 }. rate then counts first "
+        .. "rounds, and requests all rounds: conversations stop after the last of them.",
     },
     {
       name = "tenant", type = "string", aliases = { "tenant_id" }, flag = "--tenant",
@@ -71,21 +71,21 @@ local short = {
     },
     {
       name = "timeout_us", type = "time_us", min = 0, default = 300000000, unit = "us",
-      doc = "From arrival to deadline, 0 = no deadline.",
+      doc = "Deadline after arrival, 0 = none.",
     },
     {
       name = "seed", type = "integer",
-      doc = "Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).",
+      doc = "Seed of arrivals and lengths; default: the experiment's (42 outside of one).",
     },
     {
       name = "horizon_us", type = "time_us", min = 1, unit = "us",
-      doc = "No request arrives from here on; left out, the horizon of the experiment.",
+      doc = "No request arrives from this time on; default: the experiment's horizon.",
     },
     {
       name = "tokens", type = "choice", choices = { "drawn", "lazy" }, default = "drawn",
       flag = "--tokens",
-      doc = "drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals "
-        .. "and lengths have random streams of their own: other requests, in less time.",
+      doc = "drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and "
+        .. "lengths have their own random streams: different requests, generated faster.",
     },
   },
 }
@@ -93,22 +93,22 @@ local short = {
 ---@type blis.Section
 local prefixes = {
   name = "prefixes",
-  summary = "Prefixes that prompts share, as when applications with long system prompts share a "
+  summary = "Prefixes shared by prompts, as when applications with long system prompts share a "
     .. "cluster.",
   options = {
     {
       name = "groups", type = "integer", min = 1, max = 100000, default = 1,
       flag = "--prefix-groups",
-      doc = "How many different prefixes there are.",
+      doc = "Number of different prefixes.",
     },
     {
       name = "tokens", type = "integer", min = 1, max = 1000000000, required = true,
       unit = "tokens", flag = "--prefix-tokens",
-      doc = "Length of each prefix, in front of the prompt's own tokens.",
+      doc = "Length of each prefix, which precedes the prompt's own tokens.",
     },
     {
       name = "zipf", type = "number", min = 0, max = 100, default = 0, flag = "--prefix-zipf",
-      doc = "Weight of group k is 1 / k^zipf; 0 = all alike.",
+      doc = "Group k has weight 1 / k^zipf; 0 = all equal.",
     },
   },
 }
@@ -120,19 +120,20 @@ local sessions = {
   options = {
     {
       name = "max_rounds", type = "integer", min = 1, max = 1000000, required = true,
-      doc = "Rounds of a conversation.",
+      doc = "Number of rounds in a conversation.",
     },
     {
       name = "think_time_us", type = "time_us", min = 0, default = 0, unit = "us",
-      doc = "From an answer to the next round.",
+      doc = "Delay between an answer and the next round.",
     },
     {
       name = "grows", type = "boolean", default = true,
-      doc = "Whether a round's prompt begins with the rounds before it and their answers.",
+      doc = "Whether a round's prompt begins with the previous rounds and their answers.",
     },
     {
       name = "closed_loop", type = "boolean", default = true,
-      doc = "Whether a round waits for the answer to the one before, or comes at a planned time.",
+      doc = "Whether a round waits for the answer to the previous one, or arrives at a planned "
+        .. "time.",
     },
   },
 }
@@ -140,27 +141,28 @@ local sessions = {
 ---@type blis.Section
 local file = {
   name = "workload",
-  summary = "Traffic as a YAML file describes it (workload specification, version 2). What is "
-    .. "given here goes before what the file says.",
+  summary = "Traffic as a YAML file describes it (workload specification, version 2). Options "
+    .. "given here take precedence over the file.",
   options = {
     { name = "file", type = "path", required = true, doc = "Path of the file." },
     { name = "seed", type = "integer", doc = "Seed of arrivals and lengths." },
     {
       name = "num_requests", type = "integer", min = 0, unit = "requests",
-      aliases = { "requests" }, doc = "How many requests there will be.",
+      aliases = { "requests" }, doc = "Number of requests.",
     },
     {
       name = "horizon_us", type = "time_us", min = 1, unit = "us", aliases = { "horizon" },
-      doc = "No request arrives from here on; the run ends, unless the experiment has a horizon.",
+      doc = "No request arrives from this time on; the run ends then, unless the experiment has a "
+        .. "horizon.",
     },
     {
       name = "timeout_us", type = "time_us", min = 0, unit = "us",
-      doc = "From arrival to deadline for all clients, 0 = no deadline.",
+      doc = "Deadline after arrival for all clients, 0 = none.",
     },
     {
       name = "tokens", type = "choice", choices = { "drawn", "lazy" },
-      doc = "drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals "
-        .. "and lengths have random streams of their own: other requests, in less time.",
+      doc = "drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and "
+        .. "lengths have their own random streams: different requests, generated faster.",
     },
   },
 }
@@ -168,7 +170,7 @@ local file = {
 ---@type blis.Section
 local replay = {
   name = "workload",
-  summary = "The requests of a trace once more.",
+  summary = "Replays the requests of a trace.",
   options = {
     {
       name = "trace", type = "any", required = true,
@@ -176,23 +178,23 @@ local replay = {
     },
     {
       name = "stream", type = "choice", choices = { "auto", "always", "never" }, default = "auto",
-      doc = "For a path, whether the trace stays in its file, to be read while the simulation goes "
-        .. "on, or is read into memory; the results are the same. auto: in its file beyond 64 MB "
-        .. "(8 MB packed), where that is possible.",
+      doc = "For a path, whether the trace stays in its file, to be read as the simulation "
+        .. "proceeds, or is read into memory; the results are the same. auto: in its file beyond "
+        .. "64 MB (8 MB packed), where that is possible.",
     },
     {
       name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },
       default = "fixed",
-      doc = "fixed: every round of a session when it was recorded; closed-loop: after the answer "
-        .. "to the one before.",
+      doc = "fixed: every round of a session at its recorded time; closed-loop: after the answer "
+        .. "to the previous one.",
     },
     {
       name = "think_time", type = "distribution", unit = "us",
-      doc = "closed-loop: from an answer to the next round; left out, as it was recorded.",
+      doc = "closed-loop: delay between an answer and the next round; default: as recorded.",
     },
     {
       name = "seed", type = "integer",
-      doc = "Seed of think times; left out, that of the experiment.",
+      doc = "Seed of think times; default: the experiment's.",
     },
   },
 }
@@ -200,7 +202,7 @@ local replay = {
 ---@type blis.Section
 local generator = {
   name = "workload",
-  summary = "Traffic of a function.",
+  summary = "Traffic generated by a function.",
   options = {
     {
       name = "generator", type = "any", required = true,
@@ -210,15 +212,15 @@ local generator = {
     {
       name = "requests", type = "integer", min = 0, default = 0, unit = "requests",
       aliases = { "num_requests" },
-      doc = "How many requests there will be at most, 0 = as many as the function returns.",
+      doc = "Maximum number of requests, 0 = as many as the function returns.",
     },
     {
       name = "horizon_us", type = "time_us", min = 1, unit = "us",
-      doc = "No request arrives from here on; left out, the horizon of the experiment.",
+      doc = "No request arrives from this time on; default: the experiment's horizon.",
     },
     {
       name = "seed", type = "integer",
-      doc = "Seed of the random stream; left out, that of the experiment (42 outside of one).",
+      doc = "Seed of the random stream; default: the experiment's (42 outside of one).",
     },
   },
 }

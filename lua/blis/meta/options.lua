@@ -8,161 +8,161 @@
 ---@field admission? any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
 ---@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field cascade? any Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
----@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that tells whether a goes before b.
----@field preemption? any Who gives way when KV blocks run out: a name, or a function(running) that returns the index of a running request.
----@field priority? any How urgent a request is that arrives, for schedulers and preemption that go by priority: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent. Left out, the value of its SLO class (see slo_priorities). profile go-blis: functions return and see numbers of which lower is more urgent, from 0 for the most important class.
+---@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
+---@field preemption? any Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
+---@field priority? any How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
 ---@field think_time? any A function(session, round, usual_us) that returns the microseconds from an answer to the next round of the session.
----@field on_arrival? any A function(request) that hears of every arrival.
----@field on_routed? any A function(request, instance) that hears of every routing decision.
----@field on_first_token? any A function(request, instance, ttft_us) that hears of first tokens, at the end of their steps. With profile go-blis at their start, and again after a preemption.
----@field on_escalation? any A function(request, instance, attempt) that hears of answers that were not good enough: another model will be asked.
----@field on_completion? any A function(request, instance, outcome) that hears of completed requests, at the end of their last steps; with profile go-blis at their start.
----@field on_rejection? any A function(request, reason) that hears of refused requests.
----@field on_failure? any A function(request, instance, outcome) that hears of requests that timed out, were lost or could never be served.
+---@field on_arrival? any A function(request), called on every arrival.
+---@field on_routed? any A function(request, instance), called on every routing decision.
+---@field on_first_token? any A function(request, instance, ttft_us), called on the first token of a request, at the end of its step. Under profile go-blis at its start, and again after a preemption.
+---@field on_escalation? any A function(request, instance, attempt), called when an answer was not good enough and another model will be asked.
+---@field on_completion? any A function(request, instance, outcome), called when a request completes, at the end of its last step; under profile go-blis at its start.
+---@field on_rejection? any A function(request, reason), called when a request is rejected.
+---@field on_failure? any A function(request, instance, outcome), called when a request timed out, was lost or could never be served.
 ---@field seed? integer Seed of every random stream. (default 42)
----@field horizon_us? integer When the simulation ends; left out, with the last request. (us)
----@field instance_times? boolean Results tell how requests fared on every instance, percentiles included. (default false)
+---@field horizon_us? integer When the simulation ends; default: with the last request. (us)
+---@field instance_times? boolean Report latencies per instance, percentiles included. (default false)
 ---@field keep_requests? boolean Keep the requests as they arrived (150 bytes and more each), for result:trace() and result:write_trace(path). (default false)
 ---@field keep_records? boolean Keep a record of every request (96 bytes). false is for very long runs: memory does not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low (all else is exact), and there is nothing by request, class, tenant or model. (default true)
----@field slo_targets? any What is good enough, by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then have goodput.
----@field warm_up_us? integer|"auto" Results have steady: figures without the requests that arrived before that time. 'auto': before TTFT had settled (MSER-5); steady.from_us tells when. (us)
----@field series_interval_us? integer Results have series: figures of cluster and instances in intervals of that length. (us)
----@field profile? "design"|"go-blis" Whose defaults and formulas hold: the design's, or those of the simulator BLIS in Go. (default design)
----@field trace_level? "none"|"decisions" decisions: every decision is kept, with its candidates, their scores and what was chosen, at 90 bytes and 56 for each candidate. (default none)
----@field counterfactual_k? integer Candidates kept per traced decision, best ones first; left out, all of them, in the order of the instances.
----@field progress? any A function(ended, arrived, now_us) that is called while a run takes long, to tell somebody who waits.
----@field progress_interval_ms? integer Time by the clock on the wall between two calls of progress. (ms, default 1000)
----@field oracle? boolean Policies may read request.output_tokens, the future. (default false)
+---@field slo_targets? any Latency targets by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then include goodput.
+---@field warm_up_us? integer|"auto" Results have steady: figures without the requests that arrived before this time. 'auto': before TTFT settled (MSER-5); steady.from_us is that time. (us)
+---@field series_interval_us? integer Results have series: figures of the cluster and its instances in intervals of this length. (us)
+---@field profile? "design"|"go-blis" Which defaults and formulas apply: the design's, or those of the simulator BLIS in Go. (default design)
+---@field trace_level? "none"|"decisions" decisions: record every decision with its candidates, their scores and the choice; takes 90 bytes plus 56 per candidate. (default none)
+---@field counterfactual_k? integer Candidates kept per traced decision, best first; default: all of them, in the order of the instances.
+---@field progress? any A function(ended, arrived, now_us) that is called now and then during a long run, to show progress.
+---@field progress_interval_ms? integer Wall-clock time between two calls of progress. (ms, default 1000)
+---@field oracle? boolean Let policies read request.output_tokens, which is knowledge of the future. (default false)
 
 --- The simulated cluster: model, hardware, serving engines and the network between them.
 ---@class blis.ClusterOptions
----@field model? string|table Model id of the catalogue, with or without its owner; or the path of a config.json or of the folder it is in; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and models/NAME/config.json beside the script go before the catalogue. (default qwen/qwen3-14b)
----@field model_config? string The model's own config.json, or the folder it is in; left out, what the catalogue says.
----@field hardware? string|table GPU of every instance; left out, the usual one of the model; in Lua also a table { name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script goes before the catalogue.
----@field catalogue? string|string[] YAML files with more models, GPUs and coefficients; what they say goes before the rest.
----@field tp? integer Tensor parallel degree; left out, the usual one of the model. (GPUs)
----@field dp? integer Data parallel degree inside an instance; above 1 for mixture-of-experts models only. (replicas, default 1)
+---@field model? string|table Model id of the catalogue, with or without its owner; or the path of a config.json or its folder; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and models/NAME/config.json beside the script take precedence over the catalogue. (default qwen/qwen3-14b)
+---@field model_config? string The model's own config.json, or its folder; default: the catalogue's figures.
+---@field hardware? string|table GPU of every instance; default: the model's usual GPU; in Lua also a table { name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script takes precedence over the catalogue.
+---@field catalogue? string|string[] YAML files with more models, GPUs and coefficients; they take precedence over the built-in catalogue.
+---@field tp? integer Tensor parallel degree; default: the model's usual degree. (GPUs)
+---@field dp? integer Data parallel degree inside an instance; above 1 only for mixture-of-experts models. (replicas, default 1)
 ---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
----@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach the experts on other GPUs; left out, allgather_reducescatter.
+---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach experts on other GPUs; default: allgather_reducescatter.
 ---@field instances? integer Number of serving engines behind the router. (default 1)
----@field groups? blis.GroupOptions[] Instances that differ, in place of their number: a list such as { { instances = 4 }, { instances = 2, hardware = "L40S" } }; what a group leaves out is as in the cluster. Where models differ, and with profile go-blis, requests go to instances of their model.
+---@field groups? blis.GroupOptions[] Groups of differing instances, instead of a number of equal ones: a list such as { { instances = 4 }, { instances = 2, hardware = "L40S" } }; what a group does not set is taken from the cluster. When models differ, and under profile go-blis, requests go only to instances of their model.
 ---@field latency_model? string|blis.LatencyModel|blis.LatencyOptions|fun(batch: blis.Batch): number How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). calibrated is what the GPU can do, times efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default calibrated)
----@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
----@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
----@field strict_coverage? boolean Refuse what the coefficients of the step time were not fitted to: another size of model, more GPUs, a GPU that was not measured; and a run with steps of more tokens, requests or context fails at its end. Otherwise results tell the share of such steps. (default false)
----@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; left out, the latest.
----@field kv_blocks? integer KV cache of an instance; left out, what fits beside the model on its GPUs. (blocks)
----@field block_size? integer Tokens of a KV block. (tokens, default 16)
+---@field alpha_coeffs? number[] Coefficients of queueing and output processing; requires beta_coeffs. (us)
+---@field beta_coeffs? number[] Coefficients of the step time; requires alpha_coeffs. (us)
+---@field strict_coverage? boolean Refuse what the step-time coefficients were not fitted to: another model size, more GPUs, a GPU that was not measured; a run with steps of more tokens, requests or context then fails at its end. Otherwise results report the share of such steps. (default false)
+---@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; default: the latest.
+---@field kv_blocks? integer KV cache of an instance; default: what fits beside the model on its GPUs. (blocks)
+---@field block_size? integer Tokens in a KV block. (tokens, default 16)
 ---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
----@field kv_capacity_per_gpu? boolean Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is room for. (default true)
----@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; left out, what the catalogue says. (USD/h)
----@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; there is none without it. (W)
----@field max_model_len? integer Longest sequence, 0 = unlimited; left out, what the model allows. Never more than the KV cache holds. (tokens)
----@field max_num_seqs? integer Most requests in a batch. (requests, default 256)
+---@field kv_capacity_per_gpu? boolean Without kv_blocks, derive it from the memory of a single GPU. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit. (default true)
+---@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; default: the catalogue's price. (USD/h)
+---@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; without it, no energy is reported. (W)
+---@field max_model_len? integer Longest sequence, 0 = unlimited; default: what the model allows. Never more than the KV cache holds. (tokens)
+---@field max_num_seqs? integer Maximum number of requests in a batch. (requests, default 256)
 ---@field max_num_batched_tokens? integer Token budget of an engine step; longer prefills are chunked. (tokens, default 2048)
----@field long_prefill_token_threshold? integer Most tokens of one prefill in a step, 0 = no limit but the budget. (tokens, default 0)
+---@field long_prefill_token_threshold? integer Maximum tokens of one prefill per step, 0 = limited by the budget alone. (tokens, default 0)
 ---@field scheduler? "fcfs"|"priority-fcfs"|"sjf"|"reverse-priority" Order of an instance's wait queue. (default fcfs)
----@field preemption_policy? "fcfs"|"priority" Which running request gives way when KV blocks run out: the last of the batch, or the least urgent. (default fcfs)
+---@field preemption_policy? "fcfs"|"priority" Which running request is preempted when KV blocks run out: the last in the batch, or the least urgent. (default fcfs)
 ---@field async_scheduling? boolean The next batch is built while a step is under way, as in vLLM from 0.14 on: first tokens come later, by what was measured for the latency model (calibrated; nothing for the others). false: an earlier engine. (default true)
 ---@field engine? "fast"|"stepwise" fast skips ahead exactly; stepwise computes every step of every request. (default fast)
 ---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
----@field kv_transfer_base_latency_us? integer Fixed time of a reload from CPU memory. (us, default 0)
----@field snapshot_refresh_us? integer How often the router sees new figures of the instances, 0 = always the current ones. (us, default 0)
+---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory. (us, default 0)
+---@field snapshot_refresh_us? integer How often the router's view of the instances is refreshed, 0 = always current. (us, default 0)
 ---@field cache_signal_delay_us? integer How old the router's view of the KV caches is, 0 = current. (us, default 0)
----@field admission_latency_us? integer From a request's arrival to its admission. (us, default 0)
----@field routing_latency_us? integer From admission to routing. (us, default 0)
----@field slo_priorities? table<string, number> Values of SLO classes, higher is more important and below 0 may be shed, such as { batch = 1 }; usually critical and realtime 4, standard 3, batch -1, sheddable -2, background -3, and 3 for any other (realtime, too, with profile go-blis).
----@field tenant_budgets? table<string, number> Largest shares of tenants in what all instances can run at once, such as { guest = 0.25 }; sheddable requests above that are rejected before the admission policy is asked.
----@field max_requests_in_memory? integer Most requests that may wait or run at once before the run is given up, 0 = unlimited. (requests, default 0)
+---@field admission_latency_us? integer Delay between a request's arrival and its admission. (us, default 0)
+---@field routing_latency_us? integer Delay between admission and routing. (us, default 0)
+---@field slo_priorities? table<string, number> Priorities of SLO classes (higher is more important; below 0 may be shed), such as { batch = 1 }; default: critical and realtime 4, standard 3, batch -1, sheddable -2, background -3, and 3 for any other (and for realtime under profile go-blis).
+---@field tenant_budgets? table<string, number> Maximum share per tenant of what all instances can run at once, such as { guest = 0.25 }; sheddable requests above it are rejected before the admission policy is asked.
+---@field max_requests_in_memory? integer Maximum number of requests waiting or running at once before the run is aborted, 0 = unlimited. (requests, default 0)
 
---- Some of the instances of a cluster. What is left out is as in the cluster.
+--- Some of the instances of a cluster. Options not given are taken from the cluster.
 ---@class blis.GroupOptions
 ---@field instances? integer Number of serving engines in the group. (default 1)
----@field watts? number Mean power draw of an instance, for policies; left out, gpu_watts times its GPUs. (W)
----@field capacity? number How strong an instance is among its kind, for policies. (default 1)
----@field cost_per_hour? number Of an instance, for policies; left out, the price of its GPUs. (USD)
----@field model? string|table Model id of the catalogue, with or without its owner; or the path of a config.json or of the folder it is in; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and models/NAME/config.json beside the script go before the catalogue. (default qwen/qwen3-14b)
----@field model_config? string The model's own config.json, or the folder it is in; left out, what the catalogue says.
----@field hardware? string|table GPU of every instance; left out, the usual one of the model; in Lua also a table { name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script goes before the catalogue.
----@field tp? integer Tensor parallel degree; left out, the usual one of the model. (GPUs)
----@field dp? integer Data parallel degree inside an instance; above 1 for mixture-of-experts models only. (replicas, default 1)
+---@field watts? number Mean power draw of an instance, for policies; default: gpu_watts times its GPUs. (W)
+---@field capacity? number Relative capacity of an instance, for policies. (default 1)
+---@field cost_per_hour? number Cost of an instance, for policies; default: the price of its GPUs. (USD)
+---@field model? string|table Model id of the catalogue, with or without its owner; or the path of a config.json or its folder; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and models/NAME/config.json beside the script take precedence over the catalogue. (default qwen/qwen3-14b)
+---@field model_config? string The model's own config.json, or its folder; default: the catalogue's figures.
+---@field hardware? string|table GPU of every instance; default: the model's usual GPU; in Lua also a table { name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script takes precedence over the catalogue.
+---@field tp? integer Tensor parallel degree; default: the model's usual degree. (GPUs)
+---@field dp? integer Data parallel degree inside an instance; above 1 only for mixture-of-experts models. (replicas, default 1)
 ---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
----@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach the experts on other GPUs; left out, allgather_reducescatter.
+---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach experts on other GPUs; default: allgather_reducescatter.
 ---@field latency_model? string|blis.LatencyModel How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). calibrated is what the GPU can do, times efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default calibrated)
----@field alpha_coeffs? number[] Coefficients of queueing and output processing, together with beta_coeffs. (us)
----@field beta_coeffs? number[] Coefficients of the step time, together with alpha_coeffs. (us)
----@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; left out, the latest.
----@field kv_blocks? integer KV cache of an instance; left out, what fits beside the model on its GPUs. (blocks)
----@field block_size? integer Tokens of a KV block. (tokens, default 16)
+---@field alpha_coeffs? number[] Coefficients of queueing and output processing; requires beta_coeffs. (us)
+---@field beta_coeffs? number[] Coefficients of the step time; requires alpha_coeffs. (us)
+---@field engine_version? string Version of the serving engine that blackbox coefficients were measured with; default: the latest.
+---@field kv_blocks? integer KV cache of an instance; default: what fits beside the model on its GPUs. (blocks)
+---@field block_size? integer Tokens in a KV block. (tokens, default 16)
 ---@field gpu_memory_utilization? number Share of the GPU memory that the engine may use. (default 0.9)
----@field kv_capacity_per_gpu? boolean Count the memory of one GPU alone when kv_blocks is left out. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than there is room for. (default true)
----@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; left out, what the catalogue says. (USD/h)
----@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; there is none without it. (W)
----@field max_model_len? integer Longest sequence, 0 = unlimited; left out, what the model allows. Never more than the KV cache holds. (tokens)
----@field max_num_seqs? integer Most requests in a batch. (requests, default 256)
+---@field kv_capacity_per_gpu? boolean Without kv_blocks, derive it from the memory of a single GPU. Otherwise the memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit. (default true)
+---@field gpu_price_per_hour? number Price of one GPU, for the cost of a run; default: the catalogue's price. (USD/h)
+---@field gpu_watts? number Mean power draw of one GPU, for the energy of a run; without it, no energy is reported. (W)
+---@field max_model_len? integer Longest sequence, 0 = unlimited; default: what the model allows. Never more than the KV cache holds. (tokens)
+---@field max_num_seqs? integer Maximum number of requests in a batch. (requests, default 256)
 ---@field max_num_batched_tokens? integer Token budget of an engine step; longer prefills are chunked. (tokens, default 2048)
----@field long_prefill_token_threshold? integer Most tokens of one prefill in a step, 0 = no limit but the budget. (tokens, default 0)
+---@field long_prefill_token_threshold? integer Maximum tokens of one prefill per step, 0 = limited by the budget alone. (tokens, default 0)
 ---@field async_scheduling? boolean The next batch is built while a step is under way, as in vLLM from 0.14 on: first tokens come later, by what was measured for the latency model (calibrated; nothing for the others). false: an earlier engine. (default true)
 ---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
----@field kv_transfer_base_latency_us? integer Fixed time of a reload from CPU memory. (us, default 0)
+---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory. (us, default 0)
 
 --- Traffic in a few numbers.
 ---@class blis.WorkloadOptions
 ---@field rate? number Requests per second. (requests/s, default 1)
----@field requests? integer How many requests there will be, 0 = as many as fit before the horizon. (requests, default 100)
----@field arrival? string|table|fun(rng: blis.Rng): integer How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 }, { 'weibull', cv = 2 }, or a function(rng) that draws the microseconds to the next. (default poisson)
----@field preset? "chatbot"|"summarization"|"contentgen"|"multidoc"|"bursty"|"unfair-tenants"|"prefix-heavy"|"mixed-slo" Lengths as in some application (chatbot, summarization, contentgen, multidoc), or a scenario of several clients with lengths and arrivals of its own.
----@field prompt? number|table|fun(rng: blis.Rng): integer Lengths of prompts, or a function(rng) that draws one; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
----@field output? number|table|fun(rng: blis.Rng): integer Lengths of outputs, or a function(rng) that draws one; left out, { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
+---@field requests? integer Number of requests, 0 = as many as fit before the horizon. (requests, default 100)
+---@field arrival? string|table|fun(rng: blis.Rng): integer How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 }, { 'weibull', cv = 2 }, or a function(rng) that draws the microseconds until the next one. (default poisson)
+---@field preset? "chatbot"|"summarization"|"contentgen"|"multidoc"|"bursty"|"unfair-tenants"|"prefix-heavy"|"mixed-slo" Lengths typical of an application (chatbot, summarization, contentgen, multidoc), or a scenario of several clients with its own lengths and arrivals.
+---@field prompt? number|table|fun(rng: blis.Rng): integer Lengths of prompts, or a function(rng) that draws one; default: { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
+---@field output? number|table|fun(rng: blis.Rng): integer Lengths of outputs, or a function(rng) that draws one; default: { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
 ---@field prompt_tokens? integer The same length for all prompts, instead of prompt. (tokens)
 ---@field output_tokens? integer The same length for all outputs, instead of output. (tokens)
----@field prefixes? blis.PrefixOptions Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are spaced as arrival says, whatever the groups: that of a request (of a conversation) is drawn by weight. profile go-blis: each group has an arrival process of its own.
----@field sessions? blis.SessionOptions Conversations: { max_rounds = 5, think_time_us = 1000000 }. Then rate counts their first rounds, and requests all rounds: behind the last of them conversations stop.
+---@field prefixes? blis.PrefixOptions Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are spaced as arrival says; the group of each request (or conversation) is drawn by weight. Under profile go-blis, each group has its own arrival process.
+---@field sessions? blis.SessionOptions Conversations: { max_rounds = 5, think_time_us = 1000000 }. rate then counts first rounds, and requests all rounds: conversations stop after the last of them.
 ---@field tenant? string Tenant of every request.
 ---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of every request.
----@field timeout_us? integer From arrival to deadline, 0 = no deadline. (us, default 300000000)
----@field seed? integer Seed of arrivals and lengths; left out, that of the experiment (42 outside of one).
----@field horizon_us? integer No request arrives from here on; left out, the horizon of the experiment. (us)
----@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals and lengths have random streams of their own: other requests, in less time. (default drawn)
+---@field timeout_us? integer Deadline after arrival, 0 = none. (us, default 300000000)
+---@field seed? integer Seed of arrivals and lengths; default: the experiment's (42 outside of one).
+---@field horizon_us? integer No request arrives from this time on; default: the experiment's horizon. (us)
+---@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and lengths have their own random streams: different requests, generated faster. (default drawn)
 
---- Prefixes that prompts share, as when applications with long system prompts share a cluster.
+--- Prefixes shared by prompts, as when applications with long system prompts share a cluster.
 ---@class blis.PrefixOptions
----@field groups? integer How many different prefixes there are. (default 1)
----@field tokens integer Length of each prefix, in front of the prompt's own tokens. (tokens)
----@field zipf? number Weight of group k is 1 / k^zipf; 0 = all alike. (default 0)
+---@field groups? integer Number of different prefixes. (default 1)
+---@field tokens integer Length of each prefix, which precedes the prompt's own tokens. (tokens)
+---@field zipf? number Group k has weight 1 / k^zipf; 0 = all equal. (default 0)
 
 --- Conversations of several rounds.
 ---@class blis.SessionOptions
----@field max_rounds integer Rounds of a conversation.
----@field think_time_us? integer From an answer to the next round. (us, default 0)
----@field grows? boolean Whether a round's prompt begins with the rounds before it and their answers. (default true)
----@field closed_loop? boolean Whether a round waits for the answer to the one before, or comes at a planned time. (default true)
+---@field max_rounds integer Number of rounds in a conversation.
+---@field think_time_us? integer Delay between an answer and the next round. (us, default 0)
+---@field grows? boolean Whether a round's prompt begins with the previous rounds and their answers. (default true)
+---@field closed_loop? boolean Whether a round waits for the answer to the previous one, or arrives at a planned time. (default true)
 
---- Traffic as a YAML file describes it (workload specification, version 2). What is given here goes before what the file says.
+--- Traffic as a YAML file describes it (workload specification, version 2). Options given here take precedence over the file.
 ---@class blis.FileOptions
 ---@field file string Path of the file.
 ---@field seed? integer Seed of arrivals and lengths.
----@field num_requests? integer How many requests there will be. (requests)
----@field horizon_us? integer No request arrives from here on; the run ends, unless the experiment has a horizon. (us)
----@field timeout_us? integer From arrival to deadline for all clients, 0 = no deadline. (us)
----@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as the reference does; lazy: they are not, and arrivals and lengths have random streams of their own: other requests, in less time.
+---@field num_requests? integer Number of requests. (requests)
+---@field horizon_us? integer No request arrives from this time on; the run ends then, unless the experiment has a horizon. (us)
+---@field timeout_us? integer Deadline after arrival for all clients, 0 = none. (us)
+---@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and lengths have their own random streams: different requests, generated faster.
 
---- The requests of a trace once more.
+--- Replays the requests of a trace.
 ---@class blis.ReplayOptions
 ---@field trace blis.Workload|blis.TraceStream|string What blis.trace.read or blis.trace.stream returned, or the path of a trace.
----@field stream? "auto"|"always"|"never" For a path, whether the trace stays in its file, to be read while the simulation goes on, or is read into memory; the results are the same. auto: in its file beyond 64 MB (8 MB packed), where that is possible. (default auto)
----@field session_mode? "fixed"|"closed-loop" fixed: every round of a session when it was recorded; closed-loop: after the answer to the one before. (default fixed)
----@field think_time? number|table closed-loop: from an answer to the next round; left out, as it was recorded. (us)
----@field seed? integer Seed of think times; left out, that of the experiment.
+---@field stream? "auto"|"always"|"never" For a path, whether the trace stays in its file, to be read as the simulation proceeds, or is read into memory; the results are the same. auto: in its file beyond 64 MB (8 MB packed), where that is possible. (default auto)
+---@field session_mode? "fixed"|"closed-loop" fixed: every round of a session at its recorded time; closed-loop: after the answer to the previous one. (default fixed)
+---@field think_time? number|table closed-loop: delay between an answer and the next round; default: as recorded. (us)
+---@field seed? integer Seed of think times; default: the experiment's.
 
---- Traffic of a function.
+--- Traffic generated by a function.
 ---@class blis.GeneratorOptions
 ---@field generator fun(rng: blis.Rng): table? A function(rng) that returns the next request, { arrival_us =, prompt_tokens =, output_tokens =, ... }, or nil at the end.
----@field requests? integer How many requests there will be at most, 0 = as many as the function returns. (requests, default 0)
----@field horizon_us? integer No request arrives from here on; left out, the horizon of the experiment. (us)
----@field seed? integer Seed of the random stream; left out, that of the experiment (42 outside of one).
+---@field requests? integer Maximum number of requests, 0 = as many as the function returns. (requests, default 0)
+---@field horizon_us? integer No request arrives from this time on; default: the experiment's horizon. (us)
+---@field seed? integer Seed of the random stream; default: the experiment's (42 outside of one).
 
 --- Traffic of several clients that share a rate (workload specification, version 2).
 ---@class blis.ClientsOptions
@@ -249,117 +249,117 @@
 
 --- How a trace is read.
 ---@class blis.TraceOptions
----@field format? string Format of the file; left out, it is recognised by its first lines.
+---@field format? string Format of the file; default: recognised by its first lines.
 ---@field limit? integer Read at most this many rows, 0 = all. (rows, default 0)
----@field hash_block_tokens? integer Tokens that one hash id stands for, 0 = as usual in the format. (tokens, default 0)
----@field header? string tracev2: the header file, if not beside the data.
+---@field hash_block_tokens? integer Number of tokens each hash id stands for, 0 = the format's usual number. (tokens, default 0)
+---@field header? string tracev2: the header file, if it is not beside the data.
 ---@field keep_epoch? boolean tracev2, observed traces: requests arrive at the recorded send times. (default false)
 
 --- A part of a trace.
 ---@class blis.CutOptions
----@field start_us? integer Only what arrives at this time or later. (us, default 0)
----@field end_us? integer Only what arrives before this time, 0 = no end. (us, default 0)
----@field skip? integer Leave out this many of these requests. (requests, default 0)
+---@field start_us? integer Keep only requests that arrive at this time or later. (us, default 0)
+---@field end_us? integer Keep only requests that arrive before this time, 0 = no end. (us, default 0)
+---@field skip? integer Skip this many of these requests. (requests, default 0)
 ---@field limit? integer Keep at most this many of the rest, 0 = all. (requests, default 0)
----@field from_zero? boolean The first request of the part arrives at time 0. (default false)
+---@field from_zero? boolean Shift times so that the first request arrives at time 0. (default false)
 
---- How traces become one.
+--- How traces are merged.
 ---@class blis.MergeOptions
----@field same_content? boolean Equal sessions, prefix groups and hash ids of different traces are the same, as in parts of one trace. (default false)
+---@field same_content? boolean Treat equal sessions, prefix groups and hash ids of different traces as the same, as in parts of one trace. (default false)
 
 --- How a trace is written.
 ---@class blis.TraceWriteOptions
----@field format? "tracev2"|"routesim" Format of the new file; left out, the end of its name tells it: .jsonl = routesim; .csv, .yaml and names without a dot = tracev2.
----@field renumber? boolean Number the requests 0, 1, 2, ... in place of the numbers they have. (default false)
+---@field format? "tracev2"|"routesim" Format of the new file; default: by the end of its name: .jsonl = routesim; .csv, .yaml and names without a dot = tracev2.
+---@field renumber? boolean Renumber the requests 0, 1, 2, ... (default false)
 
---- A sweep: which parameters a trial is tried with, how often, and what is reported.
+--- A sweep: which parameter values are tried, how often, and what is reported.
 ---@class blis.SweepOptions
----@field name? string What messages and tables call the sweep. (default sweep)
----@field trial fun(p: table): any What is done with each point: function(p) that returns a result, a table of numbers or a number; p has the parameters, seed and replication.
----@field cost? fun(p: table): number function(p) that tells how long a trial of a point takes beside others, in any unit: long ones are begun first. Left out, what the store knows of the point's other trials. The table is the same.
----@field parameters? table A list of { name, { value, ... } } or { name, from =, to =, steps =, scale = "log", integer = true }; each may have when = function(p), without which it is absent.
----@field points? table A list of points { name = value, ... } in place of parameters.
----@field where? fun(p: table): boolean function(p) that tells whether a point is tried at all.
----@field sampling? "grid"|"random"|"latin-hypercube"|"sobol" Every combination of the values, or so many samples of the ranges. (default grid)
----@field samples? integer How many points are sampled. (points)
+---@field name? string Name of the sweep in messages and tables. (default sweep)
+---@field trial fun(p: table): any Runs one trial of a point: function(p) that returns a result, a table of numbers or a number; p has the parameters, seed and replication.
+---@field cost? fun(p: table): number function(p) that returns how long a trial of a point takes relative to others, in any unit: long ones are started first. Default: what the store knows about the point's other trials. The resulting table is the same.
+---@field parameters? table A list of { name, { value, ... } } or { name, from =, to =, steps =, scale = "log", integer = true }; each may have when = function(p): the parameter is absent where that returns false.
+---@field points? table A list of points { name = value, ... } instead of parameters.
+---@field where? fun(p: table): boolean function(p) that returns whether a point is tried at all.
+---@field sampling? "grid"|"random"|"latin-hypercube"|"sobol" Every combination of the values, or a number of samples from the ranges. (default grid)
+---@field samples? integer Number of points to sample. (points)
 ---@field sampling_seed? integer Seed of the samples. (default 1)
----@field replications? integer|blis.PrecisionOptions Runs of each point, with seeds common to all points; or { min =, max =, metric =, precision = 0.05 }: until the interval of a metric is that narrow beside its mean. (default 1)
----@field seed? integer Seed of the first replication; the others follow one by one. (default 42)
----@field report? string[] Figures to be shown, like "ttft_ms.p99"; left out, the most important ones.
+---@field replications? integer|blis.PrecisionOptions Runs of each point, with seeds common to all points; or { min =, max =, metric =, precision = 0.05 }: until the interval of a metric is that narrow relative to its mean. (default 1)
+---@field seed? integer Seed of the first replication; the others count up from it. (default 42)
+---@field report? string[] Figures to show, such as "ttft_ms.p99"; default: the most important ones.
 ---@field level? number Confidence of the intervals. (default 0.95)
----@field interval? "student-t"|"bootstrap" How intervals are worked out. (default student-t)
----@field identity? string Stands for the script's text in the keys of trials, which then stay valid when the script changes; the writer answers for it.
----@field inputs? string|string[] Files the trials read; when their content changes the trials are run again.
+---@field interval? "student-t"|"bootstrap" How intervals are computed. (default student-t)
+---@field identity? string Replaces the script's text in the keys of trials, which then stay valid when the script changes; keeping that true is up to you.
+---@field inputs? string|string[] Files the trials read; when their contents change, the trials are run again.
 
 --- Replications until the interval of a metric is narrow enough.
 ---@class blis.PrecisionOptions
----@field metric string The figure to be known, like "ttft_ms.p99".
+---@field metric string The figure to estimate, such as "ttft_ms.p99".
 ---@field precision? number Half-width of the interval to reach, as a share of the mean. (default 0.05)
 ---@field min? integer Runs of every point. (replications, default 5)
 ---@field max? integer Runs after which a point is left as it is. (replications, default 50)
 
---- How often policies are compared, and what is said of them.
+--- How often policies are run, and what is reported.
 ---@class blis.CompareOptions
----@field replications? integer|"auto"|blis.StoppingOptions Runs of each policy, with common seeds; 'auto': until the first figure is known to 2 %, 5 to 40 runs; or a table of a stopping rule.
----@field baseline? integer Which policy of the list the others are compared with. (default 1)
----@field report? string[] Figures to be compared, the first one decides how many runs are enough; left out, ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate.
+---@field replications? integer|"auto"|blis.StoppingOptions Runs of each policy, with common seeds; 'auto': 5 to 40 runs, until the first figure is known to 2 %; or a table with a stopping rule.
+---@field baseline? integer Index of the policy that the others are compared with. (default 1)
+---@field report? string[] Figures to compare; the first one decides how many runs are enough; default: ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate.
 ---@field level? number Confidence of the intervals. (default 0.95)
----@field jobs? integer|"auto" Worker processes; 'auto' = as many as there are processors. (default auto)
----@field quiet? boolean No progress on standard error. (default false)
+---@field jobs? integer|"auto" Number of worker processes; 'auto' = one per processor. (default auto)
+---@field quiet? boolean Show no progress on standard error. (default false)
 
---- When a comparison has seen enough.
+--- When a comparison stops.
 ---@class blis.StoppingOptions
----@field rule? "precision"|"obrien-fleming"|"pocock" Until intervals are narrow, or a group-sequential test at 5 % with up to 5 looks. (default precision)
+---@field rule? "precision"|"obrien-fleming"|"pocock" precision: until the interval is narrow enough; the others: a group-sequential test at 5 % with up to 5 looks. (default precision)
 ---@field precision? number Half-width to reach, as a share of the baseline. (default 0.02)
 ---@field min? integer Runs before the first look. (runs, default 5)
 ---@field max? integer Runs after which the comparison ends as it stands. (runs, default 40)
 
---- The most load, or the fewest instances, with which targets are kept.
+--- The highest load, or the fewest instances, at which the targets are met.
 ---@class blis.CapacityOptions
----@field experiment? blis.Experiment What is run with different values of the parameter, as long as it takes; or:
----@field trial? fun(p: table): any function(p) that runs p.requests requests with p.seed at p.rate (or what the parameter is called), and returns a result.
----@field parameter? string What is varied: 'rate', 'instances', or the path of an option of the experiment such as 'cluster.max_running'. (default rate)
----@field find? "most"|"least" Which end of the values that keep the targets; left out, the least for instances, the most for all else.
----@field integer? boolean Try whole numbers only; left out, for instances.
----@field targets? table<string, number> Figures with what they must not exceed (or fall below, where more is better): { ["ttft_ms.p99"] = 500 }. Percentiles count requests that are not served as the slowest.
----@field metric? string The figure of a single target; left out, ttft_ms.p99.
----@field limit? number What it must not exceed.
+---@field experiment? blis.Experiment The experiment to run with different values of the parameter, for as long as it takes; or:
+---@field trial? fun(p: table): any function(p) that runs p.requests requests with p.seed at p.rate (or under the parameter's name), and returns a result.
+---@field parameter? string What to vary: 'rate', 'instances', or the path of an option of the experiment such as 'cluster.max_running'. (default rate)
+---@field find? "most"|"least" Which end of the values that meet the targets; default: the least for instances, the most for anything else.
+---@field integer? boolean Try whole numbers only; default: true for instances.
+---@field targets? table<string, number> Figures and the limits they must not exceed (or fall below, where more is better): { ["ttft_ms.p99"] = 500 }. Percentiles count unserved requests as the slowest.
+---@field metric? string The figure of a single target; default: ttft_ms.p99.
+---@field limit? number The limit of that figure.
 ---@field max_missed? number Share of requests that may be rejected, time out, be unservable or unfinished. (default 0.01)
----@field from? number Where the search starts; nothing below is tried. (default 1)
----@field to? number Where it ends at the latest. (default 1000000)
----@field tolerance? number How close to the answer every seed searches, as a share of it. (default 0.02)
----@field requests? integer Requests of the first run at a value; runs that do not settle are repeated with twice as many. (default 4000)
----@field max_requests? integer Length from which on a value is said to be unsettled. (requests, default 128000)
----@field steady? boolean Judge the steady state; false: runs as they are, such as those of a trace. (default true)
----@field replications? integer Seeds, each of which has a search of its own; the interval is over their answers. (seeds, default 5)
+---@field from? number Lower end of the search; nothing below is tried. (default 1)
+---@field to? number Upper end of the search. (default 1000000)
+---@field tolerance? number How closely each seed's search brackets the answer, as a share of it. (default 0.02)
+---@field requests? integer Number of requests in the first run at a value; runs that do not settle are repeated with twice as many. (default 4000)
+---@field max_requests? integer Length of a run beyond which a value counts as unsettled. (requests, default 128000)
+---@field steady? boolean Judge the steady state; false: whole runs, such as those of a trace. (default true)
+---@field replications? integer Number of seeds, each with its own search; the interval is over their answers. (seeds, default 5)
 ---@field level? number Confidence of the interval. (default 0.95)
----@field seed? integer Seed of the first of them. (default 42)
----@field jobs? integer|"auto" Worker processes; 'auto' = as many as there are processors. (default auto)
----@field quiet? boolean No progress on standard error. (default false)
+---@field seed? integer Seed of the first search. (default 42)
+---@field jobs? integer|"auto" Number of worker processes; 'auto' = one per processor. (default auto)
+---@field quiet? boolean Show no progress on standard error. (default false)
 
 --- How the trials of a sweep are run.
 ---@class blis.SweepRunOptions
----@field jobs? integer|"auto" Worker processes; 'auto' = as many as there are processors. (default auto)
----@field store? string Folder that keeps results; a second run does what is missing.
----@field shard? string Run part I of N (0/N to N-1/N) only; left out, what the variables of Slurm, Kubernetes, HyperQueue or PMI say.
----@field other_versions? "refuse"|"keep"|"ignore" What to do with results in the folder that another version of blis has computed: refuse the folder, count them as they are, or leave them there and run their trials again. (default refuse)
----@field time_limit_us? integer Time after which a trial is ended and counts as failed. (us)
----@field memory_limit_mb? integer Memory that a worker may take on top of what the script had loaded. (MB)
----@field quiet? boolean No progress on standard error. (default false)
+---@field jobs? integer|"auto" Number of worker processes; 'auto' = one per processor. (default auto)
+---@field store? string Folder where results are kept; a later run only does what is missing.
+---@field shard? string Run only part I of N (0/N to N-1/N); default: as the variables of Slurm, Kubernetes, HyperQueue or PMI say.
+---@field other_versions? "refuse"|"keep"|"ignore" What to do with results in the folder that were computed by another version of blis: refuse the folder, use them as they are, or ignore them and run their trials again. (default refuse)
+---@field time_limit_us? integer Time after which a trial is stopped and counts as failed. (us)
+---@field memory_limit_mb? integer Memory that a worker may use on top of what the script had loaded. (MB)
+---@field quiet? boolean Show no progress on standard error. (default false)
 
 --- A search for the smallest value of a function of several numbers.
 ---@class blis.CmaEsOptions
 ---@field start number[] Where the search begins.
----@field step? number How far it looks around at first: about a third of the way to where the best place may be, the same in all coordinates. (default 1)
----@field population? integer Places in a generation; left out, 4 + 3 ln n for n coordinates. More of them see through noise and find their way around local minima. (places)
----@field low? number[] Limits of the coordinates; left out, there are none.
----@field high? number[] The same at the other end.
----@field seed? integer Seed of the places. (default 42)
+---@field step? number Initial step size, the same in all coordinates: about a third of the distance to where the optimum may be. (default 1)
+---@field population? integer Points per generation; default: 4 + 3 ln n for n coordinates. More of them cope better with noise and local minima. (points)
+---@field low? number[] Lower bounds of the coordinates; default: none.
+---@field high? number[] Upper bounds of the coordinates; default: none.
+---@field seed? integer Seed of the random points. (default 42)
 
---- Step times fitted to a deployment that was measured.
+--- Step times fitted to a measured deployment.
 ---@class blis.CalibrateOptions
 ---@field observed string What was measured: a table (CSV) of requests or of means by rate, TraceV2, or a report of vllm bench serve, GuideLLM or inference-perf.
----@field cluster blis.ClusterOptions The engine that was measured: model, hardware, tp, max_num_seqs, max_num_batched_tokens, kv_blocks, ... as for blis.run.
----@field until_gap? number Repeats comparing and fitting, with more coefficients each time, until the mean error of E2E on held-out requests is not above this share, or nothing is left to try.
----@field trials? integer Most replays of a round. (replays, default 400)
----@field tell? fun(round: integer, trials: integer, most: integer) Is told how far the search is: tell(round, trials, most).
+---@field cluster blis.ClusterOptions The measured engine: model, hardware, tp, max_num_seqs, max_num_batched_tokens, kv_blocks, ... as for blis.run.
+---@field until_gap? number Repeat comparing and fitting, with more coefficients each time, until the mean E2E error on held-out requests is at most this share, or nothing is left to try.
+---@field trials? integer Maximum number of replays per round. (replays, default 400)
+---@field tell? fun(round: integer, trials: integer, most: integer) Called with the progress of the search: tell(round, trials, most).
