@@ -39,11 +39,23 @@ static const blis_param_spec params_of[] = {
     BLIS__GATEWAY_MEMORY_PARAMS(16, 1 << 20),
 };
 
-static double sent(const blis_question *q, size_t i) {
-  return (double)blis__gateway_sent(q->state, q->view, i);
+/*
+ * Least requests in flight, then fewest sent so far, then the first: a loop of
+ * its own, for it is the common case and goes over all instances.
+ */
+static size_t least_loaded(const blis_question *q) {
+  const double *load = q->view->columns[BLIS_SIGNAL_IN_FLIGHT];
+  size_t best = 0;
+  for (size_t i = 1; i < q->view->count; i++) {
+    bool is_better = load[i] < load[best] ||
+                     (load[i] == load[best] &&
+                      blis__gateway_sent(q->state, q->view, i) <
+                          blis__gateway_sent(q->state, q->view, best));
+    best = is_better ? i : best;
+  }
+  return best;
 }
 
-static const blis__least least_loaded = {.by = {blis__in_flight, sent}};
 static const blis__least smallest_tree = {.by = {blis__memory_size}};
 static const blis__least most_known = {
     .by = {blis__known_negated, blis__in_flight}};
@@ -72,22 +84,21 @@ static size_t follow_tree(const blis_question *q) {
   if (length > 0 && matched / length > self->values[CACHE_THRESHOLD]) {
     return best;
   }
-  return blis__least_of(q, self->values[MISS] == MISS_SMALLEST_TREE
-                               ? &smallest_tree
-                               : &least_loaded);
+  return self->values[MISS] == MISS_SMALLEST_TREE
+             ? blis__least_of(q, &smallest_tree)
+             : least_loaded(q);
 }
 
 /* Where most is cached, if anything is. */
 static size_t follow_events(const blis_question *q) {
   size_t best = blis__least_of(q, &most_cached);
-  return blis__cached_negated(q, best) < 0 ? best
-                                           : blis__least_of(q, &least_loaded);
+  return blis__cached_negated(q, best) < 0 ? best : least_loaded(q);
 }
 
 static blis_status choose(const blis_question *q, size_t *chosen) {
   const blis__gateway *self = q->state;
   if (is_imbalanced(self, q->view)) {
-    *chosen = blis__least_of(q, &least_loaded);
+    *chosen = least_loaded(q);
   } else if (self->values[INDEX] == INDEX_EVENTS) {
     *chosen = follow_events(q);
   } else {
