@@ -76,6 +76,7 @@ static void add_to(blis_attempt_sums *sums, const blis_attempt_record *record) {
     sums->answers++;
     sums->logprob_sum += record->mean_logprob;
     sums->duration_us += record->end_us - record->start_us;
+    BLIS_ASSERT(sums->answers <= sums->attempts && sums->duration_us >= 0);
   }
 }
 
@@ -100,6 +101,7 @@ static blis_status count_steps(blis_attempts *attempts,
   while (attempts->steps.count < last->step) {
     attempts->steps.items[attempts->steps.count++] = 0;
   }
+  BLIS_ASSERT(last->step >= 1 && last->start_us >= last->arrival_us);
   attempts->steps.items[last->step - 1]++;
   return last->step == 1 ? BLIS_OK
                          : blis_sketch_add(&attempts->earlier_us,

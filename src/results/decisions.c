@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/intern.h"
+#include "base/invariant.h"
 
 typedef struct ranked {
   double score;
@@ -50,6 +51,15 @@ static blis_decision_record record_of(const blis_routing_request *request,
                                 .kind = (uint8_t)kind};
 }
 
+/* Decisions come in order of time. */
+static blis_status keep(blis_decisions *self,
+                        const blis_decision_record *record) {
+  size_t count = self->records.count;
+  BLIS_ASSERT(count == 0 ||
+              self->records.items[count - 1].time_us <= record->time_us);
+  return blis_array_push(&self->alloc, &self->records, *record);
+}
+
 /* Admission. */
 
 static blis_status on_admission(void *ud, const blis_admission_event *event,
@@ -60,7 +70,7 @@ static blis_status on_admission(void *ud, const blis_admission_event *event,
   record.verdict = (uint8_t)event->verdict;
   record.first_candidate = self->candidates.count;
   BLIS_TRY_MEM(intern(self, event->reason, &record.reason), error);
-  BLIS_TRY_MEM(blis_array_push(&self->alloc, &self->records, record), error);
+  BLIS_TRY_MEM(keep(self, &record), error);
   self->summary.total += event->verdict != BLIS_DELAY;
   self->summary.admitted += event->verdict == BLIS_ADMIT;
   self->summary.rejected += event->verdict == BLIS_REJECT;
@@ -121,6 +131,7 @@ static blis_status keep_scorers(blis_decisions *self,
     BLIS_TRY(blis_array_push(&self->alloc, &self->scorer_weights,
                              decision->parts[i].weight));
   }
+  BLIS_ASSERT(self->scorer_names.count == self->scorer_weights.count);
   return BLIS_OK;
 }
 
@@ -163,6 +174,9 @@ static blis_status keep_candidates(blis_decisions *self,
   for (size_t i = 0; i < kept; i++) {
     BLIS_TRY(keep_candidate(self, event, &self->ranking.items[i]));
   }
+  BLIS_ASSERT(self->candidates.count == record->first_candidate + kept);
+  BLIS_ASSERT(self->scorer_scores.count ==
+              record->first_score + kept * event->decision->part_count);
   record->candidate_count = (uint32_t)kept;
   record->scorer_count = (uint32_t)event->decision->part_count;
   return BLIS_OK;
@@ -190,6 +204,7 @@ static blis_status count_target(blis_decisions *self, uint32_t instance) {
   int64_t *count = &self->per_instance.items[instance];
   self->summary.unique_targets += *count == 0;
   (*count)++;
+  BLIS_ASSERT((size_t)self->summary.unique_targets <= self->per_instance.count);
   return BLIS_OK;
 }
 
@@ -202,6 +217,7 @@ static blis_status add_choice(blis_decisions *self,
   if (self->kept_candidates != 0) {
     record->regret = regret_of(self, record->score);
   }
+  BLIS_ASSERT(record->regret >= 0);
   self->regret_sum += record->regret;
   self->summary.max_regret = fmax(self->summary.max_regret, record->regret);
   return count_target(self, event->view->instances[place]);
@@ -223,7 +239,7 @@ static blis_status add_routing(blis_decisions *self,
     BLIS_TRY(add_choice(self, event, &record));
   }
   self->summary.routed++;
-  return blis_array_push(&self->alloc, &self->records, record);
+  return keep(self, &record);
 }
 
 static blis_status on_routing(void *ud, const blis_routing_event *event,
@@ -247,7 +263,7 @@ static blis_status on_cascade(void *ud, const blis_cascade_event *event,
   record.first_candidate = self->candidates.count;
   const char *reason = attempt->reason == NULL ? "" : attempt->reason;
   BLIS_TRY_MEM(intern(self, reason, &record.reason), error);
-  BLIS_TRY_MEM(blis_array_push(&self->alloc, &self->records, record), error);
+  BLIS_TRY_MEM(keep(self, &record), error);
   self->summary.escalated += event->verdict == BLIS_CASCADE_ESCALATE;
   return BLIS_OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/invariant.h"
 
 /* The target of every class, by number of its text; -1 = none. */
 typedef BLIS_ARRAY(int32_t) target_list;
@@ -78,6 +79,11 @@ blis_status blis_goodput_fill(blis_goodput *goodputs,
   blis_array_deinit(alloc, &target_of_class);
   for (size_t k = 0; k < count; k++) {
     blis_goodput *goodput = &goodputs[k];
+    BLIS_ASSERT(goodput->good <= goodput->ttft_met &&
+                goodput->good <= goodput->itl_met &&
+                goodput->good <= goodput->e2e_met);
+    BLIS_ASSERT(goodput->e2e_met <= goodput->completed &&
+                goodput->completed <= goodput->arrived);
     goodput->attainment = goodput->arrived == 0 ? 0
                                                 : (double)goodput->good /
                                                       (double)goodput->arrived;

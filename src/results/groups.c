@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/invariant.h"
 #include "base/map.h"
 
 static uint32_t text_of(const blis_record *record, blis_group_key key) {
@@ -66,6 +67,7 @@ static void distribute(grouping *g, blis_group_key key) {
     blis_map_get(&g->group_of_text, text_of(&g->records[i], key), &group);
     g->which[g->ends.items[group]++] = (uint32_t)i;
   }
+  BLIS_ASSERT(start == g->count && g->ends.items[g->ends.count - 1] == start);
 }
 
 static blis_status arrange(grouping *g, const blis_alloc *alloc,
@@ -117,6 +119,7 @@ static blis_status fill_groups(blis_groups *groups, const grouping *g,
     BLIS_TRY(blis__group_fill(group, alloc, &selection));
     start = g->ends.items[k];
   }
+  BLIS_ASSERT(start == g->count);
   qsort(groups->items, groups->count, sizeof *groups->items, compare_names);
   return BLIS_OK;
 }

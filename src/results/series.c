@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/invariant.h"
 #include "base/time.h"
 
 const char *blis_series_count_name(blis_series_count count) {
@@ -70,6 +71,12 @@ static blis_status take_row(void *ud, blis_cluster *cluster,
   BLIS_TRY_MEM(add_counts(series, cluster), error);
   BLIS_TRY_MEM(add_instances(series, cluster), error);
   series->rows++;
+  BLIS_ASSERT(series->counts.count == series->rows * BLIS_SERIES_COUNT_COUNT);
+  BLIS_ASSERT(series->instances.count == series->rows * series->instance_count);
+  BLIS_ASSERT(
+      series->rows < 2 ||
+      blis_series_at(series, series->rows - 2, BLIS_SERIES_ARRIVED) <=
+          blis_series_at(series, series->rows - 1, BLIS_SERIES_ARRIVED));
   if (!blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
   }

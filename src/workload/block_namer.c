@@ -112,6 +112,7 @@ static blis_block_id *take_array(blis_block_namer *namer, uint32_t count) {
 
 static void give_back_array(blis_block_namer *namer, blis_block_id *array) {
   blis_block_id class = array[-1];
+  BLIS_ASSERT(class <= NOT_POOLED);
   if (class != NOT_POOLED) {
     memcpy(array, &namer->free_arrays[class], sizeof(blis_block_id *));
     namer->free_arrays[class] = array;
@@ -189,6 +190,8 @@ static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
     found->count = (uint32_t)blocks;
     namer->shared_count += blocks;
   }
+  BLIS_ASSERT(found->count > 0 &&
+              found->first + found->count - 1 <= namer->shared_count);
   uint32_t count = found->count < blocks ? found->count : (uint32_t)blocks;
   for (uint32_t i = 0; i < count; i++) {
     walk->shared[walk->named + i] = found->first + i;
@@ -213,6 +216,8 @@ static blis_status fill_block(blis_block_namer *namer, walker *walk,
     found->first = is_full ? ++namer->shared_count
                            : UNFINISHED | ++namer->unfinished_count;
   }
+  BLIS_ASSERT(found->count == 1 &&
+              is_full == ((found->first & UNFINISHED) == 0));
   walk->parent = found->first;
   if (is_full) {
     walk->filled_tokens = 0;
@@ -225,6 +230,8 @@ static blis_status walk_piece(blis_block_namer *namer, walker *walk,
                               uint64_t stream, uint32_t offset_tokens,
                               uint64_t length_tokens) {
   while (length_tokens > 0 && walk->named < walk->wanted) {
+    BLIS_ASSERT(((walk->parent & UNFINISHED) != 0) ==
+                (walk->filled_tokens > 0));
     run_key key = {walk->parent, stream, offset_tokens, walk->block_size};
     uint32_t taken;
     if (walk->filled_tokens == 0 && length_tokens >= walk->block_size) {
@@ -309,6 +316,7 @@ static const blis_block_id *group_chain(blis_block_namer *namer,
     return NULL;
   }
   if (known->count != 0) {
+    BLIS_ASSERT(known->first < namer->whole_chains.count);
     return namer->whole_chains.items[known->first];
   }
   size_t entry = (size_t)(known - namer->runs.items);

@@ -180,6 +180,7 @@ void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn,
     }
     segments += count;
   }
+  BLIS_ASSERT(segments == workload->segments.items + workload->segments.count);
   workload->is_placed = true;
 }
 
@@ -206,6 +207,7 @@ blis_status blis_workload_seal(blis_workload *workload) {
     blis__workload_edit(workload, NULL, NULL);
   }
   BLIS_TRY(sort_by_arrival(workload));
+  BLIS_ASSERT(is_sorted(workload->requests.items, workload->requests.count));
   workload->is_sealed = true;
   return BLIS_OK;
 }

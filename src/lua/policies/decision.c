@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "lua/bind/bind.h"
 
 bind_decider check_decider(lua_State *L, int index, bind_view *view,
@@ -33,6 +34,7 @@ static int enter(lua_State *L) {
   const entry *entered = lua_touserdata(L, 1);
   const bind_decider *decider = entered->decider;
   bind_hooks_anchor(L, decider->view->hooks);
+  BLIS_ASSERT(lua_gettop(L) == AT_ANCHOR);
   if (decider->function != 0) {
     lua_rawgeti(L, AT_ANCHOR, decider->function);
     push_view_request(L, decider->view, AT_ANCHOR);
@@ -57,11 +59,13 @@ blis_status bind_decide(const bind_decider *decider,
                                  .request = &name,
                                  .now_us = candidates->now_us};
   entry entered = {.decider = decider, .body = body, .call = call};
+  BLIS_ASSERT(view->request == NULL && view->view == NULL);
   view->request = request;
   view->view = candidates;
   view->scorings = 0;
   bind_vector_scope scope = bind_vector_enter(view->pool, view);
   blis_status status = bind_pcall(view->hooks, &place, enter, &entered, error);
+  BLIS_ASSERT(view->view == candidates && view->pool->view == view);
   bind_vector_leave(view->pool, scope);
   view->request = NULL;
   view->view = NULL;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/nearest.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/prefix_store.h"
@@ -254,6 +255,7 @@ void push_view_candidates(lua_State *L, bind_view *view, int anchor) {
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   view->candidate_count = shown->count;
+  BLIS_ASSERT((size_t)lua_rawlen(L, -1) == shown->count);
   lua_remove(L, -2);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/invariant.h"
 
 /* Journals that one stem may have in a folder. */
 enum { MAX_JOURNALS = 1000000 };
@@ -97,6 +98,7 @@ blis_status blis_journal_append(blis_journal *journal, blis_slice line,
   BLIS_TRY_MEM(blis_buffer_status(&journal->line), error);
   BLIS_TRY(write_line(journal, error));
   time_t now = seconds_now();
+  BLIS_ASSERT(now >= journal->synced_at);
   if (now != journal->synced_at) {
     journal->synced_at = now;
     (void)fdatasync(journal->file);

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/invariant.h"
 #include "lua/workers/worker_process.h"
 
 /* Tasks that wait, a ring. */
@@ -116,6 +117,7 @@ blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task,
     BLIS_TRY(grow(pool, error));
   }
   size_t end = (waiting->first + waiting->count) & (waiting->capacity - 1);
+  BLIS_ASSERT(waiting->count < waiting->capacity);
   waiting->tasks[end] = task;
   waiting->count++;
   return BLIS_OK;
@@ -134,6 +136,7 @@ static bool hand_over(blis_worker_pool *pool, blis__worker *worker) {
   waiting->first = (waiting->first + 1) & (waiting->capacity - 1);
   waiting->count--;
   pool->busy++;
+  BLIS_ASSERT(pool->busy <= (size_t)pool->options.jobs);
   worker->deadline_us = pool->options.time_limit_us > 0
                             ? now_us() + pool->options.time_limit_us
                             : INT64_MAX;
@@ -186,6 +189,7 @@ static int list_busy(blis_worker_pool *pool, int64_t *deadline_us) {
       *deadline_us = worker->deadline_us;
     }
   }
+  BLIS_ASSERT((size_t)count == pool->busy);
   return count;
 }
 
@@ -203,6 +207,7 @@ static int poll_timeout(int64_t until_us) {
 }
 
 static void set_idle(blis_worker_pool *pool, int index) {
+  BLIS_ASSERT(pool->busy > 0 && pool->reported < 0);
   pool->workers[index].is_busy = false;
   pool->busy--;
   pool->reported = index;
@@ -219,6 +224,7 @@ static bool hear(blis_worker_pool *pool, int index,
   int detail = 0;
   if (news == BLIS__WORKER_ANSWERED) {
     blis__worker_result(worker, result);
+    BLIS_ASSERT(result->task == worker->task);
     if (result->outcome == BLIS_WORKER_NO_MEMORY) {
       (void)blis__worker_stop(worker, &detail);
     }

@@ -11,6 +11,8 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
+
+#include "base/invariant.h"
 #endif
 
 enum { READ_SIZE = 1 << 16 };
@@ -138,6 +140,7 @@ blis_status blis__worker_start(blis__worker *worker,
                                const blis_worker_options *options,
                                const blis__worker *others, int count,
                                blis_error *error) {
+  BLIS_ASSERT(worker->process == 0 && !worker->is_busy);
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
     return fail("cannot create a socket for a worker process", error);
@@ -175,6 +178,7 @@ blis_status blis__worker_start(blis__worker *worker,
 }
 
 bool blis__worker_send(blis__worker *worker, int64_t task) {
+  BLIS_ASSERT(worker->process > 0 && !worker->is_busy);
   worker->is_busy = send_all(worker->socket, &task, sizeof task);
   worker->task = task;
   return worker->is_busy;
@@ -191,6 +195,7 @@ static bool is_complete(const blis__worker *worker) {
     return false;
   }
   read_header(worker, &header);
+  BLIS_ASSERT(worker->input.length <= sizeof header + header.length);
   return worker->input.length == sizeof header + header.length;
 }
 
@@ -226,6 +231,7 @@ void blis__worker_result(const blis__worker *worker,
 }
 
 blis_worker_outcome blis__worker_stop(blis__worker *worker, int *detail) {
+  BLIS_ASSERT(worker->process > 0); /* 0 would be everybody of our group */
   int status = 0;
   /* A process that is ending by itself keeps its own reason. */
   (void)kill(-worker->process, SIGKILL);

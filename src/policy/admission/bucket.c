@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/array.h"
+#include "base/invariant.h"
 #include "base/time.h"
 #include "policy/admission/admission.h"
 #include "policy/contract/entry.h"
@@ -45,6 +46,7 @@ static bucket *fill(buckets *self, uint32_t tenant, int64_t now_us) {
     b->level = level < self->capacity ? level : self->capacity;
     b->last_us = now_us;
   }
+  BLIS_ASSERT(b->level <= self->capacity && b->last_us == now_us);
   return b;
 }
 
@@ -77,6 +79,7 @@ static blis_status take_tokens(const blis_question *q,
   double cost = cost_of(self, q->request);
   if (b->level >= cost) {
     b->level -= cost;
+    BLIS_ASSERT(b->level >= 0);
     *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
   } else {
     *decision = (blis_admission_decision){
@@ -157,6 +160,7 @@ static blis_status take_turn(const blis_question *q,
     *decision = (blis_admission_decision){.verdict = BLIS_REJECT,
                                           .reason = "rate-limit"};
   }
+  BLIS_ASSERT(b->level >= 0 || self->delays);
   if (b->level < 0) {
     request->ticket->values[HAS_TOKEN] = 1;
     *decision = (blis_admission_decision){.verdict = BLIS_DELAY,

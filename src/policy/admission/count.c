@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/intern.h"
+#include "base/invariant.h"
 #include "policy/admission/admission.h"
 #include "policy/contract/entry.h"
 
@@ -79,13 +80,16 @@ static blis_status decide(const blis_question *q,
     return BLIS_OK;
   }
   c->active++;
+  BLIS_ASSERT((double)c->active < c->limit + 1);
   request->ticket->values[COUNTED_FOR] = number;
   return BLIS_OK;
 }
 
 static void ended(void *state, blis_ticket *ticket) {
   counting *self = state;
-  self->items.items[ticket->values[COUNTED_FOR]].active--;
+  counted *c = &self->items.items[ticket->values[COUNTED_FOR]];
+  BLIS_ASSERT(c->active > 0);
+  c->active--;
 }
 
 static const blis_admission_ops ops = {

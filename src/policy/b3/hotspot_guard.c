@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/invariant.h"
+
 enum { STREAK_SHIFT = 32 };
 
 #define COUNT_MASK UINT32_MAX
@@ -22,6 +24,7 @@ static void forget_one(blis__hotspot_guard *guard, uint64_t class) {
     return;
   }
   uint64_t *value = blis_map_find(&guard->classes, class);
+  BLIS_ASSERT(value != NULL && (*value & COUNT_MASK) > 0);
   if ((*value & COUNT_MASK) == 1) {
     blis_map_remove(&guard->classes, class);
   } else {
@@ -34,6 +37,7 @@ static blis_status note(blis__hotspot_guard *guard, uint64_t class) {
   if (guard->window.count < guard->limit) {
     BLIS_TRY(blis_array_push(&guard->alloc, &guard->window, class));
   } else {
+    BLIS_ASSERT(guard->oldest < guard->window.count);
     forget_one(guard, guard->window.items[guard->oldest]);
     guard->window.items[guard->oldest] = class;
     guard->oldest = (guard->oldest + 1) % guard->limit;
@@ -44,6 +48,7 @@ static blis_status note(blis__hotspot_guard *guard, uint64_t class) {
   uint64_t *value;
   BLIS_TRY(blis_map_add(&guard->classes, class, 0, &value, NULL));
   ++*value;
+  BLIS_ASSERT(blis_map_count(&guard->classes) <= guard->window.count);
   return BLIS_OK;
 }
 

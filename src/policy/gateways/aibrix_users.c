@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/map.h"
 #include "policy/gateways/gateway.h"
 #include "policy/memory/recent.h"
@@ -80,6 +81,7 @@ static void charge(const blis__gateway *self, size_t slot,
   double output = ceil(self->values[OUTPUT_RATIO] * (double)prompt_tokens);
   tokens->input += sign * prompt_tokens;
   tokens->output += sign * (int64_t)output;
+  BLIS_ASSERT(tokens->input >= 0 && tokens->output >= 0);
 }
 
 static double weighted_tokens(const blis__gateway *self, size_t slot) {
@@ -124,6 +126,7 @@ static blis_status slot_of(blis__gateway *self, uint32_t tenant, size_t *slot) {
   if (is_new) {
     own->tenants.items[own->tenants.count++] = (tenant_tokens){0};
   }
+  BLIS_ASSERT(blis_map_count(&own->slots) == own->tenants.count);
   return BLIS_OK;
 }
 

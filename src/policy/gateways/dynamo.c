@@ -15,6 +15,7 @@
  * were cached. The GPU tier alone is known.
  */
 #include "base/array.h"
+#include "base/invariant.h"
 #include "policy/contract/entry.h"
 #include "policy/pickers/pick_rules.h"
 
@@ -115,6 +116,7 @@ static void take(dynamo *self, const blis_routing_request *request,
   int64_t *held = request->ticket->values;
   held[PREFILL_TOKENS] = request->prompt_tokens - cached;
   held[BLOCKS] = (request->prompt_tokens + size - 1) / size;
+  BLIS_ASSERT(held[PREFILL_TOKENS] >= 0);
   load->prefill_tokens += held[PREFILL_TOKENS];
   load->blocks += held[BLOCKS];
   load->requests++;
@@ -150,6 +152,7 @@ static void first_token(void *state, blis_ticket *ticket, uint32_t instance,
   dynamo *self = state;
   self->loads.items[instance].prefill_tokens -= ticket->values[PREFILL_TOKENS];
   ticket->values[PREFILL_TOKENS] = 0;
+  BLIS_ASSERT(self->loads.items[instance].prefill_tokens >= 0);
 }
 
 static void ended(void *state, blis_ticket *ticket, uint32_t instance,
@@ -160,6 +163,8 @@ static void ended(void *state, blis_ticket *ticket, uint32_t instance,
   first_token(state, ticket, instance, times);
   load->blocks -= ticket->values[BLOCKS];
   load->requests--;
+  BLIS_ASSERT(load->requests > 0 ||
+              (load->blocks == 0 && load->prefill_tokens == 0));
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {

@@ -37,6 +37,7 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
     *decision = (blis_decision){.rejected = "no-candidate"};
     return BLIS_OK;
   }
+  BLIS_ASSERT(chosen < view->count);
   *decision = (blis_decision){.chosen = chosen};
   self->sent.items[view->instances[chosen]]++;
   if (!has_memory) {
@@ -45,6 +46,8 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   decision->has_belief = true;
   decision->believed_tokens =
       blis__prefix_memory_tokens(&self->memory, view, chosen);
+  BLIS_ASSERT(self->memory.blocks.items[view->instances[chosen]] <=
+              self->memory.prompt_blocks);
   BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request,
                                            view->instances[chosen]),
                q->error);
@@ -169,6 +172,7 @@ size_t blis__any_least(blis_random *random, const double *values,
   for (size_t i = 0; i < count; i++) {
     tied += values[i] == least;
   }
+  BLIS_ASSERT(tied > 0); /* values hold no NaN */
   size_t skipped = blis_pick_random(random, tied);
   size_t i = 0;
   while (values[i] != least || skipped-- > 0) {

@@ -3,6 +3,7 @@
  * the cache where most of a prompt is known, else balance what the prompts of
  * the last minutes cost.
  */
+#include "base/invariant.h"
 #include "policy/gateways/gateway.h"
 #include "policy/memory/prompt_tree.h"
 #include "policy/memory/recent_values.h"
@@ -138,6 +139,7 @@ static bool is_mostly_known(const blis__gateway *self,
   if (match->node != BLIS__TREE_NONE && match->known == match->total) {
     before = blis__prompt_tree_node(&own->tree, match->node)->before;
   }
+  BLIS_ASSERT(before <= match->known && match->known <= match->total);
   return match->total - before < before;
 }
 

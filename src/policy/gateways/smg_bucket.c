@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "base/invariant.h"
 #include "policy/gateways/gateway.h"
 #include "policy/memory/recent.h"
 
@@ -65,6 +66,7 @@ static blis_status forget_old(blis__gateway *self,
   blis__recent_item item;
   while (blis__recent_expire(&own->prompts, begin_us, &item)) {
     own->characters.items[item.key] -= item.amount;
+    BLIS_ASSERT(own->characters.items[item.key] >= 0);
   }
   return BLIS_OK;
 }
@@ -99,8 +101,11 @@ static void share_out(bucket *own, double total) {
     while (range + 1 < own->ranges &&
            sum >= total * (double)(range + 1) / (double)own->ranges) {
       own->longest.items[range++] = own->lengths.items[i];
+      BLIS_ASSERT(range < 2 ||
+                  own->longest.items[range - 2] <= own->lengths.items[i]);
     }
   }
+  BLIS_ASSERT(sum == total);
 }
 
 /* Whether the load is another one than the ranges were made for. */

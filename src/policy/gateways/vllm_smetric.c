@@ -11,6 +11,7 @@
  */
 #include <math.h>
 
+#include "base/invariant.h"
 #include "base/map.h"
 #include "policy/gateways/gateway.h"
 #include "policy/memory/recent_values.h"
@@ -215,6 +216,7 @@ static double release(blis__gateway *self, blis_ticket *ticket,
   smetric *own = self->own;
   double cost = (double)ticket->values[PENDING_COST];
   own->workers.items[instance].pending -= cost;
+  BLIS_ASSERT(own->workers.items[instance].pending >= 0);
   ticket->values[PENDING_COST] = 0;
   return cost;
 }

@@ -1,5 +1,7 @@
 #include "policy/memory/bindings.h"
 
+#include "base/invariant.h"
+
 #define NONE BLIS_POOL_NONE
 
 void blis__bindings_init(blis__bindings *bindings, const blis_alloc *alloc) {
@@ -29,6 +31,7 @@ static void take_out(blis__bindings *bindings, const blis__binding *binding) {
   uint32_t *to_older = binding->newer == NONE
                            ? &bindings->newest
                            : &at(bindings, binding->newer)->older;
+  BLIS_ASSERT(*to_newer == *to_older && at(bindings, *to_newer) == binding);
   *to_newer = binding->newer;
   *to_older = binding->older;
 }
@@ -40,6 +43,8 @@ static void link_newest(blis__bindings *bindings, uint32_t place) {
   if (bindings->newest == NONE) {
     bindings->oldest = place;
   } else {
+    BLIS_ASSERT(at(bindings, bindings->newest)->last_use_us <=
+                binding->last_use_us);
     at(bindings, bindings->newest)->newer = place;
   }
   bindings->newest = place;

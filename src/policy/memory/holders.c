@@ -38,6 +38,7 @@ void blis__holders_add(blis__holders *holders, blis__span_store *store,
   blis__holders_items(holders, store)[holders->count] =
       (uint64_t)instance << 32 | entry;
   holders->count = needed;
+  BLIS_ASSERT(holders->count <= holders->capacity);
 }
 
 void blis__holders_remove(blis__holders *holders, blis__span_store *store,

@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 
+#include "base/invariant.h"
+
 /* What a ticket holds. */
 enum {
   PENDING_TOKENS, /* counted as pending prefill */
@@ -53,4 +55,6 @@ void blis__load_counters_ended(blis__load_counters *counters,
   load->ongoing_tokens -= prompt_tokens;
   load->decoding -= is_decoding;
   load->decode_tokens -= is_decoding ? prompt_tokens : 0;
+  BLIS_ASSERT(load->requests >= 0 && load->pending_prefill_tokens >= 0);
+  BLIS_ASSERT(load->requests > 0 || load->ongoing_tokens == 0);
 }

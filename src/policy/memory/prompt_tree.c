@@ -151,6 +151,9 @@ static void add_decode(blis__prompt_tree *tree, node *n, uint32_t instance,
   BLIS_ASSERT(is_of(tree, p, instance));
   tree->places.items[p].decode_tokens += tokens;
   tree->loads.items[instance].decode_tokens += tokens;
+  BLIS_ASSERT(tree->places.items[p].decode_tokens >= 0);
+  BLIS_ASSERT(tree->loads.items[instance].decode_tokens >=
+              tree->places.items[p].decode_tokens);
 }
 
 /* The same places for another node, which has none yet. */
@@ -298,6 +301,7 @@ static void expire(blis__prompt_tree *tree, int64_t now_us) {
   blis__recent_item item;
   while (blis__recent_expire(&tree->window, now_us - tree->window_us, &item)) {
     tree->loads.items[item.key].requests--;
+    BLIS_ASSERT(tree->loads.items[item.key].requests >= 0);
     for (uint32_t at = item.place; at != NONE;) {
       node *n = node_at(tree, at);
       uint32_t parent = n->parent;
@@ -305,6 +309,8 @@ static void expire(blis__prompt_tree *tree, int64_t now_us) {
       n->requests--;
       n->known_tokens -= item.part;
       n->prompt_tokens -= item.amount;
+      BLIS_ASSERT(n->requests >= 0 && n->known_tokens >= 0 &&
+                  n->known_tokens <= n->prompt_tokens);
       price(tree, n);
       remove_when_idle(tree, at);
       at = parent;
@@ -339,6 +345,7 @@ static blis__tree_match find(const blis__prompt_tree *tree,
          blis_map_get(&tree->by_first, blis_block_chain_at(chain, match.known),
                       &found)) {
     const node *n = node_at(tree, (uint32_t)found);
+    BLIS_ASSERT(n->before == match.known && n->parent == match.node);
     uint32_t blocks = agreement(tree, n, chain);
     match.node = (uint32_t)found;
     match.known += blocks;
@@ -424,6 +431,8 @@ blis_status blis__prompt_tree_take(blis__prompt_tree *tree,
   for (uint32_t at = leaf; at != NONE; at = node_at(tree, at)->parent) {
     BLIS_TRY(count_at(tree, at, &item, decode_tokens));
   }
+  BLIS_ASSERT(blis_map_count(&tree->by_first) + tree->free_nodes.count ==
+              tree->nodes.count);
   tree->loads.items[instance].requests++;
   request->ticket->values[LEAF] = leaf == NONE ? 0 : (int64_t)leaf + 1;
   request->ticket->values[DECODE_TOKENS] = decode_tokens;
@@ -437,6 +446,7 @@ void blis__prompt_tree_ended(blis__prompt_tree *tree, blis_ticket *ticket,
   while (at != NONE) {
     node *n = node_at(tree, at);
     uint32_t parent = n->parent;
+    BLIS_ASSERT(n->in_flight > 0);
     n->in_flight--;
     add_decode(tree, n, instance, -ticket->values[DECODE_TOKENS]);
     remove_when_idle(tree, at);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/invariant.h"
+
 void blis__recent_deinit(const blis_alloc *alloc, blis__recent *recent) {
   blis_array_deinit(alloc, &recent->items);
   recent->first = 0;
@@ -39,5 +41,6 @@ bool blis__recent_expire(blis__recent *recent, int64_t before_us,
   }
   *item = *blis__recent_at(recent, 0);
   recent->first++;
+  BLIS_ASSERT(recent->first <= recent->items.count);
   return true;
 }

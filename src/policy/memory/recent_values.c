@@ -41,6 +41,7 @@ void blis__recent_values_add(blis__recent_values *values, uint32_t limit,
   values->count++;
   values->in_order[values->next] = value;
   values->next = (values->next + 1) % limit;
+  BLIS_ASSERT(values->count == limit || values->next == values->count % limit);
 }
 
 double blis__recent_values_median(const blis__recent_values *values) {

@@ -69,6 +69,8 @@ static blis_status begin_request(blis__drawing *d, blis__drawn *request,
   blis__layout *layout = &d->plan->layout;
   request->client = d->client;
   request->sequence = layout->drawn_count++;
+  BLIS_ASSERT(!d->plan->keeps_tokens ||
+              layout->token_starts.count == request->sequence);
   if (d->plan->keeps_tokens &&
       blis_array_push(&d->plan->alloc, &layout->token_starts,
                       layout->tokens.count) != BLIS_OK) {
@@ -319,6 +321,7 @@ static void place_arrivals(blis__drawing *d, const blis__window *window,
     int64_t gap_us = (int64_t)((double)times[i] * scale);
     time_us = blis_time_after_us(time_us, gap_us);
     times[i] = i + 1 < count && time_us < end_us ? time_us : end_us;
+    BLIS_ASSERT(times[i] >= (i == 0 ? window->start_us : times[i - 1]));
   }
 }
 

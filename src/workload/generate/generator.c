@@ -144,6 +144,7 @@ static int64_t draw_arrival(blis_generator *generator, uint32_t process) {
       return BLIS_TIME_NEVER_US;
     }
   } while (kind->window_count > 0 && !blis__kind_is_active(kind, time_us));
+  BLIS_ASSERT(time_us >= generator->processes[process].arrival_us);
   return time_us;
 }
 
@@ -230,6 +231,7 @@ static blis_status next_drawn(blis_generator *generator, blis_request *request,
     return BLIS_OK;
   }
   const process_state *state = &generator->processes[process];
+  BLIS_ASSERT(state->arrival_us == arrival_us);
   fill_labels(generator->plan, state->client, request);
   fill_values(generator, state->arrival_us,
               blis__plan_kind_of(generator->plan, state->client)->timeout_us,
@@ -253,6 +255,7 @@ static void fill_round(const blis__plan *plan, size_t index,
                        blis_request *request) {
   const blis__drawn *drawn = &plan->layout.requests.items[index];
   const blis__kind *kind = blis__plan_kind_of(plan, drawn->client);
+  BLIS_ASSERT(drawn->round < kind->max_rounds);
   request->round_index = drawn->round;
   request->reason_ratio = (double)drawn->reason_percent / 100;
   if (plan->is_compatible) {
@@ -288,6 +291,7 @@ static void next_laid_out(blis_generator *generator, blis_request *request,
     return;
   }
   const blis__drawn *drawn = &plan->layout.requests.items[index];
+  BLIS_ASSERT(index == 0 || drawn[-1].arrival_us <= drawn->arrival_us);
   const blis__kind *kind = blis__plan_kind_of(plan, drawn->client);
   bool loses = loses_labels(plan, kind);
   fill_labels(plan, drawn->client, request);

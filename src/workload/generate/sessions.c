@@ -317,6 +317,7 @@ static round next_round(blis__sessions *sessions, uint32_t index,
   if (r.start->rounds != NULL && recorded < r.start->round_count) {
     r.recorded = &r.start->rounds[recorded];
   }
+  BLIS_ASSERT(r.start->name == before->session);
   if (r.start->rule->accumulates) {
     int64_t produced = outcome->produced_tokens;
     r.context_tokens = before->prompt_tokens - r.start->prefix.length_tokens +
@@ -353,7 +354,10 @@ blis_status blis__sessions_ended(blis__sessions *sessions,
   BLIS_TRY(draw_lengths(&r, error));
   BLIS_TRY_MEM(draw_tokens(sessions, &r), error);
   sessions->counts.follow_ups++;
+  BLIS_ASSERT(sessions->counts.follow_ups <= sessions->config.follow_ups);
   fill_request(sessions, &r, follow_up);
+  BLIS_ASSERT(follow_up->session == request->session &&
+              follow_up->round_index == request->round_index + 1);
   sessions->last = index;
   sessions->last_input_tokens = r.context_tokens + r.input_tokens;
   sessions->last_output_tokens = r.output_tokens;

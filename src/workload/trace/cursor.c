@@ -1,6 +1,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "workload/trace/order.h"
 #include "workload/trace/stream_state.h"
 
@@ -188,6 +189,7 @@ blis_status blis_trace_cursor_next(blis_trace_cursor *cursor,
   while (!keep) {
     BLIS_TRY(take_row(cursor, &row, done, error));
     if (*done) {
+      BLIS_ASSERT(cursor->is_at_end && cursor->given <= cursor->rows);
       cursor->stream->count = cursor->given;
       cursor->stream->last_us = cursor->given > 0 ? cursor->given_us : 0;
       return BLIS_OK;
@@ -238,6 +240,7 @@ static void release_request(void *state, const blis_request *request) {
   }
   kept_segments *kept = (kept_segments *)((char *)request->segments -
                                           offsetof(kept_segments, items));
+  BLIS_ASSERT((kept->before == NULL) == (cursor->kept == kept));
   if (kept->before != NULL) {
     kept->before->behind = kept->behind;
   } else {

@@ -42,6 +42,7 @@ blis_status blis__trace_lag_add(const blis_alloc *alloc, blis__trace_lag *lag,
       low = middle + 1;
     }
   }
+  BLIS_ASSERT(*highest_of(lag, low) > time_us);
   size_t late = (size_t)(row - low);
   lag->window = late > lag->window ? late : lag->window;
   return BLIS_OK;
@@ -166,6 +167,7 @@ blis_status blis__trace_window_put(blis__trace_window *window,
     at = (at - 1) / 2;
   }
   window->heap[at] = added;
+  BLIS_ASSERT(!is_before(&added, &window->heap[0]) || at == 0);
   return BLIS_OK;
 }
 
