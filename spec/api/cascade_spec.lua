@@ -214,7 +214,7 @@ describe("a cascade", function()
       { { chain = chain, threshold = 1 }, "unknown option 'threshold'" },
       { { chain = chain, qality = 1 }, "unknown option 'qality'; did you mean 'quality'?" },
       { { chain = chain, quality = 1 }, "cascade.quality: 1 is not allowed, expected a function" },
-      { blis.scorer "queue-depth", "cascade: this is a scorer, expected a cascade" },
+      { blis.scorer "queue-depth", "cascade: got a scorer, expected a cascade" },
     } do
       says(small.message_of(blis.run, experiment(case[1])), case[2])
     end

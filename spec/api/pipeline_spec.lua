@@ -80,7 +80,7 @@ describe("a filter in Lua", function()
     says(small.message_of(blis.run, { routing = routing }),
       "filters and pickers in Lua go with scorers")
     says(small.message_of(run, { filters = { blis.scorer "queue-depth" } }),
-      "this is a scorer, expected a filter")
+      "got a scorer, expected a filter")
   end)
 end)
 

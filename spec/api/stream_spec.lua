@@ -133,7 +133,7 @@ describe("a trace that stays in its file", function()
       function() stream:cut { start_us = 1 << 50 }:write "x.jsonl" end)
     says("workload.stream: 'sometimes' is not allowed, expected one of auto, always, never",
       function() blis.run { workload = { trace = paths[1], stream = "sometimes" } } end)
-    says("stream = 'always' does not go with session_mode = 'closed-loop'", function()
+    says("stream = 'always' cannot be combined with session_mode = 'closed-loop'", function()
       blis.run { workload = { trace = paths[1], stream = "always", session_mode = "closed-loop" } }
     end)
   end)

@@ -397,7 +397,7 @@ describe("functions of a script", function()
     { { arrival = function() return 5 end, requests = 0, horizon_us = 9 },
       "requests must be above 0" },
     { { output = function() return 5 end, sessions = { max_rounds = 2 } }, "do not go with" },
-    { { preset = "bursty", prompt = 5 }, "preset 'bursty' does not go with 'prompt'" },
+    { { preset = "bursty", prompt = 5 }, "preset 'bursty' cannot be combined with 'prompt'" },
     { { preset = "bursti" }, "did you mean 'bursty'" },
   } do
     it(("that are wrong are named (%d)"):format(i), function()

@@ -74,8 +74,8 @@ describe("measurements in tables", function()
         .. "to 1000000000",
       [head .. "10,x,1,2,3\n"] = "FILE:2: output_tokens is 'x'; expected a number",
       [head] = "FILE: there are no requests to compare with",
-      ["prompt_tokens,output_tokens,ttft_ms\n1,2,3\n"] = "FILE: there is no column for the time of "
-        .. "the last token (last_token_s, e2e_ms, ...)",
+      ["prompt_tokens,output_tokens,ttft_ms\n1,2,3\n"] = "FILE: no column for the time of the last "
+        .. "token (last_token_s, e2e_ms, ...)",
       ["rate_rps,prompt_tokens,output_tokens,ttft_ms,e2e_ms\n5,10,1,20,30\n"] = "FILE:2: expected "
         .. "a rate above 0, more than one output token and 0 < TTFT < E2E",
       [""] = "FILE: it is empty",

@@ -72,7 +72,7 @@ printf '%%s\n' "${COMPREPLY[@]}"]]):format(program.path, table.concat(words, " "
       .. "--help' lists the flags", message)
     code, message = commands.error_of("completion")
     assert.equal("usage", code)
-    assert.matches("there is no SHELL: bash or zsh", message, 1, true)
+    assert.matches("SHELL is missing, expected bash or zsh", message, 1, true)
   end)
 end)
 

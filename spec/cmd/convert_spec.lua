@@ -133,7 +133,7 @@ inference_perf:
 
   it("tells what is wrong", function()
     for message, arguments in pairs {
-      ["convert: there is no COMMAND"] = {},
+      ["convert: COMMAND is missing"] = {},
       ["convert: 'servgen' is not allowed"] = { "servgen" },
       ["convert preset: --name is missing"] = { "preset" },
       ["convert preset: --name: 'chat' is not allowed"] = { "preset", "--name", "chat" },

@@ -144,7 +144,7 @@ describe("blis replay", function()
   it("tells what is wrong", function()
     local hint = "; 'blis replay --help' lists the flags"
     for _, case in ipairs {
-      { {}, "usage", "replay: there is no TRACE" .. hint },
+      { {}, "usage", "replay: TRACE is missing" .. hint },
       { { "a", "--trace-data", "b" }, "usage",
         "replay: the trace is given twice, as 'a' and by --trace-data" .. hint },
       { { "/nosuch.csv" }, "io", "/nosuch.csv" },

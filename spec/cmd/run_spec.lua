@@ -356,7 +356,7 @@ describe("wrong flags of blis run", function()
         "run: --num-requests: 0 means as many as fit, and needs a --horizon" .. hint },
       { { "--concurrency", "2" }, "run: --concurrency needs --num-requests or --horizon" .. hint },
       { { "--concurrency", "2", "--rate", "1", "--horizon", "1s" },
-        "run: --rate does not go with --concurrency" .. hint },
+        "run: --rate cannot be combined with --concurrency" .. hint },
       { { "--prefix-groups", "3" },
         "run: --prefix-groups and --prefix-zipf need --prefix-tokens" .. hint },
       { { "--hardware", "H10" }, "run: unknown hardware 'H10'" },

@@ -46,7 +46,7 @@ describe("blis sweep", function()
         commands.output_of("sweep", "table", folder, "--format", "plot", "--report", "y"))
       local code, message = commands.error_of("sweep", "table", folder, "--report", "yy")
       assert.equal("usage", code)
-      assert.matches("small: there is no figure 'yy'", message)
+      assert.matches("small: unknown figure 'yy'", message)
     end)
   end)
 
@@ -142,13 +142,14 @@ describe("blis sweep", function()
     local hint = "; 'blis sweep --help' lists the flags"
     local code, message = commands.error_of("sweep")
     assert.equal("usage", code)
-    assert.equal("sweep: a command is missing: run, status, table, export, merge, retry" .. hint,
+    assert.equal("sweep: COMMAND is missing, expected one of run, status, table, export, merge, "
+      .. "retry" .. hint,
       message)
     assert.equal("sweep: 'tabel' is not allowed, expected one of run, status, table, export, "
       .. "merge, retry" .. hint, select(2, commands.error_of("sweep", "tabel")))
-    assert.equal("sweep table: there is no DIR; 'blis sweep table --help' lists the flags",
+    assert.equal("sweep table: DIR is missing; 'blis sweep table --help' lists the flags",
       select(2, commands.error_of("sweep", "table")))
-    assert.equal("/no/such: there is no sweep in it (no file sweep.json)",
+    assert.equal("/no/such: not a sweep (no file sweep.json)",
       select(2, commands.error_of("sweep", "table", "/no/such")):gsub("^sweep table: ", ""))
     assert.matches("cannot open", select(2, commands.error_of("sweep", "run", "/no/such.lua")))
     for _, name in ipairs { "run", "status", "table", "export", "merge", "retry" } do

@@ -133,14 +133,14 @@ describe("blis trace", function()
     end
     local all = table.concat(names, ", ")
     for _, case in ipairs {
-      { {}, "trace: there is no COMMAND, expected one of " .. all .. hint() },
+      { {}, "trace: COMMAND is missing, expected one of " .. all .. hint() },
       { { "inof" }, "trace: 'inof' is not allowed, expected one of " .. all .. hint() },
-      { { "info" }, "trace info: there is no FILE" .. hint "info" },
+      { { "info" }, "trace info: FILE is missing" .. hint "info" },
       { { "info", file, "--limit", "-1" },
         "trace info: --limit: -1 is not allowed, expected an integer of at least 0"
           .. hint "info" },
       { { "info", file, file }, "trace info: unexpected argument '" .. file .. "'" .. hint "info" },
-      { { "merge" }, "trace merge: there is no FILE" .. hint "merge" },
+      { { "merge" }, "trace merge: FILE is missing" .. hint "merge" },
       { { "cut", file, "--start", "9s", "--end", "5s" },
         "trace cut: --end is 5000000; it must be after --start, which is 9000000 (or 0 for no "
           .. "end)" },
@@ -164,8 +164,8 @@ describe("blis trace", function()
       { { "filter", file }, "trace filter: --where is missing" .. hint "filter" },
       { { "filter", file, "--where", "prompt_token > 1" }, "trace filter: --where: a request has "
         .. "no 'prompt_token'; did you mean 'prompt_tokens'?" .. hint "filter" },
-      { { "filter", file, "--where", "1 +" }, "trace filter: --where: '1 +' is no expression in "
-        .. "Lua: unexpected symbol near <eof>" .. hint "filter" },
+      { { "filter", file, "--where", "1 +" }, "trace filter: --where: '1 +' is not a Lua "
+        .. "expression: unexpected symbol near <eof>" .. hint "filter" },
       { { "cut", file, "--start", "99h", "-o", "x.jsonl" }, "trace cut: x.jsonl: there are no requests to write, and an empty trace cannot be read" },
       { { "cut", file, "-o", file }, "trace cut: --output and FILE are both '" .. file .. "'"
         .. hint "cut" },

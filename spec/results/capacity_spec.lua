@@ -130,7 +130,7 @@ describe("blis.capacity", function()
     end, targets = { ["ttft_ms.p99"] = 100 } }
     assert.is_nil(got.value)
     assert.is_true(got.is_unsettled)
-    says(tostring(got), "nobody can tell: runs are too short to settle")
+    says(tostring(got), "unknown: runs are too short to settle")
     says(tostring(got), "let it run p.requests requests")
     got = search { max_requests = 500, targets = { ["ttft_ms.p99"] = 100 } }
     says(tostring(got), "runs of 500 requests do not settle beyond that; max_requests allows "
@@ -152,7 +152,7 @@ describe("blis.capacity", function()
     says(message(numbers, { from = 3, to = 2 }), "capacity: from = 3 is above to = 2")
     says(message(numbers, { trial = function() return "x" end }), "the trial returned 'x'")
     says(message(numbers, { targets = { y = 3 } }), "'targets' and 'metric' with 'limit'")
-    says(message(search, { targets = {} }), "capacity.targets: there is none")
+    says(message(search, { targets = {} }), "capacity.targets: the table is empty")
     says(message(search, { targets = { 5 } }), "capacity.targets: expected figures with limits")
     says(message(search, { parameter = "cluster.instances.x" }), "is no option of the experiment")
     says(message(blis.capacity, { limit = 3 }), "expected either a trial")

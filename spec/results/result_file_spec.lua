@@ -129,14 +129,14 @@ describe("a saved result", function()
       says(message(text:gsub("\n%[0,", "\n[1,", 1)), "FILE: its requests have the result hash")
       says(message(text:gsub('"completed","instance_', '"complete","instance_', 1)),
         "unknown request state 'complete'")
-      says(message(text:sub(1, -5)), "FILE:201: this is no result of blis")
+      says(message(text:sub(1, -5)), "FILE:201: not a result of blis")
       says(message(text:gsub('"completed","instance_0"', '"completed","instance_x"', 1)),
         "has instance = 'instance_x'")
       says(message(text:gsub('"blis_result":1', '"blis_result":2')), "this program reads version 1")
-      says(message("{}\n"), "FILE:1: this is no result of blis")
-      says(message("hello\n"), "FILE:1: this is no result of blis")
-      says(message(""), "it is empty, no result of blis")
-      says(message("[1]\n"), "FILE:1: this is no result of blis")
+      says(message("{}\n"), "FILE:1: not a result of blis")
+      says(message("hello\n"), "FILE:1: not a result of blis")
+      says(message(""), "it is empty, not a result of blis")
+      says(message("[1]\n"), "FILE:1: not a result of blis")
     end)
     says(small.message_of(blis.load_result, "/nonexistent"), "cannot read /nonexistent")
     local result = blis.run { workload = { requests = 3 },
@@ -265,7 +265,7 @@ describe("the command diff", function()
 
   it("tells what is wrong", function()
     local _, message = commands.error_of("diff", "one")
-    says(message, "diff: expected two files of results, got 1")
+    says(message, "diff: expected two result files, got 1")
     _, message = commands.error_of("diff", "one", "two", "three")
     says(message, "unexpected argument 'three'")
     local code

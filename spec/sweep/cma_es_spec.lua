@@ -133,7 +133,7 @@ describe("blis.cma_es", function()
       small.says(small.message_of(blis.cma_es, given), message)
     end
     local search = blis.cma_es { start = { 1 } }
-    small.says(small.message_of(search.tell, search, { 1 }), "nobody has asked for places yet")
+    small.says(small.message_of(search.tell, search, { 1 }), "tell() called before ask()")
     search:ask()
     small.says(small.message_of(search.tell, search, { 1 }), "expected a list of 4 numbers")
     small.says(small.message_of(search.tell, search, { 1, 2, "x", 4 }),

@@ -243,7 +243,7 @@ describe("the store of a sweep", function()
         local notes = notes_of(function() result = run(new_sweep(), { store = folder }) end)
         assert.equal(whole, tostring(result))
         local line = 1 + select(2, text:sub(1, at - 1):gsub("\n", ""))
-        small.says(notes, ("%s: line %d is not as written"):format(path, line))
+        small.says(notes, ("%s: line %d is damaged"):format(path, line))
         for _, name in ipairs(journals(folder)) do
           if name ~= path then os.remove(name) end
         end
@@ -251,9 +251,8 @@ describe("the store of a sweep", function()
       os.remove(path)
       append_to(path, text .. ("x\n"):rep(7))
       local notes = notes_of(function() run(new_sweep(), { store = folder }) end)
-      small.says(notes, ("%s: lines 17, 18, 19, 20, 21 ... are not as written and left out; "
-        .. "trials of which nothing else is known "
-        .. "are run again"):format(path))
+      small.says(notes, ("%s: lines 17, 18, 19, 20, 21 ... are damaged and skipped; trials without "
+        .. "another record are run again"):format(path))
     end)
   end)
 
@@ -339,7 +338,7 @@ describe("the store of a sweep", function()
       os.remove(path)
       append_to(path, "hello\n")
       small.says(small.message_of(run, new_sweep(), { store = folder }),
-        path .. ":1: this is no journal of a sweep")
+        path .. ":1: not the journal of a sweep")
     end)
   end)
 
@@ -451,12 +450,12 @@ describe("the store of a sweep", function()
     small.says(small.message_of(run, new_sweep { cost = function() return "long" end }),
       "cost: the function returned 'long', expected a number")
     small.says(small.message_of(run, new_sweep { cost = function(p) return p.y end }),
-      "p: there is no parameter 'y'")
+      "p: unknown parameter 'y'")
   end)
 
   it("is needed for shards", function()
     small.says(small.message_of(run, new_sweep(), { shard = "1/2" }),
-      "shard: without a store nobody can put the parts together")
+      "shard: needs a store, to put the parts together")
     for _, text in ipairs { "2/2", "1", "a/b", "-1/2" } do
       small.says(small.message_of(run, new_sweep(), { shard = text, store = "x" }),
         ("shard: '%s' is not allowed, expected I/N with I from 0 to N-1"):format(text))
@@ -487,8 +486,8 @@ describe("a shard", function()
     small.says(small.message_of(from, { SLURM_ARRAY_TASK_ID = "x", SLURM_ARRAY_TASK_COUNT = "2" }),
       "SLURM_ARRAY_TASK_ID: 'x' is not allowed, expected a whole number; --shard I/N says more "
         .. "than the environment")
-    small.says(small.message_of(from, { HQ_TASK_ID = "3" }), "HQ_TASK_ID is set, but not of how "
-      .. "many parts this is one: set BLIS_SHARDS, or use --shard 3/N (0/1 for all trials)")
+    small.says(small.message_of(from, { HQ_TASK_ID = "3" }), "HQ_TASK_ID is set, but the number of "
+      .. "parts is not: set BLIS_SHARDS, or use --shard 3/N (0/1 for all trials)")
     small.says(small.message_of(from, { PMI_RANK = "3", PMI_SIZE = "3" }),
       "PMI_RANK: 3 of 3 is not allowed, expected I/N with I from 0 to N-1")
   end)
@@ -541,7 +540,7 @@ describe("the table of a sweep", function()
     assert.near(9.043, result:point({ x = 3 }).metrics.square.mean, 1e-9)
     assert.is_nil(result:point { x = 9 })
     small.says(small.message_of(result.best, result, "sqare"),
-      "squares: there is no figure 'sqare'; did you mean 'square'?")
+      "squares: unknown figure 'sqare'; did you mean 'square'?")
   end)
 
   it("compares points by common seeds", function()
@@ -560,8 +559,8 @@ describe("the table of a sweep", function()
     small.says(small.message_of(gaps.paired, gaps, { x = 1 }, { x = 2 }, "y"),
       "sweep: y of x=1 is a number in 2 of 3 replications, which leaves pairs incomplete")
     assert.equal(3, gaps:paired({ x = 1 }, { x = 2 }, "z").n)
-    small.says(tostring(gaps), "\ny is no number in 2 of 6 trials; means are of the others")
-    assert.is_nil(tostring(gaps):find("z is no number", 1, true))
+    small.says(tostring(gaps), "\ny is not a number in 2 of 6 trials; means are over the others")
+    assert.is_nil(tostring(gaps):find("z is not a number", 1, true))
   end)
 
   it("has points and pairs that can be printed", function()
@@ -630,6 +629,6 @@ square
     small.says(small.message_of(result.plot, result, { widht = 3 }),
       "plot: unknown option 'widht'; did you mean 'width'?")
     small.says(small.message_of(result.plot, result, { x = "z" }),
-      "plot: x: 'z' is no parameter that is a number everywhere")
+      "plot: x: 'z' is not a parameter with numbers at all points")
   end)
 end)

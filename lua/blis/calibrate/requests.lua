@@ -72,7 +72,7 @@ function Requests:add(one)
   check_time(one, "ttft_us")
   check_time(one, "e2e_us")
   if one.arrival_us and math.abs(one.arrival_us) > most_us then
-    errors.raise("parse", ("%s: its arrival, %s us, is no time"):format(one.place,
+    errors.raise("parse", ("%s: its arrival, %s us, is not a time"):format(one.place,
       errors.show(one.arrival_us)))
   end
   if one.e2e_us < one.ttft_us then

@@ -54,7 +54,7 @@ end
 
 local function need(path, what, value)
   if value then return value end
-  errors.raise("parse", ("%s: there is no column for %s"):format(path, what))
+  errors.raise("parse", ("%s: no column for %s"):format(path, what))
 end
 
 --- Rows as tables of texts.

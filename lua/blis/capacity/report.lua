@@ -57,7 +57,7 @@ function Capacity:headline()
   local is_most = self.finds == "most"
   local is_told = self.value or self.low and is_most or self.high and not is_most
   if self.is_unsettled and not is_told then
-    return "nobody can tell: runs are too short to settle"
+    return "unknown: runs are too short to settle"
   end
   local interval = self.low and self.high and ("%s to %s"):format(value_text(self.low),
     value_text(self.high))

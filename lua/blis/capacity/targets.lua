@@ -40,7 +40,7 @@ function targets.read(given)
     end
     list[#list + 1] = new_target(name, limit)
   end
-  if #list == 0 then errors.invalid "capacity.targets: there is none" end
+  if #list == 0 then errors.invalid "capacity.targets: the table is empty" end
   table.sort(list, function(a, b) return a.name < b.name end)
   return list
 end

@@ -109,7 +109,7 @@ function command.group(definition, names, commands)
     end
     if commands[name] then return commands[name].run(table.move(args, 2, #args, 1, {})) end
     local expected = "expected one of " .. table.concat(names, ", ")
-    if not name then flags.fail(definition, "there is no COMMAND, %s", expected) end
+    if not name then flags.fail(definition, "COMMAND is missing, %s", expected) end
     flags.fail(definition, "'%s' is not allowed, %s", name, expected)
   end
   return { summary = definition.summary, subcommands = subcommands, run = run }

@@ -205,15 +205,15 @@ local function check_records(definition, parsed)
   if not values.output.no_records then return end
   for _, entry in ipairs(made_of_records) do
     if values[entry[1]][entry[2]] ~= nil then
-      flags.fail(definition, "%s does not go with --no-records", entry[3])
+      flags.fail(definition, "%s cannot be combined with --no-records", entry[3])
     end
   end
   if targets.of_flags(definition, values.targets) then
-    flags.fail(definition, "goodput (--slo-ttft, --slo-itl, --slo-e2e) does not go with "
+    flags.fail(definition, "goodput (--slo-ttft, --slo-itl, --slo-e2e) cannot be combined with "
       .. "--no-records")
   end
   if not prints_summary(values) then
-    flags.fail(definition, "--no-records leaves only the summary: it goes with --format table")
+    flags.fail(definition, "--no-records leaves only the summary: it requires --format table")
   end
 end
 

@@ -81,7 +81,7 @@ local function define(name, about, make)
     notes = about.notes,
   }
   trace_tools[name] = command.define(definition, function(parsed)
-    if not parsed.positional then flags.fail(definition, "there is no FILE") end
+    if not parsed.positional then flags.fail(definition, "FILE is missing") end
     command.checked(definition, function()
       outputs.check(definition, parsed)
       write(parsed, make(parsed, definition))
@@ -125,14 +125,14 @@ local info = {
   name = "trace info",
   summary = "describe a trace: requests, lengths, reuse of prompts",
   usage = "blis trace info FILE [FLAGS]",
-  description = "Reads a trace as blis replay does and tells how many requests there are, how long "
-    .. "they are and how much of their prompts has been seen before.",
+  description = "Reads a trace as blis replay does and shows how many requests there are, how long "
+    .. "they are and how much of their prompts was seen before.",
   positional = file_argument,
   groups = { reading, streaming, group("Output", "output", flag_sections.description.options) },
 }
 
 trace_tools.info = command.define(info, function(parsed)
-  if not parsed.positional then flags.fail(info, "there is no FILE") end
+  if not parsed.positional then flags.fail(info, "FILE is missing") end
   local is_json = parsed.values.output.format == "json"
   local text = command.checked(info, function()
     local list = trace.open(parsed.positional, parsed.values.trace, parsed.values.open.stream)
@@ -145,22 +145,21 @@ end)
 
 define("convert", {
   summary = "write a trace in another format",
-  description = "What a format cannot say goes into columns or keys of our own behind its own, "
-    .. "which other readers of the format pass over; reading the new trace gives the same "
-    .. "requests.",
+  description = "What a format cannot express goes into extra columns or keys after its own, which "
+    .. "other readers ignore; reading the new trace gives the same requests.",
 }, function(parsed) return read(parsed, parsed.positional) end)
 
 define("cut", {
-  summary = "a part of a trace: a window of time, a number of requests",
-  description = "Keeps what arrives within a window, or a number of requests, or both.",
+  summary = "keep part of a trace: a time window, a number of requests",
+  description = "Keeps the requests of a time window, a number of requests, or both.",
   group = group("Part", "cut", flags.all(sections.cut)),
   notes = time_note,
 }, function(parsed) return read(parsed, parsed.positional):cut(parsed.values.cut) end)
 
 define("scale", {
-  summary = "a trace at another rate",
-  description = "Arrival times are divided by a factor; deadlines stay as far from their arrivals "
-    .. "as they are, and think times stay as they are.",
+  summary = "change the rate of a trace",
+  description = "Arrival times are divided by a factor; the time from arrival to deadline and "
+    .. "think times do not change.",
   group = group("Rate", "scale", {
     {
       name = "factor", type = "number", above = 0, flag = "--factor",
@@ -168,7 +167,7 @@ define("scale", {
     },
     {
       name = "rate", type = "number", above = 0, unit = "requests/s", flag = "--rate",
-      doc = "The mean rate to have, in place of a factor.",
+      doc = "The resulting mean rate, instead of a factor.",
     },
   }),
 }, function(parsed, definition)
@@ -203,9 +202,9 @@ local function read_points(definition, text)
 end
 
 define("warp", {
-  summary = "a trace in a time that runs now faster, now slower",
-  description = "What arrives at the first time of a point then arrives at its second one. Between "
-    .. "two points time runs evenly; before the first and behind the last it is shifted.",
+  summary = "stretch and compress the time of a trace",
+  description = "What arrived at the first time of a point then arrives at its second. Time is "
+    .. "interpolated linearly between points, and shifted before the first and after the last.",
   group = group("Time", "warp", {
     {
       name = "points", type = "string", flag = "--points", metavar = "FROM:TO,...",
@@ -222,12 +221,12 @@ end)
 
 define("cap", {
   in_memory = true,
-  summary = "at most so many requests of every session",
-  description = "Shortens long conversations: later requests of a session are left out.",
+  summary = "limit the number of requests per session",
+  description = "Shortens long conversations: later requests of a session are dropped.",
   group = group("Sessions", "cap", {
     {
       name = "max_turns", type = "integer", min = 1, flag = "--turns",
-      doc = "Keep the first this many requests of every session, and all without a session.",
+      doc = "Keep this many first requests of every session, and all requests without a session.",
     },
   }),
 }, function(parsed, definition)
@@ -238,11 +237,11 @@ end)
 
 define("merge", {
   in_memory = true,
-  summary = "several traces in one",
+  summary = "merge several traces into one",
   usage = "FILE FILE ...",
-  description = "All requests in order of arrival, with numbers of their own. Sessions, prefix "
-    .. "groups and prompts of different traces have nothing in common unless it is said that they "
-    .. "do; names that two traces have get \"#2\", \"#3\" behind them.",
+  description = "All requests in order of arrival, renumbered. Sessions, prefix groups and prompts "
+    .. "of different traces are kept apart unless --same-content is given; names used by two "
+    .. "traces get \"#2\", \"#3\" appended.",
   positional = { name = "FILE", doc = file_argument.doc, count = math.huge },
   group = group("Merging", "merge", flags.all(sections.merge)),
 }, function(parsed)
@@ -287,7 +286,7 @@ local function read_test(definition, text)
   })
   local test, problem = load("return " .. text, "=--where", "t", names)
   if not test then
-    flags.fail(definition, "--where: '%s' is no expression in Lua: %s", text,
+    flags.fail(definition, "--where: '%s' is not a Lua expression: %s", text,
       problem:gsub("^%-%-where:%d+: ", ""))
   end
   return function(one)
@@ -301,17 +300,17 @@ local function read_test(definition, text)
 end
 
 define("filter", {
-  summary = "the requests of a trace that an expression is true for",
-  description = "Keeps the requests that an expression is true for, with their numbers and times.",
+  summary = "keep the requests for which an expression is true",
+  description = "Keeps the requests for which an expression is true, with their numbers and times.",
   group = group("Requests", "filter", {
     {
       name = "test", type = "string", flag = "--where", metavar = "EXPRESSION",
-      doc = "Keep the requests that this is true for: an expression in Lua such as "
-        .. "'prompt_tokens > 1000 and tenant == \"a\"'.",
+      doc = "Keep the requests for which this is true: a Lua expression such as 'prompt_tokens > "
+        .. "1000 and tenant == \"a\"'.",
     },
   }),
-  notes = "A request has " .. table.concat(fields, ", ") .. ". Texts that are missing are \"\"; "
-    .. "deadline_us is nil without a deadline.",
+  notes = "A request has " .. table.concat(fields, ", ") .. ". Missing texts are \"\"; deadline_us "
+    .. "is nil without a deadline.",
 }, function(parsed, definition)
   local text = parsed.values.filter.test
   if not text then flags.fail(definition, "--where is missing") end

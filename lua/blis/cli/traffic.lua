@@ -90,11 +90,11 @@ local function with_users(definition, parsed)
   local values, given = parsed.values.synthesis, parsed.values.workload
   for _, flag in ipairs { "--rate", "--arrival", "--prefix-groups", "--prefix-zipf" } do
     if parsed.given[flag] then
-      flags.fail(definition, "%s does not go with --concurrency", flag)
+      flags.fail(definition, "%s cannot be combined with --concurrency", flag)
     end
   end
   if presets.scenarios[values.preset] then
-    flags.fail(definition, "--workload %s does not go with --concurrency", values.preset)
+    flags.fail(definition, "--workload %s cannot be combined with --concurrency", values.preset)
   end
   local prefix_tokens = parsed.values.prefixes.tokens or 0
   return {
@@ -141,7 +141,7 @@ function traffic.of_flags(definition, parsed, talk)
   local values = parsed.values.synthesis
   if values.spec then
     if values.concurrency > 0 then
-      flags.fail(definition, "--concurrency does not go with --workload-spec")
+      flags.fail(definition, "--concurrency cannot be combined with --workload-spec")
     end
     return from_file(definition, parsed, talk)
   end

@@ -33,11 +33,10 @@ local definition = {
   description = "With --fit, replays measured requests of one engine (a CSV table, TraceV2, or a "
     .. "report of vllm bench serve, GuideLLM or inference-perf) and fits the step times of the "
     .. "calibrated latency model to half of them; prints the errors before and after, on these and "
-    .. "on the half held out. Rows of means by rate do as well.\n\n"
-    .. "Otherwise pairs the requests of an observed trace (TraceV2) with the results of its replay "
-    .. "(blis replay --results-path) and writes a report (JSON): errors of TTFT, E2E and "
-    .. "inter-token latency as a whole and per request. A summary goes to standard error. "
-    .. "Requests without status ok have no part in it.",
+    .. "on the half held out. Rows of means by rate work as well.\n\nOtherwise pairs the requests "
+    .. "of an observed trace (TraceV2) with the results of its replay (blis replay --results-path) "
+    .. "and writes a report (JSON): errors of TTFT, E2E and inter-token latency as a whole and per "
+    .. "request. A summary goes to standard error. Requests without status ok have no part in it.",
   groups = {
     { title = "Fit", section = "fit", options = flags.pick(fit_section,
       { "observed", "until_gap", "trials" }) },

@@ -27,11 +27,11 @@ groups[#groups + 1] = {
 
 local definition = {
   name = "capacity",
-  summary = "find the most load, or the fewest instances, that keep targets",
+  summary = "find the highest load, or the fewest instances, that meets latency targets",
   usage = "blis capacity --target FIGURE=LIMIT [FLAGS]",
   description = "Runs the cluster that the flags describe under generated traffic with different "
-    .. "rates (or other numbers), as long as it takes to see its steady state, and prints the "
-    .. "answer with an interval over seeds and what was tried.",
+    .. "rates (or other numbers), for as long as it takes to reach steady state, and prints the "
+    .. "answer with an interval over seeds and the values tried.",
   groups = groups,
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
@@ -44,12 +44,12 @@ local function read_targets(texts)
       flags.fail(definition, "--target: '%s' is not allowed, expected FIGURE=LIMIT such as "
         .. "ttft_ms.p99=500", text)
     elseif not figures.find(name) then
-      flags.fail(definition, "--target: there is no figure '%s'%s", name,
+      flags.fail(definition, "--target: unknown figure '%s'%s", name,
         errors.suggestion(name, figures.paths "Result", ""))
     end
     list[name] = tonumber(limit)
   end
-  if not next(list) then flags.fail(definition, "there is no --target") end
+  if not next(list) then flags.fail(definition, "--target is missing") end
   return list
 end
 
@@ -65,7 +65,7 @@ local function find_varied(name)
       end
     end
   end
-  flags.fail(definition, "--vary: there is no flag '--%s' with a number%s", name,
+  flags.fail(definition, "--vary: unknown numeric flag '--%s'%s", name,
     errors.suggestion(name, words, ""))
 end
 

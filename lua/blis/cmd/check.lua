@@ -10,8 +10,8 @@ local definition = {
   name = "check",
   summary = "check the options of a script without running its experiments",
   usage = "blis check FILE [ARGUMENTS]",
-  description = "Reads FILE, checks every experiment in it as far as that goes without results, "
-    .. "and tells what is wrong and where. Exit status: 0 when nothing is, 1 otherwise.",
+  description = "Reads FILE, checks every experiment in it as far as possible without results, and "
+    .. "reports what is wrong and where. Exit status: 0 when nothing is wrong, 1 otherwise.",
   positional = { name = "FILE", doc = "A script." },
   groups = {},
 }

@@ -50,7 +50,7 @@ local definition = {
   summary = "compare routing policies under the same traffic",
   usage = "blis compare --policies NAME,NAME,... [FLAGS]",
   description = "Runs the cluster that the flags describe with each of the policies, with the same "
-    .. "requests, and prints their figures and how sure the differences are.",
+    .. "requests, and prints their figures and how certain the differences are.",
   groups = groups,
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
@@ -60,7 +60,7 @@ local function names_of(parsed)
   for name in (parsed.values.compared.policies or ""):gmatch "[^,%s]+" do
     names[#names + 1] = name
   end
-  if #names == 0 then flags.fail(definition, "there is no --policies") end
+  if #names == 0 then flags.fail(definition, "--policies is missing") end
   return names
 end
 

@@ -9,14 +9,14 @@ local definition = {
   summary = "print a completion script for a shell: bash, zsh",
   usage = "blis completion SHELL",
   description = "Prints a script that teaches a shell the commands, flags and values of this "
-    .. "program: 'source <(blis completion bash)', or with zsh in place of bash.",
+    .. "program: 'source <(blis completion bash)', or zsh instead of bash.",
   positional = { name = "SHELL", doc = "bash or zsh." },
   groups = {},
 }
 
 return command.define(definition, function(parsed)
   local write = completion.of_shell(parsed.positional)
-  if not parsed.positional then flags.fail(definition, "there is no SHELL: bash or zsh") end
+  if not parsed.positional then flags.fail(definition, "SHELL is missing, expected bash or zsh") end
   if not write then
     flags.fail(definition, "'%s' is not allowed, expected bash or zsh", parsed.positional)
   end

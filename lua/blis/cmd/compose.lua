@@ -6,11 +6,11 @@ local sections = require "blis.config.conversion"
 
 local definition = {
   name = "compose",
-  summary = "make one workload specification of several",
+  summary = "combine several workload specifications into one",
   usage = "blis compose --from FILE --from FILE ...",
   description = "Prints a workload specification (YAML, version 2) with the clients and cohorts of "
-    .. "all. Each keeps its rate; seed, number of requests and horizon are kept when they are the "
-    .. "same everywhere.",
+    .. "all of them. Each keeps its rate; seed, number of requests and horizon are kept if they "
+    .. "are the same everywhere.",
   groups = {
     { title = "Input", section = "input", has_defaults = true, options = sections.compose.options },
   },

@@ -10,10 +10,9 @@ local definition = {
   name = "diff",
   summary = "compare two saved results, figure by figure and request by request",
   usage = "blis diff A B [FLAGS]",
-  description = "Reads two results that were saved with result:save(path) and tells which figures "
-    .. "differ, and which requests fared differently. Exit status: 0 when nothing differs, 1 "
-    .. "otherwise.",
-  positional = { name = "A B", count = 2, doc = "Files of results." },
+  description = "Reads two results that were saved with result:save(path) and shows which figures "
+    .. "and which requests differ. Exit status: 0 when nothing differs, 1 otherwise.",
+  positional = { name = "A B", count = 2, doc = "Result files." },
   groups = {
     {
       title = "Output", section = "output", has_defaults = true,
@@ -84,7 +83,7 @@ end
 
 return command.define(definition, function(parsed)
   if #parsed.positionals ~= 2 then
-    flags.fail(definition, "expected two files of results, got %d", #parsed.positionals)
+    flags.fail(definition, "expected two result files, got %d", #parsed.positionals)
   end
   local found = command.checked(definition, diff.compare, table.unpack(parsed.positionals))
   local output = parsed.values.output

@@ -22,10 +22,9 @@ local definition = {
   name = "replay",
   summary = "simulate a cluster under the requests of a trace",
   usage = "blis replay TRACE [FLAGS]",
-  description = "Lets a simulated cluster serve recorded requests at their recorded times (or "
-    .. "rounds of sessions after the answers to those before), and prints how they fared. The "
-    .. "format of a trace is recognised; files may be packed (gzip, "
-    .. "zstd).",
+  description = "Lets a simulated cluster serve recorded requests at their recorded times (or the "
+    .. "rounds of sessions after the answers to the previous ones), and prints the results. The "
+    .. "format of the trace is recognised; files may be compressed (gzip, zstd).",
   positional = { name = "TRACE", doc = "The trace, if not given by --trace-data." },
   groups = simulate.groups {
     { title = "Trace", section = "trace", has_defaults = true, options = trace_options() },
@@ -63,7 +62,7 @@ local function path_of(parsed)
     flags.fail(definition, "the trace is given twice, as '%s' and by --trace-data",
       parsed.positional)
   end
-  if not data and not parsed.positional then flags.fail(definition, "there is no TRACE") end
+  if not data and not parsed.positional then flags.fail(definition, "TRACE is missing") end
   return data or parsed.positional
 end
 
@@ -73,8 +72,8 @@ local function read_trace(parsed)
   given.data, given.stream = nil, nil
   if parsed.values.sessions.session_mode ~= "fixed" then
     if stream == "always" then
-      flags.fail(definition, "--stream always does not go with --session-mode closed-loop, which "
-        .. "needs all rounds of a session together")
+      flags.fail(definition, "--stream always cannot be combined with --session-mode closed-loop, "
+        .. "which needs all rounds of a session together")
     end
     stream = "never"
   end

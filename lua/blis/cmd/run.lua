@@ -8,9 +8,9 @@ local definition = {
   name = "run",
   summary = "simulate a cluster under generated traffic",
   usage = "blis run [FLAGS]",
-  description = "Generates requests, lets a simulated cluster serve them, and prints how they "
-    .. "fared. With --profile go-blis the same flags and the same seed give the numbers of the "
-    .. "simulator BLIS in Go, in its form.",
+  description = "Generates requests, lets a simulated cluster serve them, and prints the results. "
+    .. "With --profile go-blis, the same flags and seed give the numbers of the simulator BLIS in "
+    .. "Go, in its format.",
   groups = simulate.groups(traffic.groups()),
   refused = flag_sections.refused "run",
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",

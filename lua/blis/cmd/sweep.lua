@@ -27,7 +27,7 @@ local versions = {
 
 local function open(definition, parsed)
   local path = parsed.positional
-  if not path then flags.fail(definition, "there is no DIR") end
+  if not path then flags.fail(definition, "DIR is missing") end
   local self = command.checked(definition, store.plan, path)
   return self, command.checked(definition, store.read, path, self, parsed.values.versions.other)
 end
@@ -38,15 +38,15 @@ local run_definition = {
   name = "sweep run",
   summary = "run a script; flags take precedence over its sweeps' options",
   usage = "blis sweep run FILE [FLAGS] [-- ARGUMENTS]",
-  description = "Runs a script like 'blis FILE' does; sweeps in it are run as these flags say, "
-    .. "whatever the script says.",
+  description = "Runs a script as 'blis FILE' does; these flags override the options of its "
+    .. "sweeps.",
   positional = { name = "FILE", doc = "The script, and its arguments.", count = math.huge },
   groups = { { title = "Sweeps", section = "run", options = options.run.options } },
 }
 
 local function run_script(parsed)
   local path = parsed.positional
-  if not path then flags.fail(run_definition, "there is no FILE") end
+  if not path then flags.fail(run_definition, "FILE is missing") end
   local chunk, problem = loadfile(path)
   if not chunk then flags.fail(run_definition, "%s", problem) end
   for name, value in pairs(parsed.values.run) do sweep.overrides[name] = value end
@@ -288,7 +288,7 @@ end
 
 local function merge(parsed)
   local paths, other_versions = parsed.positionals, parsed.values.versions.other
-  if #paths < 2 then flags.fail(merge_definition, "there is no FROM") end
+  if #paths < 2 then flags.fail(merge_definition, "FROM is missing") end
   local self = common_plan(paths)
   local into = command.checked(merge_definition, store.open, paths[1], self, other_versions)
   local writer = store.writer(paths[1], self)
@@ -303,7 +303,7 @@ end
 
 local retry_definition = {
   name = "sweep retry",
-  summary = "let failed trials be run again",
+  summary = "mark failed trials to be run again",
   usage = "blis sweep retry DIR [FLAGS]",
   description = "Marks failed trials so that the next run of the script runs them again. Otherwise "
     .. "they stay failed, since what is deterministic fails again.",
@@ -374,7 +374,7 @@ local function run(args)
     if part[1] == name then return part[2].run(table.move(args, 2, #args, 1, {})) end
   end
   local known = table.concat(words, ", ")
-  if not name then flags.fail(own_definition, "a command is missing: %s", known) end
+  if not name then flags.fail(own_definition, "COMMAND is missing, expected one of %s", known) end
   flags.fail(own_definition, "'%s' is not allowed, expected one of %s", name, known)
 end
 

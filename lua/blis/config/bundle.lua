@@ -1,5 +1,5 @@
---- The keys of policy bundles, the YAML files of --policy-config, as BLIS in Go (inference-sim
---- f90a1e3a) knows them.
+--- The keys of policy bundles, the YAML files of --policy-config, as in BLIS in Go (inference-sim
+--- f90a1e3a).
 local cluster_section = require "blis.config.cluster"
 
 --- A block of keys as an option of the block around it.

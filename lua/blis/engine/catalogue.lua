@@ -181,7 +181,7 @@ local function all_beside(folder)
       ok, result = pcall(core.model_config, one.path, one.name)
     end
     if not ok then
-      notices.tell("left out: " .. tostring(result))
+      notices.tell("skipped: " .. tostring(result))
     elseif is_yaml then
       paths[#paths + 1] = one.path
     else

@@ -109,7 +109,7 @@ end
 function definition.made(kind, noun, given, path)
   local made = core.policy_definition(given)
   if made and made.kind ~= kind then
-    errors.invalid("%s: this is %s, expected %s", path, with_article(made.kind),
+    errors.invalid("%s: got %s, expected %s", path, with_article(made.kind),
       with_article(noun))
   end
   return made

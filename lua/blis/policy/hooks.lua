@@ -29,7 +29,7 @@ hooks.kinds = {
   priority = kind_of("priority", "priority policy", {}, "decide",
     "function(request) that returns how urgent it is"),
   scheduler = kind_of("scheduler", "scheduler", {}, "goes_before",
-    "function(a, b) that tells whether a goes before b"),
+    "function(a, b) that returns whether a goes before b"),
   preemption = kind_of("preemption", "preemption policy", {}, "victim",
     "function(running) that returns the index of the request that gives way"),
   autoscaler = kind_of("autoscaler", "autoscaler", {}, "decide",
@@ -38,7 +38,7 @@ hooks.kinds = {
         doc = "How often it is asked." },
     }),
   disaggregation = kind_of("disaggregation", "disaggregation policy", {}, "decide",
-    "function(request, cluster) that tells whether prefill and decode are separated"),
+    "function(request, cluster) that returns whether prefill and decode are separated"),
 }
 
 --- Names that the engine knows, beside scripted ones: sets the option of the cluster.

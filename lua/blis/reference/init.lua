@@ -223,7 +223,7 @@ function reference.find(word)
   end
   if #found == 0 then found = find_fields(word) end
   if #found == 0 then
-    errors.raise("usage", ("help: there is no topic '%s'%s"):format(word,
+    errors.raise("usage", ("help: unknown topic '%s'%s"):format(word,
       errors.suggestion(wanted, names, "'blis help' lists all")))
   end
   return found

@@ -112,7 +112,7 @@ end
 local function read_line(path, number, line, kind)
   local ok, value = pcall(core.json_read, line, "line")
   if not ok then
-    errors.invalid("%s:%d: this is no result of blis: %s", path, number,
+    errors.invalid("%s:%d: not a result of blis: %s", path, number,
       (tostring(value):gsub("^line:1: ", "")))
   end
   if type(value) ~= "table" then
@@ -124,7 +124,7 @@ end
 local function check_header(path, line)
   local header = read_line(path, 1, line, "an object")
   if type(header.figures) ~= "table" or type(header.columns) ~= "table" then
-    errors.invalid("%s:1: this is no result of blis", path)
+    errors.invalid("%s:1: not a result of blis", path)
   end
   if header.blis_result ~= version then
     errors.invalid("%s:1: blis_result is %s, this program reads version %d", path,
@@ -182,7 +182,7 @@ function result_file.read(path)
   if not file then errors.invalid("cannot read %s", problem) end
   local first, why = file:read("l")
   if not first then
-    errors.invalid("cannot read %s: %s", path, why or "it is empty, no result of blis")
+    errors.invalid("cannot read %s: %s", path, why or "it is empty, not a result of blis")
   end
   local header = check_header(path, first)
   local figures = without_nulls(header.figures)

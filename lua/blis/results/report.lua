@@ -252,7 +252,7 @@ function report.summary(r)
   lines[#lines + 1] = ""
   lines[#lines + 1] = latencies
   if not r.keeps_records then
-    lines[#lines + 1] = "  no records kept: percentiles but those of ITL are up to 0.4 % too low"
+    lines[#lines + 1] = "  no records kept: percentiles except ITL may be up to 0.4 % low"
   else
     for _, part in ipairs { group_lines("SLO class", r.by_slo_class),
       group_lines("tenant", r.by_tenant), group_lines("model", r.by_model) } do

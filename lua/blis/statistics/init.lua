@@ -202,7 +202,7 @@ end
 function statistics.paired(a, b, options)
   options = options or {}
   if #a ~= #b then
-    errors.invalid("paired: lists of %d and %d values are no pairs", #a, #b)
+    errors.invalid("paired: lists of %d and %d values cannot be paired", #a, #b)
   end
   local kind = options.kind or (all_positive(a) and all_positive(b) and "ratio" or "difference")
   local list = differences(a, b, kind)

@@ -34,7 +34,8 @@ local function check_lists(name, a, b)
       end
     end
   end
-  if #a ~= #b then errors.invalid("%s: lists of %d and %d values are no pairs", name, #a, #b) end
+  if #a ~= #b then errors.invalid("%s: lists of %d and %d values cannot be "
+    .. "paired", name, #a, #b) end
 end
 
 --- Spearman's rank correlation: 1 when both lists rise and fall together, -1 when one rises where

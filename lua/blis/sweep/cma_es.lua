@@ -158,7 +158,7 @@ function Search:ask()
 end
 
 local function check_values(self, values)
-  if not self.places then errors.invalid("tell: nobody has asked for places yet") end
+  if not self.places then errors.invalid("tell() called before ask()") end
   if type(values) ~= "table" or #values ~= self.population then
     errors.invalid("tell: expected a list of %d numbers, one for each place; math.huge for one "
       .. "that failed", self.population)

@@ -70,7 +70,7 @@ local function read_shard(values, self)
   end
   if not part or part.count == 1 then return nil end
   if not values.store then
-    errors.invalid("shard: without a store nobody can put the parts together")
+    errors.invalid("shard: needs a store, to put the parts together")
   end
   if self.plan.rule then
     errors.invalid("shard: how many replications a point needs shows only when all of them are "

@@ -252,7 +252,7 @@ end
 function plan.from_json(text, path)
   local self = errors.located(core.json_read, text, path)
   if not is_plan(self) then
-    errors.invalid("%s: this is no sweep of this version of blis", path)
+    errors.invalid("%s: not a sweep of this version of blis", path)
   end
   for i, labels in ipairs(self.points) do self.points[i] = { labels = labels } end
   self.versions = self.versions or {}

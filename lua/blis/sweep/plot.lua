@@ -44,12 +44,12 @@ local function x_axis(self, given)
     for _, name in ipairs(self.parameters) do
       if name == given and is_numeric(self, name) then return name end
     end
-    errors.invalid("plot: x: '%s' is no parameter that is a number everywhere", tostring(given))
+    errors.invalid("plot: x: '%s' is not a parameter with numbers at all points", tostring(given))
   end
   for i = #self.parameters, 1, -1 do
     if is_numeric(self, self.parameters[i]) then return self.parameters[i] end
   end
-  errors.invalid("plot: no parameter is a number everywhere, so there is nothing to plot over")
+  errors.invalid("plot: no parameter has numbers at all points, so there is nothing to plot over")
 end
 
 local function series_name(self, point, x)

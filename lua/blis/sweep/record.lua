@@ -176,7 +176,7 @@ end
 function record.read(line, place)
   local given = core.json_read(line, place)
   if type(given) ~= "table" or type(given.key) ~= "string" or type(given.status) ~= "string" then
-    errors.invalid("%s: this is no record of a trial", place)
+    errors.invalid("%s: not a record of a trial", place)
   end
   for name, value in pairs(given.values or {}) do
     if type(value) ~= "number" then given.values[name] = nil end

@@ -121,7 +121,7 @@ local function tell_failure(state, trial, reason)
   if state.told <= told_failures then
     state.progress.say("%s: %s: %s", state.plan.name, plan.trial_name(state.plan, trial), reason)
   elseif state.told == told_failures + 1 then
-    state.progress.say("%s: more trials failed; the table and 'blis sweep export' tell which",
+    state.progress.say("%s: more trials failed; the table and 'blis sweep export' list them",
       state.plan.name)
   end
 end

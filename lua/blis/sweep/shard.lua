@@ -45,8 +45,8 @@ end
 local function count_of(engine, getenv)
   local count = engine[2] and value_of(getenv, engine[2]) or value_of(getenv, "BLIS_SHARDS")
   if not count then
-    errors.invalid("%s is set, but not of how many parts this is one: set BLIS_SHARDS, or use "
-      .. "--shard %s/N (0/1 for all trials)", engine[1], getenv(engine[1]))
+    errors.invalid("%s is set, but the number of parts is not: set BLIS_SHARDS, or use --shard "
+      .. "%s/N (0/1 for all trials)", engine[1], getenv(engine[1]))
   end
   return count
 end

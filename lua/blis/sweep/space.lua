@@ -74,7 +74,7 @@ local function check_range(parameter, path)
     errors.invalid("%s: expected a list of values or from = and to =", path)
   end
   if parameter.from >= parameter.to then
-    errors.invalid("%s: from %g to %g is no range", path, parameter.from, parameter.to)
+    errors.invalid("%s: from %g to %g is not a range", path, parameter.from, parameter.to)
   end
   if parameter.is_log and parameter.from <= 0 then
     errors.invalid("%s: a logarithmic range starts above 0, not at %g", path, parameter.from)
@@ -185,7 +185,7 @@ local function view_of(values, names)
       local words = {}
       for known in pairs(names) do words[#words + 1] = known end
       table.sort(words)
-      errors.invalid("p: there is no parameter '%s'%s", tostring(name),
+      errors.invalid("p: unknown parameter '%s'%s", tostring(name),
         errors.suggestion(tostring(name), words))
     end,
   })
@@ -250,7 +250,7 @@ end
 
 local function sampled(parameters, names, options)
   if not options.samples then
-    errors.invalid("samples is missing: how many points are to be sampled?")
+    errors.invalid("samples is missing: give the number of points to sample")
   end
   local points, collect = new_collector(names, options.where)
   local known = name_set(names)
@@ -304,7 +304,7 @@ end
 ---@return blis.sweep.Point[] points
 function space.points(options)
   if options.points and options.parameters then
-    errors.invalid("parameters and points: a sweep has one of them")
+    errors.invalid("parameters and points: give one of them")
   end
   local names, points
   if options.points then

@@ -43,8 +43,8 @@ local function version_of(path, line)
   local ok, header = pcall(core.json_read, line, path .. ":1")
   if not ok or type(header) ~= "table" or header.journal ~= "blis-sweep" or header.format ~= 2
     or type(header.program) ~= "string" then
-    errors.invalid("%s:1: this is no journal of a sweep; move the file away (trials of which "
-      .. "nothing else is known are run again)", path)
+    errors.invalid("%s:1: not the journal of a sweep; move the file away (trials without another "
+      .. "record are run again)", path)
   end
   return header.program
 end
@@ -61,8 +61,8 @@ end
 local function tell_damage(path, lines)
   if #lines == 0 then return end
   local places = table.concat(lines, ", ", 1, math.min(#lines, 5))
-  notices.tell(("%s: %s %s%s not as written and left out; trials of which nothing else is known "
-    .. "are run again"):format(path, #lines == 1 and "line" or "lines", places,
+  notices.tell(("%s: %s %s%s damaged and skipped; trials without another record are run "
+    .. "again"):format(path, #lines == 1 and "line" or "lines", places,
     #lines == 1 and " is" or #lines > 5 and " ... are" or " are"))
 end
 
@@ -149,7 +149,7 @@ end
 function store.plan(folder)
   local text = read_plan_text(folder)
   if not text then
-    errors.invalid("%s: there is no sweep in it (no file %s)", folder, plan_name)
+    errors.invalid("%s: not a sweep (no file %s)", folder, plan_name)
   end
   return plan.from_json(text, folder .. "/" .. plan_name)
 end

@@ -134,7 +134,7 @@ local function check_metric(self, name)
   for _, known in ipairs(self.metrics) do
     if known == name then return end
   end
-  errors.invalid("%s: there is no figure '%s'%s", self.name, tostring(name),
+  errors.invalid("%s: unknown figure '%s'%s", self.name, tostring(name),
     errors.suggestion(tostring(name), self.metrics))
 end
 
@@ -201,7 +201,7 @@ function Table:paired(a, b, metric)
   local lists = {}
   for i, wanted in ipairs { a, b } do
     local point = self:point(wanted)
-    if not point then errors.invalid("%s: there is no such point", self.name) end
+    if not point then errors.invalid("%s: no such point", self.name) end
     lists[i] = table_of.values_of_pairs(self, point, metric)
   end
   return statistics.paired(lists[1], lists[2],

@@ -203,14 +203,14 @@ local function footer(self)
   for _, name in ipairs(shown_report(self)) do
     local missing, of = missing_values(self, name)
     if missing > 0 then
-      lines[#lines + 1] = ("%s is no number in %d of %s; means are of the others"):format(name,
+      lines[#lines + 1] = ("%s is not a number in %d of %s; means are over the others"):format(name,
         missing, count_text(of, "trial"))
     end
   end
   for _, name in ipairs(shown_report(self)) do
     local least = too_few_requests(self, name)
     if least then
-      lines[#lines + 1] = ("%s is of no more than %s requests in some runs; a p99 wants %s"):format(
+      lines[#lines + 1] = ("%s rests on at most %s requests in some runs; a p99 needs %s"):format(
         name, format.count(math.tointeger(least) or 0), format.count(requests_of_p99))
       break
     end

@@ -133,7 +133,8 @@ local scenario_options = { preset = true, rate = true, requests = true, num_requ
 local function read_scenario(given, values, path, settings)
   for _, option in ipairs(sections.short.options) do
     if given[option.name] ~= nil and not scenario_options[option.name] then
-      errors.invalid("%s: preset '%s' does not go with '%s'", path, values.preset, option.name)
+      errors.invalid("%s: preset '%s' cannot be combined with "
+        .. "'%s'", path, values.preset, option.name)
     end
   end
   settings.num_requests, settings.timeout_us = values.requests, values.timeout_us
@@ -269,8 +270,8 @@ local function read_replay(given, path, defaults)
     errors.invalid("%s: think_time needs session_mode = 'closed-loop'", path)
   end
   if not is_fixed and values.stream == "always" then
-    errors.invalid("%s: stream = 'always' does not go with session_mode = 'closed-loop', which "
-      .. "needs all rounds of a session together", path)
+    errors.invalid("%s: stream = 'always' cannot be combined with session_mode = 'closed-loop', "
+      .. "which needs all rounds of a session together", path)
   end
   if type(list) == "string" then
     list = trace.open(list, nil, is_fixed and values.stream or "never")
