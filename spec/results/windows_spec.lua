@@ -154,7 +154,7 @@ describe("a comparison of single runs", function()
   it("says how sure differences are", function()
     local text = compare { routing = { "round-robin", "round-robin" } }
     says(text, "against round-robin (95 % intervals from one run: block bootstrap over 12 windows)")
-    says(text, "round-robin: TTFT p99 no difference seen (0 % to 0 %); E2E mean no difference seen")
+    says(text, "round-robin #2: TTFT p99 no difference seen (0 % to 0 %); E2E mean no difference seen")
     assert.matches("funct[^\n]*E2E mean %d", (compare { routing = { "round-robin",
       function() return 1 end } }:gsub("\nfunction[^\n]*", "", 1)))
   end)

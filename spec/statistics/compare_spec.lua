@@ -44,7 +44,7 @@ describe("blis.compare with replications", function()
         pair.p_value, pair.adjusted_p = 0.03, 0.09
       end
     end
-    small.says(tostring(found), ": no difference from round-robin is seen (p = 0.09 among 3 "
+    small.says(tostring(found), "from round-robin is seen (p = 0.09 among 3 "
       .. "policies); one beyond 1.0 % to 5.0 % is excluded")
     assert.is_nil(tostring(found):find("loses to", 1, true))
   end)
@@ -91,6 +91,46 @@ describe("blis.compare with replications", function()
       report = { "ttft_ms.mean", "steady.ttft_ms.mean" } })
     assert.equal(3000000, given.warm_up_us)
     assert.equal(3000000, given.table.points[1].values["steady.from_us"][2])
+  end)
+
+  it("says of how many requests the latencies are", function()
+    local late = small.experiment { quiet = true, replications = 4,
+      routing = { "round-robin", "least-loaded" } }
+    late.workload.timeout_us = 250000
+    local counts = { arrived = 0, completed = 0, timed_out = 0 }
+    for seed = 42, 45 do
+      local one = blis.run(small.experiment { workload = late.workload, seed = seed,
+        routing = "round-robin" })
+      for name, n in pairs(counts) do counts[name] = n + one[name] end
+    end
+    assert.is_true(counts.timed_out > 0 and counts.completed > 0)
+    small.says(tostring(blis.compare(late)), ("\nrouting=round-robin: of %d requests %d timed out; "
+      .. "latencies are of the %d that completed\n"):format(counts.arrived, counts.timed_out,
+      counts.completed))
+  end)
+
+  it("has no latencies where nothing completed", function()
+    for _, arrival in ipairs { "poisson", "constant" } do
+      local given = small.experiment { quiet = true, replications = 4, admission = "reject-all",
+        routing = { "round-robin", "least-loaded" } }
+      given.workload = { rate = 20, requests = 40, arrival = arrival, prompt_tokens = 100,
+        output_tokens = 10 }
+      local got = blis.compare(given)
+      local text = tostring(got)
+      assert.is_nil(got.table.points[1].metrics["ttft_ms.p99"])
+      assert.matches("round%-robin +%- +%- ", text)
+      small.says(text, "rejected; nothing completed")
+      small.says(text, "ttft_ms.p99: nothing to compare of least-loaded and round-robin")
+    end
+  end)
+
+  it("tells policies of one name apart", function()
+    local text = tostring(blis.compare(small.experiment { quiet = false, routing = { "weighted",
+      { "weighted", scorers = { { "queue-depth", 1 } } }, "weighted" },
+      workload = { rate = 40, requests = 300, prompt_tokens = 200, output_tokens = 20 } }))
+    small.says(text, "\nagainst weighted (")
+    small.says(text, "\n  weighted(queue-depth:1): ")
+    small.says(text, "\n  weighted #3: ")
   end)
 
   it("tells what is wrong", function()

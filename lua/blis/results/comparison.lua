@@ -31,14 +31,19 @@ local function check_policies(given)
   for i, one in ipairs(given) do policy.read_router(one, ("routing[%d]"):format(i)) end
 end
 
---- Raises for options that mean nothing when every policy runs once.
-local function check_single(spec)
+--- The experiment of a list of policies that run once each; raises for options that mean nothing
+--- then.
+local function read_single(spec)
+  local shared = {}
+  for key, value in pairs(spec) do shared[key] = value end
   for _, option in ipairs(options.compare.options) do
-    if spec[option.name] ~= nil then
+    if shared[option.name] then
       errors.invalid("%s: it says how replications are compared, and there is no "
         .. "replications = ...", option.name)
     end
+    shared[option.name] = nil -- quiet = false asks for nothing
   end
+  return shared
 end
 
 -- So many requests show what a policy remembers, at little cost.
@@ -76,9 +81,7 @@ function comparison.compare(spec)
   end
   check_policies(spec.routing)
   if spec.replications ~= nil then return replicated.compare(spec) end
-  check_single(spec)
-  local shared = {}
-  for key, value in pairs(spec) do shared[key] = value end
+  local shared = read_single(spec)
   if not core.is_workload(spec.workload) then
     local given, horizon_us = workload.read(spec.workload, "workload",
       { seed = spec.seed or 42, horizon_us = spec.horizon_us, profile = spec.profile })

@@ -128,7 +128,11 @@ local function find_warm_up(values, shared, routing, labels)
   return math.tointeger(from_us)
 end
 
+--- Nil where a run of either has no number, as no latencies when nothing completed.
 local function paired(result, baseline, i, metric, level)
+  for _, point in ipairs { result.points[baseline], result.points[i] } do
+    if #(point.values[metric] or {}) < point.n then return nil end
+  end
   return statistics.paired(
     table_of.values_of_pairs(result, result.points[baseline], metric),
     table_of.values_of_pairs(result, result.points[i], metric),
@@ -140,7 +144,7 @@ local function is_enough(rule, look, result, baseline, metric)
   for i = 1, #result.points do
     if i ~= baseline then
       local pair = paired(result, baseline, i, metric, rule.level)
-      if not stopping.is_decided(rule, look, pair) then return false end
+      if not pair or not stopping.is_decided(rule, look, pair) then return false end
     end
   end
   return true
@@ -156,9 +160,10 @@ local function all_pairs(result, baseline, level)
     local order, p_values = {}, {}
     for i = 1, #result.points do
       if i ~= baseline then
-        against[i][metric] = paired(result, baseline, i, metric, level)
-        order[#order + 1] = i
-        p_values[#p_values + 1] = against[i][metric].p_value or 1
+        local pair = paired(result, baseline, i, metric, level)
+        against[i][metric] = pair
+        order[#order + 1] = pair and i
+        p_values[#p_values + 1] = pair and (pair.p_value or 1)
       end
     end
     for k, p in ipairs(statistics.holm(p_values)) do against[order[k]][metric].adjusted_p = p end
@@ -256,12 +261,15 @@ end
 local function sentence(self, i, metric)
   local pair = self.against[i][metric]
   local name, base = self.policies[i], self.policies[self.baseline]
-  if not pair then return ("%s: no figures to compare"):format(metric) end
+  if not pair then
+    return ("%s: nothing to compare of %s and %s"):format(metric, name, base)
+  end
   if not pair.low or pair.n < statistics.fewest_for_interval and not pair.windows then
     return few_pairs(pair, name, base, metric)
   end
   if pair.ties == pair.n then
-    return ("%s: no difference from %s is seen, in none of %d pairs"):format(metric, base, pair.n)
+    return ("%s: no difference of %s from %s is seen, in none of %d pairs"):format(metric, name,
+      base, pair.n)
   elseif pair.low == pair.high then
     return ("%s: %s against %s %s in all of %d pairs"):format(metric, name, base,
       words.change(pair, pair.change), pair.n)
@@ -269,8 +277,8 @@ local function sentence(self, i, metric)
   local direction = direction_of(metric)
   if not is_shown(self, pair) then
     local is_luck = pair.low > 0 or pair.high < 0 -- one of so many comparisons looks like that
-    return ("%s: no difference from %s is seen%s; one beyond %s to %s is excluded"):format(metric,
-      base, is_luck and (" (%s among %d policies)"):format(words.p_value(pair.adjusted_p),
+    return ("%s: no difference of %s from %s is seen%s; one beyond %s to %s is excluded"):format(
+      metric, name, base, is_luck and (" (%s among %d policies)"):format(words.p_value(pair.adjusted_p),
         #self.policies) or "", words.change(pair, pair.low), words.change(pair, pair.high))
   end
   local verb = pair.change > 0 and "is higher than" or "is lower than"

@@ -342,20 +342,36 @@ local function difference_text(drawn, a, b, item, comparisons)
     words.change(pair, pair.low), words.change(pair, pair.high))
 end
 
+--- What tells the policies apart: their names, with their scorers where names meet, and with
+--- their numbers where all is the same.
+local function short_names(results)
+  local names, met, seen = {}, {}, {}
+  for i, r in ipairs(results) do
+    names[i] = r.routing:match "^[^(]+"
+    met[names[i]] = (met[names[i]] or 0) + 1
+  end
+  for i, r in ipairs(results) do
+    local full = met[names[i]] > 1 and r.routing or names[i]
+    names[i] = seen[full] and ("%s #%d"):format(full, i) or full
+    seen[full] = true
+  end
+  return names
+end
+
 --- Every policy against the first one.
 local function add_differences(lines, results)
   local first = results[1]
   local drawn = #results > 1 and first.keeps_records and windows.new(#first.requests)
   if not drawn then return end
-  lines[#lines + 1] = ("\nagainst %s (%g %% intervals from one run: %s)"):format(
-    first.routing:match "^[^(]+", level * 100, tostring(drawn))
+  local names = short_names(results)
+  lines[#lines + 1] = ("\nagainst %s (%g %% intervals from one run: %s)"):format(names[1],
+    level * 100, tostring(drawn))
   for i = 2, #results do
     local parts = {}
     for k, item in ipairs(compared) do
       parts[k] = difference_text(drawn, first, results[i], item, #results - 1)
     end
-    lines[#lines + 1] = ("  %s: %s"):format(results[i].routing:match "^[^(]+",
-      table.concat(parts, "; "))
+    lines[#lines + 1] = ("  %s: %s"):format(names[i], table.concat(parts, "; "))
   end
 end
 

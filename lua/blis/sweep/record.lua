@@ -34,6 +34,11 @@ local function sorted_names(given)
   return names
 end
 
+--- Latencies of a run in which nothing completed are no numbers, though results have 0 for them.
+local function is_of_nothing(given, name)
+  return name:find("_ms$") ~= nil and rawget(given, "completed") == 0
+end
+
 --- All numbers of a table of tables, by "outer.inner"; lists are left out.
 local function flatten(given, prefix, depth, visit)
   for _, name in ipairs(sorted_names(given)) do
@@ -46,7 +51,8 @@ local function flatten(given, prefix, depth, visit)
       visit(prefix .. name, value and 1 or 0)
     elseif kind == "table" and depth < 3 and rawget(value, 1) == nil
       and not (depth == 0 and skipped[name]) then
-      flatten(value, prefix .. name .. ".", depth + 1, visit)
+      flatten(value, prefix .. name .. ".", depth + 1, is_of_nothing(given, name)
+        and function(inner) visit(inner, 0 / 0) end or visit)
     end
   end
 end

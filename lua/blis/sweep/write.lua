@@ -1,6 +1,7 @@
 --- Tables of sweeps as text, CSV, Markdown, plots.
 local core = require "blis.core"
 local errors = require "blis.errors"
+local figures = require "blis.results.figures"
 local format = require "blis.format"
 local csv = require "blis.csv"
 local plan = require "blis.sweep.plan"
@@ -170,10 +171,51 @@ local function too_few_requests(self, name)
   local least = math.huge
   for _, point in ipairs(self.points) do
     for _, completed in ipairs(point.values[prefix .. "completed"] or {}) do
-      least = math.min(least, completed)
+      if completed > 0 then least = math.min(least, completed) end
     end
   end
   return least < requests_of_p99 and least or nil
+end
+
+local function sum(values)
+  local total = 0
+  for _, value in ipairs(values or {}) do total = total + value end
+  return math.tointeger(total) or 0
+end
+
+-- These say nothing of how requests were lost.
+local not_lost = { arrived = true, completed = true, length_capped = true }
+
+--- What became of the requests of a point that did not complete, over all its runs, or nil.
+local function lost_line(point)
+  local values = point.values
+  if not values.arrived or not values.completed then return nil end
+  local arrived, completed = sum(values.arrived), sum(values.completed)
+  if arrived == completed then return nil end
+  local parts = {}
+  for _, ending in ipairs(figures.of "Counts") do
+    local n = not not_lost[ending.name] and sum(values[ending.name]) or 0
+    if n > 0 then
+      parts[#parts + 1] = ("%s %s"):format(format.count(n), ending.name:gsub("_", " "))
+    end
+  end
+  if #parts == 0 then return nil end
+  return ("%s: of %s requests %s; %s"):format(point.name, format.count(arrived),
+    table.concat(parts, ", "), completed == 0 and "nothing completed"
+    or ("latencies are of the %s that completed"):format(format.count(completed)))
+end
+
+-- More points than this are counted.
+local listed_points = 12
+
+--- The points that lost requests.
+local function add_lost_lines(lines, points)
+  local lost = {}
+  for _, point in ipairs(points) do lost[#lost + 1] = lost_line(point) end
+  table.move(lost, 1, math.min(#lost, listed_points), #lines + 1, lines)
+  if #lost > listed_points then
+    lines[#lines + 1] = ("%s more lost requests"):format(count_text(#lost - listed_points, "point"))
+  end
 end
 
 --- How many replications would do, when there are too few for intervals.
@@ -215,6 +257,7 @@ local function footer(self)
       break
     end
   end
+  add_lost_lines(lines, self.points)
   if self.missing > 0 then
     lines[#lines + 1] = ("%s not run yet"):format(count_text(self.missing, "trial"))
   end
