@@ -36,6 +36,10 @@ describe("every command", function()
     end
   end)
 
+  it("finds a figure without its unit", function()
+    assert.matches("blis%.Result%.ttft_ms\n", commands.output_of("help", "ttft"))
+  end)
+
   it("is in the list of commands #host", function()
     local text = program.run("--help").out
     for _, name in ipairs { "run", "replay", "trace", table.unpack(names) } do

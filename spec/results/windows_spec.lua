@@ -176,4 +176,9 @@ describe("a comparison of single runs", function()
     local summary = tostring(blis.run { workload = traffic(20), admission = "reject-all" })
     assert.matches("TTFT%s+%-%s+%-%s+%-%s+%-%s+%-\n", summary)
   end)
+
+  it("leaves nothing after a warm-up that is longer than any run", function()
+    local r = blis.run { workload = traffic(20), warm_up_us = math.maxinteger }
+    assert.equal(0, r.steady.completed)
+  end)
 end)

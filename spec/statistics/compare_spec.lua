@@ -32,7 +32,7 @@ describe("blis.compare with replications", function()
     assert.is_nil(tostring(got):find("p [=<]"))
     local text = tostring(blis.compare(spec { replications = 4,
       report = { "ttft_ms.p99", "cache_hit_rate" } }))
-    small.says(text, "ttft_ms.p99 is of no more than 60 requests in some runs; a p99 wants 1,000")
+    small.says(text, "ttft_ms.p99 rests on at most 60 requests in some runs; a p99 needs 1,000")
     assert.is_nil(text:find("\nrule", 1, true))
   end)
 

@@ -191,12 +191,13 @@ function reference.topics()
   return topics
 end
 
---- A topic for each field of that name: what it is, and whose it is.
-local function find_fields(name)
+--- A topic for each field of that name, with its unit or without: what it is, and whose it is.
+local function find_fields(word)
   local found = {}
   for _, topic in ipairs(reference.topics()) do
     for i, line in ipairs(topic.lines) do
-      if line:match "^@field ([%w_]+)" == name then
+      local name = line:match "^@field ([%w_]+)"
+      if name == word or name == word .. "_ms" then
         local last = i
         while (topic.lines[last + 1] or "@"):find "^[^@]" do last = last + 1 end
         found[#found + 1] = new_topic(topic.kind, topic.name .. "." .. name,

@@ -278,8 +278,8 @@ local function sentence(self, i, metric)
   if not is_shown(self, pair) then
     local is_luck = pair.low > 0 or pair.high < 0 -- one of so many comparisons looks like that
     return ("%s: no difference of %s from %s is seen%s; one beyond %s to %s is excluded"):format(
-      metric, name, base, is_luck and (" (%s among %d policies)"):format(words.p_value(pair.adjusted_p),
-        #self.policies) or "", words.change(pair, pair.low), words.change(pair, pair.high))
+      metric, name, base, is_luck and (" (%s among %d policies)"):format(
+        words.p_value(pair.adjusted_p), #self.policies) or "", words.change(pair, pair.low), words.change(pair, pair.high))
   end
   local verb = pair.change > 0 and "is higher than" or "is lower than"
   if direction ~= 0 then
