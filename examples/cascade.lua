@@ -49,8 +49,8 @@ for _, threshold in ipairs { -1.7, -1.3, -0.9, -0.5 } do
   sent_on = r.cascade.escalated
 end
 
--- Functions decide in place of the rule: short answers are not worth a second opinion, and nobody
--- waits longer than a second for one.
+-- Functions replace the rule: short answers are not worth a second opinion, and no request waits
+-- longer than a second for one.
 local r = blis.run {
   cluster = mixed, workload = workload, routing = "cognitora.score",
   cascade = {

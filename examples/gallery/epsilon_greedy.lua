@@ -1,6 +1,6 @@
 #!/usr/bin/env blis
--- Epsilon-greedy with a memory: mostly the instance that was fastest of late, now and then any.
--- Use it when nothing is known of the instances but how they answer, and some may become slow.
+-- Epsilon-greedy with a memory: mostly the recently fastest instance, now and then a random one.
+-- Use it when only the latencies of instances are known, and some may become slow.
 local blis = require "blis"
 
 local epsilon, memory = 0.1, 0.2

@@ -1,13 +1,14 @@
 #!/usr/bin/env blis
--- Learning weights online: weights of the prefix score against that of load are tried out, and what
--- gave the shortest time to first token is kept. Use it when nobody knows how much prefixes matter.
+-- Learning weights online: tries out how much the prefix score counts against the load score, and
+-- keeps the weight with the shortest time to first token. Use it when it is unclear how much
+-- prefixes matter.
 local blis = require "blis"
 
 local prefix, load = blis.scorer "prefix-affinity", blis.scorer "load-balance"
 local weights = { 0.1, 0.3, 0.5, 0.7, 0.9 }
-local window, explore, memory = 25, 0.05, 0.3 -- first tokens, share of tries, of new against old
+local window, explore, memory = 25, 0.05, 0.3 -- first tokens; share of trials; of the new value
 
---- Each weight once, then the best one, with a try of any now and then.
+--- Each weight once, then the best one, with a random one now and then.
 local function next_place(cost_us)
   local best = 1
   for k = 1, #weights do

@@ -1,12 +1,12 @@
 #!/usr/bin/env blis
--- A prefix affinity of one's own: tokens to compute here against requests that are here already.
+-- A custom prefix affinity: weighs the tokens to compute against the requests already here.
 -- Use it as a start when the built-in prefix-affinity is nearly, but not quite, what you want.
 local blis = require "blis"
 
 local kv_blocks = 3000
-local tokens_per_request = 50 -- a request under way counts like so many tokens to compute
+local tokens_per_request = 50 -- what a request in progress counts for
 
---- An index as large as a cache forgets what the cache has dropped.
+--- An index as large as the cache forgets what the cache has dropped.
 local function prefill_cost(capacity)
   local index = blis.prefix_index { capacity = capacity }
   return blis.scorer {

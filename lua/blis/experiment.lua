@@ -150,8 +150,8 @@ local function may_remember(config)
   return repeats.may_remember(policies)
 end
 
---- Whether it is worth trying if the experiment comes to the same result twice: a policy may
---- remember something, and nobody counts what he hears of.
+--- Whether it is worth checking that the experiment gives the same result twice: a policy may
+--- remember something between runs.
 ---@param spec table
 ---@return boolean
 function experiment.wants_repeat(spec)

@@ -12,7 +12,7 @@ end
 
 local take = tell
 
---- Tells every line that was not told before.
+--- Prints every line that was not printed before.
 ---@param lines string
 function notices.tell(lines)
   for line in lines:gmatch("[^\n]+") do take(line) end

@@ -37,7 +37,7 @@ local capacity = {}
 ---@field parameter string
 ---@field figures string[] names of those with targets
 ---@field finds "most"|"least"
----@field value number? the answer; nil when it lies outside what was tried, or nobody can tell
+---@field value number? the answer; nil when it lies outside what was tried, or is unknown
 ---@field low number? of its interval; nil = not known
 ---@field high number?
 ---@field interval string what the interval is

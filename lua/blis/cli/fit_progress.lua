@@ -17,8 +17,7 @@ function fit_progress.text(round, trials, most)
     ("-"):rep(width - full), round, trials, most)
 end
 
---- A line that is there when somebody sits at a terminal and nothing wants quiet. It is taken away
---- when the value is closed.
+--- A line shown on a terminal unless --quiet is given; erased when the value is closed.
 ---@param parsed blis.cli.Parsed
 ---@return { tell?: fun(round: integer, trials: integer, most: integer) }
 function fit_progress.line(parsed)

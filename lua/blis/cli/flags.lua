@@ -14,7 +14,7 @@ local flags = {}
 ---@field title string
 ---@field section string
 ---@field options blis.Option[]
----@field has_defaults? boolean fill in what is not given; for sections that nobody else reads
+---@field has_defaults? boolean fill in what is not given; for sections that are read nowhere else
 
 ---@class blis.cli.Refused
 ---@field flag string

@@ -19,8 +19,7 @@ function progress.text(ended, arrived, now_us, total)
     format.count(arrived - ended), format.number(now_us / 1e6, 1))
 end
 
---- A line that is there when somebody sits at a terminal and nothing wants quiet. It is taken away
---- when the value is closed.
+--- A line shown on a terminal unless --quiet is given; erased when the value is closed.
 ---@param parsed blis.cli.Parsed
 ---@param total? integer
 ---@return { tell?: fun(ended: integer, arrived: integer, now_us: integer) }

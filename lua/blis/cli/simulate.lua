@@ -217,7 +217,7 @@ local function check_records(definition, parsed)
   end
 end
 
---- Fails when something is to be written that nobody asks for, or says so.
+--- Fails, or says so, when an output is asked for without what fills it.
 local function check_results(definition, parsed)
   if parsed.values.output.series_path and not parsed.values.experiment.series_interval_us then
     flags.fail(definition, "--series-path needs --series-interval")

@@ -56,7 +56,7 @@ local function find_option(section, key)
   end
 end
 
---- Every word that somebody could have meant.
+--- Every word that could have been meant.
 local function known_names(section)
   local words = {}
   for _, option in ipairs(section.options) do words[#words + 1] = option.name end

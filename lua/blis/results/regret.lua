@@ -108,7 +108,7 @@ local function measured(measure, name, result)
   return value
 end
 
---- The routing decisions of a trace that chose somebody.
+--- The routing decisions of a trace that chose an instance.
 local function routings(trace)
   local list = {}
   for i = 1, #trace do

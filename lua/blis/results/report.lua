@@ -274,7 +274,8 @@ local function comparison_row(r)
     number(r.balance, 3), count(r.arrived), count(r.completed) }
 end
 
---- Why nobody could serve some requests: "too long for an instance, the shortest with a prompt of 40,000 tokens".
+--- Why some requests could not be served:
+--- "too long for an instance, the shortest with a prompt of 40,000 tokens".
 local function unservable_reason(r)
   local least = math.maxinteger
   if not r.keeps_records then return "too long for an instance" end

@@ -1,4 +1,4 @@
---- How far a simulation can be trusted to choose between policies that somebody also measured.
+--- How far a simulation can be trusted to choose between policies that were also measured.
 local errors = require "blis.errors"
 
 local transfer = {}

@@ -12,7 +12,7 @@ local schema = require "blis.config.schema"
 local cma_es = {}
 
 ---@class blis.CmaEs
----@field generation integer generations that were told
+---@field generation integer generations whose values were given
 ---@field best number[]? the best place so far
 ---@field best_value number?
 ---@field step number the width of the distribution now

@@ -1,4 +1,4 @@
---- The order in which trials are handed out: long ones first, so that at the end nobody waits for
+--- The order in which trials are handed out: long ones first, so that no worker is left waiting for
 --- one that was begun last (Graham 1969: at most a third longer than the best order).
 ---
 --- It changes when a table is complete and nothing in it.
@@ -41,7 +41,7 @@ end
 ---@param indices integer[]
 ---@param values table<string, any>[] of the points
 ---@param known table<string, blis.sweep.Record>
----@param cost? fun(p: table): number left out, what is known tells
+---@param cost? fun(p: table): number default: estimated from what is known
 function order.longest_first(self, indices, values, known, cost)
   local costs = cost and costs_of_script(self, values, cost) or costs_of_store(self, known)
   if next(costs) == nil then return end

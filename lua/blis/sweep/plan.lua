@@ -60,7 +60,7 @@ local function script_hash(options)
   return core.hash128(table.concat(parts, "\0"))
 end
 
---- The key of a trial: nobody has the same one for something else.
+--- The key of a trial, unique to what is run.
 local function key_of(self, version, labels_text, seed)
   return core.hash128(table.concat({ version, self.script, labels_text, ("%d"):format(seed) },
     "\0"))

@@ -70,7 +70,7 @@ local function copy(given)
   return result
 end
 
---- Estimates are worked out when somebody asks for them: there may be many figures nobody reads.
+--- Estimates are computed on demand: most figures are never read.
 local function new_metrics(values, options)
   return setmetatable({}, { __index = function(metrics, name)
     if not values[name] then return nil end
@@ -129,7 +129,7 @@ function table_of.new(self, known)
   return setmetatable(result, Table)
 end
 
---- Raises unless somebody measured it.
+--- Raises unless it was measured.
 local function check_metric(self, name)
   for _, known in ipairs(self.metrics) do
     if known == name then return end
