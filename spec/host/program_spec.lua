@@ -6,8 +6,8 @@ local folders = require "spec.support.folders"
 local program = require "spec.support.program"
 
 -- Stock lua5.4 reads this file too, but has no commands.
-local is_program, cli = pcall(require, "blis.cli.program")
-local commands = is_program and cli.describe().commands or {}
+local is_program, described = pcall(require("blis.cli.program").describe)
+local commands = is_program and described.commands or {}
 
 local small = "--num-requests 12 --prompt-tokens 64 --output-tokens 8"
 
