@@ -36,7 +36,7 @@ describe("every command", function()
     end
   end)
 
-  it("finds a figure without its unit", function()
+  it("finds a figure without its unit #host", function()
     assert.matches("blis%.Result%.ttft_ms\n", commands.output_of("help", "ttft"))
   end)
 
