@@ -27,6 +27,24 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
       COMMENT "Embedding ${folder}/${pattern}" VERBATIM)
     set(${variable} ${output} PARENT_SCOPE)
   endfunction()
+
+  # blis_compile_lua(<variable> <symbol> <embedded> <folder> <pattern>): the
+  # same with the Lua files as chunks, compiled by the liblua that the program
+  # links; <embedded> is the symbol that blis_embed has given their text.
+  function(blis_compile_lua variable symbol embedded folder pattern)
+    set(root ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/generated/${symbol}.c)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${root}/${pattern})
+    set(list ${CMAKE_CURRENT_BINARY_DIR}/generated/${embedded}.files)
+    add_executable(compile_lua ${CMAKE_CURRENT_SOURCE_DIR}/cmake/compile_lua.c)
+    target_include_directories(compile_lua PRIVATE ${LUA_INCLUDE_DIRS})
+    target_link_libraries(compile_lua PRIVATE blis_options blis_lua)
+    add_custom_command(OUTPUT ${output}
+      COMMAND compile_lua ${root} ${list} ${symbol} ${output}
+      DEPENDS ${files} ${list} compile_lua
+      COMMENT "Compiling ${folder}/${pattern}" VERBATIM)
+    set(${variable} ${output} PARENT_SCOPE)
+  endfunction()
   return()
 endif()
 

@@ -10,11 +10,31 @@
 #include "lua/bind/embedded.h"
 #include "lua/core.h"
 
-/* The files below lua/, made by the build. */
+/* The files below lua/, as text and as chunks, made by the build. */
 extern const blis_embedded_table blis_embedded_lua;
+extern const blis_embedded_table blis_compiled_lua;
 
 static const char command_folder[] = "blis/cmd/";
 static const char lua_suffix[] = ".lua";
+
+/*
+ * Pushes the function of a compiled-in file, or an error message. Another
+ * release of the shared liblua may refuse the chunk, but not the text.
+ */
+static int load_compiled(lua_State *L, const char *path) {
+  const blis_embedded_file *chunk =
+      blis_embedded_lookup(&blis_compiled_lua, path);
+  if (luaL_loadbufferx(L, chunk->bytes, chunk->size, path, "b") == LUA_OK) {
+    return LUA_OK;
+  }
+  lua_pop(L, 1);
+  const blis_embedded_file *text =
+      blis_embedded_lookup(&blis_embedded_lua, path);
+  const char *chunk_name = lua_pushfstring(L, "@%s", path);
+  int status = luaL_loadbufferx(L, text->bytes, text->size, chunk_name, "t");
+  lua_remove(L, -2);
+  return status;
+}
 
 /*
  * Loads path, which is relative to the Lua half. True: a function is pushed.
@@ -31,15 +51,10 @@ static int load_part(lua_State *L, const char *folder, const char *path) {
     }
     status = luaL_loadfilex(L, file, "t");
     lua_remove(L, -2);
+  } else if (blis_embedded_lookup(&blis_compiled_lua, path) != NULL) {
+    status = load_compiled(L, path);
   } else {
-    const blis_embedded_file *file =
-        blis_embedded_lookup(&blis_embedded_lua, path);
-    if (file == NULL) {
-      return 0;
-    }
-    const char *chunk_name = lua_pushfstring(L, "@%s", path);
-    status = luaL_loadbufferx(L, file->bytes, file->size, chunk_name, "t");
-    lua_remove(L, -2);
+    return 0;
   }
   return status == LUA_OK ? 1 : lua_error(L);
 }
