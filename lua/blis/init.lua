@@ -1,18 +1,13 @@
 --- A deterministic, scriptable simulator of LLM inference clusters.
 local core = require "blis.core"
-local calibrate = require "blis.calibrate"
-local capacity = require "blis.capacity"
 local catalogue = require "blis.engine.catalogue"
-local cma_es = require "blis.sweep.cma_es"
 local comparison = require "blis.results.comparison"
 local errors = require "blis.errors"
 local engine = require "blis.engine"
-local diff = require "blis.results.diff"
 local experiment = require "blis.experiment"
 local hooks = require "blis.policy.hooks"
 local latency = require "blis.engine.latency"
 local policy = require "blis.policy"
-local regret = require "blis.results.regret"
 local result = require "blis.results.result"
 local schema = require "blis.config.schema"
 local statistics = require "blis.statistics"
@@ -20,6 +15,11 @@ local sweep = require "blis.sweep"
 local trace = require "blis.traffic.trace"
 local units = require "blis.units"
 local workload = require "blis.traffic.workload"
+
+--- A function of a module that its first call loads: scripts that do without it start sooner.
+local function at_first_call(module, name)
+  return function(...) return require(module)[name](...) end
+end
 
 ---@class blis
 local blis = {
@@ -29,12 +29,12 @@ local blis = {
   simulation = experiment.simulation,
   compare = comparison.compare,
   load_result = result.load,
-  diff = diff.compare,
-  regret = regret.examine,
+  diff = at_first_call("blis.results.diff", "compare"),
+  regret = at_first_call("blis.results.regret", "examine"),
   sweep = sweep,
-  capacity = capacity.search,
-  calibrate = calibrate.run,
-  cma_es = cma_es.new,
+  capacity = at_first_call("blis.capacity", "search"),
+  calibrate = at_first_call("blis.calibrate", "run"),
+  cma_es = at_first_call("blis.sweep.cma_es", "new"),
   statistics = statistics,
 
   workload = workload.new,

@@ -127,6 +127,33 @@ describe("the program #host", function()
         run.out)
     end)
 
+    it("has compiled it with the lines of the text", function()
+      local statement = [[
+        local function show(path, f)
+          local info = debug.getinfo(f, "SL")
+          local lines = {}
+          for line in pairs(info.activelines) do lines[#lines + 1] = line end
+          table.sort(lines)
+          print(path, info.linedefined, table.concat(lines, " "))
+          print((string.dump(f, true):gsub("[^%w]", ".")))
+        end
+        local blis = require "blis"
+        local names = {}
+        for name, value in pairs(blis) do
+          if type(value) == "function" and debug.getinfo(value, "S").what == "Lua" then
+            names[#names + 1] = name
+          end
+        end
+        table.sort(names)
+        for _, name in ipairs(names) do show(name, blis[name]) end
+        print(select(2, xpcall(require("blis.errors").raise, debug.traceback)))]]
+      local compiled = program.run("-e", statement)
+      local text = program.run("--scripts", "lua", "-e", statement)
+      assert.equal("", text.err)
+      assert.equal((text.out:gsub("lua/blis/", "blis/")), compiled.out)
+      assert.matches("blis/errors.lua:%d+: in ", compiled.out)
+    end)
+
     it("keeps package.path, with the installed folder in it", function()
       local line = [[LUA_PATH_5_4='/x/?.lua;;' "$BLIS" -e 'print(package.path)']]
       local run = program.shell(line)
