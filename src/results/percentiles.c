@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "results/order.h"
 
 static const struct {
   const char *name;
@@ -62,50 +63,6 @@ static double value_at(const blis_value_set *set, size_t rank) {
   return value;
 }
 
-/* Sorting: least digit first, leaving out digits that are all the same. */
-
-enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS };
-
-/* False when all keys have the same digit, and nothing was moved. */
-static bool sort_by_digit(const uint64_t *keys, size_t count, unsigned shift,
-                          uint64_t *sorted) {
-  size_t places[DIGIT_VALUES] = {0};
-  for (size_t i = 0; i < count; i++) {
-    places[keys[i] >> shift & (DIGIT_VALUES - 1)]++;
-  }
-  if (places[keys[0] >> shift & (DIGIT_VALUES - 1)] == count) {
-    return false;
-  }
-  size_t place = 0;
-  for (size_t digit = 0; digit < DIGIT_VALUES; digit++) {
-    size_t here = places[digit];
-    places[digit] = place;
-    place += here;
-  }
-  BLIS_ASSERT(place == count);
-  for (size_t i = 0; i < count; i++) {
-    sorted[places[keys[i] >> shift & (DIGIT_VALUES - 1)]++] = keys[i];
-  }
-  return true;
-}
-
-static blis_status sort(blis_value_set *set, const blis_alloc *alloc) {
-  uint64_t *other = blis_alloc_new(alloc, set->capacity * sizeof *other);
-  if (other == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
-    if (sort_by_digit(set->keys, set->count, shift, other)) {
-      uint64_t *swap = set->keys;
-      set->keys = other;
-      other = swap;
-    }
-  }
-  BLIS_ASSERT(set->count < 2 || value_at(set, 0) <= value_at(set, 1));
-  blis_alloc_free(alloc, other, set->capacity * sizeof *other);
-  return BLIS_OK;
-}
-
 /* Figures. */
 
 typedef struct neighbours {
@@ -144,6 +101,59 @@ static void put_rest(blis_percentiles *d, size_t count, double min, double max,
   d->mean_ms = d->mean_us / 1000;
 }
 
+/*
+ * The mean is that of adding up ascending values. While the sum is a whole
+ * number that a double has exactly, the order makes no difference, and only the
+ * values at the ranks of percentiles have to be found.
+ */
+static bool sum_exactly(const blis_value_set *set, double *sum) {
+  const uint64_t limit = UINT64_C(1) << 53;
+  if (set->is_double) {
+    return false;
+  }
+  uint64_t exact = 0;
+  for (size_t i = 0; i < set->count; i++) {
+    if (set->keys[i] > limit - exact) {
+      return false;
+    }
+    exact += set->keys[i];
+  }
+  *sum = (double)exact;
+  return true;
+}
+
+static void find_percentiles(blis_value_set *set, uint64_t *other) {
+  size_t ranks[2 * BLIS_PERCENTILE_COUNT + 2] = {0};
+  size_t count = 1;
+  for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
+    neighbours n = rank_of(p, set->count);
+    ranks[count++] = n.low;
+    ranks[count++] = n.high;
+  }
+  ranks[count++] = set->count - 1;
+  blis__order_at(set->keys, set->count, other, ranks, count);
+}
+
+/* The sum of all values; those at ranks that matter are in their places. */
+static blis_status arrange(blis_value_set *set, const blis_alloc *alloc,
+                           double *sum) {
+  uint64_t *other = blis_alloc_new(alloc, set->count * sizeof *other);
+  if (other == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  if (sum_exactly(set, sum)) {
+    find_percentiles(set, other);
+  } else {
+    blis__order_all(set->keys, set->count, other);
+    *sum = 0;
+    for (size_t i = 0; i < set->count; i++) {
+      *sum += value_at(set, i);
+    }
+  }
+  blis_alloc_free(alloc, other, set->count * sizeof *other);
+  return BLIS_OK;
+}
+
 blis_status blis_percentiles_of_set(blis_percentiles *result,
                                     blis_value_set *set,
                                     const blis_alloc *alloc) {
@@ -152,11 +162,8 @@ blis_status blis_percentiles_of_set(blis_percentiles *result,
   if (count == 0) {
     return BLIS_OK;
   }
-  BLIS_TRY(sort(set, alloc));
   double sum = 0;
-  for (size_t i = 0; i < count; i++) {
-    sum += value_at(set, i);
-  }
+  BLIS_TRY(arrange(set, alloc, &sum));
   put_rest(result, count, value_at(set, 0), value_at(set, count - 1), sum);
   for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
     neighbours n = rank_of(p, count);

@@ -71,7 +71,7 @@ void blis_value_set_deinit(blis_value_set *set, const blis_alloc *alloc);
 void blis_value_set_add(blis_value_set *set, int64_t value_us);
 void blis_value_set_add_double(blis_value_set *set, double value_us);
 
-/* Sorts the set, O(count); needs as much memory again meanwhile. */
+/* Reorders the set, O(count); needs as much memory again meanwhile. */
 BLIS_MUSTUSE blis_status blis_percentiles_of_set(blis_percentiles *result,
                                                  blis_value_set *set,
                                                  const blis_alloc *alloc);

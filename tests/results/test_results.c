@@ -41,24 +41,41 @@ static void check_percentiles(const blis_percentiles *got, double *values,
   }
 }
 
+/* Kinds of values: what makes sorting and adding up hard. */
+enum { EQUAL_OFTEN, SPREAD, SKEWED, EQUAL, TOO_LARGE_A_SUM, DOUBLES, KINDS };
+
+static int64_t draw_value(int kind, blis_random *random) {
+  switch (kind) {
+  case EQUAL_OFTEN:
+    return blis_random_intn(random, 50);
+  case SKEWED: /* most in one place, some very far away */
+    return blis_random_int63(random) >> (24 + blis_random_intn(random, 39));
+  case EQUAL:
+    return 123456;
+  case TOO_LARGE_A_SUM:
+    return blis_random_int63(random) >> 11;
+  default:
+    return blis_random_int63(random) >> 30;
+  }
+}
+
 static void percentiles_are_those_of_the_sorted_list(void) {
-  static const size_t sizes[] = {1, 2, 3, 10, 101, 1000, 5003};
+  static const size_t sizes[] = {1, 2, 3, 10, 16, 17, 101, 1000, 5003};
   static double values[5003];
   blis_alloc alloc = blis_alloc_heap();
   blis_random random;
   blis_random_init(&random, 1);
-  for (int kind = 0; kind < 3; kind++) {
+  for (int kind = 0; kind < KINDS; kind++) {
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
       size_t n = sizes[k];
       blis_value_set set;
       blis_histogram histogram;
       blis_histogram_init(&histogram, &alloc);
-      CHECK(blis_value_set_init(&set, &alloc, n, kind == 2) == BLIS_OK);
+      CHECK(blis_value_set_init(&set, &alloc, n, kind == DOUBLES) == BLIS_OK);
       for (size_t i = 0; i < n; i++) {
-        int64_t value = kind == 0 ? blis_random_intn(&random, 50)
-                                  : blis_random_int63(&random) >> 30;
+        int64_t value = draw_value(kind, &random);
         values[i] = (double)value;
-        if (kind == 2) {
+        if (kind == DOUBLES) {
           values[i] = blis_random_float64(&random) * 1e5;
           blis_value_set_add_double(&set, values[i]);
           continue;
@@ -69,7 +86,7 @@ static void percentiles_are_those_of_the_sorted_list(void) {
       blis_percentiles got;
       CHECK(blis_percentiles_of_set(&got, &set, &alloc) == BLIS_OK);
       check_percentiles(&got, values, n);
-      if (kind != 2) {
+      if (kind < TOO_LARGE_A_SUM) {
         blis_percentiles_of_histogram(&got, &histogram);
         check_percentiles(&got, values, n);
       }
