@@ -12,6 +12,32 @@ typedef struct census {
   bool is_sound;
 } census;
 
+/* Ranges in order, all of steps that the history has. */
+static bool has_its_steps(const fast_engine *engine, const fast_request *r) {
+  int64_t end = engine->history.first_step;
+  for (size_t i = 0; i < r->kept_steps.count; i++) {
+    step_range range = r->kept_steps.items[i];
+    if (range.first < end || range.end <= range.first) {
+      return false;
+    }
+    end = range.end;
+  }
+  return end <= engine->history.next_step && end <= r->first_decode_step;
+}
+
+static bool check_latencies(const fast_engine *engine) {
+  int64_t count = 0;
+  for (const fast_request *r = engine->keepers.head; r != NULL;
+       r = r->links[FAST_LINK_KEEPER].next) {
+    count++;
+    if (r->kept_steps.count == 0 || !has_its_steps(engine, r)) {
+      return false;
+    }
+  }
+  return count == engine->keepers.count &&
+         blis__step_history_check(&engine->history);
+}
+
 static census count_batch(const fast_engine *engine) {
   census found = {.is_sound = true};
   /* Those whose last step is under way are still there. */
@@ -58,6 +84,6 @@ bool blis__fast_check(const fast_engine *engine) {
          found.anonymous_blocks + blis_run_pool_held_named(engine->pool) ==
              used &&
          blis__finish_heap_check(&engine->finishes) &&
-         blis__wait_queue_check(&engine->queue) &&
+         check_latencies(engine) && blis__wait_queue_check(&engine->queue) &&
          blis_run_pool_check(engine->pool);
 }

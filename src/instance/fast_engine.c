@@ -14,7 +14,7 @@ static void engine_free(void *state) {
   for (size_t i = 0; i < engine->records.count; i++) {
     fast_request *record = engine->records.items[i];
     blis_array_deinit(&alloc, &record->holder.named);
-    blis_array_deinit(&alloc, &record->skipped_steps);
+    blis_array_deinit(&alloc, &record->kept_steps);
     blis_array_deinit(&alloc, &record->own_itl_us);
     blis_alloc_free(&alloc, record, sizeof *record);
   }
@@ -125,7 +125,7 @@ static blis_status take_out(fast_engine *engine, fast_request *request,
   switch (request->live->state) {
   case BLIS_REQUEST_RUNNING:
     blis__fast_note_progress(engine, request);
-    blis__fast_uncount_itl(engine, request);
+    blis__fast_withdraw_itl(engine, request);
     BLIS_TRY_MEM(blis__fast_leave_batch(engine, request,
                                         blis__fast_stored(engine, request)),
                  error);
@@ -133,7 +133,7 @@ static blis_status take_out(fast_engine *engine, fast_request *request,
   case BLIS_REQUEST_QUEUED:
     /* What was remembered about the head may be about this very record. */
     engine->block.head = NULL;
-    blis__fast_uncount_itl(engine, request);
+    blis__fast_withdraw_itl(engine, request);
     blis__wait_queue_remove(&engine->queue, &request->waiting);
     return BLIS_OK;
   default:
@@ -226,15 +226,16 @@ static uint32_t engine_cached_blocks_at_mark(const void *state,
 
 static void engine_close(void *state) {
   fast_engine *engine = state;
-  for (const fast_request *r = engine->batch.head; r != NULL;
+  for (fast_request *r = engine->batch.head; r != NULL;
        r = r->links[FAST_LINK_BATCH].next) {
     blis__fast_note_progress(engine, r);
-    blis__fast_uncount_itl(engine, r);
+    blis__fast_withdraw_itl(engine, r);
   }
   for (const blis__waiting *place = engine->queue.head; place != NULL;
        place = place->after) {
-    blis__fast_uncount_itl(engine, place->request->engine);
+    blis__fast_withdraw_itl(engine, place->request->engine);
   }
+  blis__fast_settle_itl(engine);
 }
 
 static bool engine_check(const void *state) {
@@ -282,7 +283,8 @@ blis_status blis__fast_new(const blis_alloc *alloc,
       .batch.kind = FAST_LINK_BATCH,
       .prefills.kind = FAST_LINK_PREFILL,
       .firsts.kind = FAST_LINK_PREFILL,
-      .deadlines.kind = FAST_LINK_DEADLINE};
+      .deadlines.kind = FAST_LINK_DEADLINE,
+      .keepers.kind = FAST_LINK_KEEPER};
   if (init(fast) != BLIS_OK) {
     engine_free(fast);
     return blis_fail_nomem(error);

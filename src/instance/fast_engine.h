@@ -17,14 +17,17 @@
  *
  * The step time comes from integer sums (latency_model.h), block needs from
  * one counter per residue, completions from a heap. Only requests that are
- * prefilling are visited one by one. A step in which the order of requests
- * matters (a shortage of blocks or of token budget) is formed carefully,
- * request by request, on the same state (fast_batch.c).
+ * prefilling are visited one by one, and under FCFS those that are preempted.
+ * A step in which the order of requests matters (a shortage of token budget,
+ * or of blocks under another preemption) is formed carefully, request by
+ * request, on the same state (fast_batch.c).
  *
  * One module in several files: fast_engine.c events; fast_step.c the step;
- * fast_batch.c admission, formation under shortage, preemption; fast_naming.c
- * output that can be found again; fast_request.c lists, arrivals and the life
- * of a record; fast_check.c; finish_heap.c; step_history.c.
+ * fast_form.c formation without a walk; fast_batch.c admission, and formation
+ * request by request; fast_preempt.c preemption; fast_latency.c inter-token
+ * latencies; fast_naming.c output that can be found again; fast_request.c
+ * lists, arrivals and the life of a record; fast_check.c; finish_heap.c;
+ * step_history.c.
  */
 #ifndef BLIS_INSTANCE_FAST_ENGINE_H
 #define BLIS_INSTANCE_FAST_ENGINE_H
@@ -46,6 +49,7 @@ typedef enum fast_link_kind {
   FAST_LINK_PREFILL,
   FAST_LINK_DEADLINE,
   FAST_LINK_NAMING,
+  FAST_LINK_KEEPER,
   FAST_LINK_COUNT
 } fast_link_kind;
 
@@ -60,18 +64,18 @@ struct fast_request {
   finish_entry finish;   /* while decoding; finish.order = order of admission */
   int64_t decode_base;
   int64_t stored_base;
-  int64_t first_decode_step; /* since its last admission; INT64_MAX = none */
+  int64_t first_decode_step; /* that it decodes without a break since;
+                                INT64_MAX = none */
   uint64_t itl_total_before; /* the running total when decoding began */
-  /* With rules.resumes_preempted: latencies that are not, or no longer,
-     those of steps since first_decode_step; their sum; */
+  /* Its steps before first_decode_step, in ascending order. */
+  BLIS_ARRAY(step_range) kept_steps;
+  /* With rules.resumes_preempted: latencies that are not those of kept_steps
+     or since first_decode_step; */
   BLIS_ARRAY(int64_t) own_itl_us;
-  int64_t own_itl_sum_us;
+  int64_t own_itl_sum_us;  /* of these and of its decoding before; */
   int64_t gap_us;          /* steps since its last token that left it out; */
   int64_t token_end_us;    /* while preempted: end of the step of that token */
   int64_t furthest_tokens; /* progress at the best of its preemptions */
-  BLIS_ARRAY(int64_t)
-  skipped_steps; /* decode steps it was left out of, or
-                    whose latency is among its own */
   bool is_decoding;
   bool is_length_capped; /* will reach the model length before its output */
   bool is_tracked;       /* was preempted: all its prompt blocks are named */
@@ -143,6 +147,7 @@ typedef struct fast_engine {
                              NULL until there is one */
   finish_heap finishes;
   step_history history;
+  fast_list keepers;     /* requests with kept_steps */
   uint64_t itl_total_us; /* sum over all steps, modulo 2^64 */
 
   blis_run_pool *pool;
@@ -151,7 +156,7 @@ typedef struct fast_engine {
   int64_t pool_misses;
   blis_instance_stats stats;
 
-  int64_t fruitless_preemptions; /* in a row, see fast_batch.c */
+  int64_t fruitless_preemptions; /* in a row, see fast_preempt.c */
 
   fast_request *spares; /* records not in use, by links[FAST_LINK_BATCH].next */
   BLIS_ARRAY(fast_request *) records;
@@ -193,6 +198,19 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error);
 /* Steps while nothing but decoding can happen, none at or after limit_us. */
 blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
                                   blis_error *error);
+/* Takes a request out of the decode sums, not out of the batch. */
+void blis__fast_stop_decoding(fast_engine *engine, fast_request *request);
+/* Gives back the blocks of a request with that many tokens stored. */
+blis_status blis__fast_release(fast_engine *engine, fast_request *request,
+                               int64_t stored_tokens);
+
+/* fast_form.c */
+/*
+ * Decides who of the batch computes how much in this step, and takes the blocks
+ * for it; who gives way is preempted.
+ */
+blis_status blis__fast_form(fast_engine *engine, fast_plan *plan,
+                            blis_error *error);
 /* Gives the request chunk more prompt tokens; there are blocks for them. */
 blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
                               int64_t chunk_tokens);
@@ -203,12 +221,8 @@ int64_t blis__fast_blocks_for(const fast_engine *engine,
 /* The chunk a prefill would like, before the token budget. */
 int64_t blis__fast_wanted_chunk(const fast_engine *engine,
                                 const fast_request *request);
-/* Takes a request out of the decode sums, not out of the batch. */
-void blis__fast_stop_decoding(fast_engine *engine, fast_request *request);
-/* Gives back the blocks of a request with that many tokens stored. */
-blis_status blis__fast_release(fast_engine *engine, fast_request *request,
-                               int64_t stored_tokens);
 
+/* fast_request.c */
 /* The sum of its inter-token latencies so far; it decodes. */
 int64_t blis__fast_itl_sum_us(const fast_engine *engine,
                               const fast_request *request);
@@ -240,20 +254,51 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
  */
 bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens);
 
-/* fast_batch.c: formation under shortage. */
+/* fast_batch.c: formation request by request. */
 blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan,
                                       blis_error *error);
 /* After the step time is known: decodes that were left out stay behind. */
 blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us,
                                     blis_error *error);
-/* Takes out the inter-token latencies of a request whose are not wanted. */
-void blis__fast_uncount_itl(fast_engine *engine, const fast_request *request);
-/* A latency that is the request's alone. */
-blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request,
-                                   int64_t itl_us, blis_error *error);
+
+/* fast_preempt.c */
+/*
+ * victim, of the batch, goes back to the front of the queue, with nothing but
+ * its cached blocks and, if it is to resume, what its client has. The blocks
+ * it holds get their names, so that it may find them again; those that had
+ * none before are no other request's, now or ever.
+ */
+blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan,
+                               fast_request *victim, blis_error *error);
+/*
+ * Preempts until so many blocks are free; *is_there = false: request itself
+ * had to go.
+ */
+blis_status blis__fast_make_room(fast_engine *engine, fast_plan *plan,
+                                 const fast_request *request, int64_t blocks,
+                                 bool *is_there, blis_error *error);
 /* Out of the batch and its sums, with all its blocks given back. */
 blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);
+
+/* fast_latency.c */
+/* Books the inter-token latencies of decodes requests in n steps. */
+blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us,
+                                  size_t n, int64_t decodes, blis_error *error);
+/* The request's latencies are not wanted: all of them, so far. */
+void blis__fast_withdraw_itl(fast_engine *engine, fast_request *request);
+/* They stay where they are, for good. */
+void blis__fast_forget_itl(fast_engine *engine, fast_request *request);
+/* It is about to stop decoding, but what it has given stays given. */
+blis_status blis__fast_keep_itl(fast_engine *engine, fast_request *request);
+/* The latency of the step under way is not one of the request's. */
+blis_status blis__fast_skip_itl(fast_engine *engine, fast_request *request,
+                                int64_t itl_us);
+/* A latency that is the request's alone. */
+blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request,
+                                   int64_t itl_us, blis_error *error);
+/* Makes the histogram exact, but for requests that have not ended yet. */
+void blis__fast_settle_itl(fast_engine *engine);
 
 static inline int64_t blis__fast_progress(const fast_engine *engine,
                                           const fast_request *request) {

@@ -97,8 +97,8 @@ static void reset(fast_request *request, blis_live_request *live) {
                         .holder = request->holder,
                         .owns_prompt = true,
                         .first_decode_step = INT64_MAX};
-  fresh.skipped_steps.items = request->skipped_steps.items;
-  fresh.skipped_steps.capacity = request->skipped_steps.capacity;
+  fresh.kept_steps.items = request->kept_steps.items;
+  fresh.kept_steps.capacity = request->kept_steps.capacity;
   fresh.own_itl_us.items = request->own_itl_us.items;
   fresh.own_itl_us.capacity = request->own_itl_us.capacity;
   *request = fresh;
@@ -133,6 +133,7 @@ void blis__fast_request_spare(fast_engine *engine, fast_request *request) {
   if (request->has_deadline) {
     blis__fast_list_remove(&engine->deadlines, request);
   }
+  blis__fast_forget_itl(engine, request);
   BLIS_ASSERT(request->live->engine == request);
   BLIS_ASSERT(request->holder.named.count == 0 &&
               request->holder.anonymous == 0);

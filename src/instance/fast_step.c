@@ -4,45 +4,6 @@
 #include "instance/timing.h"
 #include "latency/coverage.h"
 
-int64_t blis__fast_wanted_chunk(const fast_engine *engine,
-                                const fast_request *request) {
-  int64_t left = request->live->prefill_tokens - request->live->progress_tokens;
-  int64_t threshold = engine->config->long_prefill_threshold_tokens;
-  return threshold > 0 ? blis_min_i64(left, threshold) : left;
-}
-
-int64_t blis__fast_blocks_for(const fast_engine *engine,
-                              const fast_request *request,
-                              int64_t chunk_tokens) {
-  int64_t stored = request->live->progress_tokens;
-  return blis__fast_blocks_of(engine, stored + chunk_tokens) -
-         blis__fast_blocks_of(engine, stored);
-}
-
-/* How many of the request's blocks have to be named once they are full. */
-static int64_t nameable_blocks(const fast_request *request) {
-  return request->is_tracked ? INT64_MAX : request->live->chain.shared_count;
-}
-
-/*
- * Block by block while blocks are named, since taking one may remove the very
- * entry that naming the one before has made; the rest at once.
- */
-blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
-                              int64_t chunk_tokens) {
-  int64_t stored = request->live->progress_tokens + chunk_tokens;
-  int64_t fresh = blis__fast_blocks_for(engine, request, chunk_tokens);
-  engine->pool_misses += fresh;
-  int64_t named_limit = blis_min_i64(
-      nameable_blocks(request), stored / engine->config->block_size_tokens);
-  int64_t taken;
-  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder,
-                                    &request->live->chain, named_limit,
-                                    &taken));
-  blis_run_pool_take(engine->pool, &request->holder, fresh - taken);
-  return BLIS_OK;
-}
-
 blis_status blis__fast_release(fast_engine *engine, fast_request *request,
                                int64_t stored_tokens) {
   request->holder.anonymous = blis__fast_blocks_of(engine, stored_tokens) -
@@ -98,72 +59,6 @@ void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
   request->is_decoding = false;
 }
 
-/*
- * Forms the running part of the batch without visiting the decodes: possible
- * when every one of them gets its token and its block whatever the order, and
- * the order of changes to the prefix table is not in doubt. Sets the chunks of
- * the prefills; changes nothing else.
- */
-static bool can_form_quickly(fast_engine *engine) {
-  if (engine->gaps > 0) {
-    return false; /* each of them is looked at when it gets its token */
-  }
-  int64_t budget = engine->config->max_batched_tokens - engine->decodes;
-  int64_t blocks = *blis__fast_boundary(engine, engine->step_index);
-  bool decodes_name =
-      blis__fast_naming_first(engine, engine->step_index) != NULL;
-  bool prefills_name = false;
-  for (fast_request *r = engine->prefills.head; r != NULL;
-       r = r->links[FAST_LINK_PREFILL].next) {
-    int64_t chunk = blis__fast_wanted_chunk(engine, r);
-    if (chunk > budget) {
-      if (r != engine->batch.tail) {
-        return false;
-      }
-      chunk = blis_max_i64(budget, 0);
-    }
-    budget -= chunk;
-    blocks += blis__fast_blocks_for(engine, r, chunk);
-    prefills_name |= (int64_t)r->holder.named.count < nameable_blocks(r);
-    r->live->new_tokens = chunk;
-  }
-  if (budget < 0 || blocks > blis_run_pool_free_blocks(engine->pool) ||
-      (decodes_name && prefills_name)) {
-    return false;
-  }
-  return (!decodes_name && !prefills_name) ||
-         blis_run_pool_next_are_anonymous(engine->pool, blocks);
-}
-
-static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
-  int64_t boundary_blocks = *blis__fast_boundary(engine, engine->step_index);
-  blis_run_pool_take_uncounted(engine->pool, boundary_blocks);
-  engine->pool_misses += boundary_blocks;
-  for (fast_request *r = blis__fast_naming_first(engine, engine->step_index);
-       r != NULL; r = r->links[FAST_LINK_NAMING].next) {
-    BLIS_TRY(
-        blis__fast_name_output(engine, r, blis__fast_stored(engine, r) + 1));
-  }
-  plan->budget_tokens -= engine->decodes;
-  plan->sums.requests = engine->decodes;
-  plan->sums.decode_requests = engine->decodes;
-  plan->sums.decode_context_tokens = engine->decode_context;
-  for (fast_request *r = engine->prefills.head; r != NULL;
-       r = r->links[FAST_LINK_PREFILL].next) {
-    blis_live_request *live = r->live;
-    BLIS_TRY(blis__fast_extend(engine, r, live->new_tokens));
-    live->computed_tokens = live->progress_tokens + live->new_tokens;
-    plan->budget_tokens -= live->new_tokens;
-    blis_batch_sums_add(
-        &plan->sums,
-        &(blis_batch_item){.progress_tokens = live->progress_tokens,
-                           .new_tokens = live->new_tokens,
-                           .prompt_tokens = live->prefill_tokens,
-                           .output_tokens = live->output_tokens});
-  }
-  return BLIS_OK;
-}
-
 /* For a model, or a step, whose time needs the requests one by one. */
 static blis_status time_by_items(fast_engine *engine, const fast_plan *plan,
                                  int64_t *step_us, blis_error *error) {
@@ -201,39 +96,6 @@ static void count_uncovered(fast_engine *engine, const fast_plan *plan) {
     engine->stats.uncovered_steps +=
         blis_coverage_is_beyond(coverage, &plan->sums);
   }
-}
-
-/* Room for n more steps, at the cost of steps nobody can ask for. */
-static blis_status make_history_room(fast_engine *engine, size_t n) {
-  int64_t oldest = engine->step_index;
-  for (const fast_request *r = engine->batch.head; r != NULL;
-       r = r->links[FAST_LINK_BATCH].next) {
-    if (r->is_decoding) {
-      oldest = blis_min_i64(oldest, r->first_decode_step);
-    }
-  }
-  step_history *history = &engine->history;
-  blis__step_history_forget(history, oldest);
-  /* Half of it stays free, so that this is not needed again at once. */
-  while (blis__step_history_room(history) * 2 < history->capacity ||
-         blis__step_history_room(history) < n) {
-    BLIS_TRY(blis__step_history_grow(&engine->alloc, history));
-  }
-  return BLIS_OK;
-}
-
-/* Books the inter-token latencies of decodes requests in n steps. */
-static blis_status record_itl(fast_engine *engine, const int64_t *itl_us,
-                              size_t n, int64_t decodes, blis_error *error) {
-  if (blis__step_history_room(&engine->history) < n &&
-      make_history_room(engine, n) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
-  blis__step_history_add(&engine->history, itl_us, n);
-  for (size_t i = 0; i < n; i++) {
-    engine->itl_total_us += (uint64_t)itl_us[i];
-  }
-  return blis__count_itl(engine->events.itl_us, itl_us, n, decodes, error);
 }
 
 /* The step that ends at step_end_us has computed what the request lacked. */
@@ -283,7 +145,7 @@ static blis_status advance(fast_engine *engine, const fast_plan *plan,
                            int64_t duration_us, blis_error *error) {
   int64_t decodes = plan->sums.decode_requests;
   int64_t itl_us = duration_us + engine->output_token_us;
-  BLIS_TRY(record_itl(engine, &itl_us, 1, decodes, error));
+  BLIS_TRY(blis__fast_record_itl(engine, &itl_us, 1, decodes, error));
   engine->decode_context += decodes;
   if (plan->is_careful) {
     BLIS_TRY(blis__fast_leave_behind(engine, itl_us, error));
@@ -338,14 +200,13 @@ static void record_completion(fast_engine *engine, fast_request *request,
       produced_tokens + (produced_tokens < live->output_tokens);
 }
 
-static blis_status tell_completed(fast_engine *engine,
-                                  const fast_request *request, int64_t end_us,
-                                  blis_error *error) {
+static blis_status tell_completed(fast_engine *engine, fast_request *request,
+                                  int64_t end_us, blis_error *error) {
   bool counts_itl;
   BLIS_TRY(blis__tell_completed(&engine->events, request->live, end_us,
                                 &counts_itl, error));
   if (!counts_itl) {
-    blis__fast_uncount_itl(engine, request);
+    blis__fast_withdraw_itl(engine, request);
   }
   return BLIS_OK;
 }
@@ -383,15 +244,6 @@ static blis_status complete(fast_engine *engine, int64_t now_us,
   }
 }
 
-static blis_status form(fast_engine *engine, fast_plan *plan,
-                        blis_error *error) {
-  if (can_form_quickly(engine)) {
-    return form_quickly(engine, plan) == BLIS_OK ? BLIS_OK
-                                                 : blis_fail_nomem(error);
-  }
-  return blis__fast_form_carefully(engine, plan, error);
-}
-
 blis_status blis__fast_land(fast_engine *engine, blis_error *error) {
   engine->clock_us = engine->step_us;
   if (!engine->config->rules.leaves_at_step_end) {
@@ -409,7 +261,7 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
     return BLIS_OK;
   }
   fast_plan plan = {.budget_tokens = engine->config->max_batched_tokens};
-  BLIS_TRY(form(engine, &plan, error));
+  BLIS_TRY(blis__fast_form(engine, &plan, error));
   if (!plan.is_preempted) {
     BLIS_TRY(blis__fast_admit(engine, &plan, now_us, error));
   }
@@ -574,7 +426,7 @@ static blis_status decode_steps(fast_engine *engine, size_t n, int64_t limit_us,
   blis_run_pool_take_uncounted(engine->pool, blocks);
   engine->pool_misses += blocks;
   move_clock(engine, step_us, *steps);
-  return record_itl(engine, step_us, *steps, engine->decodes, error);
+  return blis__fast_record_itl(engine, step_us, *steps, engine->decodes, error);
 }
 
 blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,

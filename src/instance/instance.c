@@ -198,6 +198,7 @@ blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
   blis_instance_get_stats(instance, &past);
   instance->past = past;
   instance->has_past = true;
+  instance->engine.ops->close(instance->engine.state);
   instance->engine.ops->free(instance->engine.state);
   instance->engine = fresh;
   if (instance->is_watched) {

@@ -3,7 +3,11 @@
  *
  * The fast engine adds the samples of all decodes to a histogram as it goes.
  * When a request turns out not to complete (preemption, timeout, end of the
- * run), its samples are taken out again: this is where their values are.
+ * run), its samples are taken out again: this is where their values are. A
+ * range of steps is taken out in O(1): only where it begins and ends is noted,
+ * and the histogram changes, once per step, when steps are forgotten or
+ * settled.
+ *
  * Covers the steps from the oldest decode of the batch on; the owner forgets
  * older ones when room is needed.
  */
@@ -17,10 +21,20 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/histogram.h"
 #include "base/invariant.h"
 
+/* Steps first to end - 1. */
+typedef struct step_range {
+  int64_t first;
+  int64_t end;
+} step_range;
+
 typedef struct step_history {
-  int64_t *values;    /* of step s at s modulo capacity */
+  int64_t *values; /* of step s at s modulo capacity */
+  /* At s: how many more samples of step s are to be taken out than of the
+     step before. The place of next_step belongs to it already. */
+  int64_t *changes;
   size_t capacity;    /* a power of two, or 0 */
   int64_t first_step; /* oldest step that is kept */
   int64_t next_step;
@@ -28,11 +42,15 @@ typedef struct step_history {
 
 /* How many steps can be added before it has to forget or to grow. */
 static inline size_t blis__step_history_room(const step_history *history) {
-  return history->capacity - (size_t)(history->next_step - history->first_step);
+  return history->capacity == 0
+             ? 0
+             : history->capacity - 1 -
+                   (size_t)(history->next_step - history->first_step);
 }
 
 /* Steps before first_step will not be asked for any more. */
-void blis__step_history_forget(step_history *history, int64_t first_step);
+void blis__step_history_forget(step_history *history, int64_t first_step,
+                               blis_histogram *histogram);
 
 /* Doubles the room. */
 BLIS_MUSTUSE blis_status blis__step_history_grow(const blis_alloc *alloc,
@@ -55,6 +73,22 @@ static inline int64_t blis__step_history_at(const step_history *history,
   BLIS_ASSERT(step >= history->first_step && step < history->next_step);
   return history->values[(size_t)step & (history->capacity - 1)];
 }
+
+/* One sample of each step of range, all of them kept, is to be taken out. */
+static inline void blis__step_history_withdraw(step_history *history,
+                                               step_range range) {
+  BLIS_ASSERT(range.first >= history->first_step && range.first < range.end &&
+              range.end <= history->next_step);
+  history->changes[(size_t)range.first & (history->capacity - 1)]++;
+  history->changes[(size_t)range.end & (history->capacity - 1)]--;
+}
+
+/* Takes out of histogram what is to be taken out of the steps before end. */
+void blis__step_history_settle(step_history *history, int64_t end,
+                               blis_histogram *histogram);
+
+/* No step gives back more than has been asked for; all ranges end. */
+bool blis__step_history_check(const step_history *history);
 
 void blis__step_history_deinit(const blis_alloc *alloc, step_history *history);
 

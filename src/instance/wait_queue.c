@@ -167,8 +167,10 @@ static run sort(const blis__wait_queue *queue, run rest, blis_status *status,
 
 blis_status blis__wait_queue_order(blis__wait_queue *queue, blis_error *error) {
   blis_scheduler_kind scheduler = queue->config->scheduler;
-  if (scheduler == BLIS_SCHEDULER_FCFS ||
-      (queue->is_ordered && scheduler != BLIS_SCHEDULER_SCRIPTED)) {
+  if (scheduler == BLIS_SCHEDULER_FCFS) {
+    queue->is_ordered = true;
+  }
+  if (queue->is_ordered && scheduler != BLIS_SCHEDULER_SCRIPTED) {
     return BLIS_OK;
   }
   blis_status status = BLIS_OK;

@@ -2,7 +2,6 @@
 
 #include "base/random.h"
 #include "check.h"
-#include "instance/step_history.h"
 
 enum { ENTRIES = 200, OPERATIONS = 20000 };
 
@@ -49,30 +48,7 @@ static void entries_leave_by_step_and_order(void) {
   CHECK_EQ_I64(probe.live_bytes, 0);
 }
 
-static void history_keeps_what_may_be_asked_for(void) {
-  blis_alloc_probe probe = {0};
-  blis_alloc alloc = blis_alloc_probed(&probe);
-  step_history history = {0};
-  for (int64_t step = 0; step < 1000; step++) {
-    if (blis__step_history_room(&history) == 0) {
-      blis__step_history_forget(&history, step - 100);
-      if (blis__step_history_room(&history) == 0) {
-        CHECK(blis__step_history_grow(&alloc, &history) == BLIS_OK);
-      }
-    }
-    int64_t value = 10 * step;
-    blis__step_history_add(&history, &value, 1);
-    for (int64_t s = step < 100 ? 0 : step - 99; s <= step; s++) {
-      CHECK_EQ_I64(blis__step_history_at(&history, s), 10 * s);
-    }
-  }
-  CHECK(history.capacity <= 256);
-  blis__step_history_deinit(&alloc, &history);
-  CHECK_EQ_I64(probe.live_bytes, 0);
-}
-
 int main(void) {
   RUN(entries_leave_by_step_and_order);
-  RUN(history_keeps_what_may_be_asked_for);
   return check_done();
 }
