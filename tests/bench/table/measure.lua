@@ -1,0 +1,67 @@
+--- Runs named runs as processes of their own, and measures them.
+local measure = {}
+
+local one = package.searchpath("one", package.path)
+
+local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+--- What a command prints; an error with it where the command fails.
+local function output_of(command)
+  local pipe <close> = assert(io.popen(command .. " 2>&1"))
+  local text = pipe:read "a"
+  if not pipe:close() then error(command .. " failed:\n" .. text, 0) end
+  return text
+end
+
+local function command_of(program, name, requests)
+  return ("%s %s %s %d"):format(quoted(program), quoted(one), quoted(name), requests)
+end
+
+--- Whether instructions can be counted here.
+function measure.can_count()
+  return os.execute("command -v valgrind >/dev/null") == true
+end
+
+--- Instructions of a run of that many requests, with starting and ending the program.
+---@return integer
+function measure.instructions(program, name, requests)
+  local text = output_of("valgrind --tool=callgrind --callgrind-out-file=/dev/null "
+    .. command_of(program, name, requests))
+  return math.tointeger(text:match "Collected : (%d+)") or error("no count in:\n" .. text, 0)
+end
+
+--- Instructions per request, as defined in runs.lua.
+function measure.per_request(program, run)
+  local few, many = run.counted[1], run.counted[2]
+  return (measure.instructions(program, run.name, many)
+    - measure.instructions(program, run.name, few)) / (many - few)
+end
+
+--- Hash, seconds of CPU time and largest resident size of one run.
+---@return { hash: string, seconds: number, peak_kb: integer }
+function measure.timed(program, name, requests)
+  local text = output_of(command_of(program, name, requests))
+  local hash, seconds, peak_kb = text:match "^(%x+)%s+(%S+)%s+(%d+)"
+  if not hash then error(text, 0) end
+  return { hash = hash, seconds = tonumber(seconds), peak_kb = math.tointeger(peak_kb) }
+end
+
+--- Figures by name, from a file of lines "name <tab> figure".
+function measure.read_figures(path)
+  local figures = {}
+  for line in io.lines(path) do
+    local name, figure = line:match "^([^#\t][^\t]*)\t(%S+)$"
+    if name then figures[name] = tonumber(figure) end
+  end
+  return figures
+end
+
+--- The middle one; of an even number, the mean of the two in the middle.
+function measure.median(values)
+  local sorted = table.move(values, 1, #values, 1, {})
+  table.sort(sorted)
+  local middle = #sorted // 2
+  return #sorted % 2 == 1 and sorted[middle + 1] or (sorted[middle] + sorted[middle + 1]) / 2
+end
+
+return measure
