@@ -15,25 +15,30 @@
 
 bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens) {
   const fast_block *block = &engine->block;
-  return block->head != NULL && engine->queue.head != NULL &&
-         block->head == engine->queue.head->request->engine &&
-         block->table_version == blis_run_pool_table_version(engine->pool) &&
-         block->releases == engine->releases &&
-         block->budget_tokens == budget_tokens;
+  if (block->head == NULL || engine->queue.head == NULL ||
+      block->head != engine->queue.head->request->engine ||
+      block->releases != engine->releases ||
+      block->namings != engine->namings) {
+    return false;
+  }
+  return block->is_whole ? budget_tokens >= block->head->live->prefill_tokens
+                         : budget_tokens == block->budget_tokens &&
+                               block->table_version ==
+                                   blis_run_pool_table_version(engine->pool);
 }
 
-/*
- * Nothing the head needs can shrink, and the free blocks can only get fewer,
- * until blocks are given back, the prefix table changes, or the head or the
- * budget is another one.
- */
 static void remember_block(fast_engine *engine, const fast_request *head,
                            int64_t budget_tokens) {
+  int64_t threshold = engine->config->long_prefill_threshold_tokens;
+  int64_t limit =
+      threshold > 0 ? blis_min_i64(threshold, budget_tokens) : budget_tokens;
   engine->block =
       (fast_block){.head = head,
                    .table_version = blis_run_pool_table_version(engine->pool),
+                   .namings = engine->namings,
                    .releases = engine->releases,
-                   .budget_tokens = budget_tokens};
+                   .budget_tokens = budget_tokens,
+                   .is_whole = head->live->prefill_tokens <= limit};
 }
 
 /* The empty prompt: the first output token is stored at admission already. */

@@ -108,8 +108,11 @@ typedef struct fast_arrivals {
 typedef struct fast_block {
   const fast_request *head; /* NULL = nothing known */
   uint64_t table_version;
+  int64_t namings;
   int64_t releases;
   int64_t budget_tokens;
+  bool is_whole; /* its prompt would be prefilled in one step, see
+                    blis__fast_is_blocked */
 } fast_block;
 
 typedef struct fast_engine {
@@ -151,7 +154,8 @@ typedef struct fast_engine {
   uint64_t itl_total_us; /* sum over all steps, modulo 2^64 */
 
   blis_run_pool *pool;
-  int64_t releases; /* how often blocks were given back */
+  int64_t releases; /* how often blocks were given back, */
+  int64_t namings;  /* and how often some may have got a name */
   int64_t pool_hits;
   int64_t pool_misses;
   blis_instance_stats stats;
@@ -250,7 +254,11 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
                              int64_t now_us, blis_error *error);
 /*
  * True when it is known that the head of the queue, which is in order, would
- * not be admitted.
+ * not be admitted. Nothing it needs can shrink, and the free blocks can only
+ * get fewer, until blocks are given back, the prefix table changes, or the head
+ * or the budget is another one. Where it is_whole, what leaves the table is no
+ * reason either: it needs as many blocks as its prompt has, less those found
+ * that others hold, and what leaves the table is held by nobody.
  */
 bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens);
 

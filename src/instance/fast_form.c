@@ -38,6 +38,7 @@ blis_status blis__fast_extend(fast_engine *engine, fast_request *request,
   int64_t named_limit = blis_min_i64(
       nameable_blocks(request), stored / engine->config->block_size_tokens);
   int64_t taken;
+  engine->namings += named_limit > 0;
   BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder,
                                     &request->live->chain, named_limit,
                                     &taken));
@@ -75,14 +76,27 @@ static demand find_demand(fast_engine *engine) {
   return d;
 }
 
+/* True when all that prefill come behind all that decode. */
+static bool prefills_are_last(const fast_engine *engine) {
+  const fast_request *r = engine->batch.tail;
+  for (int64_t i = 0; i < engine->prefills.count; i++) {
+    if (r->is_decoding) {
+      return false;
+    }
+    r = r->links[FAST_LINK_BATCH].previous;
+  }
+  return true;
+}
+
 /*
- * True when the blocks of the step can be taken in any order: no change of the
- * prefix table depends on it.
+ * True when decodes may take their blocks before prefills do: that is their
+ * order, or no change of the prefix table depends on it.
  */
-static bool can_take_in_any_order(const fast_engine *engine, const demand *d) {
+static bool can_serve_decodes_first(const fast_engine *engine,
+                                    const demand *d) {
   bool decodes_name =
       blis__fast_naming_first(engine, engine->step_index) != NULL;
-  if (!decodes_name && !d->prefills_name) {
+  if (!decodes_name && (!d->prefills_name || prefills_are_last(engine))) {
     return true;
   }
   return !(decodes_name && d->prefills_name) &&
@@ -150,7 +164,7 @@ blis_status blis__fast_form(fast_engine *engine, fast_plan *plan,
     BLIS_TRY(preempt_tail(engine, plan, &d, error));
   }
   if (!d.is_met || d.blocks > blis_run_pool_free_blocks(engine->pool) ||
-      !can_take_in_any_order(engine, &d)) {
+      !can_serve_decodes_first(engine, &d)) {
     return blis__fast_form_carefully(engine, plan, error);
   }
   BLIS_TRY_MEM(form_quickly(engine, plan), error);

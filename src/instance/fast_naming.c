@@ -80,6 +80,7 @@ blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
               stored_tokens / engine->config->block_size_tokens);
   /* While decoding, nobody keeps count of the anonymous blocks. */
   holder->anonymous = 1;
+  engine->namings++;
   return blis_run_pool_name(
       engine->pool, holder,
       blis_block_chain_at(chain, (uint32_t)holder->named.count));

@@ -39,6 +39,7 @@ static blis_status track(fast_engine *engine, fast_request *request,
                          int64_t stored_tokens) {
   const blis_instance_config *config = engine->config;
   request->is_tracked = true;
+  engine->namings++;
   if (!request->owns_prompt) {
     return BLIS_OK;
   }

@@ -352,6 +352,14 @@ static int64_t blocks_of_steps(const fast_engine *engine, size_t n) {
   return blocks;
 }
 
+/* True when the head of the queue may get in by what leaves the prefix table.
+ */
+static bool is_table_watched(const fast_engine *engine) {
+  return engine->queue.count > 0 && !engine->block.is_whole &&
+         engine->batch.count < engine->config->max_num_seqs &&
+         engine->decodes < engine->config->max_batched_tokens;
+}
+
 /*
  * How many of the next n steps find their blocks without a look at the order
  * of requests, and how many blocks these take.
@@ -362,7 +370,7 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n,
   int64_t size = engine->config->block_size_tokens;
   int64_t residue = blis__fast_residue(engine, engine->step_index);
   const fast_list *naming = engine->naming;
-  bool is_watched = engine->queue.count > 0;
+  bool is_watched = is_table_watched(engine);
   *blocks = blocks_of_steps(engine, n);
   if (*blocks <= free_blocks && naming == NULL && !is_watched) {
     return n;
@@ -415,13 +423,21 @@ static void move_clock(fast_engine *engine, int64_t *step_us, size_t n) {
 static blis_status decode_steps(fast_engine *engine, size_t n, int64_t limit_us,
                                 size_t *steps, blis_error *error) {
   int64_t step_us[STEPS_AT_ONCE];
-  n = blis_latency_decode_times(engine->config->latency, engine->decodes,
-                                engine->decode_context, n, step_us);
-  BLIS_TRY(steps_before(engine, step_us, n, limit_us, &n, error));
   int64_t blocks = 0;
-  *steps = steps_with_blocks(engine, n, &blocks);
+  *steps = 0;
+  n = steps_with_blocks(engine, n, &blocks);
+  if (n == 0) {
+    return BLIS_OK;
+  }
+  size_t timed =
+      blis_latency_decode_times(engine->config->latency, engine->decodes,
+                                engine->decode_context, n, step_us);
+  BLIS_TRY(steps_before(engine, step_us, timed, limit_us, steps, error));
   if (*steps == 0) {
     return BLIS_OK;
+  }
+  if (*steps < n) {
+    blocks = blocks_of_steps(engine, *steps);
   }
   blis_run_pool_take_uncounted(engine->pool, blocks);
   engine->pool_misses += blocks;
