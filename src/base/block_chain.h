@@ -32,7 +32,9 @@ typedef uint64_t blis_block_id;
 #define BLIS_BLOCK_OFF_CHAIN ((blis_block_id)1 << 62)
 
 typedef struct blis_block_chain {
-  const blis_block_id *shared; /* borrowed from the namer or the request */
+  /* Ascending, since a block is named after the one before it. Borrowed from
+     the namer or the request. */
+  const blis_block_id *shared;
   /*
    * Goes past prompt_blocks when what is produced becomes part of a later
    * prompt: the blocks that decoding fills then have identities, too.

@@ -8,6 +8,9 @@
  * (base/map.h) pays one of each per key. A key without neighbours costs the
  * memory of a page, 64 bytes, and a page goes when its last key does. Every key
  * is allowed, and every value but UINT32_MAX.
+ *
+ * Neighbours that have the same value are put, changed and removed as one run,
+ * at a cost per page.
  */
 #ifndef BLIS_BASE_PAGED_MAP_H
 #define BLIS_BASE_PAGED_MAP_H
@@ -77,6 +80,32 @@ BLIS_MUSTUSE blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key,
 
 /* True when key was there. */
 bool blis_paged_map_remove(blis_paged_map *map, uint64_t key);
+
+/*
+ * Runs: the count keys from key on; they do not go past the highest key.
+ */
+
+/*
+ * Adds keys with value up to the first one that is there already; *added is
+ * how many these are. BLIS_ERR_NOMEM adds *added keys, too.
+ */
+BLIS_MUSTUSE blis_status blis_paged_map_add_run(blis_paged_map *map,
+                                                uint64_t key, uint64_t count,
+                                                uint32_t value,
+                                                uint64_t *added);
+
+/* Removes keys, all of which are there. */
+void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key,
+                               uint64_t count);
+
+/* Gives those of the keys whose value is old a new one; how many these are. */
+uint64_t blis_paged_map_change_run(blis_paged_map *map, uint64_t key,
+                                   uint64_t count, uint32_t old_value,
+                                   uint32_t new_value);
+
+/* How many keys, up to the first that is not there or has another value. */
+uint64_t blis_paged_map_count_run(blis_paged_map *map, uint64_t key,
+                                  uint64_t count, uint32_t value);
 
 /* Walks all pages; true when every invariant holds. */
 bool blis_paged_map_check(const blis_paged_map *map);

@@ -60,7 +60,7 @@ static census count_batch(const fast_engine *engine) {
     }
     found.anonymous_blocks +=
         blis__fast_blocks_of(engine, blis__fast_stored(engine, r)) -
-        (int64_t)r->holder.named.count;
+        r->holder.named_blocks;
   }
   return found;
 }

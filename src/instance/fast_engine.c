@@ -13,7 +13,7 @@ static void engine_free(void *state) {
   blis_alloc alloc = engine->alloc;
   for (size_t i = 0; i < engine->records.count; i++) {
     fast_request *record = engine->records.items[i];
-    blis_array_deinit(&alloc, &record->holder.named);
+    blis_array_deinit(&alloc, &record->holder.parts);
     blis_array_deinit(&alloc, &record->kept_steps);
     blis_array_deinit(&alloc, &record->own_itl_us);
     blis_alloc_free(&alloc, record, sizeof *record);

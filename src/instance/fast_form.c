@@ -69,7 +69,7 @@ static demand find_demand(fast_engine *engine) {
     }
     d.budget_tokens -= chunk;
     d.blocks += blis__fast_blocks_for(engine, r, chunk);
-    d.prefills_name |= (int64_t)r->holder.named.count < nameable_blocks(r);
+    d.prefills_name |= r->holder.named_blocks < nameable_blocks(r);
     r->live->new_tokens = chunk;
   }
   d.is_met &= d.budget_tokens >= 0;

@@ -73,15 +73,15 @@ blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
   blis_run_holder *holder = &request->holder;
   if (!request->names_output ||
       stored_tokens % engine->config->block_size_tokens != 0 ||
-      holder->named.count >= chain->shared_count) {
+      holder->named_blocks >= chain->shared_count) {
     return BLIS_OK;
   }
-  BLIS_ASSERT((int64_t)holder->named.count + 1 ==
+  BLIS_ASSERT(holder->named_blocks + 1 ==
               stored_tokens / engine->config->block_size_tokens);
   /* While decoding, nobody keeps count of the anonymous blocks. */
   holder->anonymous = 1;
   engine->namings++;
   return blis_run_pool_name(
       engine->pool, holder,
-      blis_block_chain_at(chain, (uint32_t)holder->named.count));
+      blis_block_chain_at(chain, (uint32_t)holder->named_blocks));
 }

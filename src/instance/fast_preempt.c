@@ -43,20 +43,17 @@ static blis_status track(fast_engine *engine, fast_request *request,
   if (!request->owns_prompt) {
     return BLIS_OK;
   }
-  const blis_block_chain *chain = &request->live->chain;
   int64_t tokens = stored_tokens;
   if (!config->rules.resumes_preempted || config->block_size_tokens == 1) {
     tokens = blis_min_i64(tokens, request->live->prefill_tokens);
   }
-  size_t limit = (size_t)(tokens / config->block_size_tokens);
-  blis_run_holder *holder = &request->holder;
+  int64_t limit = tokens / config->block_size_tokens;
   /* While decoding, nobody has kept count of the anonymous blocks. */
-  holder->anonymous += (int64_t)limit;
-  while (holder->named.count < limit) {
-    BLIS_TRY(blis_run_pool_name(
-        engine->pool, holder,
-        blis_block_chain_at(chain, (uint32_t)holder->named.count)));
-  }
+  request->holder.anonymous += limit;
+  int64_t taken = 0;
+  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder,
+                                    &request->live->chain, limit, &taken));
+  BLIS_ASSERT(taken == 0);
   return BLIS_OK;
 }
 

@@ -135,7 +135,7 @@ void blis__fast_request_spare(fast_engine *engine, fast_request *request) {
   }
   blis__fast_forget_itl(engine, request);
   BLIS_ASSERT(request->live->engine == request);
-  BLIS_ASSERT(request->holder.named.count == 0 &&
+  BLIS_ASSERT(request->holder.named_blocks == 0 &&
               request->holder.anonymous == 0);
   request->live->engine = NULL;
   request->live = NULL;

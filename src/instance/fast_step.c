@@ -7,7 +7,7 @@
 blis_status blis__fast_release(fast_engine *engine, fast_request *request,
                                int64_t stored_tokens) {
   request->holder.anonymous = blis__fast_blocks_of(engine, stored_tokens) -
-                              (int64_t)request->holder.named.count;
+                              request->holder.named_blocks;
   BLIS_ASSERT(request->holder.anonymous >= 0);
   engine->releases++;
   return blis_run_pool_release(engine->pool, &request->holder);

@@ -6,9 +6,10 @@
  * round if it is in the journal. The journal is the symmetric difference of
  * the two tables, so an identity that came and went again takes no room.
  *
- * Cost: one table access per change of the prefix table; a mark costs no more
- * than the changes since the last one. Memory is bounded by the changes, and
- * by the sizes of both tables.
+ * Identities come in runs, as prompts do, so 64 neighbours are the bits of one
+ * word. Cost: one table access per word that changes; a mark costs no more than
+ * the changes since the last one. Memory is bounded by the changes, and by the
+ * sizes of both tables.
  */
 #ifndef BLIS_KV_BLOCK_JOURNAL_H
 #define BLIS_KV_BLOCK_JOURNAL_H
@@ -22,9 +23,10 @@
 
 /* Private but for the functions below. */
 typedef struct blis_block_journal {
-  blis_map differences;
+  blis_map differences; /* identity / 64 -> a bit for each that differs */
+  size_t count;         /* bits */
   /* Keys of differences, and some that are none any more; see mark. */
-  BLIS_ARRAY(blis_block_id) noted;
+  BLIS_ARRAY(uint64_t) noted;
   bool has_unnoted; /* noted is not complete */
   bool is_broken;
 } blis_block_journal;
@@ -35,10 +37,11 @@ void blis_block_journal_init(blis_block_journal *journal,
 void blis_block_journal_deinit(blis_block_journal *journal);
 
 /*
- * id entered or left the prefix table. Cannot fail: out of memory, the journal
- * breaks and stays broken until the next mark.
+ * The count identities from first on entered or left the prefix table. Cannot
+ * fail: out of memory, the journal breaks and stays broken until the next mark.
  */
-void blis_block_journal_toggle(blis_block_journal *journal, blis_block_id id);
+void blis_block_journal_toggle(blis_block_journal *journal, blis_block_id first,
+                               uint64_t count);
 
 /* The mark is now. */
 void blis_block_journal_mark(blis_block_journal *journal);
@@ -52,14 +55,19 @@ blis_block_journal_is_broken(const blis_block_journal *journal) {
 /* Whether id, which is_there now or not, was there at the mark. */
 static inline bool blis_block_journal_had(const blis_block_journal *journal,
                                           blis_block_id id, bool is_there) {
-  uint64_t ignored;
-  return is_there != blis_map_get(&journal->differences, id, &ignored);
+  uint64_t bits = 0;
+  blis_map_get(&journal->differences, id / 64, &bits);
+  return is_there != ((bits >> id % 64 & 1) != 0);
 }
+
+/* How many of count identities from first on come before one that differs. */
+uint64_t blis_block_journal_equal(const blis_block_journal *journal,
+                                  blis_block_id first, uint64_t count);
 
 /* How many identities differ. */
 static inline size_t
 blis_block_journal_count(const blis_block_journal *journal) {
-  return blis_map_count(&journal->differences);
+  return journal->count;
 }
 
 #endif

@@ -233,7 +233,7 @@ static uint32_t take_free(blis_block_pool *pool) {
   if (taken->id != BLIS_BLOCK_NONE) {
     /* Even when the entry leads to another block of the same identity. */
     if (blis_map_remove(&pool->table, taken->id) && pool->journal != NULL) {
-      blis_block_journal_toggle(pool->journal, taken->id);
+      blis_block_journal_toggle(pool->journal, taken->id, 1);
     }
     taken->id = BLIS_BLOCK_NONE;
   }
@@ -253,7 +253,7 @@ static void register_block(blis_block_pool *pool, uint32_t index,
   BLIS_ASSERT(status == BLIS_OK);
   *place = index;
   if (is_new && pool->journal != NULL) {
-    blis_block_journal_toggle(pool->journal, id);
+    blis_block_journal_toggle(pool->journal, id, 1);
   }
 }
 

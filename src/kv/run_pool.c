@@ -5,10 +5,20 @@
 
 #define NO_ITEM UINT32_MAX
 
-/* A named block, or a run of anonymous ones on the free list. */
+/*
+ * Blocks that are treated alike. A run of anonymous ones is on the free list. A
+ * run of named ones has ascending identities, each block behind the one before
+ * in every chain; the same requests hold all of them, or none does and they
+ * are neighbours on the free list, the last one nearest to the head.
+ */
 typedef struct item {
-  blis_block_id id; /* BLIS_BLOCK_NONE = a run of anonymous blocks */
-  int64_t count;    /* requests that hold a named block; length of a run */
+  blis_block_id id; /* of the first; BLIS_BLOCK_NONE = anonymous */
+  int64_t blocks;   /* 0 = a record that is not in use */
+  int64_t listed;   /* named blocks to which the table leads */
+  uint32_t holders; /* requests */
+  /* What was cut off its end last: goes on the parts of holders that had more
+     of it. Out of date once there are none. */
+  uint32_t rest;
   uint32_t previous;
   uint32_t next; /* also links the records that are not in use */
 } item;
@@ -28,13 +38,22 @@ struct blis_run_pool {
   blis_block_journal *journal; /* of the table; NULL = none */
 };
 
+static item *item_at(const blis_run_pool *pool, uint32_t index) {
+  return &pool->items.items[index];
+}
+
+static bool is_named(const item *it) {
+  return it->id != BLIS_BLOCK_NONE;
+}
+
+/* Records. */
+
 static blis_status new_item(blis_run_pool *pool, blis_block_id id,
-                            int64_t count, uint32_t *index) {
+                            int64_t blocks, uint32_t *index) {
   if (pool->first_spare != NO_ITEM) {
     *index = pool->first_spare;
-    BLIS_ASSERT(pool->items.items[*index].id == BLIS_BLOCK_NONE &&
-                pool->items.items[*index].count == 0);
-    pool->first_spare = pool->items.items[*index].next;
+    BLIS_ASSERT(item_at(pool, *index)->blocks == 0);
+    pool->first_spare = item_at(pool, *index)->next;
   } else {
     if (pool->items.count >= NO_ITEM) {
       return BLIS_ERR_NOMEM;
@@ -42,47 +61,46 @@ static blis_status new_item(blis_run_pool *pool, blis_block_id id,
     BLIS_TRY(blis_array_push(&pool->alloc, &pool->items, (item){0}));
     *index = (uint32_t)(pool->items.count - 1);
   }
-  pool->items.items[*index] =
-      (item){.id = id, .count = count, .previous = NO_ITEM, .next = NO_ITEM};
+  *item_at(pool, *index) = (item){.id = id,
+                                  .blocks = blocks,
+                                  .rest = NO_ITEM,
+                                  .previous = NO_ITEM,
+                                  .next = NO_ITEM};
   return BLIS_OK;
 }
 
 static void spare_item(blis_run_pool *pool, uint32_t index) {
-  pool->items.items[index] =
+  *item_at(pool, index) =
       (item){.id = BLIS_BLOCK_NONE, .next = pool->first_spare};
   pool->first_spare = index;
 }
 
-static void append(blis_run_pool *pool, uint32_t index) {
-  item *added = &pool->items.items[index];
-  added->previous = pool->tail;
-  added->next = NO_ITEM;
-  if (pool->tail == NO_ITEM) {
-    pool->head = index;
-  } else {
-    pool->items.items[pool->tail].next = index;
-  }
-  pool->tail = index;
+/* The free list. */
+
+/* Puts an item right behind another, or at the head; keeps no count. */
+static void insert_behind(blis_run_pool *pool, uint32_t index,
+                          uint32_t before) {
+  item *added = item_at(pool, index);
+  uint32_t *from_before =
+      before == NO_ITEM ? &pool->head : &item_at(pool, before)->next;
+  uint32_t after = *from_before;
+  added->previous = before;
+  added->next = after;
+  *from_before = index;
+  *(after == NO_ITEM ? &pool->tail : &item_at(pool, after)->previous) = index;
 }
 
 static void unlink_item(blis_run_pool *pool, uint32_t index) {
-  item *gone = &pool->items.items[index];
-  BLIS_ASSERT(gone->previous == NO_ITEM
-                  ? pool->head == index
-                  : pool->items.items[gone->previous].next == index);
-  BLIS_ASSERT(gone->next == NO_ITEM
-                  ? pool->tail == index
-                  : pool->items.items[gone->next].previous == index);
-  if (gone->previous == NO_ITEM) {
-    pool->head = gone->next;
-  } else {
-    pool->items.items[gone->previous].next = gone->next;
-  }
-  if (gone->next == NO_ITEM) {
-    pool->tail = gone->previous;
-  } else {
-    pool->items.items[gone->next].previous = gone->previous;
-  }
+  const item *gone = item_at(pool, index);
+  uint32_t *to_it = gone->previous == NO_ITEM
+                        ? &pool->head
+                        : &item_at(pool, gone->previous)->next;
+  uint32_t *back_to_it = gone->next == NO_ITEM
+                             ? &pool->tail
+                             : &item_at(pool, gone->next)->previous;
+  BLIS_ASSERT(*to_it == index && *back_to_it == index);
+  *to_it = gone->next;
+  *back_to_it = gone->previous;
 }
 
 /* Appends count anonymous blocks; neighbours at the tail become one run. */
@@ -90,13 +108,12 @@ static blis_status append_anonymous(blis_run_pool *pool, int64_t count) {
   if (count == 0) {
     return BLIS_OK;
   }
-  if (pool->tail != NO_ITEM &&
-      pool->items.items[pool->tail].id == BLIS_BLOCK_NONE) {
-    pool->items.items[pool->tail].count += count;
+  if (pool->tail != NO_ITEM && !is_named(item_at(pool, pool->tail))) {
+    item_at(pool, pool->tail)->blocks += count;
   } else {
     uint32_t index = 0;
     BLIS_TRY(new_item(pool, BLIS_BLOCK_NONE, count, &index));
-    append(pool, index);
+    insert_behind(pool, index, pool->tail);
   }
   pool->free_blocks += count;
   return BLIS_OK;
@@ -131,8 +148,8 @@ void blis_run_pool_free(blis_run_pool *pool) {
 }
 
 void blis_run_pool_drop_holder(blis_run_pool *pool, blis_run_holder *holder) {
-  BLIS_ASSERT(holder->named.count == 0 && holder->anonymous == 0);
-  blis_array_deinit(&pool->alloc, &holder->named);
+  BLIS_ASSERT(holder->named_blocks == 0 && holder->anonymous == 0);
+  blis_array_deinit(&pool->alloc, &holder->parts);
 }
 
 int64_t blis_run_pool_free_blocks(const blis_run_pool *pool) {
@@ -143,28 +160,87 @@ uint64_t blis_run_pool_table_version(const blis_run_pool *pool) {
   return pool->table_version;
 }
 
+/* The prefix table. */
+
 /* Looking something up changes only what the table remembers of it. */
-static bool find_item(const blis_run_pool *pool, blis_block_id id,
-                      uint32_t *index) {
-  return blis_paged_map_get((blis_paged_map *)&pool->table, id, index);
+static blis_paged_map *table_of(const blis_run_pool *pool) {
+  return (blis_paged_map *)&pool->table;
+}
+
+/*
+ * The item that the table knows id by, and how many identities from id on it
+ * knows by the same, at most limit; 0 = id is not in the table.
+ */
+static int64_t find_run(const blis_run_pool *pool, blis_block_id id,
+                        int64_t limit, uint32_t *index) {
+  if (!blis_paged_map_get(table_of(pool), id, index)) {
+    return 0;
+  }
+  const item *found = item_at(pool, *index);
+  int64_t left = found->blocks - (int64_t)(id - found->id);
+  BLIS_ASSERT(id >= found->id && left > 0 && found->listed > 0);
+  limit = left < limit ? left : limit;
+  return found->listed == found->blocks
+             ? limit
+             : (int64_t)blis_paged_map_count_run(table_of(pool), id,
+                                                 (uint64_t)limit, *index);
+}
+
+/*
+ * How many blocks of chain from block k on, at most limit, have identities
+ * that count up by one. Shared ones ascend, so the last of them is searched by
+ * halving.
+ */
+static int64_t neighbours(const blis_block_chain *chain, int64_t k,
+                          int64_t limit) {
+  if (k >= chain->shared_count) {
+    return limit;
+  }
+  int64_t left = chain->shared_count - k;
+  limit = left < limit ? left : limit;
+  const blis_block_id *ids = chain->shared + k;
+  if (ids[limit - 1] - ids[0] == (uint64_t)limit - 1) {
+    return limit;
+  }
+  int64_t low = 1;
+  while (limit - low > 1) {
+    int64_t middle = low + (limit - low) / 2;
+    if (ids[middle - 1] - ids[0] == (uint64_t)middle - 1) {
+      low = middle;
+    } else {
+      limit = middle;
+    }
+  }
+  return low;
+}
+
+/* The next blocks of chain that the table knows by one item; 0 = none. */
+static int64_t match_run(const blis_run_pool *pool,
+                         const blis_block_chain *chain, int64_t k,
+                         int64_t limit, uint32_t *index) {
+  blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
+  int64_t blocks = find_run(pool, id, limit, index);
+  return blocks == 0 ? 0 : neighbours(chain, k, blocks);
 }
 
 uint32_t blis_run_pool_match(const blis_run_pool *pool,
                              const blis_block_chain *chain, uint32_t limit,
                              int64_t *unused) {
   int64_t unused_count = 0;
-  uint32_t k = 0;
-  for (; k < limit; k++) {
+  int64_t k = 0;
+  while (k < limit) {
     uint32_t index = 0;
-    if (!find_item(pool, blis_block_chain_at(chain, k), &index)) {
+    int64_t blocks = match_run(pool, chain, k, limit - k, &index);
+    if (blocks == 0) {
       break;
     }
-    unused_count += pool->items.items[index].count == 0;
+    unused_count += item_at(pool, index)->holders == 0 ? blocks : 0;
+    k += blocks;
   }
   if (unused != NULL) {
     *unused = unused_count;
   }
-  return k;
+  return (uint32_t)k;
 }
 
 void blis_run_pool_set_journal(blis_run_pool *pool,
@@ -174,82 +250,176 @@ void blis_run_pool_set_journal(blis_run_pool *pool,
 
 uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool,
                                      const blis_block_chain *chain) {
-  uint32_t k = 0;
-  for (; k < chain->prompt_blocks; k++) {
+  int64_t k = 0;
+  while (k < chain->prompt_blocks) {
+    blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
     uint32_t index = 0;
-    blis_block_id id = blis_block_chain_at(chain, k);
-    bool is_there = find_item(pool, id, &index);
-    if (!blis_block_journal_had(pool->journal, id, is_there)) {
+    int64_t blocks =
+        match_run(pool, chain, k, chain->prompt_blocks - k, &index);
+    if (blocks == 0) {
+      if (!blis_block_journal_had(pool->journal, id, false)) {
+        break;
+      }
+      k++;
+      continue;
+    }
+    int64_t equal =
+        (int64_t)blis_block_journal_equal(pool->journal, id, (uint64_t)blocks);
+    k += equal;
+    if (equal < blocks) {
       break;
     }
   }
-  return k;
+  return (uint32_t)k;
 }
 
-static void remove_from_table(blis_run_pool *pool, blis_block_id id) {
-  bool was_there = blis_paged_map_remove(&pool->table, id);
+static void note_change(blis_run_pool *pool, blis_block_id id, uint64_t count) {
   pool->table_version++;
-  if (was_there && pool->journal != NULL) {
-    blis_block_journal_toggle(pool->journal, id);
+  if (pool->journal != NULL) {
+    blis_block_journal_toggle(pool->journal, id, count);
   }
 }
 
-static blis_status put_into_table(blis_run_pool *pool, blis_block_id id,
-                                  uint32_t index) {
-  bool is_new;
-  BLIS_TRY(blis_paged_map_put(&pool->table, id, index, &is_new));
+/* Whatever block it leads to. */
+static void forget_one(blis_run_pool *pool, blis_block_id id) {
+  uint32_t index = 0;
   pool->table_version++;
-  if (is_new && pool->journal != NULL) {
-    blis_block_journal_toggle(pool->journal, id);
+  if (blis_paged_map_get(&pool->table, id, &index)) {
+    item_at(pool, index)->listed--;
+    blis_paged_map_remove(&pool->table, id);
+    note_change(pool, id, 1);
+  }
+}
+
+/*
+ * The last count blocks of an item leave the table. Also where it leads to
+ * younger copies of the same blocks: that is what BLIS (Go) does, and it shows
+ * in hit rates.
+ */
+static void forget_last(blis_run_pool *pool, uint32_t index, int64_t count) {
+  item *it = item_at(pool, index);
+  blis_block_id first = it->id + (uint64_t)(it->blocks - count);
+  if (it->listed == it->blocks) {
+    blis_paged_map_remove_run(&pool->table, first, (uint64_t)count);
+    it->listed -= count;
+    note_change(pool, first, (uint64_t)count);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    forget_one(pool, first + (uint64_t)i);
+  }
+}
+
+/* The table leads from these identities to an item, no matter where before. */
+static blis_status list_blocks(blis_run_pool *pool, blis_block_id id,
+                               uint64_t count, uint32_t index) {
+  for (uint64_t done = 0; done < count;) {
+    uint64_t added;
+    blis_status status = blis_paged_map_add_run(&pool->table, id + done,
+                                                count - done, index, &added);
+    item_at(pool, index)->listed += (int64_t)added;
+    note_change(pool, id + done, added);
+    BLIS_TRY(status);
+    done += added;
+    uint32_t other = index;
+    if (done < count && blis_paged_map_get(&pool->table, id + done, &other)) {
+      bool is_new;
+      BLIS_ASSERT(other != index);
+      BLIS_TRY(blis_paged_map_put(&pool->table, id + done, index, &is_new));
+      item_at(pool, other)->listed--;
+      item_at(pool, index)->listed++;
+      done++;
+    }
   }
   return BLIS_OK;
+}
+
+/* Claiming. */
+
+/* Cuts an item in two behind its first blocks. */
+static blis_status split(blis_run_pool *pool, uint32_t index, int64_t blocks) {
+  uint32_t cut;
+  BLIS_TRY(new_item(pool, BLIS_BLOCK_NONE, 0, &cut));
+  item *first = item_at(pool, index);
+  item *last = item_at(pool, cut);
+  BLIS_ASSERT(blocks > 0 && blocks < first->blocks);
+  last->id = first->id + (uint64_t)blocks;
+  last->blocks = first->blocks - blocks;
+  last->holders = first->holders;
+  last->rest = first->rest;
+  last->listed = (int64_t)blis_paged_map_change_run(
+      &pool->table, last->id, (uint64_t)last->blocks, index, cut);
+  first->blocks = blocks;
+  first->listed -= last->listed;
+  first->rest = cut;
+  if (first->holders == 0) {
+    insert_behind(pool, cut, first->previous);
+  }
+  return BLIS_OK;
+}
+
+/* The holder, whose list has room, gets the whole of an item as well. */
+static void hold(blis_run_pool *pool, blis_run_holder *holder, uint32_t index) {
+  item *held = item_at(pool, index);
+  if (held->holders == 0) {
+    unlink_item(pool, index);
+    pool->free_blocks -= held->blocks;
+    BLIS_ASSERT(pool->free_blocks >= 0);
+  }
+  held->holders++;
+  holder->parts.items[holder->parts.count++] =
+      (blis_run_part){index, held->blocks};
+  holder->named_blocks += held->blocks;
 }
 
 blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
                                 const blis_block_chain *chain, uint32_t count) {
-  BLIS_ASSERT(holder->named.count == 0 && holder->anonymous == 0);
-  BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->named, count));
-  uint32_t *named = holder->named.items;
-  for (uint32_t k = 0; k < count; k++) {
+  BLIS_ASSERT(holder->parts.count == 0 && holder->anonymous == 0);
+  while (holder->named_blocks < count) {
+    int64_t k = holder->named_blocks;
     uint32_t index = 0;
-    bool found = find_item(pool, blis_block_chain_at(chain, k), &index);
-    BLIS_ASSERT(found);
-    item *claimed = &pool->items.items[index];
-    BLIS_ASSERT(claimed->id == blis_block_chain_at(chain, k));
-    BLIS_ASSERT(claimed->count > 0 || pool->free_blocks > 0);
-    if (claimed->count == 0) {
-      unlink_item(pool, index);
-      pool->free_blocks--;
+    int64_t blocks = match_run(pool, chain, k, count - k, &index);
+    BLIS_ASSERT(blocks > 0);
+    BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->parts,
+                                holder->parts.count + 1));
+    blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
+    int64_t before = (int64_t)(id - item_at(pool, index)->id);
+    if (before > 0) {
+      BLIS_TRY(split(pool, index, before));
+      index = item_at(pool, index)->rest;
     }
-    claimed->count++;
-    named[k] = index;
+    if (blocks < item_at(pool, index)->blocks) {
+      BLIS_TRY(split(pool, index, blocks));
+    }
+    hold(pool, holder, index);
   }
-  holder->named.count = count;
   return BLIS_OK;
+}
+
+/* Taking. */
+
+/* Takes blocks, at most so many, out of the item at the head. */
+static int64_t take_from_head(blis_run_pool *pool, int64_t limit) {
+  uint32_t index = pool->head;
+  item *head = item_at(pool, index);
+  BLIS_ASSERT(head->blocks > 0 && head->holders == 0);
+  int64_t taken = head->blocks < limit ? head->blocks : limit;
+  if (is_named(head)) {
+    forget_last(pool, index, taken);
+  }
+  head->blocks -= taken;
+  pool->free_blocks -= taken;
+  if (head->blocks == 0) {
+    unlink_item(pool, index);
+    spare_item(pool, index);
+  }
+  return taken;
 }
 
 void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count) {
   BLIS_ASSERT(count <= pool->free_blocks);
-  pool->free_blocks -= count;
   while (count > 0) {
-    uint32_t index = pool->head;
-    item *next = &pool->items.items[index];
-    BLIS_ASSERT(next->id == BLIS_BLOCK_NONE ? next->count > 0
-                                            : next->count == 0);
-    if (next->id == BLIS_BLOCK_NONE && next->count > count) {
-      next->count -= count;
-      return;
-    }
-    if (next->id == BLIS_BLOCK_NONE) {
-      count -= next->count;
-    } else {
-      /* Also when the table points to a younger copy of the same block:
-         that is what BLIS (Go) does, and it shows in hit rates. */
-      remove_from_table(pool, next->id);
-      count--;
-    }
-    unlink_item(pool, index);
-    spare_item(pool, index);
+    count -= take_from_head(pool, count);
   }
 }
 
@@ -265,43 +435,65 @@ bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
   if (count == 0 || count > pool->free_blocks) {
     return count == 0;
   }
-  const item *next = &pool->items.items[pool->head];
-  return next->id == BLIS_BLOCK_NONE && next->count >= count;
+  const item *next = item_at(pool, pool->head);
+  return !is_named(next) && next->blocks >= count;
+}
+
+/* Naming. */
+
+/* The holder's last item, if it ends where id would begin and is its alone. */
+static bool can_append(const blis_run_pool *pool, const blis_run_holder *holder,
+                       blis_block_id id) {
+  if (holder->parts.count == 0) {
+    return false;
+  }
+  const blis_run_part *last = &holder->parts.items[holder->parts.count - 1];
+  const item *it = item_at(pool, last->item);
+  return it->holders == 1 && it->id + (uint64_t)it->blocks == id;
+}
+
+/* The holder's next blocks, which are no longer free, get these names. */
+static blis_status name_blocks(blis_run_pool *pool, blis_run_holder *holder,
+                               blis_block_id id, int64_t count) {
+  if (!can_append(pool, holder, id)) {
+    uint32_t added = 0;
+    BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->parts,
+                                holder->parts.count + 1));
+    BLIS_TRY(new_item(pool, id, 0, &added));
+    item_at(pool, added)->holders = 1;
+    holder->parts.items[holder->parts.count++] = (blis_run_part){added, 0};
+  }
+  blis_run_part *last = &holder->parts.items[holder->parts.count - 1];
+  last->blocks += count;
+  item_at(pool, last->item)->blocks += count;
+  holder->named_blocks += count;
+  return list_blocks(pool, id, (uint64_t)count, last->item);
 }
 
 blis_status blis_run_pool_name(blis_run_pool *pool, blis_run_holder *holder,
                                blis_block_id id) {
   BLIS_ASSERT(holder->anonymous > 0);
-  uint32_t index = 0;
-  BLIS_TRY(new_item(pool, id, 1, &index));
-  size_t count = holder->named.count;
-  if (blis_array_reserve(&pool->alloc, &holder->named, count + 1) != BLIS_OK ||
-      put_into_table(pool, id, index) != BLIS_OK) {
-    spare_item(pool, index);
-    return BLIS_ERR_NOMEM;
-  }
-  holder->named.items[holder->named.count++] = index;
   holder->anonymous--;
-  return BLIS_OK;
+  return name_blocks(pool, holder, id, 1);
 }
 
-/* An item for the block at the head of the free list, which has a new id. */
-static blis_status rename_head(blis_run_pool *pool, blis_block_id id,
-                               uint32_t *index) {
-  item *head = &pool->items.items[pool->head];
-  *index = pool->head;
-  BLIS_ASSERT(head->id == BLIS_BLOCK_NONE ? head->count > 0 : head->count == 0);
-  pool->free_blocks--;
-  if (head->id == BLIS_BLOCK_NONE && head->count > 1) {
-    head->count--;
-    return new_item(pool, id, 1, index);
-  }
-  if (head->id != BLIS_BLOCK_NONE) {
-    remove_from_table(pool, head->id); /* as in take_uncounted */
-  }
-  unlink_item(pool, *index);
-  *head = (item){.id = id, .count = 1, .previous = NO_ITEM, .next = NO_ITEM};
-  return BLIS_OK;
+static bool overlap(blis_block_id a, int64_t a_count, blis_block_id b,
+                    int64_t b_count) {
+  return a < b + (uint64_t)b_count && b < a + (uint64_t)a_count;
+}
+
+/*
+ * Takes free blocks for at most count names from id on. Nothing depends on
+ * whether they are named one by one or together, unless a name that is given
+ * to one of them is what another one loses; then there is only one.
+ */
+static int64_t take_for_names(blis_run_pool *pool, blis_block_id id,
+                              int64_t count) {
+  const item *head = item_at(pool, pool->head);
+  count = head->blocks < count ? head->blocks : count;
+  blis_block_id lost = head->id + (uint64_t)(head->blocks - count);
+  bool is_safe = !is_named(head) || !overlap(id, count, lost, count);
+  return take_from_head(pool, is_safe ? count : 1);
 }
 
 blis_status blis_run_pool_name_up_to(blis_run_pool *pool,
@@ -309,75 +501,96 @@ blis_status blis_run_pool_name_up_to(blis_run_pool *pool,
                                      const blis_block_chain *chain,
                                      int64_t count, int64_t *taken) {
   *taken = 0;
-  if ((int64_t)holder->named.count >= count) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->named, count));
-  while ((int64_t)holder->named.count < count) {
-    uint32_t k = (uint32_t)holder->named.count;
-    blis_block_id id = blis_block_chain_at(chain, k);
+  while (holder->named_blocks < count) {
+    int64_t k = holder->named_blocks;
+    blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
+    int64_t blocks = neighbours(chain, k, count - k);
     if (holder->anonymous > 0) {
-      BLIS_TRY(blis_run_pool_name(pool, holder, id));
-      continue;
+      blocks = holder->anonymous < blocks ? holder->anonymous : blocks;
+      holder->anonymous -= blocks;
+    } else {
+      BLIS_ASSERT(pool->free_blocks > 0);
+      blocks = take_for_names(pool, id, blocks);
+      *taken += blocks;
     }
-    uint32_t index = 0;
-    BLIS_ASSERT(pool->free_blocks > 0);
-    BLIS_TRY(rename_head(pool, id, &index));
-    ++*taken;
-    holder->named.items[holder->named.count++] = index;
-    BLIS_TRY(put_into_table(pool, id, index));
+    BLIS_TRY(name_blocks(pool, holder, id, blocks));
   }
   return BLIS_OK;
+}
+
+/* Giving back. */
+
+/*
+ * The items of a part ascend along its chain; those that nobody else holds go
+ * to the tail of the free list in the reverse order.
+ */
+static void release_part(blis_run_pool *pool, const blis_run_part *part) {
+  uint32_t tail = pool->tail;
+  uint32_t index = part->item;
+  for (int64_t left = part->blocks; left > 0;) {
+    item *it = item_at(pool, index);
+    BLIS_ASSERT(is_named(it) && it->holders > 0 && it->blocks <= left);
+    left -= it->blocks;
+    if (--it->holders == 0) {
+      insert_behind(pool, index, tail);
+      pool->free_blocks += it->blocks;
+    }
+    index = it->rest;
+  }
 }
 
 blis_status blis_run_pool_release(blis_run_pool *pool,
                                   blis_run_holder *holder) {
   BLIS_TRY(append_anonymous(pool, holder->anonymous));
   holder->anonymous = 0;
-  item *items = pool->items.items;
-  uint32_t tail = pool->tail;
-  int64_t freed = 0;
-  for (size_t k = holder->named.count; k-- > 0;) {
-    uint32_t index = holder->named.items[k];
-    BLIS_ASSERT(items[index].id != BLIS_BLOCK_NONE && items[index].count > 0);
-    if (--items[index].count == 0) {
-      items[index].previous = tail;
-      items[index].next = NO_ITEM;
-      *(tail == NO_ITEM ? &pool->head : &items[tail].next) = index;
-      tail = index;
-      freed++;
-    }
+  for (size_t i = holder->parts.count; i-- > 0;) {
+    release_part(pool, &holder->parts.items[i]);
   }
-  pool->tail = tail;
-  pool->free_blocks += freed;
   BLIS_ASSERT(pool->free_blocks <= pool->block_count);
-  holder->named.count = 0;
+  holder->parts.count = 0;
+  holder->named_blocks = 0;
   return BLIS_OK;
 }
+
+/* Checks. */
 
 int64_t blis_run_pool_held_named(const blis_run_pool *pool) {
   int64_t held = 0;
   for (size_t i = 0; i < pool->items.count; i++) {
-    const item *named = &pool->items.items[i];
-    held += named->id != BLIS_BLOCK_NONE && named->count > 0;
+    const item *it = &pool->items.items[i];
+    held += it->holders > 0 ? it->blocks : 0;
   }
   return held;
+}
+
+/* What the table leads to is what items say of themselves. */
+static bool check_table(const blis_run_pool *pool) {
+  for (size_t i = 0; i < pool->items.count; i++) {
+    const item *it = &pool->items.items[i];
+    int64_t listed = 0;
+    for (int64_t k = 0; is_named(it) && k < it->blocks; k++) {
+      uint32_t index = NO_ITEM;
+      blis_paged_map_get(table_of(pool), it->id + (uint64_t)k, &index);
+      listed += index == i;
+    }
+    if (listed != it->listed || (!is_named(it) && it->holders > 0)) {
+      return false;
+    }
+  }
+  return blis_paged_map_check(&pool->table);
 }
 
 bool blis_run_pool_check(const blis_run_pool *pool) {
   int64_t counted = 0;
   uint32_t previous = NO_ITEM;
-  for (uint32_t i = pool->head; i != NO_ITEM; i = pool->items.items[i].next) {
-    const item *link = &pool->items.items[i];
-    if (link->previous != previous) {
+  for (uint32_t i = pool->head; i != NO_ITEM; i = item_at(pool, i)->next) {
+    const item *link = item_at(pool, i);
+    if (link->previous != previous || link->holders != 0 || link->blocks <= 0) {
       return false;
     }
-    if (link->id == BLIS_BLOCK_NONE ? link->count <= 0 : link->count != 0) {
-      return false;
-    }
-    counted += link->id == BLIS_BLOCK_NONE ? link->count : 1;
+    counted += link->blocks;
     previous = i;
   }
-  return blis_paged_map_check(&pool->table) && previous == pool->tail &&
+  return check_table(pool) && previous == pool->tail &&
          counted == pool->free_blocks && counted <= pool->block_count;
 }

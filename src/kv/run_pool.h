@@ -2,21 +2,26 @@
  * run_pool.h - the KV block pool of the fast engine: the same results as a pool
  * of single blocks (kv/block_pool.h), at a cost per run instead of per block.
  *
- * Only a block whose content another request may hold is an item of its own
- * ("named": it has an identity and an entry in the prefix table). All other
- * blocks are anonymous and are only counted. Why that is exact: blocks leave
+ * Blocks that cannot be told apart by what may happen to them next are one
+ * item. Most are anonymous: nobody else can hold their content. Blocks leave
  * the free list at the head and enter it at the tail, and an anonymous block
- * has nothing by which anybody could tell it from the next one. So a run of
- * anonymous neighbours on the free list is one item with a length, and a
- * request holds its named blocks as a list and the rest as a number.
+ * has nothing by which anybody could tell it from the next one; so a run of
+ * anonymous neighbours on the free list is an item with a length, and a request
+ * holds a number of them.
+ *
+ * A block whose content another request may hold is named: it has an identity
+ * and an entry in the prefix table. Blocks of a prompt that was first seen at
+ * once have identities that count up, are held together and are given back
+ * together, so they are an item, too, until somebody wants the first of them
+ * only, which cuts the item in two. Neighbours are never put together again.
  *
  * Condition: a request's named blocks come before its anonymous ones, which
  * holds because identities chain. Blocks of a request that nobody else can
  * have are named too once the request was preempted, since it may then find
  * its own blocks again.
  *
- * Costs: O(1) per run taken or given back, O(1) plus a table access per named
- * block. No allocation once the tables have grown.
+ * Costs: O(1) per item, and per 16 blocks that enter or leave the table. No
+ * allocation once the tables have grown.
  */
 #ifndef BLIS_KV_RUN_POOL_H
 #define BLIS_KV_RUN_POOL_H
@@ -30,10 +35,17 @@
 #include "base/error.h"
 #include "kv/block_journal.h"
 
+/* So many named blocks: an item of the pool, and what was once cut off it. */
+typedef struct blis_run_part {
+  uint32_t item;
+  int64_t blocks;
+} blis_run_part;
+
 /* What one request holds; zero it before the first use. */
 typedef struct blis_run_holder {
-  BLIS_ARRAY(uint32_t) named; /* items of the pool, in chain order */
-  int64_t anonymous;          /* blocks after the named ones */
+  BLIS_ARRAY(blis_run_part) parts; /* its named blocks, in chain order */
+  int64_t named_blocks;
+  int64_t anonymous; /* blocks after the named ones */
 } blis_run_holder;
 
 typedef struct blis_run_pool blis_run_pool;
@@ -126,7 +138,7 @@ uint64_t blis_run_pool_table_version(const blis_run_pool *pool);
 /* Named blocks that at least one request holds. O(items); for checks. */
 int64_t blis_run_pool_held_named(const blis_run_pool *pool);
 
-/* Walks the free list: lengths, links, references and free count agree. */
+/* Walks every block: lengths, links, holders, table and free count agree. */
 bool blis_run_pool_check(const blis_run_pool *pool);
 
 #endif
