@@ -46,6 +46,11 @@ enum { BLIS_REQUEST_STATE_COUNT = BLIS_REQUEST_FAILED + 1 };
   XX(ARRIVED, still_arriving, NEUTRAL,                                         \
      "not yet in a wait queue at the end of the run")
 
+/* Also at the maximum model length. */
+static inline bool blis_request_is_completed(blis_request_state state) {
+  return state == BLIS_REQUEST_COMPLETED || state == BLIS_REQUEST_LENGTH_CAPPED;
+}
+
 /* "completed", "still_running", ...; static. */
 const char *blis_request_state_name(blis_request_state state);
 

@@ -145,9 +145,10 @@ static int compare_records(const void *a, const void *b) {
 }
 
 void blis_attempts_sort(blis_attempts *attempts) {
-  if (attempts->records.count > 1) {
+  if (attempts->sorted < attempts->records.count) {
     qsort(attempts->records.items, attempts->records.count,
           sizeof *attempts->records.items, compare_records);
+    attempts->sorted = attempts->records.count;
   }
 }
 
@@ -193,9 +194,9 @@ blis_status blis_attempts_earlier(const blis_attempts *attempts,
       blis_value_set_add(&set, record->start_us - record->arrival_us);
     }
   }
-  blis_status status = blis_percentiles_of_set(result, &set, &attempts->alloc);
+  blis_percentiles_of_set(result, &set);
   blis_value_set_deinit(&set, &attempts->alloc);
-  return status;
+  return BLIS_OK;
 }
 
 blis_attempt_figures blis_attempts_figures(const blis_attempt_sums *sums) {

@@ -57,6 +57,7 @@ typedef struct blis_attempts {
   blis_alloc alloc;
   bool keeps_records;
   BLIS_ARRAY(blis_attempt_record) records;
+  size_t sorted; /* so many records were there when they were sorted last */
   BLIS_ARRAY(blis_attempt_sums) models; /* in order of appearance */
   blis_attempt_sums all;
   BLIS_ARRAY(int64_t) steps; /* requests by number of attempts, from 1 on */

@@ -62,18 +62,18 @@ blis_status blis_goodput_fill(blis_goodput *goodputs,
                               const blis_alloc *alloc,
                               const blis_recorder *recorder,
                               const blis_intern *strings) {
-  const blis_record *records = blis_recorder_records(recorder);
   size_t records_count = blis_recorder_count(recorder);
   target_list target_of_class = {0};
   blis_status status = BLIS_OK;
   memset(goodputs, 0, count * sizeof *goodputs);
   for (size_t i = 0; status == BLIS_OK && i < records_count; i++) {
-    uint32_t slo_class = records[i].slo_class;
+    const blis_record record = blis_recorder_record(recorder, i);
     status = list_targets(&target_of_class, alloc, targets, count, strings,
-                          slo_class);
-    int32_t target = status == BLIS_OK ? target_of_class.items[slo_class] : -1;
+                          record.slo_class);
+    int32_t target =
+        status == BLIS_OK ? target_of_class.items[record.slo_class] : -1;
     if (target >= 0) {
-      count_record(&goodputs[target], &targets[target], &records[i]);
+      count_record(&goodputs[target], &targets[target], &record);
     }
   }
   blis_array_deinit(alloc, &target_of_class);

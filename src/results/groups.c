@@ -7,91 +7,117 @@
 #include "base/invariant.h"
 #include "base/map.h"
 
-static uint32_t text_of(const blis_record *record, blis_group_key key) {
+static uint32_t text_of(const blis__origin *origin, blis_group_key key) {
   switch (key) {
   case BLIS_GROUP_SLO_CLASS:
-    return record->slo_class;
+    return origin->slo_class;
   case BLIS_GROUP_TENANT:
-    return record->tenant;
+    return origin->tenant;
   case BLIS_GROUP_MODEL:
     break;
   }
-  return record->model;
+  return origin->model;
 }
 
 /* The records sorted by group, groups in the order of first sight. */
 typedef struct grouping {
-  const blis_record *records;
-  size_t count;
-  BLIS_ARRAY(uint32_t) texts; /* of the groups */
-  BLIS_ARRAY(size_t) ends;    /* in which */
-  uint32_t *which;            /* records */
-  blis_map group_of_text;
+  const blis_recorder *recorder;
+  const blis__record_store *store;
+  BLIS_ARRAY(uint32_t) texts;     /* of the groups */
+  BLIS_ARRAY(uint32_t) of_origin; /* the group of each origin */
+  BLIS_ARRAY(size_t) ends;        /* in which */
+  uint32_t *which;                /* records; NULL = one group has all */
 } grouping;
 
 static void deinit(grouping *g, const blis_alloc *alloc) {
   blis_array_deinit(alloc, &g->texts);
+  blis_array_deinit(alloc, &g->of_origin);
   blis_array_deinit(alloc, &g->ends);
-  blis_map_deinit(&g->group_of_text);
-  blis_alloc_free(alloc, g->which, g->count * sizeof *g->which);
+  blis_alloc_free(alloc, g->which, g->store->records.count * sizeof *g->which);
 }
 
-/* ends[k] becomes the size of group k. */
-static blis_status count_groups(grouping *g, const blis_alloc *alloc,
-                                blis_group_key key) {
-  for (size_t i = 0; i < g->count; i++) {
-    uint32_t text = text_of(&g->records[i], key);
+/* Origins with the same text are one group. */
+static blis_status find_groups(grouping *g, const blis_alloc *alloc,
+                               blis_map *group_of_text, blis_group_key key) {
+  for (size_t i = 0; i < g->store->origins.count; i++) {
+    uint32_t text = text_of(&g->store->origins.items[i], key);
     uint64_t *group;
     bool is_new;
     BLIS_TRY(
-        blis_map_add(&g->group_of_text, text, g->texts.count, &group, &is_new));
+        blis_map_add(group_of_text, text, g->texts.count, &group, &is_new));
     if (is_new) {
       BLIS_TRY(blis_array_push(alloc, &g->texts, text));
       BLIS_TRY(blis_array_push(alloc, &g->ends, 0));
     }
-    g->ends.items[*group]++;
+    BLIS_TRY(blis_array_push(alloc, &g->of_origin, (uint32_t)*group));
   }
   return BLIS_OK;
 }
 
+static uint32_t group_of(const grouping *g, size_t record) {
+  return g->of_origin.items[g->store->records.items[record].origin];
+}
+
 /* First ends[k] is where group k starts, and moves on with each record. */
-static void distribute(grouping *g, blis_group_key key) {
+static void distribute(grouping *g) {
+  size_t count = g->store->records.count;
+  for (size_t i = 0; i < count; i++) {
+    g->ends.items[group_of(g, i)]++;
+  }
   size_t start = 0;
   for (size_t k = 0; k < g->ends.count; k++) {
     size_t size = g->ends.items[k];
     g->ends.items[k] = start;
     start += size;
   }
-  for (size_t i = 0; i < g->count; i++) {
-    uint64_t group = 0;
-    blis_map_get(&g->group_of_text, text_of(&g->records[i], key), &group);
-    g->which[g->ends.items[group]++] = (uint32_t)i;
+  for (size_t i = 0; i < count; i++) {
+    g->which[g->ends.items[group_of(g, i)]++] = (uint32_t)i;
   }
-  BLIS_ASSERT(start == g->count && g->ends.items[g->ends.count - 1] == start);
+  BLIS_ASSERT(start == count && g->ends.items[g->ends.count - 1] == start);
 }
 
 static blis_status arrange(grouping *g, const blis_alloc *alloc,
                            blis_group_key key) {
-  BLIS_TRY(count_groups(g, alloc, key));
-  g->which = blis_alloc_new(alloc, g->count * sizeof *g->which);
+  blis_map group_of_text;
+  blis_map_init(&group_of_text, alloc);
+  blis_status status = find_groups(g, alloc, &group_of_text, key);
+  blis_map_deinit(&group_of_text);
+  BLIS_TRY(status);
+  size_t count = g->store->records.count;
+  if (g->texts.count == 1) {
+    g->ends.items[0] = count;
+    return BLIS_OK;
+  }
+  g->which = blis_alloc_new(alloc, count * sizeof *g->which);
   if (g->which == NULL) {
     return BLIS_ERR_NOMEM;
   }
-  distribute(g, key);
+  distribute(g);
   return BLIS_OK;
 }
 
 blis_status blis__group_fill(blis_group *group, const blis_alloc *alloc,
                              const blis__selection *selection) {
   for (size_t i = 0; i < selection->count; i++) {
-    const blis_record *record = blis__selected(selection, i);
-    blis_state_counts_add(&group->counts, record);
+    const blis__short_record *record = blis__selected(selection, i);
+    blis_state_counts_add(&group->counts, record->state);
     group->prompt_tokens += record->prompt_tokens;
-    if (blis_record_is_completed(record)) {
+    if (blis_request_is_completed(record->state)) {
       group->output_tokens += record->output_tokens;
     }
   }
   return blis__times_fill(&group->times, alloc, selection, NULL);
+}
+
+static blis_status fill_with_all(blis_group *group, const blis_alloc *alloc,
+                                 const blis_recorder *recorder) {
+  const blis__whole *whole;
+  BLIS_TRY(blis__times_of_whole(recorder, alloc, &whole));
+  group->counts = blis_recorder_tally(recorder)->counts;
+  group->prompt_tokens = whole->prompt_tokens;
+  group->output_tokens = whole->output_tokens;
+  group->times = whole->times;
+  return BLIS_OK;
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -114,12 +140,16 @@ static blis_status fill_groups(blis_groups *groups, const grouping *g,
     blis_group *group = &groups->items[k];
     group->text = g->texts.items[k];
     group->name = blis_intern_text(strings, group->text);
-    const blis__selection selection = {g->records, g->which + start,
-                                       g->ends.items[k] - start};
-    BLIS_TRY(blis__group_fill(group, alloc, &selection));
+    if (g->which == NULL) {
+      BLIS_TRY(fill_with_all(group, alloc, g->recorder));
+    } else {
+      const blis__selection selection = {g->store, g->which + start,
+                                         g->ends.items[k] - start};
+      BLIS_TRY(blis__group_fill(group, alloc, &selection));
+    }
     start = g->ends.items[k];
   }
-  BLIS_ASSERT(start == g->count);
+  BLIS_ASSERT(start == g->store->records.count);
   qsort(groups->items, groups->count, sizeof *groups->items, compare_names);
   return BLIS_OK;
 }
@@ -128,12 +158,10 @@ blis_status blis_groups_init(blis_groups *groups, const blis_alloc *alloc,
                              const blis_recorder *recorder, blis_group_key key,
                              const blis_intern *strings, blis_error *error) {
   *groups = (blis_groups){0};
-  grouping g = {.records = blis_recorder_records(recorder),
-                .count = blis_recorder_count(recorder)};
-  if (g.count == 0) {
+  grouping g = {.recorder = recorder, .store = blis__recorder_store(recorder)};
+  if (g.store->records.count == 0) {
     return BLIS_OK;
   }
-  blis_map_init(&g.group_of_text, alloc);
   blis_status status = arrange(&g, alloc, key);
   if (status == BLIS_OK) {
     status = fill_groups(groups, &g, alloc, strings);

@@ -5,7 +5,7 @@
 
 /* Numbers of the records, those of one instance behind those of the last. */
 typedef struct arrangement {
-  const blis_record *records;
+  const blis__record_store *store;
   size_t count;
   uint32_t *which;
   size_t *ends; /* in which, by instance */
@@ -13,9 +13,9 @@ typedef struct arrangement {
 
 static void count_requests(const arrangement *a, blis_instance_times *times) {
   for (size_t i = 0; i < a->count; i++) {
-    int32_t instance = a->records[i].instance;
-    if (instance >= 0) {
-      blis_state_counts_add(&times[instance].counts, &a->records[i]);
+    const blis__short_record *record = &a->store->records.items[i];
+    if (record->instance >= 0) {
+      blis_state_counts_add(&times[record->instance].counts, record->state);
     }
   }
 }
@@ -30,7 +30,7 @@ static void distribute(arrangement *a, const blis_instance_times *times,
   }
   BLIS_ASSERT(start <= a->count);
   for (size_t i = 0; i < a->count; i++) {
-    int32_t instance = a->records[i].instance;
+    int32_t instance = a->store->records.items[i].instance;
     if (instance >= 0) {
       a->which[a->ends[instance]++] = (uint32_t)i;
     }
@@ -43,7 +43,7 @@ static blis_status fill_all(blis_instance_times *times, uint32_t count,
                             blis_histogram *itl_us) {
   size_t start = 0;
   for (uint32_t k = 0; k < count; k++) {
-    const blis__selection own = {a->records, a->which + start,
+    const blis__selection own = {a->store, a->which + start,
                                  a->ends[k] - start};
     if (times[k].counts.completed > 0) {
       BLIS_TRY(blis__times_fill(&times[k].times, alloc, &own, &itl_us[k]));
@@ -57,7 +57,7 @@ blis_status blis_instance_times_fill(blis_instance_times *times, uint32_t count,
                                      const blis_alloc *alloc,
                                      const blis_recorder *recorder,
                                      blis_histogram *itl_us) {
-  arrangement a = {.records = blis_recorder_records(recorder),
+  arrangement a = {.store = blis__recorder_store(recorder),
                    .count = blis_recorder_count(recorder)};
   for (uint32_t k = 0; k < count; k++) {
     times[k] = (blis_instance_times){0};

@@ -14,10 +14,9 @@ typedef struct wanted {
   size_t count;
 } wanted;
 
-/* Of the list that is being put in order: a part of the whole one. */
+/* The list that is being put in order: a part of the whole one. */
 typedef struct part {
   uint64_t *keys;
-  uint64_t *other;
   size_t first; /* its place in the whole */
   size_t count;
 } part;
@@ -33,7 +32,6 @@ static void insert_each(uint64_t *keys, size_t count) {
   }
 }
 
-/* Of a number above 0. */
 static unsigned bits_of(uint64_t value) {
   unsigned bits = 0;
   for (; value != 0; value >>= 1) {
@@ -46,7 +44,7 @@ static unsigned bits_of(uint64_t value) {
 typedef struct digit {
   uint64_t least;
   unsigned shift;
-  unsigned bits;
+  size_t parts;
 } digit;
 
 static inline size_t number_of(const digit *d, uint64_t key) {
@@ -69,27 +67,43 @@ static bool choose_digit(const part *p, digit *d) {
   unsigned range = bits_of(most - least);
   bits = bits < BITS_MAX ? bits : BITS_MAX;
   bits = bits < range ? bits : range;
-  *d = (digit){least, range - bits, bits};
+  *d = (digit){least, range - bits, (size_t)1 << bits};
   return true;
 }
 
-/* Afterwards ends[k] is where part k ends. */
-static void distribute(const part *p, const digit *d, uint32_t *ends) {
-  memset(ends, 0, sizeof *ends << d->bits);
+/* ends[k] becomes where part k ends, and starts[k] where it starts. */
+static void count_parts(const part *p, const digit *d, uint32_t *starts,
+                        uint32_t *ends) {
+  memset(ends, 0, d->parts * sizeof *ends);
   for (size_t i = 0; i < p->count; i++) {
     ends[number_of(d, p->keys[i])]++;
   }
   uint32_t place = 0;
-  for (size_t k = 0; k < (size_t)1 << d->bits; k++) {
-    uint32_t here = ends[k];
+  for (size_t k = 0; k < d->parts; k++) {
+    starts[k] = place;
+    place += ends[k];
     ends[k] = place;
-    place += here;
   }
   BLIS_ASSERT(place == p->count);
-  for (size_t i = 0; i < p->count; i++) {
-    p->other[ends[number_of(d, p->keys[i])]++] = p->keys[i];
+}
+
+/*
+ * Puts each key into its part: whoever is in the way goes on to its own. Free
+ * places of a part begin at next, which ends up where the part ends.
+ */
+static void distribute(const part *p, const digit *d, uint32_t *next,
+                       const uint32_t *ends) {
+  for (size_t k = 0; k < d->parts; k++) {
+    while (next[k] < ends[k]) {
+      uint64_t key = p->keys[next[k]];
+      for (size_t to = number_of(d, key); to != k; to = number_of(d, key)) {
+        uint64_t other = p->keys[next[to]];
+        p->keys[next[to]++] = key;
+        key = other;
+      }
+      p->keys[next[k]++] = key;
+    }
   }
-  memcpy(p->keys, p->other, p->count * sizeof *p->keys);
 }
 
 /* Drops the ranks before first; is there one before end? */
@@ -110,27 +124,27 @@ static void order(const part *whole, wanted want) {
   if (!choose_digit(whole, &d)) {
     return;
   }
+  uint32_t next[PARTS_MAX];
   uint32_t ends[PARTS_MAX];
-  distribute(whole, &d, ends);
+  count_parts(whole, &d, next, ends);
+  distribute(whole, &d, next, ends);
   size_t start = 0;
-  for (size_t k = 0; d.shift > 0 && k < (size_t)1 << d.bits; k++) {
-    size_t first = whole->first + start;
-    size_t end = whole->first + ends[k];
-    if (end - first > 1 && is_wanted(&want, first, end)) {
-      const part p = {whole->keys + start, whole->other, first, end - first};
+  for (size_t k = 0; d.shift > 0 && k < d.parts; k++) {
+    const part p = {whole->keys + start, whole->first + start, ends[k] - start};
+    if (p.count > 1 && is_wanted(&want, p.first, p.first + p.count)) {
       order(&p, want);
     }
     start = ends[k];
   }
 }
 
-void blis__order_at(uint64_t *keys, size_t count, uint64_t *other,
-                    const size_t *ranks, size_t rank_count) {
+void blis__order_at(uint64_t *keys, size_t count, const size_t *ranks,
+                    size_t rank_count) {
   BLIS_ASSERT(count <= UINT32_MAX);
-  order(&(part){keys, other, 0, count}, (wanted){false, ranks, rank_count});
+  order(&(part){keys, 0, count}, (wanted){false, ranks, rank_count});
 }
 
-void blis__order_all(uint64_t *keys, size_t count, uint64_t *other) {
+void blis__order_all(uint64_t *keys, size_t count) {
   BLIS_ASSERT(count <= UINT32_MAX);
-  order(&(part){keys, other, 0, count}, (wanted){.all = true});
+  order(&(part){keys, 0, count}, (wanted){.all = true});
 }

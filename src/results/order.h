@@ -1,9 +1,10 @@
 /*
  * order.h - the keys of a list at some of its ranks, or all of them in order.
  *
- * Keys are distributed by their highest differing bits, and again within the
- * parts that hold a wanted rank; parts of a few keys are sorted by insertion.
- * O(count) for keys that are spread out, O(count * 6) at worst.
+ * Keys are distributed in place by their highest differing bits, and again
+ * within the parts that hold a wanted rank; parts of a few keys are sorted by
+ * insertion. O(count) for keys that are spread out, and a few times that at
+ * worst. Needs no memory.
  */
 #ifndef BLIS_RESULTS_ORDER_H
 #define BLIS_RESULTS_ORDER_H
@@ -13,13 +14,13 @@
 
 /*
  * Puts those keys in their places that an ascending list has at the wanted
- * ranks, which ascend; the others end up somewhere between them. other has room
- * for count keys. count fits 32 bits.
+ * ranks, which ascend; the others end up somewhere between them. count fits 32
+ * bits.
  */
-void blis__order_at(uint64_t *keys, size_t count, uint64_t *other,
-                    const size_t *ranks, size_t rank_count);
+void blis__order_at(uint64_t *keys, size_t count, const size_t *ranks,
+                    size_t rank_count);
 
 /* All in ascending order. */
-void blis__order_all(uint64_t *keys, size_t count, uint64_t *other);
+void blis__order_all(uint64_t *keys, size_t count);
 
 #endif

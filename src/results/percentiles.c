@@ -43,6 +43,11 @@ void blis_value_set_deinit(blis_value_set *set, const blis_alloc *alloc) {
   *set = (blis_value_set){0};
 }
 
+void blis_value_set_clear(blis_value_set *set, bool is_double) {
+  set->count = 0;
+  set->is_double = is_double;
+}
+
 void blis_value_set_add(blis_value_set *set, int64_t value_us) {
   BLIS_ASSERT(set->count < set->capacity && value_us >= 0 && !set->is_double);
   set->keys[set->count++] = (uint64_t)value_us;
@@ -122,7 +127,7 @@ static bool sum_exactly(const blis_value_set *set, double *sum) {
   return true;
 }
 
-static void find_percentiles(blis_value_set *set, uint64_t *other) {
+static void find_percentiles(blis_value_set *set) {
   size_t ranks[2 * BLIS_PERCENTILE_COUNT + 2] = {0};
   size_t count = 1;
   for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
@@ -131,45 +136,35 @@ static void find_percentiles(blis_value_set *set, uint64_t *other) {
     ranks[count++] = n.high;
   }
   ranks[count++] = set->count - 1;
-  blis__order_at(set->keys, set->count, other, ranks, count);
+  blis__order_at(set->keys, set->count, ranks, count);
 }
 
-/* The sum of all values; those at ranks that matter are in their places. */
-static blis_status arrange(blis_value_set *set, const blis_alloc *alloc,
-                           double *sum) {
-  uint64_t *other = blis_alloc_new(alloc, set->count * sizeof *other);
-  if (other == NULL) {
-    return BLIS_ERR_NOMEM;
+static double sum_in_order(blis_value_set *set) {
+  blis__order_all(set->keys, set->count);
+  double sum = 0;
+  for (size_t i = 0; i < set->count; i++) {
+    sum += value_at(set, i);
   }
-  if (sum_exactly(set, sum)) {
-    find_percentiles(set, other);
-  } else {
-    blis__order_all(set->keys, set->count, other);
-    *sum = 0;
-    for (size_t i = 0; i < set->count; i++) {
-      *sum += value_at(set, i);
-    }
-  }
-  blis_alloc_free(alloc, other, set->count * sizeof *other);
-  return BLIS_OK;
+  return sum;
 }
 
-blis_status blis_percentiles_of_set(blis_percentiles *result,
-                                    blis_value_set *set,
-                                    const blis_alloc *alloc) {
+void blis_percentiles_of_set(blis_percentiles *result, blis_value_set *set) {
   *result = (blis_percentiles){0};
   size_t count = set->count;
   if (count == 0) {
-    return BLIS_OK;
+    return;
   }
-  double sum = 0;
-  BLIS_TRY(arrange(set, alloc, &sum));
+  double sum;
+  if (sum_exactly(set, &sum)) {
+    find_percentiles(set);
+  } else {
+    sum = sum_in_order(set);
+  }
   put_rest(result, count, value_at(set, 0), value_at(set, count - 1), sum);
   for (int p = 0; p < BLIS_PERCENTILE_COUNT; p++) {
     neighbours n = rank_of(p, count);
     put_percentile(result, p, value_at(set, n.low), value_at(set, n.high), &n);
   }
-  return BLIS_OK;
 }
 
 void blis_percentiles_of_histogram(blis_percentiles *result,

@@ -71,10 +71,11 @@ void blis_value_set_deinit(blis_value_set *set, const blis_alloc *alloc);
 void blis_value_set_add(blis_value_set *set, int64_t value_us);
 void blis_value_set_add_double(blis_value_set *set, double value_us);
 
-/* Reorders the set, O(count); needs as much memory again meanwhile. */
-BLIS_MUSTUSE blis_status blis_percentiles_of_set(blis_percentiles *result,
-                                                 blis_value_set *set,
-                                                 const blis_alloc *alloc);
+/* Puts other values first; those of before are gone. */
+void blis_value_set_clear(blis_value_set *set, bool is_double);
+
+/* Reorders the set, O(count). */
+void blis_percentiles_of_set(blis_percentiles *result, blis_value_set *set);
 
 /* Of a sketch: percentiles at most 1/256 too low, the rest exact. */
 void blis_percentiles_of_sketch(blis_percentiles *result,

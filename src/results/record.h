@@ -1,5 +1,5 @@
 /*
- * record.h - the record of a finished request, at most 100 bytes.
+ * record.h - what is known of a finished request.
  */
 #ifndef BLIS_RESULTS_RECORD_H
 #define BLIS_RESULTS_RECORD_H
@@ -10,7 +10,7 @@
 #include "cluster/cluster.h"
 
 /* Different reasons that records can tell apart. */
-enum { BLIS_RECORD_REASON_MAX = (1 << 27) - 1 };
+enum { BLIS_RECORD_REASON_MAX = (1 << 26) - 1 };
 
 typedef struct blis_record {
   int64_t number; /* what ids are made of, see blis_request_id */
@@ -29,20 +29,17 @@ typedef struct blis_record {
   uint32_t model;
   uint32_t session;
   int32_t round_index;      /* of the session, from 0 */
-  uint32_t reason : 27;     /* of a rejection: the recorder's; 0 = none */
+  uint32_t reason;          /* of a rejection: the recorder's; 0 = none */
   uint32_t state : 4;       /* blis_request_state */
   uint32_t was_counted : 1; /* reached a wait queue or was late for it */
 } blis_record;
-
-_Static_assert(sizeof(blis_record) <= 100, "records are many");
 
 /* The record of how a request ended; reason is the recorder's business. */
 blis_record blis_record_of(const blis_request_end *end);
 
 /* Completed, also at the maximum model length. */
 static inline bool blis_record_is_completed(const blis_record *record) {
-  return record->state == BLIS_REQUEST_COMPLETED ||
-         record->state == BLIS_REQUEST_LENGTH_CAPPED;
+  return blis_request_is_completed(record->state);
 }
 
 /*

@@ -11,13 +11,15 @@ struct blis_recorder {
   blis_alloc alloc;
   bool is_streaming; /* no records are kept */
   blis_request_sink sink;
-  BLIS_ARRAY(blis_record) records;
+  blis__record_store store;
+  BLIS_ARRAY(uint32_t) order;    /* of the first so many, by arrival */
   double first_priority;         /* of the first record */
   BLIS_ARRAY(double) priorities; /* by record; none while all have that one */
   blis_intern *reasons;
   blis_tally tally;
   blis_attempts attempts;
   uint64_t hash;
+  blis__whole *whole;
 };
 
 /* The number of a reason; 0 without one. */
@@ -33,7 +35,7 @@ static blis_status keep_reason(const blis_recorder *recorder,
 
 /* Behind the record that was added last. */
 static blis_status keep_priority(blis_recorder *recorder, double priority) {
-  size_t last = recorder->records.count - 1;
+  size_t last = recorder->store.records.count - 1;
   if (last == 0) {
     recorder->first_priority = priority;
   }
@@ -55,16 +57,15 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
   blis_record record = blis_record_of(end);
   uint32_t reason;
   BLIS_TRY_MEM(keep_reason(recorder, end->reason, &reason), error);
-  record.reason = reason & BLIS_RECORD_REASON_MAX;
+  record.reason = reason;
   if (!recorder->is_streaming) {
-    BLIS_TRY_MEM(blis_array_push(&recorder->alloc, &recorder->records, record),
-                 error);
+    BLIS_TRY_MEM(blis__record_store_add(&recorder->store, &record), error);
     BLIS_TRY_MEM(keep_priority(recorder, end->priority), error);
   }
   BLIS_TRY_MEM(blis__tally_add(&recorder->tally, &record), error);
   recorder->hash += blis_record_hash(&record);
   BLIS_ASSERT(recorder->is_streaming ||
-              recorder->records.count ==
+              recorder->store.records.count ==
                   (size_t)recorder->tally.counts.arrived);
   return BLIS_OK;
 }
@@ -94,10 +95,12 @@ static blis_recorder *new_recorder(const blis_alloc *alloc, bool is_streaming) {
       .alloc = *alloc,
       .is_streaming = is_streaming,
       .sink = {.ended = on_ended, .attempted = on_attempted, .ud = recorder},
-      .reasons = blis_intern_new(alloc)};
+      .reasons = blis_intern_new(alloc),
+      .whole = blis_alloc_zeroed(alloc, 1, sizeof *recorder->whole)};
+  blis__record_store_init(&recorder->store, alloc);
   blis__tally_init(&recorder->tally, alloc, is_streaming);
   blis_attempts_init(&recorder->attempts, alloc, !is_streaming);
-  if (recorder->reasons == NULL) {
+  if (recorder->reasons == NULL || recorder->whole == NULL) {
     blis_recorder_free(recorder);
     return NULL;
   }
@@ -117,11 +120,13 @@ void blis_recorder_free(blis_recorder *recorder) {
     return;
   }
   blis_alloc alloc = recorder->alloc;
-  blis_array_deinit(&alloc, &recorder->records);
+  blis__record_store_deinit(&recorder->store);
+  blis_array_deinit(&alloc, &recorder->order);
   blis_array_deinit(&alloc, &recorder->priorities);
   blis_intern_free(recorder->reasons);
   blis__tally_deinit(&recorder->tally);
   blis_attempts_deinit(&recorder->attempts);
+  blis_alloc_free(&alloc, recorder->whole, sizeof *recorder->whole);
   blis_alloc_free(&alloc, recorder, sizeof *recorder);
 }
 
@@ -129,50 +134,58 @@ const blis_request_sink *blis_recorder_sink(blis_recorder *recorder) {
   return &recorder->sink;
 }
 
-static int compare_records(const void *a, const void *b) {
-  const blis_record *left = a;
-  const blis_record *right = b;
+/* What records are sorted by; index, so that equals keep their order. */
+typedef struct place {
+  int64_t arrival_us;
+  int64_t number;
+  uint32_t index;
+} place;
+
+static int compare_places(const void *a, const void *b) {
+  const place *left = a;
+  const place *right = b;
   if (left->arrival_us != right->arrival_us) {
     return left->arrival_us < right->arrival_us ? -1 : 1;
   }
-  return (left->number > right->number) - (left->number < right->number);
+  if (left->number != right->number) {
+    return left->number < right->number ? -1 : 1;
+  }
+  return left->index < right->index ? -1 : 1;
 }
 
-/* A record and its priority, while they are sorted; the record comes first. */
-typedef struct with_priority {
-  blis_record record;
-  double priority;
-} with_priority;
-
-static blis_status sort_with_priorities(blis_recorder *recorder) {
-  size_t count = recorder->records.count;
-  with_priority *all = blis_alloc_zeroed(&recorder->alloc, count, sizeof *all);
-  if (all == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
+static void sort_places(const blis_recorder *recorder, place *places,
+                        size_t count) {
   for (size_t i = 0; i < count; i++) {
-    all[i] = (with_priority){recorder->records.items[i],
-                             recorder->priorities.items[i]};
+    const blis_record record = blis__record_store_get(&recorder->store, i);
+    places[i] = (place){record.arrival_us, record.number, (uint32_t)i};
   }
-  qsort(all, count, sizeof *all, compare_records);
-  for (size_t i = 0; i < count; i++) {
-    recorder->records.items[i] = all[i].record;
-    recorder->priorities.items[i] = all[i].priority;
-  }
-  blis_alloc_free(&recorder->alloc, all, count * sizeof *all);
-  return BLIS_OK;
+  qsort(places, count, sizeof *places, compare_places);
 }
 
 blis_status blis_recorder_sort(blis_recorder *recorder) {
+  size_t count = recorder->store.records.count;
   blis_attempts_sort(&recorder->attempts);
-  if (recorder->priorities.count > 1) {
-    return sort_with_priorities(recorder);
+  if (recorder->order.count == count) {
+    return BLIS_OK;
   }
-  if (recorder->records.count > 1) {
-    qsort(recorder->records.items, recorder->records.count,
-          sizeof *recorder->records.items, compare_records);
+  recorder->order.count = 0;
+  BLIS_ASSERT(count <= UINT32_MAX);
+  BLIS_TRY(blis_array_reserve(&recorder->alloc, &recorder->order, count));
+  place *places = blis_alloc_new(&recorder->alloc, count * sizeof *places);
+  if (places == NULL) {
+    return BLIS_ERR_NOMEM;
   }
+  sort_places(recorder, places, count);
+  for (size_t i = 0; i < count; i++) {
+    recorder->order.items[recorder->order.count++] = places[i].index;
+  }
+  blis_alloc_free(&recorder->alloc, places, count * sizeof *places);
   return BLIS_OK;
+}
+
+/* Where the record is that is listed as the nth. */
+static size_t index_of(const blis_recorder *recorder, size_t nth) {
+  return nth < recorder->order.count ? recorder->order.items[nth] : nth;
 }
 
 bool blis_recorder_keeps_records(const blis_recorder *recorder) {
@@ -180,11 +193,20 @@ bool blis_recorder_keeps_records(const blis_recorder *recorder) {
 }
 
 size_t blis_recorder_count(const blis_recorder *recorder) {
-  return recorder->records.count;
+  return recorder->store.records.count;
 }
 
-const blis_record *blis_recorder_records(const blis_recorder *recorder) {
-  return recorder->records.items;
+blis_record blis_recorder_record(const blis_recorder *recorder, size_t index) {
+  return blis__record_store_get(&recorder->store, index_of(recorder, index));
+}
+
+bool blis_recorder_has_sessions(const blis_recorder *recorder) {
+  const blis__record_store *store = &recorder->store;
+  size_t i = 0;
+  while (i < store->sessions.count && store->sessions.items[i].session == 0) {
+    i++;
+  }
+  return i < store->sessions.count;
 }
 
 bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
@@ -192,7 +214,7 @@ bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
   if (recorder->priorities.count == 0) {
     return false;
   }
-  *priority = recorder->priorities.items[index];
+  *priority = recorder->priorities.items[index_of(recorder, index)];
   return true;
 }
 
@@ -216,4 +238,12 @@ uint64_t blis_recorder_hash(const blis_recorder *recorder) {
 
 const blis_tally *blis_recorder_tally(const blis_recorder *recorder) {
   return &recorder->tally;
+}
+
+const blis__record_store *blis__recorder_store(const blis_recorder *recorder) {
+  return &recorder->store;
+}
+
+blis__whole *blis__recorder_whole(const blis_recorder *recorder) {
+  return recorder->whole;
 }

@@ -8,7 +8,7 @@
 #define BLIS_RESULTS_RECORDER_H
 
 #include "results/attempts.h"
-#include "results/record.h"
+#include "results/record_store.h"
 #include "results/tally.h"
 
 typedef struct blis_recorder blis_recorder;
@@ -31,9 +31,10 @@ void blis_recorder_free(blis_recorder *recorder);
 const blis_request_sink *blis_recorder_sink(blis_recorder *recorder);
 
 /*
- * Sorts records and attempts by arrival, then number: an order that does not
- * depend on the engine. Call it before records are listed. After
- * BLIS_ERR_NOMEM records are in the order in which requests ended.
+ * Puts records and attempts in the order of arrival, then number, which does
+ * not depend on the engine: call it before records are listed. Costs next to
+ * nothing when they are. After BLIS_ERR_NOMEM records are in the order in which
+ * requests ended.
  */
 BLIS_MUSTUSE blis_status blis_recorder_sort(blis_recorder *recorder);
 
@@ -42,8 +43,11 @@ bool blis_recorder_keeps_records(const blis_recorder *recorder);
 
 size_t blis_recorder_count(const blis_recorder *recorder);
 
-/* count records; borrowed until the next one is added. */
-const blis_record *blis_recorder_records(const blis_recorder *recorder);
+/* index < count. Those added after a sort are behind the others. */
+blis_record blis_recorder_record(const blis_recorder *recorder, size_t index);
+
+/* Does any record belong to a session? */
+bool blis_recorder_has_sessions(const blis_recorder *recorder);
 
 /*
  * The priority of record index, higher is more urgent; false when all requests
@@ -68,5 +72,19 @@ uint64_t blis_recorder_hash(const blis_recorder *recorder);
 
 /* What has been counted so far; the recorder's own. */
 const blis_tally *blis_recorder_tally(const blis_recorder *recorder);
+
+/* Its records in the order in which requests ended; the recorder's own. */
+const blis__record_store *blis__recorder_store(const blis_recorder *recorder);
+
+/* Figures of all records, of which there are so many. */
+typedef struct blis__whole {
+  size_t count;
+  int64_t prompt_tokens;
+  int64_t output_tokens; /* of the completed ones */
+  blis_times times;      /* inter-token latencies are the requests' own means */
+} blis__whole;
+
+/* What has been worked out already, for who does so; the recorder's own. */
+blis__whole *blis__recorder_whole(const blis_recorder *recorder);
 
 #endif

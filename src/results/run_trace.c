@@ -1,25 +1,31 @@
 #include "results/run_trace.h"
 
+#include "base/invariant.h"
 #include "workload/trace/tools.h"
 
 typedef struct joining {
   const blis_alloc *alloc;
-  const blis_record *records; /* by arrival, then number */
-  size_t record_count;
-  size_t next; /* records before it arrived earlier */
+  const blis_recorder *recorder; /* its records by arrival, then number */
+  size_t next;                   /* records before it arrived earlier */
 } joining;
 
-/* The record of a request; requests are asked for in order of arrival. */
-static const blis_record *find_record(joining *j, const blis_request *request) {
-  while (j->next < j->record_count &&
-         j->records[j->next].arrival_us < request->arrival_us) {
+/*
+ * The record of a request, if it has one; requests are asked for in order of
+ * arrival.
+ */
+static bool find_record(joining *j, const blis_request *request,
+                        blis_record *record) {
+  size_t count = blis_recorder_count(j->recorder);
+  while (j->next < count &&
+         blis_recorder_record(j->recorder, j->next).arrival_us <
+             request->arrival_us) {
     j->next++;
   }
   size_t low = j->next;
-  size_t high = j->record_count;
+  size_t high = count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    const blis_record *record = &j->records[middle];
+    *record = blis_recorder_record(j->recorder, middle);
     if (record->arrival_us == request->arrival_us &&
         record->number < request->number) {
       low = middle + 1;
@@ -27,11 +33,12 @@ static const blis_record *find_record(joining *j, const blis_request *request) {
       high = middle;
     }
   }
-  const blis_record *found = &j->records[low];
-  return low < j->record_count && found->arrival_us == request->arrival_us &&
-                 found->number == request->number
-             ? found
-             : NULL;
+  if (low == count) {
+    return false;
+  }
+  *record = blis_recorder_record(j->recorder, low);
+  return record->arrival_us == request->arrival_us &&
+         record->number == request->number;
 }
 
 /* The requests that have a record. */
@@ -42,7 +49,8 @@ static blis_status keep_recorded(joining *j, const blis_workload *requests,
   uint64_t *marks = blis_alloc_zeroed(j->alloc, words, sizeof *marks);
   BLIS_TRY_NEW(marks, error);
   for (size_t i = 0; i < count; i++) {
-    if (find_record(j, blis_workload_request(requests, i)) != NULL) {
+    blis_record record;
+    if (find_record(j, blis_workload_request(requests, i), &record)) {
       blis_trace_mark(marks, i);
     }
   }
@@ -76,7 +84,10 @@ static blis_status write_kept(joining *j, const char *path,
   BLIS_TRY_NEW(outcomes, error);
   j->next = 0;
   for (size_t i = 0; i < count; i++) {
-    outcomes[i] = outcome_of(find_record(j, blis_workload_request(kept, i)));
+    blis_record record;
+    bool is_there = find_record(j, blis_workload_request(kept, i), &record);
+    BLIS_ASSERT(is_there);
+    outcomes[i] = outcome_of(&record);
   }
   blis_trace_write_options all = *options;
   all.outcomes = outcomes;
@@ -91,9 +102,7 @@ blis_status blis_run_trace_write(const blis_alloc *alloc, const char *path,
                                  const blis_recorder *recorder,
                                  const blis_trace_write_options *options,
                                  blis_error *error) {
-  joining j = {.alloc = alloc,
-               .records = blis_recorder_records(recorder),
-               .record_count = blis_recorder_count(recorder)};
+  joining j = {.alloc = alloc, .recorder = recorder};
   blis_workload *kept;
   BLIS_TRY(keep_recorded(&j, requests, &kept, error));
   blis_status status = write_kept(&j, path, kept, options, error);

@@ -94,9 +94,11 @@ static blis_status put_times(blis_summary *summary, const blis_alloc *alloc,
   }
   const blis_tally *tally = blis_recorder_tally(recorder);
   if (!tally->has_sketches) {
-    const blis__selection all = {.records = blis_recorder_records(recorder),
-                                 .count = blis_recorder_count(recorder)};
-    return blis__times_fill(&summary->times, alloc, &all, itl_us);
+    const blis__whole *whole;
+    BLIS_TRY(blis__times_of_whole(recorder, alloc, &whole));
+    summary->times = whole->times;
+    blis_percentiles_of_histogram(&summary->times.itl, itl_us);
+    return BLIS_OK;
   }
   blis_times *times = &summary->times;
   blis_percentiles_of_histogram(&times->itl, itl_us);

@@ -17,9 +17,9 @@ void blis__tally_deinit(blis_tally *tally) {
 }
 
 void blis_state_counts_add(blis_state_counts *counts,
-                           const blis_record *record) {
+                           blis_request_state state) {
   counts->arrived++;
-  switch ((blis_request_state)record->state) {
+  switch (state) {
 #define XX(state, name, better, text)                                          \
   case BLIS_REQUEST_##state:                                                   \
     counts->name++;                                                            \
@@ -27,7 +27,7 @@ void blis_state_counts_add(blis_state_counts *counts,
     BLIS_REQUEST_STATE_MAP(XX)
 #undef XX
   }
-  if (record->state == BLIS_REQUEST_LENGTH_CAPPED) {
+  if (state == BLIS_REQUEST_LENGTH_CAPPED) {
     counts->completed++;
   }
   BLIS_ASSERT(counts->length_capped <= counts->completed &&
@@ -64,7 +64,7 @@ blis_status blis__tally_add_routed(blis_tally *tally, uint32_t instance) {
 
 blis_status blis__tally_add(blis_tally *tally, const blis_record *record) {
   BLIS_ASSERT(record->ttft_us <= record->e2e_us || record->e2e_us < 0);
-  blis_state_counts_add(&tally->counts, record);
+  blis_state_counts_add(&tally->counts, record->state);
   if (record->instance >= 0) {
     BLIS_TRY(count_instance(tally, (size_t)record->instance));
   }

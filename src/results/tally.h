@@ -10,8 +10,8 @@
 #include "results/figures.h"
 #include "results/record.h"
 
-void blis_state_counts_add(blis_state_counts *counts,
-                           const blis_record *record);
+/* One more request that ended like this. */
+void blis_state_counts_add(blis_state_counts *counts, blis_request_state state);
 
 typedef struct blis_tally {
   blis_alloc alloc;

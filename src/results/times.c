@@ -1,62 +1,90 @@
 #include "results/times.h"
 
-/* A time of a record; below 0 = it has none. */
-typedef int64_t time_fn(const blis_record *record);
+typedef enum time_kind { TTFT, E2E, SCHEDULING_DELAY } time_kind;
 
-static int64_t ttft_us(const blis_record *record) {
-  return record->ttft_us;
+/* Below 0 = it has none. */
+static inline int64_t time_of(const blis__record_times *times, time_kind kind) {
+  switch (kind) {
+  case TTFT:
+    return times->ttft_us;
+  case E2E:
+    return times->e2e_us;
+  default:
+    return times->scheduling_delay_us;
+  }
 }
 
-static int64_t e2e_us(const blis_record *record) {
-  return record->e2e_us;
-}
-
-static int64_t scheduling_delay_us(const blis_record *record) {
-  return record->scheduling_delay_us;
-}
-
-static blis_status fill(blis_percentiles *result, const blis_alloc *alloc,
-                        const blis__selection *selection, time_fn *time_us) {
-  blis_value_set set;
-  BLIS_TRY(blis_value_set_init(&set, alloc, selection->count, false));
+static inline void fill(blis_percentiles *result, blis_value_set *set,
+                        const blis__selection *selection, time_kind kind) {
+  blis_value_set_clear(set, false);
   for (size_t i = 0; i < selection->count; i++) {
-    int64_t value_us = time_us(blis__selected(selection, i));
+    const blis__record_times times = blis__record_store_times(
+        selection->store, blis__selected(selection, i));
+    int64_t value_us = time_of(&times, kind);
     if (value_us >= 0) {
-      blis_value_set_add(&set, value_us);
+      blis_value_set_add(set, value_us);
     }
   }
-  blis_status status = blis_percentiles_of_set(result, &set, alloc);
-  blis_value_set_deinit(&set, alloc);
-  return status;
+  blis_percentiles_of_set(result, set);
 }
 
 /* Of the requests' own means. */
-static blis_status fill_itl(blis_percentiles *result, const blis_alloc *alloc,
-                            const blis__selection *selection) {
-  blis_value_set set;
-  BLIS_TRY(blis_value_set_init(&set, alloc, selection->count, true));
+static void fill_itl(blis_percentiles *result, blis_value_set *set,
+                     const blis__selection *selection) {
+  blis_value_set_clear(set, true);
   for (size_t i = 0; i < selection->count; i++) {
-    const blis_record *record = blis__selected(selection, i);
-    if (blis_record_is_completed(record) && record->itl_count > 0) {
-      blis_value_set_add_double(&set, (double)record->itl_sum_us /
-                                          (double)record->itl_count);
+    const blis__short_record *record = blis__selected(selection, i);
+    if (blis_request_is_completed(record->state) && record->itl_count > 0) {
+      const blis__record_times times =
+          blis__record_store_times(selection->store, record);
+      blis_value_set_add_double(set, (double)times.itl_sum_us /
+                                         (double)record->itl_count);
     }
   }
-  blis_status status = blis_percentiles_of_set(result, &set, alloc);
-  blis_value_set_deinit(&set, alloc);
-  return status;
+  blis_percentiles_of_set(result, set);
 }
 
 blis_status blis__times_fill(blis_times *times, const blis_alloc *alloc,
                              const blis__selection *selection,
                              blis_histogram *itl_us) {
-  BLIS_TRY(fill(&times->ttft, alloc, selection, ttft_us));
-  BLIS_TRY(fill(&times->e2e, alloc, selection, e2e_us));
-  BLIS_TRY(
-      fill(&times->scheduling_delay, alloc, selection, scheduling_delay_us));
+  blis_value_set set;
+  BLIS_TRY(blis_value_set_init(&set, alloc, selection->count, false));
+  fill(&times->ttft, &set, selection, TTFT);
+  fill(&times->e2e, &set, selection, E2E);
+  fill(&times->scheduling_delay, &set, selection, SCHEDULING_DELAY);
   if (itl_us == NULL) {
-    return fill_itl(&times->itl, alloc, selection);
+    fill_itl(&times->itl, &set, selection);
+  } else {
+    blis_percentiles_of_histogram(&times->itl, itl_us);
   }
-  blis_percentiles_of_histogram(&times->itl, itl_us);
+  blis_value_set_deinit(&set, alloc);
+  return BLIS_OK;
+}
+
+static void add_tokens(blis__whole *whole, const blis__record_store *store) {
+  whole->prompt_tokens = 0;
+  whole->output_tokens = 0;
+  for (size_t i = 0; i < store->records.count; i++) {
+    const blis__short_record *record = &store->records.items[i];
+    whole->prompt_tokens += record->prompt_tokens;
+    if (blis_request_is_completed(record->state)) {
+      whole->output_tokens += record->output_tokens;
+    }
+  }
+}
+
+blis_status blis__times_of_whole(const blis_recorder *recorder,
+                                 const blis_alloc *alloc,
+                                 const blis__whole **whole) {
+  blis__whole *known = blis__recorder_whole(recorder);
+  const blis__record_store *store = blis__recorder_store(recorder);
+  *whole = known;
+  if (known->count != store->records.count) {
+    known->count = 0;
+    const blis__selection all = {.store = store, .count = store->records.count};
+    BLIS_TRY(blis__times_fill(&known->times, alloc, &all, NULL));
+    add_tokens(known, store);
+    known->count = store->records.count;
+  }
   return BLIS_OK;
 }

@@ -4,20 +4,19 @@
 #ifndef BLIS_RESULTS_TIMES_H
 #define BLIS_RESULTS_TIMES_H
 
-#include "results/figures.h"
-#include "results/record.h"
+#include "results/recorder.h"
 
-/* Some records of a list, by index; which NULL is all of them. */
+/* Some records of a store, by index; which NULL is all of them. */
 typedef struct blis__selection {
-  const blis_record *records;
+  const blis__record_store *store;
   const uint32_t *which;
   size_t count;
 } blis__selection;
 
-static inline const blis_record *
+static inline const blis__short_record *
 blis__selected(const blis__selection *selection, size_t i) {
-  return &selection
-              ->records[selection->which == NULL ? i : selection->which[i]];
+  size_t index = selection->which == NULL ? i : selection->which[i];
+  return &selection->store->records.items[index];
 }
 
 /*
@@ -28,5 +27,13 @@ BLIS_MUSTUSE blis_status blis__times_fill(blis_times *times,
                                           const blis_alloc *alloc,
                                           const blis__selection *selection,
                                           blis_histogram *itl_us);
+
+/*
+ * Of all records, worked out once for as many as there are; *whole is the
+ * recorder's.
+ */
+BLIS_MUSTUSE blis_status blis__times_of_whole(const blis_recorder *recorder,
+                                              const blis_alloc *alloc,
+                                              const blis__whole **whole);
 
 #endif

@@ -7,13 +7,12 @@ static bool is_in(const blis_window *window, int64_t time_us) {
 }
 
 static void put_throughput(blis_window *window, const blis_recorder *recorder) {
-  const blis_record *records = blis_recorder_records(recorder);
   size_t count = blis_recorder_count(recorder);
   for (size_t i = 0; i < count; i++) {
-    if (blis_record_is_completed(&records[i]) &&
-        is_in(window, records[i].end_us)) {
+    const blis_record record = blis_recorder_record(recorder, i);
+    if (blis_record_is_completed(&record) && is_in(window, record.end_us)) {
       window->completed++;
-      window->output_tokens += records[i].output_tokens;
+      window->output_tokens += record.output_tokens;
     }
   }
   double seconds = ((double)window->to_us - (double)window->from_us) / 1e6;
@@ -26,9 +25,9 @@ blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
                              int64_t to_us) {
   *window =
       (blis_window){.group = {.name = ""}, .from_us = from_us, .to_us = to_us};
-  const blis_record *records = blis_recorder_records(recorder);
-  size_t count = blis_recorder_count(recorder);
-  blis__selection arrived = {.records = records};
+  const blis__record_store *store = blis__recorder_store(recorder);
+  size_t count = store->records.count;
+  blis__selection arrived = {.store = store};
   size_t size = count * sizeof *arrived.which;
   uint32_t *which = NULL;
   if (count > 0) {
@@ -38,7 +37,7 @@ blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
     }
   }
   for (size_t i = 0; i < count; i++) {
-    if (is_in(window, records[i].arrival_us)) {
+    if (is_in(window, store->records.items[i].arrival_us)) {
       which[arrived.count++] = (uint32_t)i;
     }
   }

@@ -89,8 +89,8 @@ static void seeds_and_policies_matter(void) {
   site_deinit(&s);
 }
 
-static int64_t instance_of(const site *s, int64_t number) {
-  const blis_record *records = blis_recorder_records(s->recorder);
+static int64_t instance_of(site *s, int64_t number) {
+  const blis_record *records = site_records(s);
   for (size_t i = 0; i < blis_recorder_count(s->recorder); i++) {
     if (records[i].number == number) {
       return records[i].instance;
@@ -121,7 +121,7 @@ static void round_robin_is_n_single_instances(void) {
     site_must_open(&one);
     site_run(&one);
     for (size_t i = 0; i < 200; i++) {
-      blis_record record = blis_recorder_records(one.recorder)[i];
+      blis_record record = site_records(&one)[i];
       record.instance = (int32_t)k;
       sum += blis_record_hash(&record);
     }
@@ -141,13 +141,13 @@ static void latencies_delay_the_stages(void) {
   site_add_random_requests(&s, 1, 1, 6);
   site_must_open(&s);
   site_run(&s);
-  int64_t ttft_us = blis_recorder_records(s.recorder)[0].ttft_us;
+  int64_t ttft_us = site_records(&s)[0].ttft_us;
   site_close(&s);
   s.config.admission_latency_us = 1000;
   s.config.routing_latency_us = 234;
   site_must_open(&s);
   site_run(&s);
-  CHECK_EQ_I64(blis_recorder_records(s.recorder)[0].ttft_us, ttft_us + 1234);
+  CHECK_EQ_I64(site_records(&s)[0].ttft_us, ttft_us + 1234);
   site_deinit(&s);
 }
 

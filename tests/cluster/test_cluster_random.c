@@ -369,8 +369,8 @@ static void drive_to_end(scene *s, drive how) {
   site_run(&s->site);
 }
 
-static void check_books(const scene *s) {
-  const site *where = &s->site;
+static void check_books(scene *s) {
+  site *where = &s->site;
   blis_cluster_counts c;
   blis_cluster_get_counts(where->cluster, &c);
   site_check_states_sum_up(where, c.arrived);
@@ -388,7 +388,7 @@ static void check_books(const scene *s) {
   CHECK(belief.believed_tokens <= belief.prompt_tokens);
   /* Nobody is there twice. */
   size_t count = blis_recorder_count(where->recorder);
-  const blis_record *records = blis_recorder_records(where->recorder);
+  const blis_record *records = site_records(where);
   bool is_seen[2 * REQUESTS] = {false};
   for (size_t i = 0; i < count; i++) {
     int64_t place = records[i].number + REQUESTS;

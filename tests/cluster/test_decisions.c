@@ -33,7 +33,7 @@ static void a_trace_changes_nothing_and_tells_all(void) {
     CHECK(blis_recorder_hash(s.recorder) == hash);
     CHECK_EQ_I64(blis_decisions_count(decisions), 600);
     CHECK(blis_recorder_sort(s.recorder) == BLIS_OK);
-    const blis_record *records = blis_recorder_records(s.recorder);
+    const blis_record *records = site_records(&s);
     for (size_t i = 0; i < 600; i++) {
       const blis_decision_record *d = blis_decisions_at(decisions, i);
       if (d->kind == BLIS_DECISION_ADMISSION) {

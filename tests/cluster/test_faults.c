@@ -51,8 +51,8 @@ static void schedule(site *s, act *acts, size_t count) {
   CHECK_OK(try_schedule(s, acts, count, &error), &error);
 }
 
-static const blis_record *record_of(const site *s, int64_t number) {
-  const blis_record *records = blis_recorder_records(s->recorder);
+static const blis_record *record_of(site *s, int64_t number) {
+  const blis_record *records = site_records(s);
   for (size_t i = 0; i < blis_recorder_count(s->recorder); i++) {
     if (records[i].number == number) {
       return &records[i];

@@ -29,7 +29,7 @@ static void pinned_requests_go_where_they_are_told(void) {
     }
     site_run(&s);
     CHECK(blis_recorder_hash(s.recorder) != plain);
-    const blis_record *records = blis_recorder_records(s.recorder);
+    const blis_record *records = site_records(&s);
     for (size_t i = 0; i < 200; i++) {
       if (records[i].number % 3 == 0) {
         CHECK_EQ_I64(records[i].instance, target_of(records[i].number));

@@ -102,7 +102,7 @@ static void nobody_serves_the_model(void) {
   blis_cluster_get_counts(s.cluster, &c);
   CHECK_EQ_I64(c.rejected, 2);
   for (size_t i = 0; i < 4; i++) {
-    const blis_record *r = &blis_recorder_records(s.recorder)[i];
+    const blis_record *r = &site_records(&s)[i];
     bool is_lost = r->number == 1 || r->number == 2;
     CHECK_STR(blis_recorder_reason(s.recorder, r),
               is_lost ? "no-candidate" : "");

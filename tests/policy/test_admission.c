@@ -82,7 +82,7 @@ static void admission_rejects_and_delays(void) {
   CHECK_EQ_I64(g.asked, 100 + 27);
   CHECK_EQ_I64(g.ended, 80);
   for (size_t i = 0; i < 100; i++) {
-    const blis_record *r = &blis_recorder_records(s.recorder)[i];
+    const blis_record *r = &site_records(&s)[i];
     CHECK_STR(blis_recorder_reason(s.recorder, r),
               r->number % 5 == 0 ? "every fifth" : "");
     CHECK(r->number % 5 != 0 || r->instance == -1);

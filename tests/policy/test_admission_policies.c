@@ -349,7 +349,7 @@ static void permits_come_back_when_routing_refuses(void) {
   site_run(&s);
   static const char *const reasons[] = {"no-candidate", "", "tenant-quota"};
   for (size_t i = 0; i < 3; i++) {
-    const blis_record *r = &blis_recorder_records(s.recorder)[i];
+    const blis_record *r = &site_records(&s)[i];
     CHECK_STR(blis_recorder_reason(s.recorder, r), reasons[r->number]);
   }
   site_deinit(&s);
@@ -379,7 +379,7 @@ static void tenant_budgets_shed(void) {
   site_run(&s);
   site_check_states_sum_up(&s, 9);
   for (size_t i = 0; i < 9; i++) {
-    const blis_record *r = &blis_recorder_records(s.recorder)[i];
+    const blis_record *r = &site_records(&s)[i];
     bool is_shed = r->number == 6; /* the one after more than 2, which is 3 */
     CHECK_STR(blis_recorder_reason(s.recorder, r),
               is_shed ? "tenant-budget-shed" : "");

@@ -102,9 +102,9 @@ static blis_request *one_request(three *t, uint32_t output_tokens) {
   return r;
 }
 
-static const blis_record *only_record(const three *t) {
+static const blis_record *only_record(three *t) {
   CHECK_EQ_I64(blis_recorder_count(t->site.recorder), 1);
-  return blis_recorder_records(t->site.recorder);
+  return site_records(&t->site);
 }
 
 /* "small:escalate mid:accept" */
@@ -395,7 +395,7 @@ static void test_every_attempt_needs_a_permit(void) {
   site_set_admission(&t.site, &admission);
   site_run(&t.site);
   CHECK(blis_recorder_sort(t.site.recorder) == BLIS_OK);
-  const blis_record *records = blis_recorder_records(t.site.recorder);
+  const blis_record *records = site_records(&t.site);
   /* The third is refused by small at once, and is the first with large. */
   for (size_t i = 0; i < 3; i++) {
     bool is_refused = records[i].state == BLIS_REQUEST_REJECTED;
@@ -586,7 +586,8 @@ static void check_conserved(const three *t) {
   int64_t routed = 0;
   int64_t output_tokens = 0;
   for (size_t i = 0; i < blis_recorder_count(recorder); i++) {
-    const blis_record *record = &blis_recorder_records(recorder)[i];
+    const blis_record kept = blis_recorder_record(recorder, i);
+    const blis_record *record = &kept;
     if (blis_record_is_completed(record)) {
       itl_count += record->itl_count;
       output_tokens += record->output_tokens;

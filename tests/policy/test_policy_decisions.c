@@ -134,7 +134,7 @@ static void decide(const char *policy, golden *now) {
   now->text[0] = '\0';
   for (size_t i = 0; i < REQUESTS; i++) {
     char line[LINE_SIZE];
-    write_line(&s, &blis_recorder_records(s.recorder)[i], line);
+    write_line(&s, &site_records(&s)[i], line);
     strncat(now->text, line, sizeof now->text - strlen(now->text) - 1);
   }
   snprintf(now->path, sizeof now->path, "tests/golden/decisions/%s.txt",

@@ -49,7 +49,7 @@ static void refused_requests_are_rejected(void) {
   CHECK_EQ_I64(d.admitted, 400);
   CHECK_EQ_I64(d.ended, 400); /* who is refused was admitted, too */
   for (size_t i = 0; i < blis_recorder_count(s.recorder); i++) {
-    const blis_record *record = &blis_recorder_records(s.recorder)[i];
+    const blis_record *record = &site_records(&s)[i];
     bool is_refused = record->number % 2 == 1;
     CHECK((record->state == BLIS_REQUEST_REJECTED) == is_refused);
     CHECK((record->instance < 0) == is_refused);
@@ -69,10 +69,10 @@ static blis_status look_at_load(void *ud, blis_cluster *cluster,
   return blis_cluster_change_routing(cluster, &params, error);
 }
 
-static int64_t count_on_first(const site *s, int64_t from_us) {
+static int64_t count_on_first(site *s, int64_t from_us) {
   int64_t count = 0;
   for (size_t i = 0; i < blis_recorder_count(s->recorder); i++) {
-    const blis_record *record = &blis_recorder_records(s->recorder)[i];
+    const blis_record *record = &site_records(s)[i];
     count += record->arrival_us >= from_us && record->instance == 0;
   }
   return count;

@@ -31,9 +31,9 @@ static void stop(apart *a) {
 }
 
 /* Sum and greatest of the E2E latencies of one instance, one by one. */
-static void check_e2e(const apart *a, int32_t instance,
+static void check_e2e(apart *a, int32_t instance,
                       const blis_instance_times *times) {
-  const blis_record *records = blis_recorder_records(a->s.recorder);
+  const blis_record *records = site_records(&a->s);
   int64_t count = 0;
   int64_t sum = 0;
   int64_t longest = 0;
@@ -100,7 +100,7 @@ static void no_memory_is_an_error(void) {
     CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
     CHECK_EQ_I64(memory.live_bytes, 0);
   }
-  CHECK(request > 5);
+  CHECK(request > 2);
   stop(&a);
 }
 

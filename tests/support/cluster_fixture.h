@@ -6,6 +6,7 @@
 #define BLIS_CLUSTER_FIXTURE_H
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "base/random.h"
 #include "check.h"
@@ -41,6 +42,7 @@ typedef struct site {
 
   blis_histogram itl_us;
   blis_recorder *recorder;
+  blis_record *records; /* once site_records was asked for them */
   blis_cluster *cluster;
 } site;
 
@@ -173,6 +175,8 @@ static inline blis_status site_open(site *s, blis_error *error) {
 /* Frees what open made, so that the same requests can be run again. */
 static inline void site_close(site *s) {
   blis_cluster_free(s->cluster);
+  free(s->records);
+  s->records = NULL;
   blis_recorder_free(s->recorder);
   blis_histogram_deinit(&s->itl_us);
   s->cluster = NULL;
@@ -240,6 +244,17 @@ static inline uint64_t site_hash(site *s) {
   uint64_t hash = blis_recorder_hash(s->recorder);
   site_close(s);
   return hash;
+}
+
+/* All records as they are now; until the site is closed or asked again. */
+static inline const blis_record *site_records(site *s) {
+  size_t count = blis_recorder_count(s->recorder);
+  free(s->records);
+  s->records = malloc((count + 1) * sizeof *s->records);
+  for (size_t i = 0; i < count; i++) {
+    s->records[i] = blis_recorder_record(s->recorder, i);
+  }
+  return s->records;
 }
 
 static inline void site_check_states_sum_up(const site *s, int64_t arrived) {

@@ -26,8 +26,9 @@ static void set_time(lua_State *L, const char *name, int64_t time_us) {
   }
 }
 
-static void push_record(lua_State *L, const bind_records *self,
-                        const blis_record *record) {
+static void push_record(lua_State *L, const bind_records *self, size_t index) {
+  const blis_record kept = blis_recorder_record(self->recorder, index);
+  const blis_record *record = &kept;
   const blis_intern *strings = self->source.source.strings;
   lua_createtable(L, 0, 20);
   const blis_request named = {.number = record->number,
@@ -64,7 +65,6 @@ static void push_record(lua_State *L, const bind_records *self,
     set_field_string(L, "reason", reason);
   }
   double priority;
-  size_t index = (size_t)(record - blis_recorder_records(self->recorder));
   if (blis_recorder_priority(self->recorder, index, &priority)) {
     push_signal(L, priority);
     lua_setfield(L, -2, "priority");
@@ -77,7 +77,8 @@ static int records_index(lua_State *L) {
   size_t count = blis_recorder_count(self->recorder);
   int64_t place = check_list_item(L, "a list of requests", count);
   if (place >= 0) {
-    push_record(L, self, &blis_recorder_records(self->recorder)[place]);
+    check_status(L, blis_recorder_sort(self->recorder), NULL);
+    push_record(L, self, (size_t)place);
   }
   return 1;
 }

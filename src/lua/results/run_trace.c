@@ -62,6 +62,7 @@ int bind_run_trace_write(lua_State *L) {
   const blis_workload *requests = check_workload(L, -1);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
+  check_status(L, blis_recorder_sort(records->recorder), NULL);
   check_status(L,
                blis_run_trace_write(&alloc, path, requests, records->recorder,
                                     &options, &error),

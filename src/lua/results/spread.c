@@ -43,9 +43,9 @@ int bind_records_spread(lua_State *L) {
                 "the range ends before it starts");
   luaL_argcheck(L, count >= 1 && count <= MAX_INTERVALS, 5, "from 1 to 1000");
   int64_t counts[MAX_INTERVALS] = {0};
-  const blis_record *list = blis_recorder_records(records->recorder);
   for (size_t i = 0; i < blis_recorder_count(records->recorder); i++) {
-    int64_t time_us = time_of[kind](&list[i]);
+    const blis_record record = blis_recorder_record(records->recorder, i);
+    int64_t time_us = time_of[kind](&record);
     if (time_us >= 0) {
       counts[interval_of(time_us, from_us, to_us, (size_t)count)]++;
     }

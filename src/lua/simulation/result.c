@@ -55,16 +55,6 @@ static void set_summary(lua_State *L, const working *w) {
   lua_setfield(L, -2, "instances");
 }
 
-static bool has_sessions(const blis_recorder *recorder) {
-  const blis_record *records = blis_recorder_records(recorder);
-  size_t count = blis_recorder_count(recorder);
-  size_t i = 0;
-  while (i < count && records[i].session == 0) {
-    i++;
-  }
-  return i < count;
-}
-
 /* What the run was made of, as far as the program has worked it out. */
 static void set_setup(lua_State *L, int index, const bind_simulation *sim) {
   push_engine_facts(L, &sim->engine);
@@ -109,7 +99,7 @@ static void set_from_records(lua_State *L, int index,
   lua_setfield(L, -2, "by_model");
   lua_getiuservalue(L, index, SIMULATION_RECORDS);
   lua_setfield(L, -2, "requests");
-  lua_pushboolean(L, has_sessions(records->recorder));
+  lua_pushboolean(L, blis_recorder_has_sessions(records->recorder));
   lua_setfield(L, -2, "has_sessions");
 }
 
@@ -150,7 +140,6 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
   int guard = lua_gettop(L);
   w->alloc = bind_alloc(L);
-  check_status(L, blis_recorder_sort(sim->records->recorder), NULL);
   if (sim->itl_of_instance_us != NULL) {
     w->times = push_times(L, sim);
   }
