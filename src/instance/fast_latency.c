@@ -9,7 +9,7 @@
 #include "instance/timing.h"
 
 /* Requests keep ranges of steps at most so far back: see own_older. */
-enum { KEPT_STEPS_MAX = 1 << 15 };
+enum { KEPT_STEPS_MAX = 1 << 13 };
 
 /* The latencies from first_decode_step to now stay the request's. */
 static blis_status close_range(fast_engine *engine, fast_request *request) {

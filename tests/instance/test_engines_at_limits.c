@@ -3,7 +3,7 @@
  * or meet exactly: token counts near 2^31 and at every limit, budgets of one
  * token, horizons of 0, equal arrivals, deadlines at the very time of a step,
  * latency models that answer 0 or months. Arguments: how many cases (default
- * 400, in the nightly form 10000) and the number of the first one.
+ * 1250, in the long form 12500) and the number of the first one.
  */
 #include <math.h>
 
@@ -311,7 +311,7 @@ static void engines_agree_at_limits(void) {
 
 int main(int argc, char **argv) {
   heap = blis_alloc_heap();
-  case_count = twins_case_count(argc, argv, 400);
+  case_count = twins_case_count(argc, argv, 1250);
   first_case = twins_first_case(argc, argv);
   for (int k = 0; k < SHARED_BLOCKS; k++) {
     shared_ids[k] = (blis_block_id)(1 + k);
