@@ -317,12 +317,15 @@ static blis_status read_tree(const char *source, const blis_json *json,
   return BLIS_OK;
 }
 
-blis_status blis_model_config_parse(const char *source, blis_slice text,
-                                    const char *name, blis_model_spec *spec,
-                                    blis_error *error) {
+blis_status blis_model_config_parse(const blis_alloc *alloc, const char *source,
+                                    blis_slice text, const char *name,
+                                    blis_model_spec *spec, blis_error *error) {
   blis_json json;
-  BLIS_TRY(blis_json_parse(&json, source, 1, text, error));
-  blis_status status = read_tree(source, &json, name, spec, error);
+  blis_json_init(&json, alloc);
+  blis_status status = blis_json_parse(&json, source, 1, text, error);
+  if (status == BLIS_OK) {
+    status = read_tree(source, &json, name, spec, error);
+  }
   blis_json_deinit(&json);
   return status;
 }
@@ -331,8 +334,11 @@ static blis_status load_file(const blis_alloc *alloc, const char *path,
                              const char *name, blis_model_spec *spec,
                              blis_error *error) {
   blis_json json;
-  BLIS_TRY(blis_json_read_file(&json, alloc, path, FILE_SIZE_MAX, error));
-  blis_status status = read_tree(path, &json, name, spec, error);
+  blis_json_init(&json, alloc);
+  blis_status status = blis_json_read_file(&json, path, FILE_SIZE_MAX, error);
+  if (status == BLIS_OK) {
+    status = read_tree(path, &json, name, spec, error);
+  }
   blis_json_deinit(&json);
   return status;
 }

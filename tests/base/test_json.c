@@ -7,7 +7,9 @@
 #include "temp_file.h"
 
 static void parse(blis_json *json, const char *text) {
+  const blis_alloc alloc = blis_alloc_heap();
   blis_error error;
+  blis_json_init(json, &alloc);
   CHECK_OK(blis_json_parse(json, "t.json", 7, blis_slice_of(text), &error),
            &error);
 }
@@ -157,24 +159,30 @@ static void broken_texts_are_errors(void) {
       {"\"\\u0000\"", "t.json:7: column "},
       {"'a'", "t.json:7: column "},
   };
+  blis_json json;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    blis_json json;
     blis_error error;
+    parse(&json, "[1]");
     CHECK_STATUS(blis_json_parse(&json, "t.json", 7,
                                  blis_slice_of(cases[i].text), &error),
                  BLIS_ERR_PARSE);
     CHECK_CONTAINS(error.message, cases[i].message);
+    CHECK(blis_json_type_of(blis_json_root(&json)) == BLIS_JSON_MISSING);
+    blis_json_deinit(&json);
   }
 }
 
 static void depth_has_a_limit(void) {
   static char text[200000];
   memset(text, '[', sizeof text);
+  const blis_alloc alloc = blis_alloc_heap();
   blis_json json;
   blis_error error;
+  blis_json_init(&json, &alloc);
   CHECK_STATUS(blis_json_parse(&json, "t.json", 1,
                                (blis_slice){text, sizeof text}, &error),
                BLIS_ERR_PARSE);
+  blis_json_deinit(&json);
   CHECK_CONTAINS(error.message, "maximum parsing depth reached");
 }
 
@@ -190,14 +198,14 @@ static void files_are_read(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_json json;
   blis_error error;
-  CHECK_STATUS(blis_json_read_file(&json, &alloc, "no/such.json", 100, &error),
+  blis_json_init(&json, &alloc);
+  CHECK_STATUS(blis_json_read_file(&json, "no/such.json", 100, &error),
                BLIS_ERR_IO);
   const char *path = temp_file("list.json", "[1,\n2]\n");
-  CHECK_OK(blis_json_read_file(&json, &alloc, path, 100, &error), &error);
+  CHECK_OK(blis_json_read_file(&json, path, 100, &error), &error);
   CHECK_EQ_I64(blis_json_count(blis_json_root(&json)), 2);
+  CHECK_STATUS(blis_json_read_file(&json, path, 5, &error), BLIS_ERR_INVALID);
   blis_json_deinit(&json);
-  CHECK_STATUS(blis_json_read_file(&json, &alloc, path, 5, &error),
-               BLIS_ERR_INVALID);
 }
 
 int main(void) {

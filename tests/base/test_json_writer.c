@@ -117,6 +117,7 @@ static void written_values_come_back(void) {
   blis_json_writer_end_array(&writer);
   blis_json json;
   blis_error error;
+  blis_json_init(&json, &alloc);
   CHECK_OK(
       blis_json_parse(&json, "written", 1, blis_buffer_slice(&buffer), &error),
       &error);

@@ -103,8 +103,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_error error = {0};
   blis_model_spec spec = {0};
-  blis_status status = blis_model_config_parse(
-      "fuzz/config.json", fuzz_slice(data, size), "fuzz", &spec, &error);
+  blis_status status =
+      blis_model_config_parse(&alloc, "fuzz/config.json",
+                              fuzz_slice(data, size), "fuzz", &spec, &error);
   fuzz_check(status, &error);
   if (status == BLIS_OK) {
     use(&alloc, &spec);

@@ -120,18 +120,19 @@ static void test_recorded_steps(void) {
   }
   blis_text_line line;
   bool has_line;
+  blis_json json;
+  blis_json_init(&json, &heap);
   for (;;) {
     CHECK_OK(blis_text_next(file, &line, &has_line, &error), &error);
     if (!has_line) {
       break;
     }
-    blis_json json;
     CHECK_OK(blis_json_parse(&json, path, line.number, line.content, &error),
              &error);
     check_case(blis_json_root(&json));
-    blis_json_deinit(&json);
     line_count++;
   }
+  blis_json_deinit(&json);
   blis_text_close(file);
   CHECK(line_count > 0);
 }

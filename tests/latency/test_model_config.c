@@ -17,8 +17,9 @@
 
 static blis_status parse(const char *text, blis_model_spec *spec,
                          blis_error *error) {
-  return blis_model_config_parse("config.json", blis_slice_of(text), "toy",
-                                 spec, error);
+  const blis_alloc alloc = blis_alloc_heap();
+  return blis_model_config_parse(&alloc, "config.json", blis_slice_of(text),
+                                 "toy", spec, error);
 }
 
 static blis_model_spec parsed(const char *text) {
@@ -256,20 +257,23 @@ static const char WHOLE[] =
 static void parse_anything(const char *text, size_t length) {
   blis_model_spec spec = {0};
   blis_error error = {0};
+  const blis_alloc alloc = blis_alloc_heap();
   blis_status status = blis_model_config_parse(
-      "config.json", (blis_slice){text, length}, "toy", &spec, &error);
+      &alloc, "config.json", (blis_slice){text, length}, "toy", &spec, &error);
   CHECK(status == BLIS_OK || error.message[0] != '\0');
   CHECK(status != BLIS_OK ||
         blis_model_spec_validate(&spec, &error) == BLIS_OK);
 }
 
 static void test_every_truncation_is_an_error(void) {
+  const blis_alloc alloc = blis_alloc_heap();
   for (size_t length = 0; length + 1 < sizeof WHOLE - 1; length++) {
     char *copy = malloc(length + 1); /* no byte behind it to read by mistake */
     CHECK(copy != NULL);
     memcpy(copy, WHOLE, length);
     blis_model_spec spec;
-    CHECK_STATUS(blis_model_config_parse("c", (blis_slice){copy, length}, "toy",
+    CHECK_STATUS(blis_model_config_parse(&alloc, "c",
+                                         (blis_slice){copy, length}, "toy",
                                          &spec, NULL),
                  BLIS_ERR_PARSE);
     free(copy);

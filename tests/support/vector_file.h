@@ -15,8 +15,8 @@ enum { VECTOR_FILE_MAX = 1 << 24 };
 static inline void vector_open(blis_json *file, const blis_alloc *alloc,
                                const char *path) {
   blis_error error;
-  CHECK_OK(blis_json_read_file(file, alloc, path, VECTOR_FILE_MAX, &error),
-           &error);
+  blis_json_init(file, alloc);
+  CHECK_OK(blis_json_read_file(file, path, VECTOR_FILE_MAX, &error), &error);
 }
 
 static inline blis_json_value vector_member(blis_json_value object,

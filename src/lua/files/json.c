@@ -254,11 +254,7 @@ static void push_value(lua_State *L, blis_json_value value) {
 }
 
 static int tree_gc(lua_State *L) {
-  blis_json *json = lua_touserdata(L, 1);
-  if (json->root != NULL) {
-    blis_json_deinit(json);
-    json->root = NULL;
-  }
+  blis_json_deinit(lua_touserdata(L, 1));
   return 0;
 }
 
@@ -267,6 +263,8 @@ int bind_json_read(lua_State *L) {
   text.data = luaL_checklstring(L, 1, &text.length);
   const char *file = luaL_optstring(L, 2, "JSON text");
   blis_json *json = push_guarded(L, 1, sizeof *json, tree_gc);
+  const blis_alloc alloc = bind_alloc(L);
+  blis_json_init(json, &alloc);
   blis_error error = {0};
   check_status(L, blis_json_parse(json, file, 1, text, &error), &error);
   push_value(L, blis_json_root(json));

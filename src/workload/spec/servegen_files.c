@@ -334,9 +334,11 @@ static blis_status read_dataset(blis__servegen_data *data,
                                 blis__servegen_chunk *chunk, const char *path,
                                 blis_error *error) {
   blis_json json;
-  BLIS_TRY(
-      blis_json_read_file(&json, &data->alloc, path, MAX_JSON_SIZE, error));
-  blis_status status = read_entries(data, chunk, blis_json_root(&json), error);
+  blis_json_init(&json, &data->alloc);
+  blis_status status = blis_json_read_file(&json, path, MAX_JSON_SIZE, error);
+  if (status == BLIS_OK) {
+    status = read_entries(data, chunk, blis_json_root(&json), error);
+  }
   blis_json_deinit(&json);
   return status;
 }

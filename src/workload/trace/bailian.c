@@ -16,7 +16,6 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "workload/trace/jsonl.h"
-#include "workload/trace/segments.h"
 
 enum { USUAL_BLOCK_TOKENS = 16, LARGE_BLOCK_TOKENS = 512 };
 
@@ -30,7 +29,7 @@ typedef struct chat {
 
 typedef struct reading {
   blis__trace_rows rows;
-  blis__segment_list segments; /* of the row; streams, later lengths, too */
+  blis__trace_ids ids; /* of the row */
   /* What only the whole file tells. */
   BLIS_ARRAY(chat) chats;        /* of the rows, until their sessions are */
   BLIS_ARRAY(uint32_t) sessions; /* known: these, by number of the row */
@@ -126,22 +125,11 @@ static blis_status check_blocks(reading *r, const blis__trace_line *line,
 
 static blis_status read_hash_ids(reading *r, const blis__trace_line *line,
                                  blis_request *request, blis_error *error) {
-  blis_json_value ids = blis_json_member(line->row, "hash_ids");
-  r->segments.count = 0;
-  if (!blis_json_has(ids)) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_json_need_array(ids, error));
-  size_t count = blis_json_count(ids);
-  for (size_t i = 0; i < count; i++) {
-    int64_t id;
-    BLIS_TRY(blis_json_int64(blis_json_item(ids, i), 0, INT64_MAX, &id, error));
-    blis_segment segment = {.stream = (uint64_t)id};
-    BLIS_TRY_MEM(blis_array_push(r->rows.job->alloc, &r->segments, segment),
-                 error);
-  }
-  request->segments = r->segments.items;
-  request->segment_count = (uint32_t)count;
+  BLIS_TRY(blis__trace_read_ids(r->rows.job->alloc,
+                                blis_json_member(line->row, "hash_ids"),
+                                &r->ids, error));
+  request->segments = r->ids.segments.items;
+  request->segment_count = (uint32_t)r->ids.segments.count;
   return check_blocks(r, line, request, error);
 }
 
@@ -280,7 +268,7 @@ static void close_reading(void *reader) {
   blis_map_deinit(&r->row_of_chat);
   blis_array_deinit(r->rows.job->alloc, &r->chats);
   blis_array_deinit(r->rows.job->alloc, &r->sessions);
-  blis_array_deinit(r->rows.job->alloc, &r->segments);
+  blis__trace_ids_deinit(r->rows.job->alloc, &r->ids);
 }
 
 static blis_status open_reading(void *reader, blis_error *error) {

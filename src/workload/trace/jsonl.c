@@ -13,7 +13,6 @@ blis_status blis__trace_next_json(blis__trace_rows *rows,
                                   blis__trace_line *line, bool *has_row,
                                   blis_error *error) {
   blis_text_line content;
-  blis__trace_forget_json(rows);
   *has_row = false;
   if (rows->taken == rows->job->limit) {
     return BLIS_OK;
@@ -26,7 +25,6 @@ blis_status blis__trace_next_json(blis__trace_rows *rows,
   } while (is_skipped(blis_slice_trim(content.content)));
   BLIS_TRY(blis_json_parse(&rows->json, blis_text_name(rows->text),
                            content.number, content.content, error));
-  rows->has_json = true;
   *line = (blis__trace_line){.row = blis_json_root(&rows->json),
                              .number = rows->taken++,
                              .line = content.number};
@@ -80,4 +78,28 @@ blis_status blis__trace_name(const blis__trace_job *job, blis_json_value row,
     BLIS_TRY(blis_json_text(value, &name, error));
   }
   return blis__trace_text(job, name, id, error);
+}
+
+blis_status blis__trace_read_ids(const blis_alloc *alloc, blis_json_value list,
+                                 blis__trace_ids *ids, blis_error *error) {
+  ids->segments.count = 0;
+  if (!blis_json_has(list)) {
+    return BLIS_OK;
+  }
+  size_t count = blis_json_count(list);
+  BLIS_TRY_MEM(blis_array_reserve(alloc, &ids->numbers, count), error);
+  BLIS_TRY_MEM(blis_array_reserve(alloc, &ids->segments, count), error);
+  BLIS_TRY(
+      blis_json_int64_items(list, 0, INT64_MAX, ids->numbers.items, error));
+  for (size_t i = 0; i < count; i++) {
+    ids->segments.items[i] =
+        (blis_segment){.stream = (uint64_t)ids->numbers.items[i]};
+  }
+  ids->segments.count = count;
+  return BLIS_OK;
+}
+
+void blis__trace_ids_deinit(const blis_alloc *alloc, blis__trace_ids *ids) {
+  blis_array_deinit(alloc, &ids->numbers);
+  blis_array_deinit(alloc, &ids->segments);
 }

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "workload/trace/rows.h"
+#include "workload/trace/segments.h"
 
 /* Milliseconds up to here are whole microseconds in a double: 285 years. */
 #define BLIS__TRACE_MAX_MS 9e12
@@ -50,5 +51,19 @@ BLIS_MUSTUSE blis_status blis__trace_tokens(blis_json_value row,
 BLIS_MUSTUSE blis_status blis__trace_name(const blis__trace_job *job,
                                           blis_json_value row, const char *key,
                                           uint32_t *id, blis_error *error);
+
+/* Hash ids of a row, as its segments; zero it first. */
+typedef struct blis__trace_ids {
+  BLIS_ARRAY(int64_t) numbers;
+  blis__segment_list segments; /* without lengths */
+} blis__trace_ids;
+
+/* Those of a list, or none when it is absent or null. */
+BLIS_MUSTUSE blis_status blis__trace_read_ids(const blis_alloc *alloc,
+                                              blis_json_value list,
+                                              blis__trace_ids *ids,
+                                              blis_error *error);
+
+void blis__trace_ids_deinit(const blis_alloc *alloc, blis__trace_ids *ids);
 
 #endif

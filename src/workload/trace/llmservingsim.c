@@ -21,7 +21,6 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "workload/trace/jsonl.h"
-#include "workload/trace/segments.h"
 
 enum { PIECE_TOKENS = 16, NAME_SIZE = 40 };
 

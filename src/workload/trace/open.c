@@ -139,6 +139,7 @@ static blis_status open_reader(blis__trace_file *file, const void *known,
   rows->rule = file->format->rule;
   rows->known = known != NULL ? known : rows;
   rows->start = INT64_MAX;
+  blis_json_init(&rows->json, job->alloc);
   blis_status status = file->format->open(file->reader, error);
   if (status != BLIS_OK) {
     blis__trace_close(file);

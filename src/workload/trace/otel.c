@@ -20,7 +20,8 @@
 enum { DEFAULT_OUTPUT_TOKENS = 64, MAX_SIZE = 1 << 30, WHAT_SIZE = 160 };
 
 typedef struct reading {
-  blis__trace_rows rows;     /* has the current text */
+  blis__trace_rows rows; /* has the current text */
+  bool has_text;
   blis_json_value resources; /* of it, and the places in them */
   size_t resource;
   size_t scope;
@@ -36,7 +37,7 @@ static bool recognise(blis_slice head) {
 /* Texts. */
 
 static blis_status take_json(reading *r, blis_error *error) {
-  r->rows.has_json = true;
+  r->has_text = true;
   r->resource = 0;
   r->scope = 0;
   r->span = 0;
@@ -77,14 +78,18 @@ static blis_status read_first(reading *r, blis_error *error) {
     return BLIS_OK;
   }
   blis_error other = {0};
-  if (blis_json_parse(&r->rows.json, job->name, line.number, line.content,
-                      &other) == BLIS_OK) {
+  blis_status status = blis_json_parse(&r->rows.json, job->name, line.number,
+                                       line.content, &other);
+  if (status == BLIS_OK) {
     return take_json(r, error);
+  }
+  if (status == BLIS_ERR_NOMEM) {
+    return blis_fail_nomem(error);
   }
   job->is_whole = true;
   blis_buffer buffer;
   blis_buffer_init(&buffer, job->alloc);
-  blis_status status = join_lines(r, line, &buffer, error);
+  status = join_lines(r, line, &buffer, error);
   blis_buffer_deinit(&buffer);
   return status == BLIS_OK ? take_json(r, error) : status;
 }
@@ -92,7 +97,7 @@ static blis_status read_first(reading *r, blis_error *error) {
 static blis_status read_next(reading *r, blis_error *error) {
   blis_text_line line;
   bool has_line;
-  blis__trace_forget_json(&r->rows);
+  r->has_text = false;
   BLIS_TRY(blis__trace_next_line(&r->rows, &line, &has_line, error));
   if (!has_line) {
     return BLIS_OK;
@@ -250,7 +255,7 @@ static blis_status next(void *reader, blis_request *row, bool *has_row,
                         blis_error *error) {
   reading *r = reader;
   *has_row = false;
-  while (r->rows.has_json && r->rows.taken < r->rows.job->limit) {
+  while (r->has_text && r->rows.taken < r->rows.job->limit) {
     blis_json_value span;
     bool has_span;
     BLIS_TRY(next_span(r, &span, &has_span, error));

@@ -13,7 +13,6 @@
 
 #include "base/time.h"
 #include "workload/trace/jsonl.h"
-#include "workload/trace/segments.h"
 
 /* Keeps prefixes apart from the streams that segments name. */
 #define PREFIX_STREAM (UINT64_C(1) << 63)

@@ -27,11 +27,8 @@ blis_status blis__trace_open_text(void *reader, blis_error *error) {
 }
 
 blis_status blis__trace_open_json(blis__trace_rows *rows, blis_error *error) {
-  const blis__trace_job *job = rows->job;
-  BLIS_TRY(blis_json_read_input(&rows->json, job->alloc, job->input, job->name,
-                                MAX_JSON_SIZE, error));
-  rows->has_json = true;
-  return BLIS_OK;
+  return blis_json_read_input(&rows->json, rows->job->input, rows->job->name,
+                              MAX_JSON_SIZE, error);
 }
 
 void blis__trace_drop_input(blis__trace_job *job) {
@@ -47,15 +44,8 @@ blis_status blis__trace_change_input(blis__trace_job *job, const char *path,
   return BLIS_OK;
 }
 
-void blis__trace_forget_json(blis__trace_rows *rows) {
-  if (rows->has_json) {
-    blis_json_deinit(&rows->json);
-    rows->has_json = false;
-  }
-}
-
 void blis__trace_close_rows(blis__trace_rows *rows) {
-  blis__trace_forget_json(rows);
+  blis_json_deinit(&rows->json);
   blis_csv_close(rows->csv);
   blis_text_close(rows->text);
   rows->csv = NULL;

@@ -26,8 +26,7 @@ typedef struct blis__trace_rows {
   const void *rule; /* of the format */
   blis_csv *csv;
   blis_text *text;
-  blis_json json;
-  bool has_json;
+  blis_json json; /* of the row, or of the whole file */
   int64_t taken;  /* rows of the file, at most job->limit */
   int64_t failed; /* of these: left out, with a note */
   int64_t start;  /* the earliest arrival noted; INT64_MAX = none */
@@ -42,7 +41,7 @@ BLIS_MUSTUSE blis_status blis__trace_open_csv(blis__trace_rows *rows,
 /* May stand as open of a format, and so takes the reader. */
 BLIS_MUSTUSE blis_status blis__trace_open_text(void *reader, blis_error *error);
 
-/* The whole input as one JSON text, to lie in json. */
+/* The whole input as one JSON text. */
 BLIS_MUSTUSE blis_status blis__trace_open_json(blis__trace_rows *rows,
                                                blis_error *error);
 
@@ -55,7 +54,6 @@ BLIS_MUSTUSE blis_status blis__trace_change_input(blis__trace_job *job,
 void blis__trace_drop_input(blis__trace_job *job);
 
 /* Idempotent. */
-void blis__trace_forget_json(blis__trace_rows *rows);
 void blis__trace_close_rows(blis__trace_rows *rows);
 
 /* Rows. */
