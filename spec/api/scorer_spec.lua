@@ -326,6 +326,70 @@ describe("decisions in Lua", function()
     end
   end)
 
+  it("come to the same whether or not an expression over columns has to be called", function()
+    local vec, w, k, seen = blis.vec, 0.25, { weight = 200 }, 0
+    local function expect_same(score, changes)
+      local function result_of(fn)
+        w, k, seen = 0.25, { weight = 200 }, 0
+        local experiment = { cluster = { instances = 5 },
+          workload = { rate = 200, requests = 300, prompt_tokens = 300, output_tokens = 30,
+            prefixes = { groups = 5, tokens = 128 } },
+          routing = { "weighted", scorers = {
+            { blis.scorer { name = "x", columns = true, base = "queue-depth", score = fn }, 1 } } } }
+        for key, value in pairs(changes or {}) do experiment[key] = value end
+        local ok, result = pcall(blis.run, small.experiment(experiment))
+        return ok and result.hash or tostring(result):match "^[^\n]*"
+      end
+      local hash = result_of(score)
+      assert.equal(result_of(function(...) return (score(...)) end), hash)
+      return hash
+    end
+    local hashes = {
+      expect_same(function(_, c) return 0.4 / (1 + c.queue_depth) + 0.6 * c.prefix_hit end),
+      expect_same(function(r, c, base)
+        return base * w + k.weight / (c.pending_prefill_tokens + r.prompt_tokens)
+      end),
+      expect_same(function(_, c) return vec.norm(c.in_flight * w - c.queue_depth, k.weight) end, {
+        on_arrival = function()
+          seen = seen + 1
+          w = w < 1 and w + 0.0625 or -1
+          k.weight = seen % 7 / 8
+        end,
+      }),
+      expect_same(function(r, c) return c.queue_depth / r.prompt_tokens end, {
+        admission = function(request)
+          seen = seen + 1
+          if seen % 3 == 0 then request.prompt_tokens = seen end
+          return blis.admit()
+        end,
+      }),
+      expect_same(function(_, c) return 1 / (1 + c.in_flight) end, {
+        admission = function(_, cluster)
+          seen = seen + 1
+          vec = seen % 2 == 0 and blis.vec or nil
+          return cluster and blis.admit()
+        end,
+      }),
+      expect_same(function(_, c) return c.in_flight / k.weight end, {
+        on_arrival = function()
+          seen = seen + 1
+          k = seen < 20 and { weight = 300 } or { weight = "no number" }
+        end,
+      }),
+      expect_same(function(r, c) return c.in_flight + r.deadline_us end, {
+        workload = { rate = 200, requests = 50, prompt_tokens = 300, output_tokens = 30 },
+      }),
+    }
+    says(hashes[6], "number or vector expected, got string")
+    says(hashes[7], "deadline_us")
+    local calls = 0
+    small.run_scorer(blis.scorer { name = "x", columns = true, score = function(_, c)
+      calls = calls + 1
+      return 1 / (1 + c.in_flight)
+    end })
+    assert.equal(60, calls)
+  end)
+
   it("notice a missing score in any decision, with a picker in Lua, too", function()
     for _, picker in ipairs { false, function() return 1 end } do
       local decisions = 0

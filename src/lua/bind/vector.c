@@ -164,10 +164,7 @@ static int vector_unm(lua_State *L) {
   size_t count = SIZE_MAX;
   bind_vector_pool *pool = NULL;
   vector_operand a = check_operand(L, 1, &count, &pool);
-  double *out = push_result(L, count, pool);
-  for (size_t i = 0; i < count; i++) {
-    out[i] = -a.items[i];
-  }
+  vector_math_negate(push_result(L, count, pool), a.items, count);
   return 1;
 }
 
@@ -192,11 +189,7 @@ static int vector_max(lua_State *L) {
 
 static int vector_sum(lua_State *L) {
   const bind_vector *vector = check_vector(L, 1);
-  double sum = 0;
-  for (size_t i = 0; i < vector->count; i++) {
-    sum += vector->items[i];
-  }
-  lua_pushnumber(L, sum);
+  lua_pushnumber(L, vector_math_sum(vector->items, vector->count));
   return 1;
 }
 
@@ -235,12 +228,7 @@ static int vector_where(lua_State *L) {
   check_operand(L, 1, &count, &pool);
   vector_operand a = check_operand(L, 2, &count, &pool);
   vector_operand b = check_operand(L, 3, &count, &pool);
-  double *out = push_result(L, count, pool);
-  for (size_t i = 0; i < count; i++) {
-    bool is_true = condition->items[i] != 0;
-    const vector_operand *from = is_true ? &a : &b;
-    out[i] = from->items != NULL ? from->items[i] : from->number;
-  }
+  vector_math_where(push_result(L, count, pool), condition->items, a, b, count);
   return 1;
 }
 
@@ -342,12 +330,31 @@ static const luaL_Reg vector_meta[] = {
 };
 
 static const luaL_Reg vector_functions[] = {
-    {"min", vector_min},     {"max", vector_max},   {"sum", vector_sum},
-    {"clamp", vector_clamp}, {"norm", vector_norm}, {"where", vector_where},
-    {"lt", vector_lt},       {"le", vector_le},     {"gt", vector_gt},
-    {"ge", vector_ge},       {"eq", vector_eq},     {"totable", vector_totable},
-    {"new", vector_new},     {NULL, NULL},
+#define XX(name) {#name, vector_##name},
+    VECTOR_FUNCTION_MAP(XX)
+#undef XX
+        {NULL, NULL},
 };
+
+bind_vector_function bind_vector_function_of(lua_CFunction function) {
+  int found = 0;
+  while (found < VECTOR_FUNCTIONS && vector_functions[found].func != function) {
+    found++;
+  }
+  return (bind_vector_function)found;
+}
+
+bool bind_vector_has_own_operators(lua_State *L) {
+  bool has = luaL_getmetatable(L, VECTOR_TYPE) == LUA_TTABLE;
+  for (const luaL_Reg *meta = vector_meta; has && meta->name != NULL; meta++) {
+    lua_pushstring(L, meta->name);
+    lua_rawget(L, -2);
+    has = lua_tocfunction(L, -1) == meta->func;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return has;
+}
 
 static void push_upvalues(lua_State *L, int metatable) {
   lua_pushvalue(L, metatable);

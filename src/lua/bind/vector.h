@@ -11,6 +11,7 @@
 #define BLIS_LUA_BIND_VECTOR_H
 
 #include <lua.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,6 +56,35 @@ double *push_vector_temporary(lua_State *L, size_t count);
 
 /* Pushes a view of nothing; set items, count and decision before its use. */
 bind_vector *push_vector_view(lua_State *L);
+
+/* The functions of blis.vec. */
+#define VECTOR_FUNCTION_MAP(XX)                                                \
+  XX(min)                                                                      \
+  XX(max)                                                                      \
+  XX(sum)                                                                      \
+  XX(clamp)                                                                    \
+  XX(norm)                                                                     \
+  XX(where)                                                                    \
+  XX(lt)                                                                       \
+  XX(le)                                                                       \
+  XX(gt)                                                                       \
+  XX(ge)                                                                       \
+  XX(eq)                                                                       \
+  XX(totable)                                                                  \
+  XX(new)
+
+typedef enum bind_vector_function {
+#define XX(name) VECTOR_##name,
+  VECTOR_FUNCTION_MAP(XX)
+#undef XX
+      VECTOR_FUNCTIONS
+} bind_vector_function;
+
+/* Which one this is; VECTOR_FUNCTIONS when none, or NULL. */
+bind_vector_function bind_vector_function_of(lua_CFunction function);
+
+/* Whether + and all other operators of vectors are still those from here. */
+bool bind_vector_has_own_operators(lua_State *L);
 
 /* The vector at index, or NULL when it is none or is stale. */
 const bind_vector *bind_vector_test(lua_State *L, int index);

@@ -63,6 +63,28 @@ double vector_math_max(const double *items, size_t count) {
   return most;
 }
 
+double vector_math_sum(const double *items, size_t count) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    sum += items[i];
+  }
+  return sum;
+}
+
+void vector_math_negate(double *out, const double *items, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    out[i] = -items[i];
+  }
+}
+
+void vector_math_where(double *out, const double *condition, vector_operand a,
+                       vector_operand b, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const vector_operand *from = condition[i] != 0 ? &a : &b;
+    out[i] = from->items != NULL ? from->items[i] : from->number;
+  }
+}
+
 void vector_math_clamp(double *out, const double *items, double low,
                        double high, size_t count) {
   for (size_t i = 0; i < count; i++) {

@@ -42,6 +42,15 @@ vector_binary vector_math_larger;
 double vector_math_min(const double *items, size_t count);
 double vector_math_max(const double *items, size_t count);
 
+/* From the first one on; 0 when there is none. */
+double vector_math_sum(const double *items, size_t count);
+
+void vector_math_negate(double *out, const double *items, size_t count);
+
+/* An item of a where the condition's is not 0, else of b. */
+void vector_math_where(double *out, const double *condition, vector_operand a,
+                       vector_operand b, size_t count);
+
 void vector_math_clamp(double *out, const double *items, double low,
                        double high, size_t count);
 

@@ -1,10 +1,12 @@
 #include "lua/policies/scorer.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lua/bind/bind.h"
+#include "lua/bind/column_program.h"
 #include "lua/policies/builtin.h"
 #include "lua/policies/decision.h"
 #include "lua/policies/fresh.h"
@@ -17,12 +19,15 @@ struct bind_scorer {
   blis_scorer builtin; /* all zero when it is scripted */
   bind_scorer *base;   /* NULL = none */
   bind_scorer_form form;
-  int score;         /* places of the functions in the anchor */
-  int observe;       /* 0 = none */
-  bool is_in_router; /* which tells it of decisions */
-  uint64_t decision; /* the scores are about; 0 = none */
-  int64_t given;     /* scores, to a pipeline */
-  int64_t outside;   /* of 0 to 1, of these */
+  int score;                    /* places of the functions in the anchor */
+  int observe;                  /* 0 = none */
+  bool is_in_router;            /* which tells it of decisions */
+  bind_column_program *program; /* of score, in columns; NULL = none now */
+  int program_keeper;           /* its place in the anchor */
+  int calls;                    /* of score, in columns */
+  uint64_t decision;            /* the scores are about; 0 = none */
+  int64_t given;                /* scores, to a pipeline */
+  int64_t outside;              /* of 0 to 1, of these */
   double least;
   double most;
   bind_scorer *next; /* made later */
@@ -102,16 +107,63 @@ static void check_column_result(lua_State *L, bind_scorer *self) {
   }
 }
 
+/*
+ * Gives a column expression a program, if it can have one, from its second call
+ * on: the columns that it reads are there then. Programs that decline may be
+ * made anew, but not for ever.
+ */
+static void find_program(lua_State *L, bind_scorer *self, int anchor,
+                         int function) {
+  enum { CALLS_MAX = 8 };
+  const bind_view *view = self->decider.view;
+  if (self->calls == 0 || self->calls >= CALLS_MAX || lua_gethook(L) != NULL) {
+    return;
+  }
+  switch (push_column_program(L, function, view->view->count,
+                              view->instance_count, &self->program)) {
+  case TRANSLATION_MADE:
+    lua_rawseti(L, anchor, self->program_keeper);
+    break;
+  case TRANSLATION_NOT_NOW:
+    break;
+  case TRANSLATION_NEVER:
+    self->calls = CALLS_MAX;
+  }
+}
+
+/* Whether the program of the function at that index has set the scores. */
+static bool run_program(lua_State *L, bind_scorer *self, int anchor,
+                        int function) {
+  if (self->program == NULL) {
+    find_program(L, self, anchor, function);
+  }
+  if (self->program == NULL) {
+    return false;
+  }
+  lua_rawgeti(L, anchor, self->program_keeper);
+  bool has_run =
+      bind_column_program_run(L, self->program, function, lua_gettop(L),
+                              self->decider.view->view->count, self->scores);
+  lua_pop(L, 1);
+  return has_run;
+}
+
 static void score_columns(lua_State *L, bind_scorer *self, int anchor,
                           const double *base) {
   bind_view *view = self->decider.view;
   lua_rawgeti(L, anchor, self->score);
+  int function = lua_gettop(L);
   push_view_request(L, view, anchor);
   push_view_columns(L, view, anchor);
   if (base != NULL) {
     memcpy(push_vector_temporary(L, view->view->count), base,
            view->view->count * sizeof *base);
   }
+  if (run_program(L, self, anchor, function)) {
+    return;
+  }
+  self->program = NULL;
+  self->calls += self->calls < INT_MAX;
   lua_call(L, base == NULL ? 2 : 3, 1);
   check_column_result(L, self);
 }
@@ -284,11 +336,17 @@ static int observe_body(lua_State *L, void *ud) {
 /* Keeps count of what a pipeline is going to clamp. */
 static void count_scores(bind_scorer *self, const double *scores,
                          size_t count) {
-  self->given += (int64_t)count;
+  double least = self->least;
+  double most = self->most;
   for (size_t i = 0; i < count; i++) {
+    least = scores[i] < least ? scores[i] : least;
+    most = scores[i] > most ? scores[i] : most;
+  }
+  self->given += (int64_t)count;
+  self->least = least;
+  self->most = most;
+  for (size_t i = 0; (least < 0 || most > 1) && i < count; i++) {
     self->outside += scores[i] < 0 || scores[i] > 1;
-    self->least = scores[i] < self->least ? scores[i] : self->least;
-    self->most = scores[i] > self->most ? scores[i] : self->most;
   }
 }
 
@@ -314,10 +372,55 @@ void set_clamped_scores(lua_State *L, const bind_view *view) {
   }
 }
 
+/*
+ * The scores by a program alone, without the protected call that Lua needs:
+ * nothing in here raises. The place of the request is empty, for a program that
+ * does not read it.
+ */
+static bool set_scores_by_program(bind_scorer *self, double *scores) {
+  const bind_view *view = self->decider.view;
+  lua_State *L = view->hooks->L;
+  if (!lua_checkstack(L, LUA_MINSTACK) || !bind_view_point_columns(view)) {
+    return false;
+  }
+  const int top = lua_gettop(L);
+  bind_hooks_anchor(L, view->hooks);
+  lua_rawgeti(L, top + 1, self->program_keeper);
+  lua_rawgeti(L, top + 1, self->score);
+  lua_pushnil(L);
+  lua_rawgeti(L, top + 1, ANCHOR_COLUMNS);
+  bool has_run = bind_column_program_run(L, self->program, top + 3, top + 2,
+                                         view->view->count, scores);
+  lua_settop(L, top);
+  return has_run;
+}
+
+/* Whether the scores could be set without calling Lua. */
+static bool has_scored_alone(bind_scorer *self, const blis_question *q,
+                             double *scores) {
+  bind_view *view = self->decider.view;
+  if (self->program == NULL || self->base != NULL ||
+      bind_column_program_reads(self->program, 0)) {
+    return false;
+  }
+  view->request = q->request;
+  view->view = q->view;
+  bind_vector_scope scope = bind_vector_enter(view->pool, view);
+  bool has_scored = set_scores_by_program(self, scores);
+  bind_vector_leave(view->pool, scope);
+  view->request = NULL;
+  view->view = NULL;
+  return has_scored;
+}
+
 static blis_status scorer_score(const blis_question *q, double *scores) {
   bind_scorer *scorer = q->state;
   scorer_call call = {.scorer = scorer, .scores = scores};
   scorer->decider.view->is_observed = false;
+  if (has_scored_alone(scorer, q, scores)) {
+    count_scores(scorer, scores, q->view->count);
+    return BLIS_OK;
+  }
   BLIS_TRY(bind_decide(&scorer->decider, q->request, q->view, score_body, &call,
                        q->error));
   if (scorer->builtin.ops == NULL) {
@@ -409,6 +512,10 @@ static void check_scripted(lua_State *L, int index, bind_scorer *self) {
   lua_pop(L, 1);
   self->score = push_hook_field(L, index, "score", view->hooks);
   self->observe = push_hook_field(L, index, "observe", view->hooks);
+  if (self->form == SCORER_COLUMNS) {
+    lua_pushboolean(L, 0);
+    self->program_keeper = push_hook_function(L, view->hooks);
+  }
 }
 
 /* The definition at index stays: the scorer is known by it. */

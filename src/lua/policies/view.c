@@ -9,17 +9,28 @@
 #include "lua/policies/prefix_store.h"
 #include "lua/policies/request.h"
 
-#define BITS_OF(set, bit)                                                      \
-  for (int bit = 0; (set) >> bit != 0; bit++)                                  \
-    if (((set) >> bit & 1) != 0)
+static void add_signal(bind_signal_list *list, blis_signal signal) {
+  for (size_t i = 0; i < list->count; i++) {
+    if (list->items[i] == signal) {
+      return;
+    }
+  }
+  list->items[list->count++] = signal;
+}
+
+/* NULL when it cannot be had. */
+static const double *find_column(const bind_view *view, blis_signal signal) {
+  const blis_routing_view *shown = view->view;
+  const double *column = shown->columns[signal];
+  return column == NULL && shown->column != NULL
+             ? shown->column(shown->column_ud, signal)
+             : column;
+}
 
 const double *check_view_column(lua_State *L, const bind_view *view,
                                 blis_signal signal) {
   const blis_routing_view *shown = view->view;
-  const double *column = shown->columns[signal];
-  if (column == NULL && shown->column != NULL) {
-    column = shown->column(shown->column_ud, signal);
-  }
+  const double *column = find_column(view, signal);
   if (column == NULL && shown->column == NULL) {
     luaL_error(L,
                "%s can be read only while a request is being admitted or "
@@ -96,7 +107,7 @@ static int instance_index(lua_State *L) {
   bind_view *view = check_open_view(L, "an instance");
   bind_hooks_anchor(L, view->hooks);
   lua_rawgeti(L, -1, ANCHOR_INSTANCES);
-  view->instance_fields |= BLIS_SIGNAL_BIT(signal);
+  add_signal(&view->instance_fields, signal);
   forget_field(view, signal);
   refresh_field(L, view, lua_gettop(L), signal);
   lua_pushvalue(L, 2);
@@ -106,11 +117,28 @@ static int instance_index(lua_State *L) {
   return 1;
 }
 
-static void check_and_point(lua_State *L, bind_view *view, blis_signal signal) {
+static void point(const bind_view *view, blis_signal signal,
+                  const double *column) {
   bind_vector *vector = view->columns[signal];
-  vector->items = check_view_column(L, view, signal);
+  vector->items = column;
   vector->count = view->view->count;
   vector->decision = view->pool->decision;
+}
+
+static void check_and_point(lua_State *L, bind_view *view, blis_signal signal) {
+  point(view, signal, check_view_column(L, view, signal));
+}
+
+bool bind_view_point_columns(const bind_view *view) {
+  const bind_signal_list *fields = &view->column_fields;
+  for (size_t i = 0; i < fields->count; i++) {
+    const double *column = find_column(view, fields->items[i]);
+    if (column == NULL) {
+      return false;
+    }
+    point(view, fields->items[i], column);
+  }
+  return true;
 }
 
 /* First use of a column. */
@@ -132,7 +160,7 @@ static int columns_index(lua_State *L) {
     view->columns[signal] = vector;
   } // [columns, name, anchor, vectors, vector]
   check_and_point(L, view, signal);
-  view->column_fields |= BLIS_SIGNAL_BIT(signal);
+  add_signal(&view->column_fields, signal);
   lua_pushvalue(L, 2);
   lua_pushvalue(L, -2);
   lua_rawset(L, 1);
@@ -227,8 +255,8 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
 void push_view_instances(lua_State *L, bind_view *view, int anchor) {
   lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
   int tables = lua_gettop(L);
-  BITS_OF(view->instance_fields, signal) {
-    refresh_field(L, view, tables, (blis_signal)signal);
+  for (size_t i = 0; i < view->instance_fields.count; i++) {
+    refresh_field(L, view, tables, view->instance_fields.items[i]);
   }
 }
 
@@ -275,7 +303,7 @@ size_t check_candidate_index(lua_State *L, int index, const bind_view *view) {
 
 void push_view_columns(lua_State *L, bind_view *view, int anchor) {
   lua_rawgeti(L, anchor, ANCHOR_COLUMNS);
-  BITS_OF(view->column_fields, signal) {
-    check_and_point(L, view, (blis_signal)signal);
+  for (size_t i = 0; i < view->column_fields.count; i++) {
+    check_and_point(L, view, view->column_fields.items[i]);
   }
 }

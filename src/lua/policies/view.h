@@ -23,6 +23,12 @@
 
 enum { REQUEST_FIELDS_MAX = 32 };
 
+/* Signals that have been read, each once. */
+typedef struct bind_signal_list {
+  size_t count;
+  blis_signal items[BLIS_SIGNAL_COUNT];
+} bind_signal_list;
+
 typedef struct bind_view {
   bind_hooks *hooks;
   bind_vector_pool *pool;
@@ -39,9 +45,9 @@ typedef struct bind_view {
 
   const void *request_table; /* as lua_topointer gives them */
   const void *columns_table;
-  uint32_t request_fields;         /* used so far, a bit each */
-  blis_signal_set instance_fields; /* used so far */
-  blis_signal_set column_fields;   /* used so far */
+  uint32_t request_fields;          /* used so far, a bit each */
+  bind_signal_list instance_fields; /* used so far */
+  bind_signal_list column_fields;   /* used so far */
 
   int64_t request_values[REQUEST_FIELDS_MAX]; /* what the table holds */
   uint32_t instance_count;
@@ -75,6 +81,12 @@ void push_view_request(lua_State *L, bind_view *view, int anchor);
 void push_view_instances(lua_State *L, bind_view *view, int anchor);
 void push_view_candidates(lua_State *L, bind_view *view, int anchor);
 void push_view_columns(lua_State *L, bind_view *view, int anchor);
+
+/*
+ * In a decision: refreshes the columns that push_view_columns pushes, without
+ * raising; false when one cannot be had.
+ */
+bool bind_view_point_columns(const bind_view *view);
 
 /* In a decision: the column of a signal over the candidates. Raises. */
 const double *check_view_column(lua_State *L, const bind_view *view,

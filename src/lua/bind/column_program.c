@@ -1,0 +1,851 @@
+#include "lua/bind/column_program.h"
+
+#include <lauxlib.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "lua/bind/bytecode.h"
+#include "lua/bind/vector.h"
+#include "lua/bind/vector_math.h"
+
+enum {
+  READS_MAX = 24,
+  NODES_MAX = 64,
+  REGISTERS = 256,
+  ARGUMENTS_MAX = 3,
+  KEEPER_PROGRAM = 0 /* place in the keeper; texts are from 1 on */
+};
+
+/* What is read of Lua's values; each leaves its value on the stack. */
+typedef enum read_from { FROM_ARGUMENT, FROM_UPVALUE, FROM_FIELD } read_from;
+
+typedef enum read_kind {
+  READ_TABLE,
+  READ_FUNCTION,
+  READ_NUMBER,
+  READ_VECTOR
+} read_kind;
+
+typedef struct value_read {
+  read_from from;
+  int number; /* of the argument or upvalue, or the read of the table */
+  int text;   /* the field's name, its place in the keeper */
+  read_kind kind;
+  lua_CFunction function;
+  int node; /* that takes a number or vector */
+} value_read;
+
+/* A number as Lua has it, or a vector when items is not NULL. */
+typedef struct value {
+  const double *items;
+  bool is_integer;
+  lua_Integer integer;
+  double number;
+} value;
+
+typedef enum node_kind {
+  NODE_GIVEN,    /* a constant, or by a read */
+  NODE_INTEGERS, /* + - * of numbers, which may both be integers */
+  NODE_BINARY,
+  NODE_NEGATE,
+  NODE_MIN,
+  NODE_MAX,
+  NODE_SUM,
+  NODE_CLAMP,
+  NODE_NORM,
+  NODE_WHERE
+} node_kind;
+
+typedef struct step {
+  node_kind kind;
+  vector_binary *binary;
+  bool is_vector;
+  int operands[3];
+  double *own; /* the room for a vector that is computed */
+} step;
+
+struct bind_column_program {
+  int read_count;
+  int node_count;
+  int result;
+  size_t capacity;
+  value_read reads[READS_MAX];
+  step nodes[NODES_MAX];
+  value values[NODES_MAX];
+};
+
+/* --- Running ------------------------------------------------------------ */
+
+static double number_of(const value *v) {
+  return v->is_integer ? (double)v->integer : v->number;
+}
+
+static value of_number(double number) {
+  return (value){.number = number};
+}
+
+static value of_integer(lua_Integer integer) {
+  return (value){.is_integer = true, .integer = integer};
+}
+
+static vector_operand operand_of(const value *v) {
+  return (vector_operand){.items = v->items, .number = number_of(v)};
+}
+
+/* Integers wrap around in Lua. */
+static value combine_numbers(vector_binary *binary, const value *a,
+                             const value *b) {
+  if (!a->is_integer || !b->is_integer) {
+    double result = 0;
+    binary(&result, operand_of(a), operand_of(b), 1);
+    return of_number(result);
+  }
+  const lua_Unsigned x = (lua_Unsigned)a->integer;
+  const lua_Unsigned y = (lua_Unsigned)b->integer;
+  return of_integer((lua_Integer)(binary == vector_math_add   ? x + y
+                                  : binary == vector_math_sub ? x - y
+                                                              : x * y));
+}
+
+static value negate_number(const value *v) {
+  return v->is_integer ? of_integer((lua_Integer)(0 - (lua_Unsigned)v->integer))
+                       : of_number(-v->number);
+}
+
+/* Operations with a vector as result; false where Lua raises an error. */
+static bool compute_vector(const step *node, const value *const in[3],
+                           double *out, size_t count) {
+  switch (node->kind) {
+  case NODE_BINARY:
+    node->binary(out, operand_of(in[0]), operand_of(in[1]), count);
+    return true;
+  case NODE_NEGATE:
+    vector_math_negate(out, in[0]->items, count);
+    return true;
+  case NODE_CLAMP: {
+    const double low = number_of(in[1]);
+    const double high = number_of(in[2]);
+    vector_math_clamp(out, in[0]->items, low, high, count);
+    return low <= high;
+  }
+  case NODE_NORM:
+    vector_math_norm(out, in[0]->items, number_of(in[1]), count);
+    return true;
+  case NODE_WHERE:
+    vector_math_where(out, in[0]->items, operand_of(in[1]), operand_of(in[2]),
+                      count);
+    return true;
+  case NODE_GIVEN:
+  case NODE_INTEGERS:
+  case NODE_MIN:
+  case NODE_MAX:
+  case NODE_SUM:
+    break;
+  }
+  BLIS_ASSERT(false);
+  return false;
+}
+
+/* Operations with a number as result. */
+static bool compute_number(const step *node, const value *const in[3],
+                           value *out, size_t count) {
+  double result = 0;
+  switch (node->kind) {
+  case NODE_INTEGERS:
+    *out = combine_numbers(node->binary, in[0], in[1]);
+    return true;
+  case NODE_NEGATE:
+    *out = negate_number(in[0]);
+    return true;
+  case NODE_BINARY:
+    node->binary(&result, operand_of(in[0]), operand_of(in[1]), 1);
+    break;
+  case NODE_MIN:
+    result = vector_math_min(in[0]->items, count);
+    break;
+  case NODE_MAX:
+    result = vector_math_max(in[0]->items, count);
+    break;
+  case NODE_SUM:
+    result = vector_math_sum(in[0]->items, count);
+    break;
+  case NODE_CLAMP: {
+    const double single = number_of(in[0]);
+    const double low = number_of(in[1]);
+    const double high = number_of(in[2]);
+    if (!(low <= high)) {
+      return false;
+    }
+    vector_math_clamp(&result, &single, low, high, 1);
+    break;
+  }
+  case NODE_GIVEN:
+  case NODE_NORM:
+  case NODE_WHERE:
+    BLIS_ASSERT(false);
+    return false;
+  }
+  *out = of_number(result);
+  return true;
+}
+
+/* Pushes what the read finds; nil where there is nothing to look into. */
+static void push_read(lua_State *L, const value_read *read, int base,
+                      int function, int keeper) {
+  switch (read->from) {
+  case FROM_ARGUMENT:
+    lua_pushvalue(L, function + 1 + read->number);
+    return;
+  case FROM_UPVALUE:
+    if (lua_getupvalue(L, function, read->number + 1) == NULL) {
+      lua_pushnil(L);
+    }
+    return;
+  case FROM_FIELD:
+    lua_rawgeti(L, keeper, read->text);
+    lua_rawget(L, base + 1 + read->number);
+    return;
+  }
+}
+
+/* The value on top of the stack; false when it is none that programs take. */
+static bool take_value(lua_State *L, read_kind kind, size_t count, value *out) {
+  if (kind == READ_NUMBER) {
+    int is_integer = lua_isinteger(L, -1);
+    *out = is_integer ? of_integer(lua_tointegerx(L, -1, NULL))
+                      : of_number(lua_tonumberx(L, -1, NULL));
+    return lua_type(L, -1) == LUA_TNUMBER;
+  }
+  const bind_vector *vector = bind_vector_test(L, -1);
+  if (vector == NULL || vector->count != count) {
+    return false;
+  }
+  *out = (value){.items = vector->items};
+  return true;
+}
+
+static bool read_values(lua_State *L, bind_column_program *program,
+                        int function, int keeper, size_t count) {
+  const int base = lua_gettop(L);
+  for (int i = 0; i < program->read_count; i++) {
+    const value_read *read = &program->reads[i];
+    push_read(L, read, base, function, keeper);
+    bool is_same = false;
+    switch (read->kind) {
+    case READ_TABLE:
+      is_same = lua_type(L, -1) == LUA_TTABLE;
+      break;
+    case READ_FUNCTION:
+      is_same = lua_tocfunction(L, -1) == read->function;
+      break;
+    case READ_NUMBER:
+    case READ_VECTOR:
+      is_same = take_value(L, read->kind, count, &program->values[read->node]);
+      break;
+    }
+    if (!is_same) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool compute(bind_column_program *program, int at, double *out,
+                    size_t count) {
+  const step *node = &program->nodes[at];
+  value *values = program->values;
+  const value *const in[3] = {&values[node->operands[0]],
+                              &values[node->operands[1]],
+                              &values[node->operands[2]]};
+  if (!node->is_vector) {
+    return compute_number(node, in, &values[at], count);
+  }
+  values[at].items = out;
+  return compute_vector(node, in, out, count);
+}
+
+/* In the form that compilers turn into vector instructions. */
+static bool has_nan(const double *scores, size_t count) {
+  uint64_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    found |= (uint64_t)(scores[i] != scores[i]);
+  }
+  return found != 0;
+}
+
+bool bind_column_program_reads(const bind_column_program *program,
+                               int argument) {
+  for (int i = 0; i < program->read_count; i++) {
+    const value_read *read = &program->reads[i];
+    if (read->from == FROM_ARGUMENT && read->number == argument) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool bind_column_program_run(lua_State *L, bind_column_program *program,
+                             int function, int keeper, size_t count,
+                             double *scores) {
+  const int top = lua_gettop(L);
+  if (count > program->capacity || lua_gethook(L) != NULL ||
+      !lua_checkstack(L, READS_MAX + LUA_MINSTACK)) {
+    return false;
+  }
+  bool is_done = read_values(L, program, function, keeper, count);
+  lua_settop(L, top);
+  for (int i = 0; is_done && i < program->node_count; i++) {
+    if (program->nodes[i].kind != NODE_GIVEN) {
+      double *out = i == program->result ? scores : program->nodes[i].own;
+      is_done = compute(program, i, out, count);
+    }
+  }
+  if (!is_done) {
+    return false;
+  }
+  const value *result = &program->values[program->result];
+  if (result->items == NULL) {
+    const double single = number_of(result);
+    for (size_t i = 0; i < count; i++) {
+      scores[i] = single;
+    }
+  } else if (result->items != scores) {
+    memcpy(scores, result->items, count * sizeof *scores);
+  }
+  return !has_nan(scores, count);
+}
+
+/* --- Translating -------------------------------------------------------- */
+
+/* What a register holds at an instruction. */
+typedef enum symbol_kind {
+  SYMBOL_NONE,
+  SYMBOL_ARGUMENT, /* not looked at so far */
+  SYMBOL_READ,
+  SYMBOL_NODE
+} symbol_kind;
+
+typedef struct symbol {
+  symbol_kind kind;
+  int at; /* of the argument, read or node */
+} symbol;
+
+typedef struct translator {
+  lua_State *L;
+  int function, keeper, base; /* places on the stack; reads are above base */
+  size_t count;
+  int argument_count;
+  int text_count;
+  int argument_end; /* behind the last value of a call with any number */
+  bind_translation outcome;
+  bind_column_program program;
+  symbol registers[REGISTERS];
+  int texts[BYTECODE_CONSTANTS]; /* places in the keeper; 0 = none yet */
+  bind_bytecode code;
+} translator;
+
+static symbol give_up(translator *t, bind_translation outcome) {
+  if (t->outcome == TRANSLATION_MADE) {
+    t->outcome = outcome;
+  }
+  return (symbol){SYMBOL_NONE, 0};
+}
+
+static bool is_vector(const translator *t, int at) {
+  return t->program.nodes[at].is_vector;
+}
+
+static symbol add_node(translator *t, step made) {
+  bind_column_program *program = &t->program;
+  if (program->node_count == NODES_MAX) {
+    return give_up(t, TRANSLATION_NEVER);
+  }
+  program->nodes[program->node_count] = made;
+  return (symbol){SYMBOL_NODE, program->node_count++};
+}
+
+static symbol add_constant(translator *t, value constant) {
+  symbol made = add_node(t, (step){.kind = NODE_GIVEN});
+  if (made.kind == SYMBOL_NODE) {
+    t->program.values[made.at] = constant;
+  }
+  return made;
+}
+
+/* The kind of the value on top of the stack. */
+static bool find_kind(translator *t, value_read *read) {
+  lua_State *L = t->L;
+  value found;
+  read->function = lua_tocfunction(L, -1);
+  if (lua_type(L, -1) == LUA_TNUMBER) {
+    read->kind = READ_NUMBER;
+  } else if (lua_type(L, -1) == LUA_TTABLE) {
+    read->kind = READ_TABLE;
+  } else if (bind_vector_function_of(read->function) != VECTOR_FUNCTIONS) {
+    read->kind = READ_FUNCTION;
+  } else if (take_value(L, READ_VECTOR, t->count, &found)) {
+    read->kind = READ_VECTOR;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static bool is_same_read(const value_read *a, const value_read *b) {
+  return a->from == b->from && a->number == b->number && a->text == b->text;
+}
+
+static symbol symbol_of_read(const translator *t, int at) {
+  const value_read *read = &t->program.reads[at];
+  bool is_value = read->kind == READ_NUMBER || read->kind == READ_VECTOR;
+  return is_value ? (symbol){SYMBOL_NODE, read->node}
+                  : (symbol){SYMBOL_READ, at};
+}
+
+static symbol add_read(translator *t, value_read read) {
+  bind_column_program *program = &t->program;
+  for (int i = 0; i < program->read_count; i++) {
+    if (is_same_read(&program->reads[i], &read)) {
+      return symbol_of_read(t, i);
+    }
+  }
+  if (program->read_count == READS_MAX) {
+    return give_up(t, TRANSLATION_NEVER);
+  }
+  push_read(t->L, &read, t->base, t->function, t->keeper);
+  if (!find_kind(t, &read)) {
+    return give_up(t, TRANSLATION_NOT_NOW);
+  }
+  if (read.kind == READ_NUMBER || read.kind == READ_VECTOR) {
+    const step given = {.kind = NODE_GIVEN,
+                        .is_vector = read.kind == READ_VECTOR};
+    symbol made = add_node(t, given);
+    read.node = made.at;
+  }
+  program->reads[program->read_count] = read;
+  return symbol_of_read(t, program->read_count++);
+}
+
+static symbol looked_at(translator *t, symbol s) {
+  return s.kind != SYMBOL_ARGUMENT
+             ? s
+             : add_read(t, (value_read){.from = FROM_ARGUMENT, .number = s.at});
+}
+
+/* The place of a constant text in the keeper. */
+static int text_of(translator *t, int constant) {
+  const bind_constant *c = &t->code.constants[constant];
+  if ((size_t)constant >= t->code.constant_count || c->type != LUA_TSTRING) {
+    give_up(t, TRANSLATION_NEVER);
+    return 0;
+  }
+  if (t->texts[constant] == 0) {
+    t->texts[constant] = ++t->text_count;
+    lua_pushlstring(t->L, c->text, c->length);
+    lua_rawseti(t->L, t->keeper, t->text_count);
+  }
+  return t->texts[constant];
+}
+
+static symbol field_of(translator *t, symbol owner, int constant) {
+  const symbol table = looked_at(t, owner);
+  const int text = text_of(t, constant);
+  if (t->outcome != TRANSLATION_MADE) {
+    return (symbol){SYMBOL_NONE, 0};
+  }
+  if (table.kind != SYMBOL_READ ||
+      t->program.reads[table.at].kind != READ_TABLE) {
+    return give_up(t, TRANSLATION_NEVER);
+  }
+  return add_read(
+      t, (value_read){.from = FROM_FIELD, .number = table.at, .text = text});
+}
+
+static symbol number_constant(translator *t, int constant) {
+  const bind_constant *c = &t->code.constants[constant];
+  if ((size_t)constant >= t->code.constant_count || c->type != LUA_TNUMBER) {
+    return give_up(t, TRANSLATION_NEVER);
+  }
+  return add_constant(t, c->is_integer ? of_integer(c->integer)
+                                       : of_number(c->number));
+}
+
+/* The node of a register or an operand, which must be a number or vector. */
+static int node_of(translator *t, symbol operand) {
+  const symbol s = looked_at(t, operand);
+  if (s.kind != SYMBOL_NODE) {
+    give_up(t, TRANSLATION_NEVER);
+    return 0;
+  }
+  return s.at;
+}
+
+static symbol add_binary(translator *t, vector_binary *binary, symbol a,
+                         symbol b) {
+  const int x = node_of(t, a);
+  const int y = node_of(t, b);
+  bool has_vector = is_vector(t, x) || is_vector(t, y);
+  return add_node(t, (step){.kind = NODE_BINARY,
+                            .binary = binary,
+                            .is_vector = has_vector,
+                            .operands = {x, y, y}});
+}
+
+/* An operator of Lua on two numbers; the other case is a metamethod. */
+static symbol add_numbers(translator *t, vector_binary *binary, symbol a,
+                          symbol b) {
+  bool keeps_integers = binary == vector_math_add ||
+                        binary == vector_math_sub || binary == vector_math_mul;
+  symbol made = add_binary(t, binary, a, b);
+  if (made.kind == SYMBOL_NODE && keeps_integers) {
+    t->program.nodes[made.at].kind = NODE_INTEGERS;
+  }
+  return made;
+}
+
+static vector_binary *operator_of(int event) {
+  switch (event) {
+  case EVENT_ADD:
+    return vector_math_add;
+  case EVENT_SUB:
+    return vector_math_sub;
+  case EVENT_MUL:
+    return vector_math_mul;
+  case EVENT_DIV:
+    return vector_math_div;
+  case EVENT_POW:
+    return vector_math_pow;
+  default:
+    return NULL;
+  }
+}
+
+/*
+ * An arithmetic instruction and the one behind it, which is for operands that
+ * are no numbers. The two may name the same formula in different ways: x - 1
+ * is x + -1, or else the metamethod of x - 1.
+ */
+static symbol translate_arithmetic(translator *t, vector_binary *binary,
+                                   symbol a, symbol b, size_t next) {
+  const int x = node_of(t, a);
+  const int y = node_of(t, b);
+  if (t->outcome != TRANSLATION_MADE || next >= t->code.instruction_count) {
+    return give_up(t, TRANSLATION_NEVER);
+  }
+  if (!is_vector(t, x) && !is_vector(t, y)) {
+    return add_numbers(t, binary, a, b);
+  }
+  const bind_instruction i = bind_bytecode_at(&t->code, next);
+  symbol left = t->registers[i.a];
+  symbol right;
+  if (i.opcode == OPCODE_MMBIN) {
+    right = t->registers[i.b];
+  } else if (i.opcode == OPCODE_MMBINI) {
+    right = add_constant(t, of_integer(i.sb));
+  } else if (i.opcode == OPCODE_MMBINK) {
+    right = number_constant(t, i.b);
+  } else {
+    return give_up(t, TRANSLATION_NEVER);
+  }
+  vector_binary *named = operator_of(i.c);
+  if (named == NULL) {
+    return give_up(t, TRANSLATION_NEVER);
+  }
+  bool is_flipped = i.k && i.opcode != OPCODE_MMBIN;
+  return is_flipped ? add_binary(t, named, right, left)
+                    : add_binary(t, named, left, right);
+}
+
+static symbol translate_negation(translator *t, symbol operand) {
+  const int x = node_of(t, operand);
+  return add_node(t, (step){.kind = NODE_NEGATE,
+                            .is_vector = is_vector(t, x),
+                            .operands = {x, x, x}});
+}
+
+/* min(v), max(v), sum(v): a number; they and norm take nothing else. */
+static symbol translate_reduction(translator *t, node_kind kind, int v) {
+  return is_vector(t, v)
+             ? add_node(t, (step){.kind = kind, .operands = {v, v, v}})
+             : give_up(t, TRANSLATION_NEVER);
+}
+
+static vector_binary *binary_function(bind_vector_function function) {
+  switch (function) {
+  case VECTOR_min:
+    return vector_math_smaller;
+  case VECTOR_max:
+    return vector_math_larger;
+  case VECTOR_lt:
+    return vector_math_lt;
+  case VECTOR_le:
+    return vector_math_le;
+  case VECTOR_gt:
+    return vector_math_gt;
+  case VECTOR_ge:
+    return vector_math_ge;
+  case VECTOR_eq:
+    return vector_math_eq;
+  case VECTOR_sum:
+  case VECTOR_clamp:
+  case VECTOR_norm:
+  case VECTOR_where:
+  case VECTOR_totable:
+  case VECTOR_new:
+  case VECTOR_FUNCTIONS:
+    break;
+  }
+  return NULL;
+}
+
+/* The argument at that place, or a number in place of one that is missing. */
+static int argument_or(translator *t, const symbol *arguments, int count,
+                       int at, double missing) {
+  int found = node_of(t, at < count ? arguments[at]
+                                    : add_constant(t, of_number(missing)));
+  if (is_vector(t, found)) {
+    give_up(t, TRANSLATION_NEVER);
+  }
+  return found;
+}
+
+static symbol translate_function(translator *t, bind_vector_function function,
+                                 const symbol *arguments, int count) {
+  if (count < 1) {
+    return give_up(t, TRANSLATION_NEVER);
+  }
+  vector_binary *binary = binary_function(function);
+  if (binary != NULL && count >= 2) {
+    return add_binary(t, binary, arguments[0], arguments[1]);
+  }
+  const int v = node_of(t, arguments[0]);
+  step made = {.is_vector = true, .operands = {v, v, v}};
+  switch (function) {
+  case VECTOR_min:
+    return translate_reduction(t, NODE_MIN, v);
+  case VECTOR_max:
+    return translate_reduction(t, NODE_MAX, v);
+  case VECTOR_sum:
+    return translate_reduction(t, NODE_SUM, v);
+  case VECTOR_clamp:
+    made.kind = NODE_CLAMP;
+    made.is_vector = is_vector(t, v);
+    made.operands[1] = argument_or(t, arguments, count, 1, 0);
+    made.operands[2] = argument_or(t, arguments, count, 2, 1);
+    return add_node(t, made);
+  case VECTOR_norm:
+    made.kind = NODE_NORM;
+    made.operands[1] = argument_or(t, arguments, count, 1, 0);
+    return is_vector(t, v) ? add_node(t, made) : give_up(t, TRANSLATION_NEVER);
+  case VECTOR_where:
+    if (count < 3 || !is_vector(t, v)) {
+      return give_up(t, TRANSLATION_NEVER);
+    }
+    made.kind = NODE_WHERE;
+    made.operands[1] = node_of(t, arguments[1]);
+    made.operands[2] = node_of(t, arguments[2]);
+    return add_node(t, made);
+  case VECTOR_lt:
+  case VECTOR_le:
+  case VECTOR_gt:
+  case VECTOR_ge:
+  case VECTOR_eq:
+  case VECTOR_totable:
+  case VECTOR_new:
+  case VECTOR_FUNCTIONS:
+    break;
+  }
+  return give_up(t, TRANSLATION_NEVER);
+}
+
+/* R[A](R[A+1], ...): b and c count arguments and results, from 1; 0 = any. */
+static void translate_call(translator *t, const bind_instruction *i,
+                           int results) {
+  symbol *called = &t->registers[i->a];
+  const int end = i->b == 0 ? t->argument_end : i->a + i->b;
+  if (called->kind != SYMBOL_READ || end > REGISTERS ||
+      t->program.reads[called->at].kind != READ_FUNCTION) {
+    give_up(t, TRANSLATION_NEVER);
+    return;
+  }
+  *called = translate_function(
+      t, bind_vector_function_of(t->program.reads[called->at].function),
+      called + 1, end - i->a - 1);
+  t->argument_end = i->a + 1;
+  for (int r = i->a + 1; r < i->a + results - 1 && r < REGISTERS; r++) {
+    t->registers[r].kind = SYMBOL_NONE; /* nil */
+  }
+}
+
+/* Arithmetic with the operands that an instruction names. */
+static symbol translate_operator(translator *t, const bind_instruction *i,
+                                 size_t next) {
+  const symbol *r = t->registers;
+  switch (i->opcode) {
+  case OPCODE_ADDI:
+    return translate_arithmetic(t, vector_math_add, r[i->b],
+                                add_constant(t, of_integer(i->sc)), next);
+  case OPCODE_ADDK:
+    return translate_arithmetic(t, vector_math_add, r[i->b],
+                                number_constant(t, i->c), next);
+  case OPCODE_SUBK:
+    return translate_arithmetic(t, vector_math_sub, r[i->b],
+                                number_constant(t, i->c), next);
+  case OPCODE_MULK:
+    return translate_arithmetic(t, vector_math_mul, r[i->b],
+                                number_constant(t, i->c), next);
+  case OPCODE_POWK:
+    return translate_arithmetic(t, vector_math_pow, r[i->b],
+                                number_constant(t, i->c), next);
+  case OPCODE_DIVK:
+    return translate_arithmetic(t, vector_math_div, r[i->b],
+                                number_constant(t, i->c), next);
+  case OPCODE_ADD:
+    return translate_arithmetic(t, vector_math_add, r[i->b], r[i->c], next);
+  case OPCODE_SUB:
+    return translate_arithmetic(t, vector_math_sub, r[i->b], r[i->c], next);
+  case OPCODE_MUL:
+    return translate_arithmetic(t, vector_math_mul, r[i->b], r[i->c], next);
+  case OPCODE_POW:
+    return translate_arithmetic(t, vector_math_pow, r[i->b], r[i->c], next);
+  case OPCODE_DIV:
+    return translate_arithmetic(t, vector_math_div, r[i->b], r[i->c], next);
+  default:
+    return give_up(t, TRANSLATION_NEVER);
+  }
+}
+
+/* Instructions that put a value into register A. */
+static symbol translate_value(translator *t, const bind_instruction *i) {
+  switch (i->opcode) {
+  case OPCODE_MOVE:
+    return t->registers[i->b];
+  case OPCODE_LOADI:
+    return add_constant(t, of_integer(i->sbx));
+  case OPCODE_LOADF:
+    return add_constant(t, of_number(i->sbx));
+  case OPCODE_LOADK:
+    return number_constant(t, i->bx);
+  case OPCODE_GETUPVAL:
+    return add_read(t, (value_read){.from = FROM_UPVALUE, .number = i->b});
+  case OPCODE_GETTABUP: {
+    symbol table =
+        add_read(t, (value_read){.from = FROM_UPVALUE, .number = i->b});
+    return t->outcome == TRANSLATION_MADE ? field_of(t, table, i->c) : table;
+  }
+  case OPCODE_GETFIELD:
+    return field_of(t, t->registers[i->b], i->c);
+  case OPCODE_UNM:
+    return translate_negation(t, t->registers[i->b]);
+  default:
+    return give_up(t, TRANSLATION_NEVER);
+  }
+}
+
+/* Follows the function to its return; the result is the first value of it. */
+static void translate(translator *t) {
+  for (size_t at = 0; t->outcome == TRANSLATION_MADE; at++) {
+    if (at >= t->code.instruction_count) {
+      give_up(t, TRANSLATION_NEVER);
+      return;
+    }
+    const bind_instruction i = bind_bytecode_at(&t->code, at);
+    switch (i.opcode) {
+    case OPCODE_ADDI:
+    case OPCODE_ADDK:
+    case OPCODE_SUBK:
+    case OPCODE_MULK:
+    case OPCODE_POWK:
+    case OPCODE_DIVK:
+    case OPCODE_ADD:
+    case OPCODE_SUB:
+    case OPCODE_MUL:
+    case OPCODE_POW:
+    case OPCODE_DIV:
+      t->registers[i.a] = translate_operator(t, &i, ++at);
+      break;
+    case OPCODE_CALL:
+      translate_call(t, &i, i.c);
+      break;
+    case OPCODE_TAILCALL:
+      translate_call(t, &i, 0);
+      break;
+    case OPCODE_RETURN:
+      if (i.b == 1 || (i.b == 0 && t->argument_end <= i.a)) {
+        give_up(t, TRANSLATION_NEVER);
+      }
+      t->program.result = node_of(t, t->registers[i.a]);
+      return;
+    case OPCODE_RETURN1:
+      t->program.result = node_of(t, t->registers[i.a]);
+      return;
+    default:
+      t->registers[i.a] = translate_value(t, &i);
+    }
+  }
+}
+
+/* The values that parameters begin with; missing ones are nil. */
+static void set_parameters(translator *t) {
+  const int wanted = t->code.parameter_count;
+  for (int i = 0; i < wanted && i < t->argument_count; i++) {
+    t->registers[i] = (symbol){SYMBOL_ARGUMENT, i};
+  }
+}
+
+/* A program whose vectors have their room behind it. */
+static bind_column_program *push_copy(lua_State *L,
+                                      const bind_column_program *made) {
+  size_t vectors = 0;
+  for (int i = 0; i < made->node_count; i++) {
+    const step *n = &made->nodes[i];
+    vectors += n->is_vector && n->kind != NODE_GIVEN;
+  }
+  const size_t room = vectors * made->capacity * sizeof(double);
+  bind_column_program *program =
+      lua_newuserdatauv(L, sizeof *program + room, 0);
+  *program = *made;
+  double *next = (double *)(void *)(program + 1);
+  for (int i = 0; i < program->node_count; i++) {
+    step *n = &program->nodes[i];
+    if (n->is_vector && n->kind != NODE_GIVEN) {
+      n->own = next;
+      next += program->capacity;
+    }
+  }
+  return program;
+}
+
+bind_translation push_column_program(lua_State *L, int function, size_t count,
+                                     size_t capacity,
+                                     bind_column_program **program) {
+  const int top = lua_gettop(L);
+  luaL_checkstack(L, READS_MAX + LUA_MINSTACK, "a scorer");
+  lua_newtable(L); /* the keeper */
+  translator *t = lua_newuserdatauv(L, sizeof *t, 0);
+  memset(t, 0, sizeof *t);
+  t->L = L;
+  t->function = function;
+  t->keeper = top + 1;
+  t->argument_count = top - function;
+  t->count = count;
+  t->program.capacity = capacity;
+  lua_pushvalue(L, function);
+  bool is_followed = bind_vector_has_own_operators(L) &&
+                     bind_bytecode_read(L, &t->code) && !t->code.is_vararg;
+  if (!is_followed) {
+    lua_settop(L, top);
+    return TRANSLATION_NEVER;
+  }
+  t->base = lua_gettop(L);
+  set_parameters(t);
+  translate(t);
+  const bind_translation outcome = t->outcome;
+  if (outcome == TRANSLATION_MADE) {
+    *program = push_copy(L, &t->program);
+    lua_rawseti(L, t->keeper, KEEPER_PROGRAM);
+  }
+  lua_settop(L, outcome == TRANSLATION_MADE ? top + 1 : top);
+  return outcome;
+}
