@@ -381,7 +381,6 @@ describe("decisions in Lua", function()
       }),
     }
     says(hashes[6], "number or vector expected, got string")
-    says(hashes[7], "deadline_us")
     local calls = 0
     small.run_scorer(blis.scorer { name = "x", columns = true, score = function(_, c)
       calls = calls + 1
