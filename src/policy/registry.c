@@ -113,10 +113,31 @@ CASCADES(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const cascades[] = {
     CASCADES(BLIS__ENTRY_ADDRESS)};
 
+#define AUTOSCALERS(XX)                                                        \
+  XX(autoscaler, threshold)                                                    \
+  XX(autoscaler, target_utilization)                                           \
+  XX(autoscaler, queue_depth)                                                  \
+  XX(autoscaler, hpa)                                                          \
+  XX(autoscaler, keda)                                                         \
+  XX(autoscaler, llmd_queue)                                                   \
+  XX(autoscaler, llmd_saturation)                                              \
+  XX(autoscaler, llmd_guard)                                                   \
+  XX(autoscaler, llmd_token_aware)                                             \
+  XX(autoscaler, llmd_slo_aware)                                               \
+  XX(autoscaler, llmd_wva)                                                     \
+  XX(autoscaler, dynamo_planner)                                               \
+  XX(autoscaler, ray_serve)                                                    \
+  XX(autoscaler, knative)
+
+AUTOSCALERS(BLIS__DECLARE_ENTRY)
+static const blis_policy_entry *const autoscalers[] = {
+    AUTOSCALERS(BLIS__ENTRY_ADDRESS)};
+
 static const blis_policy_list router_list = BLIS__POLICY_LIST(routers);
 static const blis_policy_list admission_list = BLIS__POLICY_LIST(admissions);
 static const blis_policy_list priority_list = BLIS__POLICY_LIST(priorities);
 static const blis_policy_list cascade_list = BLIS__POLICY_LIST(cascades);
+static const blis_policy_list autoscaler_list = BLIS__POLICY_LIST(autoscalers);
 
 static const blis_policy_list *list_of(blis_policy_kind kind) {
   static const blis_policy_list *const lists[BLIS_POLICY_KIND_COUNT] = {
@@ -127,6 +148,7 @@ static const blis_policy_list *list_of(blis_policy_kind kind) {
       [BLIS_POLICY_ADMISSION] = &admission_list,
       [BLIS_POLICY_PRIORITY] = &priority_list,
       [BLIS_POLICY_CASCADE] = &cascade_list,
+      [BLIS_POLICY_AUTOSCALER] = &autoscaler_list,
   };
   return lists[kind];
 }
@@ -202,3 +224,10 @@ blis_status blis_router_change(const blis_router *router,
   }
   return BLIS_OK;
 }
+
+static int64_t interval_of(const blis_policy_setup *setup) {
+  return (int64_t)(blis_setup_number(setup, "interval_seconds") * 1e6);
+}
+
+BLIS__POLICY_CREATE(autoscaler, &autoscaler_list, .name = entry->name,
+                    .interval_us = status == BLIS_OK ? interval_of(&setup) : 0)

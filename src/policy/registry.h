@@ -5,6 +5,7 @@
 #define BLIS_POLICY_REGISTRY_H
 
 #include "policy/admission/admission.h"
+#include "policy/autoscale/autoscaler.h"
 #include "policy/cascade/cascade.h"
 #include "policy/contract/entry.h"
 #include "policy/pipeline/pieces.h"
@@ -29,6 +30,7 @@ BLIS__DECLARE_POLICY_CREATE(router)
 BLIS__DECLARE_POLICY_CREATE(admission)
 BLIS__DECLARE_POLICY_CREATE(priority)
 BLIS__DECLARE_POLICY_CREATE(cascade)
+BLIS__DECLARE_POLICY_CREATE(autoscaler)
 
 /*
  * Gives some parameters of a built-in router new values between two decisions.

@@ -88,8 +88,8 @@ static void push_entry(lua_State *L, const blis_policy_entry *entry) {
 
 int bind_policy_catalogue(lua_State *L) {
   static const char *const names[BLIS_POLICY_KIND_COUNT] = {
-      "filters",    "scorers",    "pickers", "routers",
-      "admissions", "priorities", "cascades"};
+      "filters",    "scorers",    "pickers",  "routers",
+      "admissions", "priorities", "cascades", "autoscalers"};
   lua_createtable(L, 0, BLIS_POLICY_KIND_COUNT);
   for (int kind = 0; kind < BLIS_POLICY_KIND_COUNT; kind++) {
     size_t count = blis_policy_count((blis_policy_kind)kind);

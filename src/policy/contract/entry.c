@@ -14,8 +14,8 @@ BLIS__POLICY_FREE(router)
 
 const char *blis_policy_kind_text(blis_policy_kind kind) {
   static const char *const texts[BLIS_POLICY_KIND_COUNT] = {
-      "filter",           "scorer",          "picker", "routing policy",
-      "admission policy", "priority policy", "cascade"};
+      "filter",           "scorer",          "picker",  "routing policy",
+      "admission policy", "priority policy", "cascade", "autoscaler"};
   return texts[kind];
 }
 

@@ -30,6 +30,7 @@ typedef enum blis_policy_kind {
   BLIS_POLICY_ADMISSION,
   BLIS_POLICY_PRIORITY,
   BLIS_POLICY_CASCADE,
+  BLIS_POLICY_AUTOSCALER,
   BLIS_POLICY_KIND_COUNT
 } blis_policy_kind;
 

@@ -1,0 +1,52 @@
+#include "policy/autoscale/autoscaler.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "policy/contract/entry.h"
+
+static const char *const metric_names[] = {
+#define METRIC_NAME(id, name, unit, text) name,
+    BLIS_SCALE_METRICS(METRIC_NAME)
+#undef METRIC_NAME
+};
+
+const char *blis_scale_metric_name(blis_scale_metric metric) {
+  return metric_names[metric];
+}
+
+blis_status blis_scale_metric_find(const char *name, blis_scale_metric *metric,
+                                   blis_error *error) {
+  for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
+    if (strcmp(metric_names[m], name) == 0) {
+      *metric = (blis_scale_metric)m;
+      return BLIS_OK;
+    }
+  }
+  blis_nearest nearest = {.wanted = name};
+  for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
+    blis_nearest_offer(&nearest, metric_names[m]);
+  }
+  blis_suggestion suggestion = blis_nearest_suggest(&nearest);
+  return blis_fail(error, BLIS_ERR_INVALID, "unknown metric '%s'%s", name,
+                   suggestion.text);
+}
+
+BLIS__POLICY_FREE(autoscaler)
+
+blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,
+                                   const blis_scale_context *context,
+                                   blis_scale_decision *decision,
+                                   bool *is_clamped, blis_error *error) {
+  *decision = (blis_scale_decision){.target = context->replicas, .reason = ""};
+  BLIS_TRY(
+      autoscaler->ops->decide(autoscaler->state, context, decision, error));
+  int64_t wanted = decision->target;
+  if (decision->target < context->min) {
+    decision->target = context->min;
+  } else if (decision->target > context->max) {
+    decision->target = context->max;
+  }
+  *is_clamped = decision->target != wanted;
+  return BLIS_OK;
+}

@@ -1,0 +1,144 @@
+/*
+ * autoscaler.h - how many instances a pool should have: asked at intervals,
+ * answered with a number and a reason.
+ *
+ * Built-in policies and Lua functions stand behind the same interface. What
+ * they see is a look at the pool as its metrics tell it, never the future. Who
+ * asks clamps the answer to [min, max], and acts on it with delays of its own.
+ */
+#ifndef BLIS_POLICY_AUTOSCALE_AUTOSCALER_H
+#define BLIS_POLICY_AUTOSCALE_AUTOSCALER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* Metrics of a pool, as monitoring would tell them: XX(id, name, unit, text) */
+#define BLIS_SCALE_METRICS(XX)                                                 \
+  XX(GATEWAY_QUEUE_SIZE, "gateway_queue_size", "requests",                     \
+     "requests that wait at the gateway for the pool")                         \
+  XX(REQUESTS_RUNNING, "requests_running", "requests",                         \
+     "requests that were given to instances and have not ended")               \
+  XX(POOL_SATURATION, "pool_saturation", "",                                   \
+     "how full the pool is, 1 = full; may be above")                           \
+  XX(INFLIGHT_TOKENS, "inflight_tokens", "tokens",                             \
+     "prompt tokens of requests that have not had their first token")          \
+  XX(KV_UTILIZATION, "kv_utilization", "",                                     \
+     "used share of the KV blocks, summed over instances")                     \
+  XX(QUEUE_DEPTH, "queue_depth", "requests",                                   \
+     "requests in wait queues, summed over instances")                         \
+  XX(BATCH_SIZE, "batch_size", "requests",                                     \
+     "requests in batches, summed over instances")                             \
+  XX(REQUEST_RATE, "request_rate", "requests/s",                               \
+     "arrivals since the last look, per second")                               \
+  XX(TTFT_P90, "ttft_p90_us", "us",                                            \
+     "90th percentile of the first tokens of the last minute")                 \
+  XX(TPOT_P90, "tpot_p90_us", "us",                                            \
+     "90th percentile of the mean times per output token of requests that "    \
+     "ended in the last minute")                                               \
+  XX(SLO_ATTAINMENT, "slo_attainment", "",                                     \
+     "share of the requests of the last minute that kept their target")        \
+  XX(PROMPT_TOKENS_MEAN, "prompt_tokens_mean", "tokens",                       \
+     "mean prompt of the arrivals since the last look")                        \
+  XX(OUTPUT_TOKENS_MEAN, "output_tokens_mean", "tokens",                       \
+     "mean output of the requests that ended since the last look")
+
+typedef enum blis_scale_metric {
+#define BLIS__METRIC(id, name, unit, text) BLIS_SCALE_##id,
+  BLIS_SCALE_METRICS(BLIS__METRIC)
+#undef BLIS__METRIC
+      BLIS_SCALE_METRIC_COUNT
+} blis_scale_metric;
+
+const char *blis_scale_metric_name(blis_scale_metric metric);
+/* Of that name; BLIS_ERR_INVALID names the nearest one. */
+BLIS_MUSTUSE blis_status blis_scale_metric_find(const char *name,
+                                                blis_scale_metric *metric,
+                                                blis_error *error);
+
+/* What a pool does. */
+typedef enum blis_scale_role {
+  BLIS_SCALE_BOTH,
+  BLIS_SCALE_PREFILL,
+  BLIS_SCALE_DECODE
+} blis_scale_role;
+
+/* One instance that is ready. */
+typedef struct blis_scale_instance {
+  uint32_t id;
+  double kv_utilization; /* 0 to 1 */
+  double queue_depth;
+  double batch_size;
+  double queued_prefill_tokens; /* prompt tokens not computed yet */
+  double running_kv_tokens;     /* held by the batch */
+  double queued_kv_tokens;      /* that the queue will hold */
+  double kv_capacity_tokens;
+  double context_length_tokens; /* the longest request it takes */
+} blis_scale_instance;
+
+/* How long a step of one of its instances takes, as its engine measures it. */
+typedef struct blis_scale_model {
+  double (*step_us)(void *state, double prefill_tokens, double requests,
+                    double kv_tokens);
+  void *state;
+} blis_scale_model;
+
+/* A look at a pool. */
+typedef struct blis_scale_context {
+  int64_t now_us;
+  int64_t since_last_scale_us; /* BLIS_TIME_NEVER_US = never yet */
+  blis_scale_role role;
+  uint32_t replicas; /* wanted as of now: requested to ready, none draining */
+  uint32_t ready;
+  uint32_t min;
+  uint32_t max;
+  double metrics[BLIS_SCALE_METRIC_COUNT];
+  const blis_scale_instance *instances; /* those that are ready, by id */
+  size_t instance_count;
+  const blis_scale_model *model; /* NULL = not known */
+} blis_scale_context;
+
+typedef struct blis_scale_decision {
+  int64_t target;     /* replicas; the current number = no change */
+  const char *reason; /* the policy's, until its next decision; never NULL */
+} blis_scale_decision;
+
+typedef struct blis_autoscaler_ops {
+  /*
+   * *decision holds the current number and an empty reason. BLIS_ERR_POLICY (or
+   * NOMEM) stops the run with *error.
+   */
+  blis_status (*decide)(void *state, const blis_scale_context *context,
+                        blis_scale_decision *decision, blis_error *error);
+  void (*free)(const blis_alloc *alloc, void *state);
+} blis_autoscaler_ops;
+
+typedef struct blis_autoscaler {
+  const blis_autoscaler_ops *ops; /* NULL = the pool keeps its size */
+  void *state;
+  size_t state_size; /* freed after ops->free; 0 = that does it */
+  blis_alloc alloc;
+  int64_t interval_us; /* between decisions */
+  const char *name;    /* static, or owned by state */
+} blis_autoscaler;
+
+/* Idempotent; an all-zero policy is allowed. */
+void blis_autoscaler_free(blis_autoscaler *autoscaler);
+
+/*
+ * ops->decide, from the current number. A target outside [min, max] is
+ * clamped, and *is_clamped says so.
+ */
+BLIS_MUSTUSE blis_status blis_autoscaler_decide(
+    const blis_autoscaler *autoscaler, const blis_scale_context *context,
+    blis_scale_decision *decision, bool *is_clamped, blis_error *error);
+
+/* A parameter of every built-in autoscaler; their states have interval_s. */
+#define BLIS__SCALE_INTERVAL(type, usual)                                      \
+  BLIS__NUMBER("interval_seconds", 1e-3, 1e6, usual, "s", "between decisions", \
+               BLIS__INTO(type, interval_s))
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * forecast.h - one step ahead of a series, for planners that scale by
+ * prediction.
+ *
+ * constant is the last value; kalman a local linear trend with the settings of
+ * Dynamo's planner (components/src/dynamo/planner/core/load/predictors.py);
+ * holt Holt's linear method. Leading zeros are skipped, and what is not finite
+ * counts as 0.
+ */
+#ifndef BLIS_POLICY_AUTOSCALE_FORECAST_H
+#define BLIS_POLICY_AUTOSCALE_FORECAST_H
+
+#include <stdbool.h>
+
+typedef enum blis_forecast_kind {
+  BLIS_FORECAST_CONSTANT,
+  BLIS_FORECAST_KALMAN,
+  BLIS_FORECAST_HOLT
+} blis_forecast_kind;
+
+#define BLIS__FORECAST_WORDS "constant|kalman|holt"
+
+/* Begin with {.kind = ...}. */
+typedef struct blis_forecast {
+  blis_forecast_kind kind;
+  bool has_begun;
+  double level;
+  double trend;
+  double covariance[2][2]; /* of level and trend; kalman */
+} blis_forecast;
+
+void blis_forecast_add(blis_forecast *forecast, double value);
+/* The next value, at least 0; 0 before the first value above 0. */
+double blis_forecast_next(const blis_forecast *forecast);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * hpa.h - the rules of Kubernetes' HorizontalPodAutoscaler (autoscaling/v2):
+ * from metrics to a proposal, and from proposals over time to replicas.
+ *
+ * Source: kubernetes pkg/controller/podautoscaler (horizontal.go,
+ * replica_calculator.go), with tolerances per direction. Values are in
+ * thousandths, as there, and divided as whole numbers.
+ */
+#ifndef BLIS_POLICY_AUTOSCALE_HPA_H
+#define BLIS_POLICY_AUTOSCALE_HPA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+
+typedef enum blis_hpa_select {
+  BLIS_HPA_MAX, /* the policy that allows the largest change */
+  BLIS_HPA_MIN,
+  BLIS_HPA_DISABLED
+} blis_hpa_select;
+
+/* `behavior` of one direction. A policy with a period of 0 is none. */
+typedef struct blis_hpa_direction {
+  double window_s; /* of stabilization */
+  uint32_t select; /* blis_hpa_select */
+  double pods;
+  double pods_period_s;
+  double percent;
+  double percent_period_s;
+  double tolerance;
+} blis_hpa_direction;
+
+typedef struct blis_hpa_rules {
+  blis_hpa_direction up;
+  blis_hpa_direction down;
+} blis_hpa_rules;
+
+/* Up: Pods 4 / 15 s and Percent 100 / 15 s; down: 300 s, Percent 100 / 15 s. */
+blis_hpa_rules blis_hpa_default_rules(void);
+
+/* In thousandths, rounded to the nearest. */
+int64_t blis_hpa_milli(double value);
+
+/*
+ * Proposals. replicas is what the pool's status says, ready how many of them
+ * are ready; each is the current number within tolerance.
+ *
+ * External or Object metric, AverageValue: the value is shared by all.
+ */
+int64_t blis_hpa_average_value(const blis_hpa_rules *rules, int64_t value_milli,
+                               int64_t target_milli, int64_t replicas);
+/* External or Object metric, Value: a ratio, of the ready ones. */
+int64_t blis_hpa_value(const blis_hpa_rules *rules, int64_t value_milli,
+                       int64_t target_milli, int64_t replicas, int64_t ready);
+/*
+ * Pods metric, AverageValue: one value of each ready instance that has one;
+ * missing ones are ready without a value, unready ones not ready yet.
+ */
+int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli,
+                      size_t count, int64_t missing, int64_t unready,
+                      int64_t target_milli, int64_t replicas);
+
+/* A proposal or a change at a time. */
+typedef struct blis_hpa_event {
+  int64_t time_us;
+  int64_t number;
+} blis_hpa_event;
+
+/* What the controller remembers of one pool; begin with {0}. */
+typedef struct blis_hpa {
+  BLIS_ARRAY(blis_hpa_event) proposals;
+  BLIS_ARRAY(blis_hpa_event) changes;
+  bool has_synced;
+} blis_hpa;
+
+void blis_hpa_deinit(blis_hpa *hpa, const blis_alloc *alloc);
+
+/*
+ * One sync: replicas after stabilization and limits of speed. Times never go
+ * back. 0 replicas with min > 0 means scaling is off: they stay.
+ */
+BLIS_MUSTUSE blis_status blis_hpa_sync(blis_hpa *hpa, const blis_alloc *alloc,
+                                       const blis_hpa_rules *rules,
+                                       int64_t now_us, int64_t replicas,
+                                       int64_t proposal, int64_t min,
+                                       int64_t max, int64_t *target);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * llmd_demand.h - the formulas of llm-d's autoscaling guides: how many replicas
+ * a pool's load asks for.
+ *
+ * Source: llm-d guides/workload-autoscaling (keda-epp, slo-aware).
+ */
+#ifndef BLIS_POLICY_AUTOSCALE_LLMD_DEMAND_H
+#define BLIS_POLICY_AUTOSCALE_LLMD_DEMAND_H
+
+/*
+ * Guard variant: replicas that are on their way (of replicas, those that are
+ * not ready) count against the demand, so that a backlog is not answered twice.
+ */
+double blis_llmd_guarded_demand(double demand, double replicas, double ready);
+
+/*
+ * Control law on latencies as shares of their targets: replicas so that the
+ * share comes to lie in [0.40, 0.55].
+ */
+double blis_llmd_slo_demand(double share, double replicas, double ready);
+
+#endif

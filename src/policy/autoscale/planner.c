@@ -1,0 +1,73 @@
+#include "policy/autoscale/planner.h"
+
+#include <math.h>
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted,
+                                             int64_t prefill_gpus,
+                                             int64_t decode_gpus,
+                                             int64_t min_replicas,
+                                             int64_t max_gpus) {
+  int64_t total = wanted.prefill * prefill_gpus + wanted.decode * decode_gpus;
+  if (total <= max_gpus) {
+    return wanted;
+  }
+  if (min_replicas * (prefill_gpus + decode_gpus) > max_gpus) {
+    return (blis_planner_pools){0, 0};
+  }
+  double scale = (double)max_gpus / (double)total;
+  int64_t room = (max_gpus - min_replicas * decode_gpus) / prefill_gpus;
+  int64_t prefill =
+      most(min_replicas,
+           least(room, (int64_t)floor((double)wanted.prefill * scale)));
+  int64_t decode =
+      most(min_replicas, (max_gpus - prefill * prefill_gpus) / decode_gpus);
+  return (blis_planner_pools){prefill, decode};
+}
+
+static int64_t at_least_one(double replicas) {
+  return replicas > 1 ? (int64_t)ceil(replicas) : 1;
+}
+
+int64_t blis_planner_prefill(const blis_scale_model *model,
+                             const blis_planner_load *load) {
+  double alone_us = model->step_us(model->state, load->prompt_tokens, 0, 0);
+  double by_rate = load->requests_per_s * alone_us / 1e6;
+  // A prompt that misses the target on its own asks for as many as would share
+  // it.
+  double by_target = alone_us > load->ttft_us ? alone_us / load->ttft_us : 1;
+  return at_least_one(fmax(by_rate, by_target));
+}
+
+/* The largest batch that keeps the target and fits. */
+static double largest_batch(const blis_scale_model *model,
+                            const blis_planner_load *load, double context) {
+  double low = 1;
+  double high = fmax(1, floor(load->kv_capacity_tokens / context));
+  while (low < high) {
+    double middle = ceil((low + high) / 2);
+    double step_us = model->step_us(model->state, 0, middle, middle * context);
+    if (step_us <= load->itl_us) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+int64_t blis_planner_decode(const blis_scale_model *model,
+                            const blis_planner_load *load) {
+  double context = fmax(1, load->prompt_tokens + load->output_tokens / 2);
+  double batch = largest_batch(model, load, context);
+  double step_us = model->step_us(model->state, 0, batch, batch * context);
+  double requests_per_s =
+      batch / (fmax(1, load->output_tokens) * step_us) * 1e6;
+  return at_least_one(load->requests_per_s / requests_per_s);
+}

@@ -1,0 +1,46 @@
+/*
+ * planner.h - the rules of Dynamo's planner that stand alone: how a budget of
+ * GPUs is shared, and how many replicas a predicted load needs.
+ *
+ * Source: ai-dynamo/dynamo components/src/dynamo/planner/core (budget.py,
+ * load_scaling.py, throughput_scaling.py).
+ */
+#ifndef BLIS_POLICY_AUTOSCALE_PLANNER_H
+#define BLIS_POLICY_AUTOSCALE_PLANNER_H
+
+#include <stdint.h>
+
+#include "policy/autoscale/autoscaler.h"
+
+typedef struct blis_planner_pools {
+  int64_t prefill; /* replicas */
+  int64_t decode;
+} blis_planner_pools;
+
+/*
+ * What of the wanted replicas a budget of GPUs allows, each pool keeping its
+ * minimum; {0, 0} where even the minimum does not fit. GPUs are of one replica.
+ */
+blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted,
+                                             int64_t prefill_gpus,
+                                             int64_t decode_gpus,
+                                             int64_t min_replicas,
+                                             int64_t max_gpus);
+
+/* A load to plan for, and what is promised. */
+typedef struct blis_planner_load {
+  double requests_per_s;
+  double prompt_tokens;
+  double output_tokens;
+  double ttft_us;
+  double itl_us;
+  double kv_capacity_tokens; /* of a replica */
+} blis_planner_load;
+
+/* Replicas that a load needs; at least 1. */
+int64_t blis_planner_prefill(const blis_scale_model *model,
+                             const blis_planner_load *load);
+int64_t blis_planner_decode(const blis_scale_model *model,
+                            const blis_planner_load *load);
+
+#endif

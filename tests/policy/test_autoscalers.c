@@ -1,0 +1,567 @@
+/*
+ * Autoscalers: the worked sequences and tables of their sources, and whatever
+ * comes from the registry with looks at pools made at random.
+ */
+#include <math.h>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "check.h"
+#include "policy/autoscale/forecast.h"
+#include "policy/autoscale/hpa.h"
+#include "policy/autoscale/knative.h"
+#include "policy/autoscale/llmd_demand.h"
+#include "policy/autoscale/planner.h"
+#include "policy/registry.h"
+
+static const blis_alloc *heap(void) {
+  static blis_alloc alloc;
+  alloc = blis_alloc_heap();
+  return &alloc;
+}
+
+/* Kubernetes' controller */
+
+static void test_hpa_pods(void) {
+  static const struct {
+    int64_t values[4];
+    size_t count;
+    int64_t missing;
+    int64_t unready;
+    int64_t wanted;
+  } rows[] = {{{20000, 20000}, 2, 0, 2, 4},
+              {{30000, 30000}, 2, 0, 2, 6},
+              {{4000, 4000, 4000}, 3, 1, 0, 3},
+              {{12000, 12000, 12000}, 3, 1, 0, 4},
+              {{20000, 20000, 20000}, 3, 1, 0, 6}};
+  const blis_hpa_rules rules = blis_hpa_default_rules();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    CHECK_EQ_I64(blis_hpa_pods(&rules, rows[i].values, rows[i].count,
+                               rows[i].missing, rows[i].unready, 10000, 4),
+                 rows[i].wanted);
+  }
+  CHECK_EQ_I64(blis_hpa_pods(&rules, NULL, 0, 4, 0, 10000, 4), 4);
+}
+
+typedef struct controller {
+  blis_hpa hpa;
+  blis_hpa_rules rules;
+  int64_t replicas;
+  int64_t max;
+} controller;
+
+static int64_t sync(controller *c, int64_t time_s, int64_t proposal) {
+  CHECK(blis_hpa_sync(&c->hpa, heap(), &c->rules, time_s * 1000000, c->replicas,
+                      proposal, 1, c->max, &c->replicas) == BLIS_OK);
+  return c->replicas;
+}
+
+static controller starting_at(int64_t replicas) {
+  return (controller){
+      .rules = blis_hpa_default_rules(), .replicas = replicas, .max = 1000};
+}
+
+static void drop(controller *c) {
+  blis_hpa_deinit(&c->hpa, heap());
+}
+
+static int64_t sync_value(controller *c, int64_t time_s, int64_t value) {
+  return sync(
+      c, time_s,
+      blis_hpa_average_value(&c->rules, value * 1000, 10000, c->replicas));
+}
+
+static void test_hpa_up(void) {
+  controller c = starting_at(1);
+  c.max = 20;
+  CHECK_EQ_I64(sync_value(&c, 0, 160), 5);
+  CHECK_EQ_I64(sync_value(&c, 15, 160), 10);
+  CHECK_EQ_I64(sync_value(&c, 30, 160), 16);
+  drop(&c);
+  c = starting_at(5);
+  CHECK_EQ_I64(sync_value(&c, 0, 54), 5);
+  CHECK_EQ_I64(sync_value(&c, 15, 55), 5);
+  CHECK_EQ_I64(sync_value(&c, 30, 56), 6);
+  drop(&c);
+}
+
+static void test_hpa_down_window(void) {
+  controller c = starting_at(10);
+  CHECK_EQ_I64(sync_value(&c, 0, 100), 10);
+  CHECK_EQ_I64(sync_value(&c, 15, 100), 10);
+  for (int64_t t = 30; t <= 300; t += 15) {
+    CHECK_EQ_I64(sync_value(&c, t, 10), 10);
+  }
+  CHECK_EQ_I64(sync_value(&c, 315, 10), 1);
+  drop(&c);
+}
+
+static void test_hpa_limits(void) {
+  // One a period.
+  controller c = starting_at(1);
+  c.rules.up =
+      (blis_hpa_direction){.pods = 1, .pods_period_s = 180, .tolerance = 0.1};
+  for (int64_t t = 0; t <= 360; t += 15) {
+    CHECK_EQ_I64(sync(&c, t, 6), t < 180 ? 2 : t < 360 ? 3 : 4);
+  }
+  drop(&c);
+  // The smaller of two policies.
+  c = starting_at(10);
+  c.rules.up.select = BLIS_HPA_MIN;
+  for (int i = 0; i < 4; i++) {
+    CHECK_EQ_I64(sync(&c, 15 * i, 50), 14 + 4 * i);
+  }
+  drop(&c);
+  // Down by percent, cut off.
+  c = starting_at(40);
+  c.rules.down = (blis_hpa_direction){.pods = 1,
+                                      .pods_period_s = 60,
+                                      .percent = 10,
+                                      .percent_period_s = 60,
+                                      .tolerance = 0.1};
+  for (int64_t t = 0; t <= 120; t += 15) {
+    CHECK_EQ_I64(sync(&c, t, 1), t < 60 ? 36 : t < 120 ? 32 : 28);
+  }
+  drop(&c);
+  c = starting_at(5);
+  c.rules.down.select = BLIS_HPA_DISABLED;
+  for (int64_t t = 0; t < 3000; t += 15) {
+    CHECK_EQ_I64(sync(&c, t, 1), 5);
+  }
+  drop(&c);
+}
+
+static void test_hpa_up_window(void) {
+  static const int64_t proposals[] = {8, 4, 8, 8, 8, 8, 8};
+  controller c = starting_at(4);
+  c.rules.up.window_s = 60;
+  for (int i = 0; i < 7; i++) {
+    CHECK_EQ_I64(sync(&c, 15 * i, proposals[i]), 15 * i < 75 ? 4 : 8);
+  }
+  drop(&c);
+}
+
+static void test_hpa_both_windows(void) {
+  controller c = starting_at(2);
+  c.rules.up = (blis_hpa_direction){.window_s = 30,
+                                    .pods = 4,
+                                    .pods_period_s = 60,
+                                    .percent = 100,
+                                    .percent_period_s = 60,
+                                    .tolerance = 0.1};
+  c.rules.down = (blis_hpa_direction){
+      .window_s = 180, .pods = 1, .pods_period_s = 120, .tolerance = 0.1};
+  for (int64_t t = 0; t <= 525; t += 15) {
+    int64_t wanted = t < 30 ? 2 : t < 285 ? 6 : t < 405 ? 5 : t < 525 ? 4 : 3;
+    CHECK_EQ_I64(sync(&c, t, t < 120 ? 6 : 2), wanted);
+  }
+  drop(&c);
+}
+
+static void test_hpa_bounds(void) {
+  controller c = starting_at(30);
+  c.max = 20;
+  CHECK_EQ_I64(sync(&c, 0, 30), 20);
+  c.replicas = 0; // somebody turned it off
+  CHECK_EQ_I64(sync(&c, 15, 5), 0);
+  drop(&c);
+}
+
+/* llm-d */
+
+static void test_llmd_guard(void) {
+  static const double rows[][5] = {{0, 12, 0, 1, 0.75}, {3, 32, 0, 2, 3},
+                                   {3, 32, 1, 3, 3},    {8, 64, 2, 4, 6},
+                                   {8, 64, 6, 8, 8},    {0, 200, 0, 8, 12.5}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    double demand = fmax(rows[i][0], rows[i][1] / 16);
+    CHECK_EQ_DOUBLE(
+        blis_llmd_guarded_demand(demand, rows[i][3], rows[i][3] - rows[i][2]),
+        rows[i][4]);
+  }
+}
+
+static void test_llmd_slo(void) {
+  static const double rows[][4] = {
+      {0.50, 4, 4, 4}, {0.80, 4, 4, 6}, {2.00, 4, 4, 15}, {2.00, 8, 4, 15},
+      {1.10, 2, 2, 4}, {0.80, 6, 4, 6}, {0.20, 4, 4, 2},  {0.35, 4, 4, 4},
+      {0.00, 4, 4, 0}, {0.90, 10, 5, 9}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    CHECK_EQ_DOUBLE(blis_llmd_slo_demand(rows[i][0], rows[i][1], rows[i][2]),
+                    rows[i][3]);
+  }
+}
+
+/* Knative */
+
+static void test_knative(void) {
+  static const struct {
+    double stable;
+    double panic;
+    int64_t ready;
+    int64_t wanted;
+    bool is_panic;
+  } rows[] = {{30, 90, 4, 9, true}, {10, 5, 8, 4, false}, {35, 75, 4, 8, true}};
+  const blis_knative_rules rules = {.target = 10,
+                                    .panic_threshold = 2,
+                                    .max_up_rate = 1000,
+                                    .max_down_rate = 2,
+                                    .stable_us = 60000000};
+  for (size_t i = 0; i < 3; i++) {
+    blis_knative_panic panic = {0};
+    blis_knative_scale scale = blis_knative_step(
+        &rules, &panic, 0, rows[i].stable, rows[i].panic, rows[i].ready);
+    CHECK_EQ_I64(scale.target, rows[i].wanted);
+    CHECK(scale.is_panic == rows[i].is_panic);
+  }
+  // In a panic it never goes down; it ends one stable window after its cause.
+  blis_knative_panic panic = {0};
+  CHECK_EQ_I64(blis_knative_step(&rules, &panic, 0, 30, 90, 4).target, 9);
+  CHECK_EQ_I64(blis_knative_step(&rules, &panic, 59000000, 10, 10, 9).target,
+               9);
+  CHECK_EQ_I64(blis_knative_step(&rules, &panic, 60000000, 10, 10, 9).target,
+               4);
+}
+
+/* Dynamo */
+
+static void test_planner_budget(void) {
+  static const int64_t rows[][6] = {
+      {6, 6, 1, 1, 4, 4}, {3, 4, 2, 1, 2, 4}, {10, 1, 1, 4, 4, 1}};
+  for (size_t i = 0; i < 3; i++) {
+    blis_planner_pools shared =
+        blis_planner_share_budget((blis_planner_pools){rows[i][0], rows[i][1]},
+                                  rows[i][2], rows[i][3], 1, 8);
+    CHECK_EQ_I64(shared.prefill, rows[i][4]);
+    CHECK_EQ_I64(shared.decode, rows[i][5]);
+  }
+  blis_planner_pools none =
+      blis_planner_share_budget((blis_planner_pools){2, 2}, 8, 8, 1, 8);
+  CHECK(none.prefill == 0 && none.decode == 0);
+}
+
+static void test_kalman(void) {
+  static const double seen[] = {100, 110, 120, 130, 140, 100};
+  static const double wanted[] = {100,      114.9229, 129.7080,
+                                  139.8977, 149.9478, 118.4918};
+  blis_forecast forecast = {.kind = BLIS_FORECAST_KALMAN};
+  blis_forecast_add(&forecast, 0);
+  CHECK_EQ_DOUBLE(blis_forecast_next(&forecast), 0);
+  for (size_t i = 0; i < 6; i++) {
+    blis_forecast_add(&forecast, seen[i]);
+    CHECK(fabs(blis_forecast_next(&forecast) - wanted[i]) < 5e-5);
+  }
+}
+
+static double linear_step_us(void *ud, double prefill_tokens, double requests,
+                             double kv_tokens) {
+  (void)ud;
+  return 5000 + 50 * prefill_tokens + 10 * requests + 0.01 * kv_tokens;
+}
+
+static void test_planner_load(void) {
+  const blis_scale_model model = {.step_us = linear_step_us};
+  const blis_planner_load load = {.requests_per_s = 40,
+                                  .prompt_tokens = 1900,
+                                  .output_tokens = 200,
+                                  .ttft_us = 1e6,
+                                  .itl_us = 10000,
+                                  .kv_capacity_tokens = 400000};
+  // 100 ms a prompt.
+  CHECK_EQ_I64(blis_planner_prefill(&model, &load), 4);
+  // Contexts of 2,000: 200 fit, and 166 keep 10 ms; 83 requests/s.
+  CHECK_EQ_I64(blis_planner_decode(&model, &load), 1);
+  blis_planner_load more = load;
+  more.requests_per_s = 100;
+  CHECK_EQ_I64(blis_planner_decode(&model, &more), 2);
+}
+
+/* Policies as the cluster asks them */
+
+typedef struct asked {
+  blis_autoscaler policy;
+  blis_scale_instance instances[64];
+  blis_scale_context context;
+} asked;
+
+static void make(asked *a, const char *name, const blis_param *items,
+                 size_t count) {
+  const blis_params params = {items, count};
+  const blis_policy_context context = {.instance_count = 1};
+  blis_error error;
+  CHECK_OK(blis_autoscaler_create(heap(), name, &params, &context, &a->policy,
+                                  &error),
+           &error);
+  a->context = (blis_scale_context){.min = 1,
+                                    .max = 100,
+                                    .since_last_scale_us = BLIS_TIME_NEVER_US,
+                                    .instances = a->instances};
+}
+
+/* With that many replicas, all of them ready and alike. */
+static void show(asked *a, uint32_t replicas, blis_scale_instance like) {
+  a->context.replicas = a->context.ready = replicas;
+  a->context.instance_count = replicas;
+  for (uint32_t i = 0; i < replicas; i++) {
+    a->instances[i] = like;
+    a->instances[i].id = i;
+  }
+}
+
+static int64_t target_of(asked *a) {
+  blis_scale_decision decision;
+  bool is_clamped;
+  blis_error error;
+  CHECK_OK(blis_autoscaler_decide(&a->policy, &a->context, &decision,
+                                  &is_clamped, &error),
+           &error);
+  CHECK(decision.reason != NULL);
+  CHECK(decision.target >= a->context.min && decision.target <= a->context.max);
+  return decision.target;
+}
+
+static void test_templates(void) {
+  asked a;
+  make(&a, "threshold", NULL, 0);
+  show(&a, 4, (blis_scale_instance){.kv_utilization = 0.85});
+  a.context.since_last_scale_us = 70000000;
+  CHECK_EQ_I64(target_of(&a), 5);
+  a.context.since_last_scale_us = 30000000;
+  CHECK_EQ_I64(target_of(&a), 4);
+  a.context.since_last_scale_us = 60000000;
+  show(&a, 4, (blis_scale_instance){.kv_utilization = 0.3});
+  CHECK_EQ_I64(target_of(&a), 3);
+  show(&a, 1, (blis_scale_instance){.kv_utilization = 0.3});
+  CHECK_EQ_I64(target_of(&a), 1); // the minimum
+  blis_autoscaler_free(&a.policy);
+
+  make(&a, "target-utilization", NULL, 0);
+  show(&a, 4, (blis_scale_instance){.kv_utilization = 0.9});
+  CHECK_EQ_I64(target_of(&a), 6);
+  show(&a, 4, (blis_scale_instance){.kv_utilization = 0.65});
+  CHECK_EQ_I64(target_of(&a), 4);
+  blis_autoscaler_free(&a.policy);
+
+  make(&a, "queue-depth", NULL, 0);
+  show(&a, 4, (blis_scale_instance){.queue_depth = 11});
+  CHECK_EQ_I64(target_of(&a), 5);
+  show(&a, 4, (blis_scale_instance){.queue_depth = 10});
+  CHECK_EQ_I64(target_of(&a), 4);
+  show(&a, 4, (blis_scale_instance){.queue_depth = 0.5});
+  CHECK_EQ_I64(target_of(&a), 3);
+  blis_autoscaler_free(&a.policy);
+}
+
+static void test_thresholds_the_wrong_way_round(void) {
+  const blis_param given[] = {{.name = "scale_down_threshold", .number = 0.9}};
+  const blis_params params = {given, 1};
+  const blis_policy_context context = {.instance_count = 1};
+  blis_autoscaler policy;
+  blis_error error;
+  CHECK(blis_autoscaler_create(heap(), "threshold", &params, &context, &policy,
+                               &error) == BLIS_ERR_INVALID);
+  CHECK_STR(error.message,
+            "autoscaler threshold: 0.9 to scale down is not below 0.8 to "
+            "scale up");
+}
+
+/* To zero at 420 s: 390 is not past the cooldown yet; back at a poll. */
+static void test_keda_to_zero(void) {
+  const blis_param given[] = {
+      {.name = "metrics", .key = "requests_running", .number = 16}};
+  asked a;
+  make(&a, "keda", given, 1);
+  a.context.min = 0;
+  show(&a, 1, (blis_scale_instance){0});
+  for (int64_t t = 0; t <= 450; t += 15) {
+    a.context.now_us = t * 1000000;
+    a.context.metrics[BLIS_SCALE_REQUESTS_RUNNING] = t <= 90 || t > 430;
+    int64_t replicas = target_of(&a);
+    CHECK_EQ_I64(replicas, t < 420 || t >= 450);
+    show(&a, (uint32_t)replicas, (blis_scale_instance){0});
+  }
+  blis_autoscaler_free(&a.policy);
+}
+
+static void test_keda_needs_metrics(void) {
+  const blis_policy_context context = {.instance_count = 1};
+  blis_autoscaler policy;
+  blis_error error;
+  CHECK(blis_autoscaler_create(heap(), "keda", NULL, &context, &policy,
+                               &error) == BLIS_ERR_INVALID);
+  const blis_param given[] = {
+      {.name = "metrics", .key = "request_running", .number = 16}};
+  const blis_params params = {given, 1};
+  CHECK(blis_autoscaler_create(heap(), "keda", &params, &context, &policy,
+                               &error) == BLIS_ERR_INVALID);
+  CHECK(strstr(error.message, "did you mean 'requests_running'?") != NULL);
+}
+
+static void test_ray_serve(void) {
+  static const struct {
+    uint32_t replicas;
+    double total;
+    const char *factor;
+    double value;
+    int64_t wanted;
+  } rows[] = {{4, 20, "upscaling_factor", 1, 10},
+              {4, 20, "upscaling_factor", 0.5, 7},
+              {4, 3, "downscaling_factor", 0.2, 3},
+              {10, 19, "downscaling_factor", 0.5, 10}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const blis_param given[] = {
+        {.name = rows[i].factor, .number = rows[i].value},
+        {.name = "upscale_delay_seconds", .number = 0},
+        {.name = "downscale_delay_seconds", .number = 0}};
+    asked a;
+    make(&a, "ray-serve", given, 3);
+    show(&a, rows[i].replicas, (blis_scale_instance){0});
+    a.context.metrics[BLIS_SCALE_REQUESTS_RUNNING] = rows[i].total;
+    CHECK_EQ_I64(target_of(&a), rows[i].wanted);
+    blis_autoscaler_free(&a.policy);
+  }
+  // More than 30 s / 0.1 s decisions in a row; another one begins anew.
+  asked a;
+  make(&a, "ray-serve", NULL, 0);
+  show(&a, 4, (blis_scale_instance){0});
+  for (int i = 0; i < 601; i++) {
+    a.context.metrics[BLIS_SCALE_REQUESTS_RUNNING] = i == 300 ? 8 : 20;
+    CHECK_EQ_I64(target_of(&a), 4);
+  }
+  CHECK_EQ_I64(target_of(&a), 10);
+  blis_autoscaler_free(&a.policy);
+}
+
+static void test_planner_rules(void) {
+  asked a;
+  make(&a, "dynamo.planner", NULL, 0);
+  const blis_scale_instance calm = {.kv_capacity_tokens = 1000,
+                                    .context_length_tokens = 1000,
+                                    .running_kv_tokens = 500};
+  show(&a, 3, calm);
+  CHECK_EQ_I64(target_of(&a), 2);
+  a.instances[1].queued_kv_tokens = 501; // over what it can hold
+  CHECK_EQ_I64(target_of(&a), 4);
+  a.context.ready = 2; // one is on its way
+  CHECK_EQ_I64(target_of(&a), 3);
+  a.context.role = BLIS_SCALE_PREFILL;
+  show(&a, 3, calm);
+  a.instances[2].queued_prefill_tokens = 1000;
+  CHECK_EQ_I64(target_of(&a), 4);
+  a.instances[2].queued_prefill_tokens = 100;
+  CHECK_EQ_I64(target_of(&a), 3);
+  blis_autoscaler_free(&a.policy);
+
+  // A predicted load, replanned every 180 s.
+  const blis_param given[] = {{.name = "optimization_target", .text = "sla"}};
+  const blis_scale_model model = {.step_us = linear_step_us};
+  make(&a, "dynamo.planner", given, 1);
+  a.context.model = &model;
+  a.context.metrics[BLIS_SCALE_REQUEST_RATE] = 100;
+  a.context.metrics[BLIS_SCALE_PROMPT_TOKENS_MEAN] = 1900;
+  a.context.metrics[BLIS_SCALE_OUTPUT_TOKENS_MEAN] = 200;
+  show(&a, 3, (blis_scale_instance){.kv_capacity_tokens = 400000});
+  CHECK_EQ_I64(target_of(&a), 10);
+  blis_autoscaler_free(&a.policy);
+}
+
+static void test_wva(void) {
+  asked a;
+  make(&a, "llm-d.wva", NULL, 0);
+  show(&a, 2, (blis_scale_instance){.kv_utilization = 0.65});
+  a.instances[1].kv_utilization = 0.72;
+  CHECK_EQ_I64(target_of(&a), 2);
+  a.instances[1].kv_utilization = 0.76;
+  CHECK_EQ_I64(target_of(&a), 3);
+  show(&a, 2, (blis_scale_instance){.kv_utilization = 0.3});
+  CHECK_EQ_I64(target_of(&a), 1);
+  blis_autoscaler_free(&a.policy);
+}
+
+/* Bounds hold whatever a pool looks like (target_of checks), and equal looks
+   give equal decisions. */
+static blis_scale_instance random_instance(blis_random *random) {
+  double capacity = 1 + blis_random_float64(random) * 1e6;
+  return (blis_scale_instance){
+      .kv_utilization = blis_random_float64(random),
+      .queue_depth = blis_random_intn(random, 50),
+      .batch_size = blis_random_intn(random, 256),
+      .queued_prefill_tokens = blis_random_float64(random) * 1e5,
+      .running_kv_tokens = blis_random_float64(random) * capacity,
+      .queued_kv_tokens = blis_random_float64(random) * capacity,
+      .kv_capacity_tokens = capacity,
+      .context_length_tokens = 40960};
+}
+
+static void look_at_random(asked *a, blis_random *random, int64_t now_us) {
+  static const blis_scale_model model = {.step_us = linear_step_us};
+  blis_scale_context *c = &a->context;
+  c->now_us = now_us;
+  c->role = (blis_scale_role)blis_random_intn(random, 3);
+  c->ready = (uint32_t)blis_random_intn(random, (int32_t)c->replicas + 1);
+  c->instance_count = c->ready;
+  c->model = &model;
+  for (uint32_t i = 0; i < c->ready; i++) {
+    a->instances[i] = random_instance(random);
+  }
+  for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
+    c->metrics[m] = blis_random_intn(random, 3) == 0
+                        ? 0
+                        : blis_random_float64(random) * 1000;
+  }
+}
+
+static void test_random_looks(void) {
+  const blis_param given[] = {
+      {.name = "metrics", .key = "requests_running", .number = 16}};
+  size_t count = blis_policy_count(BLIS_POLICY_AUTOSCALER);
+  CHECK(count >= 14);
+  for (size_t p = 0; p < count; p++) {
+    const char *name = blis_policy_at(BLIS_POLICY_AUTOSCALER, p)->name;
+    asked twins[2];
+    blis_random streams[2];
+    bool needs_metrics = strcmp(name, "keda") == 0;
+    for (int t = 0; t < 2; t++) {
+      make(&twins[t], name, given, needs_metrics);
+      twins[t].context.min = 0;
+      twins[t].context.max = 64;
+      twins[t].context.replicas = 3;
+      blis_random_init(&streams[t], 7);
+    }
+    for (int i = 0; i < 3000; i++) {
+      int64_t now_us = i * twins[0].policy.interval_us;
+      look_at_random(&twins[0], &streams[0], now_us);
+      look_at_random(&twins[1], &streams[1], now_us);
+      int64_t target = target_of(&twins[0]);
+      CHECK_EQ_I64(target, target_of(&twins[1]));
+      twins[0].context.replicas = twins[1].context.replicas = (uint32_t)target;
+    }
+    blis_autoscaler_free(&twins[0].policy);
+    blis_autoscaler_free(&twins[1].policy);
+  }
+}
+
+int main(void) {
+  RUN(test_hpa_pods);
+  RUN(test_hpa_up);
+  RUN(test_hpa_down_window);
+  RUN(test_hpa_limits);
+  RUN(test_hpa_up_window);
+  RUN(test_hpa_both_windows);
+  RUN(test_hpa_bounds);
+  RUN(test_llmd_guard);
+  RUN(test_llmd_slo);
+  RUN(test_knative);
+  RUN(test_planner_budget);
+  RUN(test_kalman);
+  RUN(test_planner_load);
+  RUN(test_templates);
+  RUN(test_thresholds_the_wrong_way_round);
+  RUN(test_keda_to_zero);
+  RUN(test_keda_needs_metrics);
+  RUN(test_ray_serve);
+  RUN(test_planner_rules);
+  RUN(test_wva);
+  RUN(test_random_looks);
+  return check_done();
+}
