@@ -127,7 +127,11 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
 
 blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
                               blis_error *error) {
-  return run_one(cluster, cluster->config.horizon_us, false, done, error);
+  cluster->is_stepped = true;
+  blis_status status =
+      run_one(cluster, cluster->config.horizon_us, false, done, error);
+  cluster->is_stepped = false;
+  return status;
 }
 
 /*

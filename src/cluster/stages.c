@@ -49,9 +49,9 @@ static blis_status classify(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-blis_status blis__cluster_enter(blis_cluster *cluster,
-                                const blis_request *arrival,
-                                blis_error *error) {
+/* A request is there; *entered is in the table. */
+static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
+                         blis__cluster_request **entered, blis_error *error) {
   int64_t limit = cluster->config.max_requests_in_memory;
   if (limit > 0 && cluster->counts.in_flight >= limit) {
     return blis_fail(error, BLIS_ERR_NOMEM,
@@ -70,13 +70,50 @@ blis_status blis__cluster_enter(blis_cluster *cluster,
   cluster->counts.in_flight++;
   cluster->fruitless = 0;
   BLIS_TRY(BLIS__TELL(cluster, BLIS__ARRIVED, error, .request = request));
-  return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
-                                cluster->config.admission_latency_us, error);
+  *entered = request;
+  return BLIS_OK;
+}
+
+/*
+ * True when an event scheduled so much later would be the next one of the
+ * cluster, so that it need not be scheduled.
+ */
+static bool is_next(const blis_cluster *cluster, int64_t delay_us) {
+  int64_t now_us = cluster->now_us;
+  return delay_us == 0 && !cluster->is_stepped &&
+         blis_event_queue_next_us(cluster->queue) > now_us &&
+         (!cluster->has_arrival || cluster->arrival.arrival_us > now_us);
+}
+
+static blis_status go_to_admission(blis_cluster *cluster,
+                                   blis__cluster_request *request,
+                                   blis_error *error) {
+  int64_t latency_us = cluster->config.admission_latency_us;
+  if (!is_next(cluster, latency_us)) {
+    return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION,
+                                  latency_us, error);
+  }
+  blis__request_move(request, BLIS__AT_ADMISSION);
+  return blis__cluster_admit(cluster, request, error);
+}
+
+static blis_status go_to_routing(blis_cluster *cluster,
+                                 blis__cluster_request *request,
+                                 blis_error *error) {
+  int64_t latency_us = cluster->config.routing_latency_us;
+  if (!is_next(cluster, latency_us)) {
+    return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
+                                  latency_us, error);
+  }
+  blis__request_move(request, BLIS__AT_ROUTING);
+  return blis__cluster_route(cluster, request, error);
 }
 
 blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
-  BLIS_TRY(blis__cluster_enter(cluster, &cluster->arrival, error));
-  return blis__cluster_fetch_arrival(cluster, error);
+  blis__cluster_request *request;
+  BLIS_TRY(enter(cluster, &cluster->arrival, &request, error));
+  BLIS_TRY(blis__cluster_fetch_arrival(cluster, error));
+  return go_to_admission(cluster, request, error);
 }
 
 blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
@@ -84,7 +121,9 @@ blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
   const blis_request follow_up =
       *(blis_request *)blis_pool_item(&cluster->follow_ups, index);
   blis_pool_give(&cluster->follow_ups, index);
-  return blis__cluster_enter(cluster, &follow_up, error);
+  blis__cluster_request *request;
+  BLIS_TRY(enter(cluster, &follow_up, &request, error));
+  return go_to_admission(cluster, request, error);
 }
 
 /* Decisions. */
@@ -170,8 +209,7 @@ blis_status blis__cluster_admit(blis_cluster *cluster,
   case BLIS_ADMIT:
     break;
   }
-  return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
-                                cluster->config.routing_latency_us, error);
+  return go_to_routing(cluster, request, error);
 }
 
 /* Books the request on its instance and hands it over. */

@@ -1,6 +1,9 @@
 /*
  * stages.h - the way of a request in: arrival, admission, routing, and its
  * instance.
+ *
+ * Each stage is an event, after which the next one is scheduled. Where that
+ * would be the next event anyway, it follows at once instead.
  */
 #ifndef BLIS_CLUSTER_STAGES_H
 #define BLIS_CLUSTER_STAGES_H
@@ -14,11 +17,6 @@ BLIS_MUSTUSE blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
 /* Executes the arrival that was fetched, and fetches the next. */
 BLIS_MUSTUSE blis_status blis__cluster_arrive(blis_cluster *cluster,
                                               blis_error *error);
-
-/* A request is there: it goes to admission. */
-BLIS_MUSTUSE blis_status blis__cluster_enter(blis_cluster *cluster,
-                                             const blis_request *arrival,
-                                             blis_error *error);
 
 BLIS_MUSTUSE blis_status blis__cluster_admit(blis_cluster *cluster,
                                              blis__cluster_request *request,

@@ -79,7 +79,8 @@ struct blis_cluster {
   bool has_drains;
 
   blis_error event_error; /* of an instance's event that cannot fail itself */
-  bool is_busy; /* in an event other than a call: policies are running */
+  bool is_busy;    /* in an event other than a call: policies are running */
+  bool is_stepped; /* each stage of a request is an event of its own */
   bool has_arrival;
   blis_request arrival; /* the next one of the source, when there is one */
   int64_t now_us;
