@@ -1,4 +1,7 @@
 /* What an observer is told, when, and that it changes nothing. */
+#include <stdio.h>
+#include <string.h>
+
 #include "cluster_fixture.h"
 
 typedef struct witness {
@@ -106,6 +109,60 @@ static void everything_is_told_in_order(void) {
   }
 }
 
+/* Which request was told to have done what: "a0", "r1". */
+typedef struct diary {
+  char text[100];
+} diary;
+
+static blis_status write_down(diary *d, char what,
+                              const blis_routing_request *request) {
+  size_t length = strlen(d->text);
+  snprintf(d->text + length, sizeof d->text - length, "%c%d ", what,
+           (int)request->number);
+  return BLIS_OK;
+}
+
+static blis_status arrives(void *ud, const blis_routing_request *request,
+                           int64_t now_us, blis_error *error) {
+  (void)now_us;
+  (void)error;
+  return write_down(ud, 'a', request);
+}
+
+static blis_status is_routed(void *ud, const blis_routing_request *request,
+                             uint32_t instance, int64_t now_us,
+                             blis_error *error) {
+  (void)instance;
+  (void)now_us;
+  (void)error;
+  return write_down(ud, 'r', request);
+}
+
+/* Those that arrive together go from stage to stage together. */
+static void stages_of_one_time_are_in_order(void) {
+  for (int stepwise = 0; stepwise < 2; stepwise++) {
+    diary d = {.text = ""};
+    const blis_observer observer = {
+        .ud = &d, .arrived = arrives, .routed = is_routed};
+    site s;
+    site_init(&s, blis_alloc_heap(), 3);
+    site_add_slow_requests(&s, 5);
+    static const int64_t times_us[] = {100, 200, 200, 200, 300};
+    for (size_t i = 0; i < 5; i++) {
+      s.source.requests[i].arrival_us = times_us[i];
+    }
+    s.config.observer = &observer;
+    site_must_open(&s);
+    bool done = stepwise == 0;
+    while (!done) {
+      CHECK(blis_cluster_step(s.cluster, &done, NULL) == BLIS_OK);
+    }
+    site_run(&s);
+    CHECK_STR(d.text, "a0 r0 a1 a2 a3 r1 r2 r3 a4 r4 ");
+    site_deinit(&s);
+  }
+}
+
 static void any_failure_stops_the_run(void) {
   for (int64_t n = 1; n <= 1140; n += 31) {
     witness w = {.fail_at = n};
@@ -157,6 +214,7 @@ static void priorities_are_given_on_arrival(void) {
 
 int main(void) {
   RUN(everything_is_told_in_order);
+  RUN(stages_of_one_time_are_in_order);
   RUN(any_failure_stops_the_run);
   RUN(priorities_are_given_on_arrival);
   return check_done();
