@@ -34,7 +34,7 @@ target_compile_definitions(blis_options INTERFACE
   $<$<BOOL:${BLIS_CHECKED}>:BLIS_CHECKED>
   $<$<BOOL:${BLIS_PARANOID}>:BLIS_PARANOID>)
 target_compile_options(blis_options INTERFACE
-  -ffp-contract=off
+  -ffp-contract=off -fno-trapping-math
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
   -Wmissing-prototypes -Wvla -Wwrite-strings -Wformat=2 -Wundef
   -Wdouble-promotion

@@ -153,6 +153,9 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
   BLIS_TRY_MEM(blis__snapshot_init(&cluster->snapshot, alloc, &snapshot),
                error);
   blis__snapshot_declare(&cluster->snapshot, cluster->router.needs);
+  BLIS_TRY_MEM(blis__snapshot_keep_extremes(&cluster->snapshot,
+                                            cluster->router.needs_extremes),
+               error);
   if (cluster->router.needs_least_load &&
       blis__snapshot_keep_least_load(&cluster->snapshot) != BLIS_OK) {
     return blis_fail_nomem(error);

@@ -32,6 +32,8 @@ static void show_one(blis__pins *pins, const blis_routing_view *whole,
   pins->view = *whole;
   pins->view.count = 1;
   pins->view.least_load = NULL;
+  pins->view.extremes = NULL;
+  pins->view.rank_extremes = NULL;
   pins->view.instances += place;
   pins->view.ids += place;
   pins->view.id_ranks += place;

@@ -46,16 +46,30 @@ static engine_signals read_engine(const blis_instance *instance) {
   };
 }
 
+/* Everything that changes in a column is written here. */
+static inline void put(blis__snapshot *snapshot, blis_signal signal, uint32_t i,
+                       double value) {
+  double *place = &blis__snapshot_column(snapshot, signal)[i];
+  double before = *place;
+  *place = value;
+  if (snapshot->extremes[signal] != NULL && value != before) {
+    blis_extremes_note(snapshot->extremes[signal], i, before);
+  }
+}
+
+#define PUT(snapshot, name, i, value)                                          \
+  put((snapshot), BLIS_SIGNAL_##name, (i), (value))
+
 static void write_engine(blis__snapshot *snapshot, uint32_t i,
                          const engine_signals *s) {
-  COLUMN(snapshot, QUEUE_DEPTH)[i] = s->queue_depth;
-  COLUMN(snapshot, BATCH_SIZE)[i] = s->batch_size;
-  COLUMN(snapshot, KV_UTILIZATION)[i] = s->kv_utilization;
-  COLUMN(snapshot, FREE_KV_BLOCKS)[i] = s->free_kv_blocks;
-  COLUMN(snapshot, DECODED_TOKENS)[i] = s->decoded_tokens;
-  COLUMN(snapshot, OUTPUT_TOKENS)[i] = s->output_tokens;
-  COLUMN(snapshot, PREEMPTIONS)[i] = s->preemptions;
-  COLUMN(snapshot, CACHE_HIT_RATE)[i] = s->cache_hit_rate;
+  PUT(snapshot, QUEUE_DEPTH, i, s->queue_depth);
+  PUT(snapshot, BATCH_SIZE, i, s->batch_size);
+  PUT(snapshot, KV_UTILIZATION, i, s->kv_utilization);
+  PUT(snapshot, FREE_KV_BLOCKS, i, s->free_kv_blocks);
+  PUT(snapshot, DECODED_TOKENS, i, s->decoded_tokens);
+  PUT(snapshot, OUTPUT_TOKENS, i, s->output_tokens);
+  PUT(snapshot, PREEMPTIONS, i, s->preemptions);
+  PUT(snapshot, CACHE_HIT_RATE, i, s->cache_hit_rate);
 }
 
 static void read_again(blis__snapshot *snapshot, uint32_t i) {
@@ -75,7 +89,7 @@ static double load_of(const blis__snapshot *snapshot, uint32_t i,
 static void write_load(blis__snapshot *snapshot, uint32_t i) {
   double load = load_of(snapshot, i, COLUMN(snapshot, QUEUE_DEPTH)[i],
                         COLUMN(snapshot, BATCH_SIZE)[i]);
-  COLUMN(snapshot, EFFECTIVE_LOAD)[i] = load;
+  PUT(snapshot, EFFECTIVE_LOAD, i, load);
   if (snapshot->least_load != NULL) {
     blis_least_tree_set(snapshot->least_load, i, load);
   }
@@ -103,22 +117,24 @@ void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i) {
 
 void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i,
                                 int change) {
-  COLUMN(snapshot, PENDING)[i] += change;
+  PUT(snapshot, PENDING, i, COLUMN(snapshot, PENDING)[i] + change);
   BLIS_ASSERT(COLUMN(snapshot, PENDING)[i] >= 0);
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
 void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i,
                                   int change) {
-  COLUMN(snapshot, IN_FLIGHT)[i] += change;
-  COLUMN(snapshot, REQUESTS)[i] += change;
+  double in_flight = COLUMN(snapshot, IN_FLIGHT)[i] + change;
+  PUT(snapshot, IN_FLIGHT, i, in_flight);
+  PUT(snapshot, REQUESTS, i, in_flight);
   BLIS_ASSERT(COLUMN(snapshot, IN_FLIGHT)[i] >= 0);
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
 void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
                                 int64_t tokens) {
-  COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i] += (double)tokens;
+  PUT(snapshot, PENDING_PREFILL_TOKENS, i,
+      COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i] + (double)tokens);
   BLIS_ASSERT(COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i] >= 0);
 }
 
@@ -217,6 +233,11 @@ void blis__snapshot_deinit(blis__snapshot *snapshot) {
   blis_array_deinit(alloc, &snapshot->changed);
   blis_array_deinit(alloc, &snapshot->unmarked);
   blis_least_tree_free(snapshot->least_load);
+  for (int signal = 0; signal < BLIS_SIGNAL_COUNT; signal++) {
+    blis_extremes_free(snapshot->extremes[signal]);
+  }
+  blis_extremes_free(snapshot->rank_extremes);
+  blis_alloc_free(alloc, snapshot->ranks, count * sizeof *snapshot->ranks);
   if (snapshot->candidates.count > 0) {
     blis__candidates_deinit(&snapshot->candidates);
   }
@@ -258,6 +279,39 @@ blis_status blis__snapshot_keep_least_load(blis__snapshot *snapshot) {
   snapshot->least_load = blis_least_tree_new(
       &snapshot->alloc, snapshot->candidates.id_ranks, snapshot->count);
   return snapshot->least_load == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
+}
+
+static blis_status rank_extremes(blis__snapshot *snapshot) {
+  uint32_t count = snapshot->count;
+  snapshot->ranks =
+      blis_alloc_zeroed(&snapshot->alloc, count, sizeof *snapshot->ranks);
+  if (snapshot->ranks == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    snapshot->ranks[i] = snapshot->candidates.id_ranks[i];
+  }
+  snapshot->rank_extremes =
+      blis_extremes_new(&snapshot->alloc, snapshot->ranks, count);
+  return snapshot->rank_extremes == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
+}
+
+blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
+                                         blis_signal_set signals) {
+  if (signals != 0) {
+    BLIS_TRY(rank_extremes(snapshot));
+  }
+  for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
+    if ((signals & BLIS_SIGNAL_BIT(s)) != 0) {
+      snapshot->extremes[s] = blis_extremes_new(
+          &snapshot->alloc, blis__snapshot_column(snapshot, (blis_signal)s),
+          snapshot->count);
+      if (snapshot->extremes[s] == NULL) {
+        return BLIS_ERR_NOMEM;
+      }
+    }
+  }
+  return BLIS_OK;
 }
 
 bool blis__snapshot_can_keep(const blis__snapshot *snapshot,

@@ -56,6 +56,9 @@ typedef struct blis__snapshot {
   BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
 
   blis_least_tree *least_load; /* of all instances; NULL when nobody asks */
+  blis_extremes *extremes[BLIS_SIGNAL_COUNT]; /* the same, of columns */
+  double *ranks; /* of ids, and their extremes; with those of any column */
+  blis_extremes *rank_extremes;
 
   blis__candidates candidates;
   blis_routing_view view;
@@ -88,6 +91,10 @@ void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals);
 /* The same for the tree of a view. BLIS_ERR_NOMEM changes nothing. */
 BLIS_MUSTUSE blis_status
 blis__snapshot_keep_least_load(blis__snapshot *snapshot);
+
+/* The same for the extremes of columns, which are kept up. */
+BLIS_MUSTUSE blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
+                                                      blis_signal_set signals);
 
 /* Things that happen: to the instance itself, and to requests routed to it. */
 void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i);

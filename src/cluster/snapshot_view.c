@@ -139,6 +139,10 @@ static bool turn_to(blis__snapshot *snapshot, const blis__group *group) {
                               .column_ud = snapshot};
   if (shows_all(snapshot)) {
     view->least_load = snapshot->least_load;
+    view->rank_extremes = snapshot->rank_extremes;
+    if (view->rank_extremes != NULL) {
+      view->extremes = (const blis_extremes *const *)snapshot->extremes;
+    }
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     if ((snapshot->kept & BLIS_SIGNAL_BIT(s)) != 0) {

@@ -168,6 +168,7 @@ const blis_policy_entry *blis_policy_find(blis_policy_kind kind,
 
 BLIS__POLICY_CREATE(router, &router_list, .name = entry->name,
                     .needs = setup.needs,
+                    .needs_extremes = setup.needs_extremes,
                     .needs_least_load = entry->needs_least_load,
                     .is_blind = setup.is_blind, .entry = entry)
 BLIS__POLICY_CREATE(admission, &admission_list, .name = entry->name,

@@ -51,6 +51,7 @@ typedef struct scene {
   reading readings[INSTANCES_MAX];
   int64_t looks;
   int64_t trees;
+  int64_t extremes;
 } scene;
 
 static int32_t draw(blis_random *random, int32_t n) {
@@ -268,6 +269,19 @@ static void check_least_load(const blis_routing_view *view) {
                blis_tie_pick_min(&last, loads, view));
 }
 
+static bool check_extremes(const blis_routing_view *view) {
+  int kept = 0;
+  for (int s = 0; s < BLIS_SIGNAL_COUNT && view->extremes != NULL; s++) {
+    if (view->extremes[s] != NULL) {
+      CHECK(view->extremes[s]->levels[0].least == view->columns[s]);
+      CHECK_EQ_I64(view->extremes[s]->levels[0].count, view->count);
+      CHECK(blis_extremes_check(view->extremes[s]));
+      kept++;
+    }
+  }
+  return kept > 0;
+}
+
 static blis_status see_admission(void *ud, const blis_admission_event *event,
                                  blis_error *error) {
   (void)error;
@@ -292,6 +306,7 @@ static blis_status see_routing(void *ud, const blis_routing_event *event,
     check_least_load(view);
     s->trees++;
   }
+  s->extremes += check_extremes(view);
   s->looks++;
   return BLIS_OK;
 }
@@ -406,11 +421,20 @@ static uint64_t hash_of(scene *s, blis_engine_kind engine, drive how) {
   return hash;
 }
 
-static void check_scene(int64_t seed, int64_t *looks, int64_t *trees) {
+/* What the witness has seen. */
+typedef struct sights {
+  int64_t looks;
+  int64_t trees;
+  int64_t extremes;
+} sights;
+
+static void check_scene(int64_t seed, sights *seen) {
   scene s;
   scene_init(&s, seed);
   if (seed % 20 == 0) {
     s.site.policy = "least-loaded";
+  } else if (seed % 10 == 5) {
+    s.site.policy = "weighted";
   }
   uint64_t hash = hash_of(&s, BLIS_ENGINE_STEPWISE, AT_ONCE);
   bool is_equal = hash == hash_of(&s, BLIS_ENGINE_FAST, AT_ONCE) &&
@@ -425,17 +449,17 @@ static void check_scene(int64_t seed, int64_t *looks, int64_t *trees) {
   }
   CHECK(is_equal);
   site_deinit(&s.site);
-  *looks += s.looks;
-  *trees += s.trees;
+  seen->looks += s.looks;
+  seen->trees += s.trees;
+  seen->extremes += s.extremes;
 }
 
 static void engines_and_witness_agree_whatever_happens(void) {
-  int64_t looks = 0;
-  int64_t trees = 0;
+  sights seen = {0};
   for (int64_t seed = 1; seed <= 400; seed++) {
-    check_scene(seed, &looks, &trees);
+    check_scene(seed, &seen);
   }
-  CHECK(looks > 20000 && trees > 500);
+  CHECK(seen.looks > 20000 && seen.trees > 500 && seen.extremes > 500);
 }
 
 int main(void) {

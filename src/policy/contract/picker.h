@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "policy/contract/tie.h"
 #include "policy/contract/view.h"
 
 typedef struct blis_picker_ops {
@@ -19,6 +20,11 @@ typedef struct blis_picker_ops {
    */
   blis_status (*pick)(const blis_question *q, const double *scores,
                       size_t *chosen);
+  /*
+   * The rule for ties of a picker that takes the highest score and asks for
+   * nothing else; NULL (the function, too) when it does not.
+   */
+  blis_tie *(*tie)(void *state);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_picker_ops;
 

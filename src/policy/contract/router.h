@@ -29,8 +29,9 @@ typedef struct blis_decision {
   double score;  /* of the chosen one; 0 for policies without scores */
   /*
    * One score per candidate, or NULL for policies without scores; -INFINITY
-   * for candidates that the policy ruled out. The router's own, valid until
-   * its next decision.
+   * for candidates that the policy ruled out. NULL also where the policy had no
+   * need to look at every candidate, unless request->wants_parts. The router's
+   * own, valid until its next decision.
    */
   const double *scores;
   /*
@@ -78,7 +79,8 @@ typedef struct blis_router {
   void *state;
   size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;
-  blis_signal_set needs; /* columns it reads; more by view->column */
+  blis_signal_set needs;          /* columns it reads; more by view->column */
+  blis_signal_set needs_extremes; /* of these columns, in view->extremes */
   bool needs_least_load; /* it asks view->least_load, with effective_load */
   /*
    * It reads no column, not on demand either, and does not care when it hears

@@ -12,9 +12,40 @@
 #include "base/error.h"
 #include "policy/contract/view.h"
 
+/*
+ * Scores from 0 to 1 that follow from one signal, whose values v are >= 0; none
+ * rises with v.
+ */
+typedef enum blis_score_rule {
+  BLIS_SCORE_LEAST,      /* (max - v) / (max - min); 1 when equal */
+  BLIS_SCORE_IDLE,       /* (max - v) / max * factor; 1 up to v = threshold */
+  BLIS_SCORE_REST,       /* 1 - v; 0 from v = 1 on */
+  BLIS_SCORE_RECIPROCAL, /* 1 / (1 + v) */
+  BLIS_SCORE_BELOW,      /* factor * (1 - min(v, threshold) / threshold) */
+} blis_score_rule;
+
+typedef struct blis_score_form {
+  blis_score_rule rule;
+  blis_signal signal; /* no signal of a request; min and max over candidates */
+  double threshold;   /* >= 0 */
+  double factor;      /* 0 to 1 */
+} blis_score_form;
+
 typedef struct blis_scorer_ops {
   /* Writes scores[0 .. view->count). */
   blis_status (*score)(const blis_question *q, double *scores);
+  /*
+   * What score() says of every candidate, where it is such a rule; NULL when it
+   * is not. The same at all times.
+   */
+  blis_score_form (*form)(const void *state);
+  /*
+   * The same as score() for a view of all instances and a scorer that gives 0
+   * to all but a few: scores are 0 before, and it writes those above 0 and
+   * lists them in few[0 .. *count), which has room. NULL when it cannot.
+   */
+  blis_status (*score_few)(const blis_question *q, double *scores,
+                           uint32_t *few, size_t *count);
   /* After every decision, for scorers with a memory; NULL when not wanted. */
   blis_status (*observe)(const blis_question *q, size_t chosen);
   /*

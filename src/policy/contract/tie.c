@@ -60,32 +60,40 @@ static size_t lowest_id_tied(const double *values, double best,
   return lowest;
 }
 
+bool blis_tie_draw(blis_tie *tie, size_t tied, size_t *n) {
+  BLIS_ASSERT(tied > 0);
+  *n = 0;
+  if (tied == 1) {
+    return true;
+  }
+  switch (tie->rule) {
+  case BLIS_TIE_RANDOM:
+    *n = (size_t)blis_random_intn(&tie->random, (int32_t)tied);
+    return true;
+  case BLIS_TIE_ROTATE:
+    *n = (size_t)(tie->rotation++ % tied);
+    return true;
+  case BLIS_TIE_LAST:
+    *n = tied - 1;
+    return true;
+  case BLIS_TIE_FIRST:
+    return true;
+  case BLIS_TIE_LOWEST_ID:
+  case BLIS_TIE_RULE_COUNT:
+    break;
+  }
+  return false;
+}
+
 static size_t pick_tied(blis_tie *tie, const double *values, double best,
                         const blis_routing_view *view) {
   size_t tied = 0;
   for (size_t i = 0; i < view->count; i++) {
     tied += values[i] == best;
   }
-  BLIS_ASSERT(tied > 0); /* values hold no NaN */
-  if (tied == 1) {
-    return nth_tied(values, best, 0);
-  }
-  switch (tie->rule) {
-  case BLIS_TIE_RANDOM: {
-    int32_t n = blis_random_intn(&tie->random, (int32_t)tied);
-    return nth_tied(values, best, (size_t)n);
-  }
-  case BLIS_TIE_ROTATE:
-    return nth_tied(values, best, (size_t)(tie->rotation++ % tied));
-  case BLIS_TIE_LAST:
-    return nth_tied(values, best, tied - 1);
-  case BLIS_TIE_FIRST:
-    return nth_tied(values, best, 0);
-  case BLIS_TIE_LOWEST_ID:
-  case BLIS_TIE_RULE_COUNT:
-    break;
-  }
-  return lowest_id_tied(values, best, view);
+  size_t n; /* values hold no NaN, so at least one is the best */
+  return blis_tie_draw(tie, tied, &n) ? nth_tied(values, best, n)
+                                      : lowest_id_tied(values, best, view);
 }
 
 size_t blis_tie_pick_max(blis_tie *tie, const double *values,
@@ -107,23 +115,8 @@ size_t blis_tie_pick_min(blis_tie *tie, const double *values,
 }
 
 size_t blis_tie_pick_least(blis_tie *tie, const blis_least_tree *values) {
-  uint32_t tied = blis_least_tree_tied(values);
-  uint32_t n = 0;
-  switch (tie->rule) {
-  case BLIS_TIE_RANDOM:
-    n = tied == 1 ? 0 : (uint32_t)blis_random_intn(&tie->random, (int32_t)tied);
-    break;
-  case BLIS_TIE_ROTATE:
-    n = tied == 1 ? 0 : (uint32_t)(tie->rotation++ % tied);
-    break;
-  case BLIS_TIE_LAST:
-    n = tied - 1;
-    break;
-  case BLIS_TIE_FIRST:
-    break;
-  case BLIS_TIE_LOWEST_ID:
-  case BLIS_TIE_RULE_COUNT:
-    return blis_least_tree_lowest(values);
-  }
-  return blis_least_tree_nth(values, n);
+  size_t n;
+  return blis_tie_draw(tie, blis_least_tree_tied(values), &n)
+             ? blis_least_tree_nth(values, (uint32_t)n)
+             : blis_least_tree_lowest(values);
 }

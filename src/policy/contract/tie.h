@@ -7,6 +7,7 @@
 #ifndef BLIS_POLICY_CONTRACT_TIE_H
 #define BLIS_POLICY_CONTRACT_TIE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,12 @@ void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
 /* The same with the stream "policy/<policy>". */
 void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed,
                       const char *policy);
+
+/*
+ * Among tied >= 1 equally good candidates: the n-th in candidate order, from 0,
+ * is taken; false: the one with the lowest id is.
+ */
+bool blis_tie_draw(blis_tie *tie, size_t tied, size_t *n);
 
 /* Candidate with the largest or smallest of values[0 .. view->count). */
 size_t blis_tie_pick_max(blis_tie *tie, const double *values,

@@ -13,6 +13,7 @@
 
 #include "base/block_chain.h"
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/intern.h"
 #include "base/least_tree.h"
 #include "policy/contract/signals.h"
@@ -93,6 +94,13 @@ typedef struct blis_routing_view {
    * when some instances are no candidates.
    */
   const blis_least_tree *least_load;
+  /*
+   * By signal, those of its column; NULL where nobody needs them. NULL
+   * altogether when some instances are no candidates. So where it is there,
+   * candidate k is instance k.
+   */
+  const blis_extremes *const *extremes;
+  const blis_extremes *rank_extremes; /* of id_ranks; there where extremes is */
 } blis_routing_view;
 
 /* What a policy of any kind is asked about, and where it says what fails. */

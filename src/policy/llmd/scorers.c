@@ -14,13 +14,15 @@ typedef struct active_scorer {
   double best_of_busy;
 } active_scorer;
 
-static blis_status score_active(const blis_question *q, double *scores) {
-  const blis_routing_view *view = q->view;
-  const active_scorer *self = q->state;
-  blis__score_idle(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count,
-                   self->idle_threshold, self->best_of_busy, scores);
-  return BLIS_OK;
+static blis_score_form active_form(const void *state) {
+  const active_scorer *self = state;
+  return (blis_score_form){.rule = BLIS_SCORE_IDLE,
+                           .signal = BLIS_SIGNAL_IN_FLIGHT,
+                           .threshold = self->idle_threshold,
+                           .factor = self->best_of_busy};
 }
+
+BLIS__SCORE_BY_FORM(score_active, active_form)
 
 static const blis_param_spec active_params[] = {
     BLIS__NUMBER("idle_threshold", 0, 1e12, 0, "requests",
@@ -38,7 +40,7 @@ const blis_policy_entry blis__scorer_llmd_active_request = {
                "busy",
     .source = LLMD_SOURCE,
     BLIS__PARAMS(active_params),
-    .ops = &(const blis_scorer_ops){.score = score_active},
+    .ops = &(const blis_scorer_ops){.score = score_active, .form = active_form},
     .state_size = sizeof(active_scorer),
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
 };
@@ -84,18 +86,38 @@ typedef struct prefix_scorer {
   double length_scale; /* tokens */
 } prefix_scorer;
 
+/* What the request looked up last has at a candidate. */
+static double score_of_match(const prefix_scorer *self,
+                             const blis_routing_view *view, size_t candidate) {
+  const blis__prefix_memory *memory = &self->memory;
+  double weight = self->length_weight;
+  double tokens = (double)blis__prefix_memory_tokens(memory, view, candidate);
+  double length = tokens / self->length_scale;
+  length = length < 1 ? length : 1;
+  double share = blis__prefix_memory_share(memory, view, candidate);
+  return weight * length * length + (1 - weight) * share;
+}
+
 static blis_status score_prefix(const blis_question *q, double *scores) {
   const blis_routing_view *view = q->view;
   prefix_scorer *self = q->state;
   BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, view),
                q->error);
-  double weight = self->length_weight;
   for (size_t i = 0; i < view->count; i++) {
-    double tokens = (double)blis__prefix_memory_tokens(&self->memory, view, i);
-    double length = tokens / self->length_scale;
-    length = length < 1 ? length : 1;
-    double share = blis__prefix_memory_share(&self->memory, view, i);
-    scores[i] = weight * length * length + (1 - weight) * share;
+    scores[i] = score_of_match(self, view, i);
+  }
+  return BLIS_OK;
+}
+
+static blis_status score_few_prefixes(const blis_question *q, double *scores,
+                                      uint32_t *few, size_t *count) {
+  prefix_scorer *self = q->state;
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(&self->memory, q->request, q->view),
+               q->error);
+  *count = self->memory.few.count;
+  for (size_t k = 0; k < *count; k++) {
+    few[k] = self->memory.few.items[k];
+    scores[few[k]] = score_of_match(self, q->view, few[k]);
   }
   return BLIS_OK;
 }
@@ -121,6 +143,7 @@ static void free_prefix(const blis_alloc *alloc, void *state) {
 }
 
 static const blis_scorer_ops prefix_ops = {.score = score_prefix,
+                                           .score_few = score_few_prefixes,
                                            .observe = observe_prefix,
                                            .believed_tokens = believed_tokens,
                                            .free = free_prefix};

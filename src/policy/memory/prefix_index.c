@@ -125,29 +125,38 @@ static uint32_t agreement(const blis_prefix_index *index, const node *n,
   return low;
 }
 
+/* Matches that are being counted; few lists the instances that have some. */
+typedef struct matches {
+  uint32_t *blocks; /* by instance */
+  uint32_t instance_count;
+  uint32_t *few;
+  uint32_t few_count;
+} matches;
+
 /* Whether some instance has matched everything up to start, and the node. */
 static bool extend_matches(const blis_prefix_index *index, const node *n,
-                           uint32_t start, uint32_t length, uint32_t *blocks,
-                           uint32_t instance_count) {
+                           uint32_t start, uint32_t length, matches *found) {
   const uint64_t *holders = blis__holders_items(&n->holders, &index->spans);
+  uint32_t *blocks = found->blocks;
   bool is_matched = false;
   for (uint32_t i = 0; i < n->holders.count; i++) {
     uint32_t instance = blis__holder_instance(holders[i]);
-    if ((holders[i] & BLIS__HOLDS_ALL) != 0 && instance < instance_count &&
-        blocks[instance] == start) {
+    if ((holders[i] & BLIS__HOLDS_ALL) != 0 &&
+        instance < found->instance_count && blocks[instance] == start) {
       blocks[instance] += length;
       is_matched = true;
+      if (start == 0 && found->few != NULL) {
+        found->few[found->few_count++] = instance;
+      }
     }
   }
   return is_matched;
 }
 
-void blis_prefix_index_match(const blis_prefix_index *index,
-                             const blis_block_chain *whole_chain,
-                             uint32_t *blocks, uint32_t instance_count) {
+static void match(const blis_prefix_index *index,
+                  const blis_block_chain *whole_chain, matches *matched) {
   const blis_block_chain prompt = blis_block_chain_of_prompt(whole_chain);
   const blis_block_chain *chain = &prompt;
-  memset(blocks, 0, instance_count * sizeof *blocks);
   uint32_t start = 0;
   while (start < chain->prompt_blocks) {
     uint32_t found = find_node(index, blis_block_chain_at(chain, start));
@@ -156,12 +165,28 @@ void blis_prefix_index_match(const blis_prefix_index *index,
     }
     const node *n = &index->nodes.items[found];
     uint32_t length = agreement(index, n, chain, start);
-    if (!extend_matches(index, n, start, length, blocks, instance_count) ||
+    if (!extend_matches(index, n, start, length, matched) ||
         length < n->length) {
       return;
     }
     start += length;
   }
+}
+
+void blis_prefix_index_match(const blis_prefix_index *index,
+                             const blis_block_chain *chain, uint32_t *blocks,
+                             uint32_t instance_count) {
+  memset(blocks, 0, instance_count * sizeof *blocks);
+  match(index, chain, &(matches){blocks, instance_count, NULL, 0});
+}
+
+uint32_t blis_prefix_index_match_few(const blis_prefix_index *index,
+                                     const blis_block_chain *chain,
+                                     uint32_t *blocks, uint32_t instance_count,
+                                     uint32_t *few) {
+  matches matched = {blocks, instance_count, few, 0};
+  match(index, chain, &matched);
+  return matched.few_count;
 }
 
 /* Planning an observation, so that nothing can fail once it is under way. */

@@ -51,6 +51,15 @@ void blis_prefix_index_match(const blis_prefix_index *index,
                              const blis_block_chain *chain, uint32_t *blocks,
                              uint32_t instance_count);
 
+/*
+ * The same for blocks that are all 0, with a look at those instances alone that
+ * hold some: lists these in few, which has room for all, and says how many.
+ */
+uint32_t blis_prefix_index_match_few(const blis_prefix_index *index,
+                                     const blis_block_chain *chain,
+                                     uint32_t *blocks, uint32_t instance_count,
+                                     uint32_t *few);
+
 /* The chain was sent to instance. BLIS_ERR_NOMEM leaves the index unchanged. */
 BLIS_MUSTUSE blis_status blis_prefix_index_observe(
     blis_prefix_index *index, const blis_block_chain *chain, uint32_t instance);

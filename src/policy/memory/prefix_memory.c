@@ -21,11 +21,30 @@ blis_status blis__prefix_memory_setup(blis__prefix_memory *memory,
 void blis__prefix_memory_deinit(blis__prefix_memory *memory) {
   blis_prefix_index_free(memory->index);
   blis_array_deinit(&memory->alloc, &memory->blocks);
+  blis_array_deinit(&memory->alloc, &memory->few);
 }
 
 static const blis_block_chain *chain_of(const blis__prefix_memory *memory,
                                         const blis_routing_request *request) {
   return request->chain(request->chain_ud, memory->block_size_tokens);
+}
+
+/* Room for so many instances, and nothing matched. */
+static blis_status begin(blis__prefix_memory *memory, uint32_t instances) {
+  uint32_t *few = memory->few.items;
+  for (size_t k = 0; k < memory->few.count; k++) {
+    memory->blocks.items[few[k]] = 0;
+  }
+  memory->few.count = 0;
+  if (instances <= memory->blocks.count) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_array_reserve(&memory->alloc, &memory->few, instances));
+  BLIS_TRY(blis_array_reserve(&memory->alloc, &memory->blocks, instances));
+  while (memory->blocks.count < instances) {
+    memory->blocks.items[memory->blocks.count++] = 0;
+  }
+  return BLIS_OK;
 }
 
 blis_status blis__prefix_memory_look_up(blis__prefix_memory *memory,
@@ -36,10 +55,10 @@ blis_status blis__prefix_memory_look_up(blis__prefix_memory *memory,
   if (chain == NULL) {
     return BLIS_ERR_NOMEM;
   }
-  BLIS_TRY(blis_array_reserve(&memory->alloc, &memory->blocks, instances));
+  BLIS_TRY(begin(memory, instances));
   memory->prompt_blocks = chain->prompt_blocks;
-  blis_prefix_index_match(memory->index, chain, memory->blocks.items,
-                          instances);
+  memory->few.count = blis_prefix_index_match_few(
+      memory->index, chain, memory->blocks.items, instances, memory->few.items);
   return BLIS_OK;
 }
 

@@ -20,6 +20,7 @@ typedef struct blis__prefix_memory {
   uint32_t block_size_tokens;
   uint32_t prompt_blocks;      /* full ones, of the request looked up last */
   BLIS_ARRAY(uint32_t) blocks; /* matched, by instance number */
+  BLIS_ARRAY(uint32_t) few;    /* instances with some; has room for all */
 } blis__prefix_memory;
 
 /* Both >= 1. BLIS_ERR_NOMEM or BLIS_OK. */
@@ -33,7 +34,10 @@ BLIS_MUSTUSE blis_status blis__prefix_memory_setup(
 
 void blis__prefix_memory_deinit(blis__prefix_memory *memory);
 
-/* Matches the prompt at every candidate. BLIS_ERR_NOMEM or BLIS_OK. */
+/*
+ * Matches the prompt at every candidate; looks at those alone that have some
+ * of it. BLIS_ERR_NOMEM or BLIS_OK.
+ */
 BLIS_MUSTUSE blis_status blis__prefix_memory_look_up(
     blis__prefix_memory *memory, const blis_routing_request *request,
     const blis_routing_view *view);

@@ -28,6 +28,11 @@ static blis_status pick_best(const blis_question *q, const double *scores,
   return BLIS_OK;
 }
 
+static blis_tie *tie_of_best(void *state) {
+  picker *self = state;
+  return self->has_stable_ties ? NULL : &self->tie;
+}
+
 static blis_status pick_random(const blis_question *q, const double *scores,
                                size_t *chosen) {
   (void)scores;
@@ -88,10 +93,9 @@ static blis_status init_random(void *state, blis_policy_setup *setup,
   return BLIS_OK;
 }
 
-/* The members of an entry. */
-#define PICKER(function, init_function)                                        \
-  .kind = BLIS_POLICY_PICKER,                                                  \
-  .ops = &(const blis_picker_ops){.pick = (function)},                         \
+/* The members of an entry, with the members of its operations. */
+#define PICKER(init_function, ...)                                             \
+  .kind = BLIS_POLICY_PICKER, .ops = &(const blis_picker_ops){__VA_ARGS__},    \
   .state_size = sizeof(picker), .init = (init_function)
 
 #define TIE_PARAM                                                              \
@@ -118,7 +122,7 @@ static const blis_param_spec max_score_params[] = {
 };
 
 const blis_policy_entry blis__picker_best = {
-    PICKER(pick_best, init_tie),
+    PICKER(init_tie, .pick = pick_best, .tie = tie_of_best),
     .name = "best",
     .summary = "the highest score",
     .source = "Composable Scorer Framework for Weighted Routing",
@@ -126,7 +130,7 @@ const blis_policy_entry blis__picker_best = {
 };
 
 const blis_policy_entry blis__picker_random = {
-    PICKER(pick_random, init_random),
+    PICKER(init_random, .pick = pick_random),
     .name = "random",
     .aliases = "llm-d.random-picker",
     .summary = "any candidate with equal probability",
@@ -134,7 +138,7 @@ const blis_policy_entry blis__picker_random = {
 };
 
 const blis_policy_entry blis__picker_power_of_two = {
-    PICKER(pick_power_of_two, init_random),
+    PICKER(init_random, .pick = pick_power_of_two),
     .name = "power-of-two",
     .summary = "the higher score of two random candidates, the first in a tie",
     .source = "Mitzenmacher, The Power of Two Choices in Randomized Load "
@@ -142,7 +146,7 @@ const blis_policy_entry blis__picker_power_of_two = {
 };
 
 const blis_policy_entry blis__picker_softmax = {
-    PICKER(pick_softmax, init_random),
+    PICKER(init_random, .pick = pick_softmax),
     .name = "softmax",
     .summary = "with probability proportional to exp((score - max) / ((max - "
                "min) temperature))",
@@ -151,7 +155,7 @@ const blis_policy_entry blis__picker_softmax = {
 };
 
 const blis_policy_entry blis__picker_epsilon_greedy = {
-    PICKER(pick_greedily, init_tie),
+    PICKER(init_tie, .pick = pick_greedily),
     .name = "epsilon-greedy",
     .summary = "occasionally any candidate, else the highest score",
     .source = "Sutton and Barto, Reinforcement Learning, 2.2",
@@ -159,7 +163,7 @@ const blis_policy_entry blis__picker_epsilon_greedy = {
 };
 
 const blis_policy_entry blis__picker_weighted_random = {
-    PICKER(pick_weighted_random, init_random),
+    PICKER(init_random, .pick = pick_weighted_random),
     .name = "weighted-random",
     .aliases = "llm-d.weighted-random-picker",
     .summary = "with probability proportional to the score; any candidate if "
@@ -169,7 +173,7 @@ const blis_policy_entry blis__picker_weighted_random = {
 };
 
 const blis_policy_entry blis__picker_max_score = {
-    PICKER(pick_best, init_tie),
+    PICKER(init_tie, .pick = pick_best, .tie = tie_of_best),
     .name = "llm-d.max-score-picker",
     .summary = "the highest score, ties at random",
     .source = "llm-d router ebab6879, max-score-picker",

@@ -9,12 +9,14 @@
 #include "policy/contract/narrowed.h"
 #include "policy/contract/tie.h"
 #include "policy/pipeline/pieces.h"
+#include "policy/pipeline/weighted_search.h"
 
 typedef struct weighted {
   blis_filter *filters;
   size_t filter_count;
   blis_weighted_item *items; /* weights are normalised */
   size_t count;
+  blis__weighted_search search;
   blis__narrowed narrowed;       /* what the filters leave */
   BLIS_ARRAY(bool) keep;         /* of one filter */
   BLIS_ARRAY(double) scores;     /* of one scorer */
@@ -84,6 +86,15 @@ static void keep_part(weighted *self, size_t part, size_t left) {
   }
 }
 
+/* The same without a look at the scores themselves. */
+static void add_by_form(const blis_scorer *scorer, double weight,
+                        const blis_routing_view *view, double *composites) {
+  blis_score_form form = scorer->ops->form(scorer->state);
+  const double *values = view->columns[form.signal];
+  blis__column_rule rule = blis__column_rule_of(&form, values, view->count);
+  blis__column_rule_add(&rule, values, view->count, weight, composites);
+}
+
 static blis_status sum_scores(weighted *self,
                               const blis_routing_request *request,
                               const blis_routing_view *view, bool keeps_parts,
@@ -93,6 +104,10 @@ static blis_status sum_scores(weighted *self,
   memset(composites, 0, view->count * sizeof *composites);
   for (size_t i = 0; i < self->count; i++) {
     const blis_scorer *scorer = &self->items[i].scorer;
+    if (scorer->ops->form != NULL && !keeps_parts) {
+      add_by_form(scorer, self->items[i].weight, view, composites);
+      continue;
+    }
     BLIS_TRY(scorer->ops->score(
         &(blis_question){scorer->state, request, view, error}, scores));
     if (!add_scores(scores, self->items[i].weight, view->count, composites)) {
@@ -184,10 +199,29 @@ static void note_belief(const weighted *self, const blis_routing_view *view,
   }
 }
 
-static blis_status route(const blis_question *q, blis_decision *decision) {
+/* The tie rule of a decision that needs no look at all candidates, or NULL. */
+static blis_tie *tie_of_search(const weighted *self, const blis_question *q) {
+  const blis_picker *picker = &self->picker;
+  bool can_search = self->filter_count == 0 && !q->request->wants_parts &&
+                    picker->ops->tie != NULL &&
+                    blis__weighted_search_can(&self->search, q->view);
+  return can_search ? picker->ops->tie(picker->state) : NULL;
+}
+
+static blis_status route_by_search(weighted *self, const blis_question *q,
+                                   blis_tie *tie, blis_decision *decision) {
+  const blis_routing_view *view = q->view;
+  *decision = (blis_decision){.chosen = 0};
+  BLIS_TRY(blis__weighted_search_pick(&self->search, q, tie, &decision->chosen,
+                                      &decision->score));
+  note_belief(self, view, decision->chosen, decision);
+  return observe_all(self, q->request, view, decision->chosen, q->error);
+}
+
+static blis_status route_by_pass(weighted *self, const blis_question *q,
+                                 blis_decision *decision) {
   const blis_routing_view *view = q->view;
   const blis_routing_request *request = q->request;
-  weighted *self = q->state;
   bool wants_parts = request->wants_parts;
   if (reserve(self, view->count) != BLIS_OK ||
       (wants_parts && make_parts(self, view->count) != BLIS_OK)) {
@@ -216,6 +250,13 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   return observe_all(self, request, left, chosen, q->error);
 }
 
+static blis_status route(const blis_question *q, blis_decision *decision) {
+  weighted *self = q->state;
+  blis_tie *tie = tie_of_search(self, q);
+  return tie != NULL ? route_by_search(self, q, tie, decision)
+                     : route_by_pass(self, q, decision);
+}
+
 static void free_parts(const blis_weighted_parts *parts) {
   for (size_t i = 0; i < parts->filter_count; i++) {
     blis_filter_free(&parts->filters[i]);
@@ -233,6 +274,7 @@ static void free_state(const blis_alloc *alloc, void *state) {
   const blis_weighted_parts parts = {self->filters, self->filter_count,
                                      self->items, self->count, &self->picker};
   free_parts(&parts);
+  blis__weighted_search_deinit(&self->search);
   blis_alloc_free(alloc, self->filters,
                   self->filter_count * sizeof *self->filters);
   blis_alloc_free(alloc, self->items, self->count * sizeof *self->items);
@@ -374,6 +416,9 @@ static blis_status make(weighted *self, const blis_weighted_parts *parts,
   BLIS_TRY(check_items(parts->items, parts->count, error));
   BLIS_TRY_MEM(take_parts(self, parts), error);
   normalise(self->items, self->count);
+  BLIS_TRY_MEM(blis__weighted_search_init(&self->search, &self->alloc,
+                                          self->items, self->count),
+               error);
   return self->picker.ops != NULL
              ? check_no_params(&self->picker, params, error)
              : make_picker(self, params, context, error);
@@ -392,6 +437,7 @@ blis_status blis_weighted_new(const blis_alloc *alloc,
   }
   self->alloc = *alloc;
   self->narrowed.alloc = *alloc;
+  self->search.alloc = *alloc;
   blis_status status = make(self, parts, params, context, error);
   if (status != BLIS_OK) {
     free_parts(parts);
@@ -402,6 +448,7 @@ blis_status blis_weighted_new(const blis_alloc *alloc,
                           .state = self,
                           .alloc = *alloc,
                           .needs = needs_of(self),
+                          .needs_extremes = self->search.needs,
                           .name = "weighted"};
   return BLIS_OK;
 }

@@ -5,7 +5,8 @@
  * composite = sum of weight / (sum of weights) * score, in list order, each
  * score clamped to [0, 1]; a NaN stops the run and names its scorer. Then
  * every filter and scorer with a memory observes the decision, in list order.
- * One pass over the candidates per scorer and one for the choice.
+ * One pass over the candidates per scorer and one for the choice; far less
+ * where a search can find it (policy/pipeline/weighted_search.h).
  *
  * Parameters: picker, any of policy/pickers/pickers.c by name or alias, and
  * tie, temperature, exploration: those of the picker that it has.

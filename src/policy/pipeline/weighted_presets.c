@@ -24,6 +24,7 @@ static blis_status init(void *state, blis_policy_setup *setup,
   setup->ops = router.ops;
   setup->state = router.state;
   setup->needs = router.needs;
+  setup->needs_extremes = router.needs_extremes;
   return BLIS_OK;
 }
 

@@ -1,7 +1,10 @@
 /*
- * column_scorer.h - scorers that are one pass over a single column.
+ * column_scorer.h - scorers that are a rule (policy/contract/scorer.h) on a
+ * single column.
  *
- * Each pass is O(candidates); scores may be the same array as values.
+ * One pass for the bounds of the column and one that adds up weighted scores,
+ * in simple loops that compilers vectorise. The expressions are the same
+ * everywhere, so a score has the same bits however it is come by.
  */
 #ifndef BLIS_POLICY_SCORERS_COLUMN_SCORER_H
 #define BLIS_POLICY_SCORERS_COLUMN_SCORER_H
@@ -10,17 +13,41 @@
 
 #include "policy/contract/scorer.h"
 
-/* (max - value) / (max - min); all 1 when they are equal. count >= 1. */
+/* A rule, and the least and the greatest value of all candidates. */
+typedef struct blis__column_rule {
+  blis_score_form form;
+  double least;
+  double greatest;
+} blis__column_rule;
+
+/* A rule for these values; count >= 1. */
+blis__column_rule blis__column_rule_of(const blis_score_form *form,
+                                       const double *values, size_t count);
+
+/* sums[i] += weight * the score of values[i]; two different arrays. */
+void blis__column_rule_add(const blis__column_rule *rule,
+                           const double *restrict values, size_t count,
+                           double weight, double *restrict sums);
+
+/* Scores of candidates by the column of the form; there must be one. */
+void blis__score_by_form(const blis_score_form *form,
+                         const blis_routing_view *view, double *scores);
+
+/* Defines the score function of a scorer that has a form. */
+#define BLIS__SCORE_BY_FORM(name, form_of)                                     \
+  static blis_status name(const blis_question *q, double *scores) {            \
+    const blis_score_form form = (form_of)(q->state);                          \
+    blis__score_by_form(&form, q->view, scores);                               \
+    return BLIS_OK;                                                            \
+  }
+
+/*
+ * (max - value) / (max - min) of values that are no column; all 1 when they are
+ * equal. count >= 1; scores may be the same array.
+ */
 void blis__score_least(const double *values, size_t count, double *scores);
 
 /* (value - min) / (max - min); all 1 when they are equal. count >= 1. */
 void blis__score_most(const double *values, size_t count, double *scores);
-
-/*
- * (max - value) / max * best_of_busy, and 1 up to a value of idle: unlike
- * above, equal and busy is 0 for all.
- */
-void blis__score_idle(const double *values, size_t count, double idle,
-                      double best_of_busy, double *scores);
 
 #endif

@@ -8,22 +8,23 @@
 
 #define DESIGN_SOURCE "Composable Scorer Framework for Weighted Routing"
 
-static blis_status score_effective_load(const blis_question *q,
-                                        double *scores) {
-  const blis_routing_view *view = q->view;
-  blis__score_least(view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD], view->count,
-                    scores);
-  return BLIS_OK;
+static blis_score_form load_form(const void *state) {
+  (void)state;
+  return (blis_score_form){.rule = BLIS_SCORE_LEAST,
+                           .signal = BLIS_SIGNAL_EFFECTIVE_LOAD};
 }
 
-static blis_status score_queue(const blis_question *q, double *scores) {
-  const blis_routing_view *view = q->view;
-  blis__score_least(view->columns[BLIS_SIGNAL_QUEUE_DEPTH], view->count,
-                    scores);
-  return BLIS_OK;
+static blis_score_form queue_form(const void *state) {
+  (void)state;
+  return (blis_score_form){.rule = BLIS_SCORE_LEAST,
+                           .signal = BLIS_SIGNAL_QUEUE_DEPTH};
 }
 
-static const blis_scorer_ops queue_ops = {.score = score_queue};
+BLIS__SCORE_BY_FORM(score_load, load_form)
+BLIS__SCORE_BY_FORM(score_queue, queue_form)
+
+static const blis_scorer_ops queue_ops = {.score = score_queue,
+                                          .form = queue_form};
 
 const blis_policy_entry blis__scorer_llmd_queue = {
     .kind = BLIS_POLICY_SCORER,
@@ -56,20 +57,18 @@ const blis_policy_entry blis__scorer_queue_depth = {
     .summary = "(max - load) / (max - min) over the candidates; 1 when equal",
     .source = DESIGN_SOURCE "; BLIS (Go) v0.7.3 for load = queue",
     BLIS__PARAMS(queue_depth_params),
-    .ops = &(const blis_scorer_ops){.score = score_effective_load},
+    .ops = &(const blis_scorer_ops){.score = score_load, .form = load_form},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
     .init = init_queue_depth,
 };
 
-static blis_status score_kv_utilization(const blis_question *q,
-                                        double *scores) {
-  const blis_routing_view *view = q->view;
-  const double *utilization = view->columns[BLIS_SIGNAL_KV_UTILIZATION];
-  for (size_t i = 0; i < view->count; i++) {
-    scores[i] = 1 - utilization[i];
-  }
-  return BLIS_OK;
+static blis_score_form kv_form(const void *state) {
+  (void)state;
+  return (blis_score_form){.rule = BLIS_SCORE_REST,
+                           .signal = BLIS_SIGNAL_KV_UTILIZATION};
 }
+
+BLIS__SCORE_BY_FORM(score_kv, kv_form)
 
 const blis_policy_entry blis__scorer_kv_utilization = {
     .kind = BLIS_POLICY_SCORER,
@@ -77,24 +76,24 @@ const blis_policy_entry blis__scorer_kv_utilization = {
     .aliases = "llm-d.kv-cache-utilization-scorer",
     .summary = "1 - share of the KV blocks in use",
     .source = DESIGN_SOURCE,
-    .ops = &(const blis_scorer_ops){.score = score_kv_utilization},
+    .ops = &(const blis_scorer_ops){.score = score_kv, .form = kv_form},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
 };
 
-static blis_status score_load_balance(const blis_question *q, double *scores) {
-  const blis_routing_view *view = q->view;
-  const double *load = view->columns[BLIS_SIGNAL_EFFECTIVE_LOAD];
-  for (size_t i = 0; i < view->count; i++) {
-    scores[i] = 1 / (1 + load[i]);
-  }
-  return BLIS_OK;
+static blis_score_form balance_form(const void *state) {
+  (void)state;
+  return (blis_score_form){.rule = BLIS_SCORE_RECIPROCAL,
+                           .signal = BLIS_SIGNAL_EFFECTIVE_LOAD};
 }
+
+BLIS__SCORE_BY_FORM(score_balance, balance_form)
 
 const blis_policy_entry blis__scorer_load_balance = {
     .kind = BLIS_POLICY_SCORER,
     .name = "load-balance",
     .summary = "1 / (1 + effective load): keeps absolute differences",
     .source = DESIGN_SOURCE,
-    .ops = &(const blis_scorer_ops){.score = score_load_balance},
+    .ops =
+        &(const blis_scorer_ops){.score = score_balance, .form = balance_form},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_EFFECTIVE_LOAD),
 };

@@ -16,6 +16,19 @@ static blis_status score(const blis_question *q, double *scores) {
   return BLIS_OK;
 }
 
+static blis_status score_few(const blis_question *q, double *scores,
+                             uint32_t *few, size_t *count) {
+  blis__prefix_memory *memory = q->state;
+  BLIS_TRY_MEM(blis__prefix_memory_look_up(memory, q->request, q->view),
+               q->error);
+  *count = memory->few.count;
+  for (size_t k = 0; k < memory->few.count; k++) {
+    few[k] = memory->few.items[k];
+    scores[few[k]] = blis__prefix_memory_share(memory, q->view, few[k]);
+  }
+  return BLIS_OK;
+}
+
 static blis_status observe(const blis_question *q, size_t chosen) {
   BLIS_TRY_MEM(blis__prefix_memory_observe(q->state, q->request,
                                            q->view->instances[chosen]),
@@ -34,6 +47,7 @@ static void free_state(const blis_alloc *alloc, void *state) {
 }
 
 static const blis_scorer_ops ops = {.score = score,
+                                    .score_few = score_few,
                                     .observe = observe,
                                     .believed_tokens = believed_tokens,
                                     .free = free_state};

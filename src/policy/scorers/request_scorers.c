@@ -5,12 +5,13 @@
 #include "policy/contract/entry.h"
 #include "policy/scorers/column_scorer.h"
 
-static blis_status score_active(const blis_question *q, double *scores) {
-  const blis_routing_view *view = q->view;
-  blis__score_idle(view->columns[BLIS_SIGNAL_IN_FLIGHT], view->count, 0, 1,
-                   scores);
-  return BLIS_OK;
+static blis_score_form active_form(const void *state) {
+  (void)state;
+  return (blis_score_form){
+      .rule = BLIS_SCORE_IDLE, .signal = BLIS_SIGNAL_IN_FLIGHT, .factor = 1};
 }
+
+BLIS__SCORE_BY_FORM(score_active, active_form)
 
 const blis_policy_entry blis__scorer_active_requests = {
     .kind = BLIS_POLICY_SCORER,
@@ -18,15 +19,17 @@ const blis_policy_entry blis__scorer_active_requests = {
     .summary = "(max - in flight) / max; 1 when idle, 0 for all when equally "
                "busy",
     .source = "llm-d active-request-scorer; BLIS (Go) v0.7.3",
-    .ops = &(const blis_scorer_ops){.score = score_active},
+    .ops = &(const blis_scorer_ops){.score = score_active, .form = active_form},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
 };
 
-static blis_status score_running(const blis_question *q, double *scores) {
-  const blis_routing_view *view = q->view;
-  blis__score_least(view->columns[BLIS_SIGNAL_BATCH_SIZE], view->count, scores);
-  return BLIS_OK;
+static blis_score_form running_form(const void *state) {
+  (void)state;
+  return (blis_score_form){.rule = BLIS_SCORE_LEAST,
+                           .signal = BLIS_SIGNAL_BATCH_SIZE};
 }
+
+BLIS__SCORE_BY_FORM(score_running, running_form)
 
 const blis_policy_entry blis__scorer_running_requests = {
     .kind = BLIS_POLICY_SCORER,
@@ -34,7 +37,8 @@ const blis_policy_entry blis__scorer_running_requests = {
     .aliases = "llm-d.running-requests-size-scorer",
     .summary = "(max - running) / (max - min); 1 when equal",
     .source = "llm-d running-requests-size-scorer; BLIS (Go) v0.7.3",
-    .ops = &(const blis_scorer_ops){.score = score_running},
+    .ops =
+        &(const blis_scorer_ops){.score = score_running, .form = running_form},
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE),
 };
 
@@ -67,16 +71,15 @@ typedef struct load_aware {
   double threshold;
 } load_aware;
 
-static blis_status score_load_aware(const blis_question *q, double *scores) {
-  const blis_routing_view *view = q->view;
-  double threshold = ((const load_aware *)q->state)->threshold;
-  const double *waiting = view->columns[BLIS_SIGNAL_QUEUE_DEPTH];
-  for (size_t i = 0; i < view->count; i++) {
-    double capped = waiting[i] < threshold ? waiting[i] : threshold;
-    scores[i] = 0.5 * (1 - capped / threshold);
-  }
-  return BLIS_OK;
+static blis_score_form load_aware_form(const void *state) {
+  const load_aware *self = state;
+  return (blis_score_form){.rule = BLIS_SCORE_BELOW,
+                           .signal = BLIS_SIGNAL_QUEUE_DEPTH,
+                           .threshold = self->threshold,
+                           .factor = 0.5};
 }
+
+BLIS__SCORE_BY_FORM(score_load_aware, load_aware_form)
 
 static const blis_param_spec load_aware_params[] = {
     BLIS__NUMBER("threshold", 1, 1e9, 128, "requests",
@@ -91,7 +94,8 @@ const blis_policy_entry blis__scorer_load_aware = {
     .summary = "0.5 x (1 - min(waiting, threshold) / threshold): 0 to 0.5",
     .source = "llm-d load-aware-scorer; BLIS (Go) v0.7.3",
     BLIS__PARAMS(load_aware_params),
-    .ops = &(const blis_scorer_ops){.score = score_load_aware},
+    .ops = &(const blis_scorer_ops){.score = score_load_aware,
+                                    .form = load_aware_form},
     .state_size = sizeof(load_aware),
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH),
 };

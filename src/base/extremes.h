@@ -1,0 +1,72 @@
+/*
+ * extremes.h - the least and the greatest of a column of which few numbers
+ * change at a time: of all, and of stretches of it.
+ *
+ * A tree over the column, 16 nodes or numbers to a node. Level 0 is the column
+ * itself, a node of level k stands for 16 neighbours of level k - 1 (the last
+ * one for fewer), and the last level has one node. Each level is two arrays, so
+ * that a search can look at the 16 parts of a node as at a short column.
+ * Noting a change looks at no more than 16 neighbours per level, and mostly at
+ * none.
+ */
+#ifndef BLIS_BASE_EXTREMES_H
+#define BLIS_BASE_EXTREMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+
+enum { BLIS_EXTREMES_FAN = 16, BLIS_EXTREMES_LEVELS_MAX = 9 };
+
+typedef struct blis_extremes_level {
+  const double *least;
+  const double *greatest; /* the same array on level 0 */
+  uint32_t count;
+} blis_extremes_level;
+
+/* Not to be written by others. */
+typedef struct blis_extremes {
+  blis_alloc alloc;
+  uint32_t top; /* the level with one node; at least 1 */
+  blis_extremes_level levels[BLIS_EXTREMES_LEVELS_MAX];
+  double *nodes[BLIS_EXTREMES_LEVELS_MAX]; /* both arrays of a level >= 1 */
+} blis_extremes;
+
+/*
+ * Of values[0 .. count), which are borrowed and stay where they are; count >= 1
+ * and no NaN. Copies *alloc. NULL = out of memory.
+ */
+blis_extremes *blis_extremes_new(const blis_alloc *alloc, const double *values,
+                                 uint32_t count);
+
+/* NULL is allowed. */
+void blis_extremes_free(blis_extremes *extremes);
+
+/* values[i] is another one than before. */
+void blis_extremes_note(blis_extremes *extremes, uint32_t i, double before);
+
+static inline double blis_extremes_least(const blis_extremes *extremes) {
+  return extremes->levels[extremes->top].least[0];
+}
+
+static inline double blis_extremes_greatest(const blis_extremes *extremes) {
+  return extremes->levels[extremes->top].greatest[0];
+}
+
+/* The parts of a node of a level >= 1 are [first, end) of the level below. */
+static inline uint32_t blis_extremes_first(uint32_t node) {
+  return node * BLIS_EXTREMES_FAN;
+}
+
+static inline uint32_t blis_extremes_end(const blis_extremes *extremes,
+                                         uint32_t level, uint32_t node) {
+  uint32_t count = extremes->levels[level - 1].count;
+  uint32_t first = blis_extremes_first(node);
+  return count - first < BLIS_EXTREMES_FAN ? count : first + BLIS_EXTREMES_FAN;
+}
+
+/* Walks everything, O(count); true when every node is right. */
+bool blis_extremes_check(const blis_extremes *extremes);
+
+#endif

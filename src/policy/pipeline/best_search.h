@@ -1,0 +1,50 @@
+/*
+ * best_search.h - the candidate with the highest sum of scores, without a look
+ * at all of them.
+ *
+ * The scores are rules on columns of which the extremes are kept
+ * (base/extremes.h). No rule rises with its value, and rounding keeps the order
+ * of what it rounds: so the sum for the least values of a stretch of
+ * candidates, computed just like that of a candidate, is one that none of them
+ * exceeds. Stretches that cannot hold the best are left alone. The sums have
+ * the same bits as those of a pass over all candidates, and ties fall the same
+ * way.
+ *
+ * Cost: 16 sums per level of the tree for each stretch that is looked into.
+ * With counts of requests, which balancing keeps close together, that is a
+ * handful; at the worst it is a pass over all candidates and a sixteenth more.
+ */
+#ifndef BLIS_POLICY_PIPELINE_BEST_SEARCH_H
+#define BLIS_POLICY_PIPELINE_BEST_SEARCH_H
+
+#include "policy/contract/tie.h"
+#include "policy/scorers/column_scorer.h"
+
+/* One rule, with the extremes of its column over all candidates. */
+typedef struct blis__term {
+  blis__column_rule rule;
+  const blis_extremes *extremes;
+  double weight; /* > 0 */
+} blis__term;
+
+/* A candidate with a sum of its own, not below the sum of its terms. */
+typedef struct blis__raised {
+  uint32_t candidate;
+  double sum;
+  bool is_tied; /* written by the search */
+} blis__raised;
+
+/* What is added up in the order of terms; count >= 1. */
+typedef struct blis__best_query {
+  const blis__term *terms;
+  size_t count;
+  blis__raised *raised; /* each candidate once, ascending */
+  size_t raised_count;
+  const blis_extremes *ranks; /* of the candidates' ids */
+} blis__best_query;
+
+/* The candidate with the highest sum, which goes to *best. */
+size_t blis__best_pick(const blis__best_query *query, blis_tie *tie,
+                       double *best);
+
+#endif

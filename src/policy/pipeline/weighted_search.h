@@ -1,0 +1,46 @@
+/*
+ * weighted_search.h - how the weighted router finds its best candidate where
+ * every scorer is a rule on a column, or gives 0 to all but a few.
+ *
+ * It asks the scorers in their order, like the pass over all candidates, and
+ * comes to the same choice and the same score (pipeline/best_search.h). It
+ * remembers nothing from one decision to the next: what changes little is kept
+ * up with the columns.
+ */
+#ifndef BLIS_POLICY_PIPELINE_WEIGHTED_SEARCH_H
+#define BLIS_POLICY_PIPELINE_WEIGHTED_SEARCH_H
+
+#include "base/array.h"
+#include "policy/pipeline/best_search.h"
+#include "policy/pipeline/weighted.h"
+
+/* All zero is one that is not possible. */
+typedef struct blis__weighted_search {
+  blis_alloc alloc;
+  const blis_weighted_item *items; /* borrowed */
+  size_t count;
+  bool is_possible;      /* where the view has extremes */
+  blis_signal_set needs; /* of these columns */
+  BLIS_ARRAY(blis__term) terms;
+  BLIS_ARRAY(double) few_scores; /* by scorer, then candidate; 0 in between */
+  size_t few_room;               /* candidates */
+  BLIS_ARRAY(uint32_t) few;      /* listed by one scorer */
+  BLIS_ARRAY(blis__raised) raised;
+} blis__weighted_search;
+
+/* Weights sum to 1. BLIS_ERR_NOMEM leaves something to deinit. */
+BLIS_MUSTUSE blis_status blis__weighted_search_init(
+    blis__weighted_search *search, const blis_alloc *alloc,
+    const blis_weighted_item *items, size_t count);
+void blis__weighted_search_deinit(blis__weighted_search *search);
+
+/* Has this view what it needs? */
+bool blis__weighted_search_can(const blis__weighted_search *search,
+                               const blis_routing_view *view);
+
+/* Only where it can; q->state does not matter. */
+BLIS_MUSTUSE blis_status blis__weighted_search_pick(
+    blis__weighted_search *search, const blis_question *q, blis_tie *tie,
+    size_t *chosen, double *best);
+
+#endif
