@@ -13,6 +13,7 @@ void blis__reset_request(blis_live_request *request) {
   request->delivery_us = 0;
   request->itl_sum_us = 0;
   request->itl_count = 0;
+  request->first_itl_us = -1;
   request->e2e_us = -1;
 }
 

@@ -203,16 +203,42 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence,
 }
 
 /*
- * Admits the request at the head of the queue, if it fits. A prompt that is
- * found completely in the cache is admitted with no tokens and no blocks.
+ * Admits a request that has its KV, if there is a block for its next token. It
+ * decodes, or computes what it lacks of its prefill.
  */
-static blis_status admit_head(blis__stepwise *engine, bool *is_admitted,
-                              blis_error *error) {
-  blis__sequence *sequence = blis__sequence_at(engine->waiting.head);
+static blis_status admit_with_kv(blis__stepwise *engine,
+                                 blis__sequence *sequence, bool *is_admitted,
+                                 blis_error *error) {
+  blis_live_request *request = sequence->place.request;
+  int64_t progress = request->progress_tokens;
+  bool is_whole = progress >= request->prefill_tokens;
+  int64_t tokens = is_whole ? 1 : chunk_tokens(engine, request, progress);
+  blis_block_span span = blis__span_of(request, progress, tokens);
+  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL,
+                                  is_admitted, error));
+  if (*is_admitted) {
+    sequence->has_kv = false;
+    engine->waiting_with_kv--;
+    enter_batch(engine, sequence, progress, tokens, 0);
+    request->progress_tokens = progress;
+  }
+  return BLIS_OK;
+}
+
+/*
+ * Admits a waiting request, if it fits. A prompt that is found completely in
+ * the cache is admitted with no tokens and no blocks.
+ */
+static blis_status admit(blis__stepwise *engine, blis__sequence *sequence,
+                         bool *is_admitted, blis_error *error) {
   blis_live_request *request = sequence->place.request;
   BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &engine->batch,
                                   engine->batch.count + 1),
                error);
+  engine->found.count = 0;
+  if (sequence->has_kv) {
+    return admit_with_kv(engine, sequence, is_admitted, error);
+  }
   blis_block_chain chain = request->chain;
   chain.prompt_blocks = blis__findable_blocks(engine->config, request);
   BLIS_TRY(blis_kv_cache_match(engine->cache, &chain, &engine->found, error));
@@ -231,13 +257,44 @@ static blis_status admit_head(blis__stepwise *engine, bool *is_admitted,
   return BLIS_OK;
 }
 
-/* Only the head is tried: a request that does not fit blocks the others. */
+static bool has_room(const blis__stepwise *engine) {
+  return !engine->has_preempted && engine->budget_tokens > 0 &&
+         (int64_t)engine->batch.count < engine->config->max_num_seqs;
+}
+
+/* Whoever has its KV goes first: nobody else can have these blocks before. */
+static blis_status admit_those_with_kv(blis__stepwise *engine,
+                                       blis_error *error) {
+  bool is_admitted = true;
+  blis__waiting *next = NULL;
+  for (blis__waiting *place = engine->waiting.head;
+       place != NULL && is_admitted && has_room(engine) &&
+       engine->waiting_with_kv > 0;
+       place = next) {
+    next = place->after;
+    if (blis__sequence_at(place)->has_kv) {
+      BLIS_TRY(admit(engine, blis__sequence_at(place), &is_admitted, error));
+    }
+  }
+  return BLIS_OK;
+}
+
+/* A request that does not fit blocks the others, but see remote_kv.h. */
 static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   bool is_admitted = true;
-  while (is_admitted && !engine->has_preempted &&
-         engine->waiting.head != NULL && engine->budget_tokens > 0 &&
-         (int64_t)engine->batch.count < engine->config->max_num_seqs) {
-    BLIS_TRY(admit_head(engine, &is_admitted, error));
+  if (!engine->config->reproduce_go_blis_defects) {
+    BLIS_TRY(admit_those_with_kv(engine, error));
+  }
+  while (is_admitted && engine->waiting.head != NULL && has_room(engine)) {
+    BLIS_TRY(admit(engine, blis__sequence_at(engine->waiting.head),
+                   &is_admitted, error));
+  }
+  while (!is_admitted && engine->batch.count == 0 && has_room(engine) &&
+         engine->waiting_with_kv > 0) {
+    BLIS_TRY(admit_those_with_kv(engine, error));
+    if (engine->batch.count == 0 && !blis__stepwise_drop_kv(engine)) {
+      return BLIS_OK;
+    }
   }
   return BLIS_OK;
 }

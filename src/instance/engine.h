@@ -9,6 +9,7 @@
 #define BLIS_INSTANCE_ENGINE_H
 
 #include "instance/instance.h"
+#include "instance/remote_kv.h"
 #include "kv/block_journal.h"
 
 /*
@@ -28,6 +29,12 @@ typedef struct blis__engine_ops {
   void (*free)(void *state);
   blis_status (*inject)(void *state, blis_live_request *request, int64_t now_us,
                         blis_error *error);
+  blis_status (*reserve)(void *state, blis_live_request *request,
+                         const blis_kv_demand *demand, int64_t *cached_tokens,
+                         bool *is_done, blis_error *error);
+  blis_status (*activate)(void *state, blis_live_request *request,
+                          const blis_kv_arrival *arrival, int64_t now_us,
+                          blis_error *error);
   blis_status (*evict)(void *state, blis_live_request *request, int64_t now_us,
                        blis_error *error);
   int64_t (*next_us)(const void *state);

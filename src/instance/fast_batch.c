@@ -81,6 +81,9 @@ static blis_status try_head(fast_engine *engine, fast_request *request,
                             fast_plan *plan, bool *is_admitted) {
   blis_live_request *live = request->live;
   *is_admitted = false;
+  if (request->has_kv) {
+    return blis__fast_try_with_kv(engine, request, plan, is_admitted);
+  }
   if (live->prefill_tokens == 0) {
     *is_admitted = admit_empty_prompt(engine, request);
     live->new_tokens = 0;
@@ -113,15 +116,16 @@ static blis_status try_head(fast_engine *engine, fast_request *request,
   return BLIS_OK;
 }
 
-static void enter_batch(fast_engine *engine, fast_request *request,
-                        fast_plan *plan, int64_t now_us) {
+static blis_status enter_batch(fast_engine *engine, fast_request *request,
+                               fast_plan *plan, int64_t now_us) {
   const blis_instance_config *config = engine->config;
   blis_live_request *live = request->live;
-  int64_t cached_tokens = live->computed_tokens - live->new_tokens;
+  int64_t cached_tokens =
+      request->has_kv ? 0 : live->computed_tokens - live->new_tokens;
+  request->has_kv = false;
   blis__wait_queue_remove(&engine->queue, &request->waiting);
   request->finish.order = engine->next_order++;
   blis__fast_list_append(&engine->batch, request);
-  blis__fast_list_append(&engine->prefills, request);
   blis__count_prompt_blocks(
       config, live, cached_tokens / config->block_size_tokens, &engine->stats);
   blis__note_admission(config, live, now_us,
@@ -133,6 +137,58 @@ static void enter_batch(fast_engine *engine, fast_request *request,
                                       .new_tokens = live->new_tokens,
                                       .prompt_tokens = live->prefill_tokens,
                                       .output_tokens = live->output_tokens});
+  if (live->new_tokens > 0 && live->progress_tokens >= live->prefill_tokens) {
+    BLIS_TRY(blis__fast_start_decoding(engine, request, 1));
+    return blis__fast_name_output(engine, request,
+                                  blis__fast_stored(engine, request) + 1);
+  }
+  blis__fast_list_append(&engine->prefills, request);
+  return BLIS_OK;
+}
+
+/* Whoever has its KV goes first: nobody else can have these blocks before. */
+static blis_status admit_those_with_kv(fast_engine *engine, fast_plan *plan,
+                                       int64_t now_us) {
+  bool is_admitted = true;
+  blis__waiting *next = NULL;
+  for (blis__waiting *place = engine->queue.head;
+       place != NULL && is_admitted && plan->budget_tokens > 0 &&
+       engine->batch.count < engine->config->max_num_seqs &&
+       engine->waiting_with_kv > 0;
+       place = next) {
+    next = place->after;
+    fast_request *request = place->request->engine;
+    if (!request->has_kv) {
+      continue;
+    }
+    BLIS_TRY(blis__fast_try_with_kv(engine, request, plan, &is_admitted));
+    if (is_admitted) {
+      BLIS_TRY(enter_batch(engine, request, plan, now_us));
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status admit_the_ready(fast_engine *engine, fast_plan *plan,
+                                   int64_t now_us, blis_error *error) {
+  BLIS_TRY_MEM(admit_those_with_kv(engine, plan, now_us), error);
+  return BLIS_OK;
+}
+
+/* The head lacks blocks: if nobody runs, one that has its KV must. */
+static blis_status admit_somebody(fast_engine *engine, fast_plan *plan,
+                                  int64_t now_us, blis_error *error) {
+  while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
+    BLIS_TRY(admit_the_ready(engine, plan, now_us, error));
+    bool is_dropped = false;
+    if (engine->batch.count == 0) {
+      BLIS_TRY_MEM(blis__fast_drop_kv(engine, &is_dropped), error);
+    }
+    if (!is_dropped) {
+      return BLIS_OK;
+    }
+  }
+  return BLIS_OK;
 }
 
 blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
@@ -140,17 +196,24 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
   if (engine->queue.count > 0) {
     BLIS_TRY(blis__wait_queue_order(&engine->queue, error));
   }
+  if (!engine->config->reproduce_go_blis_defects) {
+    BLIS_TRY(admit_the_ready(engine, plan, now_us, error));
+  }
   while (engine->queue.count > 0 && plan->budget_tokens > 0 &&
-         engine->batch.count < engine->config->max_num_seqs &&
-         !blis__fast_is_blocked(engine, plan->budget_tokens)) {
+         engine->batch.count < engine->config->max_num_seqs) {
     fast_request *head = engine->queue.head->request->engine;
     bool is_admitted = false;
-    BLIS_TRY_MEM(try_head(engine, head, plan, &is_admitted), error);
-    if (!is_admitted) {
-      remember_block(engine, head, plan->budget_tokens);
-      return BLIS_OK;
+    bool is_blocked = blis__fast_is_blocked(engine, plan->budget_tokens);
+    if (!is_blocked) {
+      BLIS_TRY_MEM(try_head(engine, head, plan, &is_admitted), error);
     }
-    enter_batch(engine, head, plan, now_us);
+    if (!is_admitted && !is_blocked) {
+      remember_block(engine, head, plan->budget_tokens);
+    }
+    if (!is_admitted) {
+      return admit_somebody(engine, plan, now_us, error);
+    }
+    BLIS_TRY_MEM(enter_batch(engine, head, plan, now_us), error);
   }
   return BLIS_OK;
 }

@@ -81,7 +81,8 @@ bool blis__fast_check(const fast_engine *engine) {
          found.decode_prompts == engine->decode_prompts &&
          found.gaps == engine->gaps && boundary_sum == engine->decodes &&
          engine->finishes.slots.count == (size_t)engine->decodes &&
-         found.anonymous_blocks + blis_run_pool_held_named(engine->pool) ==
+         found.anonymous_blocks + engine->parked_blocks +
+                 blis_run_pool_held_named(engine->pool) ==
              used &&
          blis__finish_heap_check(&engine->finishes) &&
          check_latencies(engine) && blis__wait_queue_check(&engine->queue) &&

@@ -81,7 +81,13 @@ static blis_status end(fast_engine *engine, fast_request *request,
                               engine->clock_us, error);
 }
 
-static void enter_queue(fast_engine *engine, fast_request *request) {
+void blis__fast_wake(fast_engine *engine) {
+  if (engine->step_us == BLIS_TIME_NEVER_US && engine->queue.count > 0) {
+    engine->step_us = engine->clock_us;
+  }
+}
+
+void blis__fast_enter_queue(fast_engine *engine, fast_request *request) {
   blis_live_request *live = request->live;
   BLIS_ASSERT(live->state == BLIS_REQUEST_ARRIVED);
   live->state = BLIS_REQUEST_QUEUED;
@@ -90,9 +96,7 @@ static void enter_queue(fast_engine *engine, fast_request *request) {
       live->deadline_us <= engine->config->horizon_us) {
     blis__fast_deadline_add(engine, request);
   }
-  if (engine->step_us == BLIS_TIME_NEVER_US) {
-    engine->step_us = engine->clock_us;
-  }
+  blis__fast_wake(engine);
   if (engine->events.queued != NULL) {
     engine->events.queued(engine->events.ud, live, engine->clock_us);
   }
@@ -115,7 +119,7 @@ static blis_status run_queued(fast_engine *engine, blis_error *error) {
     engine->stats.timed_out++;
     return end(engine, request, BLIS_REQUEST_TIMED_OUT, error);
   }
-  enter_queue(engine, request);
+  blis__fast_enter_queue(engine, request);
   return BLIS_OK;
 }
 
@@ -135,9 +139,14 @@ static blis_status take_out(fast_engine *engine, fast_request *request,
     engine->block.head = NULL;
     blis__fast_withdraw_itl(engine, request);
     blis__wait_queue_remove(&engine->queue, &request->waiting);
+    BLIS_TRY_MEM(blis__fast_give_up_kv(engine, request), error);
     return BLIS_OK;
   default:
-    blis__fast_arrivals_remove(engine, request);
+    if (request->is_parked) {
+      BLIS_TRY_MEM(blis__fast_give_up_kv(engine, request), error);
+    } else {
+      blis__fast_arrivals_remove(engine, request);
+    }
     return BLIS_OK;
   }
 }
@@ -149,6 +158,7 @@ static blis_status engine_evict(void *state, blis_live_request *live,
   engine->clock_us = now_us;
   BLIS_TRY(take_out(engine, request, error));
   blis__fast_request_spare(engine, request);
+  blis__fast_wake(engine);
   return BLIS_OK;
 }
 
@@ -157,7 +167,9 @@ static blis_status run_timeout(fast_engine *engine, blis_error *error) {
   engine->clock_us = request->live->deadline_us;
   engine->stats.timed_out++;
   BLIS_TRY(take_out(engine, request, error));
-  return end(engine, request, BLIS_REQUEST_TIMED_OUT, error);
+  BLIS_TRY(end(engine, request, BLIS_REQUEST_TIMED_OUT, error));
+  blis__fast_wake(engine);
+  return BLIS_OK;
 }
 
 /* Equal times: what reaches the queue, then the step, then timeouts. */
@@ -245,6 +257,8 @@ static bool engine_check(const void *state) {
 static const blis__engine_ops fast_ops = {
     .free = engine_free,
     .inject = engine_inject,
+    .reserve = blis__fast_reserve,
+    .activate = blis__fast_activate,
     .evict = engine_evict,
     .next_us = engine_next_us,
     .run_next = engine_run_next,

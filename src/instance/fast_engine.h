@@ -25,9 +25,9 @@
  * One module in several files: fast_engine.c events; fast_step.c the step;
  * fast_form.c formation without a walk; fast_batch.c admission, and formation
  * request by request; fast_preempt.c preemption; fast_latency.c inter-token
- * latencies; fast_naming.c output that can be found again; fast_request.c
- * lists, arrivals and the life of a record; fast_check.c; finish_heap.c;
- * step_history.c.
+ * latencies; fast_naming.c output that can be found again; fast_remote.c KV
+ * that moves; fast_request.c lists, arrivals and the life of a record;
+ * fast_check.c; finish_heap.c; step_history.c.
  */
 #ifndef BLIS_INSTANCE_FAST_ENGINE_H
 #define BLIS_INSTANCE_FAST_ENGINE_H
@@ -36,7 +36,7 @@
 #include "base/minmax.h"
 #include "base/time.h"
 #include "instance/finish_heap.h"
-#include "instance/instance.h"
+#include "instance/remote_kv.h"
 #include "instance/step_history.h"
 #include "instance/wait_queue.h"
 #include "kv/run_pool.h"
@@ -83,6 +83,10 @@ struct fast_request {
   bool has_deadline;     /* is in the list of deadlines */
   bool names_output;     /* others may hold its output: see fast_naming.c */
   bool awaits_first;     /* is in the list of first tokens */
+  /* Where KV moves (remote_kv.h). */
+  bool is_parked; /* has blocks, and is neither in the queue nor in the batch */
+  bool has_kv;    /* waits, with blocks that hold what it has computed */
+  bool was_reserved; /* its first latency is wanted */
 };
 
 typedef struct fast_list {
@@ -160,6 +164,8 @@ typedef struct fast_engine {
   int64_t pool_misses;
   blis_instance_stats stats;
 
+  int64_t parked_blocks; /* anonymous, of requests that do not run; */
+  int64_t waiting_with_kv;
   int64_t fruitless_preemptions; /* in a row, see fast_preempt.c */
 
   fast_request *spares; /* records not in use, by links[FAST_LINK_BATCH].next */
@@ -227,6 +233,9 @@ int64_t blis__fast_wanted_chunk(const fast_engine *engine,
                                 const fast_request *request);
 
 /* fast_request.c */
+/* The first one since it decodes, where nothing is resumed; -1 = none. */
+int64_t blis__fast_first_itl_us(const fast_engine *engine,
+                                const fast_request *request);
 /* The sum of its inter-token latencies so far; it decodes. */
 int64_t blis__fast_itl_sum_us(const fast_engine *engine,
                               const fast_request *request);
@@ -248,6 +257,47 @@ fast_request *blis__fast_naming_first(const fast_engine *engine,
 /* The token stored last has filled a block, which gets its name. */
 blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);
+
+/* fast_remote.c: what remote_kv.h says of the functions of these names. */
+blis_status blis__fast_reserve(void *state, blis_live_request *live,
+                               const blis_kv_demand *demand,
+                               int64_t *cached_tokens, bool *is_done,
+                               blis_error *error);
+blis_status blis__fast_activate(void *state, blis_live_request *live,
+                                const blis_kv_arrival *arrival, int64_t now_us,
+                                blis_error *error);
+/* It is completed with so many tokens stored, and keeps its blocks. */
+void blis__fast_hold(fast_engine *engine, fast_request *request,
+                     int64_t stored_tokens);
+/* It does not run, and gives back the blocks that it has all the same. */
+blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request);
+/*
+ * Those that wait with their KV have no room for another token: the last one
+ * gives way, as in a preemption, unless it is the only one.
+ */
+blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped);
+/* It has its KV: takes the block of its next token, if there is one. */
+blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request,
+                                   fast_plan *plan, bool *is_admitted);
+
+/* fast_preempt.c */
+/*
+ * A preempted request may find its own blocks again, so from now on all that
+ * its prefills fill are named: first those it holds, with those that decoding
+ * has filled where it resumes. Blocks of one token are not named by decoding.
+ */
+blis_status blis__fast_track(fast_engine *engine, fast_request *request,
+                             int64_t stored_tokens);
+
+/* fast_engine.c */
+/* It reaches the wait queue at the engine's clock. */
+void blis__fast_enter_queue(fast_engine *engine, fast_request *request);
+/* A step at the clock where none is to come and somebody waits. */
+void blis__fast_wake(fast_engine *engine);
+/* fast_step.c: its first decode step is the next one, one of least_steps. */
+blis_status blis__fast_start_decoding(fast_engine *engine,
+                                      fast_request *request,
+                                      int64_t least_steps);
 
 /* fast_batch.c: admission. */
 blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,

@@ -30,13 +30,8 @@ blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
   return blis__fast_release(engine, request, stored_tokens);
 }
 
-/*
- * A preempted request may find its own blocks again, so from now on all that
- * its prefills fill are named: first those it holds, with those that decoding
- * has filled where it resumes. Blocks of one token are not named by decoding.
- */
-static blis_status track(fast_engine *engine, fast_request *request,
-                         int64_t stored_tokens) {
+blis_status blis__fast_track(fast_engine *engine, fast_request *request,
+                             int64_t stored_tokens) {
   const blis_instance_config *config = engine->config;
   request->is_tracked = true;
   engine->namings++;
@@ -149,7 +144,7 @@ blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan,
   } else {
     blis__fast_withdraw_itl(engine, victim);
   }
-  BLIS_TRY_MEM(track(engine, victim, stored), error);
+  BLIS_TRY_MEM(blis__fast_track(engine, victim, stored), error);
   BLIS_TRY_MEM(blis__fast_leave_batch(engine, victim, stored), error);
   plan->budget_tokens += live->new_tokens;
   BLIS_ASSERT(plan->budget_tokens <= engine->config->max_batched_tokens);

@@ -13,8 +13,9 @@ blis_status blis__fast_release(fast_engine *engine, fast_request *request,
   return blis_run_pool_release(engine->pool, &request->holder);
 }
 
-/* Its first decode step is the next one. */
-static blis_status start_decoding(fast_engine *engine, fast_request *request) {
+blis_status blis__fast_start_decoding(fast_engine *engine,
+                                      fast_request *request,
+                                      int64_t least_steps) {
   const blis_live_request *live = request->live;
   int64_t next_step = engine->step_index;
   int64_t done = live->prefill_tokens;
@@ -22,11 +23,12 @@ static blis_status start_decoding(fast_engine *engine, fast_request *request) {
   int64_t steps =
       live->prompt_tokens + blis_max_i64(live->output_tokens, 1) - 1 - done;
   int64_t limit = engine->config->max_model_len_tokens;
-  request->is_length_capped =
-      limit > 0 && blis_max_i64(limit - 1 - done, 0) < steps;
+  int64_t most_steps = blis_max_i64(limit - 1 - done, least_steps);
+  request->is_length_capped = limit > 0 && most_steps < steps;
   if (request->is_length_capped) {
-    steps = blis_max_i64(limit - 1 - done, 0);
+    steps = most_steps;
   }
+  steps = blis_max_i64(steps, least_steps);
   BLIS_ASSERT(!request->is_decoding && steps >= 0);
   request->is_decoding = true;
   request->decode_base = next_step - done;
@@ -102,7 +104,7 @@ static void count_uncovered(fast_engine *engine, const fast_plan *plan) {
 static blis_status finish_prefill(fast_engine *engine, fast_request *request,
                                   int64_t step_end_us, blis_error *error) {
   blis__fast_list_remove(&engine->prefills, request);
-  BLIS_TRY_MEM(start_decoding(engine, request), error);
+  BLIS_TRY_MEM(blis__fast_start_decoding(engine, request, 0), error);
   if (!request->live->has_first_token) {
     request->awaits_first = true;
     blis__fast_list_append(&engine->firsts, request);
@@ -190,6 +192,9 @@ static void record_completion(fast_engine *engine, fast_request *request,
   live->progress_tokens = live->prompt_tokens + produced_tokens;
   live->itl_sum_us = blis__fast_itl_sum_us(engine, request);
   live->itl_count = produced_tokens;
+  if (request->was_reserved && !engine->config->rules.resumes_preempted) {
+    live->first_itl_us = blis__fast_first_itl_us(engine, request);
+  }
   live->e2e_us = blis_time_after_us(live->ttft_us, live->itl_sum_us);
   if (live->output_tokens > 0) {
     live->e2e_us = blis_time_after_us(live->e2e_us, engine->fixed_overhead_us);
@@ -231,14 +236,21 @@ static blis_status complete(fast_engine *engine, int64_t now_us,
     engine->fruitless_preemptions = 0;
     blis__fast_stop_decoding(engine, r);
     blis__fast_list_remove(&engine->batch, r);
-    BLIS_TRY_MEM(blis__fast_release(engine, r, stored), error);
     record_completion(engine, r, produced);
+    bool holds_kv = live->holds_kv && live->state == BLIS_REQUEST_COMPLETED;
+    if (holds_kv) {
+      blis__fast_hold(engine, r, stored);
+    } else {
+      BLIS_TRY_MEM(blis__fast_release(engine, r, stored), error);
+    }
     int64_t end_us = blis__leaves_at_us(engine->config, live, step_end_us);
     BLIS_TRY(tell_completed(engine, r, end_us, error));
     if (end_us <= engine->config->horizon_us) {
       engine->left_us = blis_max_i64(engine->left_us, end_us);
     }
-    blis__fast_request_spare(engine, r);
+    if (!holds_kv) {
+      blis__fast_request_spare(engine, r);
+    }
     BLIS_TRY(
         engine->events.ended(engine->events.ud, live, now_us, end_us, error));
   }
@@ -268,6 +280,12 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   BLIS_ASSERT(plan.budget_tokens >= 0);
   BLIS_ASSERT(engine->prefills.count + engine->decodes == engine->batch.count);
   BLIS_ASSERT(engine->batch.count <= engine->config->max_num_seqs);
+  if (engine->batch.count == 0 && !plan.is_preempted &&
+      !engine->config->reproduce_go_blis_defects) {
+    /* The blocks are held by requests that do not run. */
+    engine->step_us = BLIS_TIME_NEVER_US;
+    return BLIS_OK;
+  }
   engine->stats.steps++;
   engine->stats.queue_depth_sum += engine->queue.count;
   int64_t duration_us = 0;
@@ -305,7 +323,8 @@ static bool can_admit(const fast_engine *engine) {
   int64_t budget = engine->config->max_batched_tokens - engine->decodes;
   return engine->queue.count > 0 && budget > 0 &&
          engine->batch.count < engine->config->max_num_seqs &&
-         !(engine->queue.is_ordered && blis__fast_is_blocked(engine, budget));
+         !(engine->waiting_with_kv == 0 && engine->queue.is_ordered &&
+           blis__fast_is_blocked(engine, budget));
 }
 
 /* The steps of a decode run that are taken together. */

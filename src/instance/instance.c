@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "base/minmax.h"
+#include "instance/arrival.h"
 #include "instance/engine.h"
 #include "instance/timing.h"
 #include "latency/slowed.h"
@@ -175,6 +176,32 @@ blis_status blis_instance_evict(blis_instance *instance,
                                                   request, now_us, failure);
   }
   return report_failure(instance, error);
+}
+
+bool blis_instance_serves(const blis_instance *instance,
+                          const blis_live_request *request) {
+  return blis__judge_arrival(&instance->config, request, 0) !=
+         BLIS__VERDICT_UNSERVABLE;
+}
+
+blis_status blis_instance_reserve(blis_instance *instance,
+                                  blis_live_request *request,
+                                  const blis_kv_demand *demand,
+                                  int64_t *cached_tokens, bool *is_done,
+                                  blis_error *error) {
+  BLIS_ASSERT(request->engine == NULL && demand->tokens >= 1 &&
+              demand->tokens <= request->prompt_tokens);
+  return instance->engine.ops->reserve(instance->engine.state, request, demand,
+                                       cached_tokens, is_done, error);
+}
+
+blis_status blis_instance_activate(blis_instance *instance,
+                                   blis_live_request *request,
+                                   const blis_kv_arrival *arrival,
+                                   int64_t now_us, blis_error *error) {
+  BLIS_ASSERT(request->engine != NULL);
+  return instance->engine.ops->activate(instance->engine.state, request,
+                                        arrival, now_us, error);
 }
 
 /* Nothing but the clock is left to move. */

@@ -65,8 +65,9 @@ typedef struct blis_live_request {
   int64_t output_tokens;
   int64_t output_budget_tokens; /* 0 = what the model length leaves */
   double priority;              /* higher is more urgent */
-  uint32_t slot;                /* the cluster's index of this record */
-  blis_block_chain chain;       /* for the instance's block size */
+  bool holds_kv; /* keeps its blocks when it is completed (remote_kv.h) */
+  uint32_t slot; /* the cluster's index of this record */
+  blis_block_chain chain; /* for the instance's block size */
 
   /* Kept by the instance. */
   blis_request_state state;
@@ -83,8 +84,10 @@ typedef struct blis_live_request {
   int64_t delivery_us;         /* from its first token to who asked for it */
   int64_t itl_sum_us;
   int64_t itl_count;
-  int64_t e2e_us; /* -1 until completed */
-  void *engine;   /* what else the engine keeps about it; NULL at both ends */
+  int64_t first_itl_us; /* completed, reserved for, and not
+                             rules.resumes_preempted; else -1 */
+  int64_t e2e_us;       /* -1 until completed */
+  void *engine; /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;
 
 /*

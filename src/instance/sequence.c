@@ -29,6 +29,10 @@ blis_status blis__sequences_take(const blis_alloc *alloc,
   taken->itl_us.count = 0;
   taken->event = BLIS_EVENT_NONE;
   taken->furthest_tokens = -1;
+  taken->is_parked = false;
+  taken->has_kv = false;
+  taken->was_reserved = false;
+  taken->first_itl_us = -1;
   request->engine = taken;
   *sequence = taken;
   return BLIS_OK;

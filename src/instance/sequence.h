@@ -27,6 +27,11 @@ typedef struct blis__sequence {
      its timeout. BLIS_EVENT_NONE or past when none is pending. */
   blis_event_handle event;
   int64_t furthest_tokens; /* highest progress ever; -1 = none */
+  /* Where KV moves (remote_kv.h). */
+  bool is_parked; /* has blocks, and is neither in the queue nor in the batch */
+  bool has_kv;    /* waits, with blocks that hold what it has computed */
+  bool was_reserved;
+  int64_t first_itl_us; /* since the last preemption that starts anew */
 } blis__sequence;
 
 /* All sequences of an engine. Zero it first. */

@@ -57,6 +57,9 @@ static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
       blis_array_push(&engine->alloc, &sequence->itl_us, itl_us) != BLIS_OK) {
     return blis_fail_nomem(error);
   }
+  if (request->itl_count == 0) {
+    sequence->first_itl_us = itl_us;
+  }
   request->itl_sum_us = blis_time_after_us(request->itl_sum_us, itl_us);
   request->itl_count++;
   return BLIS_OK;
@@ -112,7 +115,9 @@ static blis_status store_last_token(blis__stepwise *engine,
                                     blis__sequence *sequence,
                                     blis_error *error) {
   const blis_live_request *request = sequence->place.request;
-  if (request->output_tokens == 0 || engine->config->rules.drops_last_kv) {
+  if (request->output_tokens == 0 || engine->config->rules.drops_last_kv ||
+      request->progress_tokens >=
+          request->prompt_tokens + request->output_tokens) {
     return BLIS_OK;
   }
   blis_block_span span = blis__span_of(request, request->progress_tokens, 1);
@@ -143,6 +148,9 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
                                          blis_latency_fixed_overhead(latency));
   }
   request->state = state;
+  if (sequence->was_reserved && !engine->config->rules.resumes_preempted) {
+    request->first_itl_us = sequence->first_itl_us;
+  }
   *end_us = blis__leaves_at_us(engine->config, request, *end_us);
   bool counts_itl;
   BLIS_TRY(blis__tell_completed(&engine->events, request, *end_us, &counts_itl,
@@ -227,6 +235,10 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   int64_t step_us = 1;
   BLIS_TRY(blis__wait_queue_order(&engine->waiting, error));
   BLIS_TRY(blis__batch_form(engine, error));
+  if (engine->batch.count == 0 && !engine->has_preempted &&
+      !engine->config->reproduce_go_blis_defects) {
+    return BLIS_OK; /* the blocks are held by requests that do not run */
+  }
   engine->counts.steps++;
   engine->counts.queue_depth_sum += engine->waiting.count;
   BLIS_TRY(measure(engine, &step_us, error));

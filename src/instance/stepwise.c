@@ -23,6 +23,7 @@ blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
 /* Parts the request from its blocks, its pending event and the engine. */
 static void part(blis__stepwise *engine, blis__sequence *sequence) {
   blis_event_queue_cancel(engine->queue, sequence->event);
+  blis__stepwise_unpark(engine, sequence);
   blis_kv_cache_release(engine->cache, &sequence->blocks);
   blis__sequences_give(&engine->sequences, sequence);
 }
@@ -32,8 +33,12 @@ blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
                                blis_error *error) {
   blis_live_request *request = sequence->place.request;
   BLIS_ASSERT(end_us >= engine->clock_us);
-  part(engine, sequence);
   request->state = state;
+  if (request->holds_kv && state == BLIS_REQUEST_COMPLETED) {
+    blis__stepwise_hold(engine, sequence);
+  } else {
+    part(engine, sequence);
+  }
   return engine->events.ended(engine->events.ud, request, engine->clock_us,
                               end_us, error);
 }
@@ -65,8 +70,18 @@ static blis_status on_arrival(blis__stepwise *engine, blis__sequence *sequence,
                                  sequence, error);
 }
 
-static blis_status enqueue(blis__stepwise *engine, blis__sequence *sequence,
-                           blis_error *error) {
+blis_status blis__stepwise_wake(blis__stepwise *engine, blis_error *error) {
+  if (engine->step_pending || engine->waiting.count == 0) {
+    return BLIS_OK;
+  }
+  engine->step_pending = true;
+  return blis__stepwise_schedule(engine, engine->clock_us, BLIS__EVENT_STEP,
+                                 NULL, error);
+}
+
+blis_status blis__stepwise_enqueue(blis__stepwise *engine,
+                                   blis__sequence *sequence,
+                                   blis_error *error) {
   blis_live_request *request = sequence->place.request;
   int64_t deadline_us = request->deadline_us;
   if (deadline_us > 0 && deadline_us <= engine->config->horizon_us) {
@@ -78,12 +93,7 @@ static blis_status enqueue(blis__stepwise *engine, blis__sequence *sequence,
   if (engine->events.queued != NULL) {
     engine->events.queued(engine->events.ud, request, engine->clock_us);
   }
-  if (engine->step_pending) {
-    return BLIS_OK;
-  }
-  engine->step_pending = true;
-  return blis__stepwise_schedule(engine, engine->clock_us, BLIS__EVENT_STEP,
-                                 NULL, error);
+  return blis__stepwise_wake(engine, error);
 }
 
 static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence,
@@ -103,7 +113,7 @@ static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence,
     return blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT,
                               engine->clock_us, error);
   }
-  return enqueue(engine, sequence, error);
+  return blis__stepwise_enqueue(engine, sequence, error);
 }
 
 /* A pending step stays pending, even when there is nothing left to do. */
@@ -124,8 +134,9 @@ static blis_status on_timeout(blis__stepwise *engine, blis__sequence *sequence,
                               blis_error *error) {
   leave_batch_or_queue(engine, sequence);
   engine->counts.timed_out++;
-  return blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT,
-                            engine->clock_us, error);
+  BLIS_TRY(blis__stepwise_end(engine, sequence, BLIS_REQUEST_TIMED_OUT,
+                              engine->clock_us, error));
+  return blis__stepwise_wake(engine, error);
 }
 
 static blis_status execute(blis__stepwise *engine, const blis_event *event,
@@ -162,11 +173,10 @@ static blis_status evict(void *state, blis_live_request *request,
                          int64_t now_us, blis_error *error) {
   blis__stepwise *engine = state;
   blis__sequence *sequence = request->engine;
-  (void)error;
   engine->clock_us = now_us;
   leave_batch_or_queue(engine, sequence);
   part(engine, sequence);
-  return BLIS_OK;
+  return blis__stepwise_wake(engine, error);
 }
 
 static int64_t next_us(const void *state) {
@@ -250,7 +260,8 @@ static bool check(const void *state) {
     }
     cache.references -= (int64_t)blis__sequence_at(place)->blocks.count;
   }
-  return cache.references == 0 && blis_kv_cache_check(engine->cache) &&
+  return cache.references == engine->parked_blocks &&
+         blis_kv_cache_check(engine->cache) &&
          blis__wait_queue_check(&engine->waiting) &&
          blis_event_queue_check(engine->queue);
 }
@@ -271,6 +282,8 @@ static void free_engine(void *state) {
 static const blis__engine_ops stepwise_ops = {
     .free = free_engine,
     .inject = inject,
+    .reserve = blis__stepwise_reserve,
+    .activate = blis__stepwise_activate,
     .evict = evict,
     .next_us = next_us,
     .run_next = run_next,

@@ -6,8 +6,8 @@
  * O(running requests), and O(waiting ones) where the scheduler sorts.
  *
  * One module in several files: stepwise.c executes events, step.c is one step,
- * batch.c decides who takes part in it, sequence.c recycles what is kept per
- * request.
+ * batch.c decides who takes part in it, stepwise_remote.c is about KV that
+ * moves, sequence.c recycles what is kept per request.
  */
 #ifndef BLIS_INSTANCE_STEPWISE_H
 #define BLIS_INSTANCE_STEPWISE_H
@@ -51,6 +51,8 @@ typedef struct blis__stepwise {
   BLIS_ARRAY(blis_running_request) running; /* for choose_victim */
   BLIS_ARRAY(blis_batch_item) items; /* scheduled, for the latency model */
 
+  int64_t parked_blocks; /* of requests in neither queue nor batch */
+  int64_t waiting_with_kv;
   int64_t idle_steps;         /* since the last one that has progressed */
   blis_instance_stats counts; /* only the counters */
 } blis__stepwise;
@@ -69,6 +71,34 @@ void blis__batch_remove(blis__stepwise *engine, size_t index);
 /* Tokens [start, start + count) of a request, for the KV cache. */
 blis_block_span blis__span_of(const blis_live_request *request, int64_t start,
                               int64_t count);
+
+/* Schedules a step at the clock where none is to come. */
+BLIS_MUSTUSE blis_status blis__stepwise_wake(blis__stepwise *engine,
+                                             blis_error *error);
+
+/* It reaches the wait queue at the engine's clock. */
+BLIS_MUSTUSE blis_status blis__stepwise_enqueue(blis__stepwise *engine,
+                                                blis__sequence *sequence,
+                                                blis_error *error);
+
+/* stepwise_remote.c: what instance.h says of the functions of these names. */
+BLIS_MUSTUSE blis_status blis__stepwise_reserve(
+    void *state, blis_live_request *request, const blis_kv_demand *demand,
+    int64_t *cached_tokens, bool *is_done, blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_activate(void *state,
+                                                 blis_live_request *request,
+                                                 const blis_kv_arrival *arrival,
+                                                 int64_t now_us,
+                                                 blis_error *error);
+/* It is completed, and keeps its blocks; it is in neither queue nor batch. */
+void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
+/*
+ * Those that wait with their KV have no room for another token: the last one
+ * gives way, as in a preemption, unless it is the only one.
+ */
+bool blis__stepwise_drop_kv(blis__stepwise *engine);
+/* It is not to keep its blocks any longer, wherever it has them. */
+void blis__stepwise_unpark(blis__stepwise *engine, blis__sequence *sequence);
 
 /* Executes a step at the engine's clock. */
 BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine, blis_error *error);

@@ -290,7 +290,7 @@ static void store(blis_block_pool *pool, blis_block_list *holder,
     at += taken;
     /* Output names a block it completes, but not one it fills at once: with
        a block size of 1 output is never findable. */
-    if (taken == room && (is_prompt || !is_new)) {
+    if (taken == room && (is_prompt || !is_new) && span->chain != NULL) {
       name_last(pool, holder, span->chain, at - pool->block_size_tokens);
     }
   }
@@ -319,6 +319,22 @@ blis_status blis_block_pool_allocate(blis_block_pool *pool,
   size_t held = holder->count;
   store(pool, holder, span);
   BLIS_ASSERT(holder->count == held + (size_t)new_blocks);
+  return BLIS_OK;
+}
+
+blis_status blis_block_pool_name(blis_block_pool *pool,
+                                 const blis_block_list *holder,
+                                 const blis_block_chain *chain) {
+  BLIS_TRY(blis_map_reserve(&pool->table,
+                            blis_map_count(&pool->table) + holder->count));
+  for (size_t i = 0; i < holder->count; i++) {
+    const block *held = &pool->blocks[holder->items[i]];
+    if (held->id == BLIS_BLOCK_NONE &&
+        held->tokens == pool->block_size_tokens) {
+      register_block(pool, holder->items[i],
+                     blis_block_chain_at(chain, (uint32_t)i));
+    }
+  }
   return BLIS_OK;
 }
 

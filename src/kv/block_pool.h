@@ -38,7 +38,7 @@ typedef BLIS_ARRAY(uint32_t) blis_block_list;
  * in the prompt (and may be empty) or is a single output token.
  */
 typedef struct blis_block_span {
-  const blis_block_chain *chain;
+  const blis_block_chain *chain; /* NULL = its blocks get no names yet */
   int64_t prompt_tokens;
   int64_t start_tokens;
   int64_t end_tokens;
@@ -102,6 +102,15 @@ BLIS_MUSTUSE blis_status blis_block_pool_allocate(blis_block_pool *pool,
                                                   const blis_block_span *span,
                                                   const blis_block_list *cached,
                                                   bool *is_done);
+
+/*
+ * What was stored without names can be found from now on: the full ones among
+ * the first blocks of holder. BLIS_OK, or BLIS_ERR_NOMEM, which changes
+ * nothing.
+ */
+BLIS_MUSTUSE blis_status blis_block_pool_name(blis_block_pool *pool,
+                                              const blis_block_list *holder,
+                                              const blis_block_chain *chain);
 
 /* Gives back all blocks of holder, the last one first, and empties its list. */
 void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder);

@@ -211,7 +211,7 @@ static blis_status allocate_found(blis_kv_cache *cache, blis_block_list *holder,
 static blis_status allocate(blis_kv_cache *cache, blis_block_list *holder,
                             const blis_block_span *span,
                             const blis_block_list *cached, bool *is_done) {
-  if (cache->tier == NULL) {
+  if (cache->tier == NULL || span->chain == NULL) {
     return blis_block_pool_allocate(cache->pool, holder, span, cached, is_done);
   }
   int64_t reloaded;
@@ -231,6 +231,13 @@ blis_status blis_kv_cache_allocate(blis_kv_cache *cache,
                                    const blis_block_list *cached, bool *is_done,
                                    blis_error *error) {
   return or_nomem(allocate(cache, holder, span, cached, is_done), error);
+}
+
+blis_status blis_kv_cache_name(blis_kv_cache *cache,
+                               const blis_block_list *holder,
+                               const blis_block_chain *chain,
+                               blis_error *error) {
+  return or_nomem(blis_block_pool_name(cache->pool, holder, chain), error);
 }
 
 void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder) {

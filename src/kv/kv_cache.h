@@ -80,12 +80,18 @@ BLIS_MUSTUSE blis_status blis_kv_cache_match(const blis_kv_cache *cache,
 
 /*
  * Stores *span for holder, as blis_block_pool_allocate, after reloading what
- * the CPU tier can give. *is_done is false when the free blocks do not
- * suffice; holder is then unchanged, unless keeps_failed_claims.
+ * the CPU tier can give to a span with names. *is_done is false when the free
+ * blocks do not suffice; holder is then unchanged, unless keeps_failed_claims.
  */
 BLIS_MUSTUSE blis_status blis_kv_cache_allocate(
     blis_kv_cache *cache, blis_block_list *holder, const blis_block_span *span,
     const blis_block_list *cached, bool *is_done, blis_error *error);
+
+/* As blis_block_pool_name. */
+BLIS_MUSTUSE blis_status blis_kv_cache_name(blis_kv_cache *cache,
+                                            const blis_block_list *holder,
+                                            const blis_block_chain *chain,
+                                            blis_error *error);
 
 /* Gives back all blocks of holder, the last one first, and empties its list. */
 void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder);

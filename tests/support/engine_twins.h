@@ -77,7 +77,8 @@ static inline blis_status twin_on_ended(void *ud, blis_live_request *r,
                                         blis_error *error) {
   twin *t = ud;
   (void)error;
-  CHECK(!t->has_ended[r->slot] && r->engine == NULL);
+  bool holds = r->holds_kv && r->state == BLIS_REQUEST_COMPLETED;
+  CHECK(!t->has_ended[r->slot] && (r->engine != NULL) == holds);
   twin_note(t, 3 + (int)r->state, r, now_us);
   t->has_ended[r->slot] = true;
   t->end_us[r->slot] = end_us;
@@ -172,6 +173,7 @@ static inline void twins_check_request(const twins *t, int i) {
   CHECK_EQ_I64(x->scheduling_delay_us, y->scheduling_delay_us);
   CHECK_EQ_I64(x->itl_sum_us, y->itl_sum_us);
   CHECK_EQ_I64(x->itl_count, y->itl_count);
+  CHECK_EQ_I64(x->first_itl_us, y->first_itl_us);
   CHECK_EQ_I64(x->e2e_us, y->e2e_us);
   CHECK_EQ_I64(t->stepwise.has_ended[i], t->fast.has_ended[i]);
   CHECK_EQ_I64(t->stepwise.end_us[i], t->fast.end_us[i]);
