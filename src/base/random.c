@@ -9,6 +9,17 @@
 
 enum { WORDS = BLIS_RANDOM_WORDS, LAG = BLIS_RANDOM_LAG };
 
+#if defined(__GNUC__)
+#define ALWAYS_INLINE __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 4")
+#else
+#define ALWAYS_INLINE
+#define UNROLL
+#endif
+#if defined(__GNUC__) && defined(__x86_64__)
+#define HAS_WIDE_VECTORS
+#endif
+
 #define LEHMER_MODULUS UINT64_C(0x7fffffff)
 #define LEHMER_FACTOR UINT64_C(48271)
 
@@ -72,6 +83,7 @@ void blis_random_init(blis_random *random, int64_t seed) {
     x3 = lehmer(x3, cube);
   }
   random->next = WORDS;
+  random->accepted_below = 0;
 }
 
 void blis_random_init_named(blis_random *random, int64_t master_seed,
@@ -79,15 +91,51 @@ void blis_random_init_named(blis_random *random, int64_t master_seed,
   blis_random_init(random, blis_random_stream_seed(master_seed, name));
 }
 
-void blis__random_refill(blis_random *random) {
-  uint64_t *words = random->words;
+/* The 31 bits that intn looks at. */
+static inline int32_t int31_of(uint64_t word) {
+  return (int32_t)((word >> 32) & INT32_MAX);
+}
+
+/*
+ * Makes the next batch; returns how many of its 31-bit draws are at most
+ * largest. Inline, so that it becomes vectors of the width of its caller's.
+ */
+static inline ALWAYS_INLINE uint32_t make_batch(uint64_t *words,
+                                                int32_t largest) {
+  uint32_t accepted = 0;
+  UNROLL
   for (int i = 0; i < LAG; i++) {
     words[i] += words[i + WORDS - LAG];
+    accepted += int31_of(words[i]) <= largest;
   }
+  UNROLL
   for (int i = LAG; i < WORDS; i++) {
     words[i] += words[i - LAG];
+    accepted += int31_of(words[i]) <= largest;
   }
+  return accepted;
+}
+
+#ifdef HAS_WIDE_VECTORS
+__attribute__((target("avx2"))) static uint32_t
+make_wide_batch(uint64_t *words, int32_t largest) {
+  return make_batch(words, largest);
+}
+#endif
+
+static uint32_t make_counted_batch(uint64_t *words, int32_t largest) {
+#ifdef HAS_WIDE_VECTORS
+  if (__builtin_cpu_supports("avx2")) {
+    return make_wide_batch(words, largest);
+  }
+#endif
+  return make_batch(words, largest);
+}
+
+void blis__random_refill(blis_random *random) {
+  (void)make_batch(random->words, 0);
   random->next = 0;
+  random->accepted_below = 0;
 }
 
 /*
@@ -125,23 +173,31 @@ static uint32_t count_accepted(const uint64_t *words, uint32_t count,
                                int32_t largest) {
   uint32_t accepted = 0;
   for (uint32_t i = 0; i < count; i++) {
-    int32_t value = (int32_t)((words[i] >> 32) & INT32_MAX);
-    accepted += value <= largest;
+    accepted += int31_of(words[i]) <= largest;
   }
   return accepted;
+}
+
+/* Refills, and sees whether intn(n) takes all outputs, as it mostly does. */
+static void refill_for(blis_random *random, int32_t n, int32_t largest) {
+  uint32_t accepted = make_counted_batch(random->words, largest);
+  random->next = 0;
+  random->accepted_below = accepted == WORDS ? n : 0;
 }
 
 void blis_random_skip_intn(blis_random *random, int32_t n, uint64_t count) {
   int32_t largest = largest_accepted(n);
   while (count > 0) {
     if (random->next == WORDS) {
-      blis__random_refill(random);
+      refill_for(random, n, largest);
     }
     uint32_t run = WORDS - random->next;
     if (run > count) {
       run = (uint32_t)count;
     }
-    count -= count_accepted(random->words + random->next, run, largest);
+    count -= random->accepted_below == n
+                 ? run
+                 : count_accepted(random->words + random->next, run, largest);
     random->next += run;
   }
 }

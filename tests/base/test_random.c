@@ -213,6 +213,31 @@ static void skipping_equals_drawing(void) {
   }
 }
 
+/*
+ * Skips of all lengths with draws between them, mostly below the same bound:
+ * what is known of a batch counts for that bound alone.
+ */
+static void skipping_goes_on_within_a_batch(void) {
+  static const int32_t bounds[] = {128000, 128000,  128000,     128000,
+                                   128000, 1 << 30, 1073741825, 50257};
+  blis_random random;
+  blis_random drawn;
+  blis_random choice;
+  blis_random_init(&random, 11);
+  blis_random_init(&drawn, 11);
+  blis_random_init(&choice, 12);
+  for (int round = 0; round < 4000; round++) {
+    int32_t n = bounds[blis_random_intn(&choice, 8)];
+    uint64_t count = (uint64_t)blis_random_intn(&choice, 700);
+    blis_random_skip_intn(&random, n, count);
+    for (uint64_t i = 0; i < count; i++) {
+      (void)blis_random_intn(&drawn, n);
+    }
+    CHECK_EQ_I64(random.next, drawn.next);
+    CHECK_EQ_I64(blis_random_uint64(&random), blis_random_uint64(&drawn));
+  }
+}
+
 int main(void) {
   RUN(streams_equal_the_plain_generator);
   RUN(seeds_give_the_known_numbers);
@@ -223,5 +248,6 @@ int main(void) {
   RUN(names_give_the_known_streams);
   RUN(named_streams_give_the_known_numbers);
   RUN(skipping_equals_drawing);
+  RUN(skipping_goes_on_within_a_batch);
   return check_done();
 }
