@@ -53,7 +53,14 @@ static inline blis_block_id blis_block_chain_at(const blis_block_chain *chain,
   return k < chain->shared_count ? chain->shared[k] : chain->private_base + k;
 }
 
-/* The same without what is behind the prompt. */
+/*
+ * How many blocks from block k on, at most limit (>= 1), have identities that
+ * count up by one: equal ones there are equal blocks.
+ */
+uint32_t blis_block_chain_run(const blis_block_chain *chain, uint32_t k,
+                              uint32_t limit);
+
+/* The chain without what is behind the prompt. */
 static inline blis_block_chain
 blis_block_chain_of_prompt(const blis_block_chain *chain) {
   blis_block_chain prompt = *chain;

@@ -108,6 +108,15 @@ static uint32_t equal_values(const uint32_t *values, uint32_t n,
   return i;
 }
 
+/* How many of the first n values are 0; mostly all are. */
+static uint32_t zero_values(const uint32_t *values, uint32_t n) {
+  uint32_t any = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    any |= values[i];
+  }
+  return any == 0 ? n : equal_values(values, n, 0);
+}
+
 blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key,
                                    uint64_t count, uint32_t value,
                                    uint64_t *added) {
@@ -120,7 +129,7 @@ blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key,
     BLIS_TRY(need_page(map, first, &page));
     uint32_t *values = &map->pages.items[page].values[first % BLIS__PAGE_KEYS];
     uint32_t n =
-        map->counts.items[page] == 0 ? wanted : equal_values(values, wanted, 0);
+        map->counts.items[page] == 0 ? wanted : zero_values(values, wanted);
     for (uint32_t i = 0; i < n; i++) {
       values[i] = value + 1;
     }

@@ -6,10 +6,9 @@
  * round if it is in the journal. The journal is the symmetric difference of
  * the two tables, so an identity that came and went again takes no room.
  *
- * Identities come in runs, as prompts do, so 64 neighbours are the bits of one
- * word. Cost: one table access per word that changes; a mark costs no more than
- * the changes since the last one. Memory is bounded by the changes, and by the
- * sizes of both tables.
+ * Cost: one table access per 64 neighbours that change; a mark costs no more
+ * than the changes since the last one. Memory is bounded by the changes, and
+ * by the sizes of both tables.
  */
 #ifndef BLIS_KV_BLOCK_JOURNAL_H
 #define BLIS_KV_BLOCK_JOURNAL_H
@@ -19,13 +18,12 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/block_chain.h"
-#include "base/map.h"
+#include "base/sparse_bits.h"
 
 /* Private but for the functions below. */
 typedef struct blis_block_journal {
-  blis_map differences; /* identity / 64 -> a bit for each that differs */
-  size_t count;         /* bits */
-  /* Keys of differences, and some that are none any more; see mark. */
+  blis_sparse_bits differences; /* by identity */
+  /* Words of differences, and some that are none any more; see mark. */
   BLIS_ARRAY(uint64_t) noted;
   bool has_unnoted; /* noted is not complete */
   bool is_broken;
@@ -55,19 +53,20 @@ blis_block_journal_is_broken(const blis_block_journal *journal) {
 /* Whether id, which is_there now or not, was there at the mark. */
 static inline bool blis_block_journal_had(const blis_block_journal *journal,
                                           blis_block_id id, bool is_there) {
-  uint64_t bits = 0;
-  blis_map_get(&journal->differences, id / 64, &bits);
-  return is_there != ((bits >> id % 64 & 1) != 0);
+  return is_there != blis_sparse_bits_get(&journal->differences, id);
 }
 
 /* How many of count identities from first on come before one that differs. */
-uint64_t blis_block_journal_equal(const blis_block_journal *journal,
-                                  blis_block_id first, uint64_t count);
+static inline uint64_t
+blis_block_journal_equal(const blis_block_journal *journal, blis_block_id first,
+                         uint64_t count) {
+  return blis_sparse_bits_zeros(&journal->differences, first, count);
+}
 
 /* How many identities differ. */
 static inline size_t
 blis_block_journal_count(const blis_block_journal *journal) {
-  return journal->count;
+  return journal->differences.count;
 }
 
 #endif

@@ -186,41 +186,15 @@ static int64_t find_run(const blis_run_pool *pool, blis_block_id id,
                                                  (uint64_t)limit, *index);
 }
 
-/*
- * How many blocks of chain from block k on, at most limit, have identities
- * that count up by one. Shared ones ascend, so the last of them is searched by
- * halving.
- */
-static int64_t neighbours(const blis_block_chain *chain, int64_t k,
-                          int64_t limit) {
-  if (k >= chain->shared_count) {
-    return limit;
-  }
-  int64_t left = chain->shared_count - k;
-  limit = left < limit ? left : limit;
-  const blis_block_id *ids = chain->shared + k;
-  if (ids[limit - 1] - ids[0] == (uint64_t)limit - 1) {
-    return limit;
-  }
-  int64_t low = 1;
-  while (limit - low > 1) {
-    int64_t middle = low + (limit - low) / 2;
-    if (ids[middle - 1] - ids[0] == (uint64_t)middle - 1) {
-      low = middle;
-    } else {
-      limit = middle;
-    }
-  }
-  return low;
-}
-
 /* The next blocks of chain that the table knows by one item; 0 = none. */
 static int64_t match_run(const blis_run_pool *pool,
                          const blis_block_chain *chain, int64_t k,
                          int64_t limit, uint32_t *index) {
   blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
   int64_t blocks = find_run(pool, id, limit, index);
-  return blocks == 0 ? 0 : neighbours(chain, k, blocks);
+  return blocks == 0
+             ? 0
+             : blis_block_chain_run(chain, (uint32_t)k, (uint32_t)blocks);
 }
 
 uint32_t blis_run_pool_match(const blis_run_pool *pool,
@@ -504,7 +478,8 @@ blis_status blis_run_pool_name_up_to(blis_run_pool *pool,
   while (holder->named_blocks < count) {
     int64_t k = holder->named_blocks;
     blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
-    int64_t blocks = neighbours(chain, k, count - k);
+    int64_t blocks =
+        blis_block_chain_run(chain, (uint32_t)k, (uint32_t)(count - k));
     if (holder->anonymous > 0) {
       blocks = holder->anonymous < blocks ? holder->anonymous : blocks;
       holder->anonymous -= blocks;

@@ -174,6 +174,13 @@ typedef struct walker {
   size_t next_run; /* a guess */
 } walker;
 
+static void count_up(blis_block_id *restrict ids, uint32_t count,
+                     blis_block_id first) {
+  for (uint32_t i = 0; i < count; i++) {
+    ids[i] = first + i;
+  }
+}
+
 /* Names the whole blocks at the start of a piece, at least one of them. */
 static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
                                      const run_key *key, uint64_t blocks,
@@ -193,9 +200,7 @@ static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
   BLIS_ASSERT(found->count > 0 &&
               found->first + found->count - 1 <= namer->shared_count);
   uint32_t count = found->count < blocks ? found->count : (uint32_t)blocks;
-  for (uint32_t i = 0; i < count; i++) {
-    walk->shared[walk->named + i] = found->first + i;
-  }
+  count_up(walk->shared + walk->named, count, found->first);
   walk->named += count;
   walk->parent = found->first + count - 1;
   *taken = count * walk->block_size;

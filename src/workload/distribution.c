@@ -304,8 +304,24 @@ static int64_t at_least_one(int64_t length) {
   return length < 1 ? 1 : length;
 }
 
+bool blis_distribution_needs_random(const blis_distribution *distribution) {
+  switch (distribution->type) {
+  case BLIS_DISTRIBUTION_CONSTANT:
+    return false;
+  case BLIS_DISTRIBUTION_GAUSSIAN:
+    return distribution->min != distribution->max;
+  case BLIS_DISTRIBUTION_EMPIRICAL:
+    return distribution->bin_count >= 2;
+  case BLIS_DISTRIBUTION_EXPONENTIAL:
+  case BLIS_DISTRIBUTION_LOGNORMAL:
+  case BLIS_DISTRIBUTION_PARETO_LOGNORMAL:
+    break;
+  }
+  return true;
+}
+
 static int64_t draw_gaussian(const blis_distribution *d, blis_random *random) {
-  if (d->min == d->max) {
+  if (!blis_distribution_needs_random(d)) {
     return d->min;
   }
   double value = blis_random_normal(random) * d->spread + d->first;
@@ -346,7 +362,7 @@ static int64_t draw_pareto_lognormal(const blis_distribution *d,
 
 /* The first bin that reaches u. */
 static int64_t draw_empirical(const blis_distribution *d, blis_random *random) {
-  if (d->bin_count < 2) {
+  if (!blis_distribution_needs_random(d)) {
     return d->bin_count == 1 ? d->bins[0].length : 1;
   }
   double u = blis_random_float64(random);

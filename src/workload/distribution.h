@@ -19,6 +19,7 @@
 #ifndef BLIS_WORKLOAD_DISTRIBUTION_H
 #define BLIS_WORKLOAD_DISTRIBUTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -81,6 +82,9 @@ BLIS_MUSTUSE blis_status blis_distribution_init(
 /* alloc as in init. A zeroed distribution is allowed. */
 void blis_distribution_deinit(blis_distribution *distribution,
                               const blis_alloc *alloc);
+
+/* False when the length is known beforehand: a draw leaves the stream alone. */
+bool blis_distribution_needs_random(const blis_distribution *distribution);
 
 /*
  * One length. At least 0, and at least 1 unless an empirical length or a

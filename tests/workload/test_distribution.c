@@ -179,6 +179,7 @@ static void lengths_stay_in_their_range(void) {
 static void check_numbers_taken(blis_distribution_spec spec, int numbers,
                                 int64_t length) {
   blis_distribution d = make(spec);
+  CHECK(blis_distribution_needs_random(&d) == (numbers > 0));
   blis_random drawn;
   blis_random plain;
   blis_random_init(&drawn, 3);

@@ -5,16 +5,16 @@
 #include "base/array.h"
 #include "base/invariant.h"
 #include "base/map.h"
+#include "base/sparse_bits.h"
 #include "policy/memory/holders.h"
 #include "policy/memory/span_store.h"
 
 #define NONE UINT32_MAX
 
-/* Consecutive blocks of a path; in the map under its first identity. */
+/* Blocks of a path whose identities count up; in the map under the first. */
 typedef struct node {
   blis_block_id first;
   uint32_t length;       /* blocks; 0 = not in use */
-  uint32_t ids;          /* span of its identities; NONE when private */
   blis__holders holders; /* some, except while a chain is being observed */
 } node;
 
@@ -43,6 +43,7 @@ struct blis_prefix_index {
   blis_alloc alloc;
   uint64_t capacity;
   blis_map by_first;       /* first identity -> node */
+  blis_sparse_bits firsts; /* the shared ones among the first identities */
   uint64_t highest_shared; /* identities above it were never observed */
   blis__span_store spans;
   BLIS_ARRAY(node) nodes;
@@ -60,6 +61,7 @@ blis_prefix_index *blis_prefix_index_new(const blis_alloc *alloc,
   if (index != NULL) {
     *index = (blis_prefix_index){.alloc = *alloc, .capacity = capacity_blocks};
     blis_map_init(&index->by_first, alloc);
+    blis_sparse_bits_init(&index->firsts, alloc);
     blis__span_store_init(&index->spans, alloc);
   }
   return index;
@@ -71,6 +73,7 @@ void blis_prefix_index_free(blis_prefix_index *index) {
   }
   blis_alloc alloc = index->alloc;
   blis_map_deinit(&index->by_first);
+  blis_sparse_bits_deinit(&index->firsts);
   blis__span_store_deinit(&index->spans);
   blis_array_deinit(&alloc, &index->nodes);
   blis_array_deinit(&alloc, &index->free_nodes);
@@ -96,33 +99,12 @@ static uint32_t find_node(const blis_prefix_index *index, blis_block_id first) {
   return blis_map_get(&index->by_first, first, &found) ? (uint32_t)found : NONE;
 }
 
-/*
- * How many blocks of the node the chain has from start on; at least the first,
- * by which the node was found. Equal identities mean equal ones before them,
- * so the last equal one is searched by halving.
- */
-static uint32_t agreement(const blis_prefix_index *index, const node *n,
-                          const blis_block_chain *chain, uint32_t start) {
-  if (n->ids == NONE) {
-    BLIS_ASSERT(chain->prompt_blocks - start == n->length);
-    return n->length;
-  }
-  const uint64_t *ids = blis__span_words(&index->spans, n->ids);
-  uint32_t limit = chain->shared_count - start;
-  limit = limit < n->length ? limit : n->length;
-  uint32_t low = 1;
-  if (ids[limit - 1] == chain->shared[start + limit - 1]) {
-    return limit;
-  }
-  while (limit - low > 1) {
-    uint32_t middle = low + (limit - low) / 2;
-    if (ids[middle - 1] == chain->shared[start + middle - 1]) {
-      low = middle;
-    } else {
-      limit = middle;
-    }
-  }
-  return low;
+/* How many blocks of the node, found by its first, the chain has at start. */
+static uint32_t agreement(const node *n, const blis_block_chain *chain,
+                          uint32_t start) {
+  uint32_t left = chain->prompt_blocks - start;
+  return blis_block_chain_run(chain, start,
+                              left < n->length ? left : n->length);
 }
 
 /* Matches that are being counted; few lists the instances that have some. */
@@ -164,7 +146,7 @@ static void match(const blis_prefix_index *index,
       return;
     }
     const node *n = &index->nodes.items[found];
-    uint32_t length = agreement(index, n, chain, start);
+    uint32_t length = agreement(n, chain, start);
     if (!extend_matches(index, n, start, length, matched) ||
         length < n->length) {
       return;
@@ -191,21 +173,23 @@ uint32_t blis_prefix_index_match_few(const blis_prefix_index *index,
 
 /* Planning an observation, so that nothing can fail once it is under way. */
 
-/* Where the stretch of unknown blocks that begins at start ends. */
-static uint32_t gap_end(const blis_prefix_index *index,
-                        const blis_block_chain *chain, uint32_t start) {
-  if (start >= chain->shared_count) {
-    return chain->prompt_blocks;
+static bool is_private(blis_block_id id) {
+  return (id & BLIS_BLOCK_PRIVATE) != 0;
+}
+
+/*
+ * How many blocks from start on, the first of which is unknown, make a node:
+ * up to one that begins another.
+ */
+static uint32_t gap(const blis_prefix_index *index,
+                    const blis_block_chain *chain, uint32_t start) {
+  blis_block_id first = blis_block_chain_at(chain, start);
+  uint32_t run =
+      blis_block_chain_run(chain, start, chain->prompt_blocks - start);
+  if (is_private(first) || first > index->highest_shared) {
+    return run;
   }
-  uint32_t end = start + 1;
-  while (end < chain->shared_count &&
-         find_node(index, chain->shared[end]) == NONE) {
-    if (chain->shared[end] > index->highest_shared) {
-      return chain->shared_count; /* whatever follows a new block is new */
-    }
-    end++;
-  }
-  return end;
+  return (uint32_t)blis_sparse_bits_zeros(&index->firsts, first, run);
 }
 
 typedef struct room {
@@ -219,7 +203,7 @@ static void add_room_for_step(const blis_prefix_index *index, const step *s,
   needed->entries++;
   if (s->node == NONE) {
     needed->nodes++;
-    needed->words += blis__span_size(s->length) + 1;
+    needed->words++;
     return;
   }
   const node *n = &index->nodes.items[s->node];
@@ -227,8 +211,6 @@ static void add_room_for_step(const blis_prefix_index *index, const step *s,
   if (s->length < n->length) {
     needed->nodes++;
     needed->entries += n->holders.count;
-    needed->words +=
-        blis__span_size(s->length) + blis__span_size(n->length - s->length);
     needed->words += 2 * blis__span_size(n->holders.count);
   }
 }
@@ -244,6 +226,8 @@ static blis_status make_room(blis_prefix_index *index, const room *needed,
   BLIS_TRY(blis_array_reserve(alloc, &index->free_entries, entries));
   BLIS_TRY(blis_map_reserve(&index->by_first,
                             blis_map_count(&index->by_first) + needed->nodes));
+  blis_map *words = &index->firsts.words;
+  BLIS_TRY(blis_map_reserve(words, blis_map_count(words) + needed->nodes));
   BLIS_TRY(blis__span_store_reserve(&index->spans, needed->words));
   BLIS_TRY(blis_array_reserve(alloc, &index->lrus, (size_t)instance + 1));
   while (index->lrus.count <= instance) {
@@ -259,9 +243,9 @@ static blis_status plan(blis_prefix_index *index, const blis_block_chain *chain,
   uint32_t start = 0;
   while (start < chain->prompt_blocks) {
     step s = {find_node(index, blis_block_chain_at(chain, start)), start, 0};
-    s.length = s.node == NONE ? gap_end(index, chain, start) - start
-                              : agreement(index, &index->nodes.items[s.node],
-                                          chain, start);
+    s.length = s.node == NONE
+                   ? gap(index, chain, start)
+                   : agreement(&index->nodes.items[s.node], chain, start);
     BLIS_TRY(blis_array_push(&index->alloc, &index->steps, s));
     add_room_for_step(index, &s, &needed);
     start += s.length;
@@ -285,45 +269,43 @@ static uint32_t take_entry(blis_prefix_index *index) {
   return (uint32_t)index->entries.count++;
 }
 
-static uint32_t copy_ids(blis_prefix_index *index, const uint64_t *ids,
-                         uint32_t count) {
-  uint32_t span = blis__span_take(&index->spans, count);
-  memcpy(blis__span_words(&index->spans, span), ids, count * sizeof *ids);
-  return span;
+/* Room for a bit that is to be set was made. */
+static void flip_first(blis_prefix_index *index, blis_block_id first) {
+  if (!is_private(first)) {
+    blis_status status =
+        blis_sparse_bits_flip(&index->firsts, first / BLIS_WORD_BITS,
+                              UINT64_C(1) << first % BLIS_WORD_BITS, NULL);
+    BLIS_ASSERT(status == BLIS_OK);
+  }
 }
 
-static uint32_t add_node(blis_prefix_index *index, const node *content) {
+static uint32_t add_node(blis_prefix_index *index, blis_block_id first,
+                         uint32_t length) {
   uint32_t added = take_node(index);
-  index->nodes.items[added] = *content;
-  blis_status status = blis_map_put(&index->by_first, content->first, added);
+  index->nodes.items[added] = (node){.first = first, .length = length};
+  blis_status status = blis_map_put(&index->by_first, first, added);
   BLIS_ASSERT(status == BLIS_OK); /* room was made */
+  flip_first(index, first);
   return added;
 }
 
 static void free_node(blis_prefix_index *index, uint32_t which) {
   node *n = &index->nodes.items[which];
-  blis_map_remove(&index->by_first, n->first);
-  if (n->ids != NONE) {
-    blis__span_give(&index->spans, n->ids, n->length);
-  }
   BLIS_ASSERT(n->length > 0 && n->holders.count == 0);
+  blis_map_remove(&index->by_first, n->first);
+  flip_first(index, n->first);
   *n = (node){0};
   index->free_nodes.items[index->free_nodes.count++] = which;
 }
 
 static uint32_t new_node(blis_prefix_index *index,
                          const blis_block_chain *chain, const step *s) {
-  node added = {.first = blis_block_chain_at(chain, s->start),
-                .length = s->length,
-                .ids = NONE};
-  if (s->start < chain->shared_count) {
-    const blis_block_id *ids = chain->shared + s->start;
-    added.ids = copy_ids(index, ids, s->length);
-    blis_block_id last = ids[s->length - 1];
-    index->highest_shared =
-        last > index->highest_shared ? last : index->highest_shared;
+  blis_block_id first = blis_block_chain_at(chain, s->start);
+  blis_block_id last = first + (s->length - 1);
+  if (!is_private(first) && last > index->highest_shared) {
+    index->highest_shared = last;
   }
-  return add_node(index, &added);
+  return add_node(index, first, s->length);
 }
 
 /* Puts an entry right before (older than) another; NONE = behind the newest. */
@@ -391,15 +373,8 @@ static void split_node(blis_prefix_index *index, uint32_t upper,
                        uint32_t length) {
   node *n = &index->nodes.items[upper];
   uint32_t rest = n->length - length;
-  uint32_t old_ids = n->ids;
-  uint32_t old_length = n->length;
-  const uint64_t *ids = blis__span_words(&index->spans, old_ids);
-  node lower = {.first = ids[length], .length = rest};
-  lower.ids = copy_ids(index, ids + length, rest);
-  n->ids = copy_ids(index, ids, length);
   n->length = length;
-  blis__span_give(&index->spans, old_ids, old_length);
-  uint32_t added = add_node(index, &lower);
+  uint32_t added = add_node(index, n->first + length, rest);
   for (uint32_t i = index->nodes.items[upper].holders.count; i-- > 0;) {
     const blis__holders *holders = &index->nodes.items[upper].holders;
     split_holder(index, upper, added,
@@ -535,6 +510,7 @@ bool blis_prefix_index_check(const blis_prefix_index *index) {
     }
   }
   return live_nodes == blis_map_count(&index->by_first) &&
+         index->firsts.count <= live_nodes &&
          live_nodes + index->free_nodes.count == index->nodes.count &&
          held + index->free_entries.count == index->entries.count;
 }

@@ -12,12 +12,13 @@
  * Matching changes nothing. So the first block of a chain is always the oldest
  * of it, and a chain longer than the capacity loses its own head.
  *
- * Representation: blocks that have always been seen together lie in one node,
- * shared by all instances, and every instance keeps its LRU order of nodes.
- * Since a chain always touches whole nodes in order, an instance holds the end
- * of a node: all of it, except for its least recent one. Matching is one
- * lookup per node of the chain and one pass over the node's holders, observing
- * one lookup and one relink per node, whatever the number of blocks.
+ * Representation: blocks that have always been seen together, and were so when
+ * they were named, lie in one node, shared by all instances, and every instance
+ * keeps its LRU order of nodes. Since a chain always touches whole nodes in
+ * order, an instance holds the end of a node: all of it, except for its least
+ * recent one. Matching is one lookup per node of the chain and one pass over
+ * the node's holders, observing one lookup and one relink per node, whatever
+ * the number of blocks.
  *
  * Chains with the same private_base must be the same chain: one of a request.
  */

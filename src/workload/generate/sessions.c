@@ -95,12 +95,27 @@ typedef struct round {
   uint32_t modal_tokens[BLIS__MODALITIES];
 } round;
 
-/* Streams start late: many sessions may be waiting for their first round. */
-static blis_status need_stream(blis__sessions *sessions, round *r) {
+/* Whether the round takes numbers of the session's stream. */
+static bool needs_stream(const blis__sessions *sessions, const round *r) {
   const blis__session_rule *rule = r->start->rule;
-  bool draws = r->recorded == NULL || rule->think != NULL ||
-               sessions->config.keeps_tokens;
-  if (!draws || r->session->random != NULL) {
+  if (!sessions->config.is_lazy) { /* its tokens do, whatever its lengths */
+    return r->recorded == NULL || rule->think != NULL ||
+           sessions->config.keeps_tokens;
+  }
+  bool draws_lengths =
+      r->recorded == NULL && (rule->modalities != NULL ||
+                              blis_distribution_needs_random(rule->input) ||
+                              blis_distribution_needs_random(rule->output));
+  return draws_lengths || sessions->config.keeps_tokens ||
+         (rule->think != NULL && blis_distribution_needs_random(rule->think));
+}
+
+/*
+ * Streams start late, for many sessions may be waiting for their first round,
+ * and only where they are needed, for one takes 600 numbers to start.
+ */
+static blis_status need_stream(blis__sessions *sessions, round *r) {
+  if (!needs_stream(sessions, r) || r->session->random != NULL) {
     return BLIS_OK;
   }
   blis_random *random = blis_alloc_new(&sessions->alloc, sizeof *random);
