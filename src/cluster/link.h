@@ -1,0 +1,90 @@
+/*
+ * link.h - links between instances, and the transfers that share them.
+ *
+ * A transfer goes over a few links at once, such as the network card of its
+ * source and that of its destination, and has one rate on all of them. Rates
+ * are max-min fair: whenever a transfer starts or ends, each link is shared
+ * among its transfers, the tightest link first, and what those that are held
+ * up elsewhere leave is shared among the rest. Between two such moments bytes
+ * flow evenly, so ends are exact real numbers.
+ *
+ * Stands alone: it knows neither requests nor instances. A change costs
+ * O(transfers * links); memory is O(links + transfers).
+ */
+#ifndef BLIS_CLUSTER_LINK_H
+#define BLIS_CLUSTER_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+
+enum { BLIS__TRANSFER_LINKS_MAX = 4 };
+
+/* Embedded by its owner, who does not move it while it is under way. */
+typedef struct blis__transfer {
+  double from_us; /* when its first byte is sent */
+  double end_us;  /* once it has ended */
+  double bytes_left;
+  double rate; /* bytes/us; 0 before from_us */
+  uint32_t links[BLIS__TRANSFER_LINKS_MAX];
+  uint32_t link_count;
+  bool is_on_its_way;
+  bool was_shared; /* it has not had a link for itself all the time */
+} blis__transfer;
+
+typedef struct blis__link {
+  double bytes_per_us; /* INFINITY = takes no time */
+  double left;         /* scratch: of its rate, while rates are worked out */
+  uint32_t unfixed;    /* scratch: of its transfers */
+  uint32_t active;     /* transfers on it now */
+  uint32_t peak;       /* at most */
+  int64_t transfers;   /* that ended, with bytes that were moved */
+  double bytes;
+  double busy_us;     /* with at least one transfer */
+  double transfer_us; /* added up over its transfers */
+} blis__link;
+
+typedef struct blis__links {
+  blis_alloc alloc;
+  double now_us;
+  BLIS_ARRAY(blis__link) all;
+  BLIS_ARRAY(blis__transfer *) active; /* also those to come; by start */
+  BLIS_ARRAY(blis__transfer *) ended;  /* not yet taken; from next_ended on */
+  size_t next_ended;
+} blis__links;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis__links_init(blis__links *links, const blis_alloc *alloc);
+void blis__links_deinit(blis__links *links);
+
+/* Before the first transfer. Capacity is above 0; INFINITY is allowed. */
+BLIS_MUSTUSE blis_status blis__links_add(blis__links *links,
+                                         double bytes_per_us, uint32_t *link);
+
+/*
+ * A transfer of so many bytes (>= 0) begins at transfer->from_us, which is not
+ * before now, over the links it says. BLIS_ERR_NOMEM changes nothing.
+ */
+BLIS_MUSTUSE blis_status blis__links_start(blis__links *links,
+                                           blis__transfer *transfer,
+                                           double bytes);
+
+/* It is given up, wherever it is. */
+void blis__links_stop(blis__links *links, blis__transfer *transfer);
+
+/* Goes on to to_us, which is not before now. */
+void blis__links_advance(blis__links *links, double to_us);
+
+/* When rates change next by themselves; INFINITY = never. */
+double blis__links_next_us(const blis__links *links);
+
+/*
+ * A transfer that has ended by now, in order of ends, those of one moment in
+ * order of starts; NULL = none is left.
+ */
+blis__transfer *blis__links_take_ended(blis__links *links);
+
+#endif
