@@ -77,12 +77,14 @@ static blis_status find_type(const blis_distribution_spec *spec,
                              const char *where, const type_rule **rule,
                              blis_error *error) {
   const char *type = spec->type != NULL ? spec->type : "";
-  blis_nearest nearest = {.wanted = type};
   for (size_t i = 0; i < TYPES; i++) {
     if (strcmp(type_rules[i].name, type) == 0) {
       *rule = &type_rules[i];
       return BLIS_OK;
     }
+  }
+  blis_nearest nearest = {.wanted = type};
+  for (size_t i = 0; i < TYPES; i++) {
     blis_nearest_offer(&nearest, type_rules[i].name);
   }
   return blis_fail(error, BLIS_ERR_INVALID, "%s: unknown type '%s'%s", where,

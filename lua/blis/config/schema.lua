@@ -46,14 +46,25 @@ local function in_front(path)
   return path == "" and "" or path .. ": "
 end
 
+-- The options of a section by each of their names, made when it is first read.
+local indexes = setmetatable({}, { __mode = "k" })
+
+local function index_of(options)
+  local index = indexes[options]
+  if index and index.count == #options then return index.by_name end
+  index = { by_name = {}, count = #options }
+  for i = #options, 1, -1 do -- the first one of a name counts
+    local option = options[i]
+    for _, alias in ipairs(option.aliases or {}) do index.by_name[alias] = option end
+    index.by_name[option.name] = option
+  end
+  indexes[options] = index
+  return index.by_name
+end
+
 --- The option that a key of a table names, or nil.
 local function find_option(section, key)
-  for _, option in ipairs(section.options) do
-    if option.name == key then return option end
-    for _, alias in ipairs(option.aliases or {}) do
-      if alias == key then return option end
-    end
-  end
+  return index_of(section.options)[key]
 end
 
 --- Every word that could have been meant.
@@ -102,11 +113,14 @@ end
 
 --- The first unknown key in a fixed order, so that the same script gives the same error.
 function schema.check_keys(section, given, path)
-  local unknown = {}
+  local by_name, unknown = index_of(section.options), nil
   for key in pairs(given) do
-    if not find_option(section, key) then unknown[#unknown + 1] = key end
+    if not by_name[key] then
+      unknown = unknown or {}
+      unknown[#unknown + 1] = key
+    end
   end
-  if #unknown == 0 then return end
+  if not unknown then return end
   table.sort(unknown, function(a, b) return tostring(a) < tostring(b) end)
   raise_unknown(section, path, unknown[1])
 end
@@ -159,6 +173,10 @@ function schema.default(option, profile)
   return option.default
 end
 
+local function place_of(path, name)
+  return path == "" and name or path .. "." .. name
+end
+
 --- Checks a table of options and fills in the defaults.
 ---@param section blis.Section
 ---@param given? table
@@ -171,16 +189,22 @@ function schema.read(section, given, path, profile)
     schema.raise_value(path, given, "a table of options")
   end
   schema.check_keys(section, given, path)
-  local values = {}
-  for _, option in ipairs(section.options) do
-    local value, name = given_value(option, given, path)
-    local place = path == "" and name or path .. "." .. name
+  local values, options = {}, section.options
+  profile = profile or "design"
+  for i = 1, #options do
+    local option = options[i]
+    local name = option.name
+    local value = given[name]
+    if option.aliases then value, name = given_value(option, given, path) end
     if value ~= nil then
-      values[option.name] = schema.check_value(option, value, place)
+      values[option.name] = schema.check_value(option, value, place_of(path, name))
     elseif option.required then
-      errors.invalid("%s is missing, expected %s", place, types[option.type].expected(option))
+      errors.invalid("%s is missing, expected %s", place_of(path, name),
+        types[option.type].expected(option))
+    elseif option.profiles then
+      values[option.name] = schema.default(option, profile)
     else
-      values[option.name] = schema.default(option, profile or "design")
+      values[option.name] = option.default
     end
   end
   return values
