@@ -1,7 +1,7 @@
 #!/usr/bin/env blis
 -- How many requests per second an instance serves while the p99 of TTFT stays below 200 ms, by the
 -- length of the prompt; and how many instances 150 requests per second need. Runs are as long as it
--- takes to see the steady state, and the interval is over seeds.
+-- takes to see the steady state, and the interval has the noise within runs and between seeds.
 local blis = require "blis"
 
 for _, prompt_tokens in ipairs { 256, 1024 } do

@@ -36,10 +36,11 @@ describe("blis.capacity", function()
     assert.is_true(math.abs(got.value - 10) < 0.1)
     assert.is_true(got.low < 9.95 and got.low > 9.7 and got.high > 10.05 and got.high < 10.3)
     assert.equal("95 % interval of 5 seeds", got.interval)
-    assert.equal(5, #got.searches)
-    for _, one in ipairs(got.searches) do
-      assert.is_true(one.kept < one.missed and one.missed / one.kept <= 1.02)
-      assert.is_true(one.kept ^ 2 + one.seed - 44 <= 100 and one.missed ^ 2 + one.seed - 44 > 100)
+    for _, point in ipairs(got.curve) do
+      local far = (point.value ^ 2 - 100) / (2.776 * math.sqrt(2.5 / 5))
+      if point.kept + point.missed == 5 then -- the others were the first seed's alone
+        assert.equal(far > 1 and "missed" or far < -1 and "kept" or "unclear", point.verdict)
+      end
     end
     says(tostring(got), "10.0")
   end)
@@ -56,9 +57,29 @@ describe("blis.capacity", function()
     says(tostring(got), "not kept up to 7 requests/s, where the search ended")
   end)
 
-  it("tells a range when there are few seeds", function()
-    assert.equal("range of 3 seeds", numbers { replications = 3 }.interval)
-    assert.equal("one seed", numbers { replications = 1 }.interval)
+  it("says what the interval is of", function()
+    local three = numbers { replications = 3 }
+    assert.equal("95 % interval of 3 seeds", three.interval)
+    assert.is_true(three.low < 9.9 and three.high > 10.1)
+    assert.equal("one seed, which shows no noise", numbers { replications = 1 }.interval)
+    local run = search { replications = 1, from = 40, tolerance = 0.5 }
+    assert.equal("noise of one seed, not between seeds", run.interval)
+    says(tostring(run), "seeds differ by more than one run shows, which 4 replications tell")
+  end)
+
+  it("has more noise in its interval the shorter runs are", function()
+    local function width(requests)
+      local got = search { replications = 4, targets = { ["ttft_ms.p90"] = 60 },
+        trial = function(p)
+          return blis.run { seed = p.seed, cluster = { instances = 1 }, workload = { rate = p.rate,
+            requests = requests, prompt_tokens = 256, output_tokens = 8 } }
+        end }
+      return (got.high or math.huge) / (got.low or 0.001), got
+    end
+    local short, of_short = width(400)
+    local long, of_long = width(8000)
+    assert.is_true(short > long, of_short:headline() .. " / " .. of_long:headline())
+    assert.is_true((of_short.low or 0) <= of_long.high and of_long.low <= of_short.high)
   end)
 
   it("finds the least whole number", function()
@@ -118,8 +139,8 @@ describe("blis.capacity", function()
           end,
         } }
     end
-    assert.equal(8, found(8).low)
-    assert.is_nil(found(12).low)
+    assert.equal(1, found(8).curve[1].kept)
+    assert.equal(0, found(12).curve[1].kept)
     assert.is_nil(found(12).curve[1].figures["ttft_ms.p90"])
   end)
 
@@ -130,11 +151,10 @@ describe("blis.capacity", function()
     end, targets = { ["ttft_ms.p99"] = 100 } }
     assert.is_nil(got.value)
     assert.is_true(got.is_unsettled)
-    says(tostring(got), "unknown: runs are too short to settle")
+    assert.is_nil(got.low)
     says(tostring(got), "let it run p.requests requests")
     got = search { max_requests = 500, targets = { ["ttft_ms.p99"] = 100 } }
-    says(tostring(got), "runs of 500 requests do not settle beyond that; max_requests allows "
-      .. "longer ones")
+    says(tostring(got), "runs of 500 requests do not settle there; max_requests allows longer ones")
   end)
 
   it("judges a trace as a whole", function()

@@ -25,6 +25,7 @@
 #include "lua/results/figures.h"
 #include "lua/results/record_list.h"
 #include "lua/results/run_trace.h"
+#include "lua/results/steady.h"
 #include "lua/simulation/construct.h"
 #include "lua/simulation/event_queue.h"
 #include "lua/simulation/instance.h"
@@ -159,6 +160,7 @@ static const luaL_Reg core_functions[] = {
     {"model_config", bind_model_config},
     {"model_id", bind_catalogue_model_id},
     {"models", bind_catalogue_models},
+    {"mser5", bind_mser5},
     {"suggestion", core_suggestion},
     {"output", bind_output_new},
     {"output_probe", bind_output_probe},

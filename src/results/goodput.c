@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/invariant.h"
+#include "results/latency_kinds.h"
 
 /* The target of every class, by number of its text; -1 = none. */
 typedef BLIS_ARRAY(int32_t) target_list;
@@ -30,14 +31,10 @@ static blis_status list_targets(target_list *list, const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-static double mean_itl_us(const blis_record *record) {
-  return record->itl_count == 0
-             ? 0
-             : (double)record->itl_sum_us / (double)record->itl_count;
-}
-
-static bool is_met(double time_us, double target_ms) {
-  return target_ms <= 0 || time_us / 1000 <= target_ms;
+/* Without a target every request is good enough. */
+static bool is_met(const blis_record *record, blis_latency_kind kind,
+                   double target_ms) {
+  return target_ms <= 0 || blis_record_is_within(record, kind, target_ms);
 }
 
 static void count_record(blis_goodput *goodput,
@@ -48,9 +45,9 @@ static void count_record(blis_goodput *goodput,
     return;
   }
   goodput->completed++;
-  bool ttft = is_met((double)record->ttft_us, target->ttft_ms);
-  bool itl = is_met(mean_itl_us(record), target->itl_ms);
-  bool e2e = is_met((double)record->e2e_us, target->e2e_ms);
+  bool ttft = is_met(record, BLIS_LATENCY_TTFT, target->ttft_ms);
+  bool itl = is_met(record, BLIS_LATENCY_ITL, target->itl_ms);
+  bool e2e = is_met(record, BLIS_LATENCY_E2E, target->e2e_ms);
   goodput->ttft_met += ttft;
   goodput->itl_met += itl;
   goodput->e2e_met += e2e;

@@ -1,41 +1,74 @@
---- Where the answer of one seed lies: between a value on the side where the search starts and one
---- on the other side of it. Rates that are looked for are kept at first and missed further on,
---- numbers of instances the other way round.
+--- Where the answer lies: which values were tried, and what is tried next.
+---
+--- Rates that are looked for are kept at first and missed further on, numbers of instances the
+--- other way round: the near side is the one on which the search starts. A value is surely near,
+--- surely far, or too close to call. The interval goes from the last that is surely near to the first that
+--- is surely far, and the answer is where what is likelier changes.
 local bracket = {}
 
+---@class blis.capacity.Side
+---@field sure -1|0|1 near, too close to call, far
+---@field likely -1|1
+
 ---@class blis.capacity.Bracket
----@field near number? the furthest on the side of the start, below far
----@field far number? the nearest on the other side
----@field tried table<number, boolean> true = on the far side
+---@field range { from: number, to: number, tolerance: number, integer: boolean }
+---@field values number[] that were tried, in ascending order
+---@field sides table<number, blis.capacity.Side>
 local Bracket = {}
 Bracket.__index = Bracket
 
 ---@param range { from: number, to: number, tolerance: number, integer: boolean }
----@param hint? blis.capacity.Bracket of another seed
 ---@return blis.capacity.Bracket
-function bracket.new(range, hint)
-  return setmetatable({ range = range, hint = hint, tried = {} }, Bracket)
+function bracket.new(range)
+  return setmetatable({ range = range, values = {}, sides = {} }, Bracket)
 end
 
---- Keeps on which side a value is. When chance contradicts itself, the nearer one counts.
+--- Keeps what is known of a value; a later word replaces an earlier one.
 ---@param value number
----@param is_far boolean
-function Bracket:add(value, is_far)
-  self.tried[value] = is_far
-  self.near, self.far = nil, nil
-  for one, far in pairs(self.tried) do
-    if far and one < (self.far or math.huge) then self.far = one end
+---@param side blis.capacity.Side
+function Bracket:add(value, side)
+  if not self.sides[value] then
+    self.values[#self.values + 1] = value
+    table.sort(self.values)
   end
-  for one, far in pairs(self.tried) do
-    if not far and one < (self.far or math.huge) and one > (self.near or -math.huge) then
-      self.near = one
-    end
-  end
+  self.sides[value] = side
 end
 
-local function is_narrow(range, low, high)
-  if range.integer then return high - low <= 1 end
-  return high / low <= 1 + range.tolerance
+--- The first value for which a test holds and the last one before it; either may be missing.
+local function change(self, test)
+  for i, value in ipairs(self.values) do
+    if test(self.sides[value]) then return self.values[i - 1], value end
+  end
+  return self.values[#self.values], nil
+end
+
+local function is_likely_far(side) return side.likely > 0 end
+
+--- Where what is likelier changes: values on both sides of the answer.
+---@return number? near
+---@return number? far
+function Bracket:answer()
+  return change(self, is_likely_far)
+end
+
+local function is_not_near(side) return side.sure >= 0 end
+local function is_far(side) return side.sure > 0 end
+
+--- Where the interval ends: values that are surely near and surely far.
+---@return number? near
+---@return number? far
+function Bracket:interval()
+  local near, _ = change(self, is_not_near)
+  local _, far = change(self, is_far)
+  return near, far
+end
+
+-- A first look need not be closer than this.
+local rough = 0.2
+
+local function is_narrow(range, low, high, width)
+  if range.integer and (high - low <= 1 or width < rough) then return high - low <= 1 end
+  return high / low <= 1 + math.max(width, range.tolerance)
 end
 
 local function middle(range, low, high)
@@ -44,32 +77,52 @@ local function middle(range, low, high)
   return math.min(math.max(math.floor(value + 0.5), low + 1), high - 1)
 end
 
-local function outward(self)
-  local range = self.range
-  if self.near then return self.near < range.to and math.min(2 * self.near, range.to) or nil end
-  if self.far > range.from then
-    local half = range.integer and self.far // 2 or self.far / 2
-    return math.max(half, range.from)
-  end
+local function above(range, value, factor)
+  if value >= range.to then return nil end
+  local next_one = value * factor
+  if range.integer then next_one = math.max(math.floor(next_one), value + 1) end
+  return math.min(next_one, range.to)
 end
 
---- The value to be tried next; nil when the answer is known, or lies outside the range.
+local function below(range, value, factor)
+  if value <= range.from then return nil end
+  local next_one = value / factor
+  if range.integer then next_one = math.min(math.ceil(next_one), value - 1) end
+  return math.max(next_one, range.from)
+end
+
+--- The next value for a change that lies between low and high; nil when that is known, or out of
+--- range.
+local function closer(self, low, high, width, step)
+  local range = self.range
+  if not low and not high then return range.from end
+  if not high then return above(range, low, step) end
+  if not low then return below(range, high, step) end
+  if not is_narrow(range, low, high, width) then return middle(range, low, high) end
+end
+
+--- The value to be tried next to learn roughly where the answer is; nil when that is known.
 ---@return number?
+function Bracket:rough()
+  local low, high = self:answer()
+  return closer(self, low, high, rough, 2)
+end
+
+--- The values to be tried next, so that answer and interval are known to the tolerance; none when
+--- they are.
+---@return number[]
 function Bracket:next()
-  local range, hint = self.range, self.hint or {}
-  local near = self.near or hint.near
-  local far = self.far or hint.far
-  if not near and not far then return range.from end
-  if self.near and self.far then
-    if is_narrow(range, near, far) then return nil end
-    return middle(range, near, far)
+  local width, list, known = math.min(self.range.tolerance, rough / 2), {}, {}
+  -- Ends of the interval are near the answer, and are looked for in growing steps.
+  local step = (1 + 2 * width) ^ (1 + #self.values // 2)
+  for _, test in ipairs { is_likely_far, is_not_near, is_far } do
+    local low, high = change(self, test)
+    local value = closer(self, low, high, width, step)
+    if value and not known[value] then
+      known[value], list[#list + 1] = true, value
+    end
   end
-  -- Ends that another seed has found are tried when there is nothing between.
-  if near and far and near < far then
-    if not is_narrow(range, near, far) then return middle(range, near, far) end
-    return self.near and far or near
-  end
-  return outward(self)
+  return list
 end
 
 return bracket

@@ -1,11 +1,14 @@
 --- The most that a cluster takes, or the least that it needs, while targets are kept.
 ---
---- Every seed has a search of its own, so the answer comes with an interval of independent answers.
---- The first seed looks for the range, the others go on from there; what is tried next depends on
---- verdicts alone, never on how many processes there are.
+--- All seeds are tried at the same values. The answer is where their mean goes from kept to missed;
+--- the interval has all values at which the noise of the runs leaves that open (the confidence set
+--- of a root, by inverting the test at each value). So it is wide when runs are short or few, and
+--- lengthening them moves the answer inside it. What is tried next depends on what was seen alone,
+--- never on how many processes there are.
 local bracket = require "blis.capacity.bracket"
 local core = require "blis.core"
 local errors = require "blis.errors"
+local evidence = require "blis.capacity.evidence"
 local options = require "blis.config.sweep"
 local probe = require "blis.capacity.probe"
 local report = require "blis.capacity.report"
@@ -20,18 +23,14 @@ local capacity = {}
 
 ---@class blis.CapacityPoint what was seen at one value
 ---@field value number
+---@field verdict "kept"|"missed"|"unclear" of all seeds
 ---@field kept integer seeds with which all targets were kept
 ---@field missed integer seeds with which one was not
----@field overloaded integer seeds with which the cluster fell behind
+---@field overloaded integer of these, seeds with which the cluster was falling behind
 ---@field unsettled integer seeds with which no run was long enough to tell
 ---@field requests integer? that arrived in the longest run
 ---@field missed_share number? of requests that ended otherwise than completed, mean of the seeds
 ---@field figures table<string, number?> means of the seeds; nil when one has no such figure
-
----@class blis.CapacitySearch what one seed found
----@field seed integer
----@field kept number? the last value that keeps the targets
----@field missed number? the next one that does not
 
 ---@class blis.Capacity printed as the answer in one line and what is behind it as a table
 ---@field parameter string
@@ -43,189 +42,260 @@ local capacity = {}
 ---@field interval string what the interval is
 ---@field targets string[]
 ---@field curve blis.CapacityPoint[] all that was tried, by value
----@field searches blis.CapacitySearch[] one for each seed
 ---@field notes string[]
----@field is_unsettled boolean? runs next to the answer were too short to tell
+---@field is_unsettled boolean? runs inside the interval were too short to tell
 
---- Runs what the seeds ask for next: { { value =, seed = }, ... }; returns what was seen, in the
---- same order.
-local function run_round(search, wanted)
-  local points = {}
-  for i, one in ipairs(wanted) do points[i] = { value = one.value, of_seed = one.seed } end
+--- Runs what has not been seen yet of { { value =, i = number of the seed }, ... }, or has been
+--- seen in shorter runs than this.
+local function run_missing(search, wanted, requests)
+  local points, missing = {}, {}
+  for _, one in ipairs(wanted) do
+    local seen = search.seen[one.value] or {}
+    search.seen[one.value] = seen
+    if not seen[one.i] or (seen[one.i].requests or math.huge) < requests then
+      missing[#missing + 1] = one
+      points[#points + 1] = { value = one.value, of_seed = search.seed + one.i - 1 }
+    end
+  end
+  if #points == 0 then return end
   local round = sweep.new {
     name = "capacity", points = points, identity = "capacity", seed = search.seed,
-    trial = function(p) return probe.run(search, p.value, p.of_seed) end,
+    trial = function(p) return probe.run(search, p.value, p.of_seed, requests) end,
   }
   local known = runner.run(round.plan, round.values, round.trial,
     { jobs = search.jobs, quiet = true })
-  local seen = {}
-  for i, trial in ipairs(round.plan.trials) do
-    local one = known[trial.key]
-    if one.status ~= "done" then
-      errors.invalid("%s = %.6g, seed %d: %s", search.parameter, wanted[i].value, wanted[i].seed,
-        one.reason)
+  for k, trial in ipairs(round.plan.trials) do
+    local one, outcome = missing[k], known[trial.key]
+    if outcome.status ~= "done" then
+      errors.invalid("%s = %.6g, seed %d: %s", search.parameter, one.value,
+        search.seed + one.i - 1, outcome.reason)
     end
-    seen[i] = one.values
+    search.seen[one.value][one.i] = outcome.values
   end
-  return seen
 end
 
-local function is_kept(seen)
-  return seen.verdict == probe.verdicts.kept
+--- What is known of a value: kept, missed or unclear.
+local function judge(search, value)
+  local seen = search.seen[value]
+  local judged = evidence.judge_all(search.margin_names, seen, search.level)
+  judged.is_unsettled = judged.likely < 0 and evidence.is_unsettled(seen, search.seeds)
+  if judged.is_unsettled then judged.sure = 0 end
+  return judged
 end
 
---- Lets the seeds first to last search until each of them has an answer.
-local function run_seeds(search, first, last)
+--- Runs values with the first n seeds, in runs of at least so many requests.
+local function run(search, values, n, requests)
+  local wanted = {}
+  for _, value in ipairs(values) do
+    for i = 1, n do wanted[#wanted + 1] = { value = value, i = i } end
+  end
+  run_missing(search, wanted, requests)
+end
+
+--- The length of the shortest run; nil when trials do not run requests.
+local function shortest_run(seen)
+  local shortest = math.huge
+  for _, one in ipairs(seen) do shortest = math.min(shortest, one.requests or math.huge) end
+  return shortest < math.huge and shortest or nil
+end
+
+--- What all seeds say of a value, in longer runs while these are too short together.
+local function settle(search, value)
+  local judged = judge(search, value)
+  local requests = shortest_run(search.seen[value])
+  while judged.is_unsettled and requests and requests < search.max_requests do
+    requests = math.min(2 * requests, search.max_requests)
+    run(search, { value }, #search.seen[value], requests)
+    judged = judge(search, value)
+    if shortest_run(search.seen[value]) < requests then break end -- all that the trial makes
+  end
+  return judged
+end
+
+--- Tries values with the first n seeds, and tells the bracket.
+local function try(search, sides, values, n, requests)
+  run(search, values, n, requests or search.requests)
+  local sign = search.starts_kept and 1 or -1
+  for _, value in ipairs(values) do
+    local judged = settle(search, value)
+    sides:add(value, { sure = sign * judged.sure, likely = sign * judged.likely })
+  end
+  search.tell.update(values)
+end
+
+--- Tries values with all seeds until answer and interval are known.
+local function narrow(search, sides, values)
+  while #values > 0 do
+    try(search, sides, values, search.seeds)
+    values = sides:next()
+  end
+end
+
+--- The longest run of those at the ends of the interval and in between.
+local function longest_run(search, near, far)
+  local longest = 0
+  for value, seen in pairs(search.seen) do
+    if value >= near and value <= (far or near) then
+      for _, one in ipairs(seen) do longest = math.max(longest, one.requests or 0) end
+    end
+  end
+  return longest
+end
+
+-- What is kept next to the answer has to be kept in runs so many times as long as the first ones.
+local confirmed_length = 4
+
+--- Tries the value that is surely kept again, in runs as long as those that were unclear: close to
+--- saturation short runs are calm, and the rare bursts are what counts.
+local function confirm(search, sides)
+  local tried = {}
+  while search.steady do
+    local near, far = sides:interval()
+    local kept, missed = near, far
+    if not search.starts_kept then kept, missed = far, near end
+    if not kept or not search.seen[kept][1].requests then return end
+    local longest = longest_run(search, near or far, far)
+    local requests = math.min(search.max_requests, math.max(longest,
+      missed and confirmed_length * search.requests or 0))
+    if (tried[kept] or 0) >= requests then return end
+    tried[kept] = requests
+    try(search, sides, { kept }, search.seeds, requests)
+    narrow(search, sides, sides:next())
+  end
+end
+
+--- The first seed finds the region, all of them the answer.
+local function find(search)
   local tell <close> = report.progress(search)
-  while true do
-    local wanted = {}
-    for i = first, last do
-      local value = search.brackets[i]:next()
-      if value then wanted[#wanted + 1] = { value = value, seed = search.seed + i - 1, i = i } end
-    end
-    if #wanted == 0 or first == last and search.brackets[first].near
-      and search.brackets[first].far and search.seeds > 1 then
-      return
-    end
-    for k, seen in ipairs(run_round(search, wanted)) do
-      local one = wanted[k]
-      table.insert(search.seen, { value = one.value, seed = one.seed, values = seen })
-      search.brackets[one.i]:add(one.value, is_kept(seen) ~= search.starts_kept)
-    end
-    tell.update(wanted)
+  search.tell = tell
+  local sides = bracket.new(search)
+  local value = sides:rough()
+  while value do
+    try(search, sides, { value }, 1)
+    value = sides:rough()
+  end
+  local near, far = sides:answer()
+  local values = { near }
+  values[#values + 1] = far
+  sides = bracket.new(search)
+  narrow(search, sides, values)
+  confirm(search, sides)
+  return sides
+end
+
+local verdict_of = { [-1] = "kept", [0] = "unclear", [1] = "missed" }
+
+--- How one seed is counted.
+local function count_seed(search, point, seen)
+  local judged = evidence.judge_all(search.margin_names, { seen }, search.level)
+  if judged.likely > 0 then
+    point.missed = point.missed + 1
+    point.overloaded = point.overloaded + (seen.rising or 0)
+  elseif evidence.is_unsettled({ seen }, search.seeds) then
+    point.unsettled = point.unsettled + 1
+  else
+    point.kept = point.kept + 1
   end
 end
 
-local verdict_names = {}
-for name, number in pairs(probe.verdicts) do verdict_names[number] = name end
-
-local function add_to_point(search, point, values)
-  local name = verdict_names[values.verdict]
-  point[name], point.n = point[name] + 1, point.n + 1
-  if values.requests then
-    point.requests = math.max(point.requests or 0, values.requests)
-    point.missed_share = (point.missed_share or 0) + values.missed
+local function point_of(search, value)
+  local point = { value = value, kept = 0, missed = 0, overloaded = 0, unsettled = 0,
+    figures = {} }
+  local seen = search.seen[value]
+  point.verdict = verdict_of[judge(search, value).sure]
+  for _, target in ipairs(search.targets) do point.figures[target.name] = 0 end
+  for _, one in ipairs(seen) do
+    count_seed(search, point, one)
+    if one.requests then
+      point.requests = math.max(point.requests or 0, one.requests)
+      point.missed_share = (point.missed_share or 0) + one.missed / #seen
+    end
+    for name, sum in pairs(point.figures) do
+      local figure = one["figures." .. name]
+      point.figures[name] = figure and sum + figure / #seen or nil
+    end
   end
-  for _, target in ipairs(search.targets) do
-    local value, sum = values["figures." .. target.name], point.figures[target.name]
-    point.figures[target.name] = sum and value and sum + value or nil
-  end
+  return point
 end
 
---- All that was seen, by value.
+--- All that was tried, by value.
 local function curve_of(search)
-  local points, by_value = {}, {}
-  for _, one in ipairs(search.seen) do
-    local point = by_value[one.value]
-    if not point then
-      point = { value = one.value, kept = 0, missed = 0, overloaded = 0, unsettled = 0, n = 0,
-        figures = {} }
-      for _, target in ipairs(search.targets) do point.figures[target.name] = 0 end
-      by_value[one.value], points[#points + 1] = point, point
-    end
-    add_to_point(search, point, one.values)
-  end
-  table.sort(points, function(a, b) return a.value < b.value end)
-  for _, point in ipairs(points) do
-    for name, sum in pairs(point.figures) do point.figures[name] = sum / point.n end
-    point.missed_share = point.missed_share and point.missed_share / point.n
-    point.n = nil
-  end
+  local values, points = {}, {}
+  for value in pairs(search.seen) do values[#values + 1] = value end
+  table.sort(values)
+  for i, value in ipairs(values) do points[i] = point_of(search, value) end
   return points
 end
 
-local function searches_of(search)
-  local list = {}
-  for i, one in ipairs(search.brackets) do
-    local kept, missed = one.near, one.far
-    if not search.starts_kept then kept, missed = missed, kept end
-    list[i] = { seed = search.seed + i - 1, kept = kept, missed = missed }
-  end
-  return list
-end
-
---- True when a run at that value was not long enough to tell.
-local function is_unsettled(search, value)
-  for _, one in ipairs(search.seen) do
-    if one.value == value and one.values.verdict == probe.verdicts.unsettled then return true end
+--- True when a run inside the interval was not long enough to tell.
+local function is_unsettled(search, sides, low, high)
+  for _, value in ipairs(sides.values) do
+    local is_inside = (not low or value > low) and (not high or value < high)
+    if is_inside and judge(search, value).is_unsettled then return true end
   end
   return false
 end
 
---- The least and the greatest of the ends that seeds have found; nil when one of them has none.
-local function ends_of(searches, name)
-  local least, most, missing = math.huge, -math.huge, false
-  for _, one in ipairs(searches) do
-    if one[name] then
-      least, most = math.min(least, one[name]), math.max(most, one[name])
-    else
-      missing = true
-    end
+--- What the interval covers. Few seeds do not show how much seeds differ.
+local function interval_text(search)
+  local has_batches = false
+  for _, seen in pairs(search.seen) do
+    has_batches = has_batches or seen[1]["error.missed"] ~= nil
   end
-  if least == math.huge then return nil, nil, missing end
-  return least, most, missing
+  local seeds = search.seeds == 1 and "one seed" or ("%d seeds"):format(search.seeds)
+  if search.seeds == 1 and not has_batches then return "one seed, which shows no noise" end
+  if has_batches and search.seeds < statistics.fewest_for_interval then
+    return ("noise of %s, not between seeds"):format(seeds)
+  end
+  return ("%g %% interval of %s"):format(search.level * 100, seeds)
 end
 
---- The mean of the seeds' answers (of their logarithms) and its interval, with what the width of
---- the brackets leaves open.
-local function estimate_of(search, searches)
-  local logs, widest = {}, 0
-  for i, one in ipairs(searches) do
-    logs[i] = (math.log(one.kept) + math.log(one.missed)) / 2
-    widest = math.max(widest, math.abs(math.log(one.missed / one.kept)) / 2)
+--- Of whole numbers the interval has those that may be the answer.
+local function add_integers(self, search, near, far, answer_near, answer_far)
+  if search.starts_kept then
+    self.value, self.low, self.high = answer_near, near, far and far - 1
+  else
+    self.value, self.low, self.high = answer_far, near and near + 1, far
+    if far and not near then self.low = search.from end
   end
-  local estimate = statistics.estimate(logs, { level = search.level })
-  return math.exp(estimate.mean), math.exp(estimate.low - widest), math.exp(estimate.high + widest)
 end
-
--- With fewer seeds an interval of their mean says next to nothing.
-local least_seeds = 4
 
 --- Answer and interval.
-local function add_answer(self, search)
-  local kept_least, kept_most, is_kept_open = ends_of(self.searches, "kept")
-  local missed_least, missed_most, is_missed_open = ends_of(self.searches, "missed")
-  for _, one in ipairs(self.searches) do
-    if one.missed and is_unsettled(search, one.missed) then self.is_unsettled = true end
-  end
-  local n = #self.searches
-  self.interval = n == 1 and "one seed" or ("range of %d seeds"):format(n)
-  local is_open = is_kept_open or is_missed_open or self.is_unsettled
-  if search.starts_kept then
-    self.low, self.high = not is_kept_open and kept_least or nil, missed_most
-    if is_missed_open or self.is_unsettled then self.high = nil end
-  else
-    self.low, self.high = missed_least, not is_kept_open and kept_most or nil
-    if is_missed_open then self.low = search.from end
-    if self.is_unsettled then self.low = nil end
-  end
+local function add_answer(self, search, sides)
+  local near, far = sides:interval()
+  local answer_near, answer_far = sides:answer()
+  self.interval = interval_text(search)
+  self.is_unsettled = is_unsettled(search, sides, near, far)
   if search.integer then
-    self.value = search.starts_kept and kept_least or kept_most
-    if is_kept_open then self.value = nil end
-    if not is_open then self.low, self.high = kept_least, kept_most end
-  elseif not is_open and n >= least_seeds then
-    self.value, self.low, self.high = estimate_of(search, self.searches)
-    self.interval = ("%g %% interval of %d seeds"):format(search.level * 100, n)
-  elseif not is_open then
-    self.value = math.sqrt(self.low * self.high)
+    add_integers(self, search, near, far, answer_near, answer_far)
+  else
+    self.low, self.high = near, far
+    if answer_near and answer_far then self.value = math.sqrt(answer_near * answer_far) end
   end
+  if self.is_unsettled then self.value = nil end
+end
+
+local function is_fixed(search)
+  for _, seen in pairs(search.seen) do
+    for _, one in ipairs(seen) do
+      if one.fixed == 1 then return true end
+    end
+  end
+  return false
 end
 
 local function add_notes(self, search)
   local function add(format, ...) self.notes[#self.notes + 1] = format:format(...) end
-  if self.is_unsettled then
-    local is_fixed = false
-    for _, one in ipairs(search.seen) do
-      is_fixed = is_fixed or one.values.verdict == probe.verdicts.unsettled
-        and one.values.is_fixed == 1
-    end
-    if is_fixed then
-      add("runs are as long as the trial makes them, which is too short to tell beyond that; "
-        .. "let it run p.requests requests, or say steady = false when it is all there is")
-    else
-      add("runs of %d requests do not settle beyond that; max_requests allows longer ones",
-        search.max_requests)
-    end
+  if self.is_unsettled and is_fixed(search) then
+    add("runs are as long as the trial makes them, which is too short to tell more; let it run "
+      .. "p.requests requests, or say steady = false when it is all there is")
+  elseif self.is_unsettled then
+    add("runs of %d requests do not settle there; max_requests allows longer ones",
+      search.max_requests)
+  end
+  if search.seeds < statistics.fewest_for_interval then
+    add("seeds differ by more than one run shows, which %d replications tell",
+      statistics.fewest_for_interval)
   end
   if not search.steady then add "runs are judged as they are, whether steady or not" end
 end
@@ -248,7 +318,7 @@ local function read_search(spec)
     tolerance = values.tolerance, from = values.from, to = values.to,
     targets = read_targets(values, spec), max_missed = values.max_missed, steady = values.steady,
     requests = values.requests, max_requests = math.max(values.max_requests, values.requests),
-    seeds = values.replications, quiet = values.quiet, seen = {}, brackets = {},
+    seeds = values.replications, quiet = values.quiet, seen = {}, margin_names = {},
     jobs = values.jobs == "auto" and core.processors() or values.jobs,
   }
   local is_count = values.parameter:match "[%w_]+$" == "instances"
@@ -272,20 +342,17 @@ end
 ---@return blis.Capacity
 function capacity.search(spec)
   local search = read_search(spec)
-  search.brackets[1] = bracket.new(search)
-  run_seeds(search, 1, 1)
-  local first = search.brackets[1]
-  local hint = first.near and first.far and { near = first.near, far = first.far } or nil
-  for i = 2, search.seeds do search.brackets[i] = bracket.new(search, hint) end
-  run_seeds(search, 1, search.seeds)
-  local self = { parameter = search.parameter, targets = {}, notes = {},
+  local self = { parameter = search.parameter, targets = {}, figures = {}, notes = {},
     finds = search.starts_kept and "most" or "least", from = search.from, to = search.to,
     max_missed = search.max_missed }
-  for i, target in ipairs(search.targets) do self.targets[i] = targets.text(target) end
-  self.curve, self.searches = curve_of(search), searches_of(search)
-  self.figures = {}
-  for i, target in ipairs(search.targets) do self.figures[i] = target.name end
-  add_answer(self, search)
+  for i, target in ipairs(search.targets) do
+    self.targets[i], self.figures[i] = targets.text(target), target.name
+    search.margin_names[i] = target.name
+  end
+  table.insert(search.margin_names, "missed")
+  local sides = find(search)
+  self.curve = curve_of(search)
+  add_answer(self, search, sides)
   add_notes(self, search)
   return report.new(self)
 end

@@ -1,8 +1,7 @@
 --- One look at one value with one seed: runs get longer until they say what the steady state is.
 local errors = require "blis.errors"
-local statistics = require "blis.statistics"
+local evidence = require "blis.capacity.evidence"
 local targets = require "blis.capacity.targets"
-local warm_up = require "blis.results.warm_up"
 
 local probe = {}
 
@@ -24,50 +23,32 @@ local probe = {}
 ---@field level number
 ---@field jobs integer
 ---@field quiet boolean
----@field brackets blis.capacity.Bracket[] by seed
----@field seen { value: number, seed: integer, values: table<string, number> }[]
+---@field tell { update: fun(values: number[]) } the line of progress
+---@field margin_names string[] of targets, and "missed"
+---@field seen table<number, blis.capacity.Seen[]> by value, then by number of the seed
+
+---@class blis.capacity.Seen what a run shows, as numbers, since they come from another process
+---@field settled 0|1 the run was long enough to tell
+---@field rise_ttft number? in standard errors
+---@field rise_e2e number?
+---@field requests integer?
+---@field missed number? share of the requests
+---@field tail number? how many independent requests are beyond a percentile
+---@field runs integer
+---@field rising 0|1? latencies were still getting longer
+---@field fixed 0|1 the trial makes runs of one length
+---@field [string] number? figures.NAME; margin.NAME, error.NAME of a target or of "missed"
 
 ---@class blis.capacity.View what a run shows once its warm-up is left out
 ---@field result blis.Result
 ---@field window blis.Window
----@field arrived integer
----@field kept blis.RequestRecord[] those that completed
----@field missed number share of those that arrived
----@field is_rising boolean latencies were still getting longer
----@field is_long boolean
-
--- What is known of a value; numbers, since they come from another process.
-probe.verdicts = { kept = 1, missed = 2, overloaded = 3, unsettled = 4 }
+---@field batches blis.Batches
 
 -- A run is long beside its requests when the first and the last of them hardly count.
-local spans_of_a_request = 10
+local spans_of_a_request = 5
 
--- More batches of requests would depend on each other, fewer would hide their scatter.
-local batches_of_a_half = 10
-local rise_in_errors, material_rise = 2.5, 0.02
-
---- Means of so many batches of records[first + 1] to records[first + n].
-local function batch_means(records, first, n, name)
-  local means, size = {}, n // batches_of_a_half
-  for b = 1, batches_of_a_half do
-    local sum = 0.0
-    for i = first + (b - 1) * size + 1, first + b * size do sum = sum + records[i][name] end
-    means[b] = sum / size
-  end
-  return means
-end
-
---- Is a latency longer in the second half of the records than chance explains?
-local function is_rising(records, name)
-  local half = #records // 2
-  if half < batches_of_a_half then return false end
-  local before, spread = statistics.moments(batch_means(records, 0, half, name))
-  local after, other = statistics.moments(batch_means(records, half, half, name))
-  local error = math.sqrt((spread ^ 2 + other ^ 2) / batches_of_a_half)
-  return after - before > math.max(rise_in_errors * error, material_rise * before)
-end
-
-local is_completed = { completed = true, length_capped = true }
+-- Batches that look that much like the one before are too short.
+local most_alike = 0.5
 
 local function check_result(result)
   if not rawget(result, "requests") then
@@ -76,64 +57,117 @@ local function check_result(result)
   if result.arrived == 0 then errors.invalid "capacity: no request arrived in the trial" end
 end
 
-local function view_of(result, is_steady)
-  check_result(result)
-  local from_us = is_steady and warm_up.detect(result.requests) or 0
-  local view = { result = result, arrived = 0, kept = {} }
-  local last_us = from_us
-  for i = 1, #result.requests do
-    local record = result.requests[i]
-    if record.arrival_us >= from_us then
-      view.arrived = view.arrived + 1
-      last_us = math.max(last_us, record.arrival_us)
-      if is_completed[record.state] then view.kept[#view.kept + 1] = record end
+--- The targets that are made of requests, as the core takes them; each knows its place.
+local function batched_targets(list)
+  local batched, place = {}, {}
+  for _, target in ipairs(list) do
+    if target.latency then
+      batched[#batched + 1] = { latency = target.latency, share = target.share,
+        limit_ms = target.limit }
+      place[target.name] = #batched
     end
   end
-  view.window = result:window(from_us, last_us + 1)
-  view.missed = 1 - #view.kept / view.arrived
-  if not is_steady then return view end
-  view.is_rising = is_rising(view.kept, "ttft_us") or is_rising(view.kept, "e2e_us")
-  view.is_long = (last_us - from_us) / 1000 >= spans_of_a_request * view.window.e2e_ms.mean
+  return batched, place
+end
+
+local function view_of(search, result)
+  check_result(result)
+  local from_us = search.steady and result.requests:warm_up() or 0
+  local batched, place = batched_targets(search.targets)
+  local batches = result.requests:batches(from_us, batched)
+  local view = { result = result, batches = batches, of_target = {} }
+  for name, i in pairs(place) do view.of_target[name] = batches.targets[i] end
+  local last = result.requests[#result.requests]
+  view.window = result:window(from_us, last.arrival_us + 1)
   return view
+end
+
+--- A margin with its error, which is not known where there are no batches; no margin of a figure
+--- that is not there.
+local function add_margin(seen, name, margin, batches)
+  local error, correlation
+  if batches then margin, error, correlation = evidence.of_batches(batches) end
+  seen["margin." .. name], seen["error." .. name] = margin, error
+  seen.alike = math.max(seen.alike, correlation or 0)
+end
+
+local function add_figures(search, view, seen)
+  for _, target in ipairs(search.targets) do
+    local batched = view.of_target[target.name]
+    local value = targets.value(target, view, batched)
+    seen["figures." .. target.name] = value
+    local batches = batched and batched.batches
+    add_margin(seen, target.name, targets.margin(target, value),
+      batches and targets.margins(target, batches))
+    if batched and batched.tail then
+      local count = evidence.independent(batched.tail, view.batches.arrived)
+      seen.tail = math.min(seen.tail or math.huge, count)
+    end
+  end
+end
+
+local function share_margins(shares, allowed)
+  local margins = {}
+  for i, share in ipairs(shares or {}) do margins[i] = share - allowed end
+  return shares and margins
 end
 
 local function is_large(view, list)
   for _, target in ipairs(list) do
-    if view.arrived < targets.least_requests(target) then return false end
+    if view.batches.arrived < targets.least_requests(target) then return false end
   end
   return true
 end
 
---- Figures by name, and whether all is kept.
-local function judge(search, view)
-  local figures, is_kept = {}, view.missed <= search.max_missed
-  for _, target in ipairs(search.targets) do
-    figures[target.name] = targets.value(target, view)
-    is_kept = is_kept and targets.is_kept(target, figures[target.name])
-  end
-  return figures, is_kept
+--- Whether the run has reached its steady state, and says enough of it.
+local function is_settled(search, view, seen)
+  if not search.steady then return true end
+  local batches = view.batches
+  if not (batches.ttft and is_large(view, search.targets)) then return false end
+  seen.rise_ttft, seen.rise_e2e = evidence.rise(batches.ttft), evidence.rise(batches.e2e)
+  return batches.span_us >= spans_of_a_request * batches.e2e_us
 end
 
-local function is_overloaded(view)
-  return view.is_rising
-    and view.result:saturation { detectors = "composite" }.final.composite == "OVERLOADED"
+local function see(search, result)
+  local view = view_of(search, result)
+  local batches = view.batches
+  local missed = 1 - batches.completed / batches.arrived
+  local seen = { alike = 0, requests = result.arrived, missed = missed }
+  add_figures(search, view, seen)
+  local allowed = search.max_missed + 1e-9
+  add_margin(seen, "missed", missed - allowed, share_margins(batches.missed, allowed))
+  seen.settled = is_settled(search, view, seen) and 1 or 0
+  return seen
 end
 
---- What a run says; nil when a longer one has to be asked.
-local function verdict_of(search, view, is_kept, is_first)
-  if not search.steady then return is_kept and "kept" or "missed" end
-  if not view.is_rising and view.is_long and is_large(view, search.targets) then
-    return is_kept and "kept" or "missed"
+--- True when a target is missed beyond doubt by this run alone. It began empty: what is too slow by
+--- then gets no faster.
+local function is_surely_missed(search, seen)
+  for _, name in ipairs(search.margin_names) do
+    local margin, error = seen["margin." .. name], seen["error." .. name]
+    if evidence.judge({ margin }, error and { error }, search.level).sure > 0 then
+      return true
+    end
   end
-  if is_kept then return nil end
-  -- It began empty: what is too slow by then gets no faster.
-  if is_overloaded(view) then return "overloaded" end
-  return not is_first and "missed" or nil
+  return false
+end
+
+local function is_rising(seen)
+  return math.max(seen.rise_ttft or 0, seen.rise_e2e or 0) > evidence.rise_in_errors
+end
+
+--- Whether a longer run would say more.
+local function wants_more(search, seen, runs)
+  if not search.steady then return false end
+  local is_steady = seen.settled == 1 and not is_rising(seen)
+    and (seen.tail or math.huge) >= evidence.least_tail / search.seeds
+  if is_steady and seen.alike <= most_alike then return false end
+  return not (is_surely_missed(search, seen) and (runs > 1 or is_rising(seen)))
 end
 
 --- The figures of a trial that returns no result, as it gives them.
 local function of_numbers(search, outcome)
-  local known, figures, is_kept = {}, {}, true
+  local known, seen = {}, { settled = 1, runs = 1, fixed = 0, ["margin.missed"] = -1 }
   if type(outcome) == "number" then outcome = { value = outcome } end
   if type(outcome) ~= "table" then
     errors.invalid("capacity: the trial returned %s, expected a result, a table of numbers or a "
@@ -147,10 +181,10 @@ local function of_numbers(search, outcome)
       errors.invalid("capacity: the trial returned no number '%s'%s", target.name,
         errors.suggestion(target.name, known))
     end
-    figures[target.name] = value
-    is_kept = is_kept and targets.is_kept(target, value)
+    seen["figures." .. target.name] = value
+    seen["margin." .. target.name] = targets.margin(target, value)
   end
-  return { verdict = probe.verdicts[is_kept and "kept" or "missed"], figures = figures, runs = 1 }
+  return seen
 end
 
 local function is_result(outcome)
@@ -161,24 +195,20 @@ end
 ---@param search blis.capacity.Search
 ---@param value number
 ---@param seed integer
----@return { verdict: integer, figures: table<string, number>, requests: integer?, missed: number?,
---- is_fixed: boolean?, runs: integer }
-function probe.run(search, value, seed)
-  local requests, runs, arrived = search.requests, 0, nil
+---@param requests integer of the first run
+---@return blis.capacity.Seen
+function probe.run(search, value, seed, requests)
+  local runs, arrived = 0, nil
   while true do
     runs = runs + 1
     local outcome = search.trial { [search.parameter] = value, seed = seed, requests = requests }
     if not is_result(outcome) then return of_numbers(search, outcome) end
-    local view = view_of(outcome, search.steady)
-    local figures, is_kept = judge(search, view)
+    local seen = see(search, outcome)
     local is_fixed = arrived == outcome.arrived
-    local verdict = verdict_of(search, view, is_kept, arrived == nil)
-    if not verdict and (is_fixed or requests >= search.max_requests) then
-      verdict = is_kept and "unsettled" or "missed"
-    end
-    if verdict then
-      return { verdict = probe.verdicts[verdict], figures = figures, requests = outcome.arrived,
-        missed = view.missed, is_fixed = is_fixed, runs = runs }
+    local is_last = is_fixed or requests >= search.max_requests
+    if is_last or not wants_more(search, seen, runs) then
+      seen.runs, seen.fixed, seen.rising = runs, is_fixed and 1 or 0, is_rising(seen) and 1 or 0
+      return seen
     end
     arrived = outcome.arrived
     requests = math.min(2 * requests, search.max_requests)

@@ -35,11 +35,14 @@ end
 ---@param search blis.capacity.Search
 function report.progress(search)
   local columns = not search.quiet and core.terminal_columns()
-  local function update(wanted)
+  local function update(tried)
     if search.quiet then return end
-    local values = {}
-    for i, one in ipairs(wanted) do values[i] = value_text(one.value) end
-    local text = ("capacity: %d runs judged, last %s = %s"):format(#search.seen, search.parameter,
+    local values, runs = {}, 0
+    for i, value in ipairs(tried) do values[i] = value_text(value) end
+    for _, seen in pairs(search.seen) do
+      for _, one in ipairs(seen) do runs = runs + one.runs end
+    end
+    local text = ("capacity: %d runs judged, last %s = %s"):format(runs, search.parameter,
       table.concat(values, " "))
     if columns then
       stderr:write("\r", text:sub(1, columns - 1), "\27[K")
@@ -51,27 +54,33 @@ function report.progress(search)
     { __close = function() if columns then stderr:write("\r\27[K") end end })
 end
 
+--- "49.3 to 50.8"
+local function interval_of(self)
+  if self.low == self.high then return value_text(self.low) end
+  return ("%s to %s"):format(value_text(self.low), value_text(self.high))
+end
+
 --- The answer in one line.
 ---@return string
 function Capacity:headline()
   local is_most = self.finds == "most"
-  local is_told = self.value or self.low and is_most or self.high and not is_most
-  if self.is_unsettled and not is_told then
-    return "unknown: runs are too short to settle"
-  end
-  local interval = self.low and self.high and ("%s to %s"):format(value_text(self.low),
-    value_text(self.high))
-  if self.value and interval then
-    return ("%s (%s, %s)"):format(with_unit(self, self.value), interval, self.interval)
-  elseif self.value then
-    return ("%s at %s (%s)"):format(with_unit(self, self.value), is_most and "least" or "most",
-      self.interval)
-  elseif is_most and self.low then
-    return ("at least %s (%s)"):format(with_unit(self, self.low), self.interval)
-  elseif is_most then
+  local has_both = self.low and self.high
+  if is_most and self.high and not self.low and self.high <= self.from then
     return ("not kept at %s, where the search started"):format(with_unit(self, self.from))
+  elseif self.value and has_both then
+    return ("%s (%s, %s)"):format(with_unit(self, self.value), interval_of(self), self.interval)
+  elseif has_both then
+    return ("somewhere from %s to %s%s: %s (%s)"):format(value_text(self.low),
+      value_text(self.high), units[self.parameter] or "", self.is_unsettled
+      and "runs are too short to settle in between" or "too close to call", self.interval)
+  elseif self.low and is_most then
+    return ("at least %s (%s)"):format(with_unit(self, self.low), self.interval)
   elseif self.high then
     return ("at most %s (%s)"):format(with_unit(self, self.high), self.interval)
+  elseif self.is_unsettled then
+    return "unknown: runs are too short to settle"
+  elseif is_most then
+    return ("unclear at %s, where the search started"):format(with_unit(self, self.from))
   end
   return ("not kept up to %s, where the search ended"):format(with_unit(self, self.to))
 end
@@ -88,7 +97,7 @@ end
 --- What was tried, a row for each value.
 ---@return string
 function Capacity:table()
-  local shown, header, rows = {}, { self.parameter }, {}
+  local shown, header, rows = {}, { self.parameter, "verdict" }, {}
   for _, verdict in ipairs(verdicts) do
     if is_seen(self, verdict) then shown[#shown + 1] = verdict end
   end
@@ -97,7 +106,7 @@ function Capacity:table()
   if has_requests then table.move({ "requests", "not served" }, 1, 2, #header + 1, header) end
   for _, name in ipairs(self.figures) do header[#header + 1] = name end
   for i, point in ipairs(self.curve) do
-    local row = { value_text(point.value) }
+    local row = { value_text(point.value), point.verdict }
     for _, name in ipairs(shown) do row[#row + 1] = format.count(point[name]) end
     if has_requests then
       row[#row + 1] = format.count(point.requests)

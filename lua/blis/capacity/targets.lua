@@ -12,19 +12,22 @@ local targets = {}
 ---@field name string of the figure
 ---@field limit number
 ---@field is_least boolean the figure must not be below the limit; else not above
----@field latency? string of a request, when it is a percentile of latencies
+---@field latency? string of a request, when it is a percentile or the mean of latencies
 ---@field share? number of the percentile
 
-local latencies = { ttft_ms = true, itl_ms = true, e2e_ms = true, scheduling_delay_ms = true }
+local latencies = {
+  ttft_ms = "ttft", itl_ms = "itl", e2e_ms = "e2e", scheduling_delay_ms = "scheduling_delay",
+}
 
 local function new_target(name, limit)
   local figure = figures.find(name)
-  local latency, percent = name:match "^([%l0-9_]+)%.p(%d+)$"
-  local is_percentile = latencies[latency] and tonumber(percent) < 100
+  local part, statistic = name:match "^([%l0-9_]+)%.([%l0-9.]+)$"
+  local percent = tonumber(statistic and statistic:match "^p([%d.]+)$")
+  local is_batched = latencies[part] and (statistic == "mean" or percent and percent < 100)
   return {
     name = name, limit = limit, is_least = figure ~= nil and figure.better == "more",
-    latency = is_percentile and latency or nil,
-    share = is_percentile and tonumber("0." .. percent) or nil,
+    latency = is_batched and latencies[part] or nil,
+    share = is_batched and percent and percent / 100 or nil,
   }
 end
 
@@ -45,29 +48,13 @@ function targets.read(given)
   return list
 end
 
-local of_record = {
-  ttft_ms = function(record) return record.ttft_us / 1000 end,
-  e2e_ms = function(record) return record.e2e_us / 1000 end,
-  scheduling_delay_ms = function(record) return record.scheduling_delay_us / 1000 end,
-  itl_ms = function(record)
-    return record.itl_count > 0 and record.itl_sum_us / record.itl_count / 1000 or 0
-  end,
-}
-
---- The percentile of all that arrived, the missed ones without end; nil when it is one of those.
-local function percentile(target, view)
-  local list, of = {}, of_record[target.latency]
-  for i, record in ipairs(view.kept) do list[i] = of(record) end
-  table.sort(list)
-  return list[math.max(1, math.ceil(target.share * view.arrived))]
-end
-
 --- A figure of a run; nil when there is none.
 ---@param target blis.capacity.Target
 ---@param view blis.capacity.View
+---@param batched blis.BatchFigures of the target
 ---@return number?
-function targets.value(target, view)
-  if target.latency then return percentile(target, view) end
+function targets.value(target, view, batched)
+  if target.share then return batched.value_ms end
   local part, name = target.name:match "^([%l0-9_]+)%.(.*)$"
   if latencies[part] then
     local times = view.window[part]
@@ -77,14 +64,26 @@ function targets.value(target, view)
   return value
 end
 
---- True when a figure is within its limit; one that is not there is not.
+--- By how much a figure is beyond its limit, in its own unit; one that is not there is far beyond.
 ---@param target blis.capacity.Target
 ---@param value number?
----@return boolean
-function targets.is_kept(target, value)
-  if not value or value ~= value then return false end
-  if target.is_least then return value >= target.limit end
-  return value <= target.limit
+---@return number
+function targets.margin(target, value)
+  if not value or value ~= value then return math.huge end
+  return target.is_least and target.limit - value or value - target.limit
+end
+
+-- Shares are no decimal fractions; a share at its limit is within it.
+local rounding = 1e-9
+
+--- The same, of batches: of a percentile, shares beyond what it allows.
+---@param target blis.capacity.Target
+---@param batches number[]
+---@return number[]
+function targets.margins(target, batches)
+  local margins, limit = {}, target.share and 1 - target.share + rounding or target.limit
+  for i, value in ipairs(batches) do margins[i] = value - limit end
+  return margins
 end
 
 --- How many requests it takes to know a figure: ten beyond a percentile.

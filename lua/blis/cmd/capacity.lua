@@ -31,7 +31,7 @@ local definition = {
   usage = "blis capacity --target FIGURE=LIMIT [FLAGS]",
   description = "Runs the cluster that the flags describe under generated traffic with different "
     .. "rates (or other numbers), for as long as it takes to reach steady state, and prints the "
-    .. "answer with an interval over seeds and the values tried.",
+    .. "answer with its interval and the values tried.",
   groups = groups,
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }

@@ -316,8 +316,8 @@ sweep.capacity = {
     },
     {
       name = "tolerance", type = "number", above = 0, max = 1, default = 0.02,
-      flag = "--tolerance", doc = "How closely each seed's search brackets the answer, as a share "
-        .. "of it.",
+      flag = "--tolerance", doc = "How close to each other values are tried next to the answer "
+        .. "and the ends of its interval, as a share.",
     },
     {
       name = "requests", type = "integer", min = 10, max = 1000000000, default = 4000,
@@ -336,13 +336,17 @@ sweep.capacity = {
     {
       name = "replications", type = "integer", min = 1, max = 1000, default = 5,
       flag = "--replications", unit = "seeds",
-      doc = "Number of seeds, each with its own search; the interval is over their answers.",
+      doc = "Number of seeds that are tried at every value; with fewer than 4, the interval does "
+        .. "not show how much they differ.",
     },
     {
       name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,
       doc = "Confidence of the interval.",
     },
-    { name = "seed", type = "integer", default = 42, doc = "Seed of the first search." },
+    {
+      name = "seed", type = "integer", default = 42,
+      doc = "The first seed; others count up from it.",
+    },
     run_option "jobs", run_option "quiet",
   },
 }

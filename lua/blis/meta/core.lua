@@ -260,6 +260,40 @@ function requests:goodput(targets) end
 ---@return integer[]
 function requests:spread(time, from_us, to_us, count) end
 
+--- Where the warm-up of the run ends (MSER-5 over the TTFT): the time from which requests count, 0
+--- when all do; and false when the run is too short to tell.
+---@return integer from_us
+---@return boolean is_settled
+function requests:warm_up() end
+
+---@class blis.BatchTarget
+---@field latency "ttft"|"itl"|"e2e"|"scheduling_delay"
+---@field share? number of a percentile, such as 0.99; default: the mean
+---@field limit_ms number
+
+---@class blis.BatchFigures
+---@field batches? number[] shares that were not served within the limit; or means in ms
+---@field tail? number[] shares beyond the percentile itself
+---@field value_ms? number the percentile, requests that were not completed being the slowest; nil
+--- when it is one of those
+
+--- Requests in 20 batches in the order of their arrivals; lists are nil when there are too few.
+---@class blis.Batches
+---@field arrived integer
+---@field completed integer
+---@field span_us integer from the first arrival to the last
+---@field e2e_us number mean of the completed
+---@field missed? number[] shares that were not completed
+---@field ttft? number[] means of the completed, in us
+---@field e2e? number[]
+---@field targets blis.BatchFigures[]
+
+--- How much the parts of a run differ, of the requests that arrived from from_us on.
+---@param from_us integer
+---@param targets blis.BatchTarget[]
+---@return blis.Batches
+function requests:batches(from_us, targets) end
+
 --- The hash of the records, 16 hexadecimal digits.
 ---@return string
 function requests:hash() end

@@ -220,7 +220,7 @@ end
 --- The figures without the warm-up.
 local function steady_of(summary, warm_up_us)
   local from_us, is_settled = warm_up_us, nil
-  if warm_up_us == "auto" then from_us, is_settled = warm_up.detect(summary.requests) end
+  if warm_up_us == "auto" then from_us, is_settled = summary.requests:warm_up() end
   from_us = math.min(from_us, math.maxinteger - 1)
   local steady = summary.requests:window(from_us, math.max(summary.duration_us, from_us) + 1)
   steady.is_settled = is_settled

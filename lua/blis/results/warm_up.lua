@@ -1,41 +1,9 @@
 --- Where the warm-up of a run ends: MSER-5 over the TTFT of its requests in the order in which they
 --- arrived. Runs that are compared leave out the same time, the longest that one of them needs.
-local statistics = require "blis.statistics"
-
 local warm_up = {}
 
---- Arrivals and TTFT of the requests that got a first token, in the order of their arrivals.
-local function series_of(requests)
-  local list = {}
-  for i = 1, #requests do
-    local request = requests[i]
-    if request.ttft_us then
-      list[#list + 1] = { i = i, at_us = request.arrival_us, ttft_us = request.ttft_us }
-    end
-  end
-  table.sort(list, function(a, b)
-    if a.at_us ~= b.at_us then return a.at_us < b.at_us end
-    return a.i < b.i
-  end)
-  local arrivals, series = {}, {}
-  for i, one in ipairs(list) do arrivals[i], series[i] = one.at_us, one.ttft_us end
-  return arrivals, series
-end
-
---- The time at which the first request that counts arrived; false when the run is too short to
---- tell: what is left is then its second half, or all of it where there is next to nothing.
----@param requests userdata of a result
----@return integer from_us
----@return boolean is_settled
-function warm_up.detect(requests)
-  local arrivals, series = series_of(requests)
-  local found = statistics.mser5(series)
-  local from_us = found.cut > 0 and arrivals[found.cut + 1] or 0
-  return from_us, found.is_settled
-end
-
 --- What a person should know of a warm-up that has no end.
----@param from_us integer what detect found
+---@param from_us integer of requests:warm_up()
 ---@return string
 function warm_up.unsettled_note(from_us)
   if from_us == 0 then

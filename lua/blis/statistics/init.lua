@@ -313,24 +313,9 @@ end
 ---@return { cut: integer, mean: number?, is_settled: boolean } cut = values to drop; not settled
 --- when the best cut is at the very middle, that is, the series is too short
 function statistics.mser5(series)
-  local batches = {}
-  for i = 1, #series // 5 do
-    local sum = 0.0
-    for j = 5 * i - 4, 5 * i do sum = sum + series[j] end
-    batches[i] = sum / 5
-  end
-  local count, half = #batches, #batches // 2
-  local sum, squares, best, cut = 0.0, 0.0, math.huge, 0
-  local origin = batches[count] or 0 -- keeps the squares small
-  for i = count, 1, -1 do
-    local value = batches[i] - origin
-    sum, squares = sum + value, squares + value * value
-    local n = count - i + 1
-    local error = (squares - sum * sum / n) / (n * n)
-    if i - 1 <= half and error <= best then best, cut = error, i - 1 end
-  end
-  local rest = table.move(series, 5 * cut + 1, #series, 1, {})
-  return { cut = 5 * cut, mean = (statistics.moments(rest)), is_settled = cut < half }
+  local cut, is_settled = core.mser5(series)
+  local rest = table.move(series, cut + 1, #series, 1, {})
+  return { cut = cut, mean = (statistics.moments(rest)), is_settled = is_settled }
 end
 
 return statistics

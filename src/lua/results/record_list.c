@@ -6,6 +6,7 @@
 #include "lua/results/figures.h"
 #include "lua/results/records.h"
 #include "lua/results/spread.h"
+#include "lua/results/steady.h"
 
 int bind_records_new(lua_State *L) {
   bind_records *self = push_records(L);
@@ -198,10 +199,12 @@ static const luaL_Reg records_meta[] = {
 
 static const luaL_Reg records_methods[] = {
     {"add", records_add},
+    {"batches", bind_records_batches},
     {"goodput", bind_records_goodput},
     {"groups", bind_records_groups},
     {"hash", records_hash},
     {"spread", bind_records_spread},
+    {"warm_up", bind_records_warm_up},
     {"window", bind_records_window},
     {NULL, NULL},
 };
