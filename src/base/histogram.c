@@ -67,7 +67,7 @@ static int compare_far(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-/* Sorts all far values and joins equal ones. */
+/* Sorts all far values, joins equal ones and drops what has been removed. */
 static void sort_far(blis_histogram *histogram) {
   if (histogram->far_sorted == histogram->far.count) {
     return;
@@ -75,24 +75,29 @@ static void sort_far(blis_histogram *histogram) {
   far_value *items = histogram->far.items;
   qsort(items, histogram->far.count, sizeof *items, compare_far);
   size_t kept = 0;
-  for (size_t i = 1; i < histogram->far.count; i++) {
-    if (items[i].value == items[kept].value) {
-      items[kept].count += items[i].count;
-    } else {
-      items[++kept] = items[i];
+  for (size_t i = 0; i < histogram->far.count;) {
+    far_value joined = items[i++];
+    for (; i < histogram->far.count && items[i].value == joined.value; i++) {
+      joined.count += items[i].count;
+    }
+    BLIS_ASSERT(joined.count <= INT64_MAX); /* none was removed twice */
+    if (joined.count > 0) {
+      items[kept++] = joined;
     }
   }
-  histogram->far.count = kept + 1;
-  histogram->far_sorted = kept + 1;
+  histogram->far.count = kept;
+  histogram->far_sorted = kept;
 }
 
 /*
- * Adds to the unsorted end; there is room. Sorting when the end has become as
+ * Adds to the unsorted end, where the count may be a negative number modulo
+ * 2^64; there is room. Sorting when the end has become as
  * long as the rest keeps the cost of a value at O(log n) on average.
  */
 static void add_far(blis_histogram *histogram, int64_t value, uint64_t count) {
   size_t last = histogram->far.count;
-  if (last > 0 && histogram->far.items[last - 1].value == value) {
+  if (last > histogram->far_sorted &&
+      histogram->far.items[last - 1].value == value) {
     histogram->far.items[last - 1].count += count;
     return;
   }
@@ -232,6 +237,27 @@ blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
   return blis_histogram_add_each(histogram, &value, 1, count);
 }
 
+/* Removals wait at the unsorted end, too, as long as there is room. */
+static void remove_far(blis_histogram *histogram, int64_t value,
+                       uint64_t count) {
+  if (histogram->far.count < histogram->far.capacity) {
+    add_far(histogram, value, 0 - count);
+    return;
+  }
+  sort_far(histogram);
+  size_t i = next_far(histogram, value);
+  far_value *items = histogram->far.items;
+  BLIS_ASSERT(i < histogram->far.count && items[i].value == value &&
+              items[i].count >= count);
+  items[i].count -= count;
+  if (items[i].count == 0) {
+    size_t after = histogram->far.count - i - 1;
+    memmove(&items[i], &items[i + 1], after * sizeof *items);
+    histogram->far.count--;
+    histogram->far_sorted--;
+  }
+}
+
 void blis_histogram_remove(blis_histogram *histogram, int64_t value,
                            uint64_t count) {
   if (value < NEAR_LIMIT) {
@@ -240,18 +266,7 @@ void blis_histogram_remove(blis_histogram *histogram, int64_t value,
     changed->counts[value % CHUNK_VALUES] -= count;
     changed->total -= count;
   } else {
-    sort_far(histogram);
-    size_t i = next_far(histogram, value);
-    far_value *items = histogram->far.items;
-    BLIS_ASSERT(i < histogram->far.count && items[i].value == value &&
-                items[i].count >= count);
-    items[i].count -= count;
-    if (items[i].count == 0) {
-      size_t after = histogram->far.count - i - 1;
-      memmove(&items[i], &items[i + 1], after * sizeof *items);
-      histogram->far.count--;
-      histogram->far_sorted--;
-    }
+    remove_far(histogram, value, count);
   }
   BLIS_ASSERT(histogram->sum >= (uint64_t)value * count);
   histogram->total -= count;

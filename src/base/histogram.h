@@ -57,8 +57,8 @@ BLIS_MUSTUSE blis_status blis_histogram_add_each(blis_histogram *histogram,
 
 /*
  * Takes count samples of value out again; they are there. For samples that
- * were counted before it was known whether they should be. O(log n) for values
- * from 2^20 us on, plus a sort when such values were added since the last.
+ * were counted before it was known whether they should be. Costs what adding
+ * does, unless there is no memory.
  */
 void blis_histogram_remove(blis_histogram *histogram, int64_t value,
                            uint64_t count);

@@ -34,7 +34,6 @@ blis_status blis__fast_track(fast_engine *engine, fast_request *request,
                              int64_t stored_tokens) {
   const blis_instance_config *config = engine->config;
   request->is_tracked = true;
-  engine->namings++;
   if (!request->owns_prompt) {
     return BLIS_OK;
   }

@@ -202,6 +202,46 @@ static void removed_samples_are_gone(void) {
   CHECK_EQ_I64(probe.live_bytes, 0);
 }
 
+/* Near and far values, many of them equal, with a look now and then. */
+static void samples_come_and_go(void) {
+  enum { VALUES = 400, CHANGES = 20000 };
+  blis_alloc_probe probe = {0};
+  blis_alloc alloc = blis_alloc_probed(&probe);
+  blis_histogram histogram;
+  blis_random random;
+  uint64_t counts[VALUES] = {0};
+  const int64_t first = (1 << 20) - 50;
+  blis_histogram_init(&histogram, &alloc);
+  blis_random_init(&random, 5);
+  for (int change = 0; change < CHANGES; change++) {
+    int k = blis_random_intn(&random, VALUES);
+    uint64_t count = 1 + (uint64_t)blis_random_intn(&random, 3);
+    if (blis_random_intn(&random, 2) == 0) {
+      CHECK(blis_histogram_add(&histogram, first + k, count) == BLIS_OK);
+      counts[k] += count;
+    } else if (counts[k] > 0) {
+      count = count < counts[k] ? count : counts[k];
+      blis_histogram_remove(&histogram, first + k, count);
+      counts[k] -= count;
+    }
+    if (blis_random_intn(&random, 200) > 0) {
+      continue;
+    }
+    int64_t value = -1;
+    uint64_t got = 0;
+    for (int i = 0; i < VALUES; i++) {
+      if (counts[i] > 0) {
+        CHECK(blis_histogram_next(&histogram, &value, &got));
+        CHECK_EQ_I64(value, first + i);
+        CHECK_EQ_I64(got, counts[i]);
+      }
+    }
+    CHECK(!blis_histogram_next(&histogram, &value, &got));
+  }
+  blis_histogram_deinit(&histogram);
+  CHECK_EQ_I64(probe.live_bytes, 0);
+}
+
 int main(void) {
   RUN(counts_like_a_sorted_list);
   RUN(merging_adds_all_samples);
@@ -209,5 +249,6 @@ int main(void) {
   RUN(impossible_samples_are_refused);
   RUN(no_memory_leaves_histograms_unchanged);
   RUN(removed_samples_are_gone);
+  RUN(samples_come_and_go);
   return check_done();
 }
