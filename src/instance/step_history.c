@@ -9,6 +9,9 @@ static int64_t *change_at(const step_history *history, int64_t step) {
 void blis__step_history_settle(step_history *history, int64_t end,
                                blis_histogram *histogram) {
   BLIS_ASSERT(end <= history->next_step);
+  if (!blis__step_history_is_changed(history)) {
+    return;
+  }
   int64_t samples = 0;
   for (int64_t step = history->first_step; step < end; step++) {
     samples += *change_at(history, step);
@@ -42,12 +45,17 @@ static void copy(step_history *into, const step_history *from) {
   size_t mask = into->capacity - 1;
   into->first_step = from->first_step;
   into->next_step = from->next_step;
+  into->changes_end = from->changes_end;
   for (int64_t s = from->first_step; s < from->next_step; s++) {
     into->values[(size_t)s & mask] = blis__step_history_at(from, s);
+  }
+  if (!blis__step_history_is_changed(from)) {
+    return;
+  }
+  memset(into->changes, 0, into->capacity * sizeof *into->changes);
+  for (int64_t s = from->first_step; s <= from->next_step; s++) {
     into->changes[(size_t)s & mask] = *change_at(from, s);
   }
-  into->changes[(size_t)from->next_step & mask] =
-      *change_at(from, from->next_step);
 }
 
 blis_status blis__step_history_grow(const blis_alloc *alloc,
@@ -58,9 +66,9 @@ blis_status blis__step_history_grow(const blis_alloc *alloc,
                                          ? FIRST_CAPACITY
                                          : 2 * history->capacity};
   larger.values =
-      blis_alloc_zeroed(alloc, larger.capacity, sizeof *larger.values);
+      blis_alloc_new(alloc, larger.capacity * sizeof *larger.values);
   larger.changes =
-      blis_alloc_zeroed(alloc, larger.capacity, sizeof *larger.changes);
+      blis_alloc_new(alloc, larger.capacity * sizeof *larger.changes);
   if (larger.values == NULL || larger.changes == NULL) {
     blis__step_history_deinit(alloc, &larger);
     return BLIS_ERR_NOMEM;
@@ -75,7 +83,7 @@ blis_status blis__step_history_grow(const blis_alloc *alloc,
 
 bool blis__step_history_check(const step_history *history) {
   int64_t samples = 0;
-  if (history->capacity == 0) {
+  if (!blis__step_history_is_changed(history)) {
     return true;
   }
   for (int64_t step = history->first_step; step < history->next_step; step++) {

@@ -33,12 +33,19 @@ typedef struct step_range {
 typedef struct step_history {
   int64_t *values; /* of step s at s modulo capacity */
   /* At s: how many more samples of step s are to be taken out than of the
-     step before. The place of next_step belongs to it already. */
+     step before. The place of next_step belongs to it already. Only then is
+     there anything in them: see is_changed. */
   int64_t *changes;
-  size_t capacity;    /* a power of two, or 0 */
-  int64_t first_step; /* oldest step that is kept */
+  int64_t changes_end; /* there are none from this step on */
+  size_t capacity;     /* a power of two, or 0 */
+  int64_t first_step;  /* oldest step that is kept */
   int64_t next_step;
 } step_history;
+
+/* True when samples are to be taken out; otherwise changes are undefined. */
+static inline bool blis__step_history_is_changed(const step_history *history) {
+  return history->changes_end > history->first_step;
+}
 
 /* How many steps can be added before it has to forget or to grow. */
 static inline size_t blis__step_history_room(const step_history *history) {
@@ -79,6 +86,12 @@ static inline void blis__step_history_withdraw(step_history *history,
                                                step_range range) {
   BLIS_ASSERT(range.first >= history->first_step && range.first < range.end &&
               range.end <= history->next_step);
+  if (!blis__step_history_is_changed(history)) {
+    memset(history->changes, 0, history->capacity * sizeof *history->changes);
+  }
+  if (range.end >= history->changes_end) {
+    history->changes_end = range.end + 1;
+  }
   history->changes[(size_t)range.first & (history->capacity - 1)]++;
   history->changes[(size_t)range.end & (history->capacity - 1)]--;
 }
