@@ -198,13 +198,22 @@ local spec = { cluster = { instances = 3 }, workload = { rate = 40, requests = 6
   routing = policy(arg[1] == "fresh") }
 if arg[2] == "run" then
   assert((blis.run(spec).hash == blis.run(spec).hash) == (arg[1] == "fresh"))
+elseif arg[2] == "sweep" then
+  spec.workload.seed = nil
+  print(blis.sweep {
+    parameters = { { "rate", { 20, 40 } } }, replications = 2, report = { "ttft_ms.mean" },
+    trial = function(p)
+      spec.workload.rate, spec.seed = p.rate, p.seed
+      return blis.run(spec)
+    end,
+  }:run { quiet = true, jobs = 2 })
 elseif arg[2] == "regret" then
   blis.regret { experiment = spec, decisions = 1, continuations = 1 }
 else
   spec.routing = { spec.routing, "round-robin" }
   spec.replications = math.tointeger(arg[2])
   spec.quiet = spec.replications and true
-  blis.compare(spec)
+  print(blis.compare(spec))
 end
 ]]
 
@@ -216,7 +225,7 @@ describe("a policy that remembers something between runs", function()
   end)
   teardown(function() os.remove(path) end)
 
-  for _, how in ipairs { "run", "compare", "4", "regret" } do
+  for _, how in ipairs { "run", "compare", "4", "regret", "sweep" } do
     it("is told, and with new there is nothing to tell: " .. how, function()
       local plain = program.run(path, "plain", how)
       assert.equal(0, plain.status, plain.err)
@@ -226,4 +235,19 @@ describe("a policy that remembers something between runs", function()
       assert.equal("", fresh.err)
     end)
   end
+
+  it("is told in the tables, which draw no conclusions from it", function()
+    local short = "remembers something between runs, so its figures depend on what ran before"
+    local once, often = program.run(path, "plain", "compare").out, program.run(path, "plain", "4").out
+    says(once, "\n  " .. short)
+    says(often, "routing=counting: " .. short)
+    says(often, "no interval and no p-value, for runs are not independent")
+    assert.not_matches("p [=<]", often)
+    local swept = program.run(path, "plain", "sweep").out
+    says(swept, "rate=20: " .. short)
+    says(swept, "rate=40: " .. short)
+    for _, how in ipairs { "compare", "4", "sweep" } do
+      assert.not_matches("remembers", program.run(path, "fresh", how).out)
+    end
+  end)
 end)

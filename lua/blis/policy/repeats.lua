@@ -59,11 +59,18 @@ repeats.note = "the same experiment was run twice and came to two results: a fun
   .. "remembers something between runs. A policy written as { name =, new = function(context) "
   .. "... return { ... } end } starts afresh in every run"
 
+--- Runs so far whose functions may remember something.
+repeats.runs = 0
+
+--- What a table says of a policy, or of a trial.
+repeats.short_note = "remembers something between runs, so its figures depend on what ran before"
+
 --- True when the experiment was run before, with another result.
 ---@param spec table
 ---@param hash string
 ---@return boolean
 function repeats.is_other(spec, hash)
+  repeats.runs = repeats.runs + 1
   local values = flatten(spec, "", setmetatable({}, { __mode = "v" }))
   for i, one in ipairs(known) do
     if is_same(one.values, values) then

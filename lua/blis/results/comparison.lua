@@ -5,13 +5,17 @@ local experiment = require "blis.experiment"
 local options = require "blis.config.sweep"
 local policy = require "blis.policy"
 local replicated = require "blis.results.replicated"
+local repeats = require "blis.policy.repeats"
 local report = require "blis.results.report"
 local warm_up = require "blis.results.warm_up"
 local workload = require "blis.traffic.workload"
 
 local comparison = {}
 
----@class blis.Comparison list of results in the order of the policies; printed as a table
+--- The results in the order of the policies; printed as a table.
+---@class blis.Comparison
+---@field [integer] blis.Result
+---@field remembering table<integer, boolean> those that came to another result when run again
 
 local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison }
 
@@ -49,22 +53,30 @@ end
 -- So many requests show what a policy remembers, at little cost.
 local repeated_requests = 500
 
---- Runs the beginning of what policies of the script have run twice more, which tells, in a note,
---- when a run leaves something behind for the next one.
-local function try_repeats(spec, routing)
-  local list = spec.workload
-  if not core.is_workload(list) then return end
-  local short = {}
+local function is_told(result)
+  return result.setup.notes:find(repeats.note, 1, true) ~= nil
+end
+
+--- The policies that leave something behind for the next run: those of the script are run twice
+--- more, where there is a list of requests its beginning.
+---@return table<integer, boolean> by place in the list
+local function find_remembering(spec, routing, results)
+  local short, found = {}, {}
   for key, value in pairs(spec) do short[key] = value end
-  short.workload = list:slice(1, math.min(#list, repeated_requests))
   short.warm_up_us, short.series_interval_us = nil, nil
-  for _, one in ipairs(routing) do
+  if core.is_workload(spec.workload) then
+    short.workload = spec.workload:slice(1, math.min(#spec.workload, repeated_requests))
+  end
+  for i, one in ipairs(routing) do
     short.routing = one
     if experiment.wants_repeat(short) then
-      experiment.run(short)
-      experiment.run(short)
+      local is_other = experiment.run(short).hash ~= experiment.run(short).hash
+      found[one] = found[one] or is_other or is_told(results[i])
     end
   end
+  local places = {}
+  for i, one in ipairs(routing) do places[i] = found[one] or nil end
+  return places
 end
 
 --- Runs the same experiment under every policy of the list in routing, all with the same requests.
@@ -97,7 +109,7 @@ function comparison.compare(spec)
     shared.routing = one
     results[i] = experiment.run(shared)
   end
-  try_repeats(shared, spec.routing)
+  results.remembering = find_remembering(shared, spec.routing, results)
   if spec.warm_up_us == "auto" then warm_up.align(results) end
   return setmetatable(results, comparison_meta)
 end

@@ -3,6 +3,7 @@
 local core = require "blis.core"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
+local repeats = require "blis.policy.repeats"
 local space = require "blis.sweep.space"
 local statistics = require "blis.statistics"
 local table_of = require "blis.sweep.table"
@@ -33,15 +34,21 @@ function one_run.is_copied(stage, known)
   return false
 end
 
---- Runs every point of a stage once, here, where its results stay.
+--- Runs every point of a stage once, here, where its results stay; once more when a function of the
+--- script may have remembered something.
 local function run_points(stage, results)
   local known = {}
   for point = 1, #stage.plan.points do
     local trial = stage.plan.trials[plan.index(stage.plan, point, 1)]
-    local result = stage.trial(space.argument(stage.values[point], stage.plan.names, trial.seed,
-      trial.replication))
+    local function run()
+      return stage.trial(space.argument(stage.values[point], stage.plan.names, trial.seed,
+        trial.replication))
+    end
+    local runs, result = repeats.runs, run()
     results[point] = result
-    local line = record.of_outcome(stage.plan, trial, result, { wall_us = 0, notes = "" })
+    local remembers = repeats.runs > runs and run().hash ~= result.hash
+    local line = record.of_outcome(stage.plan, trial, result,
+      { wall_us = 0, notes = remembers and repeats.note or "" })
     known[trial.key] = record.read(line, "compare")
   end
   return known
@@ -78,8 +85,12 @@ function one_run.compare(stage, baseline, level)
         point.metrics[metric] = drawn:estimate(own.value, own.figures, level)
       end
       if i ~= baseline and own and base then
-        against[i][metric] = (drawn or windows):paired(base, own, { level = level,
+        local pair = (drawn or windows):paired(base, own, { level = level,
           kind = statistics.kind_of(metric), comparisons = #found.points - 1 })
+        if point.remembers or found.points[baseline].remembers then
+          pair.low, pair.high, pair.is_shown = nil, nil, nil
+        end
+        against[i][metric] = pair
       end
     end
   end

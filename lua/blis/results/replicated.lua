@@ -87,19 +87,13 @@ end
 
 --- A sweep over the policies with n seeds; measure, left out, makes figures of the results.
 local function new_stage(values, shared, routing, labels, n, report, measure)
-  local items, wants_repeat = {}, {}
-  for i, label in ipairs(labels) do
-    items[i] = { label = label, value = i }
-    wants_repeat[i] = experiment.wants_repeat(with(shared, { routing = routing[i] }))
-  end
+  local items = {}
+  for i, label in ipairs(labels) do items[i] = { label = label, value = i } end
   return sweep.new {
     name = "compare", parameters = { { "routing", items } }, replications = n,
     seed = shared.seed or 42, report = report, level = values.level, identity = "compare",
     trial = function(p)
-      local one = with(shared, { routing = routing[p.routing], seed = p.seed })
-      local result = experiment.run(one)
-      -- A second run tells, in a note, when the first one has left something behind.
-      if p.replication == 1 and wants_repeat[p.routing] then experiment.run(one) end
+      local result = experiment.run(with(shared, { routing = routing[p.routing], seed = p.seed }))
       return measure and measure(result) or result
     end,
   }
@@ -133,10 +127,15 @@ local function paired(result, baseline, i, metric, level)
   for _, point in ipairs { result.points[baseline], result.points[i] } do
     if #(point.values[metric] or {}) < point.n then return nil end
   end
-  return statistics.paired(
+  local pair = statistics.paired(
     table_of.values_of_pairs(result, result.points[baseline], metric),
     table_of.values_of_pairs(result, result.points[i], metric),
     { level = level, kind = statistics.kind_of(metric) })
+  -- Runs that depend on what ran before are no replications.
+  if result.points[baseline].remembers or result.points[i].remembers then
+    pair.low, pair.high, pair.half_width, pair.p_value, pair.effect = nil, nil, nil, nil, nil
+  end
+  return pair
 end
 
 --- True when the first figure of every policy is decided.
@@ -162,8 +161,9 @@ local function all_pairs(result, baseline, level)
       if i ~= baseline then
         local pair = paired(result, baseline, i, metric, level)
         against[i][metric] = pair
-        order[#order + 1] = pair and i
-        p_values[#p_values + 1] = pair and (pair.p_value or 1)
+        local p_value = pair and pair.p_value
+        order[#order + 1] = p_value and i
+        p_values[#p_values + 1] = p_value
       end
     end
     for k, p in ipairs(statistics.holm(p_values)) do against[order[k]][metric].adjusted_p = p end
@@ -257,6 +257,11 @@ local function few_pairs(pair, name, base, metric)
     words.change(pair, pair.least), words.change(pair, pair.most), pair.n)
 end
 
+--- True when one of the two came to another result when it was run again.
+local function remembers(self, i)
+  return self.table.points[i].remembers or self.table.points[self.baseline].remembers
+end
+
 --- "B beats A on ttft_ms.p99 by 12.0 % (95 % CI 9.2 % to 14.8 %, 8 pairs, p < 0.0001, effect 3.4)".
 local function sentence(self, i, metric)
   local pair = self.against[i][metric]
@@ -264,7 +269,10 @@ local function sentence(self, i, metric)
   if not pair then
     return ("%s: nothing to compare of %s and %s"):format(metric, name, base)
   end
-  if not pair.low or pair.n < statistics.fewest_for_interval and not pair.windows then
+  if remembers(self, i) then
+    return ("%s: %s against %s %s; no interval and no p-value, for runs are not independent"):format(
+      metric, name, base, words.change(pair, pair.change))
+  elseif not pair.low or pair.n < statistics.fewest_for_interval and not pair.windows then
     return few_pairs(pair, name, base, metric)
   end
   if pair.ties == pair.n then
@@ -277,9 +285,10 @@ local function sentence(self, i, metric)
   local direction = direction_of(metric)
   if not is_shown(self, pair) then
     local is_luck = pair.low > 0 or pair.high < 0 -- one of so many comparisons looks like that
+    local luck = is_luck and (" (%s among %d policies)"):format(words.p_value(pair.adjusted_p),
+      #self.policies) or ""
     return ("%s: no difference of %s from %s is seen%s; one beyond %s to %s is excluded"):format(
-      metric, name, base, is_luck and (" (%s among %d policies)"):format(
-        words.p_value(pair.adjusted_p), #self.policies) or "", words.change(pair, pair.low), words.change(pair, pair.high))
+      metric, name, base, luck, words.change(pair, pair.low), words.change(pair, pair.high))
   end
   local verb = pair.change > 0 and "is higher than" or "is lower than"
   if direction ~= 0 then

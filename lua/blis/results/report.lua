@@ -1,6 +1,7 @@
 --- Summaries and comparisons as text.
 local figures = require "blis.results.figures"
 local format = require "blis.format"
+local repeats = require "blis.policy.repeats"
 local signs = require "blis.results.signs"
 local windows = require "blis.results.windows"
 local words = require "blis.statistics.words"
@@ -12,6 +13,11 @@ local count, number, percent = format.count, format.number, format.percent
 --- A figure of times; nil where there were none.
 local function time_of(d, name)
   return d.count > 0 and d[name] or nil
+end
+
+--- Nothing is balanced where nothing was done.
+local function balance_text(r)
+  return r.completed > 0 and number(r.balance, 3) or "-"
 end
 
 local function latency_row(name, d)
@@ -142,7 +148,7 @@ local function load_lines(r)
   if r.energy.kwh then add("energy", shown("energy", "Energy", r.energy)) end
   if #r.instances > 1 then
     add("instances", ("%s requests (balance %s)"):format(
-      report.instance_counts(r.requests_per_instance), number(r.balance, 3)))
+      report.instance_counts(r.requests_per_instance), balance_text(r)))
   end
   for i, sign in ipairs(signs.of_result(r)) do add(i == 1 and "look at" or "", sign) end
   return lines
@@ -271,7 +277,7 @@ local function comparison_row(r)
   return { name, number(time_of(ttft, "mean")), number(time_of(ttft, "p99")),
     number(time_of(part.itl_ms, "mean"), 2), number(time_of(e2e, "mean")),
     number(time_of(e2e, "p99")), number(part.tokens_per_sec), percent(r.cache_hit_rate),
-    number(r.balance, 3), count(r.arrived), count(r.completed) }
+    balance_text(r), count(r.arrived), count(r.completed) }
 end
 
 --- Why some requests could not be served:
@@ -367,10 +373,15 @@ local function add_differences(lines, results)
   local names = short_names(results)
   lines[#lines + 1] = ("\nagainst %s (%g %% intervals from one run: %s)"):format(names[1],
     level * 100, tostring(drawn))
+  local remembering = results.remembering or {}
   for i = 2, #results do
     local parts = {}
     for k, item in ipairs(compared) do
       parts[k] = difference_text(drawn, first, results[i], item, #results - 1)
+    end
+    if remembering[1] or remembering[i] then
+      parts = { ("not compared, since %s remembers something"):format(
+        names[remembering[i] and i or 1]) }
     end
     lines[#lines + 1] = ("  %s: %s"):format(names[i], table.concat(parts, "; "))
   end
@@ -398,6 +409,9 @@ function report.comparison(results)
     local scorers = i > 0 and results[i].routing:match("%((.*)%)$")
     if scorers then lines[#lines + 1] = "  " .. scorers:gsub(",", ", ") end
     lines[#lines + 1] = i > 0 and lost_line(results[i]) or nil
+    if results.remembering and results.remembering[i] then
+      lines[#lines + 1] = "  " .. repeats.short_note
+    end
     i = i + 1
   end
   add_warm_up_line(lines, results)

@@ -4,6 +4,7 @@ local notices = require "blis.notices"
 local order = require "blis.sweep.order"
 local plan = require "blis.sweep.plan"
 local progress = require "blis.sweep.progress"
+local repeats = require "blis.policy.repeats"
 local record = require "blis.sweep.record"
 local shard = require "blis.sweep.shard"
 local space = require "blis.sweep.space"
@@ -26,6 +27,16 @@ local function is_lack_of_memory(problem)
     or type(problem) == "table" and rawget(problem, "code") == "nomem"
 end
 
+--- Whether a trial that is run again comes to another result. Asked of the first replication alone,
+--- and only when functions of the script may have remembered something.
+local function is_other_again(trial, trial_function, argument, outcome)
+  local hash = type(outcome) == "table" and rawget(outcome, "hash")
+  if trial.replication > 1 or type(hash) ~= "string" then return false end
+  math.randomseed(trial.seed)
+  local ok, again = pcall(trial_function, argument())
+  return ok and type(again) == "table" and rawget(again, "hash") ~= hash
+end
+
 --- What a worker does with the index of a trial: returns the line of the journal.
 local function new_work(self, values, trial_function, pause)
   return function(index)
@@ -34,14 +45,20 @@ local function new_work(self, values, trial_function, pause)
     notices.collect(function(line) notes[#notes + 1] = line end)
     -- Else a trial would see how many others its worker did before.
     math.randomseed(trial.seed)
-    local start = core.clock_us()
-    local p = space.argument(values[trial.point], self.names, trial.seed, trial.replication)
-    local ok, outcome = pcall(trial_function, p)
+    local start, runs = core.clock_us(), repeats.runs
+    local function argument()
+      return space.argument(values[trial.point], self.names, trial.seed, trial.replication)
+    end
+    local ok, outcome = pcall(trial_function, argument())
     if not ok then
       error(is_lack_of_memory(outcome) and outcome or error_text(outcome), 0)
     end
+    local wall_us = core.clock_us() - start
+    if repeats.runs > runs and is_other_again(trial, trial_function, argument, outcome) then
+      notices.tell(repeats.note)
+    end
     return record.of_outcome(self, trial, outcome,
-      { wall_us = core.clock_us() - start, notes = table.concat(notes, "\n") })
+      { wall_us = wall_us, notes = table.concat(notes, "\n") })
   end
 end
 

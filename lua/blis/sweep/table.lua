@@ -2,6 +2,7 @@
 local errors = require "blis.errors"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
+local repeats = require "blis.policy.repeats"
 local runner = require "blis.sweep.runner"
 local statistics = require "blis.statistics"
 local write = require "blis.sweep.write"
@@ -16,6 +17,7 @@ local table_of = {}
 ---@field wanted integer replications that there are to be
 ---@field metrics table<string, blis.Estimate>
 ---@field values table<string, number[]> a figure of each replication that is done
+---@field remembers boolean? it came to another result when it was run again
 
 ---@class blis.sweep.Failure
 ---@field name string "prefix_weight=2 rate=40 seed=43"
@@ -92,8 +94,12 @@ local point_meta = {
   end,
 }
 
+local function is_told(one)
+  return one.notes and one.notes:find(repeats.note, 1, true) ~= nil
+end
+
 local function point_result(self, known, i, result)
-  local values, n, wanted = {}, 0, runner.wanted(self, known, i)
+  local values, n, wanted, remembers = {}, 0, runner.wanted(self, known, i), nil
   for r = 1, wanted do
     local trial = self.trials[plan.index(self, i, r)]
     local one = known[trial.key]
@@ -101,6 +107,7 @@ local function point_result(self, known, i, result)
       result.missing = result.missing + 1
     elseif one.status == "done" then
       n = n + 1
+      remembers = remembers or is_told(one) or nil
       collect_values(values, one, result.metrics)
     else
       table.insert(result.failures, { name = plan.trial_name(self, trial), status = one.status,
@@ -110,6 +117,7 @@ local function point_result(self, known, i, result)
   return setmetatable({
     report = result.report, parameters = copy(self.points[i].labels),
     name = plan.point_name(self, i), n = n, wanted = wanted, values = values,
+    remembers = remembers,
     metrics = new_metrics(values, { level = self.level, method = self.interval }),
   }, point_meta)
 end

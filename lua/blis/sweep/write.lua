@@ -6,6 +6,7 @@ local format = require "blis.format"
 local csv = require "blis.csv"
 local plan = require "blis.sweep.plan"
 local plot = require "blis.sweep.plot"
+local repeats = require "blis.policy.repeats"
 local statistics = require "blis.statistics"
 
 local write = {}
@@ -258,6 +259,11 @@ local function footer(self)
     end
   end
   add_lost_lines(lines, self.points)
+  for _, point in ipairs(self.points) do
+    if point.remembers then
+      lines[#lines + 1] = ("%s: %s"):format(point.name, repeats.short_note)
+    end
+  end
   if self.missing > 0 then
     lines[#lines + 1] = ("%s not run yet"):format(count_text(self.missing, "trial"))
   end
