@@ -18,32 +18,33 @@ enum { ENGINE_CHANGED = 1, COUNTERS_CHANGED = 2 };
 
 /* Instances. */
 
-typedef struct engine_signals {
-  double queue_depth;
-  double batch_size;
-  double kv_utilization;
-  double free_kv_blocks;
-  double decoded_tokens;
-  double output_tokens;
-  double preemptions;
-  double cache_hit_rate;
-} engine_signals;
+static inline double share(int64_t part, int64_t whole) {
+  return whole > 0 ? (double)part / (double)whole : 0;
+}
 
-static engine_signals read_engine(const blis_instance *instance) {
-  blis_instance_stats stats;
-  blis_instance_get_stats(instance, &stats);
-  int64_t looked_up = stats.cache_hits + stats.cache_misses;
-  return (engine_signals){
-      .queue_depth = (double)stats.queue_depth,
-      .batch_size = (double)stats.batch_size,
-      .kv_utilization = (double)stats.used_kv_blocks / (double)stats.kv_blocks,
-      .free_kv_blocks = (double)(stats.kv_blocks - stats.used_kv_blocks),
-      .decoded_tokens = (double)stats.decoded_tokens,
-      .output_tokens = (double)(stats.decoded_tokens + stats.output_tokens),
-      .preemptions = (double)stats.preemptions,
-      .cache_hit_rate =
-          looked_up > 0 ? (double)stats.cache_hits / (double)looked_up : 0,
-  };
+/* XX(signal, what it is in the stats s of an instance) */
+#define ENGINE_READINGS(XX)                                                    \
+  XX(QUEUE_DEPTH, (double)s->queue_depth)                                      \
+  XX(BATCH_SIZE, (double)s->batch_size)                                        \
+  XX(KV_UTILIZATION, share(s->used_kv_blocks, s->kv_blocks))                   \
+  XX(FREE_KV_BLOCKS, (double)(s->kv_blocks - s->used_kv_blocks))               \
+  XX(DECODED_TOKENS, (double)s->decoded_tokens)                                \
+  XX(OUTPUT_TOKENS, (double)(s->decoded_tokens + s->output_tokens))            \
+  XX(PREEMPTIONS, (double)s->preemptions)                                      \
+  XX(CACHE_HIT_RATE, share(s->cache_hits, s->cache_hits + s->cache_misses))
+
+/* Of one of these signals. */
+static double engine_value(const blis_instance_stats *s, blis_signal signal) {
+  switch (signal) {
+#define XX(name, value)                                                        \
+  case BLIS_SIGNAL_##name:                                                     \
+    return value;
+    ENGINE_READINGS(XX)
+#undef XX
+  default:
+    BLIS_ASSERT(false);
+    return 0;
+  }
 }
 
 /* Everything that changes in a column is written here. */
@@ -60,22 +61,25 @@ static inline void put(blis__snapshot *snapshot, blis_signal signal, uint32_t i,
 #define PUT(snapshot, name, i, value)                                          \
   put((snapshot), BLIS_SIGNAL_##name, (i), (value))
 
-static void write_engine(blis__snapshot *snapshot, uint32_t i,
-                         const engine_signals *s) {
-  PUT(snapshot, QUEUE_DEPTH, i, s->queue_depth);
-  PUT(snapshot, BATCH_SIZE, i, s->batch_size);
-  PUT(snapshot, KV_UTILIZATION, i, s->kv_utilization);
-  PUT(snapshot, FREE_KV_BLOCKS, i, s->free_kv_blocks);
-  PUT(snapshot, DECODED_TOKENS, i, s->decoded_tokens);
-  PUT(snapshot, OUTPUT_TOKENS, i, s->output_tokens);
-  PUT(snapshot, PREEMPTIONS, i, s->preemptions);
-  PUT(snapshot, CACHE_HIT_RATE, i, s->cache_hit_rate);
+static void read_again(blis__snapshot *snapshot, uint32_t i) {
+  blis_instance_stats stats;
+  blis_instance_get_stats(snapshot->instances[i], &stats);
+  const blis_instance_stats *s = &stats;
+  blis_signal_set written = snapshot->written;
+#define XX(name, value)                                                        \
+  if ((written & BIT(name)) != 0) {                                            \
+    PUT(snapshot, name, i, value);                                             \
+  }
+  ENGINE_READINGS(XX)
+#undef XX
+  snapshot->has_moved[i] = false;
 }
 
-static void read_again(blis__snapshot *snapshot, uint32_t i) {
-  engine_signals s = read_engine(snapshot->instances[i]);
-  write_engine(snapshot, i, &s);
-  snapshot->has_moved[i] = false;
+/* As if it had never been read. */
+static void clear_readings(blis__snapshot *snapshot, uint32_t i) {
+#define XX(name, value) PUT(snapshot, name, i, 0);
+  ENGINE_READINGS(XX)
+#undef XX
 }
 
 static double load_of(const blis__snapshot *snapshot, uint32_t i,
@@ -148,7 +152,7 @@ void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i) {
   blis__snapshot_instance_changed(snapshot, i);
   if (snapshot->refresh_us > 0) {
     snapshot->refreshed_us[i] = 0;
-    write_engine(snapshot, i, &(engine_signals){0});
+    clear_readings(snapshot, i);
     mark(snapshot, i, COUNTERS_CHANGED);
   }
 }
@@ -250,11 +254,22 @@ static bool keeps_engine(const blis__snapshot *snapshot) {
   return (snapshot->kept & ENGINE_SIGNALS) != 0;
 }
 
+/* Of the engine signals that are kept; all of those that lag behind. */
+static blis_signal_set written_signals(const blis__snapshot *snapshot) {
+  blis_signal_set kept = snapshot->kept & ENGINE_SIGNALS;
+  if (snapshot->refresh_us > 0) {
+    return ENGINE_SIGNALS;
+  }
+  bool has_load = (kept & BIT(EFFECTIVE_LOAD)) != 0;
+  return kept | (has_load ? BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) : 0);
+}
+
 void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals) {
-  bool kept_engine = keeps_engine(snapshot);
+  blis_signal_set kept_engine = snapshot->kept & ENGINE_SIGNALS;
   snapshot->kept |= signals;
+  snapshot->written = written_signals(snapshot);
   snapshot->shown = NULL; /* the next view has more columns */
-  if (keeps_engine(snapshot) && !kept_engine) {
+  if ((snapshot->kept & ENGINE_SIGNALS) != kept_engine) {
     for (uint32_t i = 0; i < snapshot->count; i++) {
       mark(snapshot, i,
            snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
@@ -385,27 +400,13 @@ void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group,
 
 double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
                            blis_signal signal) {
-  engine_signals s = read_engine(snapshot->instances[i]);
-  switch (signal) {
-  case BLIS_SIGNAL_QUEUE_DEPTH:
-    return s.queue_depth;
-  case BLIS_SIGNAL_BATCH_SIZE:
-    return s.batch_size;
-  case BLIS_SIGNAL_EFFECTIVE_LOAD:
-    return load_of(snapshot, i, s.queue_depth, s.batch_size);
-  case BLIS_SIGNAL_KV_UTILIZATION:
-    return s.kv_utilization;
-  case BLIS_SIGNAL_FREE_KV_BLOCKS:
-    return s.free_kv_blocks;
-  case BLIS_SIGNAL_DECODED_TOKENS:
-    return s.decoded_tokens;
-  case BLIS_SIGNAL_OUTPUT_TOKENS:
-    return s.output_tokens;
-  case BLIS_SIGNAL_PREEMPTIONS:
-    return s.preemptions;
-  case BLIS_SIGNAL_CACHE_HIT_RATE:
-    return s.cache_hit_rate;
-  default: /* counters and constants */
+  if ((BLIS_SIGNAL_BIT(signal) & ENGINE_SIGNALS) == 0) {
     return blis__snapshot_column(snapshot, signal)[i];
   }
+  blis_instance_stats stats;
+  blis_instance_get_stats(snapshot->instances[i], &stats);
+  return signal == BLIS_SIGNAL_EFFECTIVE_LOAD
+             ? load_of(snapshot, i, (double)stats.queue_depth,
+                       (double)stats.batch_size)
+             : engine_value(&stats, signal);
 }

@@ -44,6 +44,7 @@ typedef struct blis__snapshot {
   bool has_readers;         /* of engine signals that lag behind */
   bool has_marks;           /* the caches are marked now and then */
   blis_signal_set kept;     /* columns in use */
+  blis_signal_set written;  /* engine signals that are read for them */
   int64_t caches_marked_us; /* when they were last */
 
   double *values;   /* all columns, one after the other */

@@ -111,7 +111,7 @@ static void find(const blis__best_query *query, uint32_t level, uint32_t node,
 
 static void find_in_part(const blis__best_query *query, uint32_t level,
                          uint32_t node, double bound, finding *found) {
-  if (level == 0 || is_uniform(query, level, node)) {
+  if (is_uniform(query, level, node)) {
     take(query, level, node, bound, found);
   } else {
     find(query, level, node, found);
@@ -126,9 +126,26 @@ static uint32_t highest_of(const double *sums, uint32_t count) {
   return highest;
 }
 
+/* The same for a node of candidates. */
+static void find_among_few(const blis__best_query *query, uint32_t node,
+                           finding *found) {
+  double sums[FAN];
+  uint32_t count = sum_parts(query, 1, node, sums);
+  uint32_t first = blis_extremes_first(node);
+  for (uint32_t i = 0; i < count; i++) {
+    if (sums[i] >= found->best && is_promising(found, 0, first + i, sums[i])) {
+      take(query, 0, first + i, sums[i], found);
+    }
+  }
+}
+
 /* The part with the highest bound first, which leaves fewer of the others. */
 static void find(const blis__best_query *query, uint32_t level, uint32_t node,
                  finding *found) {
+  if (level == 1) {
+    find_among_few(query, node, found);
+    return;
+  }
   double sums[FAN];
   uint32_t count = sum_parts(query, level, node, sums);
   uint32_t first = blis_extremes_first(node);
