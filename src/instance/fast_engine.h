@@ -254,6 +254,14 @@ void blis__fast_naming_remove(fast_engine *engine, fast_request *request);
 /* The decodes whose block fills up in that step, in order of admission. */
 fast_request *blis__fast_naming_first(const fast_engine *engine,
                                       int64_t step_index);
+/*
+ * The blocks that the decodes fill in the next steps get names which are none
+ * of those that the next taken_blocks blocks to be taken have.
+ */
+bool blis__fast_names_avoid(const fast_engine *engine, size_t steps,
+                            int64_t taken_blocks);
+/* Names what the decodes fill in the next steps, whose blocks are taken. */
+blis_status blis__fast_name_outputs(fast_engine *engine, size_t steps);
 /* The token stored last has filled a block, which gets its name. */
 blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);

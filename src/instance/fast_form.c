@@ -89,29 +89,55 @@ static bool prefills_are_last(const fast_engine *engine) {
 }
 
 /*
- * True when decodes may take their blocks before prefills do: that is their
- * order, or no change of the prefix table depends on it.
+ * The names that this chunk gives are none of those that the next taken_blocks
+ * blocks to be taken have.
  */
-static bool can_serve_decodes_first(const fast_engine *engine,
-                                    const demand *d) {
-  bool decodes_name =
-      blis__fast_naming_first(engine, engine->step_index) != NULL;
-  if (!decodes_name && (!d->prefills_name || prefills_are_last(engine))) {
-    return true;
+static bool chunk_avoids(const fast_engine *engine, const fast_request *request,
+                         int64_t taken_blocks) {
+  const blis_live_request *live = request->live;
+  int64_t named = request->holder.named_blocks;
+  int64_t full = (live->progress_tokens + live->new_tokens) /
+                 engine->config->block_size_tokens;
+  int64_t limit = blis_min_i64(nameable_blocks(request), full);
+  return limit <= named ||
+         blis_run_pool_next_avoid(
+             engine->pool, taken_blocks,
+             blis_block_chain_at(&live->chain, (uint32_t)named),
+             blis_block_chain_at(&live->chain, (uint32_t)limit - 1));
+}
+
+static bool chunks_avoid(const fast_engine *engine, int64_t taken_blocks) {
+  for (const fast_request *r = engine->prefills.head; r != NULL;
+       r = r->links[FAST_LINK_PREFILL].next) {
+    if (!chunk_avoids(engine, r, taken_blocks)) {
+      return false;
+    }
   }
-  return !(decodes_name && d->prefills_name) &&
-         blis_run_pool_next_are_anonymous(engine->pool, d->blocks);
+  return true;
+}
+
+/*
+ * True when decodes may take their blocks, then name what they have filled, and
+ * then prefills be served: that is their order, or no change of the prefix
+ * table depends on it, as when nothing is named that is taken.
+ */
+static bool can_serve_decodes_first(fast_engine *engine, const demand *d) {
+  if (prefills_are_last(engine)) {
+    return blis__fast_names_avoid(
+        engine, 1, *blis__fast_boundary(engine, engine->step_index));
+  }
+  if (!d->prefills_name) {
+    return blis__fast_names_avoid(engine, 1, d->blocks);
+  }
+  return blis__fast_naming_first(engine, engine->step_index) == NULL &&
+         chunks_avoid(engine, d->blocks);
 }
 
 static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
   int64_t boundary_blocks = *blis__fast_boundary(engine, engine->step_index);
   blis_run_pool_take_uncounted(engine->pool, boundary_blocks);
   engine->pool_misses += boundary_blocks;
-  for (fast_request *r = blis__fast_naming_first(engine, engine->step_index);
-       r != NULL; r = r->links[FAST_LINK_NAMING].next) {
-    BLIS_TRY(
-        blis__fast_name_output(engine, r, blis__fast_stored(engine, r) + 1));
-  }
+  BLIS_TRY(blis__fast_name_outputs(engine, 1));
   plan->budget_tokens -= engine->decodes;
   plan->sums.requests = engine->decodes;
   plan->sums.decode_requests = engine->decodes;

@@ -67,6 +67,36 @@ fast_request *blis__fast_naming_first(const fast_engine *engine,
              : engine->naming[blis__fast_residue(engine, step_index + 1)].head;
 }
 
+bool blis__fast_names_avoid(const fast_engine *engine, size_t steps,
+                            int64_t taken_blocks) {
+  int64_t size = engine->config->block_size_tokens;
+  for (size_t i = 0; i < steps; i++) {
+    int64_t step = engine->step_index + (int64_t)i;
+    for (const fast_request *r = blis__fast_naming_first(engine, step);
+         r != NULL; r = r->links[FAST_LINK_NAMING].next) {
+      const blis_block_chain *chain = &r->live->chain;
+      uint32_t k = (uint32_t)((step + 1 - r->stored_base) / size - 1);
+      blis_block_id id = blis_block_chain_at(chain, k);
+      if (k < chain->shared_count &&
+          !blis_run_pool_next_avoid(engine->pool, taken_blocks, id, id)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+blis_status blis__fast_name_outputs(fast_engine *engine, size_t steps) {
+  for (size_t i = 0; engine->naming != NULL && i < steps; i++) {
+    int64_t step = engine->step_index + (int64_t)i;
+    for (fast_request *r = blis__fast_naming_first(engine, step); r != NULL;
+         r = r->links[FAST_LINK_NAMING].next) {
+      BLIS_TRY(blis__fast_name_output(engine, r, step + 1 - r->stored_base));
+    }
+  }
+  return BLIS_OK;
+}
+
 blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens) {
   const blis_block_chain *chain = &request->live->chain;

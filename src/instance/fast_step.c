@@ -391,7 +391,10 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n,
   const fast_list *naming = engine->naming;
   bool is_watched = is_table_watched(engine);
   *blocks = blocks_of_steps(engine, n);
-  if (*blocks <= free_blocks && naming == NULL && !is_watched) {
+  /* What is named may be what the head of the queue waits for. */
+  if (*blocks <= free_blocks && !is_watched &&
+      (naming == NULL || (engine->queue.count == 0 &&
+                          blis__fast_names_avoid(engine, n, *blocks)))) {
     return n;
   }
   *blocks = 0;
@@ -460,6 +463,7 @@ static blis_status decode_steps(fast_engine *engine, size_t n, int64_t limit_us,
   }
   blis_run_pool_take_uncounted(engine->pool, blocks);
   engine->pool_misses += blocks;
+  BLIS_TRY_MEM(blis__fast_name_outputs(engine, *steps), error);
   move_clock(engine, step_us, *steps);
   return blis__fast_record_itl(engine, step_us, *steps, engine->decodes, error);
 }

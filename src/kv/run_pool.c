@@ -413,6 +413,21 @@ bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool,
   return !is_named(next) && next->blocks >= count;
 }
 
+bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count,
+                              blis_block_id first, blis_block_id last) {
+  BLIS_ASSERT(count <= pool->free_blocks && first <= last);
+  for (uint32_t i = pool->head; count > 0; i = item_at(pool, i)->next) {
+    const item *it = item_at(pool, i);
+    int64_t taken = it->blocks < count ? it->blocks : count;
+    blis_block_id end = it->id + (uint64_t)it->blocks;
+    if (is_named(it) && end - (uint64_t)taken <= last && first < end) {
+      return false;
+    }
+    count -= taken;
+  }
+  return true;
+}
+
 /* Naming. */
 
 /* The holder's last item, if it ends where id would begin and is its alone. */

@@ -104,6 +104,14 @@ void blis_run_pool_take_uncounted(blis_run_pool *pool, int64_t count);
 bool blis_run_pool_next_are_anonymous(const blis_run_pool *pool, int64_t count);
 
 /*
+ * True when none of the next count blocks to be taken (at most the free ones)
+ * has a name between first and last, so that it does not matter whether blocks
+ * get such names before these are taken, or later.
+ */
+bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count,
+                              blis_block_id first, blis_block_id last);
+
+/*
  * Turns the holder's first anonymous block into one named id, which from now
  * on is what the prefix table finds under id.
  */
