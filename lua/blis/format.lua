@@ -48,6 +48,24 @@ function format.bars(counts)
   return table.concat(cells)
 end
 
+--- Words of text in lines of at most limit characters.
+---@param text string
+---@param limit integer
+---@return string[]
+function format.wrap(text, limit)
+  local lines, line = {}, ""
+  for word in text:gmatch("%S+") do
+    if line ~= "" and #line + 1 + #word > limit then
+      lines[#lines + 1] = line
+      line = word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
 local function width_of(text)
   return utf8.len(text) or #text
 end

@@ -1,5 +1,6 @@
 --- The help text of a command, from the same descriptions that its flags are read by.
 local flags = require "blis.cli.flags"
+local format = require "blis.format"
 local types = require "blis.config.types"
 
 local help = {}
@@ -19,21 +20,6 @@ end
 local function flag_text(option)
   if option.type == "boolean" then return option.flag end
   return option.flag .. " " .. metavar(option)
-end
-
---- Words of text in lines of at most limit characters.
-local function wrap(text, limit)
-  local lines, line = {}, ""
-  for word in text:gmatch("%S+") do
-    if line ~= "" and #line + 1 + #word > limit then
-      lines[#lines + 1] = line
-      line = word
-    else
-      line = line == "" and word or line .. " " .. word
-    end
-  end
-  lines[#lines + 1] = line
-  return lines
 end
 
 local function value_text(value)
@@ -87,7 +73,7 @@ end
 
 local function add_entry(lines, left, text)
   local indent = (" "):rep(flag_width)
-  local described = wrap(text, width - flag_width)
+  local described = format.wrap(text, width - flag_width)
   local head = "  " .. left
   if #head + 2 > flag_width then
     lines[#lines + 1] = head
@@ -137,7 +123,7 @@ local function add_refused(lines, command)
   lines[#lines + 1] = "Known and refused:"
   for _, one in ipairs(refused) do
     lines[#lines + 1] = ("  %s:"):format(one.feature)
-    for _, line in ipairs(wrap(one.flags, width - 4)) do lines[#lines + 1] = "    " .. line end
+    for _, line in ipairs(format.wrap(one.flags, width - 4)) do lines[#lines + 1] = "    " .. line end
   end
 end
 
@@ -146,7 +132,7 @@ end
 ---@return string
 function help.text(command)
   local lines = { "usage: " .. command.usage, "" }
-  for _, line in ipairs(wrap(command.description or command.summary, width)) do
+  for _, line in ipairs(format.wrap(command.description or command.summary, width)) do
     lines[#lines + 1] = line
   end
   if command.positional then
@@ -162,7 +148,7 @@ function help.text(command)
   add_entry(lines, flag_text(flags.help_option), flags.help_option.doc)
   if command.notes then
     lines[#lines + 1] = ""
-    for _, line in ipairs(wrap(command.notes, width)) do lines[#lines + 1] = line end
+    for _, line in ipairs(format.wrap(command.notes, width)) do lines[#lines + 1] = line end
   end
   add_refused(lines, command)
   return table.concat(lines, "\n") .. "\n"

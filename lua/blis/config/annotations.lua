@@ -52,6 +52,30 @@ local special = {
   ["blis.Experiment.workload"] = "blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|"
     .. "blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|blis.TraceStream|"
     .. "fun(rng: blis.Rng): table?",
+  ["blis.Experiment.admission"] = "string|table|blis.Policy|fun(request: blis.Request, "
+    .. "cluster: blis.ClusterView): string, any",
+  ["blis.Experiment.routing"] = "string|table|blis.Policy|fun(request: blis.Request, "
+    .. "instances: blis.Candidate[]): integer",
+  ["blis.Experiment.cascade"] = "table|blis.Policy",
+  ["blis.Experiment.scheduler"] = "string|blis.Policy|fun(a: blis.Request, b: blis.Request): "
+    .. "boolean",
+  ["blis.Experiment.preemption"] = "string|blis.Policy|fun(running: blis.Request[]): integer",
+  ["blis.Experiment.priority"] = "string|table|blis.Policy|fun(request: blis.Request): number",
+  ["blis.Experiment.think_time"] = "fun(session: string, round: integer, usual_us: integer): "
+    .. "integer",
+  ["blis.Experiment.on_arrival"] = "fun(request: blis.Request)",
+  ["blis.Experiment.on_routed"] = "fun(request: blis.Request, instance: blis.Candidate)",
+  ["blis.Experiment.on_first_token"] = "fun(request: blis.Request, instance: blis.Candidate, "
+    .. "ttft_us: integer)",
+  ["blis.Experiment.on_escalation"] = "fun(request: blis.Request, instance: blis.Candidate, "
+    .. "attempt: blis.Attempt)",
+  ["blis.Experiment.on_completion"] = "fun(request: blis.Request, instance: blis.Candidate, "
+    .. "outcome: blis.Outcome)",
+  ["blis.Experiment.on_rejection"] = "fun(request: blis.Request, reason: string)",
+  ["blis.Experiment.on_failure"] = "fun(request: blis.Request, instance?: blis.Candidate, "
+    .. "outcome: blis.Outcome)",
+  ["blis.Experiment.progress"] = "fun(ended: integer, arrived: integer, now_us: integer)",
+  ["blis.Experiment.slo_targets"] = "table<string, table<string, number>>",
   ["blis.ReplayOptions.trace"] = "blis.Workload|blis.TraceStream|string",
   ["blis.GeneratorOptions.generator"] = "fun(rng: blis.Rng): table?",
   ["blis.ClientsOptions.clients"] = "blis.ClientOptions[]",

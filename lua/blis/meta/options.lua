@@ -5,32 +5,32 @@
 ---@class blis.Experiment
 ---@field cluster? blis.ClusterOptions Options of the cluster.
 ---@field workload? blis.WorkloadOptions|blis.ClientsOptions|blis.FileOptions|blis.ReplayOptions|blis.GeneratorOptions|blis.Workload|blis.TraceStream|fun(rng: blis.Rng): table? Options of generated traffic, or what blis.workload, blis.trace.read or blis.trace.stream returned.
----@field admission? any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
----@field routing? any A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
----@field cascade? any Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
----@field scheduler? any Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
----@field preemption? any Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
----@field priority? any How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
----@field think_time? any A function(session, round, usual_us) that returns the microseconds from an answer to the next round of the session.
----@field on_arrival? any A function(request), called on every arrival.
----@field on_routed? any A function(request, instance), called on every routing decision.
----@field on_first_token? any A function(request, instance, ttft_us), called on the first token of a request, at the end of its step. Under profile go-blis at its start, and again after a preemption.
----@field on_escalation? any A function(request, instance, attempt), called when an answer was not good enough and another model will be asked.
----@field on_completion? any A function(request, instance, outcome), called when a request completes, at the end of its last step; under profile go-blis at its start.
----@field on_rejection? any A function(request, reason), called when a request is rejected.
----@field on_failure? any A function(request, instance, outcome), called when a request timed out, was lost or could never be served.
+---@field admission? string|table|blis.Policy|fun(request: blis.Request, cluster: blis.ClusterView): string, any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
+---@field routing? string|table|blis.Policy|fun(request: blis.Request, instances: blis.Candidate[]): integer A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
+---@field cascade? table|blis.Policy Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
+---@field scheduler? string|blis.Policy|fun(a: blis.Request, b: blis.Request): boolean Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
+---@field preemption? string|blis.Policy|fun(running: blis.Request[]): integer Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
+---@field priority? string|table|blis.Policy|fun(request: blis.Request): number How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
+---@field think_time? fun(session: string, round: integer, usual_us: integer): integer A function(session, round, usual_us) that returns the microseconds from an answer to the next round of the session.
+---@field on_arrival? fun(request: blis.Request) A function(request), called on every arrival.
+---@field on_routed? fun(request: blis.Request, instance: blis.Candidate) A function(request, instance), called on every routing decision.
+---@field on_first_token? fun(request: blis.Request, instance: blis.Candidate, ttft_us: integer) A function(request, instance, ttft_us), called on the first token of a request, at the end of its step. Under profile go-blis at its start, and again after a preemption.
+---@field on_escalation? fun(request: blis.Request, instance: blis.Candidate, attempt: blis.Attempt) A function(request, instance, attempt), called when an answer was not good enough and another model will be asked.
+---@field on_completion? fun(request: blis.Request, instance: blis.Candidate, outcome: blis.Outcome) A function(request, instance, outcome), called when a request completes, at the end of its last step; under profile go-blis at its start.
+---@field on_rejection? fun(request: blis.Request, reason: string) A function(request, reason), called when a request is rejected.
+---@field on_failure? fun(request: blis.Request, instance?: blis.Candidate, outcome: blis.Outcome) A function(request, instance, outcome), called when a request timed out, was lost or could never be served.
 ---@field seed? integer Seed of every random stream. (default 42)
 ---@field horizon_us? integer When the simulation ends; default: with the last request. (us)
 ---@field instance_times? boolean Report latencies per instance, percentiles included. (default false)
 ---@field keep_requests? boolean Keep the requests as they arrived (150 bytes and more each), for result:trace() and result:write_trace(path). (default false)
 ---@field keep_records? boolean Keep a record of every request (96 bytes). false is for very long runs: memory does not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to 1/256 too low (all else is exact), and there is nothing by request, class, tenant or model. (default true)
----@field slo_targets? any Latency targets by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then include goodput.
+---@field slo_targets? table<string, table<string, number>> Latency targets by SLO class ('default' for requests without one): { critical = { ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then include goodput.
 ---@field warm_up_us? integer|"auto" Results have steady: figures without the requests that arrived before this time. 'auto': before TTFT settled (MSER-5); steady.from_us is that time. (us)
 ---@field series_interval_us? integer Results have series: figures of the cluster and its instances in intervals of this length. (us)
 ---@field profile? "design"|"go-blis" Which defaults and formulas apply: the design's, or those of the simulator BLIS in Go. (default design)
 ---@field trace_level? "none"|"decisions" decisions: record every decision with its candidates, their scores and the choice; takes 90 bytes plus 56 per candidate. (default none)
 ---@field counterfactual_k? integer Candidates kept per traced decision, best first; default: all of them, in the order of the instances.
----@field progress? any A function(ended, arrived, now_us) that is called now and then during a long run, to show progress.
+---@field progress? fun(ended: integer, arrived: integer, now_us: integer) A function(ended, arrived, now_us) that is called now and then during a long run, to show progress.
 ---@field progress_interval_ms? integer Wall-clock time between two calls of progress. (ms, default 1000)
 ---@field oracle? boolean Let policies read request.output_tokens, which is knowledge of the future. (default false)
 

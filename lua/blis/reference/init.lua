@@ -191,6 +191,20 @@ function reference.topics()
   return topics
 end
 
+--- The policies of a kind, under its name: "scorers", "routing", "admission policies".
+local function find_kind(word)
+  for _, kind in ipairs(reference.policy_kinds) do
+    local plural = kind.name:gsub("y$", "ie") .. "s"
+    if word == kind.key or word == plural or word == kind.name:match "^%S+" then
+      local lines = { "'blis help NAME' tells more of one.", "" }
+      for _, entry in ipairs(core.policies()[kind.key]) do
+        lines[#lines + 1] = ("@item %s %s"):format(entry.name, entry.summary)
+      end
+      return new_topic("policy", kind.key, plural, lines)
+    end
+  end
+end
+
 --- A topic for each field of that name, with its unit or without: what it is, and whose it is.
 local function find_fields(word)
   local found = {}
@@ -222,7 +236,11 @@ function reference.find(word)
     if is_meant or topic.alias == wanted then found[#found + 1] = topic end
     names[#names + 1] = topic.alias or last or name
   end
-  if #found == 0 then found = find_fields(word) end
+  if #found == 0 then
+    found = { find_kind(wanted) }
+    local fields = find_fields(word)
+    table.move(fields, 1, #fields, #found + 1, found)
+  end
   if #found == 0 then
     errors.raise("usage", ("help: unknown topic '%s'%s"):format(word,
       errors.suggestion(wanted, names, "'blis help' lists all")))

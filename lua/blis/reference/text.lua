@@ -1,4 +1,6 @@
 --- The reference as text for a terminal and as a page in Markdown.
+local format = require "blis.format"
+
 local reference_text = {}
 
 --- The parts of "name type doc"; a type may have spaces inside brackets and quotes, and around "|".
@@ -37,19 +39,28 @@ local function visit(topic, on)
   end
 end
 
+local width, indent = 100, 31
+
 --- A topic as text: names in one column, what they are in another.
 ---@param topic blis.Topic
 ---@return string
 function reference_text.plain(topic)
   local out = { topic.title, "" }
+  local function entry(name, text)
+    local name_part = ("  %-28s "):format(name)
+    local lines = format.wrap(text, width - math.max(#name_part, indent))
+    out[#out + 1] = name_part .. table.concat(lines, "\n" .. (" "):rep(indent))
+  end
   local function field(name, kind, doc)
-    out[#out + 1] = ("  %-28s %s%s"):format(name, kind, doc == "" and "" or ": " .. doc)
+    if #kind > width // 2 then kind = kind:gsub("|", " | ") end -- so that it can be cut
+    entry(name, kind .. (doc == "" and "" or ": " .. doc))
   end
   visit(topic, {
     text = function(line) out[#out + 1] = line end,
-    field = field,
+    field = field, item = function(rest) entry(rest:match "^(%S+)%s+(.*)$") end,
     param = function(name, kind, doc)
-      out[#out + 1] = ("  %s %s %s"):format(name, kind, doc):gsub("%s+$", "")
+      local lines = format.wrap(("%s %s %s"):format(name, kind, doc), width - 4)
+      out[#out + 1] = "  " .. table.concat(lines, "\n    ")
     end,
     ["return"] = function(rest) out[#out + 1] = "  returns " .. rest end,
     operator = function(rest) out[#out + 1] = "  operator " .. rest end,
@@ -84,6 +95,10 @@ local function markdown_topic(topic)
       end
     end,
     field = row, param = row,
+    item = function(rest)
+      local name, doc = rest:match "^(%S+)%s+(.*)$"
+      row(name, "", doc)
+    end,
     ["return"] = function(rest)
       local _, kind, doc = split_field("result " .. rest)
       results[#results + 1] = "Returns " .. code(kind) .. (doc == "" and "" or " " .. doc)

@@ -1,0 +1,188 @@
+-- What people read and then type: the commands of the README as it stands, run as processes, and
+-- what once went wrong for those who typed their first ones.
+local files = require "spec.support.files"
+local folders = require "spec.support.folders"
+local program = require "spec.support.program"
+local small = require "spec.support.small"
+
+local says = small.says
+local readme = assert(files.read "README.md")
+
+--- Runs a line in which blis is the program and @ a folder of its own.
+local function run(line, folder)
+  line = line:gsub("^blis ", '"$BLIS" '):gsub("@", folder or "/nowhere")
+  return program.shell(line .. " </dev/null")
+end
+
+local function succeeds(line, folder)
+  local outcome = run(line, folder)
+  assert.equal(0, outcome.status, line .. ": " .. outcome.err)
+  assert.not_matches("traceback", outcome.err)
+  return outcome.out
+end
+
+local function fails(line, status, part)
+  local outcome = run(line)
+  assert.equal(status, outcome.status, line .. ": " .. outcome.err)
+  says(outcome.err, part)
+end
+
+local tiny_model = [[{"num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 8,
+  "vocab_size": 1000, "intermediate_size": 512, "torch_dtype": "bfloat16", "hidden_act": "silu",
+  "max_position_embeddings": 2048}]]
+
+--- Calls body with a folder that has a script, a config.json and two saved results.
+local function with_folder(body)
+  folders.with(function(folder)
+    succeeds(("mkdir @ && echo 'print(1)' >@/script.lua && echo '%s' >@/config.json"):format(
+      tiny_model), folder)
+    succeeds("blis run --num-requests 5 --quiet --save @/a.blis", folder)
+    succeeds("blis run --num-requests 5 --quiet --save @/b.blis", folder)
+    body(folder)
+  end)
+end
+
+-- Words that stand for something in the commands of the README; @ is the folder.
+local stands_for = {
+  FILE = "@/script.lua", A = "@/a.blis", B = "@/b.blis", TOPIC = "least-loaded", GPU = "H100",
+  ["path/to/config.json"] = "@/config.json",
+}
+local names = { models = "qwen/qwen3-14b" }
+
+-- These are no whole commands: what they need stands beside them in the text.
+local incomplete = { ["blis calibrate --fit"] = true }
+
+--- Every `blis ...` in the text and every indented line with one, once each.
+local function commands_of(text)
+  local list, known = {}, {}
+  local function add(command)
+    if not known[command] and not incomplete[command] then
+      known[command], list[#list + 1] = true, command
+    end
+  end
+  for command in text:gmatch "`(blis [^`\n]+)`" do add(command) end
+  for command in text:gmatch "\n    (blis [^\n]+)" do add(command) end
+  return list
+end
+
+local function filled(command)
+  local first = command:match "^blis (%S+)"
+  return (command:gsub("%S+", function(word)
+    if word == "NAME" then return names[first] end
+    return stands_for[word]
+  end))
+end
+
+describe("the README #host", function()
+  it("has commands that run", function()
+    local list = commands_of(readme)
+    assert.is_true(#list >= 12)
+    with_folder(function(folder)
+      for _, command in ipairs(list) do succeeds(filled(command), folder) end
+    end)
+  end)
+
+  it("shows what its first example prints", function()
+    local script, printed = readme:match "```lua\n(.-)```\n\n```\n(.-)```"
+    program.with_file(script, function(path)
+      assert.equal(printed, succeeds("blis " .. path))
+    end)
+  end)
+
+  it("has a recipe for stock Lua", function()
+    local recipe = readme:match "\n    (LUA_PATH=[^\n]+)"
+    local modules = program.path:gsub("[^/]*$", "") .. "cmod"
+    if not files.read(modules .. "/blis/core.so") or run("lua5.4 -v").status ~= 0 then
+      return pending "there are no modules for stock Lua, or there is no lua5.4"
+    end
+    recipe = recipe:gsub("build/cmod", (modules:gsub("%%", "%%%%")))
+    says(succeeds(recipe), "round-robin")
+  end)
+end)
+
+local few = " --num-requests 20 --prompt-tokens 64 --output-tokens 8"
+
+describe("first commands #host", function()
+  it("save results and records", function()
+    with_folder(function(folder)
+      succeeds("blis run --save @/x.blis --requests-path @/x.csv" .. few, folder)
+      succeeds("blis run --trace-output @/t --quiet" .. few, folder)
+      succeeds("blis replay @/t.csv --save @/y.blis --requests-path @/y.jsonl", folder)
+      for _, name in ipairs { "x.blis", "x.csv", "y.blis", "y.jsonl" } do
+        assert.is_true(#files.read(folder .. "/" .. name) > 100)
+      end
+      says(succeeds("blis diff @/x.blis @/x.blis", folder), "no figure differs")
+    end)
+  end)
+
+  it("take lengths as they are given", function()
+    local out = succeeds("blis run --num-requests 40 --output-tokens 50 --prompt-tokens 100 "
+      .. "--format csv")
+    local header, values = out:match "([^\n]*)\n([^\n]*)"
+    local figures, names_ = {}, {}
+    for name in header:gmatch "[^,]+" do names_[#names_ + 1] = name end
+    for value in (values .. ","):gmatch "([^,]*)," do
+      figures[names_[#figures + 1] or ""] = tonumber(value)
+      figures[#figures + 1] = value
+    end
+    assert.equal(40 * 50, figures.output_tokens)
+    assert.equal(40 * 100, figures.prompt_tokens)
+  end)
+
+  it("show no latencies of nothing, and say what did not complete", function()
+    local nothing = succeeds("blis compare --policies round-robin,least-loaded --replications 1 "
+      .. "--admission-policy reject-all" .. few)
+    says(nothing, "20 rejected (reject-all); nothing completed")
+    assert.matches("round%-robin +%- +%- +%- +%- +%- .*%- +20 +0\n", nothing)
+    local some = succeeds("blis compare --policies round-robin --replications 1 "
+      .. "--admission-policy token-bucket --token-bucket-capacity 500 "
+      .. "--token-bucket-refill-rate 1" .. few)
+    assert.matches("%d+ rejected .*; latencies are of the %d+ that completed", some)
+    local out = succeeds "blis run --num-requests 3 --prompt-tokens 500000"
+    says(out, "3 arrived = 0 completed + 3 unservable")
+    assert.matches("TTFT +%- +%-", out)
+  end)
+
+  it("name what took part", function()
+    local out = succeeds("blis run --num-instances 16 --scheduler sjf --admission-policy always-admit"
+      .. few)
+    for _, word in ipairs { "always-admit", "sjf", "preemption", "priority", "round-robin" } do
+      says(out, word)
+    end
+    assert.not_matches("blocking", out)
+  end)
+
+  it("find words in the help, in lines that fit", function()
+    local found = { queue_depth = "waiting", ttft = "time to first token", cluster = "tp",
+      routing = "round-robin", scorers = "queue-depth", ["least-loaded"] = "routing policy" }
+    for word, part in pairs(found) do
+      local out = succeeds("blis help " .. word)
+      says(out, part)
+      for line in out:gmatch "[^\n]+" do assert.is_true(utf8.len(line) <= 100, line) end
+    end
+  end)
+
+  it("compare, and look for capacity", function()
+    local out = succeeds("blis compare --policies round-robin,least-loaded --quiet" .. few)
+    says(out, "no difference of least-loaded from round-robin is seen")
+    out = succeeds("blis capacity --target ttft_ms.p90=200 --from 8 --tolerance 0.2 "
+      .. "--replications 4 --prompt-tokens 256 --output-tokens 8 --quiet")
+    assert.matches("^[%d.]+ requests/s %([%d.]+ to [%d.]+, 95 %% interval of 4 seeds%)", out)
+  end)
+
+  it("are corrected", function()
+    fails("blis run --routing round-robin", 2, "did you mean '--routing-policy'?")
+    fails("blis replay --trace F", 2, "did you mean '--trace-data'?")
+    fails([[blis -e 'require("blis").run { instances = 4 }']], 1, "cluster")
+    fails([[blis -e 'require("blis").run{}:export_requests "/tmp/a.parquet"']], 1, "parquet")
+  end)
+
+  it("find modules beside a script from any folder", function()
+    with_folder(function(folder)
+      succeeds([[echo 'return 7' >@/beside_it.lua &&
+        echo 'print(require "beside_it")' >@/main.lua]], folder)
+      local path = program.path:match "^/" and program.path or "$PWD/" .. program.path
+      assert.matches("^7%s", succeeds(("B=%s; cd / && \"$B\" @/main.lua"):format(path), folder))
+    end)
+  end)
+end)
