@@ -40,8 +40,7 @@ void blis_histogram_clear(blis_histogram *histogram) {
   blis_histogram_deinit(histogram);
 }
 
-/* Makes the counts of chunk i. */
-static blis_status need_chunk(blis_histogram *histogram, size_t i) {
+static blis_status make_chunk(blis_histogram *histogram, size_t i) {
   BLIS_TRY(blis_array_reserve(&histogram->alloc, &histogram->near, i + 1));
   while (histogram->near.count <= i) {
     histogram->near.items[histogram->near.count++] = (chunk){0};
@@ -52,6 +51,13 @@ static blis_status need_chunk(blis_histogram *histogram, size_t i) {
         blis_alloc_zeroed(&histogram->alloc, CHUNK_VALUES, sizeof(uint64_t));
   }
   return needed->counts != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
+}
+
+/* Makes the counts of chunk i, if they are not there. */
+static inline blis_status need_chunk(blis_histogram *histogram, size_t i) {
+  return i < histogram->near.count && histogram->near.items[i].counts != NULL
+             ? BLIS_OK
+             : make_chunk(histogram, i);
 }
 
 static inline void add_near(blis_histogram *histogram, int64_t value,
@@ -131,12 +137,18 @@ static bool has_room(const blis_histogram *histogram, uint64_t total,
          sum <= UINT64_MAX - histogram->sum;
 }
 
-/* False when a sum overflows or a value is negative. */
-static bool sum_up(const int64_t *values, size_t n, uint64_t *sum) {
+/*
+ * False when a sum overflows or a value is negative. *differing = the bits in
+ * which values differ from the first one.
+ */
+static bool sum_up(const int64_t *values, size_t n, uint64_t *sum,
+                   uint64_t *differing) {
   uint64_t all = 0;
   *sum = 0;
+  *differing = 0;
   for (size_t i = 0; i < n; i++) {
     all |= (uint64_t)values[i];
+    *differing |= (uint64_t)(values[i] ^ values[0]);
     *sum += (uint64_t)values[i];
   }
   /* With 2^32 values of 2^32 at most, nothing has overflowed. */
@@ -179,15 +191,6 @@ static blis_status need_room(blis_histogram *histogram, const int64_t *values,
                                        histogram->far.count + far);
 }
 
-/* The bits of the chunk's number in which the values differ. */
-static uint64_t chunk_difference(const int64_t *values, size_t n) {
-  uint64_t difference = 0;
-  for (size_t i = 0; i < n; i++) {
-    difference |= (uint64_t)values[i] ^ (uint64_t)values[0];
-  }
-  return difference / CHUNK_VALUES;
-}
-
 /* Values of one near chunk, which is there. */
 static void add_to_chunk(chunk *changed, const int64_t *values, size_t n,
                          uint64_t count) {
@@ -201,11 +204,12 @@ static void add_to_chunk(chunk *changed, const int64_t *values, size_t n,
 blis_status blis_histogram_add_each(blis_histogram *histogram,
                                     const int64_t *values, size_t n,
                                     uint64_t count) {
-  uint64_t sum = 0;
+  uint64_t sum;
+  uint64_t differing;
   uint64_t weighted_sum = 0;
   uint64_t total = 0;
-  if (!sum_up(values, n, &sum) || !multiply(sum, count, &weighted_sum) ||
-      !multiply(n, count, &total) ||
+  if (!sum_up(values, n, &sum, &differing) ||
+      !multiply(sum, count, &weighted_sum) || !multiply(n, count, &total) ||
       !has_room(histogram, total, weighted_sum)) {
     return BLIS_ERR_INVALID;
   }
@@ -213,7 +217,7 @@ blis_status blis_histogram_add_each(blis_histogram *histogram,
     return BLIS_OK;
   }
   /* Durations of steps in a row mostly are. */
-  if (values[0] < NEAR_LIMIT && chunk_difference(values, n) == 0) {
+  if (values[0] < NEAR_LIMIT && differing < CHUNK_VALUES) {
     size_t index = (size_t)values[0] / CHUNK_VALUES;
     BLIS_TRY(need_chunk(histogram, index));
     add_to_chunk(&histogram->near.items[index], values, n, count);

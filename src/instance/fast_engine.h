@@ -131,6 +131,7 @@ typedef struct fast_engine {
                               completed a request */
   int64_t step_us;          /* the pending step, BLIS_TIME_NEVER_US = none */
   int64_t step_index;       /* of the step to be formed next */
+  int64_t last_decode_us;   /* how long the last step of a decode run took */
   int64_t last_step_us;     /* how long the last step takes, */
   int64_t last_step_end_us; /* and until when */
 

@@ -330,17 +330,23 @@ static bool can_admit(const fast_engine *engine) {
 /* The steps of a decode run that are taken together. */
 enum { STEPS_AT_ONCE = 64 };
 
-/* How many steps would be begun before limit_us, guessed from the last one. */
+/*
+ * How many steps would be begun before limit_us, guessed from the last step
+ * that did nothing but decode.
+ */
 static size_t expected_steps(const fast_engine *engine, int64_t limit_us) {
   int64_t left_us = limit_us - engine->step_us;
-  int64_t last_us = blis_max_i64(engine->last_step_us, 1);
+  int64_t last_us = blis_max_i64(engine->last_decode_us, 1);
   return (size_t)blis_min_i64(left_us / last_us + 1, STEPS_AT_ONCE);
 }
 
-/* How many of n steps begin before limit_us; *wanted = 0 on failure. */
+/*
+ * How many of n steps begin before limit_us, and when the last of them does;
+ * *wanted = 0 on failure.
+ */
 static blis_status steps_before(const fast_engine *engine, int64_t *step_us,
                                 size_t n, int64_t limit_us, size_t *wanted,
-                                blis_error *error) {
+                                int64_t *last_us, blis_error *error) {
   int64_t left_us = limit_us - engine->step_us;
   size_t i = 0;
   for (; i < n && left_us > 0; i++) {
@@ -351,6 +357,7 @@ static blis_status steps_before(const fast_engine *engine, int64_t *step_us,
     left_us -= step_us[i];
   }
   *wanted = i;
+  *last_us = i == 0 ? engine->step_us : limit_us - (left_us + step_us[i - 1]);
   return BLIS_OK;
 }
 
@@ -421,14 +428,15 @@ static void count_uncovered_run(fast_engine *engine, size_t n) {
   }
 }
 
-/* Goes on by n > 0 steps of these times, which become latencies. */
-static void move_clock(fast_engine *engine, int64_t *step_us, size_t n) {
-  int64_t before_last_us = engine->step_us;
-  for (size_t i = 0; i + 1 < n; i++) {
-    before_last_us += step_us[i];
-  }
-  engine->clock_us = before_last_us;
-  engine->step_us = blis_time_after_us(before_last_us, step_us[n - 1]);
+/*
+ * Goes on by n > 0 steps of these times, which become latencies; the last one
+ * begins at last_us.
+ */
+static void move_clock(fast_engine *engine, int64_t *step_us, size_t n,
+                       int64_t last_us) {
+  engine->clock_us = last_us;
+  engine->step_us = blis_time_after_us(last_us, step_us[n - 1]);
+  engine->last_decode_us = step_us[n - 1];
   engine->last_step_us = step_us[n - 1];
   engine->last_step_end_us = engine->step_us;
   engine->step_index += (int64_t)n;
@@ -436,7 +444,7 @@ static void move_clock(fast_engine *engine, int64_t *step_us, size_t n) {
   engine->stats.steps += (int64_t)n;
   engine->stats.queue_depth_sum += engine->queue.count * (int64_t)n;
   engine->decode_context += engine->decodes * (int64_t)n;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; engine->output_token_us != 0 && i < n; i++) {
     step_us[i] += engine->output_token_us;
   }
 }
@@ -454,7 +462,9 @@ static blis_status decode_steps(fast_engine *engine, size_t n, int64_t limit_us,
   size_t timed =
       blis_latency_decode_times(engine->config->latency, engine->decodes,
                                 engine->decode_context, n, step_us);
-  BLIS_TRY(steps_before(engine, step_us, timed, limit_us, steps, error));
+  int64_t last_us;
+  BLIS_TRY(
+      steps_before(engine, step_us, timed, limit_us, steps, &last_us, error));
   if (*steps == 0) {
     return BLIS_OK;
   }
@@ -464,7 +474,7 @@ static blis_status decode_steps(fast_engine *engine, size_t n, int64_t limit_us,
   blis_run_pool_take_uncounted(engine->pool, blocks);
   engine->pool_misses += blocks;
   BLIS_TRY_MEM(blis__fast_name_outputs(engine, *steps), error);
-  move_clock(engine, step_us, *steps);
+  move_clock(engine, step_us, *steps, last_us);
   return blis__fast_record_itl(engine, step_us, *steps, engine->decodes, error);
 }
 

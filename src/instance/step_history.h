@@ -71,7 +71,9 @@ static inline void blis__step_history_add(step_history *history,
   size_t until_end = history->capacity - start;
   size_t first = n < until_end ? n : until_end;
   memcpy(&history->values[start], values, first * sizeof *values);
-  memcpy(history->values, values + first, (n - first) * sizeof *values);
+  if (first < n) {
+    memcpy(history->values, values + first, (n - first) * sizeof *values);
+  }
   history->next_step += (int64_t)n;
 }
 
