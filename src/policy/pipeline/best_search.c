@@ -1,7 +1,6 @@
 #include "policy/pipeline/best_search.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/invariant.h"
 
@@ -14,13 +13,19 @@ static const blis_extremes *shape_of(const blis__best_query *query) {
 
 /*
  * For each part of a node, what no candidate in it exceeds; on level 1, where
- * the parts are candidates, their sums. Returns how many parts there are.
+ * the parts are candidates, their sums. Returns how many parts there are; the
+ * rest of the sums is below any other.
  */
 static uint32_t sum_parts(const blis__best_query *query, uint32_t level,
                           uint32_t node, double *sums) {
   uint32_t first = blis_extremes_first(node);
   uint32_t count = blis_extremes_end(shape_of(query), level, node) - first;
-  memset(sums, 0, FAN * sizeof *sums);
+  for (uint32_t i = 0; i < FAN; i++) {
+    sums[i] = 0;
+  }
+  for (uint32_t i = count; i < FAN; i++) {
+    sums[i] = -INFINITY;
+  }
   for (size_t t = 0; t < query->count; t++) {
     const blis__term *term = &query->terms[t];
     const double *least = term->extremes->levels[level - 1].least + first;
@@ -118,12 +123,20 @@ static void find_in_part(const blis__best_query *query, uint32_t level,
   }
 }
 
-static uint32_t highest_of(const double *sums, uint32_t count) {
-  uint32_t highest = 0;
-  for (uint32_t i = 1; i < count; i++) {
-    highest = sums[i] > sums[highest] ? i : highest;
+/* By halves, each of which is a few vector instructions. */
+static double highest_of(const double *sums) {
+  double highest[FAN / 2];
+  for (int i = 0; i < FAN / 2; i++) {
+    double other = sums[FAN / 2 + i];
+    highest[i] = sums[i] > other ? sums[i] : other;
   }
-  return highest;
+  for (int half = FAN / 4; half > 0; half /= 2) {
+    for (int i = 0; i < half; i++) {
+      double other = highest[half + i];
+      highest[i] = highest[i] > other ? highest[i] : other;
+    }
+  }
+  return highest[0];
 }
 
 /* The same for a node of candidates. */
@@ -132,9 +145,13 @@ static void find_among_few(const blis__best_query *query, uint32_t node,
   double sums[FAN];
   uint32_t count = sum_parts(query, 1, node, sums);
   uint32_t first = blis_extremes_first(node);
+  double highest = highest_of(sums);
+  if (highest < found->best) {
+    return;
+  }
   for (uint32_t i = 0; i < count; i++) {
-    if (sums[i] >= found->best && is_promising(found, 0, first + i, sums[i])) {
-      take(query, 0, first + i, sums[i], found);
+    if (sums[i] == highest && is_promising(found, 0, first + i, highest)) {
+      take(query, 0, first + i, highest, found);
     }
   }
 }
@@ -149,15 +166,19 @@ static void find(const blis__best_query *query, uint32_t level, uint32_t node,
   double sums[FAN];
   uint32_t count = sum_parts(query, level, node, sums);
   uint32_t first = blis_extremes_first(node);
-  uint32_t highest = highest_of(sums, count);
-  if (sums[highest] < found->best) {
+  double highest = highest_of(sums);
+  if (highest < found->best) {
     return;
   }
-  if (is_promising(found, level - 1, first + highest, sums[highest])) {
-    find_in_part(query, level - 1, first + highest, sums[highest], found);
+  uint32_t begun = 0;
+  while (sums[begun] != highest) {
+    begun++;
+  }
+  if (is_promising(found, level - 1, first + begun, highest)) {
+    find_in_part(query, level - 1, first + begun, highest, found);
   }
   for (uint32_t i = 0; i < count; i++) {
-    if (sums[i] >= found->best && i != highest &&
+    if (sums[i] >= found->best && i != begun &&
         is_promising(found, level - 1, first + i, sums[i])) {
       find_in_part(query, level - 1, first + i, sums[i], found);
     }
