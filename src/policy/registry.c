@@ -133,11 +133,33 @@ AUTOSCALERS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const autoscalers[] = {
     AUTOSCALERS(BLIS__ENTRY_ADDRESS)};
 
+#define SATURATIONS(XX)                                                        \
+  XX(saturation, never)                                                        \
+  XX(saturation, utilization)                                                  \
+  XX(saturation, concurrency)
+
+SATURATIONS(BLIS__DECLARE_ENTRY)
+static const blis_policy_entry *const saturations[] = {
+    SATURATIONS(BLIS__ENTRY_ADDRESS)};
+
+#define USAGE_LIMITS(XX)                                                       \
+  XX(usage_limit, static)                                                      \
+  XX(usage_limit, linear)                                                      \
+  XX(usage_limit, priority_holdback)                                           \
+  XX(usage_limit, soft_reflective)
+
+USAGE_LIMITS(BLIS__DECLARE_ENTRY)
+static const blis_policy_entry *const usage_limits[] = {
+    USAGE_LIMITS(BLIS__ENTRY_ADDRESS)};
+
 static const blis_policy_list router_list = BLIS__POLICY_LIST(routers);
 static const blis_policy_list admission_list = BLIS__POLICY_LIST(admissions);
 static const blis_policy_list priority_list = BLIS__POLICY_LIST(priorities);
 static const blis_policy_list cascade_list = BLIS__POLICY_LIST(cascades);
 static const blis_policy_list autoscaler_list = BLIS__POLICY_LIST(autoscalers);
+static const blis_policy_list saturation_list = BLIS__POLICY_LIST(saturations);
+static const blis_policy_list usage_limit_list =
+    BLIS__POLICY_LIST(usage_limits);
 
 static const blis_policy_list *list_of(blis_policy_kind kind) {
   static const blis_policy_list *const lists[BLIS_POLICY_KIND_COUNT] = {
@@ -149,6 +171,8 @@ static const blis_policy_list *list_of(blis_policy_kind kind) {
       [BLIS_POLICY_PRIORITY] = &priority_list,
       [BLIS_POLICY_CASCADE] = &cascade_list,
       [BLIS_POLICY_AUTOSCALER] = &autoscaler_list,
+      [BLIS_POLICY_SATURATION] = &saturation_list,
+      [BLIS_POLICY_USAGE_LIMIT] = &usage_limit_list,
   };
   return lists[kind];
 }
@@ -232,3 +256,7 @@ static int64_t interval_of(const blis_policy_setup *setup) {
 
 BLIS__POLICY_CREATE(autoscaler, &autoscaler_list, .name = entry->name,
                     .interval_us = status == BLIS_OK ? interval_of(&setup) : 0)
+
+BLIS__POLICY_CREATE(saturation, &saturation_list, .name = entry->name)
+
+BLIS__POLICY_CREATE(usage_limit, &usage_limit_list, .name = entry->name)

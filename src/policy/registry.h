@@ -8,6 +8,8 @@
 #include "policy/autoscale/autoscaler.h"
 #include "policy/cascade/cascade.h"
 #include "policy/contract/entry.h"
+#include "policy/flow/saturation.h"
+#include "policy/flow/usage_limit.h"
 #include "policy/pipeline/pieces.h"
 #include "policy/priority/priority.h"
 
@@ -31,6 +33,8 @@ BLIS__DECLARE_POLICY_CREATE(admission)
 BLIS__DECLARE_POLICY_CREATE(priority)
 BLIS__DECLARE_POLICY_CREATE(cascade)
 BLIS__DECLARE_POLICY_CREATE(autoscaler)
+BLIS__DECLARE_POLICY_CREATE(saturation)
+BLIS__DECLARE_POLICY_CREATE(usage_limit)
 
 /*
  * Gives some parameters of a built-in router new values between two decisions.

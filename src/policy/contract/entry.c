@@ -14,8 +14,10 @@ BLIS__POLICY_FREE(router)
 
 const char *blis_policy_kind_text(blis_policy_kind kind) {
   static const char *const texts[BLIS_POLICY_KIND_COUNT] = {
-      "filter",           "scorer",          "picker",  "routing policy",
-      "admission policy", "priority policy", "cascade", "autoscaler"};
+      "filter",         "scorer",           "picker",
+      "routing policy", "admission policy", "priority policy",
+      "cascade",        "autoscaler",       "saturation detector",
+      "usage limit"};
   return texts[kind];
 }
 

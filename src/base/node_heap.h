@@ -1,0 +1,46 @@
+/*
+ * node_heap.h - a priority queue of nodes that lie in their owners.
+ *
+ *   typedef struct entry { blis_heap_node node; ... } entry;
+ *
+ * The first node has the least (key, sequence). A node knows where it is, so
+ * that it can be removed, or moved after its key changed, in O(log n). Pairs
+ * (key, sequence) must differ, which makes the order the same whatever came
+ * before. A node must not move while it is in a heap.
+ */
+#ifndef BLIS_BASE_NODE_HEAP_H
+#define BLIS_BASE_NODE_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+
+typedef struct blis_heap_node {
+  int64_t key;
+  uint64_t sequence;
+  size_t place; /* in its heap; the heap's */
+} blis_heap_node;
+
+typedef struct blis_node_heap {
+  BLIS_ARRAY(blis_heap_node *) nodes;
+} blis_node_heap;
+
+void blis_node_heap_deinit(blis_node_heap *heap, const blis_alloc *alloc);
+
+/* BLIS_ERR_NOMEM leaves the heap as it was. */
+BLIS_MUSTUSE blis_status blis_node_heap_add(blis_node_heap *heap,
+                                            const blis_alloc *alloc,
+                                            blis_heap_node *node);
+void blis_node_heap_remove(blis_node_heap *heap, blis_heap_node *node);
+/* After a change of its key or sequence. */
+void blis_node_heap_update(blis_node_heap *heap, blis_heap_node *node);
+
+/* NULL when there is none. */
+static inline blis_heap_node *blis_node_heap_first(const blis_node_heap *heap) {
+  return heap->nodes.count == 0 ? NULL : heap->nodes.items[0];
+}
+
+#endif

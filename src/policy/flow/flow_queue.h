@@ -1,0 +1,131 @@
+/*
+ * flow_queue.h - the requests that a gateway holds back: bands by priority,
+ * flows by tenant within each, an order within each flow.
+ *
+ * It knows who waits and who is next, and nothing of time, saturation or
+ * instances: who dispatches asks band after band. Every item has a sequence
+ * number by its enqueue, refused ones too. Adding, taking and removing are
+ * O(log items), with round-robin and service plus the flows that wait in the
+ * band.
+ */
+#ifndef BLIS_POLICY_FLOW_FLOW_QUEUE_H
+#define BLIS_POLICY_FLOW_FLOW_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/intern.h"
+
+/* Which flow of a band is served. */
+typedef enum blis_flow_fairness {
+  BLIS_FLOW_STRICT,        /* the one whose head is first of all */
+  BLIS_FLOW_STRICT_FIFO,   /* the one whose oldest item is oldest of all */
+  BLIS_FLOW_ROUND_ROBIN,   /* tenants in byte order, after the last served */
+  BLIS_FLOW_LEAST_SERVICE, /* by attained service and wait; flow_service.h */
+} blis_flow_fairness;
+
+/* 0 = no limit. */
+typedef struct blis_flow_limits {
+  int64_t max_requests;
+  int64_t max_bytes;
+  int64_t band_max_requests;
+  int64_t band_max_bytes;
+  /*
+   * Over max_requests the newest item of the lowest priority, if that is below
+   * 0, makes room for one of a higher priority.
+   */
+  bool sheds;
+} blis_flow_limits;
+
+typedef struct blis_flow_item {
+  uint64_t handle; /* the caller's name of the request */
+  int32_t priority;
+  uint32_t tenant; /* in the strings of the queue */
+  /* Within its flow the least goes first, then the oldest; 0 = first come. */
+  int64_t order;
+  int64_t size_bytes;
+  int64_t enqueue_us;
+} blis_flow_item;
+
+typedef enum blis_flow_verdict {
+  BLIS_FLOW_QUEUED,
+  BLIS_FLOW_FULL_REQUESTS,
+  BLIS_FLOW_FULL_BYTES,
+  BLIS_FLOW_BAND_FULL_REQUESTS,
+  BLIS_FLOW_BAND_FULL_BYTES
+} blis_flow_verdict;
+
+typedef struct blis_flow_queue blis_flow_queue;
+struct blis_flow_service;
+
+/*
+ * strings and service are borrowed; service may be NULL unless fairness is
+ * least-service. NULL when memory runs out.
+ */
+blis_flow_queue *blis_flow_queue_new(const blis_alloc *alloc,
+                                     const blis_flow_limits *limits,
+                                     blis_flow_fairness fairness,
+                                     const blis_intern *strings,
+                                     struct blis_flow_service *service);
+void blis_flow_queue_free(blis_flow_queue *queue);
+
+/*
+ * Queues the item, or says what is full. *has_displaced tells that another one
+ * had to go for it, which is then *displaced. BLIS_ERR_NOMEM leaves the queue
+ * as it was.
+ */
+BLIS_MUSTUSE blis_status blis_flow_queue_add(blis_flow_queue *queue,
+                                             const blis_flow_item *item,
+                                             blis_flow_verdict *verdict,
+                                             bool *has_displaced,
+                                             blis_flow_item *displaced);
+
+/* Removes a waiting item; false when it does not wait. */
+bool blis_flow_queue_remove(blis_flow_queue *queue, uint64_t handle,
+                            int64_t now_us);
+
+/* The item that has waited longest; false when none waits. */
+bool blis_flow_queue_oldest(const blis_flow_queue *queue, blis_flow_item *item);
+
+int64_t blis_flow_queue_count(const blis_flow_queue *queue);
+int64_t blis_flow_queue_bytes(const blis_flow_queue *queue);
+
+/*
+ * Bands from the highest priority down, empty ones too: a band exists from its
+ * first item on, also when that was refused, until it is forgotten.
+ */
+typedef struct blis_flow_band {
+  int32_t priority;
+  int64_t count;
+  int64_t bytes;
+  int64_t idle_since_us; /* of an empty one */
+} blis_flow_band;
+
+size_t blis_flow_queue_band_count(const blis_flow_queue *queue);
+blis_flow_band blis_flow_queue_band(const blis_flow_queue *queue, size_t index);
+
+/* Forgets bands that have been empty since before that time. */
+void blis_flow_queue_forget_bands(blis_flow_queue *queue, int64_t before_us);
+
+/* Takes the next item of a band that has one. */
+blis_flow_item blis_flow_queue_take(blis_flow_queue *queue, size_t band,
+                                    int64_t now_us);
+
+/* For policies that choose a flow themselves: those that wait in a band, in
+   byte order of their tenants. */
+typedef struct blis_flow {
+  uint32_t tenant;
+  int64_t count;
+  blis_flow_item head;
+} blis_flow;
+
+size_t blis_flow_queue_flow_count(const blis_flow_queue *queue, size_t band);
+blis_flow blis_flow_queue_flow(const blis_flow_queue *queue, size_t band,
+                               size_t flow);
+blis_flow_item blis_flow_queue_take_from(blis_flow_queue *queue, size_t band,
+                                         size_t flow, int64_t now_us);
+
+#endif

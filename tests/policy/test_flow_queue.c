@@ -1,0 +1,353 @@
+/*
+ * The queue of a gateway: worked examples, and random use against a plain list
+ * that is searched from end to end.
+ */
+#include "base/random.h"
+#include "check.h"
+#include "policy/flow/flow_queue.h"
+#include "policy/flow/flow_service.h"
+
+static blis_alloc heap;
+static blis_intern *strings;
+
+static uint32_t tenant_of(const char *name) {
+  uint32_t tenant;
+  CHECK_STATUS(blis_intern_add(strings, name, strlen(name), &tenant), BLIS_OK);
+  return tenant;
+}
+
+static blis_flow_verdict add(blis_flow_queue *queue, uint64_t handle,
+                             int32_t priority, const char *tenant,
+                             int64_t order, uint64_t *displaced) {
+  const blis_flow_item item = {.handle = handle,
+                               .priority = priority,
+                               .tenant = tenant_of(tenant),
+                               .order = order,
+                               .size_bytes = 100,
+                               .enqueue_us = (int64_t)handle};
+  blis_flow_verdict verdict;
+  bool has_displaced;
+  blis_flow_item gone;
+  CHECK_STATUS(
+      blis_flow_queue_add(queue, &item, &verdict, &has_displaced, &gone),
+      BLIS_OK);
+  *displaced = has_displaced ? gone.handle : 0;
+  return verdict;
+}
+
+static void wait_for(blis_flow_queue *queue, uint64_t handle, int32_t priority,
+                     const char *tenant, int64_t order) {
+  uint64_t displaced;
+  CHECK_EQ_I64(add(queue, handle, priority, tenant, order, &displaced),
+               BLIS_FLOW_QUEUED);
+  CHECK_EQ_I64(displaced, 0);
+}
+
+static uint64_t take(blis_flow_queue *queue, size_t band) {
+  return blis_flow_queue_take(queue, band, 0).handle;
+}
+
+static blis_flow_queue *queue_of(blis_flow_fairness fairness,
+                                 blis_flow_limits limits) {
+  return blis_flow_queue_new(&heap, &limits, fairness, strings, NULL);
+}
+
+static void test_strict_by_order(void) {
+  blis_flow_queue *queue = queue_of(BLIS_FLOW_STRICT, (blis_flow_limits){0});
+  wait_for(queue, 1, 0, "b", 30);
+  wait_for(queue, 2, 0, "a", 20);
+  wait_for(queue, 3, 0, "b", 10);
+  CHECK_EQ_I64(take(queue, 0), 3);
+  CHECK_EQ_I64(take(queue, 0), 2);
+  CHECK_EQ_I64(take(queue, 0), 1);
+  blis_flow_queue_free(queue);
+}
+
+/* The flow of the oldest item, and of that flow the most urgent one. */
+static void test_strict_by_age(void) {
+  blis_flow_queue *queue =
+      queue_of(BLIS_FLOW_STRICT_FIFO, (blis_flow_limits){0});
+  wait_for(queue, 1, 0, "b", 30);
+  wait_for(queue, 2, 0, "a", 5);
+  wait_for(queue, 3, 0, "b", 10);
+  CHECK_EQ_I64(take(queue, 0), 3); // b holds the oldest, 3 goes first
+  CHECK_EQ_I64(take(queue, 0), 1);
+  CHECK_EQ_I64(take(queue, 0), 2);
+  blis_flow_queue_free(queue);
+}
+
+static void test_round_robin(void) {
+  blis_flow_queue *queue =
+      queue_of(BLIS_FLOW_ROUND_ROBIN, (blis_flow_limits){0});
+  wait_for(queue, 1, 0, "c", 0);
+  wait_for(queue, 2, 0, "a", 0);
+  wait_for(queue, 3, 0, "a", 0);
+  wait_for(queue, 4, 0, "c", 0);
+  CHECK_EQ_I64(take(queue, 0), 2); // a
+  wait_for(queue, 5, 0, "b", 0);
+  CHECK_EQ_I64(take(queue, 0), 5); // b, which was served to its end
+  CHECK_EQ_I64(take(queue, 0), 1); // c
+  CHECK_EQ_I64(take(queue, 0), 3); // a again
+  CHECK_EQ_I64(take(queue, 0), 4);
+  blis_flow_queue_free(queue);
+}
+
+static void test_bands(void) {
+  blis_flow_queue *queue = queue_of(BLIS_FLOW_STRICT, (blis_flow_limits){0});
+  wait_for(queue, 1, -1, "a", 0);
+  wait_for(queue, 2, 4, "a", 0);
+  CHECK_EQ_I64(blis_flow_queue_band_count(queue), 2);
+  CHECK_EQ_I64(blis_flow_queue_band(queue, 0).priority, 4);
+  CHECK_EQ_I64(blis_flow_queue_take(queue, 0, 50).handle, 2);
+  CHECK_EQ_I64(blis_flow_queue_band(queue, 0).count, 0);
+  blis_flow_queue_forget_bands(queue, 50);
+  CHECK_EQ_I64(blis_flow_queue_band_count(queue), 2);
+  blis_flow_queue_forget_bands(queue, 51);
+  CHECK_EQ_I64(blis_flow_queue_band_count(queue), 1);
+  CHECK_EQ_I64(blis_flow_queue_band(queue, 0).priority, -1);
+  CHECK_EQ_I64(blis_flow_queue_bytes(queue), 100);
+  CHECK(blis_flow_queue_remove(queue, 1, 60));
+  CHECK(!blis_flow_queue_remove(queue, 1, 60));
+  CHECK_EQ_I64(blis_flow_queue_bytes(queue), 0);
+  blis_flow_queue_free(queue);
+}
+
+static void test_limits(void) {
+  uint64_t displaced;
+  blis_flow_queue *queue =
+      queue_of(BLIS_FLOW_STRICT, (blis_flow_limits){.max_requests = 3,
+                                                    .band_max_requests = 2,
+                                                    .max_bytes = 10000});
+  wait_for(queue, 1, 0, "a", 0);
+  wait_for(queue, 2, 0, "a", 0);
+  CHECK_EQ_I64(add(queue, 3, 0, "a", 0, &displaced),
+               BLIS_FLOW_BAND_FULL_REQUESTS);
+  wait_for(queue, 4, 1, "a", 0);
+  CHECK_EQ_I64(add(queue, 5, 1, "a", 0, &displaced), BLIS_FLOW_FULL_REQUESTS);
+  // A band exists from its first item on, even a refused one.
+  CHECK_EQ_I64(add(queue, 6, 9, "a", 0, &displaced), BLIS_FLOW_FULL_REQUESTS);
+  CHECK_EQ_I64(blis_flow_queue_band_count(queue), 3);
+  blis_flow_queue_free(queue);
+
+  queue = queue_of(BLIS_FLOW_STRICT,
+                   (blis_flow_limits){.max_bytes = 250, .band_max_bytes = 150});
+  wait_for(queue, 1, 0, "a", 0);
+  CHECK_EQ_I64(add(queue, 2, 0, "a", 0, &displaced), BLIS_FLOW_BAND_FULL_BYTES);
+  wait_for(queue, 3, 1, "a", 0);
+  CHECK_EQ_I64(add(queue, 4, 2, "a", 0, &displaced), BLIS_FLOW_FULL_BYTES);
+  blis_flow_queue_free(queue);
+}
+
+static void test_shedding(void) {
+  uint64_t displaced;
+  blis_flow_queue *queue = queue_of(
+      BLIS_FLOW_STRICT, (blis_flow_limits){.max_requests = 3, .sheds = true});
+  wait_for(queue, 1, -2, "a", 0);
+  wait_for(queue, 2, -2, "b", 0);
+  wait_for(queue, 3, -1, "a", 0);
+  CHECK_EQ_I64(add(queue, 4, 3, "a", 0, &displaced), BLIS_FLOW_QUEUED);
+  CHECK_EQ_I64(displaced, 2); // the newest of the lowest
+  CHECK_EQ_I64(add(queue, 5, -2, "a", 0, &displaced), BLIS_FLOW_FULL_REQUESTS);
+  CHECK_EQ_I64(add(queue, 6, 3, "a", 0, &displaced), BLIS_FLOW_QUEUED);
+  CHECK_EQ_I64(displaced, 1);
+  CHECK_EQ_I64(add(queue, 7, 3, "a", 0, &displaced), BLIS_FLOW_QUEUED);
+  CHECK_EQ_I64(displaced, 3);
+  // What may not be shed stays.
+  CHECK_EQ_I64(add(queue, 8, 9, "a", 0, &displaced), BLIS_FLOW_FULL_REQUESTS);
+  blis_flow_queue_free(queue);
+}
+
+/* Service of 1,000 + 2 * 500 a half-life ago, of 200 half of one ago, none. */
+static void test_least_service(void) {
+  const blis_flow_service_rules rules = {
+      .service_weight = 0.8, .wait_weight = 0.2, .half_life_s = 60};
+  blis_flow_service *service = blis_flow_service_new(&heap, &rules);
+  CHECK_STATUS(blis_flow_service_add(service, 1, 0, 1000, 500), BLIS_OK);
+  CHECK_STATUS(blis_flow_service_add(service, 2, 30000000, 100, 50), BLIS_OK);
+  int64_t now_us = 60000000;
+  CHECK_EQ_DOUBLE(blis_flow_service_of(service, 1, now_us), 1000);
+  double b = blis_flow_service_of(service, 2, now_us);
+  CHECK(b > 141.42 && b < 141.43);
+  CHECK_EQ_DOUBLE(blis_flow_service_of(service, 3, now_us), 0);
+  const blis_flow_claim claims[] = {{.program = 1, .head_wait_us = 500000},
+                                    {.program = 2, .head_wait_us = 100000},
+                                    {.program = 3, .head_wait_us = 0}};
+  CHECK_EQ_I64(blis_flow_service_pick(service, claims, 3, now_us), 2);
+  CHECK_EQ_I64(blis_flow_service_pick(service, claims, 2, now_us), 1);
+  blis_flow_service_free(service);
+}
+
+/* Random use beside a plain list */
+
+enum { PLAIN_MAX = 64, TENANTS = 5 };
+
+typedef struct plain {
+  blis_flow_item items[PLAIN_MAX];
+  uint64_t sequences[PLAIN_MAX];
+  size_t count;
+} plain;
+
+static void plain_remove(plain *list, size_t index) {
+  list->count--;
+  for (size_t i = index; i < list->count; i++) {
+    list->items[i] = list->items[i + 1];
+    list->sequences[i] = list->sequences[i + 1];
+  }
+}
+
+/* Index of what strict takes of a band; the list is by sequence. */
+static size_t plain_strict(const plain *list, int32_t priority) {
+  size_t best = list->count;
+  for (size_t i = 0; i < list->count; i++) {
+    const blis_flow_item *item = &list->items[i];
+    if (item->priority == priority &&
+        (best == list->count || item->order < list->items[best].order)) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+static size_t plain_strict_fifo(const plain *list, int32_t priority) {
+  size_t oldest = 0;
+  while (list->items[oldest].priority != priority) {
+    oldest++;
+  }
+  size_t best = oldest;
+  for (size_t i = oldest; i < list->count; i++) {
+    const blis_flow_item *item = &list->items[i];
+    if (item->priority == priority &&
+        item->tenant == list->items[oldest].tenant &&
+        item->order < list->items[best].order) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+static size_t plain_find(const plain *list, uint64_t handle) {
+  size_t i = 0;
+  while (i < list->count && list->items[i].handle != handle) {
+    i++;
+  }
+  return i;
+}
+
+static void check_totals(const blis_flow_queue *queue, const plain *list) {
+  blis_flow_item oldest;
+  CHECK_EQ_I64(blis_flow_queue_count(queue), list->count);
+  CHECK(blis_flow_queue_oldest(queue, &oldest) == (list->count > 0));
+  if (list->count > 0) {
+    CHECK_EQ_I64(oldest.handle, list->items[0].handle);
+  }
+  int64_t in_bands = 0;
+  for (size_t b = 0; b < blis_flow_queue_band_count(queue); b++) {
+    blis_flow_band band = blis_flow_queue_band(queue, b);
+    in_bands += band.count;
+    CHECK(b == 0 ||
+          blis_flow_queue_band(queue, b - 1).priority > band.priority);
+    int64_t in_flows = 0;
+    for (size_t f = 0; f < blis_flow_queue_flow_count(queue, b); f++) {
+      in_flows += blis_flow_queue_flow(queue, b, f).count;
+    }
+    CHECK_EQ_I64(in_flows, band.count);
+  }
+  CHECK_EQ_I64(in_bands, list->count);
+}
+
+static void add_at_random(blis_flow_queue *queue, plain *list,
+                          blis_random *random, uint64_t handle) {
+  static const char *const names[TENANTS] = {"", "a", "b", "ab", "z"};
+  blis_flow_item item = {
+      .handle = handle,
+      .priority = blis_random_intn(random, 3) - 1,
+      .tenant = tenant_of(names[blis_random_intn(random, TENANTS)]),
+      .order = blis_random_intn(random, 4),
+      .enqueue_us = (int64_t)handle};
+  blis_flow_verdict verdict;
+  bool has_displaced;
+  blis_flow_item gone;
+  CHECK_STATUS(
+      blis_flow_queue_add(queue, &item, &verdict, &has_displaced, &gone),
+      BLIS_OK);
+  if (has_displaced) {
+    CHECK_EQ_I64(list->count, PLAIN_MAX - 1);
+    CHECK(gone.priority < 0 && gone.priority < item.priority);
+    for (size_t i = plain_find(list, gone.handle) + 1; i < list->count; i++) {
+      CHECK(list->items[i].priority > gone.priority); // it was the newest
+    }
+    plain_remove(list, plain_find(list, gone.handle));
+  }
+  if (verdict == BLIS_FLOW_QUEUED) {
+    list->items[list->count++] = item;
+  } else {
+    CHECK_EQ_I64(list->count, PLAIN_MAX - 1);
+  }
+}
+
+static void take_at_random(blis_flow_queue *queue, plain *list,
+                           blis_random *random, blis_flow_fairness fairness) {
+  size_t bands = blis_flow_queue_band_count(queue);
+  if (bands == 0) {
+    return;
+  }
+  size_t band = (size_t)blis_random_intn(random, (int32_t)bands);
+  blis_flow_band its = blis_flow_queue_band(queue, band);
+  if (its.count == 0) {
+    return;
+  }
+  size_t wanted = fairness == BLIS_FLOW_STRICT
+                      ? plain_strict(list, its.priority)
+                      : plain_strict_fifo(list, its.priority);
+  uint64_t handle = list->items[wanted].handle;
+  plain_remove(list, wanted);
+  CHECK_EQ_I64(blis_flow_queue_take(queue, band, 0).handle, handle);
+}
+
+static void test_random_use(void) {
+  for (int seed = 0; seed < 40; seed++) {
+    blis_flow_fairness fairness =
+        seed % 2 == 0 ? BLIS_FLOW_STRICT : BLIS_FLOW_STRICT_FIFO;
+    blis_flow_queue *queue =
+        queue_of(fairness, (blis_flow_limits){.max_requests = PLAIN_MAX - 1,
+                                              .sheds = true});
+    plain list = {.count = 0};
+    blis_random random;
+    blis_random_init(&random, seed);
+    for (uint64_t handle = 1; handle < 2000; handle++) {
+      switch (blis_random_intn(&random, 5)) {
+      case 0:
+      case 1:
+      case 2:
+        add_at_random(queue, &list, &random, handle);
+        break;
+      case 3:
+        take_at_random(queue, &list, &random, fairness);
+        break;
+      default:
+        if (list.count > 0) {
+          size_t i = (size_t)blis_random_intn(&random, (int32_t)list.count);
+          CHECK(blis_flow_queue_remove(queue, list.items[i].handle, 0));
+          plain_remove(&list, i);
+        }
+      }
+      check_totals(queue, &list);
+    }
+    blis_flow_queue_free(queue);
+  }
+}
+
+int main(void) {
+  heap = blis_alloc_heap();
+  strings = blis_intern_new(&heap);
+  RUN(test_strict_by_order);
+  RUN(test_strict_by_age);
+  RUN(test_round_robin);
+  RUN(test_bands);
+  RUN(test_limits);
+  RUN(test_shedding);
+  RUN(test_least_service);
+  RUN(test_random_use);
+  blis_intern_free(strings);
+  return check_done();
+}
