@@ -2,8 +2,8 @@
  * The fast engine gives the stepwise engine's results, to the microsecond and
  * the block, on random traces and settings; every second case with evictions,
  * restarts and changes of speed, every third one with KV that moves. Arguments:
- * how many cases (default 2500, in the long form 25000, and half as many of a
- * second kind) and the number of the first one.
+ * how many cases (default 2500, in the long form 25000, and half as many of two
+ * other kinds) and the number of the first one.
  */
 #include "engine_rules.h"
 #include "engine_trial.h"
@@ -15,7 +15,11 @@ typedef struct case_settings {
   blis_instance_config config;
   int count;
   int64_t block_size;
-  bool is_one_text; /* of all prompts and outputs */
+  bool is_one_text;      /* of all prompts and outputs, */
+  bool has_others;       /* or of most */
+  int64_t text_tokens;   /* of prompts, fewer than so many */
+  int64_t output_tokens; /* fewer than so many */
+  int64_t gap_us;        /* between arrivals, at most; 0 = drawn */
 } case_settings;
 
 static blis_alloc heap;
@@ -26,7 +30,9 @@ static case_settings draw_settings(blis_random *random) {
   static const int64_t seqs[] = {1, 2, 3, 8, 256};
   static const int64_t budgets[] = {1, 2, 5, 16, 64, 2048};
   static const int64_t thresholds[] = {0, 0, 0, 1, 3, 8};
-  case_settings s = {.count = 1 + (int)draw(random, MAX_REQUESTS)};
+  case_settings s = {.count = 1 + (int)draw(random, MAX_REQUESTS),
+                     .text_tokens = 30,
+                     .output_tokens = 20};
   s.block_size = pick(random, sizes, 5);
   s.config = (blis_instance_config){
       .latency = &toy_models[draw(random, TOY_MODELS)],
@@ -58,16 +64,18 @@ static case_settings draw_settings(blis_random *random) {
 static blis_live_request draw_request(blis_random *random,
                                       const case_settings *s, int number,
                                       int64_t now_us) {
+  bool tells = s->is_one_text && !(s->has_others && draw(random, 3) == 0);
   int group = s->is_one_text ? 0 : (int)draw(random, GROUPS);
-  int64_t prefix =
-      !s->is_one_text && draw(random, 2) == 0 ? 0 : draw(random, 30);
-  int64_t own = s->is_one_text || draw(random, 4) == 0 ? 0 : draw(random, 25);
+  bool has_prefix = s->is_one_text ? tells : draw(random, 2) != 0;
+  int64_t prefix = has_prefix ? draw(random, s->text_tokens) : 0;
+  int64_t own =
+      tells || (!s->is_one_text && draw(random, 4) == 0) ? 0 : draw(random, 25);
   int64_t shared = prefix / s->block_size;
   blis_live_request r = {
       .arrival_us = now_us,
       .number = number,
       .prompt_tokens = prefix + own,
-      .output_tokens = draw(random, 20),
+      .output_tokens = draw(random, s->output_tokens),
       .priority = (double)draw(random, 4),
       .slot = (uint32_t)number,
       .chain = {.shared = shared_ids[group],
@@ -76,7 +84,7 @@ static blis_live_request draw_request(blis_random *random,
                 .prompt_blocks = (uint32_t)((prefix + own) / s->block_size),
                 .private_base = BLIS_BLOCK_PRIVATE | (uint64_t)(number + 1)
                                                          << 20}};
-  if (own == 0 && (s->is_one_text || draw(random, 2) == 0)) {
+  if (own == 0 && (tells || draw(random, 2) == 0)) {
     /* What it produces is where the next prompt of the group goes on. */
     int64_t all = (prefix + r.output_tokens) / s->block_size;
     r.chain.shared_count =
@@ -102,7 +110,9 @@ static void run_trial(int64_t seed, const case_settings *settings,
   trial_begin(&t, &heap, &s.config, seed);
   t.has_faults = seed % 2 == 0;
   t.has_moves = has_moves;
-  int64_t gap_us = 1 + draw(&random, draw(&random, 2) == 0 ? 300 : 8000);
+  int64_t gap_us = s.gap_us > 0
+                       ? s.gap_us
+                       : 1 + draw(&random, draw(&random, 2) == 0 ? 300 : 8000);
   while (t.twins.count < s.count && t.twins.now_us <= s.config.horizon_us) {
     blis_live_request r =
         draw_request(&random, &s, t.twins.count, t.twins.now_us);
@@ -133,7 +143,9 @@ static void run_lockstep_case(int64_t seed) {
   blis_random_init_named(&random, seed, "lockstep");
   case_settings s = {.count = 8 + (int)draw(&random, 30),
                      .block_size = pick(&random, sizes, 3),
-                     .is_one_text = true};
+                     .is_one_text = true,
+                     .text_tokens = 30,
+                     .output_tokens = 20};
   s.config =
       (blis_instance_config){.latency = &toy_models[draw(&random, TOY_MODELS)],
                              .kv_blocks = 12 + draw(&random, 60),
@@ -142,6 +154,34 @@ static void run_lockstep_case(int64_t seed) {
                              .max_batched_tokens = 64,
                              .long_prefill_threshold_tokens = 1,
                              .horizon_us = BLIS_TIME_NEVER_US};
+  run_trial(seed, &s, &random);
+}
+
+/*
+ * One text is told again and again: what decodes fill is in the cache already,
+ * in blocks that they are about to take.
+ */
+static void run_retold_case(int64_t seed) {
+  static const int64_t sizes[] = {1, 2, 3, 4};
+  static const int64_t gaps_us[] = {1000, 20000, 200000, 1000000};
+  blis_random random;
+  blis_random_init_named(&random, seed, "retold");
+  case_settings s = {.count = 8 + (int)draw(&random, 20),
+                     .block_size = pick(&random, sizes, 4),
+                     .is_one_text = true,
+                     .gap_us = pick(&random, gaps_us, 4)};
+  s.has_others = draw(&random, 2) == 0;
+  s.text_tokens = (1 + draw(&random, PREFIX_BLOCKS)) * s.block_size;
+  s.output_tokens = PREFIX_BLOCKS * s.block_size - s.text_tokens + 1;
+  s.config = (blis_instance_config){
+      .latency = &toy_models[draw(&random, TOY_MODELS)],
+      .kv_blocks = PREFIX_BLOCKS + draw(&random, 40),
+      .block_size_tokens = s.block_size,
+      .max_num_seqs = 1 + draw(&random, 6),
+      .max_batched_tokens = 64,
+      .long_prefill_threshold_tokens = draw(&random, 2) == 0 ? 0 : 1,
+      .horizon_us = BLIS_TIME_NEVER_US,
+      .rules = draw_engine_rules(&random)};
   run_trial(seed, &s, &random);
 }
 
@@ -162,6 +202,13 @@ static void engines_agree_in_lockstep(void) {
   }
 }
 
+static void engines_agree_on_what_is_retold(void) {
+  for (int64_t i = 0; i < case_count / 2; i++) {
+    printf("# case %" PRId64 "\n", first_case + i);
+    run_retold_case(first_case + i);
+  }
+}
+
 int main(int argc, char **argv) {
   heap = blis_alloc_heap();
   case_count = twins_case_count(argc, argv, 2500);
@@ -173,5 +220,6 @@ int main(int argc, char **argv) {
   }
   RUN(engines_agree);
   RUN(engines_agree_in_lockstep);
+  RUN(engines_agree_on_what_is_retold);
   return check_done();
 }
