@@ -81,7 +81,7 @@ local examples = {
   ["--trace-format"] = "--trace-format tracev2",
   ["--trace-header"] = "--trace-header @/t.yaml",
   ["--workload-spec"] = "--workload-spec tests/data/workload/many.yaml",
-  ["--target"] = "", ["--policies"] = "", ["--from"] = "", ["--spec"] = "", ["--path"] = "",
+  ["--target"] = "", ["--from"] = "", ["--spec"] = "", ["--path"] = "",
   ["--where"] = "", ["--points"] = "", ["--factor"] = "", -- stand in the lines above
 }
 
@@ -89,6 +89,11 @@ local examples = {
 local compared = small .. " --policies weighted --replications 1 --quiet"
 local instead = {
   ["compare --routing-parameter"] = compared .. " --routing-parameter tie=first",
+  ["compare --policies"] = compared,
+  ["compare --routing-policy"] = small .. " --variant '--routing-policy weighted' --replications 1 "
+    .. "--quiet --routing-policy least-loaded",
+  ["compare --variant"] = small .. " --variant '--scheduler fcfs' --variant '--scheduler sjf' "
+    .. "--replications 1 --quiet",
   ["compare --routing-scorers"] = compared .. " --routing-scorers queue-depth:1",
   ["models --enable-expert-parallel"] = "mistralai/mixtral-8x7b-v0.1 --hardware H100 --tp 2 "
     .. "--enable-expert-parallel",

@@ -165,6 +165,11 @@ describe("first commands #host", function()
   it("compare, and look for capacity", function()
     local out = succeeds("blis compare --policies round-robin,least-loaded --quiet" .. few)
     says(out, "no difference of least-loaded from round-robin is seen")
+    out = succeeds("blis compare --variant '--scheduler fcfs' --variant '--scheduler sjf "
+      .. "--max-num-seqs 1' --replications 1" .. few)
+    assert.matches("\n%-%-scheduler sjf %-%-max%-num%-seqs 1 .* 20 +20\n", out)
+    fails("blis compare --variant '--rate 3'", 2, "all variants get the same traffic")
+    fails("blis compare", 2, "--policies is missing, or two or more --variant")
     out = succeeds("blis capacity --target ttft_ms.p90=200 --from 8 --tolerance 0.2 "
       .. "--replications 4 --prompt-tokens 256 --output-tokens 8 --quiet")
     assert.matches("^[%d.]+ requests/s %([%d.]+ to [%d.]+, 95 %% interval of 4 seeds%)", out)

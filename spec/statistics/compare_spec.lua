@@ -133,6 +133,48 @@ describe("blis.compare with replications", function()
     small.says(text, "\n  weighted #3: ")
   end)
 
+  describe("of variants", function()
+    local variants = { { scheduler = "fcfs" }, { scheduler = "sjf", name = "shortest" },
+      { cluster = { max_num_seqs = 2 }, admission = "always-admit" } }
+
+    local function compare(changes)
+      local given = small.experiment { variants = variants }
+      for key, value in pairs(changes or {}) do given[key] = value end
+      return blis.compare(given)
+    end
+
+    it("changes any option, those of the cluster one by one", function()
+      local got = compare()
+      local direct = blis.run(small.experiment { cluster = { instances = 3, max_num_seqs = 2 } })
+      assert.equal(direct.hash, got[3].hash)
+      assert.equal(blis.run(small.experiment { scheduler = "fcfs" }).hash, got[1].hash)
+      assert.same({ "scheduler=fcfs", "shortest", "admission=always-admit max_num_seqs=2" },
+        got.labels)
+      local text = tostring(got)
+      small.says(text, "variant ")
+      small.says(text, "\nadmission=always-admit max_num_seqs=2 ")
+    end)
+
+    it("compares them with replications", function()
+      local got = compare { replications = 4, quiet = true, report = { "ttft_ms.mean" } }
+      assert.same({ "scheduler=fcfs", "shortest", "admission=always-admit max_num_seqs=2" },
+        got.policies)
+      local direct = blis.run(small.experiment { seed = 43,
+        cluster = { instances = 3, max_num_seqs = 2 } })
+      assert.equal(direct.ttft_ms.mean, got.table.points[3].values["ttft_ms.mean"][2])
+      small.says(tostring(got), "max_num_seqs=2 loses to scheduler=fcfs by")
+    end)
+
+    it("keeps the traffic", function()
+      small.says(small.message_of(compare, { variants = { { workload = {} } } }),
+        "variants[1].workload: all variants get the same traffic")
+      small.says(small.message_of(compare, { variants = { scheduler = "sjf" } }),
+        "got one with 'scheduler'; write { { ... } }")
+      small.says(small.message_of(compare, { variants = { 5 } }), "expected a table of options")
+      small.says(small.message_of(compare, { variants = {} }), "the list is empty")
+    end)
+  end)
+
   it("tells what is wrong", function()
     small.says(small.message_of(blis.compare, spec { replications = 1 }), "compare.replications: 1 "
       .. "is not allowed, expected an integer of at least 2, 'auto', or { rule =, min =, max =, "

@@ -226,7 +226,7 @@ end
 ---@return blis.cli.Parsed
 function flags.parse(command, args)
   local by_flag, words = index_of(command)
-  local parsed = { values = {}, given = {}, positionals = {}, wants_help = false }
+  local parsed = { values = {}, given = {}, positionals = {}, wants_help = false, args = args }
   for _, group in ipairs(command.groups) do parsed.values[group.section] = {} end
   local i, only_positional = 1, false
   while i <= #args do

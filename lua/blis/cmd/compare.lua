@@ -1,4 +1,4 @@
---- blis compare: several routing policies under the same traffic.
+--- blis compare: several routing policies, or variants of any flags, under the same traffic.
 local command = require "blis.cli.command"
 local comparison = require "blis.results.comparison"
 local flag_sections = require "blis.config.flags"
@@ -14,6 +14,11 @@ table.move({
     doc = "Routing policies; 'blis policies' lists them. The others are compared with the first.",
   },
   {
+    name = "variants", type = "string", is_list = true, flag = "--variant", metavar = "FLAGS",
+    doc = "In place of --policies: flags of a variant, as in --variant '--scheduler fcfs' --variant "
+      .. "'--scheduler sjf --max-num-seqs 64'. All get the same traffic.",
+  },
+  {
     name = "replications", type = "integer", min = 1, max = 1000000, default = 5, unit = "seeds",
     flag = "--replications", doc = "Runs of each policy, with the same seeds for all.",
   },
@@ -21,23 +26,9 @@ table.move({
     name = "report", type = "string", is_list = true, flag = "--report", metavar = "FIGURE",
     doc = "A figure to compare, such as ttft_ms.p99; default: the most important ones.",
   },
-}, 1, 3, #compared + 1, compared)
+}, 1, 4, #compared + 1, compared)
 
---- The flags of an experiment but that of its one policy.
-local function experiment_groups()
-  local groups = simulate.experiment_groups(traffic.groups())
-  for g, group in ipairs(groups) do
-    local options = {}
-    for _, option in ipairs(group.options) do
-      if option.flag ~= "--routing-policy" then options[#options + 1] = option end
-    end
-    groups[g] = { title = group.title, section = group.section, options = options,
-      has_defaults = group.has_defaults }
-  end
-  return groups
-end
-
-local groups = experiment_groups()
+local groups = simulate.experiment_groups(traffic.groups())
 groups[#groups + 1] = {
   title = "Comparison", section = "compared", has_defaults = true, options = compared,
 }
@@ -47,7 +38,7 @@ groups[#groups + 1] = {
 
 local definition = {
   name = "compare",
-  summary = "compare routing policies under the same traffic",
+  summary = "compare policies, or any flags, under the same traffic",
   usage = "blis compare --policies NAME,NAME,... [FLAGS]",
   description = "Runs the cluster that the flags describe with each of the policies, with the same "
     .. "requests, and prints their figures and how certain the differences are.",
@@ -60,21 +51,70 @@ local function names_of(parsed)
   for name in (parsed.values.compared.policies or ""):gmatch "[^,%s]+" do
     names[#names + 1] = name
   end
-  if #names == 0 then flags.fail(definition, "--policies is missing") end
   return names
 end
 
-local function spec_of(parsed)
+--- The arguments with those of a variant behind them.
+local function parse_variant(parsed, text)
+  local args = table.move(parsed.args, 1, #parsed.args, 1, {})
+  for word in text:gmatch "%S+" do
+    if word:match "^%-%-variant" or word:match "^%-%-policies" then
+      flags.fail(definition, "--variant: '%s' is not allowed inside of a variant", word)
+    end
+    args[#args + 1] = word
+  end
+  return flags.parse(definition, args)
+end
+
+local function is_traffic(parsed, one)
+  for name, value in pairs(one.values.workload) do
+    if parsed.values.workload[name] ~= value then return true end
+  end
+  return false
+end
+
+--- The experiments of the variants as changes of one that has their traffic alone.
+local function of_variants(parsed, workload)
+  local list, spec = {}, nil
+  for i, text in ipairs(parsed.values.compared.variants) do
+    local one = parse_variant(parsed, text)
+    if is_traffic(parsed, one) then
+      flags.fail(definition, "--variant '%s': all variants get the same traffic", text)
+    end
+    simulate.prepare(one)
+    spec = simulate.experiment(definition, one, workload, one.values.experiment.horizon_us)
+    list[i] = { name = text }
+    for name, value in pairs(spec) do list[i][name] = value end
+    list[i].workload = nil
+  end
+  -- Nothing else is shared: what one variant does not say is not what another one does.
+  return { workload = workload, seed = spec.seed, horizon_us = spec.horizon_us,
+    profile = spec.profile, warm_up_us = spec.warm_up_us, variants = list }
+end
+
+--- One experiment with a list of routing policies.
+local function of_policies(parsed, workload)
   local values, routing, spec = parsed.values, {}, nil
-  simulate.prepare(parsed)
-  local function talk(format, ...) command.talk(parsed, format, ...) end
-  local workload = traffic.of_flags(definition, parsed, talk)
   for i, name in ipairs(names_of(parsed)) do
     values.experiment.routing = name
     spec = simulate.experiment(definition, parsed, workload, values.experiment.horizon_us)
     routing[i] = spec.routing
   end
   spec.routing = routing
+  return spec
+end
+
+local function spec_of(parsed)
+  local values = parsed.values
+  if (values.compared.variants == nil) == (#names_of(parsed) == 0) then
+    flags.fail(definition, "--policies is missing, or two or more --variant")
+  elseif values.compared.policies and parsed.given["--routing-policy"] then
+    flags.fail(definition, "--routing-policy and --policies say the same; give one of them")
+  end
+  simulate.prepare(parsed)
+  local function talk(format, ...) command.talk(parsed, format, ...) end
+  local workload = traffic.of_flags(definition, parsed, talk)
+  local spec = (values.compared.variants and of_variants or of_policies)(parsed, workload)
   if values.compared.replications > 1 then
     for _, name in ipairs { "replications", "report", "jobs" } do
       spec[name] = values.compared[name]

@@ -90,6 +90,7 @@ local special = {
   ["blis.LatencyOptions.fixed_overhead"] = "number",
   ["blis.CalibrateOptions.cluster"] = "blis.ClusterOptions",
   ["blis.CalibrateOptions.tell"] = "fun(round: integer, trials: integer, most: integer)",
+  ["blis.CompareOptions.variants"] = "table<string, any>[]",
   ["blis.SweepOptions.cost"] = "fun(p: table): number",
   ["blis.SweepOptions.trial"] = "fun(p: table): any",
   ["blis.CapacityOptions.trial"] = "fun(p: table): any",

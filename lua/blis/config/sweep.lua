@@ -210,6 +210,12 @@ sweep.compare = {
         .. "is known to 2 %; or a table with a stopping rule.",
     },
     {
+      name = "variants", type = "table",
+      doc = "In place of a list of routing policies: a list of changes of the experiment, { { "
+        .. "scheduler = \"fcfs\" }, { scheduler = \"sjf\", name = \"shortest first\" } }; all "
+        .. "options but the workload can change, those of the cluster one by one.",
+    },
+    {
       name = "baseline", type = "integer", min = 1, default = 1,
       doc = "Index of the policy that the others are compared with.",
     },

@@ -143,6 +143,7 @@ reference.policy_kinds = {
   { key = "admissions", name = "admission policy" },
   { key = "cascades", name = "cascade" },
   { key = "priorities", name = "priority policy" },
+  { key = "autoscalers", name = "autoscaler" },
 }
 
 -- What parameters of policies are in Lua, where the name of their type does not tell.

@@ -1,12 +1,12 @@
---- Several policies under the same traffic.
+--- Several policies, or variants of an experiment, under the same traffic.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
 local options = require "blis.config.sweep"
-local policy = require "blis.policy"
 local replicated = require "blis.results.replicated"
 local repeats = require "blis.policy.repeats"
 local report = require "blis.results.report"
+local variants = require "blis.results.variants"
 local warm_up = require "blis.results.warm_up"
 local workload = require "blis.traffic.workload"
 
@@ -15,25 +15,10 @@ local comparison = {}
 --- The results in the order of the policies; printed as a table.
 ---@class blis.Comparison
 ---@field [integer] blis.Result
+---@field labels string[]? of variants
 ---@field remembering table<integer, boolean> those that came to another result when run again
 
 local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison }
-
---- Raises unless it is a list; a single { "weighted", scorers = ... } is taken for a slip.
-local function check_policies(given)
-  if type(given) ~= "table" then
-    errors.invalid("routing: expected a list of policies to compare, got %s", errors.show(given))
-  elseif next(given) == nil then
-    errors.invalid("routing: the list is empty, expected policies to compare")
-  end
-  for key in pairs(given) do
-    if math.type(key) ~= "integer" then
-      errors.invalid("routing: expected a list of policies to compare, got one with '%s'; write "
-        .. "{ { ... } }", tostring(key))
-    end
-  end
-  for i, one in ipairs(given) do policy.read_router(one, ("routing[%d]"):format(i)) end
-end
 
 --- The experiment of a list of policies that run once each; raises for options that mean nothing
 --- then.
@@ -41,7 +26,7 @@ local function read_single(spec)
   local shared = {}
   for key, value in pairs(spec) do shared[key] = value end
   for _, option in ipairs(options.compare.options) do
-    if shared[option.name] then
+    if option.name ~= "variants" and shared[option.name] then
       errors.invalid("%s: it says how replications are compared, and there is no "
         .. "replications = ...", option.name)
     end
@@ -60,26 +45,30 @@ end
 --- The policies that leave something behind for the next run: those of the script are run twice
 --- more, where there is a list of requests its beginning.
 ---@return table<integer, boolean> by place in the list
-local function find_remembering(spec, routing, results)
+local function find_remembering(spec, list, results)
   local short, found = {}, {}
   for key, value in pairs(spec) do short[key] = value end
   short.warm_up_us, short.series_interval_us = nil, nil
   if core.is_workload(spec.workload) then
     short.workload = spec.workload:slice(1, math.min(#spec.workload, repeated_requests))
   end
-  for i, one in ipairs(routing) do
-    short.routing = one
-    if experiment.wants_repeat(short) then
-      local is_other = experiment.run(short).hash ~= experiment.run(short).hash
-      found[one] = found[one] or is_other or is_told(results[i])
+  for i, one in ipairs(list) do
+    local changed = variants.apply(short, one.changes)
+    if experiment.wants_repeat(changed) then
+      local is_other = experiment.run(changed).hash ~= experiment.run(changed).hash
+      local key = changed.routing or one
+      found[key] = found[key] or is_other or is_told(results[i])
     end
   end
   local places = {}
-  for i, one in ipairs(routing) do places[i] = found[one] or nil end
+  for i, one in ipairs(list) do
+    places[i] = found[variants.apply(short, one.changes).routing or one] or nil
+  end
   return places
 end
 
---- Runs the same experiment under every policy of the list in routing, all with the same requests.
+--- Runs the same experiment under every policy of the list in routing, all with the same requests; or
+--- with the changes of every entry of variants: { { scheduler = "fcfs" }, { scheduler = "sjf" } }.
 --- The result is a list of results, and prints as a table with a row per policy.
 --- With replications = 5 or "auto" every policy is run with several seeds, the same for all, and
 --- the differences get intervals: see blis.CompareOptions and blis.ReplicatedComparison.
@@ -91,8 +80,8 @@ function comparison.compare(spec)
   if type(spec) ~= "table" then
     errors.invalid("blis.compare: %s is not allowed, expected a table", errors.show(spec))
   end
-  check_policies(spec.routing)
-  if spec.replications ~= nil then return replicated.compare(spec) end
+  local list = variants.read(spec)
+  if spec.replications ~= nil then return replicated.compare(spec, list) end
   local shared = read_single(spec)
   if not core.is_workload(spec.workload) then
     local given, horizon_us = workload.read(spec.workload, "workload",
@@ -105,11 +94,12 @@ function comparison.compare(spec)
     end
   end
   local results = {}
-  for i, one in ipairs(spec.routing) do
-    shared.routing = one
-    results[i] = experiment.run(shared)
+  for i, one in ipairs(list) do results[i] = experiment.run(variants.apply(shared, one.changes)) end
+  results.remembering = find_remembering(shared, list, results)
+  if spec.variants then
+    results.labels = {}
+    for i, one in ipairs(list) do results.labels[i] = one.label end
   end
-  results.remembering = find_remembering(shared, spec.routing, results)
   if spec.warm_up_us == "auto" then warm_up.align(results) end
   return setmetatable(results, comparison_meta)
 end

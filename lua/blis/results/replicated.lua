@@ -9,13 +9,13 @@ local figures = require "blis.results.figures"
 local format = require "blis.format"
 local options = require "blis.config.sweep"
 local one_run = require "blis.results.one_run"
-local policy = require "blis.policy"
 local runner = require "blis.sweep.runner"
 local schema = require "blis.config.schema"
 local statistics = require "blis.statistics"
 local stopping = require "blis.statistics.stopping"
 local sweep = require "blis.sweep"
 local table_of = require "blis.sweep.table"
+local variants = require "blis.results.variants"
 local words = require "blis.statistics.words"
 
 local replicated = {}
@@ -67,33 +67,24 @@ local function read_rule(given, level)
   return rule
 end
 
---- The names of the policies; those that are given twice get their number.
-local function labels_of(routing)
-  local labels, seen = {}, {}
-  for i, one in ipairs(routing) do
-    local label = policy.read_router(one, ("routing[%d]"):format(i)).label
-    labels[i] = seen[label] and ("%s #%d"):format(label, i) or label
-    seen[label] = true
-  end
+local function labels_of(list)
+  local labels = {}
+  for i, one in ipairs(list) do labels[i] = one.label end
   return labels
 end
 
-local function with(given, changes)
-  local copy = {}
-  for key, value in pairs(given) do copy[key] = value end
-  for key, value in pairs(changes) do copy[key] = value end
-  return copy
-end
-
 --- A sweep over the policies with n seeds; measure, left out, makes figures of the results.
-local function new_stage(values, shared, routing, labels, n, report, measure)
+local function new_stage(values, shared, list, n, report, measure)
   local items = {}
-  for i, label in ipairs(labels) do items[i] = { label = label, value = i } end
+  for i, one in ipairs(list) do items[i] = { label = one.label, value = i } end
+  local name = values.variants and "variant" or "routing"
   return sweep.new {
-    name = "compare", parameters = { { "routing", items } }, replications = n,
+    name = "compare", parameters = { { name, items } }, replications = n,
     seed = shared.seed or 42, report = report, level = values.level, identity = "compare",
     trial = function(p)
-      local result = experiment.run(with(shared, { routing = routing[p.routing], seed = p.seed }))
+      local one = variants.apply(shared, list[p[name]].changes)
+      one.seed = p.seed
+      local result = experiment.run(one)
       return measure and measure(result) or result
     end,
   }
@@ -111,8 +102,8 @@ local function run_stage(values, stage, known)
 end
 
 --- The time that all runs leave out: the longest warm-up that a policy needs with the first seed.
-local function find_warm_up(values, shared, routing, labels)
-  local stage = new_stage(values, shared, routing, labels, 1, { "from_us" }, function(result)
+local function find_warm_up(values, shared, list)
+  local stage = new_stage(values, shared, list, 1, { "from_us" }, function(result)
     return { from_us = result.steady.from_us }
   end)
   local from_us = 1
@@ -172,40 +163,39 @@ local function all_pairs(result, baseline, level)
 end
 
 --- Traffic that no seed changes: one run of each policy.
-local function compare_once(values, shared, routing, labels)
-  local stage = new_stage(values, shared, routing, labels, 1, values.report)
+local function compare_once(values, shared, list)
+  local stage = new_stage(values, shared, list, 1, values.report)
   local found, against, drawn = one_run.compare(stage, values.baseline, values.level)
   return setmetatable({
-    policies = labels, baseline = values.baseline, replications = 1, looks = 1, max_looks = 1,
+    policies = labels_of(list), baseline = values.baseline, replications = 1, looks = 1, max_looks = 1,
     rule = "fixed", warm_up_us = shared.warm_up_us, table = found, level = values.level,
     against = against, is_one_run = true, windows = drawn and drawn.count,
   }, Comparison)
 end
 
---- Compares the policies of spec.routing over common seeds; where the traffic is the same under
---- all seeds, one run of each, with intervals from windows of it.
+--- Compares variants over common seeds; where the traffic is the same under all seeds, one run of
+--- each, with intervals from windows of it.
 ---@param spec table
+---@param list blis.results.Variant[]
 ---@return blis.ReplicatedComparison
-function replicated.compare(spec)
+function replicated.compare(spec, list)
   local values, shared = split(spec)
-  local routing = shared.routing
-  local labels = labels_of(routing)
-  if values.baseline > #labels then
-    errors.invalid("compare.baseline: there are %d policies, not %d", #labels, values.baseline)
+  if values.baseline > #list then
+    errors.invalid("compare.baseline: there are %d policies, not %d", #list, values.baseline)
   end
   local rule = read_rule(values.replications, values.level)
   if shared.warm_up_us == "auto" then
-    shared.warm_up_us = find_warm_up(values, shared, routing, labels)
+    shared.warm_up_us = find_warm_up(values, shared, list)
   end
   if one_run.is_fixed(shared.workload) then
-    return compare_once(values, shared, routing, labels)
+    return compare_once(values, shared, list)
   end
   local known, result, looks = {}, nil, 0
   for look, n in ipairs(stopping.looks(rule)) do
-    local stage = new_stage(values, shared, routing, labels, n, values.report)
+    local stage = new_stage(values, shared, list, n, values.report)
     result, looks = run_stage(values, stage, known), look
     if one_run.is_copied(stage, known) then
-      return compare_once(values, shared, routing, labels)
+      return compare_once(values, shared, list)
     end
     if rule.rule ~= "fixed"
       and is_enough(rule, look, result, values.baseline, values.report[1]) then
@@ -213,7 +203,7 @@ function replicated.compare(spec)
     end
   end
   return setmetatable({
-    policies = labels, baseline = values.baseline, replications = result.points[1].wanted,
+    policies = labels_of(list), baseline = values.baseline, replications = result.points[1].wanted,
     looks = looks, rule = rule.rule, warm_up_us = shared.warm_up_us, table = result,
     level = values.level,
     max_looks = #stopping.looks(rule),

@@ -352,6 +352,7 @@ end
 --- What tells the policies apart: their names, with their scorers where names meet, and with
 --- their numbers where all is the same.
 local function short_names(results)
+  if results.labels then return results.labels end
   local names, met, seen = {}, {}, {}
   for i, r in ipairs(results) do
     names[i] = r.routing:match "^[^(]+"
@@ -400,13 +401,16 @@ end
 ---@return string
 function report.comparison(results)
   local rows = {}
-  for i, r in ipairs(results) do rows[i] = comparison_row(r) end
-  local header = { "routing", "TTFT mean", "p99", "ITL mean", "E2E mean", "p99 (ms)", "tokens/s",
+  for i, r in ipairs(results) do
+    rows[i] = comparison_row(r)
+    if results.labels then rows[i][1] = results.labels[i] end
+  end
+  local header = { results.labels and "variant" or "routing", "TTFT mean", "p99", "ITL mean", "E2E mean", "p99 (ms)", "tokens/s",
     "cache hits", "balance", "arrived", "completed" }
   local lines, i = {}, 0
   for line in format.table(header, rows):gmatch("[^\n]+") do
     lines[#lines + 1] = line
-    local scorers = i > 0 and results[i].routing:match("%((.*)%)$")
+    local scorers = i > 0 and not results.labels and results[i].routing:match("%((.*)%)$")
     if scorers then lines[#lines + 1] = "  " .. scorers:gsub(",", ", ") end
     lines[#lines + 1] = i > 0 and lost_line(results[i]) or nil
     if results.remembering and results.remembering[i] then
