@@ -204,13 +204,13 @@ static void removed_samples_are_gone(void) {
 
 /* Near and far values, many of them equal, with a look now and then. */
 static void samples_come_and_go(void) {
-  enum { VALUES = 400, CHANGES = 20000 };
+  enum { VALUES = 60, CHANGES = 20000 };
   blis_alloc_probe probe = {0};
   blis_alloc alloc = blis_alloc_probed(&probe);
   blis_histogram histogram;
   blis_random random;
   uint64_t counts[VALUES] = {0};
-  const int64_t first = (1 << 20) - 50;
+  const int64_t first = (1 << 20) - 30;
   blis_histogram_init(&histogram, &alloc);
   blis_random_init(&random, 5);
   for (int change = 0; change < CHANGES; change++) {
@@ -224,7 +224,7 @@ static void samples_come_and_go(void) {
       blis_histogram_remove(&histogram, first + k, count);
       counts[k] -= count;
     }
-    if (blis_random_intn(&random, 200) > 0) {
+    if (blis_random_intn(&random, 10) > 0) {
       continue;
     }
     int64_t value = -1;
