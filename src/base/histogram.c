@@ -201,6 +201,21 @@ static void add_to_chunk(chunk *changed, const int64_t *values, size_t n,
   changed->total += n * count;
 }
 
+/* One value, in short; false when it takes more. */
+static bool add_quickly(blis_histogram *histogram, int64_t value,
+                        uint64_t count) {
+  size_t index = (uint64_t)value / CHUNK_VALUES;
+  if ((uint64_t)value >= NEAR_LIMIT || index >= histogram->near.count ||
+      histogram->near.items[index].counts == NULL || count >> 32 != 0 ||
+      !has_room(histogram, count, (uint64_t)value * count)) {
+    return false;
+  }
+  add_near(histogram, value, count);
+  histogram->total += count;
+  histogram->sum += (uint64_t)value * count;
+  return true;
+}
+
 blis_status blis_histogram_add_each(blis_histogram *histogram,
                                     const int64_t *values, size_t n,
                                     uint64_t count) {
@@ -208,6 +223,9 @@ blis_status blis_histogram_add_each(blis_histogram *histogram,
   uint64_t differing;
   uint64_t weighted_sum = 0;
   uint64_t total = 0;
+  if (n == 1 && add_quickly(histogram, values[0], count)) {
+    return BLIS_OK;
+  }
   if (!sum_up(values, n, &sum, &differing) ||
       !multiply(sum, count, &weighted_sum) || !multiply(n, count, &total) ||
       !has_room(histogram, total, weighted_sum)) {

@@ -13,32 +13,41 @@
 
 /* Admission. */
 
+bool blis__fast_takes_whole(const fast_engine *engine,
+                            const fast_request *request,
+                            int64_t budget_tokens) {
+  int64_t threshold = engine->config->long_prefill_threshold_tokens;
+  int64_t tokens = request->live->prefill_tokens;
+  return !request->has_kv && tokens > 0 && tokens <= budget_tokens &&
+         (threshold == 0 || tokens <= threshold);
+}
+
 bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens) {
   const fast_block *block = &engine->block;
-  if (block->head == NULL || engine->queue.head == NULL ||
-      block->head != engine->queue.head->request->engine ||
-      block->releases != engine->releases ||
-      block->namings != engine->namings) {
+  if (engine->queue.head == NULL) {
     return false;
   }
-  return block->is_whole ? budget_tokens >= block->head->live->prefill_tokens
-                         : budget_tokens == block->budget_tokens &&
-                               block->table_version ==
-                                   blis_run_pool_table_version(engine->pool);
+  const fast_request *head = engine->queue.head->request->engine;
+  bool is_whole = blis__fast_takes_whole(engine, head, budget_tokens);
+  if (is_whole && head->live->chain.shared_count == 0) {
+    return blis__fast_blocks_of(engine, head->live->prefill_tokens) >
+           blis_run_pool_free_blocks(engine->pool);
+  }
+  return block->head == head && block->releases == engine->releases &&
+         block->namings == engine->namings &&
+         (is_whole ||
+          (block->budget_tokens == budget_tokens &&
+           block->table_version == blis_run_pool_table_version(engine->pool)));
 }
 
 static void remember_block(fast_engine *engine, const fast_request *head,
                            int64_t budget_tokens) {
-  int64_t threshold = engine->config->long_prefill_threshold_tokens;
-  int64_t limit =
-      threshold > 0 ? blis_min_i64(threshold, budget_tokens) : budget_tokens;
   engine->block =
       (fast_block){.head = head,
                    .table_version = blis_run_pool_table_version(engine->pool),
                    .namings = engine->namings,
                    .releases = engine->releases,
-                   .budget_tokens = budget_tokens,
-                   .is_whole = head->live->prefill_tokens <= limit};
+                   .budget_tokens = budget_tokens};
 }
 
 /* The empty prompt: the first output token is stored at admission already. */

@@ -115,8 +115,6 @@ typedef struct fast_block {
   int64_t namings;
   int64_t releases;
   int64_t budget_tokens;
-  bool is_whole; /* its prompt would be prefilled in one step, see
-                    blis__fast_is_blocked */
 } fast_block;
 
 typedef struct fast_engine {
@@ -312,12 +310,20 @@ blis_status blis__fast_start_decoding(fast_engine *engine,
 blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
                              int64_t now_us, blis_error *error);
 /*
+ * True when a waiting request, with nothing in the cache, would be prefilled in
+ * one step. It needs as many blocks as its prompt has, less those found in the
+ * cache that others hold: those that nobody holds are among the free ones.
+ */
+bool blis__fast_takes_whole(const fast_engine *engine,
+                            const fast_request *request, int64_t budget_tokens);
+/*
  * True when it is known that the head of the queue, which is in order, would
- * not be admitted. Nothing it needs can shrink, and the free blocks can only
- * get fewer, until blocks are given back, the prefix table changes, or the head
- * or the budget is another one. Where it is_whole, what leaves the table is no
- * reason either: it needs as many blocks as its prompt has, less those found
- * that others hold, and what leaves the table is held by nobody.
+ * not be admitted: since it was tried, nothing it needs can have shrunk, and
+ * the free blocks can only have got fewer, until blocks are given back, the
+ * prefix table changes, or the head or the budget is another one. For one that
+ * takes the whole prompt, what leaves the table is no reason, since nobody
+ * holds it; and if nobody else can have any of its blocks, it need not even
+ * have been tried.
  */
 bool blis__fast_is_blocked(const fast_engine *engine, int64_t budget_tokens);
 

@@ -381,9 +381,11 @@ static int64_t blocks_of_steps(const fast_engine *engine, size_t n) {
 /* True when the head of the queue may get in by what leaves the prefix table.
  */
 static bool is_table_watched(const fast_engine *engine) {
-  return engine->queue.count > 0 && !engine->block.is_whole &&
+  int64_t budget = engine->config->max_batched_tokens - engine->decodes;
+  return engine->queue.count > 0 && budget > 0 &&
          engine->batch.count < engine->config->max_num_seqs &&
-         engine->decodes < engine->config->max_batched_tokens;
+         !blis__fast_takes_whole(engine, engine->queue.head->request->engine,
+                                 budget);
 }
 
 /*
@@ -449,33 +451,35 @@ static void move_clock(fast_engine *engine, int64_t *step_us, size_t n,
   }
 }
 
-/* *steps = how many were taken; 0 = the next one is not of the simple kind. */
+/* Up to n steps; *goes_on = false: the next one is not of the simple kind. */
 static blis_status decode_steps(fast_engine *engine, size_t n, int64_t limit_us,
-                                size_t *steps, blis_error *error) {
+                                bool *goes_on, blis_error *error) {
   int64_t step_us[STEPS_AT_ONCE];
   int64_t blocks = 0;
-  *steps = 0;
-  n = steps_with_blocks(engine, n, &blocks);
-  if (n == 0) {
+  size_t fed = steps_with_blocks(engine, n, &blocks);
+  *goes_on = false;
+  if (fed == 0) {
     return BLIS_OK;
   }
   size_t timed =
       blis_latency_decode_times(engine->config->latency, engine->decodes,
-                                engine->decode_context, n, step_us);
+                                engine->decode_context, fed, step_us);
+  size_t steps = 0;
   int64_t last_us;
   BLIS_TRY(
-      steps_before(engine, step_us, timed, limit_us, steps, &last_us, error));
-  if (*steps == 0) {
+      steps_before(engine, step_us, timed, limit_us, &steps, &last_us, error));
+  if (steps == 0) {
     return BLIS_OK;
   }
-  if (*steps < n) {
-    blocks = blocks_of_steps(engine, *steps);
+  if (steps < fed) {
+    blocks = blocks_of_steps(engine, steps);
   }
+  *goes_on = fed == n || steps < fed;
   blis_run_pool_take_uncounted(engine->pool, blocks);
   engine->pool_misses += blocks;
-  BLIS_TRY_MEM(blis__fast_name_outputs(engine, *steps), error);
-  move_clock(engine, step_us, *steps, last_us);
-  return blis__fast_record_itl(engine, step_us, *steps, engine->decodes, error);
+  BLIS_TRY_MEM(blis__fast_name_outputs(engine, steps), error);
+  move_clock(engine, step_us, steps, last_us);
+  return blis__fast_record_itl(engine, step_us, steps, engine->decodes, error);
 }
 
 blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
@@ -491,13 +495,13 @@ blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
      where nothing leaves before its end. */
   int64_t end_step =
       engine->config->rules.leaves_at_step_end ? first->step : first->step - 1;
-  size_t steps = 1;
-  while (steps > 0 && engine->step_us < limit_us &&
+  bool goes_on = true;
+  while (goes_on && engine->step_us < limit_us &&
          engine->step_index < end_step) {
     int64_t left = end_step - engine->step_index;
     size_t n = expected_steps(engine, limit_us);
     n = (int64_t)n < left ? n : (size_t)left;
-    BLIS_TRY(decode_steps(engine, n, limit_us, &steps, error));
+    BLIS_TRY(decode_steps(engine, n, limit_us, &goes_on, error));
     BLIS_ASSERT(engine->step_index <= end_step);
   }
   return BLIS_OK;

@@ -3,7 +3,12 @@
 
 void blis__wait_queue_init(blis__wait_queue *queue,
                            const blis_instance_config *config) {
-  *queue = (blis__wait_queue){.config = config};
+  *queue = (blis__wait_queue){.config = config, .is_ordered = true};
+}
+
+/* Who comes last goes to the back, and that is the order. */
+static bool is_fcfs(const blis__wait_queue *queue) {
+  return queue->config->scheduler == BLIS_SCHEDULER_FCFS;
 }
 
 void blis__wait_queue_push_back(blis__wait_queue *queue, blis__waiting *node) {
@@ -17,7 +22,7 @@ void blis__wait_queue_push_back(blis__wait_queue *queue, blis__waiting *node) {
   }
   queue->tail = node;
   queue->count++;
-  queue->is_ordered = false;
+  queue->is_ordered &= is_fcfs(queue);
 }
 
 void blis__wait_queue_push_front(blis__wait_queue *queue, blis__waiting *node) {
@@ -31,7 +36,7 @@ void blis__wait_queue_push_front(blis__wait_queue *queue, blis__waiting *node) {
   }
   queue->head = node;
   queue->count++;
-  queue->is_ordered = false;
+  queue->is_ordered &= is_fcfs(queue);
 }
 
 void blis__wait_queue_remove(blis__wait_queue *queue, blis__waiting *node) {
@@ -167,9 +172,6 @@ static run sort(const blis__wait_queue *queue, run rest, blis_status *status,
 
 blis_status blis__wait_queue_order(blis__wait_queue *queue, blis_error *error) {
   blis_scheduler_kind scheduler = queue->config->scheduler;
-  if (scheduler == BLIS_SCHEDULER_FCFS) {
-    queue->is_ordered = true;
-  }
   if (queue->is_ordered && scheduler != BLIS_SCHEDULER_SCRIPTED) {
     return BLIS_OK;
   }

@@ -32,7 +32,8 @@ typedef struct blis__wait_queue {
   blis__waiting *head;                /* scheduled next; NULL when empty */
   blis__waiting *tail;
   int64_t count;
-  bool is_ordered; /* nothing was added since the last order() */
+  bool is_ordered; /* nothing was added since the last order(); under FCFS,
+                      always */
 } blis__wait_queue;
 
 /* An empty queue. */
