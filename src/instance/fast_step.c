@@ -388,6 +388,26 @@ static bool is_table_watched(const fast_engine *engine) {
                                  budget);
 }
 
+/* The same where the number of blocks is all that matters. */
+static size_t steps_with_enough(const fast_engine *engine, size_t n,
+                                int64_t free_blocks, int64_t *blocks) {
+  const int64_t *boundaries = engine->boundaries;
+  int64_t size = engine->config->block_size_tokens;
+  int64_t residue = blis__fast_residue(engine, engine->step_index);
+  if (((int64_t)n / size + 1) * engine->decodes <= free_blocks) {
+    *blocks = blocks_of_steps(engine, n);
+    return n;
+  }
+  int64_t taken = 0;
+  size_t i = 0;
+  for (; i < n && taken + boundaries[residue] <= free_blocks; i++) {
+    taken += boundaries[residue];
+    residue = residue + 1 < size ? residue + 1 : 0;
+  }
+  *blocks = taken;
+  return i;
+}
+
 /*
  * How many of the next n steps find their blocks without a look at the order
  * of requests, and how many blocks these take.
@@ -399,11 +419,13 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n,
   int64_t residue = blis__fast_residue(engine, engine->step_index);
   const fast_list *naming = engine->naming;
   bool is_watched = is_table_watched(engine);
+  if (naming == NULL && !is_watched) {
+    return steps_with_enough(engine, n, free_blocks, blocks);
+  }
   *blocks = blocks_of_steps(engine, n);
   /* What is named may be what the head of the queue waits for. */
-  if (*blocks <= free_blocks && !is_watched &&
-      (naming == NULL || (engine->queue.count == 0 &&
-                          blis__fast_names_avoid(engine, n, *blocks)))) {
+  if (*blocks <= free_blocks && !is_watched && engine->queue.count == 0 &&
+      blis__fast_names_avoid(engine, n, *blocks)) {
     return n;
   }
   *blocks = 0;
