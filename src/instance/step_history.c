@@ -41,21 +41,37 @@ void blis__step_history_forget(step_history *history, int64_t first_step,
   history->first_step = first_step;
 }
 
+/*
+ * Copies what is kept for the steps first to end - 1 between places of two
+ * capacities. Both are powers of two, so that steps lie one behind the other in
+ * both up to the next multiple of the smaller one.
+ */
+static void copy_steps(int64_t *into, size_t into_capacity, const int64_t *from,
+                       size_t from_capacity, step_range steps) {
+  size_t place = (size_t)steps.first;
+  size_t end = (size_t)steps.end;
+  while (place < end) {
+    size_t next = (place | (from_capacity - 1)) + 1;
+    next = next < end ? next : end;
+    memcpy(&into[place & (into_capacity - 1)],
+           &from[place & (from_capacity - 1)], (next - place) * sizeof *into);
+    place = next;
+  }
+}
+
 static void copy(step_history *into, const step_history *from) {
-  size_t mask = into->capacity - 1;
+  step_range steps = {from->first_step, from->next_step};
   into->first_step = from->first_step;
   into->next_step = from->next_step;
   into->changes_end = from->changes_end;
-  for (int64_t s = from->first_step; s < from->next_step; s++) {
-    into->values[(size_t)s & mask] = blis__step_history_at(from, s);
-  }
+  copy_steps(into->values, into->capacity, from->values, from->capacity, steps);
   if (!blis__step_history_is_changed(from)) {
     return;
   }
+  steps.end++; /* the place of the next step belongs to it */
   memset(into->changes, 0, into->capacity * sizeof *into->changes);
-  for (int64_t s = from->first_step; s <= from->next_step; s++) {
-    into->changes[(size_t)s & mask] = *change_at(from, s);
-  }
+  copy_steps(into->changes, into->capacity, from->changes, from->capacity,
+             steps);
 }
 
 blis_status blis__step_history_grow(const blis_alloc *alloc,

@@ -26,6 +26,41 @@ static void history_keeps_what_may_be_asked_for(void) {
   CHECK_EQ_I64(probe.live_bytes, 0);
 }
 
+/* Adds step next_step, whose value is 10 times its number. */
+static void add_step(step_history *history, blis_histogram *histogram) {
+  int64_t value = 10 * history->next_step;
+  blis__step_history_add(history, &value, 1);
+  CHECK(blis_histogram_add(histogram, value, 1) == BLIS_OK);
+}
+
+/* It grows when it is full, wherever its oldest step lies. */
+static void growing_keeps_what_wraps_around(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  for (int64_t oldest = 0; oldest < 200; oldest++) {
+    step_history history = {0};
+    blis_histogram histogram;
+    blis_histogram_init(&histogram, &alloc);
+    CHECK(blis__step_history_grow(&alloc, &history) == BLIS_OK);
+    while (history.next_step < oldest) {
+      add_step(&history, &histogram);
+      blis__step_history_forget(&history, history.next_step, &histogram);
+    }
+    while (blis__step_history_room(&history) > 0) {
+      add_step(&history, &histogram);
+    }
+    int64_t next = history.next_step;
+    blis__step_history_withdraw(&history, (step_range){oldest, next});
+    blis__step_history_withdraw(&history, (step_range){next - 9, next});
+    CHECK(blis__step_history_grow(&alloc, &history) == BLIS_OK);
+    CHECK(blis__step_history_check(&history));
+    for (int64_t step = oldest; step < next; step++) {
+      CHECK_EQ_I64(blis__step_history_at(&history, step), 10 * step);
+    }
+    blis__step_history_deinit(&alloc, &history);
+    blis_histogram_deinit(&histogram);
+  }
+}
+
 enum { STEPS = 3000, KEPT_STEPS = 90, SAMPLES = 50 };
 
 /* What a histogram of all steps holds in the end, sample by sample. */
@@ -93,6 +128,7 @@ static void ranges_are_taken_out_sample_by_sample(void) {
 
 int main(void) {
   RUN(history_keeps_what_may_be_asked_for);
+  RUN(growing_keeps_what_wraps_around);
   RUN(ranges_are_taken_out_sample_by_sample);
   return check_done();
 }
