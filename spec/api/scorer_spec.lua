@@ -389,6 +389,52 @@ describe("decisions in Lua", function()
     assert.equal(60, calls)
   end)
 
+  it("come to the same whether or not a function has to be called for each candidate", function()
+    local w, held, seen = 0.25, nil, 0
+    local function expect_same(scorer, changes, other)
+      local function result_of(fn)
+        w, held, seen = 0.25, nil, 0
+        local definition = { name = "x" }
+        for key, value in pairs(scorer) do definition[key] = value end
+        definition.score = fn
+        local experiment = { cluster = { instances = 5 },
+          workload = { rate = 200, requests = 300, prompt_tokens = 300, output_tokens = 30,
+            prefixes = { groups = 5, tokens = 128 } },
+          routing = { "weighted", scorers = { { blis.scorer(definition), 1 }, other } } }
+        for key, value in pairs(changes or {}) do experiment[key] = value end
+        local ok, result = pcall(blis.run, small.experiment(experiment))
+        return ok and result.hash or tostring(result):match "^[^\n]*"
+      end
+      local score = scorer.score
+      local called = result_of(function(...) return (score(...)) end)
+      assert.equal(called, result_of(score))
+      return called
+    end
+    local function load_of(_, i) return 1 / (1 + i.in_flight + i.queue_depth * w) end
+    local usual = expect_same { score = load_of }
+    expect_same { score = function(r, i) return 1 - i.queue_depth / r.prompt_tokens end }
+    expect_same { score = function(_, i) return -i.queue_depth / -i.in_flight end }
+    expect_same { score = function(_, i) return i.in_flight + i.index end }
+    expect_same({ score = load_of }, { on_arrival = function() w = -w * 1.25 end })
+    -- A script that writes to the tables of instances, when it chooses an instance or elsewhere.
+    local changed = expect_same { score = load_of, observe = function(_, i)
+      seen = seen + 1
+      if seen % 5 == 0 then i.in_flight = 50 end
+    end }
+    assert.not_equal(usual, changed)
+    changed = expect_same({ score = load_of, observe = function(_, i) held = held or i end }, {
+      on_arrival = function() if held then held.in_flight, held.queue_depth = 9.5, -1 end end,
+    })
+    assert.not_equal(usual, changed)
+    says(expect_same({ score = load_of, observe = function(_, i) held = held or i end }, {
+      on_arrival = function() if held then held.queue_depth = "many" end end,
+    }), "'string'")
+    expect_same({ score = load_of }, nil, blis.scorer { name = "y", score = function(_, i)
+      i.in_flight = i.in_flight * 2
+      return 0.5
+    end })
+  end)
+
   it("notice a missing score in any decision, with a picker in Lua, too", function()
     for _, picker in ipairs { false, function() return 1 end } do
       local decisions = 0

@@ -258,6 +258,71 @@ expect("not now", { "return c.nothing", "return r.nothing + c.a", "return c.a * 
 expect("declined", { "return c.a + 0 / 0", "return vec.clamp(c.a, 2, 1)", "return 0 / 0",
   "return (c.a - 1) / (c.c - 1)" })
 
+--- Functions of one candidate: the same texts, where c is the table of an instance.
+local function single(depth)
+  if depth <= 0 or math.random() < 0.2 then
+    return one_of { "c.a", "c.b", "c.c", "c.a", "r.n", "w", "cfg.weight", "2", "0.5", "0", "-1" }
+  end
+  local pick = math.random(8)
+  if pick == 1 then return ("-(%s)"):format(single(depth - 1)) end
+  if pick == 2 then return ("vec.clamp(%s, %s)"):format(single(depth - 1), one_of { "0", "w" }) end
+  if pick == 3 then
+    return ("vec.%s(%s, %s)"):format(one_of { "min", "max", "lt" }, single(depth - 1),
+      single(depth - 1))
+  end
+  return ("(%s %s %s)"):format(single(depth - 1), one_of { "+", "-", "*", "/", "^" },
+    single(depth - 1))
+end
+
+local function signals(count)
+  local values, instances = { a = {}, b = {}, c = {} }, {}
+  for i = 1, count do
+    instances[i] = { a = 1, b = 2, c = 3 }
+    for _, list in pairs(values) do list[i] = number() + 0.0 end
+  end
+  return values, instances
+end
+
+local each = { never = 0, ["not now"] = 0, made = 0, ran = 0, declined = 0 }
+
+for _ = 1, rounds do
+  settle()
+  local score, change = compile("return " .. single(5))
+  change(outside)
+  local values, instances = signals(math.random(1, 20))
+  local try = translate_each(score, request(), instances[1])
+  if type(try) == "string" then
+    each[try] = each[try] + 1
+  else
+    each.made = each.made + 1
+    for call = 1, 4 do
+      local has_run = try(request(), instances, values)
+      each.ran, each.declined = each.ran + (has_run and 1 or 0), each.declined + (has_run and 0 or 1)
+      values, instances = signals(math.random(1, 20))
+      one_of(changes)()
+      if call > 1 then change(outside) end
+    end
+  end
+end
+assert(each.made > rounds * 0.8 and each.ran > rounds / 2 and each.declined > rounds / 2,
+  ("never %d, not now %d, made %d, ran %d, declined %d"):format(each.never, each["not now"],
+    each.made, each.ran, each.declined))
+
+for text, expected in pairs {
+  ["return c.a > 1 and 1 or 0"] = "never",
+  ["return c"] = "never",
+  ["c.a = 2 return c.b"] = "never",
+  ["return c.a + c[1]"] = "never",
+  ["return c.missing"] = "not now",
+  ["return c.id"] = "not now",
+  ["return vec.norm(c.a)"] = "never",
+} do
+  settle()
+  local score, change = compile(text)
+  change(outside)
+  assert(translate_each(score, {}, { a = 1, b = 2, id = "x" }) == expected, text)
+end
+
 --- Vectors that have operators of somebody else's.
 local meta = debug.getmetatable(vec.new { 1 })
 local add = meta.__add

@@ -7,6 +7,7 @@
 
 #include <lauxlib.h>
 #include <lualib.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -89,6 +90,85 @@ static int translate(lua_State *L) {
   return 1;
 }
 
+/* As policies see signals: whole numbers are integers. */
+static void push_as_signal(lua_State *L, double value) {
+  if (fabs(value) <= 0x1p62 && floor(value) == value) {
+    lua_pushinteger(L, (lua_Integer)value);
+  } else {
+    lua_pushnumber(L, value);
+  }
+}
+
+/*
+ * try(request, instances, values): gives the tables of instances the values of
+ * the fields a, b and c as signals, and then does what try does.
+ */
+static int try_each(lua_State *L) {
+  enum { REQUEST = 1, INSTANCES, VALUES, PROGRAM_KEEPER };
+  double scores[ITEMS_MAX];
+  double columns[CANDIDATE_FIELDS_MAX][ITEMS_MAX];
+  const double *fields[CANDIDATE_FIELDS_MAX];
+  int texts[CANDIDATE_FIELDS_MAX];
+  lua_settop(L, VALUES);
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_rawgeti(L, PROGRAM_KEEPER, 0);
+  bind_column_program *program = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  const size_t count = (size_t)lua_rawlen(L, INSTANCES);
+  const int field_count = bind_candidate_program_fields(program, texts);
+  CHECK(count <= ITEMS_MAX);
+  for (int f = 0; f < field_count; f++) {
+    lua_rawgeti(L, PROGRAM_KEEPER, texts[f]);
+    lua_rawget(L, VALUES);
+    fields[f] = columns[f];
+    for (size_t i = 0; i < count; i++) {
+      lua_rawgeti(L, -1, (lua_Integer)i + 1);
+      columns[f][i] = lua_tonumber(L, -1);
+      lua_rawgeti(L, INSTANCES, (lua_Integer)i + 1);
+      lua_rawgeti(L, PROGRAM_KEEPER, texts[f]);
+      push_as_signal(L, columns[f][i]);
+      lua_rawset(L, -3);
+      lua_pop(L, 2);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  const int function = lua_gettop(L);
+  lua_pushvalue(L, REQUEST);
+  bool has_run = bind_candidate_program_run(
+      L, program, function, PROGRAM_KEEPER, fields, count, scores);
+  CHECK(lua_gettop(L) == function + 1);
+  bool has_returned = true;
+  for (size_t i = 0; i < count; i++) {
+    lua_pushvalue(L, function);
+    lua_pushvalue(L, REQUEST);
+    lua_rawgeti(L, INSTANCES, (lua_Integer)i + 1);
+    has_returned &= lua_pcall(L, 2, 1, 0) == LUA_OK;
+    CHECK(!has_run || lua_type(L, -1) == LUA_TNUMBER);
+    CHECK(!has_run || bits_of(lua_tonumber(L, -1)) == bits_of(scores[i]));
+    lua_pop(L, 1);
+  }
+  lua_pushboolean(L, has_run);
+  lua_pushboolean(L, has_returned);
+  return 2;
+}
+
+/* translate_each(function, request, instance) */
+static int translate_each(lua_State *L) {
+  bind_column_program *program = NULL;
+  lua_settop(L, FUNCTION + 2);
+  bind_translation outcome = push_candidate_program(L, FUNCTION, &program);
+  if (outcome == TRANSLATION_MADE) {
+    CHECK(lua_gettop(L) == FUNCTION + 3 && program != NULL);
+    lua_pushvalue(L, FUNCTION);
+    lua_insert(L, -2);
+    lua_pushcclosure(L, try_each, 2);
+  } else {
+    lua_pushstring(L, outcome == TRANSLATION_NEVER ? "never" : "not now");
+  }
+  return 1;
+}
+
 int main(void) {
   lua_State *L = luaL_newstate();
   CHECK(L != NULL);
@@ -97,6 +177,8 @@ int main(void) {
   lua_setglobal(L, "vec");
   lua_pushcfunction(L, translate);
   lua_setglobal(L, "translate");
+  lua_pushcfunction(L, translate_each);
+  lua_setglobal(L, "translate_each");
   int status = luaL_dofile(L, "tests/lua/column_programs.lua");
   if (status != LUA_OK) {
     printf("%s\n", lua_tostring(L, -1));

@@ -133,10 +133,15 @@ void check_status(lua_State *L, blis_status status, const blis_error *error) {
   bind_raise(L, &known);
 }
 
-void push_signal(lua_State *L, double value) {
+bool bind_signal_is_integer(double value, lua_Integer *integer) {
   bool is_small = value >= -0x1p62 && value <= 0x1p62;
-  lua_Integer integer = is_small ? (lua_Integer)value : 0;
-  if (is_small && (double)integer == value) {
+  *integer = is_small ? (lua_Integer)value : 0;
+  return is_small && (double)*integer == value;
+}
+
+void push_signal(lua_State *L, double value) {
+  lua_Integer integer;
+  if (bind_signal_is_integer(value, &integer)) {
     lua_pushinteger(L, integer);
   } else {
     lua_pushnumber(L, value);

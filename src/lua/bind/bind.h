@@ -54,6 +54,9 @@ bool push_error_text(lua_State *L, int index, const char *name);
 /* Pushes a new error object without message; code is a static word. */
 void push_error_object(lua_State *L, const char *code);
 
+/* Whether push_signal pushes that integer, and not a float. */
+bool bind_signal_is_integer(double value, lua_Integer *integer);
+
 /* A signal: an integer when it is a whole number. */
 void push_signal(lua_State *L, double value);
 

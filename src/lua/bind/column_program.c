@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "lua/bind/bind.h"
 #include "lua/bind/bytecode.h"
 #include "lua/bind/vector.h"
 #include "lua/bind/vector_math.h"
@@ -14,11 +15,17 @@ enum {
   NODES_MAX = 64,
   REGISTERS = 256,
   ARGUMENTS_MAX = 3,
+  CANDIDATE = 1,     /* the argument that is one */
   KEEPER_PROGRAM = 0 /* place in the keeper; texts are from 1 on */
 };
 
 /* What is read of Lua's values; each leaves its value on the stack. */
-typedef enum read_from { FROM_ARGUMENT, FROM_UPVALUE, FROM_FIELD } read_from;
+typedef enum read_from {
+  FROM_ARGUMENT,
+  FROM_UPVALUE,
+  FROM_FIELD,
+  FROM_CANDIDATE /* the caller gives the value */
+} read_from;
 
 typedef enum read_kind {
   READ_TABLE,
@@ -39,14 +46,17 @@ typedef struct value_read {
 /* A number as Lua has it, or a vector when items is not NULL. */
 typedef struct value {
   const double *items;
-  bool is_integer;
+  double number; /* of an integer, too */
   lua_Integer integer;
-  double number;
+  bool is_integer;
 } value;
 
 typedef enum node_kind {
-  NODE_GIVEN,    /* a constant, or by a read */
-  NODE_INTEGERS, /* + - * of numbers, which may both be integers */
+  NODE_GIVEN, /* a constant, or by a read */
+  NODE_ADD,   /* of numbers, as the three behind it */
+  NODE_SUB,
+  NODE_MUL,
+  NODE_DIV,
   NODE_BINARY,
   NODE_NEGATE,
   NODE_MIN,
@@ -67,50 +77,31 @@ typedef struct step {
 
 struct bind_column_program {
   int read_count;
+  int field_count; /* of these reads, from the candidate */
   int node_count;
+  int step_count; /* of these nodes, computed in a run */
   int result;
   size_t capacity;
   value_read reads[READS_MAX];
   step nodes[NODES_MAX];
   value values[NODES_MAX];
+  uint8_t steps[NODES_MAX];
+  uint8_t field_nodes[CANDIDATE_FIELDS_MAX];
 };
 
 /* --- Running ------------------------------------------------------------ */
-
-static double number_of(const value *v) {
-  return v->is_integer ? (double)v->integer : v->number;
-}
 
 static value of_number(double number) {
   return (value){.number = number};
 }
 
 static value of_integer(lua_Integer integer) {
-  return (value){.is_integer = true, .integer = integer};
+  return (value){
+      .is_integer = true, .integer = integer, .number = (double)integer};
 }
 
 static vector_operand operand_of(const value *v) {
-  return (vector_operand){.items = v->items, .number = number_of(v)};
-}
-
-/* Integers wrap around in Lua. */
-static value combine_numbers(vector_binary *binary, const value *a,
-                             const value *b) {
-  if (!a->is_integer || !b->is_integer) {
-    double result = 0;
-    binary(&result, operand_of(a), operand_of(b), 1);
-    return of_number(result);
-  }
-  const lua_Unsigned x = (lua_Unsigned)a->integer;
-  const lua_Unsigned y = (lua_Unsigned)b->integer;
-  return of_integer((lua_Integer)(binary == vector_math_add   ? x + y
-                                  : binary == vector_math_sub ? x - y
-                                                              : x * y));
-}
-
-static value negate_number(const value *v) {
-  return v->is_integer ? of_integer((lua_Integer)(0 - (lua_Unsigned)v->integer))
-                       : of_number(-v->number);
+  return (vector_operand){.items = v->items, .number = v->number};
 }
 
 /* Operations with a vector as result; false where Lua raises an error. */
@@ -124,20 +115,23 @@ static bool compute_vector(const step *node, const value *const in[3],
     vector_math_negate(out, in[0]->items, count);
     return true;
   case NODE_CLAMP: {
-    const double low = number_of(in[1]);
-    const double high = number_of(in[2]);
+    const double low = in[1]->number;
+    const double high = in[2]->number;
     vector_math_clamp(out, in[0]->items, low, high, count);
     return low <= high;
   }
   case NODE_NORM:
-    vector_math_norm(out, in[0]->items, number_of(in[1]), count);
+    vector_math_norm(out, in[0]->items, in[1]->number, count);
     return true;
   case NODE_WHERE:
     vector_math_where(out, in[0]->items, operand_of(in[1]), operand_of(in[2]),
                       count);
     return true;
   case NODE_GIVEN:
-  case NODE_INTEGERS:
+  case NODE_ADD:
+  case NODE_SUB:
+  case NODE_MUL:
+  case NODE_DIV:
   case NODE_MIN:
   case NODE_MAX:
   case NODE_SUM:
@@ -147,47 +141,94 @@ static bool compute_vector(const step *node, const value *const in[3],
   return false;
 }
 
-/* Operations with a number as result. */
-static bool compute_number(const step *node, const value *const in[3],
-                           value *out, size_t count) {
+static void set_number(value *out, double number) {
+  out->is_integer = false;
+  out->number = number;
+}
+
+static void set_integer(value *out, lua_Unsigned result) {
+  out->is_integer = true;
+  out->integer = (lua_Integer)result; /* integers of Lua wrap around */
+  out->number = (double)out->integer;
+}
+
+/* + - * of two numbers, which may both be integers. */
+static void compute_sum_or_product(node_kind kind, const value *a,
+                                   const value *b, value *out) {
+  const double x = a->number;
+  const double y = b->number;
+  if (a->is_integer && b->is_integer) {
+    const lua_Unsigned i = (lua_Unsigned)a->integer;
+    const lua_Unsigned j = (lua_Unsigned)b->integer;
+    set_integer(out, kind == NODE_ADD   ? i + j
+                     : kind == NODE_SUB ? i - j
+                                        : i * j);
+  } else {
+    set_number(out, kind == NODE_ADD   ? x + y
+                    : kind == NODE_SUB ? x - y
+                                       : x * y);
+  }
+}
+
+/* Operations with a number as result that are not arithmetic of Lua. */
+static bool compute_function(const step *node, const value *const in[3],
+                             value *out, size_t count) {
   double result = 0;
-  switch (node->kind) {
-  case NODE_INTEGERS:
-    *out = combine_numbers(node->binary, in[0], in[1]);
-    return true;
-  case NODE_NEGATE:
-    *out = negate_number(in[0]);
-    return true;
-  case NODE_BINARY:
+  if (node->kind == NODE_BINARY) {
     node->binary(&result, operand_of(in[0]), operand_of(in[1]), 1);
-    break;
-  case NODE_MIN:
+  } else if (node->kind == NODE_MIN) {
     result = vector_math_min(in[0]->items, count);
-    break;
-  case NODE_MAX:
+  } else if (node->kind == NODE_MAX) {
     result = vector_math_max(in[0]->items, count);
-    break;
-  case NODE_SUM:
+  } else if (node->kind == NODE_SUM) {
     result = vector_math_sum(in[0]->items, count);
-    break;
-  case NODE_CLAMP: {
-    const double single = number_of(in[0]);
-    const double low = number_of(in[1]);
-    const double high = number_of(in[2]);
+  } else {
+    BLIS_ASSERT(node->kind == NODE_CLAMP);
+    const double low = in[1]->number;
+    const double high = in[2]->number;
     if (!(low <= high)) {
       return false;
     }
-    vector_math_clamp(&result, &single, low, high, 1);
-    break;
+    vector_math_clamp(&result, &in[0]->number, low, high, 1);
   }
+  set_number(out, result);
+  return true;
+}
+
+/* Operations with a number as result. */
+static bool compute_number(const bind_column_program *program, const step *node,
+                           value *out, size_t count) {
+  const value *values = program->values;
+  const value *a = &values[node->operands[0]];
+  const value *b = &values[node->operands[1]];
+  switch (node->kind) {
+  case NODE_ADD:
+  case NODE_SUB:
+  case NODE_MUL:
+    compute_sum_or_product(node->kind, a, b, out);
+    return true;
+  case NODE_DIV:
+    set_number(out, a->number / b->number);
+    return true;
+  case NODE_NEGATE:
+    if (a->is_integer) {
+      set_integer(out, 0 - (lua_Unsigned)a->integer);
+    } else {
+      set_number(out, -a->number);
+    }
+    return true;
   case NODE_GIVEN:
+  case NODE_BINARY:
+  case NODE_MIN:
+  case NODE_MAX:
+  case NODE_SUM:
+  case NODE_CLAMP:
   case NODE_NORM:
   case NODE_WHERE:
-    BLIS_ASSERT(false);
-    return false;
+    break;
   }
-  *out = of_number(result);
-  return true;
+  const value *const in[3] = {a, b, &values[node->operands[2]]};
+  return compute_function(node, in, out, count);
 }
 
 /* Pushes what the read finds; nil where there is nothing to look into. */
@@ -205,6 +246,9 @@ static void push_read(lua_State *L, const value_read *read, int base,
   case FROM_FIELD:
     lua_rawgeti(L, keeper, read->text);
     lua_rawget(L, base + 1 + read->number);
+    return;
+  case FROM_CANDIDATE:
+    lua_pushnil(L);
     return;
   }
 }
@@ -231,7 +275,7 @@ static bool read_values(lua_State *L, bind_column_program *program,
   for (int i = 0; i < program->read_count; i++) {
     const value_read *read = &program->reads[i];
     push_read(L, read, base, function, keeper);
-    bool is_same = false;
+    bool is_same = read->from == FROM_CANDIDATE;
     switch (read->kind) {
     case READ_TABLE:
       is_same = lua_type(L, -1) == LUA_TTABLE;
@@ -241,7 +285,7 @@ static bool read_values(lua_State *L, bind_column_program *program,
       break;
     case READ_NUMBER:
     case READ_VECTOR:
-      is_same = take_value(L, read->kind, count, &program->values[read->node]);
+      is_same |= take_value(L, read->kind, count, &program->values[read->node]);
       break;
     }
     if (!is_same) {
@@ -255,14 +299,24 @@ static bool compute(bind_column_program *program, int at, double *out,
                     size_t count) {
   const step *node = &program->nodes[at];
   value *values = program->values;
+  if (!node->is_vector) {
+    return compute_number(program, node, &values[at], count);
+  }
   const value *const in[3] = {&values[node->operands[0]],
                               &values[node->operands[1]],
                               &values[node->operands[2]]};
-  if (!node->is_vector) {
-    return compute_number(node, in, &values[at], count);
-  }
   values[at].items = out;
   return compute_vector(node, in, out, count);
+}
+
+/* Sets the numbers of candidate i, as push_signal would. */
+static void take_candidate(bind_column_program *program,
+                           const double *const *fields, size_t i) {
+  for (int f = 0; f < program->field_count; f++) {
+    value *out = &program->values[program->field_nodes[f]];
+    out->number = fields[f][i];
+    out->is_integer = bind_signal_is_integer(out->number, &out->integer);
+  }
 }
 
 /* In the form that compilers turn into vector instructions. */
@@ -295,18 +349,17 @@ bool bind_column_program_run(lua_State *L, bind_column_program *program,
   }
   bool is_done = read_values(L, program, function, keeper, count);
   lua_settop(L, top);
-  for (int i = 0; is_done && i < program->node_count; i++) {
-    if (program->nodes[i].kind != NODE_GIVEN) {
-      double *out = i == program->result ? scores : program->nodes[i].own;
-      is_done = compute(program, i, out, count);
-    }
+  for (int s = 0; is_done && s < program->step_count; s++) {
+    const int at = program->steps[s];
+    double *out = at == program->result ? scores : program->nodes[at].own;
+    is_done = compute(program, at, out, count);
   }
   if (!is_done) {
     return false;
   }
   const value *result = &program->values[program->result];
   if (result->items == NULL) {
-    const double single = number_of(result);
+    const double single = result->number;
     for (size_t i = 0; i < count; i++) {
       scores[i] = single;
     }
@@ -314,6 +367,38 @@ bool bind_column_program_run(lua_State *L, bind_column_program *program,
     memcpy(scores, result->items, count * sizeof *scores);
   }
   return !has_nan(scores, count);
+}
+
+int bind_candidate_program_fields(const bind_column_program *program,
+                                  int texts[CANDIDATE_FIELDS_MAX]) {
+  int count = 0;
+  for (int r = 0; r < program->read_count; r++) {
+    if (program->reads[r].from == FROM_CANDIDATE) {
+      texts[count++] = program->reads[r].text;
+    }
+  }
+  return count;
+}
+
+bool bind_candidate_program_run(lua_State *L, bind_column_program *program,
+                                int function, int keeper,
+                                const double *const *fields, size_t count,
+                                double *scores) {
+  const int top = lua_gettop(L);
+  if (lua_gethook(L) != NULL || !lua_checkstack(L, READS_MAX + LUA_MINSTACK)) {
+    return false;
+  }
+  bool is_done = read_values(L, program, function, keeper, 0);
+  lua_settop(L, top);
+  for (size_t i = 0; is_done && i < count; i++) {
+    take_candidate(program, fields, i);
+    for (int n = 0; is_done && n < program->node_count; n++) {
+      is_done =
+          program->nodes[n].kind == NODE_GIVEN || compute(program, n, NULL, 1);
+    }
+    scores[i] = program->values[program->result].number;
+  }
+  return is_done && !has_nan(scores, count);
 }
 
 /* --- Translating -------------------------------------------------------- */
@@ -331,11 +416,18 @@ typedef struct symbol {
   int at; /* of the argument, read or node */
 } symbol;
 
+/* What a program is made for. */
+typedef struct purpose {
+  bool is_for_candidate;
+  size_t count; /* 0 = none: no vector is a number of a candidate */
+  size_t capacity;
+} purpose;
+
 typedef struct translator {
   lua_State *L;
   int function, keeper, base; /* places on the stack; reads are above base */
-  size_t count;
   int argument_count;
+  purpose purpose;
   int text_count;
   int argument_end; /* behind the last value of a call with any number */
   bind_translation outcome;
@@ -378,13 +470,13 @@ static bool find_kind(translator *t, value_read *read) {
   lua_State *L = t->L;
   value found;
   read->function = lua_tocfunction(L, -1);
-  if (lua_type(L, -1) == LUA_TNUMBER) {
+  if (read->from == FROM_CANDIDATE || lua_type(L, -1) == LUA_TNUMBER) {
     read->kind = READ_NUMBER;
   } else if (lua_type(L, -1) == LUA_TTABLE) {
     read->kind = READ_TABLE;
   } else if (bind_vector_function_of(read->function) != VECTOR_FUNCTIONS) {
     read->kind = READ_FUNCTION;
-  } else if (take_value(L, READ_VECTOR, t->count, &found)) {
+  } else if (take_value(L, READ_VECTOR, t->purpose.count, &found)) {
     read->kind = READ_VECTOR;
   } else {
     return false;
@@ -410,7 +502,9 @@ static symbol add_read(translator *t, value_read read) {
       return symbol_of_read(t, i);
     }
   }
-  if (program->read_count == READS_MAX) {
+  program->field_count += read.from == FROM_CANDIDATE;
+  if (program->read_count == READS_MAX ||
+      program->field_count > CANDIDATE_FIELDS_MAX) {
     return give_up(t, TRANSLATION_NEVER);
   }
   push_read(t->L, &read, t->base, t->function, t->keeper);
@@ -428,6 +522,10 @@ static symbol add_read(translator *t, value_read read) {
 }
 
 static symbol looked_at(translator *t, symbol s) {
+  if (s.kind == SYMBOL_ARGUMENT && t->purpose.is_for_candidate &&
+      s.at == CANDIDATE) {
+    return give_up(t, TRANSLATION_NEVER);
+  }
   return s.kind != SYMBOL_ARGUMENT
              ? s
              : add_read(t, (value_read){.from = FROM_ARGUMENT, .number = s.at});
@@ -448,7 +546,27 @@ static int text_of(translator *t, int constant) {
   return t->texts[constant];
 }
 
+/* A field of the candidate; it is a number in the table that is there. */
+static symbol candidate_field(translator *t, int constant) {
+  lua_State *L = t->L;
+  const int text = text_of(t, constant);
+  if (t->outcome != TRANSLATION_MADE) {
+    return (symbol){SYMBOL_NONE, 0};
+  }
+  lua_rawgeti(L, t->keeper, text);
+  bool is_number = lua_type(L, t->function + 1 + CANDIDATE) == LUA_TTABLE &&
+                   lua_rawget(L, t->function + 1 + CANDIDATE) == LUA_TNUMBER;
+  lua_pop(L, 1);
+  return is_number
+             ? add_read(t, (value_read){.from = FROM_CANDIDATE, .text = text})
+             : give_up(t, TRANSLATION_NOT_NOW);
+}
+
 static symbol field_of(translator *t, symbol owner, int constant) {
+  if (owner.kind == SYMBOL_ARGUMENT && t->purpose.is_for_candidate &&
+      owner.at == CANDIDATE) {
+    return candidate_field(t, constant);
+  }
   const symbol table = looked_at(t, owner);
   const int text = text_of(t, constant);
   if (t->outcome != TRANSLATION_MADE) {
@@ -495,11 +613,14 @@ static symbol add_binary(translator *t, vector_binary *binary, symbol a,
 /* An operator of Lua on two numbers; the other case is a metamethod. */
 static symbol add_numbers(translator *t, vector_binary *binary, symbol a,
                           symbol b) {
-  bool keeps_integers = binary == vector_math_add ||
-                        binary == vector_math_sub || binary == vector_math_mul;
   symbol made = add_binary(t, binary, a, b);
-  if (made.kind == SYMBOL_NODE && keeps_integers) {
-    t->program.nodes[made.at].kind = NODE_INTEGERS;
+  if (made.kind == SYMBOL_NODE) {
+    node_kind *kind = &t->program.nodes[made.at].kind;
+    *kind = binary == vector_math_add   ? NODE_ADD
+            : binary == vector_math_sub ? NODE_SUB
+            : binary == vector_math_mul ? NODE_MUL
+            : binary == vector_math_div ? NODE_DIV
+                                        : NODE_BINARY;
   }
   return made;
 }
@@ -794,31 +915,38 @@ static void set_parameters(translator *t) {
   }
 }
 
+/* Lists what a run does. */
+static void list_steps(bind_column_program *program) {
+  int fields = 0;
+  for (int i = 0; i < program->node_count; i++) {
+    if (program->nodes[i].kind != NODE_GIVEN) {
+      program->steps[program->step_count++] = (uint8_t)i;
+    }
+  }
+  for (int i = 0; i < program->read_count; i++) {
+    if (program->reads[i].from == FROM_CANDIDATE) {
+      program->field_nodes[fields++] = (uint8_t)program->reads[i].node;
+    }
+  }
+  BLIS_ASSERT(fields == program->field_count);
+}
+
 /* A program whose vectors have their room behind it. */
 static bind_column_program *push_copy(lua_State *L,
                                       const bind_column_program *made) {
-  size_t vectors = 0;
-  for (int i = 0; i < made->node_count; i++) {
-    const step *n = &made->nodes[i];
-    vectors += n->is_vector && n->kind != NODE_GIVEN;
-  }
-  const size_t room = vectors * made->capacity * sizeof(double);
+  const size_t room = (size_t)made->step_count * made->capacity;
   bind_column_program *program =
-      lua_newuserdatauv(L, sizeof *program + room, 0);
+      lua_newuserdatauv(L, sizeof *program + room * sizeof(double), 0);
   *program = *made;
   double *next = (double *)(void *)(program + 1);
-  for (int i = 0; i < program->node_count; i++) {
-    step *n = &program->nodes[i];
-    if (n->is_vector && n->kind != NODE_GIVEN) {
-      n->own = next;
-      next += program->capacity;
-    }
+  for (int s = 0; s < program->step_count; s++) {
+    program->nodes[program->steps[s]].own = next;
+    next += program->capacity;
   }
   return program;
 }
 
-bind_translation push_column_program(lua_State *L, int function, size_t count,
-                                     size_t capacity,
+static bind_translation push_program(lua_State *L, int function, purpose wanted,
                                      bind_column_program **program) {
   const int top = lua_gettop(L);
   luaL_checkstack(L, READS_MAX + LUA_MINSTACK, "a scorer");
@@ -826,11 +954,11 @@ bind_translation push_column_program(lua_State *L, int function, size_t count,
   translator *t = lua_newuserdatauv(L, sizeof *t, 0);
   memset(t, 0, sizeof *t);
   t->L = L;
+  t->purpose = wanted;
+  t->program.capacity = wanted.capacity;
   t->function = function;
   t->keeper = top + 1;
   t->argument_count = top - function;
-  t->count = count;
-  t->program.capacity = capacity;
   lua_pushvalue(L, function);
   bool is_followed = bind_vector_has_own_operators(L) &&
                      bind_bytecode_read(L, &t->code) && !t->code.is_vararg;
@@ -843,9 +971,23 @@ bind_translation push_column_program(lua_State *L, int function, size_t count,
   translate(t);
   const bind_translation outcome = t->outcome;
   if (outcome == TRANSLATION_MADE) {
+    list_steps(&t->program);
     *program = push_copy(L, &t->program);
     lua_rawseti(L, t->keeper, KEEPER_PROGRAM);
   }
   lua_settop(L, outcome == TRANSLATION_MADE ? top + 1 : top);
   return outcome;
+}
+
+bind_translation push_column_program(lua_State *L, int function, size_t count,
+                                     size_t capacity,
+                                     bind_column_program **program) {
+  const purpose columns = {.count = count, .capacity = capacity};
+  return push_program(L, function, columns, program);
+}
+
+bind_translation push_candidate_program(lua_State *L, int function,
+                                        bind_column_program **program) {
+  const purpose candidate = {.is_for_candidate = true};
+  return push_program(L, function, candidate, program);
 }

@@ -1,6 +1,6 @@
 /*
- * column_program.h - a Lua function over columns as a list of vector
- * operations, so that it need not be called for every decision.
+ * column_program.h - a Lua function over columns, or of one candidate, as a
+ * list of operations, so that it need not be called for every decision.
  *
  * A function has a program when it goes from its first instruction to its
  * return without a branch, changes nothing, and does only arithmetic, calls of
@@ -51,6 +51,33 @@ bind_translation push_column_program(lua_State *L, int function, size_t count,
 bool bind_column_program_run(lua_State *L, bind_column_program *program,
                              int function, int keeper, size_t count,
                              double *scores);
+
+/*
+ * The same for a function of one candidate, with a table of its fields as
+ * second argument (behind the function: something, and the table of any
+ * candidate). All that it may do with the table is to read fields that are
+ * numbers.
+ */
+bind_translation push_candidate_program(lua_State *L, int function,
+                                        bind_column_program **program);
+
+enum { CANDIDATE_FIELDS_MAX = 8 };
+
+/*
+ * The places in the keeper of the names of these fields; their count is
+ * returned.
+ */
+int bind_candidate_program_fields(const bind_column_program *program,
+                                  int texts[CANDIDATE_FIELDS_MAX]);
+
+/*
+ * As bind_column_program_run; fields has, in the order of their names, the
+ * values of all candidates, as push_signal would put them into the tables.
+ */
+bool bind_candidate_program_run(lua_State *L, bind_column_program *program,
+                                int function, int keeper,
+                                const double *const *fields, size_t count,
+                                double *scores);
 
 /* Whether it reads that argument, from 0. */
 bool bind_column_program_reads(const bind_column_program *program,

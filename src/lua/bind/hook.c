@@ -17,6 +17,7 @@ void push_hooks_anchor(lua_State *L, bind_hooks *hooks) {
 }
 
 void check_hooks_open(lua_State *L, bind_hooks *hooks) {
+  hooks->entries++;
   lua_rawsetp(L, LUA_REGISTRYINDEX, hooks);
 }
 
@@ -262,6 +263,7 @@ static int call_within_budget(const bind_hooks *hooks, int handler) {
 blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
                        lua_CFunction body, void *argument, blis_error *error) {
   lua_State *L = hooks->L;
+  hooks->entries++;
   if (!lua_checkstack(L, LUA_MINSTACK)) {
     return blis_fail_nomem(error);
   }
@@ -276,6 +278,7 @@ blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place,
                        place->name);
   }
   BLIS_ASSERT(status != BLIS_OK || lua_gettop(L) == base + 1);
+  hooks->entries++; /* what has been looked at inside may be old by now */
   lua_settop(L, base);
   return status;
 }

@@ -48,6 +48,7 @@ typedef struct bind_hooks {
   bool has_error;
   struct bind_sandbox *sandbox; /* NULL = none; gives each call a budget */
   int functions;                /* places used from ANCHOR_FUNCTIONS on */
+  uint64_t entries; /* how often code of a script may have run; never 0 */
 } bind_hooks;
 
 /* Who is called about what, for error texts. */

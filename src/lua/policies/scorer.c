@@ -22,12 +22,18 @@ struct bind_scorer {
   int score;                    /* places of the functions in the anchor */
   int observe;                  /* 0 = none */
   bool is_in_router;            /* which tells it of decisions */
-  bind_column_program *program; /* of score, in columns; NULL = none now */
+  bind_column_program *program; /* of score; NULL = none now */
   int program_keeper;           /* its place in the anchor */
-  int calls;                    /* of score, in columns */
-  uint64_t decision;            /* the scores are about; 0 = none */
-  int64_t given;                /* scores, to a pipeline */
-  int64_t outside;              /* of 0 to 1, of these */
+  int calls;                    /* of score */
+  /* Of a program about candidates: the fields that it reads, and what the
+     entries of the hooks were when their tables were last looked at. */
+  int field_count;
+  int field_texts[CANDIDATE_FIELDS_MAX];
+  blis_signal fields[CANDIDATE_FIELDS_MAX];
+  uint64_t looked_at;
+  uint64_t decision; /* the scores are about; 0 = none */
+  int64_t given;     /* scores, to a pipeline */
+  int64_t outside;   /* of 0 to 1, of these */
   double least;
   double most;
   bind_scorer *next; /* made later */
@@ -107,45 +113,115 @@ static void check_column_result(lua_State *L, bind_scorer *self) {
   }
 }
 
+/* The signals that a program about candidates reads; false for other fields. */
+static bool set_fields(lua_State *L, bind_scorer *self, int keeper) {
+  self->field_count =
+      bind_candidate_program_fields(self->program, self->field_texts);
+  self->looked_at = 0;
+  bool are_signals = true;
+  for (int i = 0; i < self->field_count; i++) {
+    lua_rawgeti(L, keeper, self->field_texts[i]);
+    self->fields[i] = blis_signal_find(lua_tostring(L, -1));
+    are_signals &= self->fields[i] != BLIS_SIGNAL_COUNT;
+    lua_pop(L, 1);
+  }
+  return are_signals;
+}
+
 /*
- * Gives a column expression a program, if it can have one, from its second call
- * on: the columns that it reads are there then. Programs that decline may be
- * made anew, but not for ever.
+ * Gives a function a program, if it can have one, from its second call on: the
+ * fields that it reads are there then. Programs that decline may be made anew,
+ * but not for ever.
  */
 static void find_program(lua_State *L, bind_scorer *self, int anchor,
                          int function) {
   enum { CALLS_MAX = 8 };
   const bind_view *view = self->decider.view;
+  const int top = lua_gettop(L);
   if (self->calls == 0 || self->calls >= CALLS_MAX || lua_gethook(L) != NULL) {
     return;
   }
-  switch (push_column_program(L, function, view->view->count,
-                              view->instance_count, &self->program)) {
-  case TRANSLATION_MADE:
+  bind_translation outcome =
+      self->form == SCORER_COLUMNS
+          ? push_column_program(L, function, view->view->count,
+                                view->instance_count, &self->program)
+          : push_candidate_program(L, function, &self->program);
+  if (outcome == TRANSLATION_MADE && self->form == SCORER_PER_CANDIDATE &&
+      !set_fields(L, self, top + 1)) {
+    self->program = NULL;
+    outcome = TRANSLATION_NEVER;
+  }
+  if (outcome == TRANSLATION_MADE) {
     lua_rawseti(L, anchor, self->program_keeper);
-    break;
-  case TRANSLATION_NOT_NOW:
-    break;
-  case TRANSLATION_NEVER:
+  } else if (outcome == TRANSLATION_NEVER) {
     self->calls = CALLS_MAX;
   }
+  lua_settop(L, top);
 }
 
-/* Whether the program of the function at that index has set the scores. */
+/*
+ * Whether the tables of instances hold what they were given, in the fields of
+ * the program: scripts may write to them. Nobody has, while no script has run.
+ */
+static bool has_own_fields(lua_State *L, bind_scorer *self, int anchor,
+                           int keeper) {
+  const bind_view *view = self->decider.view;
+  bool holds = true;
+  if (self->looked_at == view->hooks->entries) {
+    return true;
+  }
+  for (int i = 0; holds && i < self->field_count; i++) {
+    lua_rawgeti(L, keeper, self->field_texts[i]);
+    holds = bind_view_holds(L, view, anchor, lua_gettop(L), self->fields[i]);
+    lua_pop(L, 1);
+  }
+  self->looked_at = holds ? view->hooks->entries : 0;
+  return holds;
+}
+
+/* Sets scores by the program of the function; does not raise. */
+static bool run_made_program(lua_State *L, bind_scorer *self, int anchor,
+                             int function, int keeper, double *scores) {
+  const bind_view *view = self->decider.view;
+  const double *fields[CANDIDATE_FIELDS_MAX];
+  if (self->form == SCORER_COLUMNS) {
+    return bind_column_program_run(L, self->program, function, keeper,
+                                   view->view->count, scores);
+  }
+  if (!has_own_fields(L, self, anchor, keeper)) {
+    return false;
+  }
+  for (int i = 0; i < self->field_count; i++) {
+    fields[i] = bind_view_column(view, self->fields[i]);
+    if (fields[i] == NULL) {
+      return false;
+    }
+  }
+  return bind_candidate_program_run(L, self->program, function, keeper, fields,
+                                    view->view->count, scores);
+}
+
+/*
+ * Whether the program of the function at that index has set the scores. If not,
+ * the function is going to be called.
+ */
 static bool run_program(lua_State *L, bind_scorer *self, int anchor,
                         int function) {
   if (self->program == NULL) {
     find_program(L, self, anchor, function);
   }
-  if (self->program == NULL) {
-    return false;
+  if (self->program != NULL) {
+    lua_rawgeti(L, anchor, self->program_keeper);
+    bool has_run = run_made_program(L, self, anchor, function, lua_gettop(L),
+                                    self->scores);
+    lua_pop(L, 1);
+    if (has_run) {
+      return true;
+    }
   }
-  lua_rawgeti(L, anchor, self->program_keeper);
-  bool has_run =
-      bind_column_program_run(L, self->program, function, lua_gettop(L),
-                              self->decider.view->view->count, self->scores);
-  lua_pop(L, 1);
-  return has_run;
+  self->program = NULL;
+  self->calls += self->calls < INT_MAX;
+  return false;
 }
 
 static void score_columns(lua_State *L, bind_scorer *self, int anchor,
@@ -162,8 +238,6 @@ static void score_columns(lua_State *L, bind_scorer *self, int anchor,
   if (run_program(L, self, anchor, function)) {
     return;
   }
-  self->program = NULL;
-  self->calls += self->calls < INT_MAX;
   lua_call(L, base == NULL ? 2 : 3, 1);
   check_column_result(L, self);
 }
@@ -206,12 +280,29 @@ static void check_scores_in(lua_State *L, int anchor, int scores,
   }
 }
 
+/* Whether the scores of all candidates come without a call. */
+static bool has_scored_each(lua_State *L, bind_scorer *self, int anchor) {
+  const int top = lua_gettop(L);
+  bind_view *view = self->decider.view;
+  lua_rawgeti(L, anchor, self->score);
+  push_view_request(L, view, anchor);
+  push_view_instances(L, view, anchor);
+  lua_rawgeti(L, -1, (lua_Integer)view->view->instances[0] + 1);
+  lua_remove(L, -2);
+  bool has_run = run_program(L, self, anchor, top + 1);
+  lua_settop(L, top);
+  return has_run;
+}
+
 /* One call per candidate; scores is where those of the base are, or 0. */
 static void score_each(lua_State *L, bind_scorer *self, int anchor,
                        const double *base) {
   bind_view *view = self->decider.view;
   size_t count = view->view->count;
   luaL_checkstack(L, LOOP_CHUNK + LUA_MINSTACK, "a scorer");
+  if (base == NULL && has_scored_each(L, self, anchor)) {
+    return;
+  }
   push_view_request(L, view, anchor);
   int request = lua_gettop(L);
   push_view_candidates(L, view, anchor);
@@ -380,7 +471,8 @@ void set_clamped_scores(lua_State *L, const bind_view *view) {
 static bool set_scores_by_program(bind_scorer *self, double *scores) {
   const bind_view *view = self->decider.view;
   lua_State *L = view->hooks->L;
-  if (!lua_checkstack(L, LUA_MINSTACK) || !bind_view_point_columns(view)) {
+  if (!lua_checkstack(L, LUA_MINSTACK) ||
+      (self->form == SCORER_COLUMNS && !bind_view_point_columns(view))) {
     return false;
   }
   const int top = lua_gettop(L);
@@ -389,8 +481,7 @@ static bool set_scores_by_program(bind_scorer *self, double *scores) {
   lua_rawgeti(L, top + 1, self->score);
   lua_pushnil(L);
   lua_rawgeti(L, top + 1, ANCHOR_COLUMNS);
-  bool has_run = bind_column_program_run(L, self->program, top + 3, top + 2,
-                                         view->view->count, scores);
+  bool has_run = run_made_program(L, self, top + 1, top + 3, top + 2, scores);
   lua_settop(L, top);
   return has_run;
 }
@@ -512,7 +603,7 @@ static void check_scripted(lua_State *L, int index, bind_scorer *self) {
   lua_pop(L, 1);
   self->score = push_hook_field(L, index, "score", view->hooks);
   self->observe = push_hook_field(L, index, "observe", view->hooks);
-  if (self->form == SCORER_COLUMNS) {
+  if (self->form != SCORER_ALL) {
     lua_pushboolean(L, 0);
     self->program_keeper = push_hook_function(L, view->hooks);
   }

@@ -9,17 +9,21 @@
 #include "lua/policies/prefix_store.h"
 #include "lua/policies/request.h"
 
-static void add_signal(bind_signal_list *list, blis_signal signal) {
+static bool has_signal(const bind_signal_list *list, blis_signal signal) {
+  bool has = false;
   for (size_t i = 0; i < list->count; i++) {
-    if (list->items[i] == signal) {
-      return;
-    }
+    has |= list->items[i] == signal;
   }
-  list->items[list->count++] = signal;
+  return has;
 }
 
-/* NULL when it cannot be had. */
-static const double *find_column(const bind_view *view, blis_signal signal) {
+static void add_signal(bind_signal_list *list, blis_signal signal) {
+  if (!has_signal(list, signal)) {
+    list->items[list->count++] = signal;
+  }
+}
+
+const double *bind_view_column(const bind_view *view, blis_signal signal) {
   const blis_routing_view *shown = view->view;
   const double *column = shown->columns[signal];
   return column == NULL && shown->column != NULL
@@ -30,7 +34,7 @@ static const double *find_column(const bind_view *view, blis_signal signal) {
 const double *check_view_column(lua_State *L, const bind_view *view,
                                 blis_signal signal) {
   const blis_routing_view *shown = view->view;
-  const double *column = find_column(view, signal);
+  const double *column = bind_view_column(view, signal);
   if (column == NULL && shown->column == NULL) {
     luaL_error(L,
                "%s can be read only while a request is being admitted or "
@@ -65,6 +69,35 @@ static void refresh_field(lua_State *L, bind_view *view, int tables,
     }
   }
   lua_pop(L, 1);
+}
+
+/* Whether the value at index is what push_signal pushes. */
+static bool is_signal(lua_State *L, int index, double value) {
+  lua_Integer integer;
+  bool is_integer = bind_signal_is_integer(value, &integer);
+  return lua_type(L, index) == LUA_TNUMBER &&
+         (lua_isinteger(L, index) != 0) == is_integer &&
+         lua_tonumberx(L, index, NULL) == value;
+}
+
+bool bind_view_holds(lua_State *L, const bind_view *view, int anchor, int name,
+                     blis_signal signal) {
+  const int top = lua_gettop(L);
+  const double *held =
+      &view->instance_values[(size_t)signal * view->instance_count];
+  bool holds = has_signal(&view->instance_fields, signal);
+  lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
+  for (uint32_t i = 0; holds && i < view->instance_count; i++) {
+    if (!isnan(held[i])) { /* else it is written before it is read */
+      lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
+      lua_pushvalue(L, name);
+      lua_rawget(L, top + 2);
+      holds = is_signal(L, top + 3, held[i]);
+      lua_settop(L, top + 1);
+    }
+  }
+  lua_settop(L, top);
+  return holds;
 }
 
 /* Makes the next refresh write the field into every table. */
@@ -132,7 +165,7 @@ static void check_and_point(lua_State *L, bind_view *view, blis_signal signal) {
 bool bind_view_point_columns(const bind_view *view) {
   const bind_signal_list *fields = &view->column_fields;
   for (size_t i = 0; i < fields->count; i++) {
-    const double *column = find_column(view, fields->items[i]);
+    const double *column = bind_view_column(view, fields->items[i]);
     if (column == NULL) {
       return false;
     }

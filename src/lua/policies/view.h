@@ -88,6 +88,17 @@ void push_view_columns(lua_State *L, bind_view *view, int anchor);
  */
 bool bind_view_point_columns(const bind_view *view);
 
+/*
+ * In a decision: whether the tables of all instances hold in a field what they
+ * were given, and the field is kept up. The name is at index name, the anchor
+ * at index anchor. Does not raise.
+ */
+bool bind_view_holds(lua_State *L, const bind_view *view, int anchor, int name,
+                     blis_signal signal);
+
+/* In a decision: the column of a signal, or NULL. Does not raise. */
+const double *bind_view_column(const bind_view *view, blis_signal signal);
+
 /* In a decision: the column of a signal over the candidates. Raises. */
 const double *check_view_column(lua_State *L, const bind_view *view,
                                 blis_signal signal);
