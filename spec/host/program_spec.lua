@@ -15,6 +15,8 @@ local small = "--num-requests 12 --prompt-tokens 64 --output-tokens 8"
 local lines = {
   capacity = small .. " --target ttft_ms.p50=1e6 --from 8 --to 8 --replications 1 "
     .. "--max-requests 12 --quiet",
+  calibrate = "--fit @/observed.csv --fit-trials 20 "
+    .. "--quiet --model llama-3.1-8b-instruct --hardware 'RTX PRO 6000'",
   check = "@/script.lua",
   compare = small .. " --policies round-robin --replications 1 --quiet",
   completion = "bash",
@@ -26,6 +28,9 @@ local lines = {
   hardware = "", help = "", man = "", models = "", policies = "",
   replay = "@/t.csv",
   run = small,
+  ["sweep run"] = "@/sweep.lua --quiet",
+  ["sweep status"] = "@/store", ["sweep table"] = "@/store", ["sweep export"] = "@/store",
+  ["sweep merge"] = "@/store @/store", ["sweep retry"] = "@/store",
   ["trace info"] = "@/t.csv",
   ["trace convert"] = "@/t.csv --output @/out",
   ["trace cap"] = "@/t.csv --output @/out --turns 2",
@@ -35,9 +40,6 @@ local lines = {
   ["trace scale"] = "@/t.csv --output @/out --factor 2",
   ["trace warp"] = "@/t.csv --output @/out --points 0s:0s,10s:5s",
 }
-
--- These need measurements or scripts of some size, and have specs that bring them.
-local elsewhere = { calibrate = true, sweep = true }
 
 -- A flag with what it needs: in place of what is usual for its kind; by command where they differ.
 local examples = {
@@ -81,12 +83,15 @@ local examples = {
   ["--trace-format"] = "--trace-format tracev2",
   ["--trace-header"] = "--trace-header @/t.yaml",
   ["--workload-spec"] = "--workload-spec tests/data/workload/many.yaml",
-  ["--target"] = "", ["--from"] = "", ["--spec"] = "", ["--path"] = "",
+  ["--target"] = "", ["--fit"] = "", ["--from"] = "", ["--spec"] = "", ["--path"] = "",
   ["--where"] = "", ["--points"] = "", ["--factor"] = "", -- stand in the lines above
 }
 
 -- Whole lines, where a flag stands for something else in the usual one.
 local compared = small .. " --policies weighted --replications 1 --quiet"
+local measured = "--trace-header spec/cmd/calibrate/o.yaml --trace-data spec/cmd/calibrate/o.csv "
+  .. "--sim-results spec/cmd/calibrate/results.json --report @/written "
+local fitted = lines.calibrate .. " "
 local instead = {
   ["compare --routing-parameter"] = compared .. " --routing-parameter tie=first",
   ["compare --policies"] = compared,
@@ -98,8 +103,30 @@ local instead = {
   ["models --enable-expert-parallel"] = "mistralai/mixtral-8x7b-v0.1 --hardware H100 --tp 2 "
     .. "--enable-expert-parallel",
   ["replay --trace-data"] = "--trace-data @/t.csv",
+  ["calibrate --max-model-len"] = fitted .. "--max-model-len 8192",
+  ["calibrate --total-kv-blocks"] = fitted .. "--total-kv-blocks 20000",
+  ["sweep run --store"] = "@/sweep.lua --quiet --store @/another",
+  ["sweep run --shard"] = "@/sweep.lua --quiet --store @/another --shard 0/1",
+  ["sweep export --output"] = "@/store --output @/written",
+  ["sweep table --report"] = "@/store --report y",
+  ["sweep table --x"] = "@/store --format plot --x x",
   ["trace scale --rate"] = "@/t.csv --output @/out --rate 4",
 }
+
+-- Flags of calibrate that compare a replay with what was measured.
+for flag, value in pairs { ["--trace-header"] = "", ["--trace-data"] = "", ["--sim-results"] = "",
+  ["--report"] = "", ["--itl-data"] = "spec/cmd/calibrate/o.itl.csv",
+  ["--sim-metrics"] = "@/metrics.json",
+  ["--sim-metrics-blind"] = "@/metrics.json --sim-metrics @/metrics.json --adapter-reference "
+    .. "@/reference.json",
+  ["--adapter-reference"] = "@/reference.json --sim-metrics @/metrics.json --sim-metrics-blind "
+    .. "@/metrics.json",
+  ["--warmup-requests"] = "1", ["--network-rtt-us"] = "100", ["--network-bandwidth-mbps"] = "10",
+  ["--hit-rate-tolerance-pp"] = "3", ["--ttft-mape-threshold"] = "0.1",
+  ["--adapter-mape-threshold"] = "0.1", ["--slo-ttft"] = "default=1s",
+  ["--slo-itl"] = "default=1s", ["--slo-e2e"] = "default=1s" } do
+  instead["calibrate " .. flag] = measured .. (value == "" and "" or flag .. " " .. value)
+end
 
 --- A flag as somebody would write it; nil when nobody knows how.
 local function usual(option)
@@ -118,9 +145,18 @@ local function with_folder(body)
   folders.with(function(folder)
     local outcome = program.shell(([[mkdir @ &&
       "$BLIS" run NUMBERS --quiet --trace-output @/t --save @/a.blis >/dev/null &&
-      echo 'print(1)' >@/script.lua && printf 'models: []\n' >@/catalogue.yaml &&
+      echo 'print(1)' >@/script.lua &&
+      echo 'local r = require("blis").sweep { parameters = { { "x", { 1, 2 } } }, name = "small",
+        trial = function(p) return { y = p.x } end }:run { store = "@/store", quiet = true }
+        print(r)' >@/sweep.lua && "$BLIS" @/sweep.lua >/dev/null &&
+      printf 'models: []\n' >@/catalogue.yaml &&
       printf 'routing: {policy: least-loaded}\n' >@/bundle.yaml &&
       printf 'threshold: {threshold_ms: 1}\n' >@/detectors.yaml &&
+      head -51 tests/data/truth/llmservingsim/rtxpro6000-llama-3.1-8b.csv >@/observed.csv &&
+      echo '{"cache_hit_rate": 0.32, "ttft_mean_ms": 25, "total_output_tokens": 500,
+        "vllm_estimated_duration_s": 5}' >@/metrics.json &&
+      echo '{"model": "m", "adapter_aware": {"ttft": 20, "output_throughput": 100},
+        "adapter_blind": {"ttft": 10, "output_throughput": 110}}' >@/reference.json &&
       echo '{"num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 8,
         "vocab_size": 1000, "intermediate_size": 512, "torch_dtype": "bfloat16",
         "hidden_act": "silu", "max_position_embeddings": 2048}' >@/config.json]])
@@ -128,6 +164,11 @@ local function with_folder(body)
     assert.equal(0, outcome.status, outcome.err)
     body(folder)
   end)
+end
+
+--- True for commands that tell what they did on standard error, if at all.
+local function says_nothing(line)
+  return line:match "^check" or line:match "^sweep merge" or line:match "^sweep retry"
 end
 
 --- Runs one line; returns what is wrong with how it went, or nil.
@@ -141,14 +182,14 @@ local function problem_of(line, folder)
   if line:find("@/written", 1, true) then
     local written = files.read(folder .. "/written") or files.read(folder .. "/written.csv")
     if not written or written == "" then return tell "nothing was written" end
-  elseif outcome.out == "" and not line:find("@/out", 1, true) and not line:match "^check" then
+  elseif outcome.out == "" and not line:find("@/out", 1, true) and not says_nothing(line) then
     return tell "nothing was printed"
   end
 end
 
 describe("the program as users run it #host", function()
   for _, command in ipairs(commands) do
-    for _, form in ipairs(elsewhere[command.name] and {} or command.forms) do
+    for _, form in ipairs(command.forms) do
       it(("runs %s with each of its flags"):format(form.words), function()
         local base = assert(lines[form.words], "there is no line for " .. form.words)
         with_folder(function(folder)

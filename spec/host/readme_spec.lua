@@ -144,8 +144,8 @@ describe("first commands #host", function()
   end)
 
   it("name what took part", function()
-    local out = succeeds("blis run --num-instances 16 --scheduler sjf --admission-policy always-admit"
-      .. few)
+    local out = succeeds("blis run --num-instances 16 --scheduler sjf --admission-policy "
+      .. "always-admit" .. few)
     for _, word in ipairs { "always-admit", "sjf", "preemption", "priority", "round-robin" } do
       says(out, word)
     end

@@ -15,8 +15,8 @@ table.move({
   },
   {
     name = "variants", type = "string", is_list = true, flag = "--variant", metavar = "FLAGS",
-    doc = "In place of --policies: flags of a variant, as in --variant '--scheduler fcfs' --variant "
-      .. "'--scheduler sjf --max-num-seqs 64'. All get the same traffic.",
+    doc = "In place of --policies: flags of a variant, as in --variant '--scheduler fcfs' "
+      .. "--variant '--scheduler sjf --max-num-seqs 64'. All get the same traffic.",
   },
   {
     name = "replications", type = "integer", min = 1, max = 1000000, default = 5, unit = "seeds",

@@ -341,13 +341,16 @@ end
 --- blis sweep -----------------------------------------------------------------------------------
 
 local parts = {
-  { "run", command.define(run_definition, run_script) },
-  { "status", command.define(status_definition, print_status) },
-  { "table", command.define(table_definition, print_table) },
-  { "export", command.define(export_definition, export_trials) },
-  { "merge", command.define(merge_definition, merge) },
-  { "retry", command.define(retry_definition, retry) },
+  { "run", command.define(run_definition, run_script), run_definition },
+  { "status", command.define(status_definition, print_status), status_definition },
+  { "table", command.define(table_definition, print_table), table_definition },
+  { "export", command.define(export_definition, export_trials), export_definition },
+  { "merge", command.define(merge_definition, merge), merge_definition },
+  { "retry", command.define(retry_definition, retry), retry_definition },
 }
+
+local subcommands = {}
+for i, part in ipairs(parts) do subcommands[i] = { name = part[1], definition = part[3] } end
 
 local function help()
   local rows, lines = {}, { "usage: blis sweep COMMAND ...", "",
@@ -378,4 +381,4 @@ local function run(args)
   flags.fail(own_definition, "'%s' is not allowed, expected one of %s", name, known)
 end
 
-return { summary = own_definition.summary, definition = own_definition, run = run }
+return { summary = own_definition.summary, subcommands = subcommands, run = run }
