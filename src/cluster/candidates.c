@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
+
 #define ANY_MODEL UINT32_MAX
 
 typedef struct ranked_id {
@@ -57,8 +59,33 @@ static blis_status note_models(blis__candidates *c) {
 }
 
 /* Behind the groups of the names: that of all, and of those that take any. */
-static size_t group_count(const blis__candidates *c) {
+static size_t groups_of_stage(const blis__candidates *c) {
   return c->names.count + 2;
+}
+
+static size_t group_count(const blis__candidates *c) {
+  return c->stages * groups_of_stage(c);
+}
+
+/* Roles are bits: none, prefill, decode, encode. */
+static uint32_t stage_of(uint32_t role) {
+  return role == BLIS_ROLE_ENCODE ? 3 : role;
+}
+
+static bool has_role(const blis__candidates *c, uint32_t i, size_t stage) {
+  static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE,
+                                   BLIS_ROLE_ENCODE};
+  return stage == 0 || (c->facts[i].roles & roles[stage]) != 0;
+}
+
+/* Without roles everybody does everything. */
+static uint32_t count_stages(const blis__candidates *c) {
+  for (uint32_t i = 0; i < c->count && c->facts != NULL; i++) {
+    if (c->facts[i].roles != 0) {
+      return 4;
+    }
+  }
+  return 1;
 }
 
 static blis_status allocate(blis__candidates *c) {
@@ -69,6 +96,7 @@ static blis_status allocate(blis__candidates *c) {
     return BLIS_ERR_NOMEM;
   }
   BLIS_TRY(note_models(c));
+  c->stages = count_stages(c);
   c->groups = blis_alloc_zeroed(&c->alloc, group_count(c), sizeof *c->groups);
   return c->groups == NULL ? BLIS_ERR_NOMEM : rank_ids(c);
 }
@@ -148,13 +176,15 @@ static blis_status make_room(const blis__candidates *c, blis__group *group) {
 
 static blis_status make_group(const blis__candidates *c, size_t index) {
   blis__group *group = &c->groups[index];
-  bool takes_all = index == c->names.count;
+  size_t stage = index / groups_of_stage(c);
+  size_t model = index % groups_of_stage(c);
+  bool takes_all = model == c->names.count;
   BLIS_TRY(make_room(c, group));
   group->count = 0;
   for (uint32_t i = 0; i < c->count; i++) {
     bool serves =
-        takes_all || c->models[i] == ANY_MODEL || c->models[i] == index;
-    if (serves && !c->is_out[i]) {
+        takes_all || c->models[i] == ANY_MODEL || c->models[i] == model;
+    if (serves && !c->is_out[i] && has_role(c, i, stage)) {
       uint32_t k = group->count++;
       group->instances[k] = i;
       group->ids[k] = c->ids[i];
@@ -185,13 +215,16 @@ static blis_status find_group(blis__candidates *c, const blis_intern *strings,
 }
 
 blis__group *blis__candidates_for(blis__candidates *candidates,
-                                  const blis_intern *strings, uint32_t model) {
+                                  const blis_intern *strings, uint32_t model,
+                                  uint32_t role) {
   blis__candidates *c = candidates;
   uint32_t index = (uint32_t)c->names.count;
   if (model != 0 && c->names.count > 0 &&
       find_group(c, strings, model, &index) != BLIS_OK) {
     return NULL;
   }
+  BLIS_ASSERT(role == 0 || c->stages > 1);
+  index += stage_of(role) * (uint32_t)groups_of_stage(c);
   blis__group *group = &c->groups[index];
   if (group->version != c->version && make_group(c, index) != BLIS_OK) {
     return NULL;

@@ -1,6 +1,6 @@
 /*
  * candidates.h - the instances a request can be routed to: those in service
- * that serve its model.
+ * that serve its model, and, where there are pools, have the role asked for.
  *
  * Requests with the same wish share one group of candidates. A group is made
  * at the first question and again after somebody went out of service or came
@@ -38,7 +38,8 @@ typedef struct blis__candidates {
   uint64_t version;
   uint32_t *models; /* of the instances: numbers of the names below, or any */
   BLIS_ARRAY(const char *) names;
-  blis__group *groups;                 /* one per name, and two more */
+  uint32_t stages;     /* 1, or one per role and one more */
+  blis__group *groups; /* one per name, and two more; by stage */
   BLIS_ARRAY(uint32_t) group_of_model; /* + 1, by number of the text; 0 = ? */
 } blis__candidates;
 
@@ -59,10 +60,11 @@ void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
                                      bool is_in_service);
 
 /*
- * The candidates for requests of a model, a number in strings (0 = any model).
- * NULL = out of memory.
+ * The candidates for requests of a model, a number in strings (0 = any model),
+ * with a role (0 = whatever they do). NULL = out of memory.
  */
 blis__group *blis__candidates_for(blis__candidates *candidates,
-                                  const blis_intern *strings, uint32_t model);
+                                  const blis_intern *strings, uint32_t model,
+                                  uint32_t role);
 
 #endif

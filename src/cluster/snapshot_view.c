@@ -160,7 +160,7 @@ blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
     return BLIS_OK; /* nothing lags behind */
   }
   blis__group *group =
-      blis__candidates_for(&snapshot->candidates, strings, model);
+      blis__candidates_for(&snapshot->candidates, strings, model, 0);
   if (group == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -171,8 +171,8 @@ blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
 const blis_routing_view *
 blis__snapshot_show(blis__snapshot *snapshot,
                     const blis_routing_request *request, int64_t now_us) {
-  blis__group *group = blis__candidates_for(&snapshot->candidates,
-                                            request->strings, request->model);
+  blis__group *group = blis__candidates_for(
+      &snapshot->candidates, request->strings, request->model, request->stage);
   if (group == NULL) {
     return NULL;
   }

@@ -151,6 +151,17 @@ static const blis_policy_entry *const saturations[] = {
 USAGE_LIMITS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const usage_limits[] = {
     USAGE_LIMITS(BLIS__ENTRY_ADDRESS)};
+#define DECIDERS(XX)                                                           \
+  XX(decider, never)                                                           \
+  XX(decider, always)                                                          \
+  XX(decider, prefix_threshold)                                                \
+  XX(decider, llmd_prefix_based)                                               \
+  XX(decider, dynamo_isl)                                                      \
+  XX(decider, cognitora)
+
+DECIDERS(BLIS__DECLARE_ENTRY)
+static const blis_policy_entry *const deciders[] = {
+    DECIDERS(BLIS__ENTRY_ADDRESS)};
 
 static const blis_policy_list router_list = BLIS__POLICY_LIST(routers);
 static const blis_policy_list admission_list = BLIS__POLICY_LIST(admissions);
@@ -160,6 +171,8 @@ static const blis_policy_list autoscaler_list = BLIS__POLICY_LIST(autoscalers);
 static const blis_policy_list saturation_list = BLIS__POLICY_LIST(saturations);
 static const blis_policy_list usage_limit_list =
     BLIS__POLICY_LIST(usage_limits);
+
+static const blis_policy_list decider_list = BLIS__POLICY_LIST(deciders);
 
 static const blis_policy_list *list_of(blis_policy_kind kind) {
   static const blis_policy_list *const lists[BLIS_POLICY_KIND_COUNT] = {
@@ -173,6 +186,7 @@ static const blis_policy_list *list_of(blis_policy_kind kind) {
       [BLIS_POLICY_AUTOSCALER] = &autoscaler_list,
       [BLIS_POLICY_SATURATION] = &saturation_list,
       [BLIS_POLICY_USAGE_LIMIT] = &usage_limit_list,
+      [BLIS_POLICY_DECIDER] = &decider_list,
   };
   return lists[kind];
 }
@@ -198,6 +212,8 @@ BLIS__POLICY_CREATE(router, &router_list, .name = entry->name,
 BLIS__POLICY_CREATE(admission, &admission_list, .name = entry->name,
                     .needs = setup.needs)
 BLIS__POLICY_CREATE(priority, &priority_list, .name = entry->name)
+BLIS__POLICY_CREATE(decider, &decider_list, .name = entry->name,
+                    .needs = setup.needs)
 BLIS__POLICY_CREATE(cascade, &cascade_list, .name = entry->name,
                     .chains = setup.chains, .chain_count = setup.chain_count)
 

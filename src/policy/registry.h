@@ -8,6 +8,7 @@
 #include "policy/autoscale/autoscaler.h"
 #include "policy/cascade/cascade.h"
 #include "policy/contract/entry.h"
+#include "policy/decider/decider.h"
 #include "policy/flow/saturation.h"
 #include "policy/flow/usage_limit.h"
 #include "policy/pipeline/pieces.h"
@@ -35,6 +36,7 @@ BLIS__DECLARE_POLICY_CREATE(cascade)
 BLIS__DECLARE_POLICY_CREATE(autoscaler)
 BLIS__DECLARE_POLICY_CREATE(saturation)
 BLIS__DECLARE_POLICY_CREATE(usage_limit)
+BLIS__DECLARE_POLICY_CREATE(decider)
 
 /*
  * Gives some parameters of a built-in router new values between two decisions.

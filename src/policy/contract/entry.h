@@ -33,6 +33,7 @@ typedef enum blis_policy_kind {
   BLIS_POLICY_AUTOSCALER,
   BLIS_POLICY_SATURATION,
   BLIS_POLICY_USAGE_LIMIT,
+  BLIS_POLICY_DECIDER,
   BLIS_POLICY_KIND_COUNT
 } blis_policy_kind;
 

@@ -9,13 +9,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What an instance does where prefill and decode are apart; a set. */
+enum {
+  BLIS_ROLE_PREFILL = 1,
+  BLIS_ROLE_DECODE = 2,
+  BLIS_ROLE_ENCODE = 4,
+  BLIS_ROLES_ALL = 7
+};
+
 typedef struct blis_instance_facts {
   const char *model;    /* it serves, in whatever case; NULL or "" = any */
   const char *gpu;      /* type of its GPUs; NULL or "" = unknown */
   int64_t tp;           /* its GPUs; 0 = unknown */
   double cost_per_hour; /* in whatever money, >= 0 */
   double watts;         /* that it draws, >= 0 */
-  double capacity;      /* how strong it is among its kind, 0 to 1 */
+  /*
+   * BLIS_ROLE_*. 0 for all instances: there are no pools, each does everything.
+   * Where one has a role, those without get no requests.
+   */
+  uint32_t roles;
+  double kv_bytes_per_token; /* that move with a token's KV; 0 = unknown */
+  double capacity;           /* how strong it is among its kind, 0 to 1 */
 } blis_instance_facts;
 
 /* Of an instance about which nothing is stated. */

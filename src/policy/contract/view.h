@@ -57,6 +57,13 @@ typedef struct blis_routing_request {
   /* What the prompt begins with; tokens of the request's own come behind. */
   const blis_segment *segments;
   uint32_t segment_count;
+  /*
+   * Where prefill and decode are apart: what the candidates are asked for, one
+   * of BLIS_ROLE_*, and the instance of the other stage (-1 = not known yet).
+   * 0 elsewhere.
+   */
+  uint32_t stage;
+  int64_t peer;
   const blis_intern *strings;
   blis_ticket *ticket;
   /*
