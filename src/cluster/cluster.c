@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
+#include "cluster/handoff_run.h"
 #include "cluster/stages.h"
 #include "policy/registry.h"
 
@@ -67,8 +68,10 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
     return blis__cluster_admit(cluster, event.object, error);
   case BLIS__CLUSTER_ROUTING:
     return blis__cluster_route(cluster, event.object, error);
-  default:
+  case BLIS__CLUSTER_CALL:
     return run_call(cluster, (uint32_t)event.number, error);
+  default:
+    return blis__handoff_event(cluster, &event, error);
   }
 }
 
@@ -184,7 +187,7 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
   }
   if (c->arrived != ended ||
       sum.completed != c->completed + cluster->dropped.completed ||
-      sum.timed_out != c->timed_out ||
+      sum.timed_out != c->timed_out + cluster->dropped.timed_out ||
       sum.unservable != c->unservable + cluster->dropped.unservable) {
     return blis_fail(error, BLIS_ERR_STUCK,
                      "requests were lost: %" PRId64 " arrived, %" PRId64
@@ -195,6 +198,7 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
 }
 
 blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error) {
+  BLIS_TRY(blis__handoff_check_stuck(cluster, error));
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
     blis_instance_close(cluster->instances[i]);
   }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "cluster/decision_sink.h"
+#include "cluster/handoff.h"
 #include "instance/instance.h"
 #include "instance/slo_priority.h"
 #include "policy/admission/admission.h"
@@ -39,6 +40,7 @@ typedef struct blis_request_end {
   uint32_t steps;  /* models asked for it by a cascade; 0 = there was none */
   const blis_cascade_attempt *attempt; /* the last one; NULL = none */
   blis_cascade_verdict verdict;        /* about that one */
+  const blis_stage_times *stages; /* NULL = prefill and decode were not apart */
 } blis_request_end;
 
 /* Where finished requests go. */
@@ -210,6 +212,21 @@ BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster,
                                                   blis_error *error);
 
 /*
+ * Takes the policies of *disaggregation (also on failure), once, before the
+ * first event; for a cluster whose instances have roles, and without it none of
+ * them decides: every request is decoded where it is prefilled.
+ * BLIS_ERR_INVALID names what is out of range, or the stage that no instance
+ * does.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_disaggregation(
+    blis_cluster *cluster, blis_disaggregation *disaggregation,
+    blis_error *error);
+
+/* All zero without disaggregation. */
+void blis_cluster_get_handoffs(const blis_cluster *cluster,
+                               blis_handoff_counts *counts);
+
+/*
  * Executes the next event (a fast engine: all events of one instance at one
  * time). *done = true when there was none (or the horizon
  * is reached); nothing then happens any more.
@@ -266,7 +283,8 @@ BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
 
 /*
  * The instance fails: its requests are lost (state failed, reason
- * instance-failed), or with re_route they go back to routing, with the routing
+ * instance-failed; those that are handed off to or from it as their hand-offs
+ * say), or with re_route they go back to routing, with the routing
  * latency, in order of arrival. Those start from nothing, but all their times
  * count from their own arrival; admission is not asked again. Nothing happens
  * when it has failed or drained already. BLIS_ERR_STUCK when one of them goes

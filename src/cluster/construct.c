@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "cluster/ending.h"
 #include "cluster/features.h"
+#include "cluster/handoff_run.h"
 #include "cluster/stages.h"
 
 static blis_status check_config(const blis_cluster_config *config,
@@ -76,10 +77,22 @@ static blis_status copy_facts(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
+static bool has_roles(const blis_cluster_config *config) {
+  for (uint32_t i = 0; i < config->instance_count && config->facts != NULL;
+       i++) {
+    if (config->facts[i].roles != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                   blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
-  blis_instance_events events = blis__cluster_instance_events;
+  blis_instance_events events = has_roles(config)
+                                    ? blis__handoff_instance_events
+                                    : blis__cluster_instance_events;
   events.ud = cluster;
   for (uint32_t i = 0; i < config->instance_count; i++) {
     events.itl_us = config->itl_of_instance_us != NULL
@@ -252,6 +265,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__free_tenant_budgets(cluster);
   blis__free_pins(cluster);
   blis__free_cascade(cluster);
+  blis__free_handoffs(cluster);
   blis_pool_deinit(&cluster->calls);
   blis_pool_deinit(&cluster->follow_ups);
   blis_arena_deinit(&cluster->texts);

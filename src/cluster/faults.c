@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
+#include "cluster/handoff_run.h"
 #include "instance/arrival.h"
 
 /* Far more than a request can need that gets anywhere at all. */
@@ -147,7 +148,8 @@ static blis_status evict_all(blis_cluster *cluster, const eviction *how,
   for (blis__cluster_request *request = cluster->requests.first;
        request != NULL; request = later) {
     later = request->later;
-    bool is_there = request->instance == (int32_t)how->index;
+    bool is_there = request->instance == (int32_t)how->index &&
+                    request->place == BLIS__AT_INSTANCE;
     bool is_spared =
         how->spares_running && request->live.state == BLIS_REQUEST_RUNNING;
     if (is_there && !is_spared) {
@@ -175,6 +177,7 @@ blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint32_t index,
     return BLIS_OK;
   }
   set_service(cluster, index, BLIS_SERVICE_FAILED);
+  BLIS_TRY(blis__handoff_lose_instance(cluster, index, error));
   const eviction how = {.index = index, .re_route = re_route};
   BLIS_TRY(evict_all(cluster, &how, error));
   BLIS_TRY(restart(cluster, index, error));

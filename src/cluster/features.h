@@ -49,6 +49,9 @@ BLIS_MUSTUSE blis_status blis__add_follow_ups(blis_cluster *cluster);
 /* pins.c: pins of blis_cluster_pin, which adds the listener. */
 void blis__free_pins(blis_cluster *cluster);
 
+/* handoff_run.c: hand-offs of blis_cluster_set_disaggregation. */
+void blis__free_handoffs(blis_cluster *cluster);
+
 /*
  * cascade_run.c: the cascade of blis_cluster_set_cascade, which adds the
  * listener.

@@ -2,6 +2,7 @@
  * feedback.c - tells policies the outcome of the requests they decided.
  */
 #include "cluster/features.h"
+#include "cluster/handoff_run.h"
 
 static blis_request_times times_of(const blis_cluster *cluster,
                                    const blis_live_request *live) {
@@ -9,6 +10,19 @@ static blis_request_times times_of(const blis_cluster *cluster,
                               .ttft_us = live->ttft_us,
                               .itl_sum_us = live->itl_sum_us,
                               .itl_count = live->itl_count};
+}
+
+/* Who has sent the request where it is, and what it remembers of that. */
+static const blis_router *sender_of(const blis_cluster *cluster,
+                                    blis__cluster_request *request,
+                                    blis_ticket **ticket) {
+  if (request->place != BLIS__AT_HANDOFF) {
+    *ticket = &request->router_ticket;
+    return &cluster->router;
+  }
+  const blis_router *prefill = &cluster->handoffs->policy.prefill;
+  *ticket = &request->handoff->prefill_ticket;
+  return prefill->ops != NULL ? prefill : &cluster->router;
 }
 
 static blis_status on_first_token(void *ud, blis_cluster *cluster,
@@ -24,12 +38,16 @@ static blis_status on_first_token(void *ud, blis_cluster *cluster,
 
 static blis_status on_left(void *ud, blis_cluster *cluster,
                            const blis__news *news, blis_error *error) {
-  (void)error;
-  const blis_router *router = ud;
+  (void)ud, (void)error;
   blis__cluster_request *request = news->request;
-  const blis_request_times times = times_of(cluster, &request->live);
-  router->ops->ended(router->state, &request->router_ticket,
-                     (uint32_t)request->instance, &times);
+  blis_ticket *ticket;
+  const blis_router *router = sender_of(cluster, request, &ticket);
+  const blis_request_times times =
+      times_of(cluster, blis__handoff_leg(request));
+  if (router->ops->ended != NULL) {
+    router->ops->ended(router->state, ticket, (uint32_t)request->instance,
+                       &times);
+  }
   return BLIS_OK;
 }
 

@@ -3,12 +3,13 @@
  * the requests sent to them.
  */
 #include "cluster/features.h"
+#include "cluster/handoff_run.h"
 
 static blis_status on_joined(void *ud, blis_cluster *cluster,
                              const blis__news *news, blis_error *error) {
   blis__snapshot *snapshot = ud;
   blis__cluster_request *request = news->request;
-  const blis_live_request *live = &request->live;
+  const blis_live_request *live = blis__handoff_leg(request);
   const blis_instance *instance = cluster->instances[news->instance];
   uint32_t cached;
   BLIS_TRY_MEM(blis__snapshot_cached_blocks(snapshot, news->instance,

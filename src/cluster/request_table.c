@@ -57,16 +57,19 @@ void blis__request_table_remove(blis__request_table *table,
 
 /*
  * A cascade sends requests from everywhere back to admission, a fault from an
- * instance back to routing.
+ * instance or a hand-off back to routing.
  */
 static bool is_legal(blis__place from, blis__place to) {
   switch (to) {
   case BLIS__AT_ADMISSION:
     return from != BLIS__AT_END;
   case BLIS__AT_ROUTING:
-    return from == BLIS__AT_ADMISSION || from == BLIS__AT_INSTANCE;
-  case BLIS__AT_INSTANCE:
+    return from == BLIS__AT_ADMISSION || from == BLIS__AT_INSTANCE ||
+           from == BLIS__AT_HANDOFF;
+  case BLIS__AT_HANDOFF:
     return from == BLIS__AT_ROUTING;
+  case BLIS__AT_INSTANCE:
+    return from == BLIS__AT_ROUTING || from == BLIS__AT_HANDOFF;
   default:
     return to == BLIS__AT_END && from != BLIS__AT_END;
   }

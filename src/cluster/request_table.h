@@ -14,6 +14,7 @@ typedef enum blis__place {
   BLIS__AT_ARRIVAL,
   BLIS__AT_ADMISSION, /* or on its way there */
   BLIS__AT_ROUTING,   /* admitted; or on its way there */
+  BLIS__AT_HANDOFF,   /* routed; prefilled elsewhere, or its KV on its way */
   BLIS__AT_INSTANCE,
   BLIS__AT_END,
   BLIS__PLACE_COUNT
@@ -30,6 +31,7 @@ typedef struct blis__cluster_request {
   int64_t pending_prefill_tokens;
   blis_ticket router_ticket;
   blis_ticket admission_ticket;
+  struct blis__handoff *handoff;     /* handoff_run.h; NULL = there was none */
   struct blis__cascade_run *cascade; /* cascade_run.h; NULL = takes no part */
   struct blis__cluster_request *earlier;
   struct blis__cluster_request *later;

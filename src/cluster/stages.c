@@ -242,10 +242,10 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
 
 /* Asks the policy, if there are candidates. */
 static blis_status decide_routing(blis_cluster *cluster,
+                                  const blis_router *router,
                                   const blis_routing_request *shown,
                                   const blis_routing_view **view,
                                   blis_decision *decision, blis_error *error) {
-  const blis_router *router = &cluster->router;
   if ((*view)->count == 0) {
     decision->rejected = "no-candidate";
     return BLIS_OK;
@@ -264,49 +264,80 @@ static blis_status decide_routing(blis_cluster *cluster,
   return BLIS_OK;
 }
 
-static blis_status send(blis_cluster *cluster, blis__cluster_request *request,
-                        uint32_t number, const blis_decision *decision,
-                        blis_error *error) {
-  BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
-  if (decision->has_belief) {
-    BLIS_TRY(BLIS__TELL(cluster, BLIS__BELIEVED, error, .request = request,
-                        .instance = number, .routing = decision));
+blis_status blis__cluster_choose(blis_cluster *cluster,
+                                 blis__cluster_request *request,
+                                 const blis__stage *stage, blis__choice *choice,
+                                 blis_error *error) {
+  blis_routing_request *shown = &choice->shown;
+  choice->decision = (blis_decision){.chosen = 0};
+  *shown = shown_request(cluster, request, stage->ticket);
+  shown->wants_parts =
+      blis__listeners_hear(&cluster->listeners, BLIS__ROUTING_DECIDED);
+  shown->stage = stage->role;
+  shown->peer = stage->peer;
+  choice->view =
+      blis__snapshot_show(&cluster->snapshot, shown, cluster->now_us);
+  BLIS_TRY_NEW(choice->view, error);
+  BLIS_TRY(decide_routing(cluster, stage->router, shown, &choice->view,
+                          &choice->decision, error));
+  if (choice->decision.rejected == NULL) {
+    choice->instance = choice->view->instances[choice->decision.chosen];
   }
+  return BLIS__TELL(cluster, BLIS__ROUTING_DECIDED, error, .request = request,
+                    .shown = shown, .view = &choice->view,
+                    .routing = &choice->decision);
+}
+
+blis_status blis__cluster_send(blis_cluster *cluster,
+                               blis__cluster_request *request,
+                               uint32_t instance, blis_error *error) {
   BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request,
-                      .instance = number));
-  return inject(cluster, request, number, error);
+                      .instance = instance));
+  return inject(cluster, request, instance, error);
 }
 
 static blis_status route_and_send(blis_cluster *cluster,
                                   blis__cluster_request *request,
-                                  blis_decision *decision, blis_error *error) {
-  blis_routing_request shown =
-      shown_request(cluster, request, &request->router_ticket);
-  shown.wants_parts =
-      blis__listeners_hear(&cluster->listeners, BLIS__ROUTING_DECIDED);
-  const blis_routing_view *view =
-      blis__snapshot_show(&cluster->snapshot, &shown, cluster->now_us);
-  BLIS_TRY_NEW(view, error);
-  BLIS_TRY(decide_routing(cluster, &shown, &view, decision, error));
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTING_DECIDED, error, .request = request,
-                      .shown = &shown, .view = &view, .routing = decision));
-  if (decision->rejected != NULL) {
+                                  const char **rejected, blis_error *error) {
+  bool has_pools = cluster->divert != NULL;
+  const blis__stage stage = {.router = &cluster->router,
+                             .ticket = &request->router_ticket,
+                             .role = has_pools ? BLIS_ROLE_DECODE : 0,
+                             .peer = -1};
+  blis__choice choice;
+  BLIS_TRY(blis__cluster_choose(cluster, request, &stage, &choice, error));
+  *rejected = choice.decision.rejected;
+  if (*rejected != NULL) {
     return BLIS_OK;
   }
-  uint32_t number = view->instances[decision->chosen];
-  return send(cluster, request, number, decision, error);
+  bool is_taken = false;
+  if (has_pools) {
+    BLIS_TRY(cluster->divert(cluster, request, &choice.shown, choice.view,
+                             choice.decision.chosen, &choice.instance,
+                             &is_taken, error));
+  }
+  if (is_taken) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis__cluster_bring_forward(cluster, choice.instance, error));
+  if (choice.decision.has_belief) {
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__BELIEVED, error, .request = request,
+                        .instance = choice.instance,
+                        .routing = &choice.decision));
+  }
+  return blis__cluster_send(cluster, request, choice.instance, error);
 }
 
 blis_status blis__cluster_route(blis_cluster *cluster,
                                 blis__cluster_request *request,
                                 blis_error *error) {
   BLIS_ASSERT(request->place == BLIS__AT_ROUTING);
-  blis_decision decision = {.chosen = 0};
+  const char *rejected = NULL;
   blis__chain_cache_begin(&cluster->chains, &request->request);
-  blis_status status = route_and_send(cluster, request, &decision, error);
+  blis_status status = route_and_send(cluster, request, &rejected, error);
   blis__chain_cache_end(&cluster->chains);
-  if (status == BLIS_OK && decision.rejected != NULL) {
-    return reject(cluster, request, decision.rejected, error);
+  if (status == BLIS_OK && rejected != NULL) {
+    return reject(cluster, request, rejected, error);
   }
   return status;
 }

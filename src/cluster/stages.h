@@ -26,6 +26,35 @@ BLIS_MUSTUSE blis_status blis__cluster_route(blis_cluster *cluster,
                                              blis__cluster_request *request,
                                              blis_error *error);
 
+/* Who is asked where a request goes, and of whom. */
+typedef struct blis__stage {
+  const blis_router *router;
+  blis_ticket *ticket;
+  uint32_t role; /* of the candidates; 0 = there are no pools */
+  int64_t peer;  /* the instance of the other stage; -1 = none */
+} blis__stage;
+
+/* What came of it. */
+typedef struct blis__choice {
+  blis_routing_request shown;
+  const blis_routing_view *view;
+  blis_decision decision;
+  uint32_t instance; /* unless the decision is a rejection */
+} blis__choice;
+
+/* Asks; the decision about the request has begun (chain_cache.h). */
+BLIS_MUSTUSE blis_status blis__cluster_choose(blis_cluster *cluster,
+                                              blis__cluster_request *request,
+                                              const blis__stage *stage,
+                                              blis__choice *choice,
+                                              blis_error *error);
+
+/* Brings it to an instance in service, which does all of it. */
+BLIS_MUSTUSE blis_status blis__cluster_send(blis_cluster *cluster,
+                                            blis__cluster_request *request,
+                                            uint32_t instance,
+                                            blis_error *error);
+
 /* Executes the arrival of a follow-up. */
 BLIS_MUSTUSE blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster,
                                                          uint32_t index,

@@ -24,6 +24,10 @@ enum {
   BLIS__CLUSTER_ARRIVAL = 0,
   BLIS__CLUSTER_ADMISSION = 1,
   BLIS__CLUSTER_ROUTING = 2,
+  BLIS__CLUSTER_PREFILL = 4, /* routing of the prefill; from here to TIMEOUT */
+  BLIS__CLUSTER_MOVE = 5,    /* the KV of a hand-off wants to go */
+  BLIS__CLUSTER_MOVED = 6,   /* transfers have ended */
+  BLIS__CLUSTER_TIMEOUT = 7, /* of a hand-off */
   BLIS__CLUSTER_CALL = 10
 };
 
@@ -43,6 +47,7 @@ typedef struct blis__class {
 typedef struct blis__dropped_counts {
   int64_t completed;
   int64_t unservable;
+  int64_t timed_out; /* below 0: that timed out without an instance's doing */
 } blis__dropped_counts;
 
 struct blis_cluster {
@@ -75,6 +80,15 @@ struct blis_cluster {
   struct blis__tenant_budgets *budgets;
   struct blis__pins *pins;
   struct blis__cascades *cascades;
+  struct blis__handoffs *handoffs; /* handoff_run.h */
+  /*
+   * With pools: may take a request that was routed to a candidate of the view,
+   * which does not get it then; *instance may become another one. Else NULL.
+   */
+  blis_status (*divert)(blis_cluster *cluster, blis__cluster_request *request,
+                        const blis_routing_request *shown,
+                        const blis_routing_view *view, size_t chosen,
+                        uint32_t *instance, bool *is_taken, blis_error *error);
   bool has_prefill_history;
   bool has_drains;
 

@@ -17,7 +17,7 @@ const char *blis_policy_kind_text(blis_policy_kind kind) {
       "filter",         "scorer",           "picker",
       "routing policy", "admission policy", "priority policy",
       "cascade",        "autoscaler",       "saturation detector",
-      "usage limit"};
+      "usage limit",    "decider"};
   return texts[kind];
 }
 

@@ -1,0 +1,114 @@
+/*
+ * handoff.h - prefill and decode apart: what can be said about it, and what is
+ * counted.
+ *
+ * Instances have roles (policy/contract/facts.h). A request is routed among
+ * those that decode; then a decider (policy/decider/decider.h) says whether
+ * that instance computes the prompt, too, or one of the prefill pool, to which
+ * the request is then routed. In the latter case its KV is handed off:
+ *
+ *   RESERVING -> PREFILL -> [HELD] -> TRANSFER -> DECODE     destination first
+ *                PREFILL -> HELD   -> TRANSFER -> DECODE     source first
+ *
+ * A block is held at the source until its transfer is over, and a place for it
+ * is reserved at the destination before that; who owns it changes at the end of
+ * the transfer alone, and each hand-off asserts that. Where there is no room, a
+ * hand-off waits for it, first come, first served.
+ */
+#ifndef BLIS_CLUSTER_HANDOFF_H
+#define BLIS_CLUSTER_HANDOFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy/contract/router.h"
+#include "policy/decider/decider.h"
+
+typedef enum blis_handoff_state {
+  BLIS_HANDOFF_RESERVING, /* nobody computes: waits for room */
+  BLIS_HANDOFF_PREFILL,   /* at its source: on its way, queued or running */
+  BLIS_HANDOFF_HELD,      /* computed: waits for room */
+  BLIS_HANDOFF_TRANSFER,
+  BLIS_HANDOFF_DECODE /* over: the request is its destination's */
+} blis_handoff_state;
+
+/* What becomes of a hand-off for which its destination has no room. */
+typedef enum blis_no_room {
+  BLIS_NO_ROOM_WAIT,
+  BLIS_NO_ROOM_DROP,  /* the request fails */
+  BLIS_NO_ROOM_LOCAL, /* the destination computes it, as any request */
+} blis_no_room;
+
+/* What becomes of the request when its hand-off fails. */
+typedef enum blis_handoff_failure {
+  BLIS_HANDOFF_FAILS,
+  BLIS_HANDOFF_IS_RECOMPUTED, /* by its destination, else by another one */
+  BLIS_HANDOFF_IS_RETRIED     /* routed again, a few times */
+} blis_handoff_failure;
+
+typedef struct blis_disaggregation {
+  blis_router prefill;    /* ops NULL: the router of the cluster does both */
+  blis_decider decider;   /* ops NULL: never */
+  bool reserves_first;    /* before the prefill (SGLang), not after it (vLLM) */
+  bool gives_first_token; /* the source does (SGLang), not the destination */
+  blis_no_room on_no_room;
+  blis_handoff_failure on_failure;
+  int64_t retries_max;
+  int64_t retry_pause_us;
+  /*
+   * From when room is first wanted at the destination until the KV is there;
+   * 0 = none, and instances that do both stages may wait for each other.
+   */
+  int64_t timeout_us;
+  /* No place is reserved that would fill more of the KV cache; 1 = all of it.
+     An empty cache takes anybody. */
+  double kv_limit;
+  /* Links; 1 GB/s is 1000 bytes/us. INFINITY = takes no time. */
+  double bytes_per_us;        /* of every instance, in and out */
+  double fabric_bytes_per_us; /* shared by all; INFINITY = none */
+  double base_us;             /* of every transfer */
+  int64_t handshake_us;       /* once for a pair of instances */
+  bool moves_missing;         /* only what the destination has not cached */
+  /*
+   * BLIS (Go): durations are fixed at the start, with contention by the number
+   * of transfers at that moment; the source holds nothing; a hand-off without
+   * room is dropped; the destination decodes at once. Rules of instances must
+   * be those of BLIS (Go), too.
+   */
+  bool go_blis;
+  bool has_contention; /* of go_blis */
+} blis_disaggregation;
+
+typedef struct blis_handoff_counts {
+  int64_t local; /* requests that were not split */
+  int64_t
+      started; /* = completed + failed + timed_out + cancelled + in_flight */
+  int64_t completed; /* the KV is where it is wanted */
+  int64_t failed;
+  int64_t timed_out; /* with their request, whose deadline was over */
+  int64_t cancelled; /* by on_no_room = local */
+  int64_t in_flight;
+  int64_t dropped; /* part of failed: no room */
+  int64_t retried;
+  int64_t recomputed;
+  int64_t waited;     /* that had to wait for room */
+  double wait_us;     /* for room, added up */
+  double transfer_us; /* from the start of a transfer to its end, added up */
+  double bytes;       /* that were moved */
+  int64_t shared;     /* transfers that had a link not for themselves */
+  int64_t peak;       /* transfers at once */
+  double depth_sum;   /* transfers at each start, this one included */
+} blis_handoff_counts;
+
+/* When a request was where; -1 = never. Of the last hand-off of a request. */
+typedef struct blis_stage_times {
+  int32_t prefill_instance;
+  int32_t decode_instance;
+  int64_t prefill_admitted_us; /* first in a batch */
+  int64_t prefill_end_us;
+  int64_t transfer_start_us;
+  int64_t transfer_end_us; /* then it is in the queue of its destination */
+  int64_t moved_bytes;
+} blis_stage_times;
+
+#endif

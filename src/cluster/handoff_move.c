@@ -1,0 +1,403 @@
+/* Hand-offs: room at the destination, links and transfers. */
+#include <math.h>
+
+#include "base/invariant.h"
+#include "base/minmax.h"
+#include "base/time.h"
+#include "cluster/clock.h"
+#include "cluster/ending.h"
+#include "cluster/handoff_run.h"
+#include "instance/remote_kv.h"
+
+/* Waiting. */
+
+static void join(blis__room_queue *queue, blis__handoff *handoff) {
+  handoff->next_waiting = NULL;
+  *(queue->tail != NULL ? &queue->tail->next_waiting : &queue->head) = handoff;
+  queue->tail = handoff;
+  handoff->waits = true;
+}
+
+static void leave(blis__room_queue *queue, blis__handoff *handoff) {
+  blis__handoff *before = NULL;
+  blis__handoff *at = queue->head;
+  while (at != handoff) {
+    before = at;
+    at = at->next_waiting;
+  }
+  *(before != NULL ? &before->next_waiting : &queue->head) = at->next_waiting;
+  if (queue->tail == handoff) {
+    queue->tail = before;
+  }
+  handoff->waits = false;
+}
+
+blis_status blis__handoff_note_room(blis_cluster *cluster, uint32_t instance,
+                                    blis_error *error) {
+  blis__handoff *first = cluster->handoffs->rooms[instance].head;
+  if (first == NULL) {
+    return BLIS_OK;
+  }
+  blis_event_queue_cancel(cluster->queue, first->event);
+  return blis__handoff_schedule(cluster, first, BLIS__CLUSTER_MOVE,
+                                cluster->now_us, error);
+}
+
+/*
+ * From now on blocks are held or reserved: until when at most. Instances that
+ * do both stages may hold blocks that each other's requests wait for, and then
+ * only this ends it.
+ */
+static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff,
+                               blis_error *error) {
+  const blis_disaggregation *policy = &cluster->handoffs->policy;
+  int64_t deadline_us = handoff->request->live.deadline_us;
+  int64_t at_us = policy->timeout_us > 0
+                      ? blis_time_after_us(cluster->now_us, policy->timeout_us)
+                      : BLIS_TIME_NEVER_US;
+  if (deadline_us > 0) {
+    at_us = blis_min_i64(at_us, deadline_us);
+  }
+  blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
+  return at_us == BLIS_TIME_NEVER_US || policy->go_blis
+             ? BLIS_OK
+             : blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_TIMEOUT,
+                                      at_us, error);
+}
+
+/* Room. */
+
+/* The last token is computed again by who is to give the first one. */
+static int64_t tokens_to_move(const blis_cluster *cluster,
+                              const blis__handoff *handoff) {
+  const blis_disaggregation *policy = &cluster->handoffs->policy;
+  const blis_live_request *live = &handoff->request->live;
+  const blis_instance_config *config =
+      blis_instance_get_config(cluster->instances[handoff->destination]);
+  bool is_whole =
+      policy->go_blis ||
+      (policy->gives_first_token &&
+       blis_can_bring_first_token(config, live, live->prompt_tokens));
+  return live->prompt_tokens - !is_whole;
+}
+
+static bool is_too_full(const blis_cluster *cluster,
+                        const blis__handoff *handoff, int64_t tokens) {
+  double limit = cluster->handoffs->policy.kv_limit;
+  blis_instance_stats stats;
+  if (limit >= 1) {
+    return false;
+  }
+  const blis_instance *instance = cluster->instances[handoff->destination];
+  int64_t size = blis_instance_get_config(instance)->block_size_tokens;
+  blis_instance_get_stats(instance, &stats);
+  int64_t used = stats.used_kv_blocks;
+  return used > 0 && (double)(used + (tokens + size - 1) / size) >
+                         limit * (double)stats.kv_blocks;
+}
+
+static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff,
+                               bool *is_done, blis_error *error) {
+  const blis_disaggregation *policy = &cluster->handoffs->policy;
+  uint32_t number = handoff->destination;
+  BLIS_ASSERT(!handoff->is_reserved &&
+              handoff->owner != BLIS__KV_OF_DESTINATION);
+  BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
+  const blis_kv_demand demand = {.tokens = tokens_to_move(cluster, handoff),
+                                 .reuses_cache = !policy->go_blis,
+                                 .is_found_at_once = policy->go_blis};
+  *is_done = false;
+  if (is_too_full(cluster, handoff, demand.tokens)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_instance_reserve(cluster->instances[number],
+                                 &handoff->request->live, &demand,
+                                 &handoff->cached_tokens, is_done, error));
+  if (*is_done) {
+    handoff->is_reserved = true;
+    handoff->kv_tokens = demand.tokens;
+    blis__handoff_note_instance(cluster, number);
+  }
+  return BLIS_OK;
+}
+
+static blis_status drop(blis_cluster *cluster, blis__handoff *handoff,
+                        blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  h->counts.dropped++;
+  h->counts.failed++;
+  blis__cluster_request *request = handoff->request;
+  BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+  request->live.state =
+      h->policy.go_blis ? BLIS_REQUEST_UNSERVABLE : BLIS_REQUEST_FAILED;
+  cluster->dropped.unservable -= h->policy.go_blis;
+  return blis__cluster_end(cluster, request, cluster->now_us, "no-kv-room",
+                           error);
+}
+
+static blis_status wait_for_room(blis_cluster *cluster, blis__handoff *handoff,
+                                 blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  switch (h->policy.on_no_room) {
+  case BLIS_NO_ROOM_DROP:
+    return drop(cluster, handoff, error);
+  case BLIS_NO_ROOM_LOCAL:
+    h->counts.cancelled++;
+    return blis__handoff_stay(cluster, handoff, error);
+  case BLIS_NO_ROOM_WAIT:
+    break;
+  }
+  h->counts.waited++;
+  handoff->wait_since_us = cluster->now_us;
+  if (handoff->state == BLIS_HANDOFF_PREFILL) {
+    handoff->state = BLIS_HANDOFF_HELD;
+  }
+  join(&h->rooms[handoff->destination], handoff);
+  return BLIS_OK;
+}
+
+/* Transfers. */
+
+static uint64_t pair_of(const blis__handoff *handoff) {
+  return (uint64_t)handoff->source << 32 | handoff->destination;
+}
+
+/* The first contact of two instances takes its time. */
+static blis_status shake_hands(blis__handoffs *h, const blis__handoff *handoff,
+                               double *us) {
+  uint64_t known;
+  *us = 0;
+  if (h->policy.handshake_us == 0 ||
+      blis_map_get(&h->pairs, pair_of(handoff), &known)) {
+    return BLIS_OK;
+  }
+  *us = (double)h->policy.handshake_us;
+  return blis_map_put(&h->pairs, pair_of(handoff), 1);
+}
+
+static double bytes_to_move(const blis_cluster *cluster,
+                            const blis__handoff *handoff) {
+  const blis_instance_config *config =
+      blis_instance_get_config(cluster->instances[handoff->destination]);
+  int64_t tokens = handoff->kv_tokens;
+  if (cluster->handoffs->policy.moves_missing) {
+    tokens -= handoff->cached_tokens;
+  }
+  int64_t size = config->block_size_tokens;
+  double blocks = (double)((tokens + size - 1) / size);
+  return blocks * (double)size *
+         cluster->facts[handoff->source].kv_bytes_per_token;
+}
+
+/* When the links have something to tell next. */
+static blis_status schedule_links(blis_cluster *cluster, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  blis_event_queue_cancel(cluster->queue, h->links_event);
+  double next_us = blis__links_next_us(&h->links);
+  if (!(next_us < (double)BLIS_TIME_NEVER_US)) {
+    return BLIS_OK;
+  }
+  const blis_event event = {
+      .time_us = blis_max_i64((int64_t)ceil(next_us), cluster->now_us),
+      .event_class = BLIS__CLUSTER_MOVED};
+  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, &h->links_event),
+               error);
+  return BLIS_OK;
+}
+
+static blis_status start_on_links(blis_cluster *cluster, blis__handoff *handoff,
+                                  double bytes, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  blis__transfer *transfer = &handoff->transfer;
+  double handshake_us;
+  BLIS_TRY_MEM(shake_hands(h, handoff, &handshake_us), error);
+  *transfer = (blis__transfer){
+      .from_us = (double)cluster->now_us + h->policy.base_us + handshake_us,
+      .links = {h->egress[handoff->source], h->ingress[handoff->destination],
+                h->fabric},
+      .link_count = h->has_fabric ? 3 : 2};
+  blis__links_advance(&h->links, (double)cluster->now_us);
+  BLIS_TRY_MEM(blis__links_start(&h->links, transfer, bytes), error);
+  return schedule_links(cluster, error);
+}
+
+/* BLIS (Go): what is decided at the start holds. */
+static int64_t fixed_duration_us(const blis__handoffs *h, double bytes) {
+  double rate = h->policy.bytes_per_us;
+  if (h->policy.has_contention && h->active > 1) {
+    rate /= (double)h->active;
+  }
+  double us = ceil(h->policy.base_us + (isfinite(rate) ? bytes / rate : 0));
+  return us > 1 ? (int64_t)us : (isfinite(rate) ? 1 : (int64_t)us);
+}
+
+static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
+                                  blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  double bytes = bytes_to_move(cluster, handoff);
+  BLIS_ASSERT(handoff->owner == BLIS__KV_OF_SOURCE && handoff->is_reserved);
+  BLIS_ASSERT(h->policy.go_blis || handoff->is_at_source);
+  handoff->state = BLIS_HANDOFF_TRANSFER;
+  handoff->times.transfer_start_us = cluster->now_us;
+  handoff->times.moved_bytes = (int64_t)bytes;
+  h->active++;
+  h->counts.peak = blis_max_i64(h->counts.peak, h->active);
+  h->counts.depth_sum += (double)h->active;
+  h->counts.bytes += bytes;
+  return h->policy.go_blis
+             ? blis__handoff_schedule(
+                   cluster, handoff, BLIS__CLUSTER_MOVED,
+                   blis_time_after_us(cluster->now_us,
+                                      fixed_duration_us(h, bytes)),
+                   error)
+             : start_on_links(cluster, handoff, bytes, error);
+}
+
+blis_status blis__handoff_stop_moving(blis_cluster *cluster,
+                                      blis__handoff *handoff,
+                                      blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  if (handoff->waits) {
+    leave(&h->rooms[handoff->destination], handoff);
+    BLIS_TRY(blis__handoff_note_room(cluster, handoff->destination, error));
+  }
+  if (handoff->state != BLIS_HANDOFF_TRANSFER) {
+    return BLIS_OK;
+  }
+  h->active--;
+  BLIS_ASSERT(h->active >= 0);
+  if (h->policy.go_blis || !handoff->transfer.is_on_its_way) {
+    return BLIS_OK;
+  }
+  blis__links_advance(&h->links, (double)cluster->now_us);
+  blis__links_stop(&h->links, &handoff->transfer);
+  return schedule_links(cluster, error);
+}
+
+/* The blocks are reserved: what comes next. */
+static blis_status go_on(blis_cluster *cluster, blis__handoff *handoff,
+                         blis_error *error) {
+  if (handoff->state != BLIS_HANDOFF_RESERVING) {
+    return begin_transfer(cluster, handoff, error);
+  }
+  return blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_PREFILL,
+                                cluster->now_us, error);
+}
+
+/* Those at the head of a queue get what there is. */
+static blis_status serve_queue(blis_cluster *cluster, uint32_t instance,
+                               blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  for (;;) {
+    blis__handoff *first = h->rooms[instance].head;
+    bool is_done = false;
+    if (first == NULL) {
+      return BLIS_OK;
+    }
+    BLIS_TRY(try_reserve(cluster, first, &is_done, error));
+    if (!is_done) {
+      return BLIS_OK;
+    }
+    leave(&h->rooms[instance], first);
+    h->counts.wait_us += (double)(cluster->now_us - first->wait_since_us);
+    BLIS_TRY(go_on(cluster, first, error));
+  }
+}
+
+blis_status blis__handoff_seek_room(blis_cluster *cluster,
+                                    blis__handoff *handoff, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  if (handoff->waits) {
+    return serve_queue(cluster, handoff->destination, error);
+  }
+  if (!handoff->is_reserved) {
+    BLIS_TRY(set_timeout(cluster, handoff, error));
+  }
+  if (cluster->services[handoff->destination] != BLIS_SERVICE_ACTIVE &&
+      cluster->services[handoff->destination] != BLIS_SERVICE_DRAINING) {
+    return blis__handoff_fail(cluster, handoff, "decode-failed", error);
+  }
+  if (handoff->is_reserved) {
+    return go_on(cluster, handoff, error);
+  }
+  bool is_done = false;
+  if (h->rooms[handoff->destination].head == NULL) {
+    BLIS_TRY(try_reserve(cluster, handoff, &is_done, error));
+  }
+  return is_done ? go_on(cluster, handoff, error)
+                 : wait_for_room(cluster, handoff, error);
+}
+
+/* Arrivals. */
+
+static blis_kv_arrival what_came(const blis_cluster *cluster,
+                                 const blis__handoff *handoff) {
+  const blis_disaggregation *policy = &cluster->handoffs->policy;
+  const blis_live_request *live = &handoff->request->live;
+  blis_kv_arrival arrival = {
+      .tokens = handoff->kv_tokens, .scheduling_delay_us = -1, .ttft_us = -1};
+  if (policy->go_blis) {
+    return arrival;
+  }
+  arrival.scheduling_delay_us = handoff->prefill.scheduling_delay_us;
+  if (arrival.tokens == live->prompt_tokens) {
+    int64_t way_us = cluster->now_us - handoff->times.prefill_end_us;
+    arrival.ttft_us = blis_time_after_us(handoff->prefill_ttft_us, way_us);
+  }
+  return arrival;
+}
+
+/* The request goes on where its KV is. */
+static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff,
+                          blis_error *error) {
+  blis__cluster_request *request = handoff->request;
+  uint32_t number = handoff->destination;
+  const blis_kv_arrival arrival = what_came(cluster, handoff);
+  BLIS_TRY(blis__handoff_complete(cluster, handoff, error));
+  BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
+  request->instance = (int32_t)number;
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request,
+                      .instance = number));
+  blis__request_move(request, BLIS__AT_INSTANCE);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request,
+                      .instance = number));
+  if (!handoff->counts_there) {
+    blis__snapshot_add_in_flight(&cluster->snapshot, number, 1);
+  }
+  BLIS_TRY(blis_instance_activate(cluster->instances[number], &request->live,
+                                  &arrival, cluster->now_us, error));
+  blis__handoff_note_instance(cluster, number);
+  return arrival.ttft_us < 0 ? BLIS_OK
+                             : BLIS__TELL(cluster, BLIS__FIRST_TOKEN, error,
+                                          .request = request);
+}
+
+static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff,
+                                blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  h->active--;
+  h->counts.transfer_us +=
+      (double)(cluster->now_us - handoff->times.transfer_start_us);
+  h->counts.shared += handoff->transfer.was_shared;
+  handoff->times.transfer_end_us = cluster->now_us;
+  return arrive(cluster, handoff, error);
+}
+
+static blis__handoff *handoff_of(blis__transfer *transfer) {
+  return (blis__handoff *)((char *)transfer -
+                           offsetof(blis__handoff, transfer));
+}
+
+blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff,
+                                blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  if (handoff != NULL) {
+    return end_transfer(cluster, handoff, error);
+  }
+  blis__links_advance(&h->links, (double)cluster->now_us);
+  for (blis__transfer *t = blis__links_take_ended(&h->links); t != NULL;
+       t = blis__links_take_ended(&h->links)) {
+    BLIS_TRY(end_transfer(cluster, handoff_of(t), error));
+  }
+  return schedule_links(cluster, error);
+}

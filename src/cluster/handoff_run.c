@@ -1,0 +1,409 @@
+#include "cluster/handoff_run.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/invariant.h"
+#include "base/minmax.h"
+#include "base/time.h"
+#include "cluster/clock.h"
+#include "cluster/ending.h"
+#include "cluster/features.h"
+#include "cluster/stages.h"
+#include "instance/arrival.h"
+#include "instance/remote_kv.h"
+
+void blis__handoff_note_instance(blis_cluster *cluster, uint32_t instance) {
+  blis__snapshot_instance_changed(&cluster->snapshot, instance);
+  blis_winner_tree_set(cluster->next_events, instance,
+                       blis_instance_next_us(cluster->instances[instance]));
+}
+
+blis_status blis__handoff_schedule(blis_cluster *cluster,
+                                   blis__handoff *handoff, int event_class,
+                                   int64_t at_us, blis_error *error) {
+  const blis_event event = {.time_us = blis_max_i64(at_us, cluster->now_us),
+                            .event_class = event_class,
+                            .object = handoff};
+  blis_event_handle *handle = event_class == BLIS__CLUSTER_TIMEOUT
+                                  ? &handoff->timeout_event
+                                  : &handoff->event;
+  BLIS_TRY_MEM(blis_event_queue_push(cluster->queue, &event, handle), error);
+  return BLIS_OK;
+}
+
+/* Its last moment: the deadline of the request, or the policy's timeout. */
+static blis_status on_timeout(blis_cluster *cluster, blis__handoff *handoff,
+                              blis_error *error) {
+  int64_t deadline_us = handoff->request->live.deadline_us;
+  if (deadline_us > 0 && deadline_us <= cluster->now_us) {
+    cluster->dropped.timed_out--; /* no instance has counted it */
+    return blis__handoff_give_up(cluster, handoff, BLIS_REQUEST_TIMED_OUT,
+                                 cluster->now_us, error);
+  }
+  return blis__handoff_fail(cluster, handoff, "handoff-timeout", error);
+}
+
+blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event,
+                                blis_error *error) {
+  blis__handoff *handoff = event->object;
+  cluster->fruitless = 0;
+  switch (event->event_class) {
+  case BLIS__CLUSTER_PREFILL:
+    return blis__handoff_route(cluster, handoff, error);
+  case BLIS__CLUSTER_MOVE:
+    return blis__handoff_seek_room(cluster, handoff, error);
+  case BLIS__CLUSTER_MOVED:
+    return blis__handoff_moved(cluster, handoff, error);
+  default:
+    BLIS_ASSERT(event->event_class == BLIS__CLUSTER_TIMEOUT);
+    return on_timeout(cluster, handoff, error);
+  }
+}
+
+/* Ends. */
+
+blis_status blis__handoff_leave_source(blis_cluster *cluster,
+                                       blis__handoff *handoff,
+                                       blis_error *error) {
+  if (!handoff->is_at_source) {
+    return BLIS_OK;
+  }
+  uint32_t source = handoff->source;
+  handoff->is_at_source = false;
+  if (handoff->prefill.engine != NULL) {
+    BLIS_TRY(blis__cluster_bring_forward(cluster, source, error));
+    BLIS_TRY(blis_instance_evict(cluster->instances[source], &handoff->prefill,
+                                 cluster->now_us, error));
+    blis__handoff_note_instance(cluster, source);
+  }
+  if (handoff->is_pending) {
+    handoff->is_pending = false;
+    blis__snapshot_add_pending(&cluster->snapshot, source, -1);
+  }
+  blis__snapshot_add_in_flight(&cluster->snapshot, source, -1);
+  blis_block_namer_release(cluster->namer, &handoff->prefill.chain);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__LEFT, error, .request = handoff->request));
+  handoff->request->instance = -1;
+  return blis__handoff_note_room(cluster, source, error);
+}
+
+/* The destination forgets it, as if it had never been chosen. */
+static blis_status leave_destination(blis_cluster *cluster,
+                                     blis__handoff *handoff,
+                                     blis_error *error) {
+  uint32_t destination = handoff->destination;
+  blis_live_request *live = &handoff->request->live;
+  if (handoff->is_reserved) {
+    handoff->is_reserved = false;
+    BLIS_TRY(blis__cluster_bring_forward(cluster, destination, error));
+    BLIS_TRY(blis_instance_evict(cluster->instances[destination], live,
+                                 cluster->now_us, error));
+    blis__handoff_note_instance(cluster, destination);
+    BLIS_TRY(blis__handoff_note_room(cluster, destination, error));
+  }
+  if (handoff->counts_there) {
+    handoff->counts_there = false;
+    blis__snapshot_add_in_flight(&cluster->snapshot, destination, -1);
+  }
+  blis_block_namer_release(cluster->namer, &live->chain);
+  blis__reset_request(live);
+  return BLIS_OK;
+}
+
+blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff,
+                                blis_error *error) {
+  BLIS_ASSERT(!handoff->is_over);
+  handoff->is_over = true;
+  cluster->handoffs->counts.in_flight--;
+  blis_event_queue_cancel(cluster->queue, handoff->event);
+  blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
+  BLIS_TRY(blis__handoff_stop_moving(cluster, handoff, error));
+  BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
+  BLIS_TRY(leave_destination(cluster, handoff, error));
+  handoff->owner = BLIS__KV_OF_NOBODY;
+  return BLIS_OK;
+}
+
+blis_status blis__handoff_complete(blis_cluster *cluster,
+                                   blis__handoff *handoff, blis_error *error) {
+  BLIS_ASSERT(handoff->owner == BLIS__KV_OF_SOURCE);
+  BLIS_ASSERT(!handoff->is_over && handoff->state == BLIS_HANDOFF_TRANSFER);
+  handoff->owner = BLIS__KV_OF_DESTINATION;
+  handoff->state = BLIS_HANDOFF_DECODE;
+  handoff->is_over = true;
+  handoff->is_reserved = false;
+  cluster->handoffs->counts.in_flight--;
+  cluster->handoffs->counts.completed++;
+  blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
+  return blis__handoff_leave_source(cluster, handoff, error);
+}
+
+static blis_status end_request(blis_cluster *cluster,
+                               blis__cluster_request *request,
+                               blis_request_state state, int64_t end_us,
+                               const char *reason, blis_error *error) {
+  request->live.state = state;
+  return blis__cluster_end(cluster, request, end_us, reason, error);
+}
+
+blis_status blis__handoff_give_up(blis_cluster *cluster, blis__handoff *handoff,
+                                  blis_request_state state, int64_t end_us,
+                                  blis_error *error) {
+  blis__cluster_request *request = handoff->request;
+  bool was_counted = handoff->prefill.was_counted;
+  cluster->handoffs->counts.timed_out += state == BLIS_REQUEST_TIMED_OUT;
+  cluster->handoffs->counts.failed += state != BLIS_REQUEST_TIMED_OUT;
+  BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+  request->live.was_counted = was_counted;
+  return end_request(cluster, request, state, end_us, NULL, error);
+}
+
+/* Routing is asked once more, after a while. */
+static blis_status retry(blis_cluster *cluster, blis__cluster_request *request,
+                         int64_t pause_us, blis_error *error) {
+  request->router_ticket = (blis_ticket){{0}};
+  cluster->counts.rerouted++;
+  return blis__cluster_schedule(
+      cluster, request, BLIS__CLUSTER_ROUTING,
+      blis_time_after_us(pause_us, cluster->config.routing_latency_us), error);
+}
+
+blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff,
+                               blis_error *error) {
+  blis__cluster_request *request = handoff->request;
+  uint32_t destination = handoff->destination;
+  BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+  if (cluster->services[destination] != BLIS_SERVICE_ACTIVE) {
+    return retry(cluster, request, 0, error);
+  }
+  blis__request_move(request, BLIS__AT_ROUTING);
+  blis__chain_cache_begin(&cluster->chains, &request->request);
+  blis_status status = blis__cluster_send(cluster, request, destination, error);
+  blis__chain_cache_end(&cluster->chains);
+  return status;
+}
+
+blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff *handoff,
+                               const char *reason, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  blis__cluster_request *request = handoff->request;
+  h->counts.failed++;
+  switch (h->policy.on_failure) {
+  case BLIS_HANDOFF_IS_RECOMPUTED:
+    h->counts.recomputed++;
+    return blis__handoff_stay(cluster, handoff, error);
+  case BLIS_HANDOFF_IS_RETRIED:
+    if (handoff->retries < h->policy.retries_max) {
+      h->counts.retried++;
+      BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+      return retry(cluster, request, h->policy.retry_pause_us, error);
+    }
+    break;
+  case BLIS_HANDOFF_FAILS:
+    break;
+  }
+  BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+  return end_request(cluster, request, BLIS_REQUEST_FAILED, cluster->now_us,
+                     reason, error);
+}
+
+blis_status blis__handoff_lose_instance(blis_cluster *cluster,
+                                        uint32_t instance, blis_error *error) {
+  blis__cluster_request *later;
+  for (blis__cluster_request *request = cluster->requests.first;
+       cluster->handoffs != NULL && request != NULL; request = later) {
+    later = request->later;
+    blis__handoff *handoff = request->handoff;
+    if (request->place != BLIS__AT_HANDOFF || handoff->is_over) {
+      continue;
+    }
+    bool is_source = handoff->is_at_source && handoff->source == instance;
+    if (is_source || handoff->destination == instance) {
+      BLIS_TRY(blis__handoff_fail(
+          cluster, handoff, is_source ? "prefill-failed" : "decode-failed",
+          error));
+    }
+  }
+  return BLIS_OK;
+}
+
+/* What is told. */
+
+/* What is known of the request's hand-off, also when the run is over. */
+static blis_status on_reporting(void *ud, blis_cluster *cluster,
+                                const blis__news *news, blis_error *error) {
+  (void)ud, (void)cluster, (void)error;
+  const blis__handoff *handoff = news->request->handoff;
+  if (handoff == NULL) {
+    return BLIS_OK;
+  }
+  news->end->stages = &handoff->times;
+  if (!handoff->is_over) {
+    news->end->instance = handoff->is_at_source ? (int32_t)handoff->source : -1;
+    news->end->was_counted = handoff->prefill.was_counted;
+    news->end->state = handoff->state == BLIS_HANDOFF_PREFILL
+                           ? handoff->prefill.state
+                           : BLIS_REQUEST_RUNNING;
+  }
+  return BLIS_OK;
+}
+
+static blis_status on_ended(void *ud, blis_cluster *cluster,
+                            const blis__news *news, blis_error *error) {
+  (void)cluster, (void)error;
+  blis__handoffs *h = ud;
+  blis__handoff *handoff = news->request->handoff;
+  if (handoff != NULL) {
+    blis_block_namer_release(cluster->namer, &handoff->prefill.chain);
+    blis_pool_give(&h->pool, handoff->slot);
+    news->request->handoff = NULL;
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__handoff_check_stuck(const blis_cluster *cluster,
+                                      blis_error *error) {
+  bool may_go_on =
+      cluster->handoffs == NULL ||
+      blis_event_queue_next_us(cluster->queue) != BLIS_TIME_NEVER_US ||
+      blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US ||
+      cluster->has_arrival;
+  for (const blis__cluster_request *r = cluster->requests.first;
+       !may_go_on && r != NULL; r = r->later) {
+    char id[BLIS_REQUEST_ID_SIZE];
+    if (r->place == BLIS__AT_HANDOFF && r->handoff->waits) {
+      return blis_fail(
+          error, BLIS_ERR_STUCK,
+          "%s waits for KV blocks of %s since %" PRId64
+          " us, and nothing is left to happen that could free any",
+          blis_request_id(&r->request, cluster->source->strings, id),
+          cluster->ids[r->handoff->destination], r->handoff->wait_since_us);
+    }
+  }
+  return BLIS_OK;
+}
+
+void blis_cluster_get_handoffs(const blis_cluster *cluster,
+                               blis_handoff_counts *counts) {
+  *counts = cluster->handoffs == NULL ? (blis_handoff_counts){0}
+                                      : cluster->handoffs->counts;
+  const blis_handoff_counts *c = counts;
+  BLIS_ASSERT(c->started == c->completed + c->failed + c->timed_out +
+                                c->cancelled + c->in_flight);
+}
+
+/* Construction. */
+
+/* Room for those that wait, when somebody leaves. */
+static blis_status on_left(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)ud;
+  return news->request->place == BLIS__AT_HANDOFF
+             ? BLIS_OK /* it says so itself */
+             : blis__handoff_note_room(
+                   cluster, (uint32_t)news->request->instance, error);
+}
+
+static blis_status check_policy(const blis_cluster *cluster,
+                                const blis_disaggregation *policy,
+                                blis_error *error) {
+  uint32_t roles = 0;
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    roles |= cluster->facts[i].roles;
+  }
+  if ((roles & BLIS_ROLE_PREFILL) == 0 || (roles & BLIS_ROLE_DECODE) == 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "no instance has the role %s; prefill and decode apart "
+                     "need both",
+                     (roles & BLIS_ROLE_PREFILL) == 0 ? "prefill" : "decode");
+  }
+  if (!(policy->bytes_per_us > 0 && policy->fabric_bytes_per_us > 0 &&
+        policy->base_us >= 0 && isfinite(policy->base_us) &&
+        policy->handshake_us >= 0 && policy->timeout_us >= 0 &&
+        policy->retry_pause_us >= 0 && policy->retries_max >= 0 &&
+        policy->kv_limit > 0 && policy->kv_limit <= 1)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "disaggregation: a time, bandwidth or limit is out of "
+                     "range");
+  }
+  return BLIS_OK;
+}
+
+static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
+  uint32_t count = cluster->config.instance_count;
+  for (uint32_t i = 0; i < count; i++) {
+    BLIS_TRY(blis__links_add(&h->links, h->policy.bytes_per_us, &h->egress[i]));
+    BLIS_TRY(
+        blis__links_add(&h->links, h->policy.bytes_per_us, &h->ingress[i]));
+  }
+  h->has_fabric = isfinite(h->policy.fabric_bytes_per_us);
+  return h->has_fabric
+             ? blis__links_add(&h->links, h->policy.fabric_bytes_per_us,
+                               &h->fabric)
+             : BLIS_OK;
+}
+
+static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
+  uint32_t count = cluster->config.instance_count;
+  const blis_alloc *alloc = &cluster->alloc;
+  h->rooms = blis_alloc_zeroed(alloc, count, sizeof *h->rooms);
+  h->egress = blis_alloc_zeroed(alloc, count, sizeof *h->egress);
+  h->ingress = blis_alloc_zeroed(alloc, count, sizeof *h->ingress);
+  if (h->rooms == NULL || h->egress == NULL || h->ingress == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  BLIS_TRY(make_links(cluster, h));
+  const blis__listener listener = {.ud = h,
+                                   .rank = BLIS__SEQUELS,
+                                   .need = BLIS__NEEDS_ORDER,
+                                   .on = {[BLIS__LEFT] = on_left,
+                                          [BLIS__REPORTING] = on_reporting,
+                                          [BLIS__ENDED] = on_ended}};
+  return blis__listeners_add(&cluster->listeners, &listener);
+}
+
+blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
+                                            blis_disaggregation *disaggregation,
+                                            blis_error *error) {
+  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->handoffs == NULL);
+  blis_disaggregation policy = *disaggregation;
+  disaggregation->prefill = (blis_router){0};
+  disaggregation->decider = (blis_decider){0};
+  blis__handoffs *h = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *h);
+  if (h == NULL) {
+    blis_router_free(&policy.prefill);
+    blis_decider_free(&policy.decider);
+    return blis_fail_nomem(error);
+  }
+  h->policy = policy;
+  blis_pool_init(&h->pool, &cluster->alloc, sizeof(blis__handoff));
+  blis_map_init(&h->pairs, &cluster->alloc);
+  blis__links_init(&h->links, &cluster->alloc);
+  cluster->handoffs = h;
+  cluster->divert = blis__handoff_decide;
+  BLIS_TRY(check_policy(cluster, &h->policy, error));
+  BLIS_TRY_MEM(make_parts(cluster, h), error);
+  blis__snapshot_declare(&cluster->snapshot,
+                         h->policy.prefill.needs | h->policy.decider.needs);
+  BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
+  return BLIS_OK;
+}
+
+void blis__free_handoffs(blis_cluster *cluster) {
+  blis__handoffs *h = cluster->handoffs;
+  if (h == NULL) {
+    return;
+  }
+  uint32_t count = cluster->config.instance_count;
+  const blis_alloc *alloc = &cluster->alloc;
+  blis_router_free(&h->policy.prefill);
+  blis_decider_free(&h->policy.decider);
+  blis_pool_deinit(&h->pool);
+  blis_map_deinit(&h->pairs);
+  blis__links_deinit(&h->links);
+  blis_alloc_free(alloc, h->rooms, count * sizeof *h->rooms);
+  blis_alloc_free(alloc, h->egress, count * sizeof *h->egress);
+  blis_alloc_free(alloc, h->ingress, count * sizeof *h->ingress);
+  blis_alloc_free(alloc, h, sizeof *h);
+}

@@ -1,0 +1,178 @@
+/*
+ * handoff_run.h - the hand-offs of a cluster, shared by their files: the state
+ * of each, and what the rest of the cluster asks of them.
+ *
+ * One module in several files: handoff_run.c the life of a hand-off and its
+ * ends; handoff_start.c the decision and the prefill; handoff_move.c room,
+ * links and transfers.
+ */
+#ifndef BLIS_CLUSTER_HANDOFF_RUN_H
+#define BLIS_CLUSTER_HANDOFF_RUN_H
+
+#include "base/map.h"
+#include "cluster/link.h"
+#include "cluster/state.h"
+
+/* Whose the blocks of a hand-off are; nobody else may serve them. */
+typedef enum blis__kv_owner {
+  BLIS__KV_OF_NOBODY, /* there is none yet, or no more */
+  BLIS__KV_OF_SOURCE,
+  BLIS__KV_OF_DESTINATION
+} blis__kv_owner;
+
+typedef struct blis__handoff {
+  blis__cluster_request *request; /* its live record is the one that decodes */
+  blis_live_request prefill;      /* and this is the one at the source */
+  blis_handoff_state state;
+  blis__kv_owner owner;
+  bool is_at_source; /* prefill is with the source: computes, or holds KV */
+  bool is_reserved;  /* at the destination */
+  bool counts_there; /* among the requests in flight of the destination */
+  bool is_pending;   /* at the source, as the signal of that name says */
+  bool waits;        /* for room, in the list of its destination */
+  bool is_over;      /* what is left of it are its times */
+  int32_t retries;
+  uint32_t source; /* once it is routed */
+  uint32_t destination;
+  uint32_t slot;
+  int64_t wanted_source; /* by the decider; -1 = the router chooses */
+  int64_t cached_tokens; /* at the destination when it was reserved */
+  int64_t kv_tokens;     /* that the destination gets */
+  int64_t ready_us;      /* since when the KV could go */
+  int64_t wait_since_us; /* for room */
+  int64_t prefill_ttft_us;
+  blis_ticket prefill_ticket;
+  blis_event_handle event;         /* the next one about it */
+  blis_event_handle timeout_event; /* and the last moment for it */
+  blis__transfer transfer;
+  blis_stage_times times;
+  struct blis__handoff *next_waiting;
+} blis__handoff;
+
+/* Hand-offs that wait for room, first come, first served. */
+typedef struct blis__room_queue {
+  blis__handoff *head;
+  blis__handoff *tail;
+} blis__room_queue;
+
+typedef struct blis__handoffs {
+  blis_disaggregation policy;
+  blis_pool pool;
+  blis__room_queue *rooms; /* by destination */
+  blis__links links;
+  uint32_t *egress; /* by instance: links */
+  uint32_t *ingress;
+  uint32_t fabric;
+  bool has_fabric;
+  blis_event_handle links_event; /* when the next transfer ends */
+  blis_map pairs;                /* that have shaken hands */
+  int64_t active;                /* transfers */
+  blis_handoff_counts counts;
+} blis__handoffs;
+
+/* handoff_start.c */
+
+/* As blis_cluster.divert: asks the decider. */
+BLIS_MUSTUSE blis_status blis__handoff_decide(
+    blis_cluster *cluster, blis__cluster_request *request,
+    const blis_routing_request *shown, const blis_routing_view *view,
+    size_t chosen, uint32_t *number, bool *is_taken, blis_error *error);
+
+/* Routes the prefill and brings it to its source. */
+BLIS_MUSTUSE blis_status blis__handoff_route(blis_cluster *cluster,
+                                             blis__handoff *handoff,
+                                             blis_error *error);
+
+/* Instances with roles report to this; ud is the cluster. */
+extern const blis_instance_events blis__handoff_instance_events;
+
+/* handoff_move.c */
+
+/*
+ * The hand-off is where it wants room: reserves it, and goes on, or waits or
+ * ends as the policy says.
+ */
+BLIS_MUSTUSE blis_status blis__handoff_seek_room(blis_cluster *cluster,
+                                                 blis__handoff *handoff,
+                                                 blis_error *error);
+
+/* Transfers have ended. */
+BLIS_MUSTUSE blis_status blis__handoff_moved(blis_cluster *cluster,
+                                             blis__handoff *handoff,
+                                             blis_error *error);
+
+/* There may be room at an instance for those that wait for it. */
+BLIS_MUSTUSE blis_status blis__handoff_note_room(blis_cluster *cluster,
+                                                 uint32_t instance,
+                                                 blis_error *error);
+
+/* It no longer waits for room, nor is on its way. */
+BLIS_MUSTUSE blis_status blis__handoff_stop_moving(blis_cluster *cluster,
+                                                   blis__handoff *handoff,
+                                                   blis_error *error);
+
+/* handoff_run.c */
+
+/* An event of the classes from PREFILL to TIMEOUT. */
+BLIS_MUSTUSE blis_status blis__handoff_event(blis_cluster *cluster,
+                                             const blis_event *event,
+                                             blis_error *error);
+
+BLIS_MUSTUSE blis_status blis__handoff_schedule(blis_cluster *cluster,
+                                                blis__handoff *handoff,
+                                                int event_class, int64_t at_us,
+                                                blis_error *error);
+
+/* Its source gives up what it has of it: the prefill, or the KV. */
+BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster,
+                                                    blis__handoff *handoff,
+                                                    blis_error *error);
+
+/* Neither source nor destination nor the clock knows it any more. */
+BLIS_MUSTUSE blis_status blis__handoff_close(blis_cluster *cluster,
+                                             blis__handoff *handoff,
+                                             blis_error *error);
+
+/* The KV is at the destination, where the request waits now. */
+BLIS_MUSTUSE blis_status blis__handoff_complete(blis_cluster *cluster,
+                                                blis__handoff *handoff,
+                                                blis_error *error);
+
+/* It cannot go on, for this reason; the request ends, or goes another way. */
+BLIS_MUSTUSE blis_status blis__handoff_fail(blis_cluster *cluster,
+                                            blis__handoff *handoff,
+                                            const char *reason,
+                                            blis_error *error);
+
+/* The destination computes it all. */
+BLIS_MUSTUSE blis_status blis__handoff_stay(blis_cluster *cluster,
+                                            blis__handoff *handoff,
+                                            blis_error *error);
+
+/* The deadline of its request is over, or the prefill could not be served. */
+BLIS_MUSTUSE blis_status blis__handoff_give_up(blis_cluster *cluster,
+                                               blis__handoff *handoff,
+                                               blis_request_state state,
+                                               int64_t end_us,
+                                               blis_error *error);
+
+/* The instance is about to lose all it has: its hand-offs fail. */
+BLIS_MUSTUSE blis_status blis__handoff_lose_instance(blis_cluster *cluster,
+                                                     uint32_t instance,
+                                                     blis_error *error);
+
+/* BLIS_ERR_STUCK names a hand-off that waits and can never go on. */
+BLIS_MUSTUSE blis_status blis__handoff_check_stuck(const blis_cluster *cluster,
+                                                   blis_error *error);
+
+/* The record of the request where it is now: the prefill's, or its own. */
+static inline const blis_live_request *
+blis__handoff_leg(const blis__cluster_request *request) {
+  return request->place == BLIS__AT_HANDOFF ? &request->handoff->prefill
+                                            : &request->live;
+}
+
+/* An instance has something new to do, or has room. */
+void blis__handoff_note_instance(blis_cluster *cluster, uint32_t instance);
+
+#endif

@@ -1,0 +1,337 @@
+/* Hand-offs: the decision, and the prefill. */
+#include <inttypes.h>
+
+#include "base/invariant.h"
+#include "base/time.h"
+#include "cluster/clock.h"
+#include "cluster/ending.h"
+#include "cluster/handoff_run.h"
+#include "cluster/stages.h"
+#include "instance/remote_kv.h"
+
+/* The decision. */
+
+/* The candidate that the decider named in place of the router's. */
+static blis_status find_destination(const blis_cluster *cluster,
+                                    const blis_routing_view *view,
+                                    const blis_split *split, size_t *chosen,
+                                    blis_error *error) {
+  const char *name = cluster->handoffs->policy.decider.name;
+  int64_t count = cluster->config.instance_count;
+  if (split->prefill >= count ||
+      (split->prefill >= 0 &&
+       (cluster->facts[split->prefill].roles & BLIS_ROLE_PREFILL) == 0)) {
+    return blis_fail(error, BLIS_ERR_POLICY,
+                     "decider %s: instance %" PRId64
+                     " is not one of those that prefill",
+                     name, split->prefill);
+  }
+  if (split->decode < 0) {
+    return BLIS_OK;
+  }
+  *chosen = split->decode < count
+                ? blis_routing_view_find(view, (uint32_t)split->decode)
+                : view->count;
+  return *chosen < view->count ? BLIS_OK
+                               : blis_fail(error, BLIS_ERR_POLICY,
+                                           "decider %s: instance %" PRId64
+                                           " is not one of those that decode",
+                                           name, split->decode);
+}
+
+/* One token of the prompt at least moves, and one of the output is decoded. */
+static bool can_split(const blis_cluster *cluster,
+                      const blis__cluster_request *request,
+                      const blis_split *split, uint32_t destination) {
+  const blis_live_request *live = &request->live;
+  return split->splits && split->prefill != (int64_t)destination &&
+         live->prompt_tokens >= 2 && live->output_tokens >= 1 &&
+         (cluster->handoffs->policy.go_blis ||
+          blis_instance_serves(cluster->instances[destination], live));
+}
+
+/* The record of the request's last hand-off, if there was one, is used again.
+ */
+static blis_status new_handoff(blis_cluster *cluster,
+                               blis__cluster_request *request,
+                               blis__handoff **made) {
+  blis__handoff *handoff = request->handoff;
+  int32_t retries = 0;
+  uint32_t slot;
+  if (handoff != NULL) {
+    BLIS_ASSERT(handoff->is_over);
+    retries = handoff->retries + 1;
+    slot = handoff->slot;
+  } else {
+    BLIS_TRY(blis_pool_take(&cluster->handoffs->pool, &slot));
+    handoff = blis_pool_item(&cluster->handoffs->pool, slot);
+  }
+  *handoff = (blis__handoff){.request = request,
+                             .slot = slot,
+                             .retries = retries,
+                             .times = {.prefill_instance = -1,
+                                       .decode_instance = -1,
+                                       .prefill_admitted_us = -1,
+                                       .prefill_end_us = -1,
+                                       .transfer_start_us = -1,
+                                       .transfer_end_us = -1}};
+  request->handoff = handoff;
+  *made = handoff;
+  return BLIS_OK;
+}
+
+static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
+                         uint32_t destination, int64_t source,
+                         blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  blis__handoff *handoff;
+  BLIS_TRY_MEM(new_handoff(cluster, request, &handoff), error);
+  handoff->destination = destination;
+  handoff->wanted_source = source;
+  handoff->times.decode_instance = (int32_t)destination;
+  const blis_instance_config *config =
+      blis_instance_get_config(cluster->instances[destination]);
+  BLIS_TRY_MEM(blis__chain_cache_take(&cluster->chains,
+                                      (uint32_t)config->block_size_tokens,
+                                      &request->live.chain),
+               error);
+  blis__request_move(request, BLIS__AT_HANDOFF);
+  h->counts.started++;
+  h->counts.in_flight++;
+  if (!h->policy.go_blis) { /* there, a choice is not seen before the KV is */
+    handoff->counts_there = true;
+    blis__snapshot_add_in_flight(&cluster->snapshot, destination, 1);
+  }
+  handoff->state =
+      h->policy.reserves_first ? BLIS_HANDOFF_RESERVING : BLIS_HANDOFF_PREFILL;
+  return blis__handoff_schedule(
+      cluster, handoff,
+      h->policy.reserves_first ? BLIS__CLUSTER_MOVE : BLIS__CLUSTER_PREFILL,
+      cluster->now_us, error);
+}
+
+blis_status blis__handoff_decide(blis_cluster *cluster,
+                                 blis__cluster_request *request,
+                                 const blis_routing_request *shown,
+                                 const blis_routing_view *view, size_t chosen,
+                                 uint32_t *number, bool *is_taken,
+                                 blis_error *error) {
+  const blis_decider *decider = &cluster->handoffs->policy.decider;
+  blis_split split = {.prefill = -1, .decode = -1};
+  if (decider->ops != NULL) {
+    BLIS_TRY(decider->ops->decide(
+        &(blis_question){decider->state, shown, view, error}, chosen, &split));
+    BLIS_TRY(find_destination(cluster, view, &split, &chosen, error));
+  }
+  *number = view->instances[chosen];
+  *is_taken = can_split(cluster, request, &split, *number);
+  if (!*is_taken) {
+    cluster->handoffs->counts.local++;
+    return BLIS_OK;
+  }
+  return begin(cluster, request, *number, split.prefill, error);
+}
+
+/* The prefill. */
+
+/* The part of the request that its source computes: the prompt alone. */
+static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
+  const blis_live_request *live = &handoff->request->live;
+  bool go_blis = cluster->handoffs->policy.go_blis;
+  handoff->prefill = (blis_live_request){
+      .arrival_us = live->arrival_us,
+      .deadline_us = live->deadline_us,
+      .number = live->number,
+      .session = live->session,
+      .round_index = live->round_index,
+      .prompt_tokens = live->prompt_tokens,
+      .output_budget_tokens = go_blis ? live->output_budget_tokens : 1,
+      .priority = live->priority,
+      .slot = live->slot,
+      .holds_kv = !go_blis,
+      .ttft_us = -1,
+      .scheduling_delay_us = -1,
+      .e2e_us = -1};
+}
+
+static blis_status inject(blis_cluster *cluster, blis__handoff *handoff,
+                          uint32_t source, blis_error *error) {
+  blis__cluster_request *request = handoff->request;
+  blis_instance *instance = cluster->instances[source];
+  const blis_instance_config *config = blis_instance_get_config(instance);
+  BLIS_TRY(blis__cluster_bring_forward(cluster, source, error));
+  make_leg(cluster, handoff);
+  BLIS_TRY_MEM(blis__chain_cache_take(&cluster->chains,
+                                      (uint32_t)config->block_size_tokens,
+                                      &handoff->prefill.chain),
+               error);
+  handoff->state = BLIS_HANDOFF_PREFILL;
+  handoff->source = source;
+  handoff->is_at_source = true;
+  handoff->is_pending = true;
+  handoff->times.prefill_instance = (int32_t)source;
+  request->instance = (int32_t)source;
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request,
+                      .instance = source));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request,
+                      .instance = source));
+  blis__snapshot_add_pending(&cluster->snapshot, source, 1);
+  blis__snapshot_add_in_flight(&cluster->snapshot, source, 1);
+  cluster->counts.routed++;
+  BLIS_TRY(blis_instance_inject(instance, &handoff->prefill, cluster->now_us,
+                                error));
+  blis__handoff_note_instance(cluster, source);
+  return BLIS_OK;
+}
+
+static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff,
+                          const char *reason, blis_error *error) {
+  blis__cluster_request *request = handoff->request;
+  cluster->handoffs->counts.failed++;
+  BLIS_TRY(blis__handoff_close(cluster, handoff, error));
+  request->live.state = BLIS_REQUEST_REJECTED;
+  return blis__cluster_end(cluster, request, cluster->now_us, reason, error);
+}
+
+/* Asks the router of the stage, unless the decider has said it. */
+static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
+                                 blis_decision *decision, uint32_t *source,
+                                 blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  int64_t wanted = handoff->wanted_source;
+  if (wanted >= 0 && cluster->services[wanted] == BLIS_SERVICE_ACTIVE) {
+    *source = (uint32_t)wanted;
+    return BLIS_OK;
+  }
+  const blis__stage stage = {.router = h->policy.prefill.ops != NULL
+                                           ? &h->policy.prefill
+                                           : &cluster->router,
+                             .ticket = &handoff->prefill_ticket,
+                             .role = BLIS_ROLE_PREFILL,
+                             .peer = handoff->destination};
+  blis__choice choice;
+  BLIS_TRY(
+      blis__cluster_choose(cluster, handoff->request, &stage, &choice, error));
+  *decision = choice.decision;
+  *source = choice.instance;
+  return BLIS_OK;
+}
+
+static blis_status route(blis_cluster *cluster, blis__handoff *handoff,
+                         blis_decision *decision, bool *is_same,
+                         blis_error *error) {
+  uint32_t source = 0;
+  BLIS_TRY(choose_source(cluster, handoff, decision, &source, error));
+  if (decision->rejected != NULL) {
+    return BLIS_OK;
+  }
+  *is_same =
+      source == handoff->destination && !cluster->handoffs->policy.go_blis;
+  return *is_same ? BLIS_OK : inject(cluster, handoff, source, error);
+}
+
+blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff,
+                                blis_error *error) {
+  blis_decision decision = {.chosen = 0};
+  bool is_same = false;
+  blis__chain_cache_begin(&cluster->chains, &handoff->request->request);
+  blis_status status = route(cluster, handoff, &decision, &is_same, error);
+  blis__chain_cache_end(&cluster->chains);
+  if (status != BLIS_OK) {
+    return status;
+  }
+  if (decision.rejected != NULL) {
+    return refuse(cluster, handoff, decision.rejected, error);
+  }
+  if (is_same) { /* one instance does both */
+    cluster->handoffs->counts.cancelled++;
+    return blis__handoff_stay(cluster, handoff, error);
+  }
+  return BLIS_OK;
+}
+
+/* What instances with roles report. */
+
+static blis__cluster_request *request_of(const blis_cluster *cluster,
+                                         const blis_live_request *live) {
+  return blis__request_table_of(&cluster->requests, live);
+}
+
+/* Is it the part of a request that its source computes? */
+static bool is_leg(const blis__cluster_request *request,
+                   const blis_live_request *live) {
+  return live != &request->live;
+}
+
+static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
+  blis_cluster *cluster = ud;
+  blis__cluster_request *request = request_of(cluster, live);
+  if (is_leg(request, live)) {
+    blis__handoff *handoff = request->handoff;
+    BLIS_ASSERT(handoff->is_pending);
+    handoff->is_pending = false;
+    blis__snapshot_add_pending(&cluster->snapshot, handoff->source, -1);
+  } else if (request->is_pending) {
+    blis__cluster_instance_events.queued(ud, live, now_us);
+  }
+}
+
+static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
+  if (!is_leg(request_of(ud, live), live)) {
+    blis__cluster_instance_events.first_token(ud, live, now_us);
+  }
+}
+
+static blis_status on_completed(void *ud, const blis_live_request *live,
+                                int64_t end_us, bool *counts_itl,
+                                blis_error *error) {
+  *counts_itl = true;
+  return is_leg(request_of(ud, live), live)
+             ? BLIS_OK
+             : blis__cluster_instance_events.completed(ud, live, end_us,
+                                                       counts_itl, error);
+}
+
+static blis_status prefill_is_done(blis_cluster *cluster,
+                                   blis__handoff *handoff, int64_t now_us,
+                                   blis_error *error) {
+  blis__cluster_request *request = handoff->request;
+  const blis_live_request *leg = &handoff->prefill;
+  BLIS_ASSERT(handoff->owner == BLIS__KV_OF_NOBODY);
+  handoff->owner = BLIS__KV_OF_SOURCE;
+  handoff->ready_us = now_us;
+  handoff->prefill_ttft_us = leg->ttft_us;
+  handoff->times.prefill_end_us = now_us;
+  handoff->times.prefill_admitted_us =
+      leg->arrival_us + leg->scheduling_delay_us;
+  cluster->dropped.completed++;
+  blis__snapshot_add_prefill(&cluster->snapshot, handoff->source,
+                             -request->pending_prefill_tokens);
+  request->pending_prefill_tokens = 0;
+  if (cluster->handoffs->policy.go_blis) {
+    BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
+  }
+  return blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE, now_us,
+                                error);
+}
+
+static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
+                            int64_t end_us, blis_error *error) {
+  blis_cluster *cluster = ud;
+  blis__cluster_request *request = request_of(cluster, live);
+  if (!is_leg(request, live)) {
+    return blis__cluster_instance_events.ended(ud, live, now_us, end_us, error);
+  }
+  if (live->state == BLIS_REQUEST_COMPLETED) {
+    return prefill_is_done(cluster, request->handoff, now_us, error);
+  }
+  return blis__handoff_give_up(cluster, request->handoff, live->state, end_us,
+                               error);
+}
+
+const blis_instance_events blis__handoff_instance_events = {
+    .queued = on_queued,
+    .first_token = on_first_token,
+    .completed = on_completed,
+    .ended = on_ended,
+};

@@ -1,0 +1,340 @@
+/*
+ * Prefill and decode apart: times that can be worked out by hand, and random
+ * clusters in which every request ends once, every hand-off is accounted for,
+ * nothing stays reserved or held, and both engines agree. Arguments: how
+ * many random cases (default 300) and the number of the first one.
+ */
+#include <math.h>
+
+#include "base/hash.h"
+#include "cluster_fixture.h"
+
+enum { REQUESTS = 120, INSTANCES_MAX = 6, ACTS = 6 };
+
+typedef struct scene {
+  site site;
+  blis_instance_facts facts[SITE_INSTANCES_MAX];
+  blis_disaggregation policy;
+  const char *decider;
+} scene;
+
+static const blis_engine_rules real_engine = {.leaves_at_step_end = true,
+                                              .resumes_preempted = true,
+                                              .counts_prompt_blocks = true,
+                                              .recomputes_last_token = true,
+                                              .drops_last_kv = true,
+                                              .knows_cached_context = true};
+
+/* So many instances of each role, and one transfer of 1,000 bytes/us. */
+static void begin(scene *s, uint32_t prefills, uint32_t decodes,
+                  uint32_t both) {
+  uint32_t count = prefills + decodes + both;
+  site_init(&s->site, blis_alloc_heap(), count);
+  s->decider = "always";
+  s->policy = (blis_disaggregation){.bytes_per_us = 1000,
+                                    .fabric_bytes_per_us = (double)INFINITY,
+                                    .kv_limit = 1};
+  for (uint32_t i = 0; i < count; i++) {
+    s->site.instances[i].rules = real_engine;
+    s->facts[i] = BLIS_INSTANCE_FACTS_UNKNOWN;
+    s->facts[i].kv_bytes_per_token = 100;
+    s->facts[i].roles = i < prefills ? BLIS_ROLE_PREFILL
+                        : i < prefills + decodes
+                            ? BLIS_ROLE_DECODE
+                            : BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE;
+  }
+  s->site.config.facts = s->facts;
+}
+
+static void open_scene(scene *s) {
+  blis_error error;
+  blis_policy_context context = site_context(&s->site);
+  blis_disaggregation policy = s->policy;
+  blis_alloc heap = blis_alloc_heap();
+  site_must_open(&s->site);
+  CHECK_OK(blis_router_create(&heap, s->site.policy, NULL, &context,
+                              &policy.prefill, &error),
+           &error);
+  CHECK_OK(blis_decider_create(&heap, s->decider, NULL, &context,
+                               &policy.decider, &error),
+           &error);
+  CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &policy, &error),
+           &error);
+}
+
+static blis_handoff_counts counts_of(const scene *s) {
+  blis_handoff_counts counts;
+  blis_cluster_get_handoffs(s->site.cluster, &counts);
+  return counts;
+}
+
+static void check_nothing_is_held(const scene *s) {
+  for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
+    const blis_instance *instance = blis_cluster_instance(s->site.cluster, i);
+    blis_instance_stats stats;
+    blis_instance_get_stats(instance, &stats);
+    CHECK_EQ_I64(stats.used_kv_blocks, 0);
+    CHECK(blis_instance_check(instance));
+    CHECK(blis_cluster_signal(s->site.cluster, i, BLIS_SIGNAL_IN_FLIGHT) == 0);
+  }
+}
+
+static void add_one(scene *s, uint32_t prompt, uint32_t output) {
+  site_add_requests(&s->site, 1);
+  blis_request *r = &s->site.source.requests[0];
+  r->arrival_us = 1000;
+  r->prompt_tokens = prompt;
+  r->output_tokens = output;
+  r->max_output_tokens = output;
+}
+
+/*
+ * Steps take 6,000 us, 15 for a token of a prefill and 40 for a decode; a
+ * request of 321 tokens is in the queue 500 + 32.1 us after its arrival.
+ */
+static void times_of_one_request(void) {
+  for (int gives_first = 0; gives_first < 2; gives_first++) {
+    scene s = {0};
+    begin(&s, 1, 1, 0);
+    s.policy.gives_first_token = gives_first != 0;
+    s.policy.base_us = 50;
+    s.policy.handshake_us = 700;
+    add_one(&s, 321, 3);
+    open_scene(&s);
+    site_run(&s.site);
+    const blis_record *r = site_records(&s.site);
+    int64_t queued_us = 532;
+    int64_t prefill_us = 6000 + 15 * 321;
+    /* Blocks of 1,600 bytes: 20 without the last token, 21 with it. */
+    int64_t way_us = 50 + 700 + (gives_first ? 34 : 32);
+    int64_t handed_us = queued_us + prefill_us + way_us;
+    int64_t last_us = 6000 + 15; /* the last token of the prompt again, or the
+                                    first one of the output, as a prefill */
+    CHECK_EQ_I64(r->state, BLIS_REQUEST_COMPLETED);
+    CHECK_EQ_I64(r->instance, 1);
+    CHECK_EQ_I64(r->scheduling_delay_us, queued_us);
+    CHECK_EQ_I64(r->ttft_us, gives_first ? handed_us : handed_us + last_us);
+    CHECK_EQ_I64(r->e2e_us,
+                 handed_us + last_us + (gives_first ? 6040 : 2 * 6040));
+    blis_handoff_counts c = counts_of(&s);
+    CHECK_EQ_I64(c.started, 1);
+    CHECK_EQ_I64(c.completed, 1);
+    CHECK_EQ_I64(c.waited, 0);
+    CHECK(c.bytes == (gives_first ? 21 : 20) * 1600.0);
+    check_nothing_is_held(&s);
+    site_deinit(&s.site);
+  }
+}
+
+/* Two at once share the way in, and a third waits for room behind them. */
+static void waits_for_room(void) {
+  scene s = {0};
+  begin(&s, 3, 1, 0);
+  s.site.instances[3].kv_blocks = 45;
+  site_add_requests(&s.site, 3);
+  for (int i = 0; i < 3; i++) {
+    blis_request *r = &s.site.source.requests[i];
+    r->arrival_us = 1000;
+    r->prompt_tokens = 321;
+    r->output_tokens = 20;
+    r->max_output_tokens = 20;
+  }
+  open_scene(&s);
+  site_run(&s.site);
+  blis_handoff_counts c = counts_of(&s);
+  CHECK_EQ_I64(c.completed, 3);
+  CHECK_EQ_I64(c.waited, 1);
+  CHECK_EQ_I64(c.peak, 2);
+  CHECK_EQ_I64(c.shared, 2);
+  CHECK(c.wait_us > 20 * 6000.0);
+  check_nothing_is_held(&s);
+  site_deinit(&s.site);
+}
+
+static void what_to_do_without_room(void) {
+  static const blis_no_room rules[] = {BLIS_NO_ROOM_DROP, BLIS_NO_ROOM_LOCAL};
+  for (int k = 0; k < 2; k++) {
+    scene s = {0};
+    begin(&s, 3, 1, 0);
+    s.site.instances[3].kv_blocks = 45;
+    s.policy.on_no_room = rules[k];
+    site_add_requests(&s.site, 3);
+    for (int i = 0; i < 3; i++) {
+      blis_request *r = &s.site.source.requests[i];
+      r->arrival_us = 1000;
+      r->prompt_tokens = 321;
+      r->output_tokens = 20;
+      r->max_output_tokens = 20;
+    }
+    open_scene(&s);
+    site_run(&s.site);
+    blis_handoff_counts c = counts_of(&s);
+    blis_cluster_counts all;
+    blis_cluster_get_counts(s.site.cluster, &all);
+    CHECK_EQ_I64(c.completed, 2);
+    CHECK_EQ_I64(c.dropped, k == 0);
+    CHECK_EQ_I64(c.cancelled, k == 1);
+    CHECK_EQ_I64(all.failed, k == 0);
+    check_nothing_is_held(&s);
+    site_deinit(&s.site);
+  }
+}
+
+static void roles_are_checked(void) {
+  scene s = {0};
+  begin(&s, 2, 0, 0);
+  site_add_requests(&s.site, 0);
+  site_must_open(&s.site);
+  blis_error error;
+  CHECK(blis_cluster_set_disaggregation(s.site.cluster, &s.policy, &error) ==
+        BLIS_ERR_INVALID);
+  CHECK(strstr(error.message, "decode") != NULL);
+  site_deinit(&s.site);
+}
+
+/* Random clusters. */
+
+typedef struct act {
+  uint32_t index;
+  int kind;
+} act;
+
+static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
+  const act *a = ud;
+  switch (a->kind) {
+  case 0:
+    return blis_cluster_instance_fail(cluster, a->index, true, error);
+  case 1:
+    return blis_cluster_instance_fail(cluster, a->index, false, error);
+  case 2:
+    return blis_cluster_instance_drain(cluster, a->index, false, error);
+  default:
+    return blis_cluster_instance_restore(cluster, a->index, error);
+  }
+}
+
+static void draw_policy(scene *s, blis_random *random) {
+  static const char *const deciders[] = {"always", "always", "prefix-threshold",
+                                         "cognitora.plan"};
+  blis_disaggregation *p = &s->policy;
+  s->decider = deciders[blis_random_intn(random, 4)];
+  p->reserves_first = blis_random_intn(random, 2) == 0;
+  p->gives_first_token = blis_random_intn(random, 2) == 0;
+  p->on_no_room = (blis_no_room)blis_random_intn(random, 3);
+  p->on_failure = (blis_handoff_failure)blis_random_intn(random, 3);
+  p->retries_max = blis_random_intn(random, 3);
+  p->retry_pause_us = blis_random_intn(random, 20000);
+  p->timeout_us = 20000 + blis_random_intn(random, 2000000);
+  p->kv_limit = blis_random_intn(random, 2) == 0 ? 1 : 0.6;
+  p->bytes_per_us = 0.5 + blis_random_intn(random, 500);
+  p->fabric_bytes_per_us = 1 + blis_random_intn(random, 500);
+  if (blis_random_intn(random, 2) == 0) {
+    p->fabric_bytes_per_us = (double)INFINITY;
+  }
+  p->base_us = blis_random_intn(random, 500) / 7.0;
+  p->handshake_us = blis_random_intn(random, 2) * 5000;
+  p->moves_missing = blis_random_intn(random, 2) == 0;
+}
+
+static void draw_scene(scene *s, int64_t seed) {
+  blis_random random;
+  blis_random_init(&random, seed);
+  uint32_t prefills = 1 + (uint32_t)blis_random_intn(&random, 2);
+  uint32_t decodes = 1 + (uint32_t)blis_random_intn(&random, 2);
+  uint32_t both = (uint32_t)blis_random_intn(&random, 3);
+  static const char *const policies[] = {"round-robin", "least-loaded",
+                                         "weighted"};
+  begin(s, prefills, decodes, both);
+  s->site.policy = policies[blis_random_intn(&random, 3)];
+  for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
+    blis_instance_config *c = &s->site.instances[i];
+    c->kv_blocks = 60 + blis_random_intn(&random, 150);
+    c->block_size_tokens = 8 << blis_random_intn(&random, 2);
+    c->max_num_seqs = 1 + blis_random_intn(&random, 20);
+    c->max_batched_tokens = 64 << blis_random_intn(&random, 5);
+    if (blis_random_intn(&random, 3) == 0) {
+      c->max_model_len_tokens = 300 + blis_random_intn(&random, 150);
+    }
+  }
+  if (blis_random_intn(&random, 3) == 0) {
+    s->site.config.snapshot_refresh_us = 30000;
+  }
+  draw_policy(s, &random);
+  site_add_random_requests(&s->site, REQUESTS,
+                           5 + blis_random_intn(&random, 60), seed);
+  for (size_t i = 0; i < REQUESTS; i++) {
+    blis_request *r = &s->site.source.requests[i];
+    if (blis_random_intn(&random, 4) == 0) {
+      r->deadline_us = r->arrival_us + blis_random_intn(&random, 3000000);
+    }
+  }
+}
+
+static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
+                          bool by_steps) {
+  static act acts[ACTS];
+  blis_random random;
+  blis_random_init_named(&random, seed, "acts");
+  uint32_t count = s->site.config.instance_count;
+  blis_error error;
+  for (uint32_t i = 0; i < count; i++) {
+    s->site.instances[i].engine = engine;
+  }
+  open_scene(s);
+  for (int i = 0; i < ACTS && seed % 2 == 0; i++) {
+    acts[i] =
+        (act){.index = (uint32_t)blis_random_intn(&random, (int32_t)count),
+              .kind = i == 0 ? 3 : blis_random_intn(&random, 5)};
+    CHECK_OK(blis_cluster_call_at(s->site.cluster,
+                                  blis_random_intn(&random, 4000000), do_act,
+                                  &acts[i], &error),
+             &error);
+  }
+  bool done = !by_steps;
+  while (!done) {
+    CHECK_OK(blis_cluster_step(s->site.cluster, &done, &error), &error);
+  }
+  CHECK_OK(blis_cluster_run_until(s->site.cluster, BLIS_TIME_NEVER_US, &error),
+           &error);
+  blis_handoff_counts c = counts_of(s);
+  CHECK_EQ_I64(c.in_flight, 0);
+  check_nothing_is_held(s);
+  CHECK_OK(blis_cluster_finish(s->site.cluster, &error), &error);
+  blis_cluster_counts all;
+  blis_cluster_get_counts(s->site.cluster, &all);
+  CHECK_EQ_I64(all.arrived, REQUESTS);
+  CHECK_EQ_I64(all.unfinished, 0);
+  uint64_t hash =
+      blis_recorder_hash(s->site.recorder) ^ blis_hash64(&c, sizeof c, 1);
+  site_close(&s->site);
+  return hash;
+}
+
+static int64_t case_count = 300;
+static int64_t first_case = 1;
+
+static void engines_agree(void) {
+  for (int64_t k = 0; k < case_count; k++) {
+    int64_t seed = first_case + k;
+    printf("# case %" PRId64 "\n", seed);
+    scene s = {0};
+    draw_scene(&s, seed);
+    uint64_t hash = run_scene(&s, seed, BLIS_ENGINE_STEPWISE, false);
+    CHECK(run_scene(&s, seed, BLIS_ENGINE_FAST, false) == hash);
+    CHECK(run_scene(&s, seed, BLIS_ENGINE_FAST, true) == hash);
+    site_deinit(&s.site);
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) {
+    case_count = strtoll(argv[1], NULL, 10);
+    first_case = argc > 2 ? strtoll(argv[2], NULL, 10) : 1;
+  }
+  RUN(times_of_one_request);
+  RUN(waits_for_room);
+  RUN(what_to_do_without_room);
+  RUN(roles_are_checked);
+  RUN(engines_agree);
+  return check_done();
+}
