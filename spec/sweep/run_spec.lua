@@ -600,7 +600,7 @@ describe("the table of a sweep", function()
       assert.equal(result:csv(), files.read(folder .. "/a.csv"))
       result:write_gnuplot(folder .. "/plot")
       assert.equal([[
-# means and 95 % intervals; run it in its own folder: gnuplot -p FILE
+# means and the range of their runs; run it in its own folder: gnuplot -p FILE
 set xlabel "x" noenhanced
 set ylabel "square" noenhanced
 set key outside noenhanced
@@ -608,7 +608,12 @@ set grid
 plot \
   "plot.dat" index 0 using 1:2:3:4 with yerrorlines title "square"
 ]], files.read(folder .. "/plot.gp"))
-      assert.matches("\n1 1.04", files.read(folder .. "/plot.dat"), 1, true)
+      local x, mean, low, high = files.read(folder .. "/plot.dat")
+        :match "\n(%S+) (%S+) (%S+) (%S+)\n"
+      assert.same({ 1, 1.043, 1.042, 1.044 },
+        { tonumber(x), tonumber(mean), tonumber(low), tonumber(high) })
+      run(new_sweep { replications = 4, report = { "square" } }):write_gnuplot(folder .. "/four")
+      small.says(files.read(folder .. "/four.gp"), "# means and 95 % intervals")
     end)
   end)
 

@@ -1,6 +1,7 @@
 --- Figures over a parameter: as characters, and as files for gnuplot.
 local errors = require "blis.errors"
 local plan = require "blis.sweep.plan"
+local statistics = require "blis.statistics"
 
 local plot = {}
 
@@ -12,6 +13,7 @@ local plot = {}
 ---@field x string
 ---@field y string
 ---@field series blis.sweep.Series[]
+---@field has_ranges boolean low and high of some points are those of a few runs, not of intervals
 ---@field log string axes that are logarithmic: "", "x", "y" or "xy"
 
 local option_names = { "x", "y", "width", "height", "log" }
@@ -76,6 +78,14 @@ local function check_logs(picture)
   end
 end
 
+--- The ends of what a point may be: of its interval, or of its runs when these are too few for one.
+local function ends_of(estimate, values)
+  if estimate.n >= statistics.fewest_for_interval or estimate.windows then
+    return estimate.low, estimate.high, false
+  end
+  return math.min(table.unpack(values)), math.max(table.unpack(values)), true
+end
+
 --- What is to be plotted, in the order of the points.
 ---@param self blis.SweepTable
 ---@param options blis.sweep.PlotOptions
@@ -85,7 +95,7 @@ function plot.series(self, options)
   local x, y = x_axis(self, options.x), options.y or self.report[1]
   if not y then errors.invalid("plot: there are no figures yet") end
   self:check_metric(y)
-  local list, by_name = {}, {}
+  local list, by_name, has_ranges = {}, {}, false
   for _, point in ipairs(self.points) do
     local estimate = point.metrics[y]
     if estimate then
@@ -94,11 +104,14 @@ function plot.series(self, options)
         by_name[name] = { name = name, points = {} }
         list[#list + 1] = by_name[name]
       end
+      local low, high, is_range = ends_of(estimate, point.values[y])
+      has_ranges = has_ranges or is_range
       table.insert(by_name[name].points,
-        { x = point.parameters[x], y = estimate.mean, low = estimate.low, high = estimate.high })
+        { x = point.parameters[x], y = estimate.mean, low = low, high = high })
     end
   end
-  local picture = { x = x, y = y, series = list, log = options.log or "" }
+  local picture = { x = x, y = y, series = list, log = options.log or "",
+    has_ranges = has_ranges }
   check_logs(picture)
   return picture
 end
@@ -215,9 +228,11 @@ function plot.gnuplot(picture, stem, level)
     plots[i] = ("  %s index %d using 1:2:3:4 with yerrorlines title %s"):format(quoted(file), i - 1,
       quoted(name))
   end
-  local script = ("# means and %g %% intervals; run it in its own folder: gnuplot -p FILE\n"
+  local bars = picture.has_ranges and "the range of their runs"
+    or ("%g %% intervals"):format(level * 100)
+  local script = ("# means and %s; run it in its own folder: gnuplot -p FILE\n"
     .. "set xlabel %s noenhanced\nset ylabel %s noenhanced\nset key outside noenhanced\n"
-    .. "set grid\n%splot \\\n%s\n"):format(level * 100, quoted(picture.x), quoted(picture.y),
+    .. "set grid\n%splot \\\n%s\n"):format(bars, quoted(picture.x), quoted(picture.y),
     picture.log == "" and "" or ("set logscale %s\n"):format(picture.log),
     table.concat(plots, ", \\\n"))
   return table.concat(data, "\n"), script
