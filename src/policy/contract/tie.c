@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "base/key.h"
+#include "base/reduce.h"
 
 void blis_policy_random_init(blis_random *random, int64_t master_seed,
                              const char *name) {
@@ -48,18 +49,6 @@ static size_t nth_tied(const double *values, double best, size_t n) {
   return i;
 }
 
-static size_t lowest_id_tied(const double *values, double best,
-                             const blis_routing_view *view) {
-  size_t lowest = view->count;
-  for (size_t i = 0; i < view->count; i++) {
-    if (values[i] == best &&
-        (lowest == view->count || view->id_ranks[i] < view->id_ranks[lowest])) {
-      lowest = i;
-    }
-  }
-  return lowest;
-}
-
 bool blis_tie_draw(blis_tie *tie, size_t tied, size_t *n) {
   BLIS_ASSERT(tied > 0);
   *n = 0;
@@ -87,31 +76,28 @@ bool blis_tie_draw(blis_tie *tie, size_t tied, size_t *n) {
 
 static size_t pick_tied(blis_tie *tie, const double *values, double best,
                         const blis_routing_view *view) {
-  size_t tied = 0;
+  size_t tied = 0; /* at least one in the end: values hold no NaN */
+  size_t lowest = 0;
   for (size_t i = 0; i < view->count; i++) {
-    tied += values[i] == best;
+    if (values[i] == best) {
+      bool is_lower = tied == 0 || view->id_ranks[i] < view->id_ranks[lowest];
+      lowest = is_lower ? i : lowest;
+      tied++;
+    }
   }
-  size_t n; /* values hold no NaN, so at least one is the best */
-  return blis_tie_draw(tie, tied, &n) ? nth_tied(values, best, n)
-                                      : lowest_id_tied(values, best, view);
+  size_t n;
+  bool is_by_place = blis_tie_draw(tie, tied, &n);
+  return is_by_place && tied > 1 ? nth_tied(values, best, n) : lowest;
 }
 
 size_t blis_tie_pick_max(blis_tie *tie, const double *values,
                          const blis_routing_view *view) {
-  double best = values[0];
-  for (size_t i = 1; i < view->count; i++) {
-    best = values[i] > best ? values[i] : best;
-  }
-  return pick_tied(tie, values, best, view);
+  return pick_tied(tie, values, blis_greatest_of(values, view->count), view);
 }
 
 size_t blis_tie_pick_min(blis_tie *tie, const double *values,
                          const blis_routing_view *view) {
-  double best = values[0];
-  for (size_t i = 1; i < view->count; i++) {
-    best = values[i] < best ? values[i] : best;
-  }
-  return pick_tied(tie, values, best, view);
+  return pick_tied(tie, values, blis_least_of(values, view->count), view);
 }
 
 size_t blis_tie_pick_least(blis_tie *tie, const blis_least_tree *values) {

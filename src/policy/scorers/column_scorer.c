@@ -2,18 +2,16 @@
 
 #include <string.h>
 
+#include "base/reduce.h"
+
 typedef struct bounds {
   double lowest;
   double highest;
 } bounds;
 
 static bounds bounds_of(const double *values, size_t count) {
-  bounds b = {values[0], values[0]};
-  for (size_t i = 1; i < count; i++) {
-    b.lowest = values[i] < b.lowest ? values[i] : b.lowest;
-    b.highest = values[i] > b.highest ? values[i] : b.highest;
-  }
-  return b;
+  return (bounds){blis_least_of(values, count),
+                  blis_greatest_of(values, count)};
 }
 
 blis__column_rule blis__column_rule_of(const blis_score_form *form,

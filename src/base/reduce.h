@@ -1,0 +1,15 @@
+/*
+ * reduce.h - the least and the greatest of many numbers, by vectors.
+ *
+ * Of zeros with different signs, which are equal, either may be told.
+ */
+#ifndef BLIS_BASE_REDUCE_H
+#define BLIS_BASE_REDUCE_H
+
+#include <stddef.h>
+
+/* Of values[0 .. count) without NaN; count >= 1. */
+double blis_least_of(const double *values, size_t count);
+double blis_greatest_of(const double *values, size_t count);
+
+#endif
