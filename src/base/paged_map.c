@@ -55,13 +55,13 @@ static blis_status need_page(blis_paged_map *map, uint64_t key,
 }
 
 blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key,
-                               uint32_t value, bool *is_new) {
+                               uint32_t value, uint32_t *before) {
   BLIS_ASSERT(value != NONE);
   uint32_t page;
   BLIS_TRY(need_page(map, key, &page));
   uint32_t *place = &map->pages.items[page].values[key % BLIS__PAGE_KEYS];
-  *is_new = *place == 0;
-  map->counts.items[page] += *is_new;
+  *before = *place - 1; /* of 0, which is nothing, NONE */
+  map->counts.items[page] += *place == 0;
   BLIS_ASSERT(map->counts.items[page] <= BLIS__PAGE_KEYS);
   *place = value + 1;
   return BLIS_OK;

@@ -71,11 +71,11 @@ static inline bool blis_paged_map_get(blis_paged_map *map, uint64_t key,
 }
 
 /*
- * Adds key or replaces its value; *is_new tells which. BLIS_ERR_NOMEM leaves
- * the map unchanged.
+ * Adds key or replaces its value; *before is the one it had, UINT32_MAX = none.
+ * BLIS_ERR_NOMEM leaves the map unchanged.
  */
 BLIS_MUSTUSE blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key,
-                                            uint32_t value, bool *is_new);
+                                            uint32_t value, uint32_t *before);
 
 /* True when key was there. */
 bool blis_paged_map_remove(blis_paged_map *map, uint64_t key);

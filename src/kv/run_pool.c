@@ -284,28 +284,39 @@ static void forget_last(blis_run_pool *pool, uint32_t index, int64_t count) {
   }
 }
 
-/* The table leads from these identities to an item, no matter where before. */
-static blis_status list_blocks(blis_run_pool *pool, blis_block_id id,
-                               uint64_t count, uint32_t index) {
-  for (uint64_t done = 0; done < count;) {
-    uint64_t added;
-    blis_status status = blis_paged_map_add_run(&pool->table, id + done,
-                                                count - done, index, &added);
-    item_at(pool, index)->listed += (int64_t)added;
-    note_change(pool, id + done, added);
-    BLIS_TRY(status);
-    done += added;
-    uint32_t other = index;
-    if (done < count && blis_paged_map_get(&pool->table, id + done, &other)) {
-      bool is_new;
-      BLIS_ASSERT(other != index);
-      BLIS_TRY(blis_paged_map_put(&pool->table, id + done, index, &is_new));
-      item_at(pool, other)->listed--;
-      item_at(pool, index)->listed++;
-      done++;
-    }
+/* The table leads from id to an item, no matter where to before. */
+static blis_status list_block(blis_run_pool *pool, blis_block_id id,
+                              uint32_t index) {
+  uint32_t before;
+  BLIS_TRY(blis_paged_map_put(&pool->table, id, index, &before));
+  item_at(pool, index)->listed++;
+  if (before == UINT32_MAX) {
+    note_change(pool, id, 1);
+  } else {
+    BLIS_ASSERT(before != index);
+    pool->table_version++;
+    item_at(pool, before)->listed--;
   }
   return BLIS_OK;
+}
+
+static blis_status list_blocks(blis_run_pool *pool, blis_block_id id,
+                               uint64_t count, uint32_t index) {
+  while (count > 1) {
+    uint64_t added;
+    blis_status status =
+        blis_paged_map_add_run(&pool->table, id, count, index, &added);
+    item_at(pool, index)->listed += (int64_t)added;
+    note_change(pool, id, added);
+    BLIS_TRY(status);
+    id += added;
+    count -= added;
+    if (count > 0) { /* this one is there already */
+      BLIS_TRY(list_block(pool, id++, index));
+      count--;
+    }
+  }
+  return count == 0 ? BLIS_OK : list_block(pool, id, index);
 }
 
 /* Claiming. */

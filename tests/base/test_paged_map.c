@@ -23,10 +23,10 @@ static void change_both(blis_paged_map *map, model *m, blis_random *random,
   if (blis_random_intn(random, 2) == 0) {
     uint32_t value = (uint32_t)blis_random_uint64(random);
     value -= value == UINT32_MAX;
-    bool is_new;
-    CHECK(blis_paged_map_put(map, key_of(i, family), value, &is_new) ==
+    uint32_t before;
+    CHECK(blis_paged_map_put(map, key_of(i, family), value, &before) ==
           BLIS_OK);
-    CHECK(is_new == !m->is_there[i]);
+    CHECK_EQ_I64(before, m->is_there[i] ? m->values[i] : UINT32_MAX);
     m->is_there[i] = true;
     m->values[i] = value;
   } else {
@@ -188,9 +188,9 @@ static void no_memory_changes_nothing(void) {
     blis_paged_map map;
     blis_paged_map_init(&map, &alloc);
     uint64_t key = 0;
-    bool is_new;
+    uint32_t before;
     while (key < 100 && blis_paged_map_put(&map, key * 7, (uint32_t)key,
-                                           &is_new) == BLIS_OK) {
+                                           &before) == BLIS_OK) {
       key++;
     }
     is_done = key == 100;
