@@ -88,10 +88,10 @@ static void push_entry(lua_State *L, const blis_policy_entry *entry) {
 
 int bind_policy_catalogue(lua_State *L) {
   static const char *const names[BLIS_POLICY_KIND_COUNT] = {
-      "filters",     "scorers",     "pickers",
-      "routers",     "admissions",  "priorities",
-      "cascades",    "autoscalers", "saturation_detectors",
-      "usage_limits"};
+      "filters",      "scorers",     "pickers",
+      "routers",      "admissions",  "priorities",
+      "cascades",     "autoscalers", "saturation_detectors",
+      "usage_limits", "deciders"};
   lua_createtable(L, 0, BLIS_POLICY_KIND_COUNT);
   for (int kind = 0; kind < BLIS_POLICY_KIND_COUNT; kind++) {
     size_t count = blis_policy_count((blis_policy_kind)kind);
