@@ -144,6 +144,9 @@ reference.policy_kinds = {
   { key = "cascades", name = "cascade" },
   { key = "priorities", name = "priority policy" },
   { key = "autoscalers", name = "autoscaler" },
+  { key = "saturation_detectors", name = "saturation detector" },
+  { key = "usage_limits", name = "usage limit" },
+  { key = "deciders", name = "disaggregation decider" },
 }
 
 -- What parameters of policies are in Lua, where the name of their type does not tell.
