@@ -391,16 +391,18 @@ describe("decisions in Lua", function()
 
   it("come to the same whether or not a function has to be called for each candidate", function()
     local w, held, seen = 0.25, nil, 0
-    local function expect_same(scorer, changes, other)
+    local function expect_same(scorer, changes, before)
       local function result_of(fn)
         w, held, seen = 0.25, nil, 0
         local definition = { name = "x" }
         for key, value in pairs(scorer) do definition[key] = value end
         definition.score = fn
+        local made = blis.scorer(definition)
+        local first = before and blis.scorer { name = "y", score_all = before(made) }
         local experiment = { cluster = { instances = 5 },
           workload = { rate = 200, requests = 300, prompt_tokens = 300, output_tokens = 30,
             prefixes = { groups = 5, tokens = 128 } },
-          routing = { "weighted", scorers = { { blis.scorer(definition), 1 }, other } } }
+          routing = { "weighted", scorers = first and { first, made } or { made } } }
         for key, value in pairs(changes or {}) do experiment[key] = value end
         local ok, result = pcall(blis.run, small.experiment(experiment))
         return ok and result.hash or tostring(result):match "^[^\n]*"
@@ -429,10 +431,18 @@ describe("decisions in Lua", function()
     says(expect_same({ score = load_of, observe = function(_, i) held = held or i end }, {
       on_arrival = function() if held then held.queue_depth = "many" end end,
     }), "'string'")
-    expect_same({ score = load_of }, nil, blis.scorer { name = "y", score = function(_, i)
-      i.in_flight = i.in_flight * 2
-      return 0.5
-    end })
+    -- One that asks, and then writes to what was looked at for it.
+    local asked = expect_same({ score = load_of }, nil, function(made)
+      return function(request, instances, scores)
+        local given = made:score_all(request, instances)
+        seen = seen + 1
+        for k, i in ipairs(instances) do
+          scores[k] = 0.5
+          if seen % 23 == 0 and given[k] > 0.05 then i.in_flight = (k + seen) % 5 * 100 end
+        end
+      end
+    end)
+    assert.not_equal(usual, asked)
   end)
 
   it("notice a missing score in any decision, with a picker in Lua, too", function()
