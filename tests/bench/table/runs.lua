@@ -63,6 +63,12 @@ add { name = "sessions", goal = 20000, requests = 200000,
     return spec_of(n, {}, { sessions = { max_rounds = 5, think_time_us = 1000000 } }, "weighted")
   end }
 
+-- The same where caches are full, and what comes back has been evicted or not.
+add { name = "sessions, full caches", counted = { 12000, 16000 }, requests = 200000,
+  spec = function(n)
+    return spec_of(n, {}, { sessions = { max_rounds = 5, think_time_us = 1000000 } }, "weighted")
+  end }
+
 add { name = "shortage", goal = 15000, speed_goal = 200000, requests = 30000,
   spec = function(n)
     return spec_of(n, { kv_blocks = 8000 }, { rate = 47.5, output_tokens = 2048 })
