@@ -69,7 +69,9 @@ add { name = "sessions, full caches", counted = { 12000, 16000 }, requests = 200
     return spec_of(n, {}, { sessions = { max_rounds = 5, think_time_us = 1000000 } }, "weighted")
   end }
 
+-- Preemptions begin after some thousand requests.
 add { name = "shortage", goal = 15000, speed_goal = 200000, requests = 30000,
+  counted = { 10000, 30000 },
   spec = function(n)
     return spec_of(n, { kv_blocks = 8000 }, { rate = 47.5, output_tokens = 2048 })
   end }
