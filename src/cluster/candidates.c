@@ -153,7 +153,9 @@ bool blis__candidates_serve(const blis__candidates *candidates,
 
 void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
                                      bool is_in_service) {
+  candidates->out_count -= candidates->is_out[i];
   candidates->is_out[i] = !is_in_service;
+  candidates->out_count += candidates->is_out[i];
   candidates->version++;
 }
 
@@ -191,6 +193,9 @@ static blis_status make_group(const blis__candidates *c, size_t index) {
       group->id_ranks[k] = c->id_ranks[i];
     }
   }
+  group->is_prefix = group->count == 0 ||
+                     group->instances[group->count - 1] + 1 == group->count;
+  group->is_everybody = group->count + c->out_count == c->count;
   group->version = c->version;
   group->due_us = 0;
   return BLIS_OK;

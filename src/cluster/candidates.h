@@ -24,8 +24,10 @@ typedef struct blis__group {
   uint32_t *instances;
   const char **ids;
   uint32_t *id_ranks;
-  uint64_t version; /* of the service it was made for; 0 = not yet */
-  int64_t due_us;   /* not before is any of them read again; see snapshot.c */
+  bool is_prefix;    /* they are the first instances, without gaps... */
+  bool is_everybody; /* ...and all who are in service */
+  uint64_t version;  /* of the service it was made for; 0 = not yet */
+  int64_t due_us;    /* not before is any of them read again; see snapshot.c */
 } blis__group;
 
 typedef struct blis__candidates {
@@ -35,6 +37,7 @@ typedef struct blis__candidates {
   const char *const *ids;
   uint32_t *id_ranks;
   bool *is_out; /* of service */
+  uint32_t out_count;
   uint64_t version;
   uint32_t *models; /* of the instances: numbers of the names below, or any */
   BLIS_ARRAY(const char *) names;

@@ -68,6 +68,11 @@ blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
   return BLIS_OK;
 }
 
+bool blis_cluster_has_requests(const blis_cluster *cluster) {
+  return cluster->counts.in_flight > 0 || cluster->has_arrival ||
+         blis_pool_count(&cluster->follow_ups) > 0;
+}
+
 /*
  * Functions that call themselves again and requests that are put off again may
  * go on for ever. While a request can still move on by itself that is no harm.

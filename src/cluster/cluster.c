@@ -8,6 +8,7 @@
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/handoff_run.h"
+#include "cluster/scaler.h"
 #include "cluster/stages.h"
 #include "policy/registry.h"
 
@@ -91,6 +92,26 @@ static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
 }
 
 /*
+ * The scaler looks after everything else of its time. An instance may run up to
+ * and including that time, or up to the next event of the cluster.
+ */
+static int64_t end_of_instances_us(const blis_cluster *cluster,
+                                   int64_t cluster_us) {
+  int64_t check_us = blis_time_after_us(cluster->check_us, 1);
+  return cluster_us < check_us ? cluster_us : check_us;
+}
+
+static blis_status run_check(blis_cluster *cluster, blis_error *error) {
+  BLIS_ASSERT(cluster->check_us >= cluster->now_us);
+  if (cluster->check_us != cluster->now_us) {
+    cluster->now_us = cluster->check_us;
+    cluster->calls_at_now = 0;
+  }
+  cluster->is_busy = false;
+  return blis__scaler_check(cluster, error);
+}
+
+/*
  * Executes the next event if it is not later than last_us. Where listeners let
  * them, instances stay behind the cluster's events until their next request,
  * and their steps in between are computed together; or they run ahead of each
@@ -103,24 +124,30 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
   int64_t instance_us = BLIS_TIME_NEVER_US;
   blis_winner_tree_min(cluster->next_events, &number, &instance_us);
   int64_t next_us = cluster_us <= instance_us ? cluster_us : instance_us;
+  bool is_check = cluster->check_us < next_us;
+  next_us = is_check ? cluster->check_us : next_us;
   *done = next_us > last_us || next_us == BLIS_TIME_NEVER_US;
   if (*done) {
     return BLIS_OK;
   }
   BLIS_TRY(check_interrupt(cluster, error));
   blis_status status;
+  if (is_check) {
+    return run_check(cluster, error);
+  }
   cluster->is_busy = true;
-  bool goes_first =
-      cluster_us <= instance_us ||
-      (cluster_us <= last_us && cluster_us != BLIS_TIME_NEVER_US &&
-       may_run_ahead && blis__listeners_let_lag(&cluster->listeners));
+  bool goes_first = cluster_us <= instance_us ||
+                    (cluster_us <= last_us && cluster_us <= cluster->check_us &&
+                     cluster_us != BLIS_TIME_NEVER_US && may_run_ahead &&
+                     blis__listeners_let_lag(&cluster->listeners));
   if (goes_first) {
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
     bool runs_ahead =
         may_run_ahead && blis__listeners_let_run_ahead(&cluster->listeners);
     int64_t limit_us = blis_time_after_us(runs_ahead ? last_us : next_us, 1);
-    limit_us = cluster_us < limit_us ? cluster_us : limit_us;
+    int64_t end_us = end_of_instances_us(cluster, cluster_us);
+    limit_us = end_us < limit_us ? end_us : limit_us;
     status = blis__cluster_run_instance(cluster, number, instance_us, limit_us,
                                         error);
   }
@@ -142,7 +169,7 @@ blis_status blis_cluster_step(blis_cluster *cluster, bool *done,
  * of the step in which a request leaves may lie behind last_us.
  */
 static void catch_up(blis_cluster *cluster, int64_t last_us) {
-  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+  for (uint32_t i = 0; i < cluster->existing; i++) {
     blis_instance_stats stats;
     blis_instance_get_stats(cluster->instances[i], &stats);
     int64_t reached_us = stats.end_us < last_us ? stats.end_us : last_us;
@@ -163,6 +190,7 @@ blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
   catch_up(cluster, last_us);
   bool has_more =
       next_cluster_us(cluster) != BLIS_TIME_NEVER_US ||
+      cluster->check_us != BLIS_TIME_NEVER_US ||
       blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US;
   if (has_more && last_us > cluster->now_us) {
     cluster->now_us = last_us;
@@ -178,7 +206,7 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
   int64_t ended = c->rejected + c->completed + c->timed_out + c->unservable +
                   c->failed + c->unfinished;
   blis_instance_stats sum = {0};
-  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+  for (uint32_t i = 0; i < cluster->existing; i++) {
     blis_instance_stats stats;
     blis_instance_get_stats(cluster->instances[i], &stats);
     sum.completed += stats.completed;
@@ -199,7 +227,7 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
 
 blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error) {
   BLIS_TRY(blis__handoff_check_stuck(cluster, error));
-  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+  for (uint32_t i = 0; i < cluster->existing; i++) {
     blis_instance_close(cluster->instances[i]);
   }
   while (cluster->requests.first != NULL) {
@@ -222,13 +250,8 @@ void blis_cluster_get_counts(const blis_cluster *cluster,
   *counts = cluster->counts;
 }
 
-bool blis_cluster_has_requests(const blis_cluster *cluster) {
-  return cluster->counts.in_flight > 0 || cluster->has_arrival ||
-         blis_pool_count(&cluster->follow_ups) > 0;
-}
-
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster) {
-  return cluster->config.instance_count;
+  return cluster->existing;
 }
 
 const blis_instance *blis_cluster_instance(const blis_cluster *cluster,

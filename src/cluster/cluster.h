@@ -106,6 +106,11 @@ typedef struct blis_cluster_config {
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
   uint32_t instance_count; /* >= 1 */
+  /*
+   * Those of them that are there at first; 0 = all. The others are room for
+   * instances that are started later (life_cycle.h), in their order.
+   */
+  uint32_t initial_count;
   /* Values of SLO classes other than the usual ones; copied. */
   const blis_slo_override *slo_overrides;
   size_t slo_override_count;
@@ -170,13 +175,26 @@ typedef struct blis_cache_belief {
   int64_t unknown_tokens; /* there and not believed */
 } blis_cache_belief;
 
-/* Whether an instance serves. */
+/*
+ * Whether an instance serves: only the active ones are candidates. Those that
+ * start (life_cycle.h) go through the states from REQUESTED to WARMING.
+ */
 typedef enum blis_service {
   BLIS_SERVICE_ACTIVE,
   BLIS_SERVICE_DRAINING, /* finishes what it has, gets nothing new */
   BLIS_SERVICE_DRAINED,  /* has finished, and has gone */
-  BLIS_SERVICE_FAILED
+  BLIS_SERVICE_FAILED,
+  BLIS_SERVICE_RECOVERING, /* from a failure */
+  BLIS_SERVICE_ABSENT,     /* nobody has asked for it yet */
+  BLIS_SERVICE_REQUESTED,  /* waits for a machine */
+  BLIS_SERVICE_PROVISIONING,
+  BLIS_SERVICE_LOADING,
+  BLIS_SERVICE_WARMING,
+  BLIS_SERVICE_COUNT
 } blis_service;
+
+/* "active", "draining", ...; static. */
+const char *blis_service_name(blis_service service);
 
 typedef struct blis_cluster blis_cluster;
 
@@ -345,6 +363,7 @@ bool blis_cluster_has_requests(const blis_cluster *cluster);
 
 void blis_cluster_get_cache_belief(const blis_cluster *cluster,
                                    blis_cache_belief *belief);
+/* Those that are or were there; numbers are never used again. */
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster);
 
 /* Borrowed; index < instance count. Its state is as of now. */

@@ -10,6 +10,7 @@
 #include "cluster/ending.h"
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
+#include "cluster/service.h"
 #include "cluster/stages.h"
 
 static blis_status check_config(const blis_cluster_config *config,
@@ -31,6 +32,12 @@ static blis_status check_config(const blis_cluster_config *config,
                        "%s is %" PRId64 ", expected 0 or more", times[i].name,
                        times[i].value);
     }
+  }
+  if (config->initial_count > config->instance_count) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%" PRIu32 " instances are there at first, and there is "
+                     "room for %" PRIu32,
+                     config->initial_count, config->instance_count);
   }
   if (config->instance_count == 0 ||
       config->instance_count > BLIS_WINNER_TREE_OWNERS_MAX) {
@@ -128,6 +135,17 @@ static bool has_scripts(const blis_cluster_config *config) {
   return found;
 }
 
+/* The instances behind the first ones are not there yet. */
+static void leave_room(blis_cluster *cluster) {
+  const blis_cluster_config *config = &cluster->config;
+  cluster->existing = config->initial_count == 0 ? config->instance_count
+                                                 : config->initial_count;
+  for (uint32_t i = cluster->existing; i < config->instance_count; i++) {
+    cluster->services[i] = BLIS_SERVICE_ABSENT;
+    blis__snapshot_put_in_service(&cluster->snapshot, i, false);
+  }
+}
+
 static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
                               blis_error *error) {
   const blis_alloc *alloc = &cluster->alloc;
@@ -139,6 +157,8 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
   cluster->facts = blis_alloc_zeroed(alloc, count, sizeof *cluster->facts);
   cluster->services =
       blis_alloc_zeroed(alloc, count, sizeof *cluster->services);
+  cluster->service_times =
+      blis_alloc_zeroed(alloc, count, sizeof *cluster->service_times);
   cluster->next_events = blis_winner_tree_new(alloc, count);
   cluster->queue = blis_event_queue_new(alloc);
   cluster->namer = blis_block_namer_new(alloc);
@@ -146,6 +166,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
   BLIS_TRY_NEW(cluster->ids, error);
   BLIS_TRY_NEW(cluster->facts, error);
   BLIS_TRY_NEW(cluster->services, error);
+  BLIS_TRY_NEW(cluster->service_times, error);
   BLIS_TRY_NEW(cluster->next_events, error);
   BLIS_TRY_NEW(cluster->queue, error);
   BLIS_TRY_NEW(cluster->namer, error);
@@ -165,6 +186,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
       .load_counts_in_flight = config->load_counts_in_flight};
   BLIS_TRY_MEM(blis__snapshot_init(&cluster->snapshot, alloc, &snapshot),
                error);
+  leave_room(cluster);
   blis__snapshot_declare(&cluster->snapshot, cluster->router.needs);
   BLIS_TRY_MEM(blis__snapshot_keep_extremes(&cluster->snapshot,
                                             cluster->router.needs_extremes),
@@ -219,6 +241,7 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->source = source;
   c->sink = sink;
   c->until_interrupt_check = 1;
+  c->check_us = BLIS_TIME_NEVER_US;
   blis_arena_init(&c->texts, alloc);
   blis_pool_init(&c->calls, alloc, sizeof(blis__scheduled_call));
   blis_pool_init(&c->follow_ups, alloc, sizeof(blis_request));
@@ -266,6 +289,9 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__free_pins(cluster);
   blis__free_cascade(cluster);
   blis__free_handoffs(cluster);
+  blis__free_life_cycle(cluster);
+  blis__free_waiting_room(cluster);
+  blis__free_scaler(cluster);
   blis_pool_deinit(&cluster->calls);
   blis_pool_deinit(&cluster->follow_ups);
   blis_arena_deinit(&cluster->texts);
@@ -277,6 +303,8 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis_alloc_free(&alloc, cluster->ids, count * sizeof *cluster->ids);
   blis_alloc_free(&alloc, cluster->facts, count * sizeof *cluster->facts);
   blis_alloc_free(&alloc, cluster->services, count * sizeof *cluster->services);
+  blis_alloc_free(&alloc, cluster->service_times,
+                  count * sizeof *cluster->service_times);
   blis_alloc_free(&alloc, cluster->instances,
                   count * sizeof *cluster->instances);
   blis_alloc_free(&alloc, cluster, sizeof *cluster);

@@ -51,6 +51,10 @@ void blis__free_pins(blis_cluster *cluster);
 
 /* handoff_run.c: hand-offs of blis_cluster_set_disaggregation. */
 void blis__free_handoffs(blis_cluster *cluster);
+/* life_cycle.c, waiting_room.c, scaler.c: made when they are first needed. */
+void blis__free_life_cycle(blis_cluster *cluster);
+void blis__free_waiting_room(blis_cluster *cluster);
+void blis__free_scaler(blis_cluster *cluster);
 
 /*
  * cascade_run.c: the cascade of blis_cluster_set_cascade, which adds the

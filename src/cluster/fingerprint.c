@@ -38,7 +38,7 @@ uint64_t blis_cluster_fingerprint(const blis_cluster *cluster) {
                            blis_event_queue_next_us(cluster->queue)};
   uint64_t hash = add(0, clock, sizeof clock / sizeof *clock);
   hash = blis_hash64(&cluster->counts, sizeof cluster->counts, hash);
-  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+  for (uint32_t i = 0; i < cluster->existing; i++) {
     hash = add_instance(hash, cluster, i);
   }
   for (const blis__cluster_request *r = cluster->requests.first; r != NULL;

@@ -1,5 +1,6 @@
 /*
- * listeners.h - the moments in the life of a request, and their listeners.
+ * listeners.h - the moments in the lives of requests and instances, and their
+ * listeners.
  *
  * The stages (stages.h) and the end (ending.h) announce what happens without
  * knowing who listens. Every optional part of a cluster is a listener: it has a
@@ -41,6 +42,7 @@ typedef enum blis__moment {
   BLIS__JUDGED,            /* by a cascade; attempt, verdict */
   BLIS__REPORTING,         /* end, to be added to before the sink gets it */
   BLIS__ENDED,             /* end, which the sink has; also the unfinished */
+  BLIS__SERVICE_CHANGED,   /* instance, whose service has; no request */
   BLIS__MOMENT_COUNT
 } blis__moment;
 

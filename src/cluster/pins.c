@@ -92,11 +92,11 @@ static blis_status add_pins(blis_cluster *cluster) {
 
 blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
                              uint32_t instance, blis_error *error) {
-  if (instance >= cluster->config.instance_count) {
+  if (instance >= cluster->existing) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "there is no instance_%" PRIu32 " among %" PRIu32
                      " instances",
-                     instance, cluster->config.instance_count);
+                     instance, cluster->existing);
   }
   BLIS_TRY_MEM(add_pins(cluster), error);
   BLIS_TRY_MEM(

@@ -64,9 +64,10 @@ static bool is_legal(blis__place from, blis__place to) {
   case BLIS__AT_ADMISSION:
     return from != BLIS__AT_END;
   case BLIS__AT_ROUTING:
-    return from == BLIS__AT_ADMISSION || from == BLIS__AT_INSTANCE ||
-           from == BLIS__AT_HANDOFF;
+    return from == BLIS__AT_ADMISSION || from == BLIS__AT_WAITING ||
+           from == BLIS__AT_INSTANCE || from == BLIS__AT_HANDOFF;
   case BLIS__AT_HANDOFF:
+  case BLIS__AT_WAITING:
     return from == BLIS__AT_ROUTING;
   case BLIS__AT_INSTANCE:
     return from == BLIS__AT_ROUTING || from == BLIS__AT_HANDOFF;

@@ -15,6 +15,7 @@ typedef enum blis__place {
   BLIS__AT_ADMISSION, /* or on its way there */
   BLIS__AT_ROUTING,   /* admitted; or on its way there */
   BLIS__AT_HANDOFF,   /* routed; prefilled elsewhere, or its KV on its way */
+  BLIS__AT_WAITING,   /* for an instance that may take it */
   BLIS__AT_INSTANCE,
   BLIS__AT_END,
   BLIS__PLACE_COUNT
@@ -26,8 +27,10 @@ typedef struct blis__cluster_request {
   int32_t slo_value; /* how important its class is; below 0 = sheddable */
   int32_t instance;  /* -1 until it is routed */
   blis__place place;
-  bool is_pending; /* counted by the signal of that name */
-  int32_t returns; /* from instances to routing, so far */
+  bool is_pending;          /* counted by the signal of that name */
+  int64_t waiting_since_us; /* at that place */
+  size_t waiting_index;     /* in the waiting room */
+  int32_t returns;          /* from instances to routing, so far */
   int64_t pending_prefill_tokens;
   blis_ticket router_ticket;
   blis_ticket admission_ticket;

@@ -1,5 +1,7 @@
 #include "cluster/snapshot.h"
 
+#include <math.h>
+
 #include "base/invariant.h"
 #include "base/time.h"
 
@@ -95,7 +97,9 @@ static void write_load(blis__snapshot *snapshot, uint32_t i) {
                         COLUMN(snapshot, BATCH_SIZE)[i]);
   PUT(snapshot, EFFECTIVE_LOAD, i, load);
   if (snapshot->least_load != NULL) {
-    blis_least_tree_set(snapshot->least_load, i, load);
+    bool is_out = snapshot->candidates.is_out[i];
+    blis_least_tree_set(snapshot->least_load, i,
+                        is_out ? (double)INFINITY : load);
   }
 }
 
@@ -146,6 +150,7 @@ void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
                                    bool is_in_service) {
   blis__candidates_put_in_service(&snapshot->candidates, i, is_in_service);
   snapshot->shown = NULL; /* its candidates are others now */
+  mark(snapshot, i, COUNTERS_CHANGED);
 }
 
 void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i) {

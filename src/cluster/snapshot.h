@@ -17,8 +17,8 @@
  * Work follows need: an instance is read again only if it has changed, and
  * unused columns are not updated. A view costs O(instances that changed),
  * O(candidates) for each signal of the request, and for each other column only
- * when not every instance is a candidate. With refresh_us and a reader of
- * engine signals, O(candidates) more once per interval.
+ * when the candidates are not the first instances without gaps. With refresh_us
+ * and a reader of engine signals, O(candidates) more once per interval.
  */
 #ifndef BLIS_CLUSTER_SNAPSHOT_H
 #define BLIS_CLUSTER_SNAPSHOT_H
@@ -56,7 +56,7 @@ typedef struct blis__snapshot {
   bool *is_unmarked;
   BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
 
-  blis_least_tree *least_load; /* of all instances; NULL when nobody asks */
+  blis_least_tree *least_load; /* of those in service; NULL: nobody asks */
   blis_extremes *extremes[BLIS_SIGNAL_COUNT]; /* the same, of columns */
   double *ranks; /* of ids, and their extremes; with those of any column */
   blis_extremes *rank_extremes;

@@ -16,15 +16,15 @@ blis_status blis__snapshot_cached_blocks(const blis__snapshot *snapshot,
   return BLIS_OK;
 }
 
-/* All instances are candidates, so views show the columns themselves. */
-static bool shows_all(const blis__snapshot *snapshot) {
-  return snapshot->shown->count == snapshot->count;
+/* Candidates have the places of the columns, so views show these themselves. */
+static bool shows_columns(const blis__snapshot *snapshot) {
+  return snapshot->shown->is_prefix;
 }
 
 /* Where the view has a column of its candidates. */
 static double *shown_column(const blis__snapshot *snapshot,
                             blis_signal signal) {
-  return shows_all(snapshot)
+  return shows_columns(snapshot)
              ? blis__snapshot_column(snapshot, signal)
              : snapshot->gathered + (size_t)signal * snapshot->count;
 }
@@ -79,7 +79,7 @@ static bool fill(blis__snapshot *snapshot, blis_signal signal) {
   if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
     return write_request_signal(snapshot, signal);
   }
-  if (!shows_all(snapshot)) {
+  if (!shows_columns(snapshot)) {
     gather(snapshot, signal);
   }
   return true;
@@ -87,7 +87,7 @@ static bool fill(blis__snapshot *snapshot, blis_signal signal) {
 
 static bool fill_all(blis__snapshot *snapshot) {
   blis_signal_set wanted = snapshot->kept;
-  if (shows_all(snapshot)) {
+  if (shows_columns(snapshot)) {
     wanted &= BLIS_SIGNALS_OF_REQUEST;
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT && wanted >> s != 0; s++) {
@@ -128,7 +128,7 @@ static bool need_gathered(blis__snapshot *snapshot) {
 /* The view is about other candidates, or has other columns, than before. */
 static bool turn_to(blis__snapshot *snapshot, const blis__group *group) {
   blis_routing_view *view = &snapshot->view;
-  if (group->count < snapshot->count && !need_gathered(snapshot)) {
+  if (!group->is_prefix && !need_gathered(snapshot)) {
     return false;
   }
   snapshot->shown = group;
@@ -137,8 +137,10 @@ static bool turn_to(blis__snapshot *snapshot, const blis__group *group) {
                               .id_ranks = group->id_ranks,
                               .column = column_on_demand,
                               .column_ud = snapshot};
-  if (shows_all(snapshot)) {
+  if (group->is_prefix && group->is_everybody && group->count > 0) {
     view->least_load = snapshot->least_load;
+  }
+  if (group->count == snapshot->count) {
     view->rank_extremes = snapshot->rank_extremes;
     if (view->rank_extremes != NULL) {
       view->extremes = (const blis_extremes *const *)snapshot->extremes;

@@ -8,6 +8,7 @@
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/stages.h"
+#include "cluster/waiting_room.h"
 
 blis_status blis__cluster_fetch_arrival(blis_cluster *cluster,
                                         blis_error *error) {
@@ -304,6 +305,14 @@ static blis_status route_and_send(blis_cluster *cluster,
                              .ticket = &request->router_ticket,
                              .role = has_pools ? BLIS_ROLE_DECODE : 0,
                              .peer = -1};
+  bool waits = false;
+  if (cluster->waiting_room != NULL) {
+    BLIS_TRY(
+        blis__wait_for_candidates(cluster, request, stage.role, &waits, error));
+  }
+  if (waits) {
+    return BLIS_OK;
+  }
   blis__choice choice;
   BLIS_TRY(blis__cluster_choose(cluster, request, &stage, &choice, error));
   *rejected = choice.decision.rejected;

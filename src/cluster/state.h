@@ -63,7 +63,9 @@ struct blis_cluster {
   char **ids;
   blis_instance_facts *facts;
   blis_service *services;
-  blis_arena texts;              /* the ids, and what facts say */
+  struct blis__service_times *service_times; /* service.h */
+  uint32_t existing; /* instances that are or were there: the first ones */
+  blis_arena texts;  /* the ids, and what facts say */
   blis_winner_tree *next_events; /* of the instances */
   blis_event_queue *queue;       /* of the cluster */
   blis_pool calls;
@@ -89,6 +91,9 @@ struct blis_cluster {
                         const blis_routing_request *shown,
                         const blis_routing_view *view, size_t chosen,
                         uint32_t *instance, bool *is_taken, blis_error *error);
+  struct blis__life_cycle *life_cycle;     /* life_cycle.c */
+  struct blis__waiting_room *waiting_room; /* waiting_room.h */
+  struct blis__scaler *scaler;             /* scaler.c */
   bool has_prefill_history;
   bool has_drains;
 
@@ -98,6 +103,7 @@ struct blis_cluster {
   bool has_arrival;
   blis_request arrival; /* the next one of the source, when there is one */
   int64_t now_us;
+  int64_t check_us; /* of the scaler's next look; BLIS_TIME_NEVER_US = none */
   int64_t calls_at_now; /* functions of call_at called at this time so far */
   int64_t fruitless;    /* calls and delays since a request last moved on */
   uint32_t until_interrupt_check;

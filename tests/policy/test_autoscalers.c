@@ -310,10 +310,10 @@ static void show(asked *a, uint32_t replicas, blis_scale_instance like) {
 
 static int64_t target_of(asked *a) {
   blis_scale_decision decision;
-  bool is_clamped;
+  int64_t proposed;
   blis_error error;
-  CHECK_OK(blis_autoscaler_decide(&a->policy, &a->context, &decision,
-                                  &is_clamped, &error),
+  CHECK_OK(blis_autoscaler_decide(&a->policy, &a->context, &decision, &proposed,
+                                  &error),
            &error);
   CHECK(decision.reason != NULL);
   CHECK(decision.target >= a->context.min && decision.target <= a->context.max);

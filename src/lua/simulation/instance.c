@@ -126,20 +126,6 @@ static int instance_slow(lua_State *L) {
 
 /* Figures. */
 
-static const char *service_name(blis_service service) {
-  switch (service) {
-  case BLIS_SERVICE_ACTIVE:
-    return "active";
-  case BLIS_SERVICE_DRAINING:
-    return "draining";
-  case BLIS_SERVICE_DRAINED:
-    return "drained";
-  case BLIS_SERVICE_FAILED:
-    return "failed";
-  }
-  return "unknown";
-}
-
 /* The simulation of the instance at index 1, which is left on the stack. */
 static const bind_simulation *check_owner(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
@@ -182,8 +168,8 @@ static bool push_identity(lua_State *L, const bind_simulation *sim,
   } else if (strcmp(name, "index") == 0) {
     lua_pushinteger(L, (lua_Integer)index + 1);
   } else if (strcmp(name, "state") == 0) {
-    lua_pushstring(L,
-                   service_name(blis_cluster_instance_service(cluster, index)));
+    lua_pushstring(
+        L, blis_service_name(blis_cluster_instance_service(cluster, index)));
   } else if (strcmp(name, "model") == 0) {
     lua_pushstring(L, facts->model);
   } else if (strcmp(name, "gpu") == 0) {
@@ -279,20 +265,25 @@ void bind_open_instances(lua_State *L) {
   lua_pop(L, 1);
 }
 
+static void push_instance(lua_State *L, int simulation, uint32_t i) {
+  instance *made = lua_newuserdatauv(L, sizeof *made, 1);
+  made->index = i;
+  lua_pushvalue(L, simulation);
+  lua_setiuservalue(L, -2, 1);
+  luaL_setmetatable(L, INSTANCE_TYPE);
+}
+
+/* The list grows with the cluster, and keeps what it had. */
 void push_instances(lua_State *L, int index, const bind_simulation *sim) {
-  if (lua_getiuservalue(L, index, SIMULATION_INSTANCES) != LUA_TNIL) {
-    return;
+  uint32_t count = blis_cluster_instance_count(sim->cluster);
+  if (lua_getiuservalue(L, index, SIMULATION_INSTANCES) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_createtable(L, (int)count, 0);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, index, SIMULATION_INSTANCES);
   }
-  lua_pop(L, 1);
-  lua_createtable(L, (int)sim->instance_count, 0);
-  for (uint32_t i = 0; i < sim->instance_count; i++) {
-    instance *made = lua_newuserdatauv(L, sizeof *made, 1);
-    made->index = i;
-    lua_pushvalue(L, index);
-    lua_setiuservalue(L, -2, 1);
-    luaL_setmetatable(L, INSTANCE_TYPE);
+  for (uint32_t i = (uint32_t)lua_rawlen(L, -1); i < count; i++) {
+    push_instance(L, index, i);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  lua_pushvalue(L, -1);
-  lua_setiuservalue(L, index, SIMULATION_INSTANCES);
 }

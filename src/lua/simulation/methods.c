@@ -211,7 +211,8 @@ static bool push_simulation_field(lua_State *L, const char *name) {
 
 /* Instances. */
 static int simulation_len(lua_State *L) {
-  lua_pushinteger(L, check_simulation(L, 1)->instance_count);
+  lua_pushinteger(L,
+                  blis_cluster_instance_count(check_simulation(L, 1)->cluster));
   return 1;
 }
 
@@ -225,7 +226,7 @@ static int simulation_tostring(lua_State *L) {
   blis_cluster_get_counts(sim->cluster, &counts);
   lua_pushfstring(L,
                   "simulation (%I instances, at %I us, %I of %I requests done)",
-                  (LUAI_UACINT)sim->instance_count,
+                  (LUAI_UACINT)blis_cluster_instance_count(sim->cluster),
                   (LUAI_UACINT)blis_cluster_now_us(sim->cluster),
                   (LUAI_UACINT)counts.completed, (LUAI_UACINT)counts.arrived);
   return 1;

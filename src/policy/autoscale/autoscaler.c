@@ -37,16 +37,15 @@ BLIS__POLICY_FREE(autoscaler)
 blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,
                                    const blis_scale_context *context,
                                    blis_scale_decision *decision,
-                                   bool *is_clamped, blis_error *error) {
+                                   int64_t *proposed, blis_error *error) {
   *decision = (blis_scale_decision){.target = context->replicas, .reason = ""};
   BLIS_TRY(
       autoscaler->ops->decide(autoscaler->state, context, decision, error));
-  int64_t wanted = decision->target;
+  *proposed = decision->target;
   if (decision->target < context->min) {
     decision->target = context->min;
   } else if (decision->target > context->max) {
     decision->target = context->max;
   }
-  *is_clamped = decision->target != wanted;
   return BLIS_OK;
 }

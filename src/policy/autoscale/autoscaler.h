@@ -129,12 +129,12 @@ typedef struct blis_autoscaler {
 void blis_autoscaler_free(blis_autoscaler *autoscaler);
 
 /*
- * ops->decide, from the current number. A target outside [min, max] is
- * clamped, and *is_clamped says so.
+ * ops->decide, from the current number. *proposed is what it says; the target
+ * of *decision is the number within [min, max] next to that.
  */
 BLIS_MUSTUSE blis_status blis_autoscaler_decide(
     const blis_autoscaler *autoscaler, const blis_scale_context *context,
-    blis_scale_decision *decision, bool *is_clamped, blis_error *error);
+    blis_scale_decision *decision, int64_t *proposed, blis_error *error);
 
 /* A parameter of every built-in autoscaler; their states have interval_s. */
 #define BLIS__SCALE_INTERVAL(type, usual)                                      \

@@ -1,0 +1,275 @@
+#include "cluster/life_cycle.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/invariant.h"
+#include "base/time.h"
+#include "cluster/features.h"
+#include "cluster/service.h"
+
+enum { STARTING_STATES = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED + 1 };
+
+/* What an instance waits for. */
+typedef struct life {
+  blis_cluster *cluster;
+  uint32_t index;
+  int64_t part_us[STARTING_STATES]; /* of the states of its start */
+  int64_t due_us;                   /* of its start or its recovery */
+  int64_t recovering_us;
+  int64_t grace_end_us;
+  bool will_recover;
+} life;
+
+struct blis__life_cycle {
+  life *lives; /* one per instance that there is room for */
+};
+
+static blis_status need_lives(blis_cluster *cluster) {
+  if (cluster->life_cycle != NULL) {
+    return BLIS_OK;
+  }
+  uint32_t count = cluster->config.instance_count;
+  struct blis__life_cycle *made =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *made);
+  life *lives = blis_alloc_zeroed(&cluster->alloc, count, sizeof *lives);
+  if (made == NULL || lives == NULL) {
+    blis_alloc_free(&cluster->alloc, made, sizeof *made);
+    blis_alloc_free(&cluster->alloc, lives, count * sizeof *lives);
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    lives[i] = (life){.cluster = cluster, .index = i};
+  }
+  made->lives = lives;
+  cluster->life_cycle = made;
+  return BLIS_OK;
+}
+
+void blis__free_life_cycle(blis_cluster *cluster) {
+  struct blis__life_cycle *cycle = cluster->life_cycle;
+  if (cycle != NULL) {
+    blis_alloc_free(&cluster->alloc, cycle->lives,
+                    cluster->config.instance_count * sizeof *cycle->lives);
+    blis_alloc_free(&cluster->alloc, cycle, sizeof *cycle);
+  }
+}
+
+int64_t blis_delay_draw(const blis_delay *delay, blis_random *random) {
+  double value = delay->mean_us;
+  if (delay->stddev_us > 0) {
+    value += blis_random_normal(random) * delay->stddev_us;
+  }
+  return value > 0 ? (int64_t)fmin(value, (double)BLIS_TIME_SPAN_MAX_US) : 0;
+}
+
+/* Starting. */
+
+static blis_status on_part_done(void *ud, blis_cluster *cluster,
+                                blis_error *error);
+
+/* The next state that takes time; none: it serves. */
+static blis_status go_on(blis_cluster *cluster, life *l, int part,
+                         blis_error *error) {
+  while (part < STARTING_STATES && l->part_us[part] == 0) {
+    part++;
+  }
+  if (part == STARTING_STATES) {
+    BLIS_TRY(blis__set_service(cluster, l->index, BLIS_SERVICE_ACTIVE, error));
+    blis__note_instance_change(cluster, l->index);
+    return BLIS_OK;
+  }
+  blis_service service = (blis_service)(BLIS_SERVICE_REQUESTED + part);
+  BLIS_TRY(blis__set_service(cluster, l->index, service, error));
+  l->due_us = blis_time_after_us(cluster->now_us, l->part_us[part]);
+  return blis_cluster_call_at(cluster, l->due_us, on_part_done, l, error);
+}
+
+/* One that was told to go, or has failed, does not go on. */
+static blis_status on_part_done(void *ud, blis_cluster *cluster,
+                                blis_error *error) {
+  life *l = ud;
+  blis_service service = cluster->services[l->index];
+  bool is_idle = !blis_cluster_has_requests(cluster); /* the run is over */
+  if (!blis__is_starting(service) || l->due_us != cluster->now_us || is_idle) {
+    return BLIS_OK;
+  }
+  return go_on(cluster, l, (int)service - BLIS_SERVICE_REQUESTED + 1, error);
+}
+
+blis_status blis_cluster_instance_start(blis_cluster *cluster,
+                                        const blis_cold_start *cold_start,
+                                        int64_t seed, uint32_t *index,
+                                        blis_error *error) {
+  uint32_t room = cluster->config.instance_count;
+  if (cluster->existing == room) {
+    return blis_fail(
+        error, BLIS_ERR_INVALID,
+        "%" PRIu32 " instances have been started by %" PRId64
+        " us, and there is room for no more; max_starts gives more",
+        room, cluster->now_us);
+  }
+  BLIS_TRY_MEM(need_lives(cluster), error);
+  *index = cluster->existing++;
+  life *l = &cluster->life_cycle->lives[*index];
+  char stream[64];
+  snprintf(stream, sizeof stream, "cold start of %s", cluster->ids[*index]);
+  blis_random random;
+  blis_random_init_named(&random, seed, stream);
+  const blis_delay *parts[STARTING_STATES] = {
+      &cold_start->request, &cold_start->provisioning, &cold_start->loading,
+      &cold_start->warming};
+  for (int part = 0; part < STARTING_STATES; part++) {
+    l->part_us[part] = blis_delay_draw(parts[part], &random);
+  }
+  cluster->service_times[*index].since_us = cluster->now_us;
+  return go_on(cluster, l, 0, error);
+}
+
+/* Stopping. */
+
+static blis_status cut_off(blis_cluster *cluster, uint32_t index,
+                           blis_error *error) {
+  const blis__eviction how = {.index = index, .reason = "instance-stopped"};
+  BLIS_TRY(blis__evict_all(cluster, &how, error));
+  blis__note_instance_change(cluster, index);
+  return blis__check_drained(cluster, index, error);
+}
+
+static blis_status on_grace_over(void *ud, blis_cluster *cluster,
+                                 blis_error *error) {
+  const life *l = ud;
+  if (cluster->services[l->index] != BLIS_SERVICE_DRAINING ||
+      l->grace_end_us != cluster->now_us) {
+    return BLIS_OK;
+  }
+  return cut_off(cluster, l->index, error);
+}
+
+blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint32_t index,
+                                       blis_stop how, int64_t grace_us,
+                                       blis_error *error) {
+  BLIS_TRY_MEM(need_lives(cluster), error);
+  BLIS_TRY(blis_cluster_instance_drain(cluster, index,
+                                       how == BLIS_STOP_REDIRECT, error));
+  if (cluster->services[index] != BLIS_SERVICE_DRAINING) {
+    return BLIS_OK; /* it had nothing to do */
+  }
+  if (how == BLIS_STOP_IMMEDIATE || grace_us == 0) {
+    return cut_off(cluster, index, error);
+  }
+  life *l = &cluster->life_cycle->lives[index];
+  l->grace_end_us = blis_time_after_us(cluster->now_us, grace_us);
+  if (l->grace_end_us == BLIS_TIME_NEVER_US) {
+    return BLIS_OK;
+  }
+  return blis_cluster_call_at(cluster, l->grace_end_us, on_grace_over, l,
+                              error);
+}
+
+/* Recovery. */
+
+static blis_status on_recovered(void *ud, blis_cluster *cluster,
+                                blis_error *error) {
+  life *l = ud;
+  blis_service service = cluster->services[l->index];
+  bool is_down =
+      service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_RECOVERING;
+  if (!is_down || !l->will_recover || l->due_us != cluster->now_us) {
+    return BLIS_OK;
+  }
+  if (service == BLIS_SERVICE_FAILED && l->recovering_us > 0) {
+    l->due_us = blis_time_after_us(cluster->now_us, l->recovering_us);
+    l->recovering_us = 0;
+    BLIS_TRY(
+        blis__set_service(cluster, l->index, BLIS_SERVICE_RECOVERING, error));
+    return blis_cluster_call_at(cluster, l->due_us, on_recovered, l, error);
+  }
+  l->will_recover = false;
+  return blis_cluster_instance_restore(cluster, l->index, error);
+}
+
+blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
+                                          int64_t after_us,
+                                          int64_t recovering_us,
+                                          blis_error *error) {
+  BLIS_TRY(blis__check_changeable(cluster, index, error));
+  BLIS_TRY_MEM(need_lives(cluster), error);
+  if (cluster->services[index] != BLIS_SERVICE_FAILED) {
+    return BLIS_OK;
+  }
+  life *l = &cluster->life_cycle->lives[index];
+  l->will_recover = true;
+  l->recovering_us = recovering_us < after_us ? recovering_us : after_us;
+  l->due_us = blis_time_after_us(cluster->now_us, after_us - l->recovering_us);
+  return blis_cluster_call_at(cluster, l->due_us, on_recovered, l, error);
+}
+
+blis_status blis_cluster_instance_give_up(blis_cluster *cluster, uint32_t index,
+                                          blis_error *error) {
+  BLIS_TRY_MEM(need_lives(cluster), error);
+  cluster->life_cycle->lives[index].will_recover = false;
+  return cluster->services[index] == BLIS_SERVICE_RECOVERING
+             ? blis__set_service(cluster, index, BLIS_SERVICE_FAILED, error)
+             : BLIS_OK;
+}
+
+bool blis_cluster_instance_will_recover(const blis_cluster *cluster,
+                                        uint32_t index) {
+  return cluster->life_cycle != NULL &&
+         cluster->life_cycle->lives[index].will_recover;
+}
+
+/* Looking. */
+
+int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
+                                      uint32_t index, blis_service service,
+                                      int64_t until_us) {
+  const struct blis__service_times *times = &cluster->service_times[index];
+  int64_t spent_us = times->spent_us[service];
+  if (cluster->services[index] == service && until_us > times->since_us) {
+    spent_us += until_us - times->since_us;
+  }
+  return spent_us;
+}
+
+bool blis_cluster_instance_is_paid(const blis_cluster *cluster,
+                                   uint32_t index) {
+  blis_service service = cluster->services[index];
+  return service != BLIS_SERVICE_ABSENT && service != BLIS_SERVICE_DRAINED &&
+         (service != BLIS_SERVICE_FAILED ||
+          blis_cluster_instance_will_recover(cluster, index));
+}
+
+int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster,
+                                      uint32_t index, int64_t until_us) {
+  const struct blis__service_times *times = &cluster->service_times[index];
+  int64_t paid_us = 0;
+  for (int s = 0; s < BLIS_SERVICE_COUNT; s++) {
+    if (s != BLIS_SERVICE_ABSENT && s != BLIS_SERVICE_DRAINED) {
+      paid_us += times->spent_us[s];
+    }
+  }
+  if (blis_cluster_instance_is_paid(cluster, index) &&
+      until_us > times->since_us) {
+    paid_us += until_us - times->since_us;
+  }
+  return paid_us;
+}
+
+const char *blis_service_name(blis_service service) {
+  static const char *const names[BLIS_SERVICE_COUNT] = {
+      [BLIS_SERVICE_ACTIVE] = "active",
+      [BLIS_SERVICE_DRAINING] = "draining",
+      [BLIS_SERVICE_DRAINED] = "drained",
+      [BLIS_SERVICE_FAILED] = "failed",
+      [BLIS_SERVICE_RECOVERING] = "recovering",
+      [BLIS_SERVICE_ABSENT] = "absent",
+      [BLIS_SERVICE_REQUESTED] = "requested",
+      [BLIS_SERVICE_PROVISIONING] = "provisioning",
+      [BLIS_SERVICE_LOADING] = "loading",
+      [BLIS_SERVICE_WARMING] = "warming",
+  };
+  return names[service];
+}

@@ -1,0 +1,92 @@
+/*
+ * life_cycle.h - instances that come and go.
+ *
+ * A cluster has room for more instances than are there at first
+ * (blis_cluster_config.initial_count). One that is asked for takes the next
+ * place and keeps its number for ever; it starts with an empty cache, and costs
+ * from then on until it has gone. One that is to go finishes what it has, or
+ * not, and its place stays empty.
+ *
+ * As the faults of cluster.h, these are called between events.
+ */
+#ifndef BLIS_CLUSTER_LIFE_CYCLE_H
+#define BLIS_CLUSTER_LIFE_CYCLE_H
+
+#include "cluster/cluster.h"
+
+/* Normally distributed, but not below 0. */
+typedef struct blis_delay {
+  double mean_us;
+  double stddev_us;
+} blis_delay;
+
+/* From being asked for to the first request; what takes no time is left out. */
+typedef struct blis_cold_start {
+  blis_delay request; /* until there is a machine */
+  blis_delay provisioning;
+  blis_delay loading; /* weights, compilation, graphs */
+  blis_delay warming;
+} blis_cold_start;
+
+/* How an instance that is no longer wanted goes. */
+typedef enum blis_stop {
+  BLIS_STOP_WAIT,      /* when it has finished what it has */
+  BLIS_STOP_REDIRECT,  /* the same, but what waits is routed once more */
+  BLIS_STOP_IMMEDIATE, /* what it has is lost, reason instance-stopped */
+  BLIS_STOP_COUNT
+} blis_stop;
+
+/*
+ * Starts the next instance; its times are drawn from a stream of its own name
+ * under the seed. BLIS_ERR_INVALID: there is no room for more.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_instance_start(
+    blis_cluster *cluster, const blis_cold_start *cold_start, int64_t seed,
+    uint32_t *index, blis_error *error);
+
+/*
+ * The instance goes, in whatever state it is. It has grace_us for what it is
+ * to finish; what is left then is lost.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster,
+                                                    uint32_t index,
+                                                    blis_stop how,
+                                                    int64_t grace_us,
+                                                    blis_error *error);
+
+/*
+ * One that has failed comes back after after_us, of which it shows the last
+ * recovering_us as recovering. Nothing happens if it is not failed any more.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster,
+                                                       uint32_t index,
+                                                       int64_t after_us,
+                                                       int64_t recovering_us,
+                                                       blis_error *error);
+
+/* One that has failed, or is recovering, will not come back by itself. */
+BLIS_MUSTUSE blis_status blis_cluster_instance_give_up(blis_cluster *cluster,
+                                                       uint32_t index,
+                                                       blis_error *error);
+
+/* Whether a failed one will come back by blis_cluster_instance_recover. */
+bool blis_cluster_instance_will_recover(const blis_cluster *cluster,
+                                        uint32_t index);
+
+/* How long it has been in a state up to until_us. */
+int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
+                                      uint32_t index, blis_service service,
+                                      int64_t until_us);
+
+/*
+ * Whether an instance is paid for now: it was asked for and has not gone, nor
+ * failed for good. The time for which it was, up to until_us.
+ */
+bool blis_cluster_instance_is_paid(const blis_cluster *cluster, uint32_t index);
+int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster,
+                                      uint32_t index, int64_t until_us);
+
+/* 0 or more, in whole microseconds. */
+int64_t blis_delay_draw(const blis_delay *delay, blis_random *random);
+
+#endif

@@ -1,0 +1,275 @@
+#include "cluster/scale_look.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "cluster/waiting_room.h"
+
+enum { WINDOW_US = 60000000 };
+
+/* llm-d: an instance is full with so many waiting, or at that KV use. */
+#define FULL_QUEUE 5.0
+#define FULL_KV 0.8
+
+/* What is heard. */
+
+static blis_status on_arrived(void *ud, blis_cluster *cluster,
+                              const blis__news *news, blis_error *error) {
+  (void)cluster, (void)error;
+  blis__scale_look *look = ud;
+  look->arrivals++;
+  look->prompt_tokens += news->request->live.prompt_tokens;
+  return BLIS_OK;
+}
+
+static blis_status add(const blis_cluster *cluster,
+                       blis__scale_samples *samples, int64_t time_us,
+                       double value, blis_error *error) {
+  const blis__scale_sample sample = {time_us, value};
+  BLIS_TRY_MEM(blis_array_push(&cluster->alloc, samples, sample), error);
+  return BLIS_OK;
+}
+
+static blis_status on_first_token(void *ud, blis_cluster *cluster,
+                                  const blis__news *news, blis_error *error) {
+  blis__scale_look *look = ud;
+  const blis_live_request *live = &news->request->live;
+  return add(cluster, &look->ttft_us, live->arrival_us + live->ttft_us,
+             (double)live->ttft_us, error);
+}
+
+static bool is_within(int64_t target_us, double value_us) {
+  return target_us == 0 || (value_us >= 0 && value_us <= (double)target_us);
+}
+
+static bool keeps_targets(const blis_scaling_config *config,
+                          const blis_request_end *end, double tpot_us) {
+  return blis_request_is_completed(end->state) &&
+         is_within(config->ttft_target_us, (double)end->ttft_us) &&
+         is_within(config->tpot_target_us, tpot_us) &&
+         is_within(config->e2e_target_us, (double)end->e2e_us);
+}
+
+static blis_status on_ended(void *ud, blis_cluster *cluster,
+                            const blis__news *news, blis_error *error) {
+  blis__scale_look *look = ud;
+  const blis_request_end *end = news->end;
+  double tpot_us =
+      end->itl_count > 0 ? (double)end->itl_sum_us / (double)end->itl_count : 0;
+  if (end->end_us > look->last_end_us) {
+    look->last_end_us = end->end_us;
+  }
+  if (blis_request_is_completed(end->state)) {
+    look->completed++;
+    look->output_tokens += news->request->live.output_tokens;
+    if (end->itl_count > 0) {
+      BLIS_TRY(add(cluster, &look->tpot_us, end->end_us, tpot_us, error));
+    }
+  }
+  return add(cluster, &look->kept, end->end_us,
+             keeps_targets(look->config, end, tpot_us), error);
+}
+
+/* One decode or prefill step of so much, as the engine's model has it. */
+static double step_us(void *state, double prefill_tokens, double requests,
+                      double kv_tokens) {
+  const blis_latency_model *model = state;
+  int64_t t = (int64_t)prefill_tokens;
+  int64_t n = (int64_t)requests;
+  const blis_batch_sums sums = {.requests = n + (t > 0),
+                                .prefill_tokens = t,
+                                .decode_requests = n,
+                                .decode_context_tokens = (int64_t)kv_tokens,
+                                .prefill_attention = 3 * t * t,
+                                .prefill_pairs = t * (t - 1)};
+  int64_t told_us = 1;
+  (void)blis_latency_step_time_from_sums(model, &sums, &told_us);
+  return (double)told_us;
+}
+
+blis_status blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
+                                  const blis_scaling_config *config) {
+  *look = (blis__scale_look){.config = config};
+  uint32_t count = cluster->config.instance_count;
+  look->place_of =
+      blis_alloc_zeroed(&cluster->alloc, count, sizeof *look->place_of);
+  if (look->place_of == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  BLIS_TRY(blis_array_reserve(&cluster->alloc, &look->instances, count));
+  const blis__listener listener = {.ud = look,
+                                   .rank = BLIS__BOOKS,
+                                   .on = {[BLIS__ARRIVED] = on_arrived,
+                                          [BLIS__FIRST_TOKEN] = on_first_token,
+                                          [BLIS__ENDED] = on_ended}};
+  return blis__listeners_add(&cluster->listeners, &listener);
+}
+
+void blis__scale_look_deinit(blis__scale_look *look,
+                             const blis_cluster *cluster) {
+  const blis_alloc *alloc = &cluster->alloc;
+  blis_array_deinit(alloc, &look->ttft_us);
+  blis_array_deinit(alloc, &look->tpot_us);
+  blis_array_deinit(alloc, &look->kept);
+  blis_array_deinit(alloc, &look->sorted);
+  blis_array_deinit(alloc, &look->instances);
+  blis_alloc_free(alloc, look->place_of,
+                  cluster->config.instance_count * sizeof *look->place_of);
+}
+
+/* What is shown. */
+
+static void forget_old(blis__scale_samples *samples, int64_t now_us) {
+  size_t kept = 0;
+  for (size_t i = 0; i < samples->count; i++) {
+    if (samples->items[i].time_us > now_us - WINDOW_US) {
+      samples->items[kept++] = samples->items[i];
+    }
+  }
+  samples->count = kept;
+}
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a;
+  double y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* By the nearest rank; 0 without samples. */
+static blis_status p90(blis__scale_look *look, const blis_cluster *cluster,
+                       blis__scale_samples *samples, double *value) {
+  forget_old(samples, cluster->now_us);
+  size_t count = samples->count;
+  *value = 0;
+  if (count == 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_array_reserve(&cluster->alloc, &look->sorted, count));
+  for (size_t i = 0; i < count; i++) {
+    look->sorted.items[i] = samples->items[i].value;
+  }
+  qsort(look->sorted.items, count, sizeof *look->sorted.items, compare);
+  *value = look->sorted.items[(count * 9 + 9) / 10 - 1];
+  return BLIS_OK;
+}
+
+static double share_kept(blis__scale_look *look, int64_t now_us) {
+  forget_old(&look->kept, now_us);
+  double sum = 0;
+  for (size_t i = 0; i < look->kept.count; i++) {
+    sum += look->kept.items[i].value;
+  }
+  return look->kept.count == 0 ? 1 : sum / (double)look->kept.count;
+}
+
+static void look_at_instance(blis__scale_look *look,
+                             const blis_cluster *cluster, uint32_t i,
+                             double *metrics) {
+  const blis_instance *instance = cluster->instances[i];
+  const blis_instance_config *config = blis_instance_get_config(instance);
+  blis_instance_stats stats;
+  blis_instance_get_stats(instance, &stats);
+  double block = (double)config->block_size_tokens;
+  double room = (double)stats.kv_blocks * block;
+  double longest = (double)config->max_model_len_tokens;
+  const blis_scale_instance seen = {
+      .id = i,
+      .kv_utilization = (double)stats.used_kv_blocks / (double)stats.kv_blocks,
+      .queue_depth = (double)stats.queue_depth,
+      .batch_size = (double)stats.batch_size,
+      .running_kv_tokens = (double)stats.used_kv_blocks * block,
+      .kv_capacity_tokens = room,
+      .context_length_tokens = longest > 0 ? longest : room};
+  look->instances.items[look->instances.count++] = seen;
+  look->place_of[i] = (uint32_t)look->instances.count;
+  metrics[BLIS_SCALE_KV_UTILIZATION] += seen.kv_utilization;
+  metrics[BLIS_SCALE_QUEUE_DEPTH] += seen.queue_depth;
+  metrics[BLIS_SCALE_BATCH_SIZE] += seen.batch_size;
+  metrics[BLIS_SCALE_POOL_SATURATION] +=
+      fmax(seen.queue_depth / FULL_QUEUE, seen.kv_utilization / FULL_KV);
+}
+
+static void look_at_instances(blis__scale_look *look,
+                              const blis_cluster *cluster, double *metrics) {
+  look->instances.count = 0;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    look->place_of[i] = 0;
+    if (cluster->services[i] == BLIS_SERVICE_ACTIVE) {
+      look_at_instance(look, cluster, i, metrics);
+    }
+  }
+  /* Nobody is there who could take anything: full, as llm-d has it. */
+  double count = (double)look->instances.count;
+  metrics[BLIS_SCALE_POOL_SATURATION] =
+      count > 0 ? metrics[BLIS_SCALE_POOL_SATURATION] / count : 1;
+}
+
+/* What requests say about their instances and the cluster. */
+static void look_at_requests(blis__scale_look *look,
+                             const blis_cluster *cluster, double *metrics) {
+  for (const blis__cluster_request *r = cluster->requests.first; r != NULL;
+       r = r->later) {
+    const blis_live_request *live = &r->live;
+    double prompt = (double)live->prompt_tokens;
+    bool is_there = r->place == BLIS__AT_INSTANCE;
+    metrics[BLIS_SCALE_REQUESTS_RUNNING] += is_there;
+    if (live->ttft_us < 0) {
+      metrics[BLIS_SCALE_INFLIGHT_TOKENS] += prompt;
+    }
+    uint32_t place = is_there ? look->place_of[r->instance] : 0;
+    if (place == 0) {
+      continue;
+    }
+    blis_scale_instance *instance = &look->instances.items[place - 1];
+    if (live->ttft_us < 0) {
+      instance->queued_prefill_tokens += prompt;
+    }
+    if (live->state != BLIS_REQUEST_RUNNING) {
+      instance->queued_kv_tokens += prompt;
+    }
+  }
+}
+
+static double per(double value, double count) {
+  return count > 0 ? value / count : 0;
+}
+
+static void begin_anew(blis__scale_look *look, int64_t now_us) {
+  look->arrivals = 0;
+  look->prompt_tokens = 0;
+  look->completed = 0;
+  look->output_tokens = 0;
+  look->looked_us = now_us;
+}
+
+blis_status blis__scale_look_take(blis__scale_look *look,
+                                  const blis_cluster *cluster,
+                                  blis_scale_context *context) {
+  double *metrics = context->metrics;
+  int64_t now_us = cluster->now_us;
+  double seconds = (double)(now_us - look->looked_us) / 1e6;
+  look_at_instances(look, cluster, metrics);
+  look_at_requests(look, cluster, metrics);
+  metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] =
+      cluster->waiting_room == NULL ? 0 : (double)cluster->waiting_room->count;
+  metrics[BLIS_SCALE_REQUEST_RATE] = per((double)look->arrivals, seconds);
+  metrics[BLIS_SCALE_PROMPT_TOKENS_MEAN] =
+      per((double)look->prompt_tokens, (double)look->arrivals);
+  metrics[BLIS_SCALE_OUTPUT_TOKENS_MEAN] =
+      per((double)look->output_tokens, (double)look->completed);
+  metrics[BLIS_SCALE_SLO_ATTAINMENT] = share_kept(look, now_us);
+  BLIS_TRY(p90(look, cluster, &look->ttft_us, &metrics[BLIS_SCALE_TTFT_P90]));
+  BLIS_TRY(p90(look, cluster, &look->tpot_us, &metrics[BLIS_SCALE_TPOT_P90]));
+  begin_anew(look, now_us);
+  context->instances = look->instances.items;
+  context->instance_count = look->instances.count;
+  const blis_latency_model *latency =
+      blis_instance_get_config(cluster->instances[0])->latency;
+  if (blis_latency_uses_sums(latency)) {
+    look->model = (blis_scale_model){.step_us = step_us,
+                                     .state = (void *)(uintptr_t)latency};
+    context->model = &look->model;
+  }
+  return BLIS_OK;
+}

@@ -1,0 +1,335 @@
+/*
+ * scaler.c - asks an autoscaler at its intervals, and keeps as many instances
+ * as it wants.
+ */
+#include "cluster/scaler.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "base/time.h"
+#include "cluster/clock.h"
+#include "cluster/features.h"
+#include "cluster/scale_look.h"
+#include "cluster/scaling.h"
+#include "cluster/service.h"
+#include "cluster/waiting_room.h"
+
+struct blis__scaler {
+  blis_autoscaler policy;
+  blis_scaling_config config;
+  blis__scale_look look;
+  blis_random random; /* of actuation delays */
+  uint32_t wanted;
+  bool is_due;       /* the number is to be looked after, see reconcile */
+  int64_t scaled_us; /* last; -1 = never */
+  int direction;     /* of that: 1, -1 */
+  blis_scaling_report report;
+  BLIS_ARRAY(blis_scale_event) events;
+  BLIS_ARRAY(blis_scale_level) levels;
+};
+
+/* Counting. */
+
+/* Wanted ones: starting, serving, or about to come back. */
+static bool is_replica(const blis_cluster *cluster, uint32_t i) {
+  blis_service service = cluster->services[i];
+  return service == BLIS_SERVICE_ACTIVE || blis__is_starting(service) ||
+         service == BLIS_SERVICE_RECOVERING ||
+         (service == BLIS_SERVICE_FAILED &&
+          blis_cluster_instance_will_recover(cluster, i));
+}
+
+static uint32_t count_replicas(const blis_cluster *cluster) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    count += is_replica(cluster, i);
+  }
+  return count;
+}
+
+static blis_status note_level(blis_cluster *cluster) {
+  struct blis__scaler *scaler = cluster->scaler;
+  blis_scale_level level = {.time_us = cluster->now_us,
+                            .wanted = scaler->wanted};
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    level.ready += cluster->services[i] == BLIS_SERVICE_ACTIVE;
+    level.paid += blis_cluster_instance_is_paid(cluster, i);
+  }
+  size_t count = scaler->levels.count;
+  if (count > 0 && scaler->levels.items[count - 1].time_us == level.time_us) {
+    scaler->levels.items[count - 1] = level;
+    return BLIS_OK;
+  }
+  return blis_array_push(&cluster->alloc, &scaler->levels, level);
+}
+
+/* Keeping the number. */
+
+/* Later ones are newer. Those that have not started yet go before all others.
+ */
+static bool goes_before(const blis_cluster *cluster, uint32_t i,
+                        uint32_t other) {
+  bool serves = cluster->services[i] == BLIS_SERVICE_ACTIVE;
+  bool other_serves = cluster->services[other] == BLIS_SERVICE_ACTIVE;
+  if (serves != other_serves) {
+    return other_serves;
+  }
+  switch (cluster->scaler->config.victim) {
+  case BLIS_VICTIM_OLDEST:
+    return serves ? i < other : i > other;
+  case BLIS_VICTIM_LEAST_LOADED: {
+    double load =
+        blis__snapshot_live(&cluster->snapshot, i, BLIS_SIGNAL_IN_FLIGHT);
+    double other_load =
+        blis__snapshot_live(&cluster->snapshot, other, BLIS_SIGNAL_IN_FLIGHT);
+    return load < other_load || (load == other_load && i > other);
+  }
+  default:
+    return i > other;
+  }
+}
+
+static blis_status remove_one(blis_cluster *cluster, blis_error *error) {
+  const blis_scaling_config *config = &cluster->scaler->config;
+  uint32_t chosen = UINT32_MAX;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    if (is_replica(cluster, i) &&
+        (chosen == UINT32_MAX || goes_before(cluster, i, chosen))) {
+      chosen = i;
+    }
+  }
+  BLIS_ASSERT(chosen != UINT32_MAX);
+  blis_service service = cluster->services[chosen];
+  if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_RECOVERING) {
+    return blis_cluster_instance_give_up(cluster, chosen, error);
+  }
+  return blis_cluster_instance_stop(cluster, chosen, config->stop,
+                                    config->grace_us, error);
+}
+
+static blis_status reconcile(blis_cluster *cluster, blis_error *error) {
+  struct blis__scaler *scaler = cluster->scaler;
+  uint32_t wanted = scaler->wanted;
+  uint32_t count = count_replicas(cluster);
+  for (; count < wanted; count++) {
+    uint32_t index;
+    BLIS_TRY(blis_cluster_instance_start(cluster, &scaler->config.cold_start,
+                                         scaler->config.seed, &index, error));
+    scaler->report.started++;
+  }
+  for (; count > wanted; count--) {
+    BLIS_TRY(remove_one(cluster, error));
+  }
+  BLIS_ASSERT(count_replicas(cluster) == wanted);
+  BLIS_TRY_MEM(note_level(cluster), error);
+  return BLIS_OK;
+}
+
+static blis_status act(void *ud, blis_cluster *cluster, blis_error *error) {
+  (void)ud;
+  return blis_cluster_has_requests(cluster) ? reconcile(cluster, error)
+                                            : BLIS_OK;
+}
+
+/* Instances that go for another reason are replaced, once that is over. */
+static blis_status replace(void *ud, blis_cluster *cluster, blis_error *error) {
+  struct blis__scaler *scaler = ud;
+  scaler->is_due = false;
+  return act(ud, cluster, error);
+}
+
+static blis_status on_service_changed(void *ud, blis_cluster *cluster,
+                                      const blis__news *news,
+                                      blis_error *error) {
+  struct blis__scaler *scaler = ud;
+  blis_service service = cluster->services[news->instance];
+  bool is_gone =
+      service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINING;
+  BLIS_TRY_MEM(note_level(cluster), error);
+  if (!is_gone || scaler->is_due || count_replicas(cluster) == scaler->wanted) {
+    return BLIS_OK;
+  }
+  scaler->is_due = true;
+  return blis_cluster_call_at(cluster, cluster->now_us, replace, scaler, error);
+}
+
+/* Deciding. */
+
+static blis_status note_decision(blis_cluster *cluster,
+                                 const blis_scale_decision *decision,
+                                 int64_t proposed) {
+  struct blis__scaler *scaler = cluster->scaler;
+  const blis_scaling_config *config = &scaler->config;
+  blis_scaling_report *report = &scaler->report;
+  int64_t change = decision->target - (int64_t)scaler->wanted;
+  blis_scale_event event = {.time_us = cluster->now_us,
+                            .from = scaler->wanted,
+                            .to = (uint32_t)decision->target,
+                            .proposed = proposed};
+  report->clamped += proposed != decision->target;
+  size_t count = scaler->events.count;
+  if (change == 0 &&
+      (proposed == decision->target ||
+       (count > 0 && scaler->events.items[count - 1].proposed == proposed &&
+        scaler->events.items[count - 1].to == event.to))) {
+    return BLIS_OK; /* nothing new */
+  }
+  if (change != 0) {
+    int direction = change > 0 ? 1 : -1;
+    event.is_oscillation =
+        direction == -scaler->direction &&
+        cluster->now_us - scaler->scaled_us <= config->oscillation_us;
+    report->oscillations += event.is_oscillation;
+    report->scale_ups += change > 0;
+    report->scale_downs += change < 0;
+    scaler->direction = direction;
+    scaler->scaled_us = cluster->now_us;
+  }
+  event.reason = blis_arena_text(&cluster->texts, decision->reason,
+                                 strlen(decision->reason));
+  return event.reason == NULL
+             ? BLIS_ERR_NOMEM
+             : blis_array_push(&cluster->alloc, &scaler->events, event);
+}
+
+static blis_status decide(blis_cluster *cluster, blis_error *error) {
+  struct blis__scaler *scaler = cluster->scaler;
+  const blis_scaling_config *config = &scaler->config;
+  int64_t now_us = cluster->now_us;
+  blis_scale_context context = {
+      .now_us = now_us,
+      .since_last_scale_us = scaler->scaled_us < 0 ? BLIS_TIME_NEVER_US
+                                                   : now_us - scaler->scaled_us,
+      .replicas = scaler->wanted,
+      .min = config->min,
+      .max = config->max};
+  BLIS_TRY_MEM(blis__scale_look_take(&scaler->look, cluster, &context), error);
+  context.ready = (uint32_t)context.instance_count;
+  blis_scale_decision decision;
+  int64_t proposed;
+  BLIS_TRY(blis_autoscaler_decide(&scaler->policy, &context, &decision,
+                                  &proposed, error));
+  BLIS_ASSERT(decision.target >= config->min && decision.target <= config->max);
+  bool changes = decision.target != scaler->wanted;
+  BLIS_TRY_MEM(note_decision(cluster, &decision, proposed), error);
+  scaler->wanted = (uint32_t)decision.target;
+  scaler->report.checks++;
+  if (!changes) {
+    return BLIS_OK;
+  }
+  int64_t delay_us = blis_delay_draw(&config->actuation, &scaler->random);
+  return delay_us == 0
+             ? reconcile(cluster, error)
+             : blis_cluster_call_at(cluster,
+                                    blis_time_after_us(now_us, delay_us), act,
+                                    NULL, error);
+}
+
+blis_status blis__scaler_check(blis_cluster *cluster, blis_error *error) {
+  const blis_autoscaler *policy = &cluster->scaler->policy;
+  if (!blis_cluster_has_requests(cluster)) {
+    cluster->check_us = BLIS_TIME_NEVER_US;
+    return BLIS_OK;
+  }
+  cluster->check_us = blis_time_after_us(cluster->now_us, policy->interval_us);
+  BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
+  return decide(cluster, error);
+}
+
+/* Making. */
+
+static blis_status check_config(const blis_cluster *cluster,
+                                const blis_scaling_config *config,
+                                blis_error *error) {
+  if (config->max < 1 || config->min > config->max) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "autoscaler: %" PRIu32 " to %" PRIu32
+                     " replicas are not bounds",
+                     config->min, config->max);
+  }
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    if (cluster->facts[i].roles != 0) {
+      return blis_fail(
+          error, BLIS_ERR_INVALID,
+          "autoscaler: pools for prefill and decode keep their "
+          "size; it is for clusters whose instances do everything");
+    }
+  }
+  if (cluster->existing < config->min || cluster->existing > config->max) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "autoscaler: there are %" PRIu32
+                     " instances at first, expected %" PRIu32 " to %" PRIu32
+                     " (min_replicas to max_replicas)",
+                     cluster->existing, config->min, config->max);
+  }
+  return BLIS_OK;
+}
+
+static blis_status add_scaler(blis_cluster *cluster) {
+  struct blis__scaler *scaler = cluster->scaler;
+  BLIS_TRY(blis__scale_look_init(&scaler->look, cluster, &scaler->config));
+  BLIS_TRY(blis__add_waiting_room(cluster));
+  const blis__listener listener = {
+      .ud = scaler,
+      .rank = BLIS__BOOKS,
+      .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
+  BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
+  return note_level(cluster);
+}
+
+blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
+                                        blis_autoscaler *autoscaler,
+                                        const blis_scaling_config *config,
+                                        blis_error *error) {
+  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->scaler == NULL);
+  struct blis__scaler *scaler =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *scaler);
+  if (scaler == NULL) {
+    blis_autoscaler_free(autoscaler);
+    return blis_fail_nomem(error);
+  }
+  scaler->policy = *autoscaler;
+  *autoscaler = (blis_autoscaler){0};
+  scaler->config = *config;
+  scaler->wanted = cluster->existing;
+  scaler->scaled_us = -1;
+  blis_random_init_named(&scaler->random, config->seed, "autoscaler");
+  cluster->scaler = scaler;
+  BLIS_TRY(check_config(cluster, config, error));
+  BLIS_TRY_MEM(add_scaler(cluster), error);
+  cluster->check_us = scaler->policy.interval_us;
+  return BLIS_OK;
+}
+
+void blis__free_scaler(blis_cluster *cluster) {
+  struct blis__scaler *scaler = cluster->scaler;
+  if (scaler != NULL) {
+    blis_autoscaler_free(&scaler->policy);
+    blis__scale_look_deinit(&scaler->look, cluster);
+    blis_array_deinit(&cluster->alloc, &scaler->events);
+    blis_array_deinit(&cluster->alloc, &scaler->levels);
+    blis_alloc_free(&cluster->alloc, scaler, sizeof *scaler);
+  }
+}
+
+bool blis_cluster_get_scaling(const blis_cluster *cluster,
+                              blis_scaling_report *report) {
+  const struct blis__scaler *scaler = cluster->scaler;
+  if (scaler == NULL) {
+    return false;
+  }
+  const blis__waiting_room *room = cluster->waiting_room;
+  *report = scaler->report;
+  report->events = scaler->events.items;
+  report->event_count = scaler->events.count;
+  report->levels = scaler->levels.items;
+  report->level_count = scaler->levels.count;
+  report->end_us = scaler->look.last_end_us;
+  report->waited = room->waited;
+  report->waited_us = room->waited_us;
+  report->longest_us = room->longest_us;
+  report->most_waiting = room->most_waiting;
+  return true;
+}

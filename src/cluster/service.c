@@ -1,0 +1,103 @@
+#include "cluster/service.h"
+
+#include <inttypes.h>
+
+#include "base/invariant.h"
+#include "cluster/clock.h"
+
+blis_status blis__check_changeable(const blis_cluster *cluster, uint32_t index,
+                                   blis_error *error) {
+  uint32_t count = cluster->existing;
+  if (index >= count) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "there is no instance %" PRIu32
+                     "; there are 0 to %" PRIu32,
+                     index, count - 1);
+  }
+  if (cluster->is_busy) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%s cannot fail, drain, come back or slow down during a "
+                     "decision; schedule it with sim:at",
+                     cluster->ids[index]);
+  }
+  return BLIS_OK;
+}
+
+static bool may_become(blis_service from, blis_service to) {
+  bool is_up = from == BLIS_SERVICE_ACTIVE || from == BLIS_SERVICE_DRAINING;
+  switch (to) {
+  case BLIS_SERVICE_ABSENT:
+    return false;
+  case BLIS_SERVICE_ACTIVE:
+    return from != BLIS_SERVICE_ACTIVE;
+  case BLIS_SERVICE_DRAINED: /* what has not started yet has nothing to do */
+    return from == BLIS_SERVICE_DRAINING || blis__is_starting(from);
+  case BLIS_SERVICE_FAILED:
+    return is_up || blis__is_starting(from) || from == BLIS_SERVICE_RECOVERING;
+  case BLIS_SERVICE_RECOVERING:
+    return from == BLIS_SERVICE_FAILED;
+  case BLIS_SERVICE_DRAINING: /* one that drains may be told to once more */
+    return is_up;
+  default: /* the parts of a start follow each other */
+    return from < to &&
+           (from == BLIS_SERVICE_ABSENT || blis__is_starting(from));
+  }
+}
+
+blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
+                              blis_service service, blis_error *error) {
+  blis_service before = cluster->services[index];
+  struct blis__service_times *times = &cluster->service_times[index];
+  BLIS_ASSERT(may_become(before, service));
+  BLIS_ASSERT(cluster->now_us >= times->since_us);
+  times->spent_us[before] += cluster->now_us - times->since_us;
+  times->since_us = cluster->now_us;
+  cluster->services[index] = service;
+  bool serves = service == BLIS_SERVICE_ACTIVE;
+  if (serves != (before == BLIS_SERVICE_ACTIVE)) {
+    blis__snapshot_put_in_service(&cluster->snapshot, index, serves);
+  }
+  return BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error, .instance = index);
+}
+
+void blis__note_instance_change(blis_cluster *cluster, uint32_t index) {
+  blis__snapshot_instance_changed(&cluster->snapshot, index);
+  blis_winner_tree_set(cluster->next_events, index,
+                       blis_instance_next_us(cluster->instances[index]));
+}
+
+blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index,
+                                   blis_error *error) {
+  BLIS_ASSERT(blis__snapshot_live(&cluster->snapshot, index,
+                                  BLIS_SIGNAL_IN_FLIGHT) == 0);
+  BLIS_TRY(blis_instance_restart(cluster->instances[index], error));
+  blis__snapshot_forget(&cluster->snapshot, index);
+  return BLIS_OK;
+}
+
+blis_status blis__check_drained(blis_cluster *cluster, uint32_t index,
+                                blis_error *error) {
+  if (cluster->services[index] == BLIS_SERVICE_DRAINING &&
+      blis__snapshot_live(&cluster->snapshot, index, BLIS_SIGNAL_IN_FLIGHT) ==
+          0) {
+    return blis__set_service(cluster, index, BLIS_SERVICE_DRAINED, error);
+  }
+  return BLIS_OK;
+}
+
+static blis_status on_left(void *ud, blis_cluster *cluster,
+                           const blis__news *news, blis_error *error) {
+  (void)ud;
+  return blis__check_drained(cluster, (uint32_t)news->request->instance, error);
+}
+
+blis_status blis__add_drains(blis_cluster *cluster) {
+  if (cluster->has_drains) {
+    return BLIS_OK;
+  }
+  const blis__listener listener = {.rank = BLIS__SEQUELS,
+                                   .on = {[BLIS__LEFT] = on_left}};
+  BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
+  cluster->has_drains = true;
+  return BLIS_OK;
+}

@@ -1,0 +1,63 @@
+/*
+ * service.h - whether instances serve, and how long they have been in which
+ * state.
+ *
+ * Every change of a state goes through blis__set_service, which asserts that it
+ * is a step of the life cycle, keeps the candidates and the books, and tells
+ * listeners (BLIS__SERVICE_CHANGED).
+ */
+#ifndef BLIS_CLUSTER_SERVICE_H
+#define BLIS_CLUSTER_SERVICE_H
+
+#include "cluster/state.h"
+
+struct blis__service_times {
+  int64_t since_us; /* in its present state */
+  int64_t spent_us[BLIS_SERVICE_COUNT];
+};
+
+/* On its way to its first request. */
+static inline bool blis__is_starting(blis_service service) {
+  return service >= BLIS_SERVICE_REQUESTED && service <= BLIS_SERVICE_WARMING;
+}
+
+BLIS_MUSTUSE blis_status blis__set_service(blis_cluster *cluster,
+                                           uint32_t index, blis_service service,
+                                           blis_error *error);
+
+/* BLIS_ERR_INVALID: there is no such instance, or it is no time to change it.
+ */
+BLIS_MUSTUSE blis_status blis__check_changeable(const blis_cluster *cluster,
+                                                uint32_t index,
+                                                blis_error *error);
+
+/* The instance was changed from outside of its own events. */
+void blis__note_instance_change(blis_cluster *cluster, uint32_t index);
+
+/* Whatever the engine was at is gone, and so is its cache. It has no requests.
+ */
+BLIS_MUSTUSE blis_status blis__restart_instance(blis_cluster *cluster,
+                                                uint32_t index,
+                                                blis_error *error);
+
+/* Which requests leave an instance, and what becomes of them. */
+typedef struct blis__eviction {
+  uint32_t index;
+  bool spares_running;
+  bool re_route;
+  const char *reason; /* static; why they are lost if they are not rerouted */
+} blis__eviction;
+
+/* In order of arrival. */
+BLIS_MUSTUSE blis_status blis__evict_all(blis_cluster *cluster,
+                                         const blis__eviction *how,
+                                         blis_error *error);
+
+/* One that drains and has nothing left is drained. */
+BLIS_MUSTUSE blis_status blis__check_drained(blis_cluster *cluster,
+                                             uint32_t index, blis_error *error);
+
+/* From the first drain on, requests that leave are looked at. */
+BLIS_MUSTUSE blis_status blis__add_drains(blis_cluster *cluster);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * waiting_room.h - requests that wait in front of routing for an instance that
+ * may take them, in order of their coming.
+ *
+ * Without one, a request without candidates is rejected. A request waits no
+ * longer than until its deadline; then it is rejected, reason no-instance.
+ */
+#ifndef BLIS_CLUSTER_WAITING_ROOM_H
+#define BLIS_CLUSTER_WAITING_ROOM_H
+
+#include "cluster/state.h"
+
+typedef struct blis__waiting_room {
+  BLIS_ARRAY(blis__cluster_request *) waiting; /* some may be NULL: gone */
+  int64_t count;
+  int64_t waited;       /* requests that ever did */
+  int64_t waited_us;    /* all of them together */
+  int64_t longest_us;   /* any of them */
+  int64_t most_waiting; /* at one time */
+} blis__waiting_room;
+
+BLIS_MUSTUSE blis_status blis__add_waiting_room(blis_cluster *cluster);
+
+/*
+ * The request is at routing, and there is a waiting room. *waits: it is there
+ * now, since no instance in service serves its model in this role.
+ */
+BLIS_MUSTUSE blis_status
+blis__wait_for_candidates(blis_cluster *cluster, blis__cluster_request *request,
+                          uint32_t role, bool *waits, blis_error *error);
+
+#endif
