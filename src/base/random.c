@@ -68,7 +68,7 @@ static uint64_t lehmer_start(int64_t seed) {
  * Each slot takes three Lehmer steps. Three chains that take three steps at
  * once give the same numbers and do not wait for each other.
  */
-void blis_random_init(blis_random *random, int64_t seed) {
+static void fill_words(blis_random *random, int64_t seed) {
   uint64_t square = lehmer(LEHMER_FACTOR, LEHMER_FACTOR);
   uint64_t cube = lehmer(square, LEHMER_FACTOR);
   uint64_t x1 = lehmer(lehmer_start(seed), LEHMER_FACTOR);
@@ -82,8 +82,23 @@ void blis_random_init(blis_random *random, int64_t seed) {
     x2 = lehmer(x2, cube);
     x3 = lehmer(x3, cube);
   }
+}
+
+/* Many streams are never drawn from, so words are made at the first draw. */
+void blis_random_init(blis_random *random, int64_t seed) {
+  memcpy(random->words, &seed, sizeof seed);
   random->next = WORDS;
   random->accepted_below = 0;
+  random->is_seeded = false;
+}
+
+static void ensure_seeded(blis_random *random) {
+  if (!random->is_seeded) {
+    int64_t seed;
+    memcpy(&seed, random->words, sizeof seed);
+    fill_words(random, seed);
+    random->is_seeded = true;
+  }
 }
 
 void blis_random_init_named(blis_random *random, int64_t master_seed,
@@ -133,6 +148,7 @@ static uint32_t make_counted_batch(uint64_t *words, int32_t largest) {
 }
 
 void blis__random_refill(blis_random *random) {
+  ensure_seeded(random);
   (void)make_batch(random->words, 0);
   random->next = 0;
   random->accepted_below = 0;
@@ -180,6 +196,7 @@ static uint32_t count_accepted(const uint64_t *words, uint32_t count,
 
 /* Refills, and sees whether intn(n) takes all outputs, as it mostly does. */
 static void refill_for(blis_random *random, int32_t n, int32_t largest) {
+  ensure_seeded(random);
   uint32_t accepted = make_counted_batch(random->words, largest);
   random->next = 0;
   random->accepted_below = accepted == WORDS ? n : 0;
