@@ -8,6 +8,7 @@ local notices = require "blis.notices"
 local policy = require "blis.policy"
 local repeats = require "blis.policy.repeats"
 local result = require "blis.results.result"
+local scaling = require "blis.policy.scaling"
 local schema = require "blis.config.schema"
 local slo = require "blis.results.slo"
 local workload = require "blis.traffic.workload"
@@ -118,6 +119,7 @@ function experiment.read(spec)
     routing = routing,
     admission = admission,
     cascade = cascade,
+    scaling = scaling.read(values.autoscaler, values.scaling, cluster, values.profile),
     is_scripted = is_scripted(routing, admission),
     scheduler = hooks.read_scheduler(values.scheduler, cluster),
     preemption = hooks.read_preemption(values.preemption, cluster),
@@ -147,6 +149,7 @@ local function may_remember(config)
   for _, name in ipairs { "cascade", "scheduler", "preemption", "priority" } do
     policies[#policies + 1] = config[name]
   end
+  policies[#policies + 1] = config.scaling and config.scaling.policy
   return repeats.may_remember(policies)
 end
 
@@ -162,6 +165,8 @@ function experiment.wants_repeat(spec)
     routing = policy.read_router(spec.routing or "round-robin", "routing"),
     admission = hooks.read_admission(spec.admission, "admission"),
     cascade = hooks.read_cascade(spec.cascade, "cascade"),
+    scaling = spec.autoscaler ~= nil
+      and { policy = hooks.read_autoscaler(spec.autoscaler, "autoscaler") } or nil,
     scheduler = hooks.read_scheduler(spec.scheduler, {}),
     preemption = hooks.read_preemption(spec.preemption, {}),
     priority = select(2, hooks.read_priority(spec.priority, "priority")),

@@ -182,7 +182,8 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
       { "node_pools: [{name: a}]\n",
         "BUNDLE:1: node_pools is not available: instances are not placed on machines" },
       { "autoscaler: {interval_us: 1000}\n",
-        "BUNDLE:1: autoscaler.interval_us is not available: instances neither come nor go" },
+        "BUNDLE:1: autoscaler.interval_us is not available: "
+          .. "instances are not placed on machines; autoscale: scales" },
       { "instance_lifecycle: {drain_policy: x}\n",
         "BUNDLE:1: instance_lifecycle: unknown option 'drain_policy'" },
     } do

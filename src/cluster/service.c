@@ -44,6 +44,19 @@ static bool may_become(blis_service from, blis_service to) {
   }
 }
 
+/* When an instance has drained is known where events come in order of time. */
+static void keep_order(blis_cluster *cluster, blis_service before,
+                       blis_service service) {
+  if (before == service) {
+    return;
+  }
+  if (service == BLIS_SERVICE_DRAINING) {
+    blis__listeners_need(&cluster->listeners, BLIS__NEEDS_ORDER);
+  } else if (before == BLIS_SERVICE_DRAINING) {
+    blis__listeners_need_no_more(&cluster->listeners, BLIS__NEEDS_ORDER);
+  }
+}
+
 blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
                               blis_service service, blis_error *error) {
   blis_service before = cluster->services[index];
@@ -53,6 +66,7 @@ blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
   times->spent_us[before] += cluster->now_us - times->since_us;
   times->since_us = cluster->now_us;
   cluster->services[index] = service;
+  keep_order(cluster, before, service);
   bool serves = service == BLIS_SERVICE_ACTIVE;
   if (serves != (before == BLIS_SERVICE_ACTIVE)) {
     blis__snapshot_put_in_service(&cluster->snapshot, index, serves);

@@ -44,6 +44,7 @@ static blis_status add_counts(blis_series *series,
 
 static blis_status add_instances(blis_series *series,
                                  const blis_cluster *cluster) {
+  series->instance_count = blis_cluster_instance_count(cluster);
   for (uint32_t i = 0; i < series->instance_count; i++) {
     const blis_series_instance seen = {
         .queue_depth =
@@ -55,7 +56,8 @@ static blis_status add_instances(blis_series *series,
     };
     BLIS_TRY(blis_array_push(&series->alloc, &series->instances, seen));
   }
-  return BLIS_OK;
+  return blis_array_push(&series->alloc, &series->row_ends,
+                         series->instances.count);
 }
 
 static blis_status take_row(void *ud, blis_cluster *cluster,
@@ -72,7 +74,7 @@ static blis_status take_row(void *ud, blis_cluster *cluster,
   BLIS_TRY_MEM(add_instances(series, cluster), error);
   series->rows++;
   BLIS_ASSERT(series->counts.count == series->rows * BLIS_SERIES_COUNT_COUNT);
-  BLIS_ASSERT(series->instances.count == series->rows * series->instance_count);
+  BLIS_ASSERT(series->row_ends.count == series->rows);
   BLIS_ASSERT(
       series->rows < 2 ||
       blis_series_at(series, series->rows - 2, BLIS_SERIES_ARRIVED) <=
@@ -99,6 +101,7 @@ void blis_series_deinit(blis_series *series) {
   if (series->alloc.fn != NULL) {
     blis_array_deinit(&series->alloc, &series->counts);
     blis_array_deinit(&series->alloc, &series->instances);
+    blis_array_deinit(&series->alloc, &series->row_ends);
   }
   *series = (blis_series){0};
 }
@@ -111,5 +114,9 @@ int64_t blis_series_at(const blis_series *series, size_t row,
 const blis_series_instance *blis_series_instance_at(const blis_series *series,
                                                     size_t row,
                                                     uint32_t instance) {
-  return &series->instances.items[row * series->instance_count + instance];
+  static const blis_series_instance absent = {0};
+  size_t start = row == 0 ? 0 : series->row_ends.items[row - 1];
+  size_t end = series->row_ends.items[row];
+  return instance < end - start ? &series->instances.items[start + instance]
+                                : &absent;
 }

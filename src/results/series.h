@@ -47,10 +47,11 @@ typedef struct blis_series_instance {
 typedef struct blis_series {
   blis_alloc alloc;
   int64_t interval_us;
-  uint32_t instance_count;
+  uint32_t instance_count; /* in the last row */
   size_t rows;
   BLIS_ARRAY(int64_t) counts; /* BLIS_SERIES_COUNT_COUNT per row */
-  BLIS_ARRAY(blis_series_instance) instances; /* instance_count per row */
+  BLIS_ARRAY(blis_series_instance) instances; /* as many as there were */
+  BLIS_ARRAY(size_t) row_ends;                /* of rows, in instances */
 } blis_series;
 
 /*
@@ -69,6 +70,7 @@ void blis_series_deinit(blis_series *series);
 int64_t blis_series_at(const blis_series *series, size_t row,
                        blis_series_count count);
 
+/* All zero where it was not there yet. */
 const blis_series_instance *blis_series_instance_at(const blis_series *series,
                                                     size_t row,
                                                     uint32_t instance);

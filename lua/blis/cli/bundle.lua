@@ -60,7 +60,7 @@ local function policy_of(block)
 end
 
 -- Blocks that the macro-level plan writes { type =, params = }.
-local planned = { "admission", "routing", "priority" }
+local planned = { "admission", "routing", "priority", "autoscale" }
 
 --- A copy in which the plan's spelling is that of BLIS in Go.
 local function without_types(given)
@@ -97,7 +97,7 @@ local function check_is_available(values)
     refuse("node_pools", "instances are not placed on machines")
   end
   if (autoscaler.interval_us or 0) > 0 then
-    refuse("autoscaler.interval_us", "instances neither come nor go")
+    refuse("autoscaler.interval_us", "instances are not placed on machines; autoscale: scales")
   end
 end
 
@@ -110,6 +110,8 @@ local function check_names(values, scorers)
   if scorers then policy.read_scorers(scorers, "bundle.routing.scorers") end
   hooks.read_priority(policy_of(values.priority), "bundle.priority.policy")
   hooks.read_cascade(cascade_of(values.cascade), "bundle.cascade")
+  local autoscaler = policy_of(values.autoscale)
+  if autoscaler then hooks.read_autoscaler(autoscaler, "bundle.autoscale") end
 end
 
 local function read(file)
@@ -173,6 +175,10 @@ function bundle.add(path, given, talk)
   end
   experiment.priority = experiment.priority or policy_of(values.priority)
   experiment.cascade = cascade_of(values.cascade)
+  experiment.autoscaler = experiment.autoscaler or policy_of(values.autoscale)
+  for key, value in pairs(values.scaling or {}) do
+    if given.scaling[key] == nil then given.scaling[key] = value end
+  end
   if values.groups and cluster.instances then
     errors.invalid("--num-instances and groups of %s both say how many instances there are", path)
   end

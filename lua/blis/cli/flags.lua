@@ -94,6 +94,7 @@ local readers = {
   integer = function(text) return text:match("^[+-]?%d+$") and math.tointeger(tonumber(text)) end,
   number = read_number,
   time_us = flags.read_time,
+  delay_us = flags.read_time,
   numbers = read_numbers,
   warm_up_us = function(text) return text == "auto" and text or flags.read_time(text) end,
   boolean = function(text)
@@ -110,7 +111,7 @@ function readers.arrival(text)
 end
 
 -- Whose error texts speak of units.
-local types_with_units = { time_us = "time", warm_up_us = "warm_up" }
+local types_with_units = { time_us = "time", delay_us = "delay", warm_up_us = "warm_up" }
 
 local function read_value(option, text, flag)
   local reader = readers[option.type]

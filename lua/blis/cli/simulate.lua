@@ -16,6 +16,7 @@ local outputs = require "blis.cli.outputs"
 local progress = require "blis.cli.progress"
 local result_text = require "blis.cli.result_text"
 local saturation = require "blis.results.saturation"
+local scaling_section = require "blis.config.scaling"
 local targets = require "blis.cli.targets"
 
 local simulate = {}
@@ -39,6 +40,7 @@ local function cluster_groups()
     { title = "Parameters of policies", section = "policies",
       options = flag_sections.policies.options },
     group("Signals and delays", cluster_section),
+    group("Autoscaling", scaling_section),
   }
 end
 
@@ -133,6 +135,22 @@ local function admission_of(definition, parsed)
   return admission
 end
 
+--- The autoscaler as blis.run takes it; nil without.
+local function autoscaler_of(definition, parsed)
+  local given, policies = parsed.values.experiment.autoscaler, parsed.values.policies
+  if given == nil and policies.autoscaler_enabled then given = "threshold" end
+  if given == nil then return nil end
+  local autoscaler = type(given) == "table" and given or { given }
+  add_parameters(definition, autoscaler, "--autoscaler-parameter", policies.autoscaler_parameters)
+  return autoscaler
+end
+
+--- Bounds and times of scaling; nil when none is given.
+local function scaling_of(parsed)
+  local given = parsed.values.scaling
+  return given and next(given) ~= nil and given or nil
+end
+
 -- What BLIS (Go) knows, where both leave requests the priority of their SLO class.
 local go_blis_priorities = { constant = true, ["slo-based"] = true }
 
@@ -174,6 +192,7 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
+    autoscaler = autoscaler_of(definition, parsed), scaling = scaling_of(parsed),
     cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = keeps_records,

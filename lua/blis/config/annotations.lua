@@ -6,6 +6,7 @@ local annotations = {}
 local sections = {
   { "blis.Experiment", require "blis.config.experiment" },
   { "blis.ClusterOptions", require "blis.config.cluster" },
+  { "blis.ScalingOptions", require "blis.config.scaling" },
   { "blis.GroupOptions", require("blis.config.group").section },
   { "blis.WorkloadOptions", require("blis.config.workload").short },
   { "blis.PrefixOptions", require("blis.config.workload").prefixes },
@@ -33,7 +34,7 @@ local sections = {
 }
 
 local type_names = {
-  integer = "integer", time_us = "integer", number = "number", boolean = "boolean",
+  integer = "integer", time_us = "integer", delay_us = "integer|table<string, number>", number = "number", boolean = "boolean",
   warm_up_us = 'integer|"auto"',
   string = "string", path = "string", numbers = "number[]", reals = "number[]", any = "any",
   table = "table",
@@ -57,6 +58,9 @@ local special = {
   ["blis.Experiment.routing"] = "string|table|blis.Policy|fun(request: blis.Request, "
     .. "instances: blis.Candidate[]): integer",
   ["blis.Experiment.cascade"] = "table|blis.Policy",
+  ["blis.Experiment.autoscaler"] = "string|table|blis.Policy|fun(context: blis.ScaleContext): "
+    .. "integer|blis.ScaleTarget|nil",
+  ["blis.Experiment.scaling"] = "blis.ScalingOptions",
   ["blis.Experiment.scheduler"] = "string|blis.Policy|fun(a: blis.Request, b: blis.Request): "
     .. "boolean",
   ["blis.Experiment.preemption"] = "string|blis.Policy|fun(running: blis.Request[]): integer",

@@ -98,6 +98,11 @@ return {
     of_cluster("tenant_budgets", "tenant_budgets"),
     { name = "node_pools", type = "table", doc = "Machines on which instances are placed." },
     autoscaler,
+    block("autoscale", "How many instances there are.", {
+      params, text("policy", "Autoscaler; 'blis policies' lists them."),
+    }),
+    { name = "scaling", type = "table",
+      doc = "With autoscale: bounds, how long instances take to start, and how they leave." },
     block("instance_lifecycle", "How instances start.", {
       delay("loading_delay", "Delay between the start of an instance and its first request."),
       { name = "warm_start_initial_instances", type = "boolean",

@@ -33,6 +33,18 @@ return {
         .. "returned.",
     },
     {
+      name = "autoscaler", type = "any", flag = "--autoscaler", metavar = "NAME",
+      group = "Admission and routing",
+      flag_doc = "Autoscaler; 'blis policies' lists them. (default: the number of instances stays)",
+      doc = "How many instances there are: an autoscaler by name, { name, parameter = value, ... }, "
+        .. "what blis.autoscaler returned, or a function(context) that returns a number, "
+        .. "{ target =, reason = } or nil for no change. Default: the number stays.",
+    },
+    {
+      name = "scaling", type = "table",
+      doc = "With autoscaler: bounds, how long instances take to start, and how they leave.",
+    },
+    {
       name = "scheduler", type = "any",
       doc = "Order of an instance's wait queue: a name, or a function(a, b) that returns whether a "
         .. "goes before b.",

@@ -134,6 +134,15 @@ local policies = {
       doc = "A parameter of the admission policy.",
     },
     {
+      name = "autoscaler_parameters", type = "string", is_list = true,
+      flag = "--autoscaler-parameter", metavar = "NAME=VALUE",
+      doc = "A parameter of the autoscaler.",
+    },
+    {
+      name = "autoscaler_enabled", type = "boolean", flag = "--autoscaler-enabled",
+      doc = "The same as --autoscaler threshold.",
+    },
+    {
       name = "bucket_size", type = "number", above = 0, unit = "tokens",
       flag = "--token-bucket-capacity", flag_aliases = { "--admission-bucket-size" },
       doc = "Bucket capacity, for --admission-policy token-bucket.",
@@ -309,10 +318,8 @@ local refused_groups = {
   refuse("weights are given by --routing-scorers prefix-affinity:3,queue-depth:2", {
     { "--routing-cache-weight", "number" }, { "--routing-load-weight", "number" },
   }),
-  refuse("instances neither come nor go", {
+  refuse("instances are not placed on machines; --autoscaler scales", {
     { "--model-autoscaler-interval-us", "number", 0 },
-    { "--autoscaler-enabled", "boolean", false }, { "--autoscaler-max", "integer" },
-    { "--provisioning-delay", "string" }, { "--warmup-duration", "string" },
   }),
 }
 

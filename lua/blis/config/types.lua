@@ -58,6 +58,31 @@ types.time = {
   check = types.integer.check,
 }
 
+-- How long something takes: always as long, or { mean_us =, stddev_us = } of a normal distribution.
+types.delay_us = {
+  expected = function(option)
+    return types.time_us.expected(option) .. ", or { mean_us =, stddev_us = }"
+  end,
+  check = function(value, option)
+    if type(value) ~= "table" then
+      local mean_us = types.integer.check(value, option)
+      return mean_us and { mean_us = mean_us, stddev_us = 0 }
+    end
+    local mean_us, stddev_us = value.mean_us, value.stddev_us or 0
+    for key in pairs(value) do
+      if key ~= "mean_us" and key ~= "stddev_us" then return nil end
+    end
+    local is_delay = types.number.check(mean_us, option) and types.number.check(stddev_us, option)
+    return is_delay and { mean_us = mean_us, stddev_us = stddev_us } or nil
+  end,
+}
+
+-- The same on command lines, where it is a time.
+types.delay = {
+  expected = function(option) return types.time.expected(option) end,
+  check = types.delay_us.check,
+}
+
 -- A time after the start of a run, or what finds one.
 types.warm_up_us = {
   expected = function(option) return types.time_us.expected(option) .. ", or 'auto'" end,

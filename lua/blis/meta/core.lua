@@ -316,6 +316,62 @@ function scorer:score(request, candidates) end
 ---@return number[]
 function scorer:score_all(request, instances, scores) end
 
+--- A decision of an autoscaler that changed something, or was out of bounds.
+---@class blis.ScaleEvent
+---@field time_us integer
+---@field from integer wanted before
+---@field to integer wanted from then on
+---@field proposed integer what it said
+---@field is_oscillation boolean
+---@field reason string
+
+--- How many instances there are from a time on.
+---@class blis.ScaleLevel
+---@field time_us integer
+---@field wanted integer
+---@field ready integer they take requests
+---@field paid integer from being asked for until they have gone
+
+--- What an autoscaler may return instead of a number.
+---@class blis.ScaleTarget
+---@field target integer
+---@field reason? string
+
+--- An instance that is ready, as autoscalers see it.
+---@class blis.ScaleInstance
+---@field id string
+---@field kv_utilization number
+---@field queue_depth integer
+---@field batch_size integer
+---@field queued_prefill_tokens integer prompts of requests without a first token
+---@field running_kv_tokens integer held by the batch
+---@field queued_kv_tokens integer that the queue will hold
+---@field kv_capacity_tokens integer
+---@field context_length_tokens integer the longest request it takes
+
+--- A look at a cluster, for blis.autoscaler.
+---@class blis.ScaleContext
+---@field now_us integer
+---@field since_last_scale_us? integer nil: it has not scaled yet
+---@field replicas integer wanted as of now
+---@field ready integer
+---@field min integer
+---@field max integer
+---@field instances blis.ScaleInstance[] those that are ready
+---@field gateway_queue_size number requests that wait at the gateway for the pool
+---@field requests_running number requests that were given to instances and have not ended
+---@field pool_saturation number how full the pool is, 1 = full; may be above
+---@field inflight_tokens number prompt tokens of requests that have not had their first token
+---@field kv_utilization number used share of the KV blocks, summed over instances
+---@field queue_depth number requests in wait queues, summed over instances
+---@field batch_size number requests in batches, summed over instances
+---@field request_rate number arrivals since the last look, per second
+---@field ttft_p90_us number 90th percentile of the first tokens of the last minute
+---@field tpot_p90_us number 90th percentile of the mean times per output token of requests that ended in the last minute
+---@field slo_attainment number share of the requests of the last minute that kept their target
+---@field prompt_tokens_mean number mean prompt of the arrivals since the last look
+---@field output_tokens_mean number mean output of the requests that ended since the last look
+
 --- A simulation that is driven by hand.
 ---@class blis.Simulation
 ---@field now_us integer

@@ -159,6 +159,28 @@
 ---@field earlier_ms blis.Percentiles arrival to the last attempt, of requests with more than one
 ---@field models blis.CascadeModel[] in the order in which they were first done
 
+--- What an autoscaler did, and what it cost.
+---@class blis.Scaling
+---@field policy string what the autoscaler is called
+---@field replica_seconds number of all instances, from being asked for until they had gone or failed for good (s)
+---@field mean_paid number the same as a mean over the run (instances)
+---@field mean_ready number that took requests (instances)
+---@field most_paid integer at one time (instances)
+---@field end_us integer up to which instances are paid (us)
+---@field checks integer times that the autoscaler was asked
+---@field scale_ups integer decisions for more instances
+---@field scale_downs integer decisions for fewer
+---@field clamped integer decisions out of bounds
+---@field oscillations integer changes against the direction of one shortly before
+---@field started integer after the first ones (instances)
+---@field waited integer that found no instance and waited for one (requests)
+---@field most_waiting integer of them at one time (requests)
+---@field waited_mean_ms number how long they did (ms)
+---@field waited_max_ms number the longest wait (ms)
+---@field state_seconds table<string, number> of all instances by state: provisioning, loading, active, draining, ... (s)
+---@field events blis.ScaleEvent[] changes, and wishes out of bounds
+---@field levels blis.ScaleLevel[] how many there were, from when on
+
 --- The figures of a run.
 ---@class blis.Result : blis.Counts
 ---@field routing string what the policy is called
@@ -193,6 +215,7 @@
 ---@field goodput blis.Goodput with slo_targets
 ---@field steady blis.Window with warm_up_us: from then on
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
+---@field scaling blis.Scaling with autoscaler: how many instances there were, and why
 ---@field series blis.Series with series_interval_us
 ---@field decisions blis.Decisions with trace_level = "decisions"
 ---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out

@@ -8,6 +8,8 @@
 ---@field admission? string|table|blis.Policy|fun(request: blis.Request, cluster: blis.ClusterView): string, any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
 ---@field routing? string|table|blis.Policy|fun(request: blis.Request, instances: blis.Candidate[]): integer A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field cascade? table|blis.Policy Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
+---@field autoscaler? string|table|blis.Policy|fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil How many instances there are: an autoscaler by name, { name, parameter = value, ... }, what blis.autoscaler returned, or a function(context) that returns a number, { target =, reason = } or nil for no change. Default: the number stays.
+---@field scaling? blis.ScalingOptions With autoscaler: bounds, how long instances take to start, and how they leave.
 ---@field scheduler? string|blis.Policy|fun(a: blis.Request, b: blis.Request): boolean Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
 ---@field preemption? string|blis.Policy|fun(running: blis.Request[]): integer Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
 ---@field priority? string|table|blis.Policy|fun(request: blis.Request): number How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
@@ -75,6 +77,24 @@
 ---@field slo_priorities? table<string, number> Priorities of SLO classes (higher is more important; below 0 may be shed), such as { batch = 1 }; default: critical and realtime 4, standard 3, batch -1, sheddable -2, background -3, and 3 for any other (and for realtime under profile go-blis).
 ---@field tenant_budgets? table<string, number> Maximum share per tenant of what all instances can run at once, such as { guest = 0.25 }; sheddable requests above it are rejected before the admission policy is asked.
 ---@field max_requests_in_memory? integer Maximum number of requests waiting or running at once before the run is aborted, 0 = unlimited. (requests, default 0)
+
+--- Instances that come and go, with an autoscaler. A cluster begins with its instances.
+---@class blis.ScalingOptions
+---@field min_replicas? integer Least number of instances. (default 1)
+---@field max_replicas? integer Greatest number of instances. (default 8)
+---@field max_starts? integer Instances that can be started during a run, the first ones included: each has an id of its own and takes 7 KB. Default: 256, or 16 times max_replicas if that is more. (instances)
+---@field request_delay_us? integer|table<string, number> From being asked for until there is a machine. Every one of these times is a number, or { mean_us =, stddev_us = } of a normal distribution. Default: 0. (us)
+---@field provisioning_delay_us? integer|table<string, number> Until the machine is up. Default: 0. (us)
+---@field loading_delay_us? integer|table<string, number> Until weights are loaded and graphs captured. Default: 0. (us)
+---@field warmup_duration_us? integer|table<string, number> Until it takes requests, after that. Default: 0. (us)
+---@field actuation_delay_us? integer|table<string, number> From a decision of the autoscaler to its effect. Default: 0. (us)
+---@field drain? "wait"|"redirect"|"immediate" What becomes of the requests of an instance that is to go. wait: it finishes them; redirect: those that are not running yet are routed again; immediate: they fail, reason instance-stopped. (default wait)
+---@field grace_us? integer How long an instance may take to finish; default: as long as it takes. (us)
+---@field victim? "newest"|"oldest"|"least-loaded" Who goes first, after those that are still starting. (default newest)
+---@field oscillation_us? integer A change that undoes the direction of the last one within this time counts as an oscillation. (us, default 120000000)
+---@field ttft_target_us? integer Time to first token that requests are to keep, for slo_attainment; 0 = any. (us, default 0)
+---@field tpot_target_us? integer The same for the mean time per output token. (us, default 0)
+---@field e2e_target_us? integer The same for the whole request. (us, default 0)
 
 --- Some of the instances of a cluster. Options not given are taken from the cluster.
 ---@class blis.GroupOptions

@@ -23,6 +23,8 @@ local function kind_of(kind, noun, entries, main, signature, more)
   }
 end
 
+local scale_interval_us = 10000000
+
 hooks.kinds = {
   admission = kind_of("admission", "admission policy", catalogue.admissions, "decide",
     "function(request, cluster) that returns blis.admit(), blis.reject(reason) or blis.delay(us)"),
@@ -32,9 +34,9 @@ hooks.kinds = {
     "function(a, b) that returns whether a goes before b"),
   preemption = kind_of("preemption", "preemption policy", {}, "victim",
     "function(running) that returns the index of the request that gives way"),
-  autoscaler = kind_of("autoscaler", "autoscaler", {}, "decide",
-    "function(cluster) that returns the wanted number of instances", {
-      { name = "interval_us", type = "time_us", min = 1, default = 10000000, unit = "us",
+  autoscaler = kind_of("autoscaler", "autoscaler", catalogue.autoscalers, "decide",
+    "function(context) that returns the wanted number of instances", {
+      { name = "interval_us", type = "time_us", min = 1, default = scale_interval_us, unit = "us",
         doc = "How often it is asked." },
     }),
   disaggregation = kind_of("disaggregation", "disaggregation policy", {}, "decide",
@@ -216,8 +218,18 @@ function hooks.preemption(spec)
   return core.policy(definition.read(hooks.kinds.preemption, spec, "preemption"))
 end
 
+--- The definition of an autoscaler.
+function hooks.read_autoscaler(given, path)
+  local read = definition.read(hooks.kinds.autoscaler, given, path)
+  if read.decide and read.interval_us == nil then read.interval_us = scale_interval_us end
+  return read
+end
+
 --- How many instances there should be: `blis.autoscaler { name =, interval_us =, decide =
---- function(cluster) ... end }`. Clusters do not change their size yet: so far nothing takes it.
+--- function(context) ... end }`, asked every interval_us (10 s) after everything else of that time.
+--- It returns a number, { target =, reason = }, or nil for no change; what is out of bounds is
+--- clamped and told. context has what blis.ScaleContext lists: replicas, ready, min, max, metrics
+--- such as queue_depth and ttft_p90_us, and instances.
 ---@param spec any
 ---@return blis.Policy
 function hooks.autoscaler(spec)

@@ -105,6 +105,35 @@ local derived = {
     end },
 }
 
+local lists_of_scaling = {
+  { name = "policy", type = "string", doc = "what the autoscaler is called" },
+  { name = "replica_seconds", type = "number", unit = "s", better = "less",
+    doc = "of all instances, from being asked for until they had gone or failed for good" },
+  { name = "mean_paid", type = "number", unit = "instances", better = "less",
+    doc = "the same as a mean over the run" },
+  { name = "mean_ready", type = "number", unit = "instances", doc = "that took requests" },
+  { name = "most_paid", type = "integer", unit = "instances", better = "less",
+    doc = "at one time" },
+  { name = "end_us", type = "integer", unit = "us", doc = "up to which instances are paid" },
+  { name = "checks", type = "integer", doc = "times that the autoscaler was asked" },
+  { name = "scale_ups", type = "integer", doc = "decisions for more instances" },
+  { name = "scale_downs", type = "integer", doc = "decisions for fewer" },
+  { name = "clamped", type = "integer", doc = "decisions out of bounds" },
+  { name = "oscillations", type = "integer", better = "less",
+    doc = "changes against the direction of one shortly before" },
+  { name = "started", type = "integer", unit = "instances", doc = "after the first ones" },
+  { name = "waited", type = "integer", unit = "requests", better = "less",
+    doc = "that found no instance and waited for one" },
+  { name = "most_waiting", type = "integer", unit = "requests", doc = "of them at one time" },
+  { name = "waited_mean_ms", type = "number", unit = "ms", better = "less",
+    doc = "how long they did" },
+  { name = "waited_max_ms", type = "number", unit = "ms", doc = "the longest wait" },
+  { name = "state_seconds", type = "table<string, number>", unit = "s",
+    doc = "of all instances by state: provisioning, loading, active, draining, ..." },
+  { name = "events", type = "blis.ScaleEvent[]", doc = "changes, and wishes out of bounds" },
+  { name = "levels", type = "blis.ScaleLevel[]", doc = "how many there were, from when on" },
+}
+
 local parts = {
   { name = "cache_belief", class = "CacheBelief",
     doc = "what the router knew of the caches, against the caches" },
@@ -117,6 +146,8 @@ local parts = {
     doc = "with warm_up_us: from then on" },
   { name = "cascade", class = "Cascade", asked = "cascade = ...",
     doc = "with cascade: requests have attempts, steps, model_used and verdict" },
+  { name = "scaling", class = "Scaling", asked = "autoscaler = ...",
+    doc = "with autoscaler: how many instances there were, and why" },
   { name = "series", type = "blis.Series", asked = "series_interval_us = ...",
     doc = "with series_interval_us" },
   { name = "decisions", type = "blis.Decisions", asked = 'trace_level = "decisions"',
@@ -225,6 +256,7 @@ figures.classes = {
         doc = "arrival to the last attempt, of requests with more than one" },
       { name = "models", class = "CascadeModel", is_list = true,
         doc = "in the order in which they were first done" } }),
+  class("Scaling", "What an autoscaler did, and what it cost.", nil, lists_of_scaling),
   class("Result", "The figures of a run.", "Counts", head, lists.result, lists.times, derived,
     parts),
 }

@@ -5,6 +5,7 @@ local repeats = require "blis.policy.repeats"
 local signs = require "blis.results.signs"
 local windows = require "blis.results.windows"
 local words = require "blis.statistics.words"
+local scaling = require "blis.results.scaling"
 
 local report = {}
 
@@ -253,6 +254,7 @@ function report.summary(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(coverage_lines(r)) do lines[#lines + 1] = "  " .. line end
+  for _, line in ipairs(scaling.lines(rawget(r, "scaling"))) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(cascade_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(goodput_lines(r)) do lines[#lines + 1] = "  " .. line end
   lines[#lines + 1] = ""

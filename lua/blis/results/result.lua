@@ -7,6 +7,7 @@ local fitness = require "blis.results.fitness"
 local format = require "blis.format"
 local report = require "blis.results.report"
 local result_file = require "blis.results.file"
+local scaling = require "blis.results.scaling"
 local saturation = require "blis.results.saturation"
 local schema = require "blis.config.schema"
 local series = require "blis.results.series"
@@ -198,6 +199,9 @@ end
 local function cost_of(summary)
   local gpus, usd_per_hour = gpus_of(summary.setup)
   local hours = summary.duration_us / 3.6e9
+  if summary.scaling then -- of as many as there were at first
+    hours = summary.scaling.replica_seconds / 3600 / summary.setup.instances
+  end
   local gpu_hours, usd = gpus * hours, usd_per_hour and usd_per_hour * hours
   local tokens = summary.output_tokens
   return {
@@ -235,7 +239,10 @@ local function add_asked_for(summary, config)
     summary.goodput = slo.goodput(summary.requests, config.slo_targets, summary.duration_us)
   end
   if config.warm_up_us then summary.steady = steady_of(summary, config.warm_up_us) end
-  if summary.series then series.add_rates(summary.series) end
+  if summary.series then
+    series.add_rates(summary.series)
+    if summary.scaling then series.add_replicas(summary.series, summary.scaling) end
+  end
 end
 
 local function of_summary(summary)
@@ -278,6 +285,10 @@ function result.new(summary, config)
   for i, instance in ipairs(summary.instances) do counts[i] = instance.requests end
   summary.requests_per_instance = counts
   summary.routing = config.routing.label
+  if summary.scaling then
+    scaling.complete(summary.scaling)
+    summary.scaling.policy = name_of(config.scaling.policy)
+  end
   summary.cost = cost_of(summary)
   summary.energy = energy_of(summary, config.cluster.gpu_watts)
   if summary.cascade then summary.cascade.policy = config.cascade.label end

@@ -1,5 +1,6 @@
 --- Figures of a run over time: what is worked out of the counts, and files of them.
 local row_file = require "blis.results.row_file"
+local scaling = require "blis.results.scaling"
 
 local series = {}
 
@@ -16,6 +17,8 @@ local series = {}
 ---@field preemptions integer[]
 ---@field requests_per_sec number[] completed since the row before
 ---@field tokens_per_sec number[] output tokens of these
+---@field replicas? integer[] instances that were ready; with autoscaler
+---@field paid_replicas? integer[] instances that were asked for and had not gone
 ---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
 
 local counts = { "arrived", "completed", "rejected", "timed_out", "prompt_tokens", "output_tokens",
@@ -34,6 +37,13 @@ function series.add_rates(given)
   given.tokens_per_sec = rates(given.output_tokens)
 end
 
+--- Adds how many instances there were, which is a column of its own where they come and go.
+---@param given blis.Series
+---@param of blis.Scaling
+function series.add_replicas(given, of)
+  given.replicas, given.paid_replicas = scaling.at(of, given.t_us)
+end
+
 local plain = { "t_us", "requests_per_sec", "tokens_per_sec", table.unpack(counts) }
 local levels = { "queue_depth", "batch_size", "kv_utilization" }
 
@@ -42,6 +52,7 @@ local levels = { "queue_depth", "batch_size", "kv_utilization" }
 ---@return string[]
 function series.columns(given)
   local names = table.move(plain, 1, #plain, 1, {})
+  if given.replicas then table.move({ "replicas", "paid_replicas" }, 1, 2, #names + 1, names) end
   table.move(levels, 1, #levels, #names + 1, names)
   for i in ipairs(given.instances) do
     for _, level in ipairs(levels) do
@@ -59,6 +70,9 @@ end
 function series.row(given, index)
   local row = { queue_depth = 0, batch_size = 0, kv_utilization = 0.0 }
   for _, name in ipairs(plain) do row[name] = given[name][index] end
+  if given.replicas then
+    row.replicas, row.paid_replicas = given.replicas[index], given.paid_replicas[index]
+  end
   for i, instance in ipairs(given.instances) do
     for _, level in ipairs(levels) do
       local value = instance[level][index]
@@ -66,7 +80,7 @@ function series.row(given, index)
       row[level] = row[level] + value
     end
   end
-  row.kv_utilization = row.kv_utilization / math.max(#given.instances, 1)
+  row.kv_utilization = row.kv_utilization / math.max(row.replicas or #given.instances, 1)
   return row
 end
 

@@ -84,6 +84,10 @@ void check_instances(lua_State *L, int index, const bind_engine *first,
     }
     lua_pop(L, 1);
   }
+  for (; made < instance_count; made++) { /* room for more of the same */
+    instances[made] = instances[made - 1];
+    facts[made] = facts[made - 1];
+  }
   lua_settop(L, top);
 }
 

@@ -11,6 +11,7 @@
 #include <lua.h>
 
 #include "policy/admission/admission.h"
+#include "policy/autoscale/autoscaler.h"
 #include "policy/cascade/cascade.h"
 #include "policy/contract/entry.h"
 #include "policy/priority/priority.h"
@@ -39,5 +40,8 @@ void check_builtin_cascade(lua_State *L, int index,
 void check_builtin_priority(lua_State *L, int index,
                             const blis_policy_context *context,
                             blis_priority *priority);
+void check_builtin_autoscaler(lua_State *L, int index,
+                              const blis_policy_context *context,
+                              blis_autoscaler *autoscaler);
 
 #endif

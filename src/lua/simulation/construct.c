@@ -9,6 +9,7 @@
 #include "lua/policies/fresh.h"
 #include "lua/policies/routing.h"
 #include "lua/policies/scorer.h"
+#include "lua/simulation/scaling.h"
 #include "lua/simulation/simulation.h"
 
 static bool is_interrupted(void *ud) {
@@ -90,6 +91,7 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   if (lua_getfield(L, config, "cascade") != LUA_TNIL) {
     check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);
   }
+  check_scaling_policy(L, config, sim);
 }
 
 /* With instance_times = true: inter-token latencies of each instance. */
@@ -133,6 +135,7 @@ static void check_cluster_instances(lua_State *L, int options,
   made->instances = instances;
   made->facts = facts;
   made->instance_count = sim->instance_count;
+  made->initial_count = sim->initial_count;
 }
 
 /* What it returns borrows from the simulation and from what it pushes. */
@@ -216,6 +219,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   sim->latency.cluster = sim->cluster;
   sim->progress.cluster = sim->cluster;
   hand_over_policies(L, sim);
+  check_set_scaling(L, config, sim);
 }
 
 /* With decisions = true: a trace of them. */
@@ -244,6 +248,7 @@ static void check_simulation_parts(lua_State *L, int self, int config,
   lua_getfield(L, config, "cluster");
   luaL_checktype(L, -1, LUA_TTABLE);
   sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "instances");
+  check_scaling_room(L, config, sim);
   check_engine(L, top + 1, &sim->engine);
   check_groups(L, top + 1, self, SIMULATION_GROUPS, &sim->groups);
   check_hooks_parts(L, self, config, sim);

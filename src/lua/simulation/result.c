@@ -8,6 +8,7 @@
 #include "lua/results/decisions.h"
 #include "lua/results/figures.h"
 #include "lua/results/series.h"
+#include "lua/simulation/scaling.h"
 #include "results/instance_times.h"
 #include "results/summary.h"
 
@@ -63,7 +64,9 @@ static void set_setup(lua_State *L, int index, const bind_simulation *sim) {
   push_group_facts(L, lua_gettop(L), &sim->engine, &sim->groups);
   lua_setfield(L, -4, "groups");
   lua_pop(L, 2);
-  set_field_integer(L, "instances", sim->instance_count);
+  set_field_integer(L, "instances",
+                    sim->initial_count > 0 ? sim->initial_count
+                                           : sim->instance_count);
   set_field_integer(L, "seed", sim->seed);
   lua_setfield(L, -2, "setup");
 }
@@ -166,6 +169,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     push_cascade(L, sim->records);
     lua_setfield(L, -2, "cascade");
   }
+  set_scaling(L, sim);
   bool keeps_records = blis_recorder_keeps_records(sim->records->recorder);
   lua_pushboolean(L, keeps_records);
   lua_setfield(L, -2, "keeps_records");

@@ -8,6 +8,7 @@
 #include <lua.h>
 
 #include "cluster/cluster.h"
+#include "cluster/scaling.h"
 #include "lua/bind/hook.h"
 #include "lua/bind/math_random.h"
 #include "lua/engine/engine.h"
@@ -52,9 +53,11 @@ typedef struct bind_simulation {
   blis_router router;                 /* until the cluster takes it */
   blis_admission admission;           /* until the cluster takes it */
   blis_cascade cascade;               /* until the cluster takes it */
+  blis_autoscaler autoscaler;         /* until the cluster takes it */
   blis_priority priority;             /* the cluster borrows it */
   blis_cluster *cluster;              /* NULL once closed */
-  uint32_t instance_count;
+  uint32_t instance_count;            /* that there is room for */
+  uint32_t initial_count;             /* of these at first; 0 = all */
   int64_t seed;
   bind_script_random script_random;  /* math.random in hooks */
   bind_script_random *random_before; /* while it is driven */

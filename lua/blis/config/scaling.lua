@@ -1,0 +1,68 @@
+--- The options of instances that come and go: bounds, how long a start takes, and how they leave.
+
+--- How long a part of a start takes.
+local function delay(name, doc, flag)
+  return {
+    name = name, type = "delay_us", min = 0, unit = "us", flag = flag,
+    group = flag and "Autoscaling", doc = doc .. " Default: 0.",
+  }
+end
+
+---@type blis.Section
+return {
+  name = "scaling",
+  summary = "Instances that come and go, with an autoscaler. A cluster begins with its instances.",
+  options = {
+    {
+      name = "min_replicas", type = "integer", min = 0, max = 100000, default = 1,
+      flag = "--autoscaler-min", group = "Autoscaling", doc = "Least number of instances.",
+    },
+    {
+      name = "max_replicas", type = "integer", min = 1, max = 100000, default = 8,
+      flag = "--autoscaler-max", group = "Autoscaling", doc = "Greatest number of instances.",
+    },
+    {
+      name = "max_starts", type = "integer", min = 1, max = 1000000, unit = "instances",
+      doc = "Instances that can be started during a run, the first ones included: each has an id "
+        .. "of its own and takes 7 KB. Default: 256, or 16 times max_replicas if that is more.",
+    },
+    delay("request_delay_us", "From being asked for until there is a machine. Every one of these "
+      .. "times is a number, or { mean_us =, stddev_us = } of a normal distribution."),
+    delay("provisioning_delay_us", "Until the machine is up.", "--provisioning-delay"),
+    delay("loading_delay_us", "Until weights are loaded and graphs captured.", "--loading-delay"),
+    delay("warmup_duration_us", "Until it takes requests, after that.", "--warmup-duration"),
+    delay("actuation_delay_us", "From a decision of the autoscaler to its effect."),
+    {
+      name = "drain", type = "choice", choices = { "wait", "redirect", "immediate" },
+      default = "wait", flag = "--drain-policy", group = "Autoscaling",
+      doc = "What becomes of the requests of an instance that is to go. wait: it finishes them; "
+        .. "redirect: those that are not running yet are routed again; immediate: they fail, "
+        .. "reason instance-stopped.",
+    },
+    {
+      name = "grace_us", type = "time_us", min = 0, unit = "us",
+      doc = "How long an instance may take to finish; default: as long as it takes.",
+    },
+    {
+      name = "victim", type = "choice", choices = { "newest", "oldest", "least-loaded" },
+      default = "newest", doc = "Who goes first, after those that are still starting.",
+    },
+    {
+      name = "oscillation_us", type = "time_us", min = 0, default = 120000000, unit = "us",
+      doc = "A change that undoes the direction of the last one within this time counts as an "
+        .. "oscillation.",
+    },
+    {
+      name = "ttft_target_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "Time to first token that requests are to keep, for slo_attainment; 0 = any.",
+    },
+    {
+      name = "tpot_target_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "The same for the mean time per output token.",
+    },
+    {
+      name = "e2e_target_us", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "The same for the whole request.",
+    },
+  },
+}

@@ -1,0 +1,153 @@
+#include "lua/policies/autoscaler.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/time.h"
+#include "lua/bind/bind.h"
+#include "lua/policies/builtin.h"
+#include "lua/policies/decision.h"
+#include "lua/policies/fresh.h"
+
+enum { REASON_SIZE = 160 };
+
+typedef struct scripted_autoscaler {
+  bind_hooks *hooks;
+  int function; /* its place in the anchor */
+  char name[64];
+  char reason[REASON_SIZE];
+} scripted_autoscaler;
+
+typedef struct scale_call {
+  scripted_autoscaler *autoscaler;
+  const blis_scale_context *context;
+  blis_scale_decision *decision;
+} scale_call;
+
+static void set_signal(lua_State *L, const char *name, double value) {
+  push_signal(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_instances(lua_State *L, const blis_scale_context *context) {
+  lua_createtable(L, (int)context->instance_count, 0);
+  for (size_t i = 0; i < context->instance_count; i++) {
+    const blis_scale_instance *instance = &context->instances[i];
+    lua_createtable(L, 0, 9);
+    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance->id);
+    lua_setfield(L, -2, "id");
+    set_signal(L, "kv_utilization", instance->kv_utilization);
+    set_signal(L, "queue_depth", instance->queue_depth);
+    set_signal(L, "batch_size", instance->batch_size);
+    set_signal(L, "queued_prefill_tokens", instance->queued_prefill_tokens);
+    set_signal(L, "running_kv_tokens", instance->running_kv_tokens);
+    set_signal(L, "queued_kv_tokens", instance->queued_kv_tokens);
+    set_signal(L, "kv_capacity_tokens", instance->kv_capacity_tokens);
+    set_signal(L, "context_length_tokens", instance->context_length_tokens);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+static void push_context(lua_State *L, const blis_scale_context *context) {
+  lua_createtable(L, 0, BLIS_SCALE_METRIC_COUNT + 7);
+  set_field_integer(L, "now_us", context->now_us);
+  if (context->since_last_scale_us != BLIS_TIME_NEVER_US) {
+    set_field_integer(L, "since_last_scale_us", context->since_last_scale_us);
+  }
+  set_field_integer(L, "replicas", context->replicas);
+  set_field_integer(L, "ready", context->ready);
+  set_field_integer(L, "min", context->min);
+  set_field_integer(L, "max", context->max);
+  for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
+    set_signal(L, blis_scale_metric_name((blis_scale_metric)m),
+               context->metrics[m]);
+  }
+  push_instances(L, context);
+  lua_setfield(L, -2, "instances");
+}
+
+static void check_target(lua_State *L, int index, scale_call *call) {
+  int is_whole = 0;
+  lua_Integer target = lua_tointegerx(L, index, &is_whole);
+  if (lua_type(L, index) != LUA_TNUMBER || !is_whole) {
+    luaL_error(L,
+               "it returned %s, expected a whole number of instances, { target "
+               "=, reason = }, or nil for no change",
+               push_what(L, index));
+  }
+  call->decision->target = target;
+}
+
+static void check_reason(lua_State *L, int index, scale_call *call) {
+  if (lua_isnil(L, index)) {
+    return;
+  }
+  if (lua_type(L, index) != LUA_TSTRING) {
+    luaL_error(L, "the reason is a %s, expected a text",
+               luaL_typename(L, index));
+  }
+  scripted_autoscaler *self = call->autoscaler;
+  snprintf(self->reason, REASON_SIZE, "%s", lua_tostring(L, index));
+  call->decision->reason = self->reason;
+}
+
+static int ask(lua_State *L) {
+  enum { CALL = 1, ANCHOR };
+  scale_call *call = lua_touserdata(L, CALL);
+  bind_hooks_anchor(L, call->autoscaler->hooks);
+  lua_rawgeti(L, ANCHOR, call->autoscaler->function);
+  push_context(L, call->context);
+  lua_call(L, 1, 1);
+  int answer = lua_gettop(L);
+  if (lua_isnil(L, answer)) {
+    return 0;
+  }
+  if (lua_istable(L, answer)) {
+    lua_getfield(L, answer, "target");
+    check_target(L, answer + 1, call);
+    lua_getfield(L, answer, "reason");
+    check_reason(L, answer + 2, call);
+  } else {
+    check_target(L, answer, call);
+  }
+  return 0;
+}
+
+static blis_status decide(void *state, const blis_scale_context *context,
+                          blis_scale_decision *decision, blis_error *error) {
+  scripted_autoscaler *self = state;
+  scale_call call = {self, context, decision};
+  const bind_hook_place place = {
+      .kind = "autoscaler", .name = self->name, .now_us = context->now_us};
+  return bind_pcall(self->hooks, &place, ask, &call, error);
+}
+
+static const blis_autoscaler_ops ops = {.decide = decide};
+
+static void check_scripted(lua_State *L, int index, bind_hooks *hooks,
+                           blis_autoscaler *autoscaler) {
+  scripted_autoscaler made = {.hooks = hooks};
+  snprintf(made.name, sizeof made.name, "%s",
+           check_field_string(L, index, "name"));
+  made.function = push_hook_field(L, index, "decide", hooks);
+  int64_t interval_us = check_field_integer(L, index, "interval_us");
+  scripted_autoscaler *state = check_copy(L, &made, sizeof made);
+  *autoscaler = (blis_autoscaler){.ops = &ops,
+                                  .state = state,
+                                  .state_size = sizeof *state,
+                                  .alloc = bind_alloc(L),
+                                  .interval_us = interval_us,
+                                  .name = state->name};
+}
+
+void check_autoscaler(lua_State *L, int index, bind_hooks *hooks,
+                      const blis_policy_context *context,
+                      blis_autoscaler *autoscaler) {
+  luaL_checktype(L, index, LUA_TTABLE);
+  if (is_scripted_policy(L, index, "decide")) {
+    check_fresh(L, index, context);
+    check_scripted(L, index, hooks, autoscaler);
+  } else {
+    check_builtin_autoscaler(L, index, context, autoscaler);
+  }
+}

@@ -1,0 +1,168 @@
+#include "lua/simulation/scaling.h"
+
+#include "base/time.h"
+#include "lua/bind/bind.h"
+#include "lua/policies/autoscaler.h"
+
+/* What the configuration says. */
+
+/* Pushes the table; false when there is none. */
+static bool push_scaling(lua_State *L, int config) {
+  return lua_getfield(L, config, "scaling") == LUA_TTABLE;
+}
+
+void check_scaling_room(lua_State *L, int config, bind_simulation *sim) {
+  int top = lua_gettop(L);
+  if (push_scaling(L, config)) {
+    sim->initial_count = sim->instance_count;
+    sim->instance_count =
+        (uint32_t)check_field_integer(L, top + 1, "max_starts");
+  }
+  lua_settop(L, top);
+}
+
+void check_scaling_policy(lua_State *L, int config, bind_simulation *sim) {
+  int top = lua_gettop(L);
+  if (push_scaling(L, config)) {
+    lua_getfield(L, top + 1, "policy");
+    check_autoscaler(L, top + 2, &sim->hooks, &sim->view.context,
+                     &sim->autoscaler);
+  }
+  lua_settop(L, top);
+}
+
+static blis_delay check_delay(lua_State *L, int index, const char *name) {
+  lua_getfield(L, index, name);
+  int delay = lua_gettop(L);
+  luaL_checktype(L, delay, LUA_TTABLE);
+  const blis_delay read = {check_field_number(L, delay, "mean_us"),
+                           check_field_number(L, delay, "stddev_us")};
+  lua_pop(L, 1);
+  return read;
+}
+
+static blis_scaling_config check_config(lua_State *L, int index,
+                                        const bind_simulation *sim) {
+  static const char *const stops[] = {"wait", "redirect", "immediate", NULL};
+  static const char *const victims[] = {"newest", "oldest", "least-loaded",
+                                        NULL};
+  return (blis_scaling_config){
+      .min = (uint32_t)check_field_integer(L, index, "min_replicas"),
+      .max = (uint32_t)check_field_integer(L, index, "max_replicas"),
+      .cold_start = {.request = check_delay(L, index, "request_delay_us"),
+                     .provisioning =
+                         check_delay(L, index, "provisioning_delay_us"),
+                     .loading = check_delay(L, index, "loading_delay_us"),
+                     .warming = check_delay(L, index, "warmup_duration_us")},
+      .actuation = check_delay(L, index, "actuation_delay_us"),
+      .stop = (blis_stop)check_field_choice(L, index, "drain", stops),
+      .grace_us = opt_field_integer(L, index, "grace_us", BLIS_TIME_NEVER_US),
+      .victim =
+          (blis_scale_victim)check_field_choice(L, index, "victim", victims),
+      .oscillation_us = check_field_integer(L, index, "oscillation_us"),
+      .ttft_target_us = check_field_integer(L, index, "ttft_target_us"),
+      .tpot_target_us = check_field_integer(L, index, "tpot_target_us"),
+      .e2e_target_us = check_field_integer(L, index, "e2e_target_us"),
+      .seed = sim->seed};
+}
+
+void check_set_scaling(lua_State *L, int config, bind_simulation *sim) {
+  int top = lua_gettop(L);
+  if (push_scaling(L, config)) {
+    const blis_scaling_config scaling = check_config(L, top + 1, sim);
+    blis_autoscaler policy = sim->autoscaler;
+    sim->autoscaler = (blis_autoscaler){0};
+    blis_error error = {0};
+    check_status(
+        L, blis_cluster_set_autoscaler(sim->cluster, &policy, &scaling, &error),
+        &error);
+  }
+  lua_settop(L, top);
+}
+
+/* What became of it. */
+
+static void push_events(lua_State *L, const blis_scaling_report *report) {
+  lua_createtable(L, (int)report->event_count, 0);
+  for (size_t i = 0; i < report->event_count; i++) {
+    const blis_scale_event *event = &report->events[i];
+    lua_createtable(L, 0, 6);
+    set_field_integer(L, "time_us", event->time_us);
+    set_field_integer(L, "from", event->from);
+    set_field_integer(L, "to", event->to);
+    set_field_integer(L, "proposed", event->proposed);
+    lua_pushboolean(L, event->is_oscillation);
+    lua_setfield(L, -2, "is_oscillation");
+    set_field_string(L, "reason", event->reason);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+static void push_levels(lua_State *L, const blis_scaling_report *report) {
+  lua_createtable(L, (int)report->level_count, 0);
+  for (size_t i = 0; i < report->level_count; i++) {
+    const blis_scale_level *level = &report->levels[i];
+    lua_createtable(L, 0, 4);
+    set_field_integer(L, "time_us", level->time_us);
+    set_field_integer(L, "wanted", level->wanted);
+    set_field_integer(L, "ready", level->ready);
+    set_field_integer(L, "paid", level->paid);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* Microseconds that all instances have spent in each state. */
+static void push_states(lua_State *L, const blis_cluster *cluster,
+                        int64_t end_us) {
+  lua_createtable(L, 0, BLIS_SERVICE_COUNT);
+  for (int s = 0; s < BLIS_SERVICE_COUNT; s++) {
+    int64_t spent_us = 0;
+    for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
+      spent_us +=
+          blis_cluster_instance_time_us(cluster, i, (blis_service)s, end_us);
+    }
+    if (s != BLIS_SERVICE_ABSENT && s != BLIS_SERVICE_DRAINED) {
+      set_field_number(L, blis_service_name((blis_service)s),
+                       (double)spent_us / 1e6);
+    }
+  }
+}
+
+static int64_t paid_us_of(const blis_cluster *cluster, int64_t end_us) {
+  int64_t paid_us = 0;
+  for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
+    paid_us += blis_cluster_instance_paid_us(cluster, i, end_us);
+  }
+  return paid_us;
+}
+
+void set_scaling(lua_State *L, const bind_simulation *sim) {
+  blis_scaling_report report;
+  if (!blis_cluster_get_scaling(sim->cluster, &report)) {
+    return;
+  }
+  lua_createtable(L, 0, 20);
+  set_field_integer(L, "end_us", report.end_us);
+  set_field_number(L, "replica_seconds",
+                   (double)paid_us_of(sim->cluster, report.end_us) / 1e6);
+  set_field_integer(L, "checks", report.checks);
+  set_field_integer(L, "scale_ups", report.scale_ups);
+  set_field_integer(L, "scale_downs", report.scale_downs);
+  set_field_integer(L, "clamped", report.clamped);
+  set_field_integer(L, "oscillations", report.oscillations);
+  set_field_integer(L, "started", report.started);
+  set_field_integer(L, "waited", report.waited);
+  set_field_integer(L, "most_waiting", report.most_waiting);
+  set_field_number(L, "waited_mean_ms",
+                   report.waited == 0 ? 0
+                                      : (double)report.waited_us /
+                                            (double)report.waited / 1e3);
+  set_field_number(L, "waited_max_ms", (double)report.longest_us / 1e3);
+  push_states(L, sim->cluster, report.end_us);
+  lua_setfield(L, -2, "state_seconds");
+  push_events(L, &report);
+  lua_setfield(L, -2, "events");
+  push_levels(L, &report);
+  lua_setfield(L, -2, "levels");
+  lua_setfield(L, -2, "scaling");
+}
