@@ -70,6 +70,14 @@ typedef struct blis_disaggregation {
   int64_t handshake_us;       /* once for a pair of instances */
   bool moves_missing;         /* only what the destination has not cached */
   /*
+   * Transfers that begin while the prompt is computed, with reserves_first: of
+   * what a step computes, such a portion goes as soon as its layers are done; 1
+   * = all of it when the step, a chunk of the prompt, has ended; 0 = nothing
+   * goes before the prefill is over. Of prompts of so many tokens or more.
+   */
+  double overlap_portion;
+  int64_t overlap_from_tokens;
+  /*
    * BLIS (Go): durations are fixed at the start, with contention by the number
    * of transfers at that moment; the source holds nothing; a hand-off without
    * room is dropped; the destination decodes at once. Rules of instances must

@@ -175,18 +175,25 @@ static blis_status shake_hands(blis__handoffs *h, const blis__handoff *handoff,
   return blis_map_put(&h->pairs, pair_of(handoff), 1);
 }
 
-static double bytes_to_move(const blis_cluster *cluster,
-                            const blis__handoff *handoff) {
+/* Of the first so many tokens; whole blocks move, the last one when it is as
+   full as it gets. */
+static double bytes_of(const blis_cluster *cluster,
+                       const blis__handoff *handoff, int64_t tokens) {
   const blis_instance_config *config =
       blis_instance_get_config(cluster->instances[handoff->destination]);
-  int64_t tokens = handoff->kv_tokens;
-  if (cluster->handoffs->policy.moves_missing) {
-    tokens -= handoff->cached_tokens;
-  }
   int64_t size = config->block_size_tokens;
-  double blocks = (double)((tokens + size - 1) / size);
-  return blocks * (double)size *
+  int64_t there =
+      cluster->handoffs->policy.moves_missing ? handoff->cached_tokens : 0;
+  bool is_all = tokens >= handoff->kv_tokens;
+  int64_t moved = blis_min_i64(tokens, handoff->kv_tokens) - there;
+  int64_t blocks = (blis_max_i64(moved, 0) + (is_all ? size - 1 : 0)) / size;
+  return (double)blocks * (double)size *
          cluster->facts[handoff->source].kv_bytes_per_token;
+}
+
+static double bytes_to_move(const blis_cluster *cluster,
+                            const blis__handoff *handoff) {
+  return bytes_of(cluster, handoff, handoff->kv_tokens);
 }
 
 /* When the links have something to tell next. */
@@ -205,19 +212,24 @@ static blis_status schedule_links(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-static blis_status start_on_links(blis_cluster *cluster, blis__handoff *handoff,
-                                  double bytes, blis_error *error) {
-  blis__handoffs *h = cluster->handoffs;
-  blis__transfer *transfer = &handoff->transfer;
+static blis_status prepare(blis__handoffs *h, blis__handoff *handoff,
+                           int64_t now_us, blis_error *error) {
   double handshake_us;
   BLIS_TRY_MEM(shake_hands(h, handoff, &handshake_us), error);
-  *transfer = (blis__transfer){
-      .from_us = (double)cluster->now_us + h->policy.base_us + handshake_us,
+  handoff->transfer = (blis__transfer){
+      .from_us = (double)now_us + h->policy.base_us + handshake_us,
       .links = {h->egress[handoff->source], h->ingress[handoff->destination],
                 h->fabric},
       .link_count = h->has_fabric ? 3 : 2};
-  blis__links_advance(&h->links, (double)cluster->now_us);
-  BLIS_TRY_MEM(blis__links_start(&h->links, transfer, bytes), error);
+  blis__links_advance(&h->links, (double)now_us);
+  return BLIS_OK;
+}
+
+static blis_status start_on_links(blis_cluster *cluster, blis__handoff *handoff,
+                                  double bytes, blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  BLIS_TRY(prepare(h, handoff, cluster->now_us, error));
+  BLIS_TRY_MEM(blis__links_start(&h->links, &handoff->transfer, bytes), error);
   return schedule_links(cluster, error);
 }
 
@@ -231,19 +243,33 @@ static int64_t fixed_duration_us(const blis__handoffs *h, double bytes) {
   return us > 1 ? (int64_t)us : (isfinite(rate) ? 1 : (int64_t)us);
 }
 
-static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
-                                  blis_error *error) {
-  blis__handoffs *h = cluster->handoffs;
-  double bytes = bytes_to_move(cluster, handoff);
-  BLIS_ASSERT(handoff->owner == BLIS__KV_OF_SOURCE && handoff->is_reserved);
-  BLIS_ASSERT(h->policy.go_blis || handoff->is_at_source);
-  handoff->state = BLIS_HANDOFF_TRANSFER;
-  handoff->times.transfer_start_us = cluster->now_us;
+static void count_transfer(blis__handoffs *h, blis__handoff *handoff,
+                           double bytes, int64_t now_us) {
+  handoff->is_moving = true;
+  handoff->times.transfer_start_us = now_us;
   handoff->times.moved_bytes = (int64_t)bytes;
   h->active++;
   h->counts.peak = blis_max_i64(h->counts.peak, h->active);
   h->counts.depth_sum += (double)h->active;
   h->counts.bytes += bytes;
+}
+
+static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff,
+                                blis_error *error);
+
+/* With overlap it has begun by now, and may have moved all there is. */
+static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
+                                  blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  BLIS_ASSERT(handoff->owner == BLIS__KV_OF_SOURCE && handoff->is_reserved);
+  BLIS_ASSERT(h->policy.go_blis || handoff->is_at_source);
+  handoff->state = BLIS_HANDOFF_TRANSFER;
+  if (handoff->is_moving) {
+    BLIS_ASSERT(!handoff->transfer.is_open);
+    return handoff->has_moved ? end_transfer(cluster, handoff, error) : BLIS_OK;
+  }
+  double bytes = bytes_to_move(cluster, handoff);
+  count_transfer(h, handoff, bytes, cluster->now_us);
   return h->policy.go_blis
              ? blis__handoff_schedule(
                    cluster, handoff, BLIS__CLUSTER_MOVED,
@@ -261,16 +287,65 @@ blis_status blis__handoff_stop_moving(blis_cluster *cluster,
     leave(&h->rooms[handoff->destination], handoff);
     BLIS_TRY(blis__handoff_note_room(cluster, handoff->destination, error));
   }
-  if (handoff->state != BLIS_HANDOFF_TRANSFER) {
+  if (!handoff->is_moving) {
     return BLIS_OK;
   }
+  handoff->is_moving = false;
   h->active--;
   BLIS_ASSERT(h->active >= 0);
-  if (h->policy.go_blis || !handoff->transfer.is_on_its_way) {
+  if (h->policy.go_blis) {
     return BLIS_OK;
   }
   blis__links_advance(&h->links, (double)cluster->now_us);
   blis__links_stop(&h->links, &handoff->transfer);
+  return schedule_links(cluster, error);
+}
+
+static bool overlaps(const blis_disaggregation *policy,
+                     const blis__handoff *handoff) {
+  int64_t prompt_tokens = handoff->request->live.prompt_tokens;
+  return policy->overlap_portion > 0 &&
+         prompt_tokens >= policy->overlap_from_tokens;
+}
+
+/* Tokens that lay cached are ready at once, the others layer by layer. What
+   was lost with a preemption need not go again. */
+static void feed_tokens(blis_cluster *cluster, blis__handoff *handoff,
+                        int64_t tokens, double from_us, double to_us) {
+  if (tokens <= handoff->fed_tokens) {
+    return;
+  }
+  blis__handoffs *h = cluster->handoffs;
+  double bytes = bytes_of(cluster, handoff, tokens) -
+                 bytes_of(cluster, handoff, handoff->fed_tokens);
+  handoff->fed_tokens = tokens;
+  const blis__feed feed = {.bytes = bytes,
+                           .from_us = from_us,
+                           .to_us = to_us,
+                           .portion = h->policy.overlap_portion,
+                           .is_last =
+                               tokens == handoff->request->live.prompt_tokens};
+  blis__links_feed(&h->links, &handoff->transfer, &feed);
+}
+
+blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
+                               const blis_prefill_step *step,
+                               blis_error *error) {
+  blis__handoffs *h = cluster->handoffs;
+  if (!overlaps(&h->policy, handoff)) {
+    return BLIS_OK;
+  }
+  if (handoff->is_moving) {
+    blis__links_advance(&h->links, (double)step->start_us);
+  } else {
+    BLIS_TRY(prepare(h, handoff, step->start_us, error));
+    BLIS_TRY_MEM(blis__links_open(&h->links, &handoff->transfer), error);
+    count_transfer(h, handoff, bytes_to_move(cluster, handoff), step->start_us);
+  }
+  double start_us = (double)step->start_us;
+  feed_tokens(cluster, handoff, step->from_tokens, start_us, start_us);
+  feed_tokens(cluster, handoff, step->to_tokens, start_us,
+              (double)step->end_us);
   return schedule_links(cluster, error);
 }
 
@@ -375,6 +450,7 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff,
 static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff,
                                 blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
+  handoff->is_moving = false;
   h->active--;
   h->counts.transfer_us +=
       (double)(cluster->now_us - handoff->times.transfer_start_us);
@@ -397,7 +473,10 @@ blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff,
   blis__links_advance(&h->links, (double)cluster->now_us);
   for (blis__transfer *t = blis__links_take_ended(&h->links); t != NULL;
        t = blis__links_take_ended(&h->links)) {
-    BLIS_TRY(end_transfer(cluster, handoff_of(t), error));
+    handoff = handoff_of(t);
+    handoff->has_moved = handoff->state != BLIS_HANDOFF_TRANSFER;
+    BLIS_TRY(handoff->has_moved ? BLIS_OK
+                                : end_transfer(cluster, handoff, error));
   }
   return schedule_links(cluster, error);
 }

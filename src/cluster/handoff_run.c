@@ -322,10 +322,18 @@ static blis_status check_policy(const blis_cluster *cluster,
         policy->base_us >= 0 && isfinite(policy->base_us) &&
         policy->handshake_us >= 0 && policy->timeout_us >= 0 &&
         policy->retry_pause_us >= 0 && policy->retries_max >= 0 &&
-        policy->kv_limit > 0 && policy->kv_limit <= 1)) {
+        policy->kv_limit > 0 && policy->kv_limit <= 1 &&
+        policy->overlap_portion >= 0 && policy->overlap_portion <= 1)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "disaggregation: a time, bandwidth or limit is out of "
                      "range");
+  }
+  if (policy->overlap_portion > 0 &&
+      (!policy->reserves_first || policy->go_blis)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "disaggregation: transfers that overlap with the prefill "
+                     "need room at the destination before it (order = "
+                     "\"destination\"), and BLIS (Go) has none");
   }
   return BLIS_OK;
 }

@@ -28,6 +28,8 @@ typedef struct blis__handoff {
   bool is_at_source; /* prefill is with the source: computes, or holds KV */
   bool is_reserved;  /* at the destination */
   bool counts_there; /* among the requests in flight of the destination */
+  bool is_moving;    /* in a transfer that has not been closed */
+  bool has_moved;    /* its last byte went before the prefill was reported */
   bool is_pending;   /* at the source, as the signal of that name says */
   bool waits;        /* for room, in the list of its destination */
   bool is_over;      /* what is left of it are its times */
@@ -38,6 +40,7 @@ typedef struct blis__handoff {
   int64_t wanted_source; /* by the decider; -1 = the router chooses */
   int64_t cached_tokens; /* at the destination when it was reserved */
   int64_t kv_tokens;     /* that the destination gets */
+  int64_t fed_tokens;    /* of these, that were or are computed for it */
   int64_t ready_us;      /* since when the KV could go */
   int64_t wait_since_us; /* for room */
   int64_t prefill_ttft_us;
@@ -95,6 +98,12 @@ extern const blis_instance_events blis__handoff_instance_events;
 BLIS_MUSTUSE blis_status blis__handoff_seek_room(blis_cluster *cluster,
                                                  blis__handoff *handoff,
                                                  blis_error *error);
+
+/* A step computes more of the prompt: with overlap, that can go. */
+BLIS_MUSTUSE blis_status blis__handoff_feed(blis_cluster *cluster,
+                                            blis__handoff *handoff,
+                                            const blis_prefill_step *step,
+                                            blis_error *error);
 
 /* Transfers have ended. */
 BLIS_MUSTUSE blis_status blis__handoff_moved(blis_cluster *cluster,

@@ -282,6 +282,14 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
   }
 }
 
+static blis_status on_computing(void *ud, blis_live_request *live,
+                                const blis_prefill_step *step,
+                                blis_error *error) {
+  const blis__cluster_request *request = request_of(ud, live);
+  BLIS_ASSERT(is_leg(request, live)); /* nothing else holds its KV */
+  return blis__handoff_feed(ud, request->handoff, step, error);
+}
+
 static blis_status on_completed(void *ud, const blis_live_request *live,
                                 int64_t end_us, bool *counts_itl,
                                 blis_error *error) {
@@ -332,6 +340,7 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
 const blis_instance_events blis__handoff_instance_events = {
     .queued = on_queued,
     .first_token = on_first_token,
+    .computing = on_computing,
     .completed = on_completed,
     .ended = on_ended,
 };

@@ -27,6 +27,34 @@ static bool has_begun(const blis__links *links, const blis__transfer *t) {
   return t->from_us <= links->now_us;
 }
 
+/* What its last feed has not made ready yet. */
+static double to_come(const blis__transfer *t) {
+  return t->feed.bytes * fmax(1 - t->portions * t->feed.portion, 0);
+}
+
+/* When the next portion is ready; INFINITY = none is to come. */
+static double ready_us(const blis__transfer *t) {
+  const blis__feed *feed = &t->feed;
+  double share = fmin((t->portions + 1) * feed->portion, 1);
+  return to_come(t) > 0 ? feed->from_us + (feed->to_us - feed->from_us) * share
+                        : (double)INFINITY;
+}
+
+/* Takes what is ready by now. */
+static void take_ready(const blis__links *links, blis__transfer *t) {
+  while (ready_us(t) <= links->now_us) {
+    double before = to_come(t);
+    t->portions++;
+    t->bytes_left += before - to_come(t);
+  }
+}
+
+/* It has bytes to move, or nothing but its end is missing. */
+static bool is_flowing(const blis__links *links, const blis__transfer *t) {
+  return has_begun(links, t) &&
+         (t->bytes_left > 0 || !(t->is_open || to_come(t) > 0));
+}
+
 static bool is_on(const blis__transfer *t, uint32_t link) {
   for (uint32_t k = 0; k < t->link_count; k++) {
     if (t->links[k] == link) {
@@ -45,7 +73,7 @@ static void clear_shares(blis__links *links) {
   }
   for (size_t i = 0; i < links->active.count; i++) {
     blis__transfer *t = links->active.items[i];
-    t->rate = has_begun(links, t) ? -1 : 0; /* -1: still to be worked out */
+    t->rate = is_flowing(links, t) ? -1 : 0; /* -1: still to be worked out */
     for (uint32_t k = 0; k < t->link_count && t->rate < 0; k++) {
       links->all.items[t->links[k]].unfixed++;
     }
@@ -99,7 +127,7 @@ static void share_out(blis__links *links) {
   }
 }
 
-/* When it ends at its rate; INFINITY before it has begun. */
+/* When it has moved what it has at its rate; INFINITY while it has none. */
 static double end_of(const blis__links *links, const blis__transfer *t) {
   if (t->rate <= 0) {
     return INFINITY;
@@ -108,14 +136,21 @@ static double end_of(const blis__links *links, const blis__transfer *t) {
                         : links->now_us + t->bytes_left / t->rate;
 }
 
-double blis__links_next_us(const blis__links *links) {
+/* When a rate changes next. */
+static double next_change_us(const blis__links *links) {
   double next_us = INFINITY;
   for (size_t i = 0; i < links->active.count; i++) {
     const blis__transfer *t = links->active.items[i];
     next_us =
         fmin(next_us, has_begun(links, t) ? end_of(links, t) : t->from_us);
+    next_us = fmin(next_us, ready_us(t));
   }
   return next_us;
+}
+
+double blis__links_next_us(const blis__links *links) {
+  return links->next_ended < links->ended.count ? links->now_us
+                                                : next_change_us(links);
 }
 
 /* Bytes flow until then; nothing begins or ends before. */
@@ -148,38 +183,54 @@ static void remove_at(blis__links *links, size_t i) {
 static void end(blis__links *links, size_t i) {
   blis__transfer *t = links->active.items[i];
   for (uint32_t k = 0; k < t->link_count; k++) {
-    blis__link *link = &links->all.items[t->links[k]];
-    link->bytes += t->bytes_left; /* what rounding has left */
-    link->transfers++;
+    links->all.items[t->links[k]].transfers++;
   }
-  t->bytes_left = 0;
   remove_at(links, i);
   links->ended.items[links->ended.count++] = t; /* room since its start */
 }
 
+/* It has moved what was ready by now. */
+static void drain(blis__links *links, blis__transfer *t) {
+  for (uint32_t k = 0; k < t->link_count; k++) {
+    links->all.items[t->links[k]].bytes += t->bytes_left; /* by rounding */
+  }
+  t->bytes_left = 0;
+}
+
+/* What becomes of transfers now; those at their end leave. */
+static void settle(blis__links *links) {
+  for (size_t i = 0; i < links->active.count;) {
+    blis__transfer *t = links->active.items[i];
+    bool is_drained = t->end_us <= links->now_us;
+    if (is_drained) {
+      drain(links, t);
+    }
+    if (is_drained && !t->is_open && to_come(t) == 0) {
+      end(links, i);
+    } else {
+      take_ready(links, t);
+      i++;
+    }
+  }
+  share_out(links);
+}
+
 void blis__links_advance(blis__links *links, double to_us) {
   BLIS_ASSERT(to_us >= links->now_us);
-  for (double next_us = blis__links_next_us(links); next_us <= to_us;
-       next_us = blis__links_next_us(links)) {
+  for (double next_us = next_change_us(links); next_us <= to_us;
+       next_us = next_change_us(links)) {
     for (size_t i = 0; i < links->active.count; i++) {
       blis__transfer *t = links->active.items[i];
       t->end_us = end_of(links, t); /* at its rate, before time goes on */
     }
     flow(links, next_us);
-    for (size_t i = 0; i < links->active.count;) {
-      if (links->active.items[i]->end_us <= next_us) {
-        end(links, i);
-      } else {
-        i++;
-      }
-    }
-    share_out(links);
+    settle(links);
   }
   flow(links, to_us);
 }
 
-blis_status blis__links_start(blis__links *links, blis__transfer *transfer,
-                              double bytes) {
+static blis_status start(blis__links *links, blis__transfer *transfer,
+                         double bytes, bool is_open) {
   BLIS_ASSERT(transfer->from_us >= links->now_us && bytes >= 0);
   BLIS_ASSERT(transfer->link_count <= BLIS__TRANSFER_LINKS_MAX &&
               !transfer->is_on_its_way);
@@ -189,11 +240,35 @@ blis_status blis__links_start(blis__links *links, blis__transfer *transfer,
                               links->ended.count + links->active.count + 1));
   transfer->bytes_left = bytes;
   transfer->rate = 0;
+  transfer->feed = (blis__feed){.portion = 1};
+  transfer->portions = 0;
+  transfer->is_open = is_open;
   transfer->was_shared = false;
   transfer->is_on_its_way = true;
   links->active.items[links->active.count++] = transfer;
   share_out(links);
   return BLIS_OK;
+}
+
+blis_status blis__links_start(blis__links *links, blis__transfer *transfer,
+                              double bytes) {
+  return start(links, transfer, bytes, false);
+}
+
+blis_status blis__links_open(blis__links *links, blis__transfer *transfer) {
+  return start(links, transfer, 0, true);
+}
+
+void blis__links_feed(blis__links *links, blis__transfer *transfer,
+                      const blis__feed *feed) {
+  BLIS_ASSERT(transfer->is_on_its_way && transfer->is_open);
+  BLIS_ASSERT(to_come(transfer) == 0 && feed->bytes >= 0);
+  BLIS_ASSERT(feed->portion > 0 && feed->portion <= 1);
+  transfer->feed = *feed;
+  transfer->portions = 0;
+  transfer->is_open = !feed->is_last;
+  take_ready(links, transfer);
+  share_out(links);
 }
 
 void blis__links_stop(blis__links *links, blis__transfer *transfer) {

@@ -8,6 +8,10 @@
  * up elsewhere leave is shared among the rest. Between two such moments bytes
  * flow evenly, so ends are exact real numbers.
  *
+ * A transfer may begin before all its bytes are there, and is fed as they are
+ * computed, a chunk or a layer at a time. While it lacks bytes it takes nothing
+ * of its links.
+ *
  * Stands alone: it knows neither requests nor instances. A change costs
  * O(transfers * links); memory is O(links + transfers).
  */
@@ -23,12 +27,27 @@
 
 enum { BLIS__TRANSFER_LINKS_MAX = 4 };
 
+/*
+ * Bytes that become ready in equal portions, evenly spaced: the k-th one at
+ * from_us + (to_us - from_us) * min(k * portion, 1).
+ */
+typedef struct blis__feed {
+  double bytes; /* >= 0 */
+  double from_us;
+  double to_us;
+  double portion; /* of the bytes, above 0 and at most 1 */
+  bool is_last;   /* nothing follows */
+} blis__feed;
+
 /* Embedded by its owner, who does not move it while it is under way. */
 typedef struct blis__transfer {
-  double from_us; /* when its first byte is sent */
-  double end_us;  /* once it has ended */
-  double bytes_left;
-  double rate; /* bytes/us; 0 before from_us */
+  double from_us;    /* when its first byte is sent */
+  double end_us;     /* once it has ended */
+  double bytes_left; /* of those that are ready */
+  double rate;       /* bytes/us; 0 before from_us, and without bytes */
+  blis__feed feed;   /* the last one: */
+  double portions;   /* of it that are ready */
+  bool is_open;      /* there will be another one */
   uint32_t links[BLIS__TRANSFER_LINKS_MAX];
   uint32_t link_count;
   bool is_on_its_way;
@@ -39,7 +58,7 @@ typedef struct blis__link {
   double bytes_per_us; /* INFINITY = takes no time */
   double left;         /* scratch: of its rate, while rates are worked out */
   uint32_t unfixed;    /* scratch: of its transfers */
-  uint32_t active;     /* transfers on it now */
+  uint32_t active;     /* transfers on it now, with bytes to move */
   uint32_t peak;       /* at most */
   int64_t transfers;   /* that ended, with bytes that were moved */
   double bytes;
@@ -72,13 +91,27 @@ BLIS_MUSTUSE blis_status blis__links_start(blis__links *links,
                                            blis__transfer *transfer,
                                            double bytes);
 
+/* The same, without bytes so far: it ends after its last feed. */
+BLIS_MUSTUSE blis_status blis__links_open(blis__links *links,
+                                          blis__transfer *transfer);
+
+/*
+ * More bytes for a transfer that is open. Feeds begin now, and not before the
+ * one before is over.
+ */
+void blis__links_feed(blis__links *links, blis__transfer *transfer,
+                      const blis__feed *feed);
+
 /* It is given up, wherever it is. */
 void blis__links_stop(blis__links *links, blis__transfer *transfer);
 
 /* Goes on to to_us, which is not before now. */
 void blis__links_advance(blis__links *links, double to_us);
 
-/* When rates change next by themselves; INFINITY = never. */
+/*
+ * When there is something to do next: rates change by themselves, or a transfer
+ * that has ended waits to be taken; INFINITY = never.
+ */
 double blis__links_next_us(const blis__links *links);
 
 /*

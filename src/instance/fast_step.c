@@ -120,6 +120,8 @@ static blis_status advance_prefills(fast_engine *engine, int64_t step_end_us,
   fast_request *next = NULL;
   for (fast_request *r = engine->prefills.head; r != NULL; r = next) {
     next = r->links[FAST_LINK_PREFILL].next;
+    BLIS_TRY(blis__tell_computing(&engine->events, r->live, engine->clock_us,
+                                  step_end_us, error));
     r->live->progress_tokens = r->live->computed_tokens;
     if (r->live->progress_tokens >= r->live->prefill_tokens) {
       BLIS_TRY(finish_prefill(engine, r, step_end_us, error));

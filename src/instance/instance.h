@@ -135,6 +135,14 @@ typedef struct blis_instance blis_instance;
  * Calls happen inside blis_instance_run_next; they may inject requests into
  * other instances but not touch this one.
  */
+/* A step computes tokens of a prompt, from the first to before the second. */
+typedef struct blis_prefill_step {
+  int64_t start_us;
+  int64_t end_us;
+  int64_t from_tokens; /* at its admission: those that were cached */
+  int64_t to_tokens;
+} blis_prefill_step;
+
 typedef struct blis_instance_events {
   void *ud;
   /* request entered the wait queue. */
@@ -142,6 +150,9 @@ typedef struct blis_instance_events {
   /* Each time a first token is recorded: again after a preemption, unless
      rules.resumes_preempted. */
   void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
+  /* A step of a request with holds_kv begins; NULL = nobody wants to know. */
+  blis_status (*computing)(void *ud, blis_live_request *request,
+                           const blis_prefill_step *step, blis_error *error);
   /*
    * request is completed, its state and times are set, and ended() follows
    * with the same end_us. *counts_itl = false keeps its inter-token latencies

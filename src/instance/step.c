@@ -73,6 +73,8 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence,
   bool gives_token = request->new_tokens > 0;
   if (request->progress_tokens < request->prefill_tokens) {
     BLIS_ASSERT(request->computed_tokens >= request->progress_tokens);
+    BLIS_TRY(blis__tell_computing(&engine->events, request, engine->clock_us,
+                                  engine->step_end_us, error));
     request->progress_tokens = request->computed_tokens;
     gives_token = request->has_first_token &&
                   request->progress_tokens == request->prefill_tokens;

@@ -54,6 +54,19 @@ blis_status blis__check_step_time(const blis_latency_model *latency,
                    latency->ops->name, *step_us, BLIS__DURATION_MAX_US);
 }
 
+blis_status blis__tell_computing(const blis_instance_events *events,
+                                 blis_live_request *request, int64_t start_us,
+                                 int64_t end_us, blis_error *error) {
+  if (!request->holds_kv || events->computing == NULL) {
+    return BLIS_OK;
+  }
+  const blis_prefill_step step = {.start_us = start_us,
+                                  .end_us = end_us,
+                                  .from_tokens = request->progress_tokens,
+                                  .to_tokens = request->computed_tokens};
+  return events->computing(events->ud, request, &step, error);
+}
+
 blis_status blis__tell_completed(const blis_instance_events *events,
                                  const blis_live_request *request,
                                  int64_t end_us, bool *counts_itl,

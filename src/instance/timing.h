@@ -35,6 +35,14 @@ BLIS_MUSTUSE blis_status blis__check_step_time(
     const blis_latency_model *latency, int64_t *step_us, blis_error *error);
 
 /*
+ * Tells events that a step computes the prompt of a request up to its
+ * computed_tokens, if they want to know.
+ */
+BLIS_MUSTUSE blis_status blis__tell_computing(
+    const blis_instance_events *events, blis_live_request *request,
+    int64_t start_us, int64_t end_us, blis_error *error);
+
+/*
  * Tells events that request is completed; *counts_itl = whether its inter-token
  * latencies are wanted.
  */

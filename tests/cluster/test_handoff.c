@@ -126,6 +126,69 @@ static void times_of_one_request(void) {
   }
 }
 
+/*
+ * The same request, with transfers that begin before its prefill is over: it
+ * is computed in 10,815 us, or in two steps of 200 and 121 tokens, and its 21
+ * blocks of 1,600 bytes take 33.6 us, or 16,800 us over a slow link.
+ */
+static void overlap_of_one_request(void) {
+  static const struct {
+    double portion, bytes_per_us;
+    int64_t chunk, from_tokens;
+    double handed_us; /* after the start of its prefill */
+  } cases[] = {
+      {0, 1000, 4096, 0, 10815 + 33.6},
+      {1, 1000, 4096, 0, 10815 + 33.6},
+      {0.25, 1000, 4096, 0, 10815 + 33.6 / 4},
+      {0.25, 1000, 4096, 322, 10815 + 33.6},
+      {0.25, 1000, 4096, 321, 10815 + 33.6 / 4},
+      {0.25, 2, 4096, 0, 10815 / 4.0 + 16800},
+      {1, 1000, 200, 0, 16815 + 33.6 * 9 / 21}, /* 12 blocks, then 9 */
+      {1, 2, 200, 0, 9000 + 16800},
+      {0.25, (double)INFINITY, 4096, 0, 10815},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    for (int engine = 0; engine < 2; engine++) {
+      scene s = {0};
+      begin(&s, 1, 1, 0);
+      for (int i = 0; i < 2; i++) {
+        s.site.instances[i].engine =
+            engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
+        s.site.instances[i].max_batched_tokens = cases[k].chunk;
+      }
+      s.policy.reserves_first = true;
+      s.policy.gives_first_token = true;
+      s.policy.overlap_portion = cases[k].portion;
+      s.policy.overlap_from_tokens = cases[k].from_tokens;
+      s.policy.bytes_per_us = cases[k].bytes_per_us;
+      add_one(&s, 321, 3);
+      open_scene(&s);
+      site_run(&s.site);
+      const blis_record *r = site_records(&s.site);
+      CHECK_EQ_I64(r->state, BLIS_REQUEST_COMPLETED);
+      CHECK_EQ_I64(r->ttft_us, 532 + (int64_t)ceil(cases[k].handed_us));
+      blis_handoff_counts c = counts_of(&s);
+      CHECK_EQ_I64(c.completed, 1);
+      CHECK(c.bytes == 21 * 1600.0);
+      check_nothing_is_held(&s);
+      site_deinit(&s.site);
+    }
+  }
+}
+
+static void overlap_needs_room_first(void) {
+  scene s = {0};
+  begin(&s, 1, 1, 0);
+  s.policy.overlap_portion = 0.5;
+  site_add_requests(&s.site, 0);
+  site_must_open(&s.site);
+  blis_error error;
+  CHECK(blis_cluster_set_disaggregation(s.site.cluster, &s.policy, &error) ==
+        BLIS_ERR_INVALID);
+  CHECK(strstr(error.message, "before it") != NULL);
+  site_deinit(&s.site);
+}
+
 /* Two at once share the way in, and a third waits for room behind them. */
 static void waits_for_room(void) {
   scene s = {0};
@@ -234,6 +297,10 @@ static void draw_policy(scene *s, blis_random *random) {
   p->base_us = blis_random_intn(random, 500) / 7.0;
   p->handshake_us = blis_random_intn(random, 2) * 5000;
   p->moves_missing = blis_random_intn(random, 2) == 0;
+  if (p->reserves_first && blis_random_intn(random, 2) == 0) {
+    p->overlap_portion = 1.0 / (1 + blis_random_intn(random, 12));
+    p->overlap_from_tokens = blis_random_intn(random, 200);
+  }
 }
 
 static void draw_scene(scene *s, int64_t seed) {
@@ -332,6 +399,8 @@ int main(int argc, char **argv) {
     first_case = argc > 2 ? strtoll(argv[2], NULL, 10) : 1;
   }
   RUN(times_of_one_request);
+  RUN(overlap_of_one_request);
+  RUN(overlap_needs_room_first);
   RUN(waits_for_room);
   RUN(what_to_do_without_room);
   RUN(roles_are_checked);

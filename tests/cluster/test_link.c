@@ -36,7 +36,6 @@ static void begin_transfer(net *n, int k, double from_us, double bytes,
 
 static void finish(net *n) {
   blis__links_advance(&n->links, 1e9);
-  CHECK(isinf(blis__links_next_us(&n->links)));
   CHECK(n->links.active.count == 0);
 }
 
@@ -171,6 +170,129 @@ static void endless_bandwidth(void) {
   close_net(&n);
 }
 
+/* One that is fed as it goes, over one link. */
+static void open_transfer(net *n, int k, double from_us, uint32_t link) {
+  blis__transfer *t = &n->transfers[k];
+  t->from_us = from_us;
+  t->links[0] = link;
+  t->link_count = 1;
+  CHECK(blis__links_open(&n->links, t) == BLIS_OK);
+}
+
+/*
+ * Layers in groups: e(k) = max(e(k - 1), ready(k)) + what group k takes, the
+ * last group being what is left.
+ */
+static void layer_by_layer(void) {
+  static const struct {
+    double layers, group, compute_us, alone_us;
+    int count;
+    double ends_us[8];
+  } cases[] = {
+      {80, 10, 800, 400, 8, {150, 250, 350, 450, 550, 650, 750, 850}},
+      {80, 10, 800, 1600, 8, {300, 500, 700, 900, 1100, 1300, 1500, 1700}},
+      {80, 16, 800, 400, 5, {240, 400, 560, 720, 880}},
+      {32, 5, 320, 160, 7, {75, 125, 175, 225, 275, 325, 335}},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    net n;
+    begin(&n, 1, 10000);
+    double bytes = cases[c].alone_us * 10000;
+    double share = cases[c].group / cases[c].layers;
+    open_transfer(&n, 0, 0, 0);
+    blis__links_feed(&n.links, &n.transfers[0],
+                     &(blis__feed){.bytes = bytes,
+                                   .to_us = cases[c].compute_us,
+                                   .portion = share,
+                                   .is_last = true});
+    for (int k = 0; k < cases[c].count; k++) {
+      blis__links_advance(&n.links, cases[c].ends_us[k]);
+      double moved = fmin((k + 1) * share, 1) * bytes;
+      CHECK(fabs(n.links.all.items[0].bytes - moved) < 1e-3);
+    }
+    finish(&n);
+    check_end(&n, 0, cases[c].ends_us[cases[c].count - 1]);
+    const blis__link *link = &n.links.all.items[0];
+    CHECK(fabs(link->busy_us - cases[c].alone_us) < 1e-6);
+    CHECK(!n.transfers[0].was_shared && link->transfers == 1);
+    close_net(&n);
+  }
+}
+
+/* Of chunks only the last one is seen, unless they wait for each other. */
+static void chunk_by_chunk(void) {
+  static const struct {
+    double bytes, end_us;
+  } cases[] = {{1e6, 1800 + 100}, {8e6, 600 + 3 * 800}};
+  for (int c = 0; c < 2; c++) {
+    net n;
+    begin(&n, 1, 10000);
+    open_transfer(&n, 0, 0, 0);
+    for (int k = 0; k < 3; k++) {
+      blis__links_advance(&n.links, k * 600.0);
+      CHECK(blis__links_take_ended(&n.links) == NULL);
+      blis__links_feed(&n.links, &n.transfers[0],
+                       &(blis__feed){.bytes = cases[c].bytes,
+                                     .from_us = k * 600.0,
+                                     .to_us = (k + 1) * 600.0,
+                                     .portion = 1,
+                                     .is_last = k == 2});
+    }
+    finish(&n);
+    check_end(&n, 0, cases[c].end_us);
+    close_net(&n);
+  }
+}
+
+/* What a transfer does not use while it waits for bytes is another's. */
+static void lacks_bytes_beside_another(void) {
+  net n;
+  begin(&n, 1, 1000);
+  open_transfer(&n, 0, 0, 0);
+  blis__links_feed(
+      &n.links, &n.transfers[0],
+      &(blis__feed){
+          .bytes = 2e5, .to_us = 1000, .portion = 0.5, .is_last = true});
+  begin_transfer(&n, 1, 0, 1e6, 0, 0);
+  finish(&n);
+  /* Alone until 500, shared until 700, alone until 1,000, shared from there. */
+  check_end(&n, 0, 1200);
+  check_end(&n, 1, 1200);
+  CHECK(n.transfers[0].was_shared && n.transfers[1].was_shared);
+  close_net(&n);
+}
+
+static void fed_with_nothing(void) {
+  net n;
+  begin(&n, 1, INFINITY);
+  open_transfer(&n, 0, 30, 0);
+  open_transfer(&n, 1, 0, 0);
+  blis__links_feed(&n.links, &n.transfers[0],
+                   &(blis__feed){.to_us = 20, .portion = 1, .is_last = true});
+  blis__links_feed(
+      &n.links, &n.transfers[1],
+      &(blis__feed){.bytes = 5, .to_us = 20, .portion = 1, .is_last = true});
+  finish(&n);
+  check_end(&n, 0, 30);
+  check_end(&n, 1, 20);
+  CHECK(n.links.all.items[0].bytes == 5);
+  close_net(&n);
+}
+
+/* Until it is taken, what has ended is the next thing to do. */
+static void ended_and_not_taken(void) {
+  net n;
+  begin(&n, 1, 1000);
+  begin_transfer(&n, 0, 0, 1e5, 0, 0);
+  blis__links_advance(&n.links, 101);
+  begin_transfer(&n, 1, 101, 1e6, 0, 0);
+  CHECK(blis__links_next_us(&n.links) == 101);
+  CHECK(blis__links_take_ended(&n.links) == &n.transfers[0]);
+  CHECK(blis__links_take_ended(&n.links) == NULL);
+  CHECK(blis__links_next_us(&n.links) == 1101);
+  close_net(&n);
+}
+
 /*
  * Whatever comes: no link is used beyond what it has, a link that never idles
  * ends when all its bytes have gone through, and bytes are neither lost nor
@@ -192,9 +314,20 @@ static void any_transfers(void) {
       uint32_t a = (uint32_t)blis_random_intn(&random, links);
       uint32_t b = (uint32_t)blis_random_intn(&random, links);
       double bytes = blis_random_intn(&random, 1000000);
-      sent += bytes * (a == b ? 1 : 2);
-      begin_transfer(&n, i, now_us + blis_random_intn(&random, 100), bytes, a,
-                     b);
+      double from_us = now_us + blis_random_intn(&random, 100);
+      if (blis_random_intn(&random, 2) == 0) {
+        open_transfer(&n, i, from_us, a);
+        blis__links_feed(
+            &n.links, &n.transfers[i],
+            &(blis__feed){.bytes = bytes,
+                          .from_us = now_us,
+                          .to_us = now_us + blis_random_intn(&random, 2000),
+                          .portion = 1.0 / (1 + blis_random_intn(&random, 60)),
+                          .is_last = true});
+      } else {
+        begin_transfer(&n, i, from_us, bytes, a, b);
+      }
+      sent += bytes * n.transfers[i].link_count;
       double used[8] = {0};
       for (size_t k = 0; k < n.links.active.count; k++) {
         const blis__transfer *t = n.links.active.items[k];
@@ -228,6 +361,11 @@ int main(void) {
   RUN(later_starts);
   RUN(given_up);
   RUN(endless_bandwidth);
+  RUN(layer_by_layer);
+  RUN(chunk_by_chunk);
+  RUN(lacks_bytes_beside_another);
+  RUN(fed_with_nothing);
+  RUN(ended_and_not_taken);
   RUN(any_transfers);
   return check_done();
 }
