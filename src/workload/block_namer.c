@@ -16,6 +16,10 @@
  * many blocks as its first user had there; a longer one goes on in another run
  * behind the last block. Whoever comes to the same tokens comes by the same
  * runs, for a run never changes.
+ *
+ * The first run that goes on right behind the last block of another is found
+ * through that one, for content that comes again comes in the order in which
+ * it came first. All others are in a hash table.
  */
 typedef struct run_key {
   uint64_t parent;
@@ -28,7 +32,9 @@ typedef struct run {
   run_key key;
   uint64_t first; /* identity of its first block */
   uint32_t count; /* blocks */
-  uint32_t next;  /* the next run whose key has the same hash, + 1; 0 = none */
+  /* Indices + 1; 0 = none. */
+  uint32_t behind; /* the first run whose parent is the last block of this */
+  uint32_t next;   /* the next run whose key has the same hash */
 } run;
 
 /*
@@ -127,24 +133,15 @@ static bool is_same_key(const run_key *a, const run_key *b) {
          a->length_tokens == b->length_tokens;
 }
 
-/*
- * The run of a key; a new one, without blocks, when there is none. The result
- * is valid until the next call. NULL = out of memory.
- *
- * *guess is where the run may well be and becomes the place behind it: content
- * that comes again comes in the order in which it came first.
- */
-static run *intern_run(blis_block_namer *namer, const run_key *key,
-                       size_t *guess) {
-  BLIS_ASSERT(namer->runs.count < UINT32_MAX);
-  if (*guess < namer->runs.count &&
-      is_same_key(&namer->runs.items[*guess].key, key)) {
-    return &namer->runs.items[(*guess)++];
-  }
-  if (blis_array_reserve(&namer->alloc, &namer->runs, namer->runs.count + 1) !=
-      BLIS_OK) {
-    return NULL;
-  }
+/* A run without blocks; there is room. */
+static run *add_run(blis_block_namer *namer, const run_key *key) {
+  run *added = &namer->runs.items[namer->runs.count++];
+  *added = (run){.key = *key};
+  return added;
+}
+
+/* The run of a key in the hash table; a new one when there is none. */
+static run *hashed_run(blis_block_namer *namer, const run_key *key) {
   uint64_t *head;
   if (blis_map_add(&namer->heads, blis_hash64(key, sizeof *key, 0), 0, &head,
                    NULL) != BLIS_OK) {
@@ -152,14 +149,36 @@ static run *intern_run(blis_block_namer *namer, const run_key *key,
   }
   for (uint64_t i = *head; i != 0; i = namer->runs.items[i - 1].next) {
     if (is_same_key(&namer->runs.items[i - 1].key, key)) {
-      *guess = i;
       return &namer->runs.items[i - 1];
     }
   }
-  run *added = &namer->runs.items[namer->runs.count++];
-  *added = (run){.key = *key, .next = (uint32_t)*head};
+  run *added = add_run(namer, key);
+  added->next = (uint32_t)*head;
   *head = namer->runs.count;
-  *guess = namer->runs.count;
+  return added;
+}
+
+/*
+ * The run of a key; a new one, without blocks, when there is none. The result
+ * is valid until the next call. NULL = out of memory. before is the run whose
+ * last block is the key's parent, + 1; 0 = the parent is something else.
+ */
+static run *intern_run(blis_block_namer *namer, const run_key *key,
+                       uint32_t before) {
+  uint32_t behind = before == 0 ? 0 : namer->runs.items[before - 1].behind;
+  if (behind != 0 && is_same_key(&namer->runs.items[behind - 1].key, key)) {
+    return &namer->runs.items[behind - 1];
+  }
+  BLIS_ASSERT(namer->runs.count < UINT32_MAX);
+  if (blis_array_reserve(&namer->alloc, &namer->runs, namer->runs.count + 1) !=
+      BLIS_OK) {
+    return NULL;
+  }
+  if (before == 0 || behind != 0) {
+    return hashed_run(namer, key);
+  }
+  run *added = add_run(namer, key);
+  namer->runs.items[before - 1].behind = (uint32_t)namer->runs.count;
   return added;
 }
 
@@ -171,8 +190,16 @@ typedef struct walker {
   blis_block_id *shared;
   uint32_t named; /* blocks */
   uint32_t wanted;
-  size_t next_run; /* a guess */
+  uint32_t before; /* the run whose last block parent is, + 1; 0 = none */
 } walker;
+
+/* The walk has come to the end of a run, or to a block within it. */
+static void note_run(const blis_block_namer *namer, walker *walk,
+                     const run *come_by, uint32_t blocks) {
+  bool is_whole = blocks == come_by->count;
+  walk->parent = come_by->first + blocks - 1;
+  walk->before = is_whole ? (uint32_t)(come_by - namer->runs.items) + 1 : 0;
+}
 
 static void count_up(blis_block_id *restrict ids, uint32_t count,
                      blis_block_id first) {
@@ -185,7 +212,7 @@ static void count_up(blis_block_id *restrict ids, uint32_t count,
 static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
                                      const run_key *key, uint64_t blocks,
                                      uint32_t *taken) {
-  run *found = intern_run(namer, key, &walk->next_run);
+  run *found = intern_run(namer, key, walk->before);
   if (found == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -202,7 +229,7 @@ static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
   uint32_t count = found->count < blocks ? found->count : (uint32_t)blocks;
   count_up(walk->shared + walk->named, count, found->first);
   walk->named += count;
-  walk->parent = found->first + count - 1;
+  note_run(namer, walk, found, count);
   *taken = count * walk->block_size;
   return BLIS_OK;
 }
@@ -210,7 +237,7 @@ static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
 /* Adds a piece that does not fill a block alone to the unfinished one. */
 static blis_status fill_block(blis_block_namer *namer, walker *walk,
                               const run_key *key) {
-  run *found = intern_run(namer, key, &walk->next_run);
+  run *found = intern_run(namer, key, walk->before);
   if (found == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -223,7 +250,7 @@ static blis_status fill_block(blis_block_namer *namer, walker *walk,
   }
   BLIS_ASSERT(found->count == 1 &&
               is_full == ((found->first & UNFINISHED) == 0));
-  walk->parent = found->first;
+  note_run(namer, walk, found, 1);
   if (is_full) {
     walk->filled_tokens = 0;
     walk->shared[walk->named++] = found->first;
@@ -315,8 +342,7 @@ static const blis_block_id *group_chain(blis_block_namer *namer,
                                         uint32_t block_size, uint32_t wanted) {
   run_key key = {WHOLE_CHAIN | block_size, request->segments[0].stream, 0,
                  request->segments[0].length_tokens};
-  size_t guess = SIZE_MAX;
-  const run *known = intern_run(namer, &key, &guess);
+  const run *known = intern_run(namer, &key, 0);
   if (known == NULL) {
     return NULL;
   }
