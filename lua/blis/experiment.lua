@@ -1,6 +1,7 @@
 --- From what a user writes to what the core runs: reads an experiment, checks it, fills in
 --- defaults.
 local core = require "blis.core"
+local disaggregation = require "blis.engine.disaggregation"
 local engine = require "blis.engine"
 local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
@@ -113,6 +114,11 @@ function experiment.read(spec)
   local admission = hooks.read_admission(values.admission, "admission")
   local cascade = hooks.read_cascade(values.cascade, "cascade")
   if cascade then check_cascade(cascade, cluster) end
+  local apart = disaggregation.read(values, cluster)
+  if apart and values.autoscaler ~= nil then
+    errors.invalid("autoscaler: instances that come would have no role; it cannot be combined with "
+      .. "pools of prefill and decode")
+  end
   local config = {
     cluster = cluster,
     workload = traffic,
@@ -120,7 +126,9 @@ function experiment.read(spec)
     admission = admission,
     cascade = cascade,
     scaling = scaling.read(values.autoscaler, values.scaling, cluster, values.profile),
-    is_scripted = is_scripted(routing, admission),
+    is_scripted = is_scripted(routing, admission)
+      or apart ~= nil and disaggregation.is_scripted(apart),
+    disaggregation = apart,
     scheduler = hooks.read_scheduler(values.scheduler, cluster),
     preemption = hooks.read_preemption(values.preemption, cluster),
     seed = values.seed,

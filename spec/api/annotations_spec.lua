@@ -43,7 +43,8 @@ describe("the annotations", function()
     for _, instance_times in ipairs { false, true } do
       check_class("Result", blis.run {
         workload = { requests = 20, slo_class = "batch", tenant = "t" },
-        cluster = { gpu_watts = 9, latency_model = "calibrated" },
+        cluster = { gpu_watts = 9, latency_model = "calibrated", prefill_instances = 1,
+          decode_instances = 1 },
         slo_targets = { batch = { ttft_ms = 100 } },
         warm_up_us = 1000, series_interval_us = 1000000, trace_level = "decisions",
         cascade = { "cognitora.cascade", chain = { "qwen/qwen3-14b" } },

@@ -386,8 +386,10 @@ describe("wrong flags of blis run", function()
       { { "--fitness-weights", "speed:1" }, "run: --fitness-weights: unknown key 'speed'" },
       { { "--flow-control" },
         "run: --flow-control is not available: there is no queue at the gateway" .. hint },
-      { { "--prefill-instances", "2" }, "run: --prefill-instances is not available: prefill and "
-        .. "decode are not on different instances" .. hint },
+      { { "--prefill-instances", "2" }, "run: cluster: --prefill-instances is 2 and "
+        .. "--decode-instances 0; without --prefill-decode-instances both are needed" },
+      { { "--encode-instances", "2" },
+        "run: --encode-instances is not available: there is no encode stage" .. hint },
     } do
       local message = message_of(table.unpack(case[1]))
       assert.equal(case[2], message:sub(1, #case[2]))

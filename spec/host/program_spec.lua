@@ -55,6 +55,17 @@ local examples = {
   ["--engine-version"] = "--engine-version vllm/vllm-openai:v0.8.4",
   ["--fitness-weights"] = "--fitness-weights throughput:1",
   ["--hardware"] = "--hardware H100",
+  ["--prefill-instances"] = "--prefill-instances 1 --decode-instances 1",
+  ["--decode-instances"] = "--prefill-instances 1 --decode-instances 1",
+  ["--architecture"] = "--architecture pd --prefill-instances 1 --decode-instances 1",
+  ["--prefill-hardware"] = "--prefill-hardware H100",
+  ["--prefill-latency-model"] = "--prefill-latency-model roofline",
+  ["--decode-hardware"] = "--decode-hardware H100",
+  ["--decode-latency-model"] = "--decode-latency-model roofline",
+  ["--prefill-routing-scorers"] = "--prefill-decode-instances 1 "
+    .. "--prefill-routing-scorers queue-depth:1",
+  ["--decode-routing-scorers"] = "--prefill-decode-instances 1 "
+    .. "--decode-routing-scorers queue-depth:1",
   ["--horizon"] = "--horizon 10s",
   ["--kv-offload-threshold"] = "--kv-offload-threshold 0.5",
   ["--model-config-folder"] = "--model own/tiny --model-config-folder @/config.json "

@@ -88,9 +88,9 @@ typedef struct blis_disaggregation {
 } blis_disaggregation;
 
 typedef struct blis_handoff_counts {
-  int64_t local; /* requests that were not split */
-  int64_t
-      started; /* = completed + failed + timed_out + cancelled + in_flight */
+  int64_t colocated; /* requests that were not split */
+  /* = completed + failed + timed_out + cancelled + in_flight */
+  int64_t started;
   int64_t completed; /* the KV is where it is wanted */
   int64_t failed;
   int64_t timed_out; /* with their request, whose deadline was over */
@@ -105,7 +105,10 @@ typedef struct blis_handoff_counts {
   double bytes;       /* that were moved */
   int64_t shared;     /* transfers that had a link not for themselves */
   int64_t peak;       /* transfers at once */
+  int64_t moves;      /* transfers that have started */
+  int64_t transfers;  /* and ended */
   double depth_sum;   /* transfers at each start, this one included */
+  double busiest_link_us; /* how long the busiest link had a transfer */
 } blis_handoff_counts;
 
 /* When a request was where; -1 = never. Of the last hand-off of a request. */

@@ -250,6 +250,7 @@ static void count_transfer(blis__handoffs *h, blis__handoff *handoff,
   handoff->times.moved_bytes = (int64_t)bytes;
   h->active++;
   h->counts.peak = blis_max_i64(h->counts.peak, h->active);
+  h->counts.moves++;
   h->counts.depth_sum += (double)h->active;
   h->counts.bytes += bytes;
 }
@@ -452,6 +453,7 @@ static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff,
   blis__handoffs *h = cluster->handoffs;
   handoff->is_moving = false;
   h->active--;
+  h->counts.transfers++;
   h->counts.transfer_us +=
       (double)(cluster->now_us - handoff->times.transfer_start_us);
   h->counts.shared += handoff->transfer.was_shared;

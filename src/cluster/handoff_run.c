@@ -286,11 +286,15 @@ blis_status blis__handoff_check_stuck(const blis_cluster *cluster,
 
 void blis_cluster_get_handoffs(const blis_cluster *cluster,
                                blis_handoff_counts *counts) {
-  *counts = cluster->handoffs == NULL ? (blis_handoff_counts){0}
-                                      : cluster->handoffs->counts;
-  const blis_handoff_counts *c = counts;
-  BLIS_ASSERT(c->started == c->completed + c->failed + c->timed_out +
-                                c->cancelled + c->in_flight);
+  const blis__handoffs *h = cluster->handoffs;
+  *counts = h == NULL ? (blis_handoff_counts){0} : h->counts;
+  for (size_t i = 0; h != NULL && i < h->links.all.count; i++) {
+    counts->busiest_link_us =
+        fmax(counts->busiest_link_us, h->links.all.items[i].busy_us);
+  }
+  BLIS_ASSERT(counts->started == counts->completed + counts->failed +
+                                     counts->timed_out + counts->cancelled +
+                                     counts->in_flight);
 }
 
 /* Construction. */

@@ -22,7 +22,7 @@ static blis_status find_destination(const blis_cluster *cluster,
       (split->prefill >= 0 &&
        (cluster->facts[split->prefill].roles & BLIS_ROLE_PREFILL) == 0)) {
     return blis_fail(error, BLIS_ERR_POLICY,
-                     "decider %s: instance %" PRId64
+                     "decider %s: instance_%" PRId64
                      " is not one of those that prefill",
                      name, split->prefill);
   }
@@ -126,7 +126,7 @@ blis_status blis__handoff_decide(blis_cluster *cluster,
   *number = view->instances[chosen];
   *is_taken = can_split(cluster, request, &split, *number);
   if (!*is_taken) {
-    cluster->handoffs->counts.local++;
+    cluster->handoffs->counts.colocated++;
     return BLIS_OK;
   }
   return begin(cluster, request, *number, split.prefill, error);

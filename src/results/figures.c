@@ -72,6 +72,11 @@ static const blis_figure cache_belief_figures[] = {
     BLIS_BELIEF_COUNT_MAP(OF_COUNTS) BLIS_BELIEF_FIGURES(MEMBER)};
 #undef OWNER
 
+#define OWNER blis_handoff_summary
+static const blis_figure handoffs_figures[] = {
+    BLIS_HANDOFF_COUNT_MAP(OF_COUNTS) BLIS_HANDOFF_FIGURES(MEMBER)};
+#undef OWNER
+
 #define OWNER blis_goodput
 static const blis_figure goodput_figures[] = {BLIS_GOODPUT_FIGURES(MEMBER)};
 #undef OWNER

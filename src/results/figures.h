@@ -123,6 +123,42 @@
   XX(NUMBER, true_hit_rate, "0 to 1", MORE, "router: {%} were",                \
      "true_tokens / prompt_tokens")
 
+/* Members of blis_handoff_counts, where prefill and decode are apart. */
+#define BLIS_HANDOFF_COUNT_MAP(XX)                                             \
+  XX(INTEGER, colocated, "requests", NEUTRAL, "",                              \
+     "decoded where they were prefilled, by the decider")                      \
+  XX(INTEGER, started, "hand-offs", NEUTRAL, "hand-offs: {0} started",         \
+     "the sum of the next five")                                               \
+  XX(INTEGER, completed, "hand-offs", MORE, "hand-offs: {0} completed",        \
+     "the KV got where it was wanted")                                         \
+  XX(INTEGER, failed, "hand-offs", LESS, "", "for whatever reason but")        \
+  XX(INTEGER, timed_out, "hand-offs", LESS, "",                                \
+     "because the deadline of the request was over")                           \
+  XX(INTEGER, cancelled, "hand-offs", NEUTRAL, "",                             \
+     "because one instance did both after all")                                \
+  XX(INTEGER, in_flight, "hand-offs", NEUTRAL, "", "at the end of the run")    \
+  XX(INTEGER, dropped, "hand-offs", LESS, "", "part of failed: no room")       \
+  XX(INTEGER, retried, "hand-offs", LESS, "", "part of failed: routed again")  \
+  XX(INTEGER, recomputed, "hand-offs", LESS, "",                               \
+     "part of failed: computed by one instance then")                          \
+  XX(INTEGER, waited, "hand-offs", LESS, "hand-offs: {0} waited for room",     \
+     "for room at the destination")                                            \
+  XX(INTEGER, shared, "transfers", LESS, "", "shared a link with another")     \
+  XX(INTEGER, peak, "transfers", NEUTRAL, "", "under way at once, at most")
+
+/* What follows from these counts. */
+#define BLIS_HANDOFF_FIGURES(XX)                                               \
+  XX(NUMBER, mean_wait_ms, "ms", LESS, "", "for room, of those that waited")   \
+  XX(NUMBER, mean_transfer_ms, "ms", LESS,                                     \
+     "hand-offs: {2} ms each on their way",                                    \
+     "from the start of a transfer to its end")                                \
+  XX(NUMBER, mean_depth, "transfers", NEUTRAL, "",                             \
+     "under way when one starts, this one included")                           \
+  XX(NUMBER, moved_gb, "GB", NEUTRAL, "", "over all links, each byte once")    \
+  XX(NUMBER, busiest_link, "0 to 1", NEUTRAL,                                  \
+     "hand-offs: busiest link busy {%} of the time",                           \
+     "share of the run in which it had something to move")
+
 /* Of the requests of an SLO class with a target. */
 #define BLIS_GOODPUT_FIGURES(XX)                                               \
   XX(INTEGER, arrived, "requests", NEUTRAL, "", "of the class")                \
@@ -207,6 +243,7 @@ typedef struct blis_figure {
   XX(WINDOW, window)             /* blis_window */                             \
   XX(INSTANCE, instance)         /* blis_instance_summary */                   \
   XX(CACHE_BELIEF, cache_belief) /* blis_belief */                             \
+  XX(HANDOFFS, handoffs)         /* blis_handoff_summary */                    \
   XX(GOODPUT, goodput)           /* blis_goodput */                            \
   XX(ATTEMPTS, attempts)         /* blis_attempt_figures */                    \
   XX(CASCADE, cascade)           /* blis_cascade_figures */

@@ -117,6 +117,21 @@ static void put_belief(blis_belief *belief, const blis_cluster *cluster) {
   belief->true_hit_rate = (double)counts->true_tokens / prompt;
 }
 
+static double mean_of(double sum, int64_t count) {
+  return count > 0 ? sum / (double)count : 0;
+}
+
+static void put_handoffs(blis_summary *summary, const blis_cluster *cluster) {
+  blis_handoff_summary *h = &summary->handoffs;
+  const blis_handoff_counts *counts = &h->counts;
+  blis_cluster_get_handoffs(cluster, &h->counts);
+  h->mean_wait_ms = mean_of(counts->wait_us, counts->waited) / 1000;
+  h->mean_transfer_ms = mean_of(counts->transfer_us, counts->transfers) / 1000;
+  h->mean_depth = mean_of(counts->depth_sum, counts->moves);
+  h->moved_gb = counts->bytes / 1e9;
+  h->busiest_link = mean_of(counts->busiest_link_us, summary->duration_us);
+}
+
 blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
                               const blis_cluster *cluster,
                               const blis_recorder *recorder,
@@ -130,6 +145,7 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
   copy_tally(summary, recorder);
   put_rates(summary);
   put_belief(&summary->cache_belief, cluster);
+  put_handoffs(summary, cluster);
   blis_status status = put_balance(summary, alloc);
   if (status == BLIS_OK) {
     status = put_times(summary, alloc, recorder, itl_us);

@@ -23,11 +23,18 @@ typedef struct blis_belief {
   BLIS_BELIEF_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_belief;
 
+/* What became of hand-offs; all zero where there were none. */
+typedef struct blis_handoff_summary {
+  blis_handoff_counts counts;
+  BLIS_HANDOFF_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_handoff_summary;
+
 typedef struct blis_summary {
   blis_state_counts counts;
   BLIS_RESULT_FIGURES(BLIS_FIGURE_MEMBER)
   blis_times times;
   blis_belief cache_belief;
+  blis_handoff_summary handoffs;
   int64_t uncovered_steps; /* of all instances, see blis_instance_stats */
   uint64_t hash;
   uint32_t instance_count;

@@ -3,6 +3,7 @@
 local bundle = require "blis.cli.bundle"
 local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
+local disaggregation_section = require "blis.config.disaggregation"
 local command = require "blis.cli.command"
 local detectors = require "blis.cli.detectors"
 local experiment = require "blis.experiment"
@@ -36,6 +37,8 @@ local function cluster_groups()
     group("KV cache", cluster_section),
     group("Cost and energy", cluster_section),
     group("Serving engine", cluster_section),
+    group("Prefill and decode", cluster_section),
+    group("Hand-off of the KV", disaggregation_section),
     group("Admission and routing", experiment_section),
     { title = "Parameters of policies", section = "policies",
       options = flag_sections.policies.options },
@@ -116,6 +119,49 @@ local function routing_of(definition, parsed)
   return routing
 end
 
+local function has_pools(cluster)
+  return cluster.architecture == "pd" or (cluster.prefill_instances or 0) > 0
+    or (cluster.decode_instances or 0) > 0 or (cluster.prefill_decode_instances or 0) > 0
+end
+
+--- What flags say of prefill and decode apart; without pools it has no effect, as in BLIS (Go).
+local function disaggregation_of(definition, parsed)
+  local given, of_policies = parsed.values.disaggregation, parsed.values.policies
+  if not has_pools(parsed.values.cluster) then
+    if next(given) ~= nil or of_policies.prefill_scorers or of_policies.decode_scorers then
+      command.talk(parsed, "flags of prefill and decode have no effect without "
+        .. "--prefill-instances and --decode-instances")
+    end
+    return nil
+  end
+  local all = {}
+  for key, value in pairs(given) do all[key] = value end
+  local decider = all.decider
+  if all.prefix_threshold and decider ~= "prefix-threshold" then
+    if definition.name == "replay" then
+      flags.fail(definition, "--pd-prefix-threshold needs --pd-decider prefix-threshold")
+    end
+    command.talk(parsed, "--pd-prefix-threshold has no effect without --pd-decider prefix-threshold")
+    all.prefix_threshold = nil
+  end
+  if of_policies.prefill_scorers then
+    all.prefill_routing = { "weighted", scorers = of_policies.prefill_scorers }
+  end
+  if of_policies.decode_scorers then
+    all.prefill_routing = all.prefill_routing or routing_of(definition, parsed)
+  end
+  return all
+end
+
+--- The routing of the decode stage, where it has scorers of its own.
+local function decode_routing_of(definition, parsed)
+  local scorers = parsed.values.policies.decode_scorers
+  if scorers and has_pools(parsed.values.cluster) then
+    return { "weighted", scorers = scorers }
+  end
+  return routing_of(definition, parsed)
+end
+
 --- The admission policy as blis.run takes it: parameters of a bundle, then of flags.
 local function admission_of(definition, parsed)
   local name = parsed.values.experiment.admission
@@ -190,7 +236,8 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
     cluster.cache_signal_delay_us = cluster.cache_signal_delay_us or go_blis_cache_delay_us
   end
   return {
-    cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
+    cluster = cluster, workload = workload, routing = decode_routing_of(definition, parsed),
+    disaggregation = disaggregation_of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
     autoscaler = autoscaler_of(definition, parsed), scaling = scaling_of(parsed),
     cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,

@@ -8,6 +8,7 @@ local sections = {
   { "blis.ClusterOptions", require "blis.config.cluster" },
   { "blis.ScalingOptions", require "blis.config.scaling" },
   { "blis.GroupOptions", require("blis.config.group").section },
+  { "blis.DisaggregationOptions", require "blis.config.disaggregation" },
   { "blis.WorkloadOptions", require("blis.config.workload").short },
   { "blis.PrefixOptions", require("blis.config.workload").prefixes },
   { "blis.SessionOptions", require("blis.config.workload").sessions },
@@ -64,6 +65,8 @@ local special = {
   ["blis.Experiment.scheduler"] = "string|blis.Policy|fun(a: blis.Request, b: blis.Request): "
     .. "boolean",
   ["blis.Experiment.preemption"] = "string|blis.Policy|fun(running: blis.Request[]): integer",
+  ["blis.Experiment.disaggregation"] = "string|blis.Policy|blis.DisaggregationOptions|"
+    .. "fun(request: blis.Request, context: table): any",
   ["blis.Experiment.priority"] = "string|table|blis.Policy|fun(request: blis.Request): number",
   ["blis.Experiment.think_time"] = "fun(session: string, round: integer, usual_us: integer): "
     .. "integer",

@@ -70,6 +70,71 @@ return {
         .. "only to instances of their model.",
     },
     {
+      name = "prefill_instances", type = "integer", min = 0, max = 1000000,
+      flag = "--prefill-instances", flag_aliases = { "--prefill-replicas" },
+      aliases = { "prefill_replicas" }, group = "Prefill and decode",
+      doc = "Of the instances, the first so many only prefill; without instances, they are so many "
+        .. "in addition.",
+    },
+    {
+      name = "decode_instances", type = "integer", min = 0, max = 1000000,
+      flag = "--decode-instances", flag_aliases = { "--decode-replicas" },
+      aliases = { "decode_replicas" }, group = "Prefill and decode",
+      doc = "The next so many only decode.",
+    },
+    {
+      name = "prefill_decode_instances", type = "integer", min = 0, max = 1000000,
+      flag = "--prefill-decode-instances", group = "Prefill and decode",
+      doc = "The next so many do both; with the options of the decode pool.",
+    },
+    {
+      name = "architecture", type = "choice", choices = { "monolithic", "pd" },
+      flag = "--architecture", group = "Prefill and decode",
+      doc = "pd: with prefill_instances and decode_instances; monolithic: without them.",
+    },
+    {
+      name = "prefill_tp", type = "integer", min = 1, max = 65536, unit = "GPUs",
+      flag = "--prefill-tp", group = "Prefill and decode",
+      doc = "Tensor parallel degree of the prefill pool; default: tp.",
+    },
+    {
+      name = "prefill_hardware", type = "described", flag = "--prefill-hardware", metavar = "NAME",
+      group = "Prefill and decode", doc = "GPU of the prefill pool; default: hardware.",
+    },
+    {
+      name = "prefill_max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
+      flag = "--prefill-max-model-len", group = "Prefill and decode",
+      doc = "Longest sequence of the prefill pool; default: max_model_len.",
+    },
+    {
+      name = "prefill_latency_model", type = "string", flag = "--prefill-latency-model",
+      metavar = "WORD", group = "Prefill and decode",
+      doc = "Latency model of the prefill pool; default: latency_model.",
+    },
+    {
+      name = "decode_tp", type = "integer", min = 1, max = 65536, unit = "GPUs",
+      flag = "--decode-tp", group = "Prefill and decode",
+      doc = "Tensor parallel degree of the decode pool; default: tp.",
+    },
+    {
+      name = "decode_hardware", type = "described", flag = "--decode-hardware", metavar = "NAME",
+      group = "Prefill and decode", doc = "GPU of the decode pool; default: hardware.",
+    },
+    {
+      name = "decode_max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
+      flag = "--decode-max-model-len", group = "Prefill and decode",
+      doc = "Longest sequence of the decode pool; default: max_model_len.",
+    },
+    {
+      name = "decode_latency_model", type = "string", flag = "--decode-latency-model",
+      metavar = "WORD", group = "Prefill and decode",
+      doc = "Latency model of the decode pool; default: latency_model.",
+    },
+    {
+      name = "kv_bytes_per_token", type = "number", above = 0, max = 1e12, unit = "bytes",
+      doc = "KV of a token on one GPU, for what hand-offs move; default: worked out from the model.",
+    },
+    {
       name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",
       group = "Model and hardware",
       choices = { "calibrated", "trained-physics", "roofline", "blackbox", "piecewise" },

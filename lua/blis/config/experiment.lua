@@ -45,6 +45,11 @@ return {
       doc = "With autoscaler: bounds, how long instances take to start, and how they leave.",
     },
     {
+      name = "disaggregation", type = "any",
+      doc = "Prefill and decode apart, for a cluster with pools: { decider =, order =, "
+        .. "bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.",
+    },
+    {
       name = "scheduler", type = "any",
       doc = "Order of an instance's wait queue: a name, or a function(a, b) that returns whether a "
         .. "goes before b.",

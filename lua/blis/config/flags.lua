@@ -125,6 +125,16 @@ local policies = {
       doc = "Scorers of routing policy weighted, in order; 'blis policies' lists them.",
     },
     {
+      name = "prefill_scorers", type = "string", flag = "--prefill-routing-scorers",
+      path = "disaggregation.prefill_routing.scorers", metavar = "NAME:WEIGHT,...",
+      doc = "Scorers for the prefill stage, by policy weighted; default: as --routing-policy.",
+    },
+    {
+      name = "decode_scorers", type = "string", flag = "--decode-routing-scorers",
+      metavar = "NAME:WEIGHT,...",
+      doc = "Scorers for the decode stage, by policy weighted; default: as --routing-policy.",
+    },
+    {
       name = "parameters", type = "string", is_list = true, flag = "--routing-parameter",
       metavar = "NAME=VALUE", doc = "A parameter of the routing policy.",
     },
@@ -301,19 +311,11 @@ local refused_groups = {
     { "--queue-shedding", "boolean", false }, { "--in-flight-eviction", "boolean", false },
     { "--request-ttl", "integer", 0 },
   }),
-  refuse("prefill and decode are not on different instances", {
-    { "--prefill-instances", "integer", 0 }, { "--decode-instances", "integer", 0 },
-    { "--prefill-decode-instances", "integer", 0 }, { "--encode-instances", "integer", 0 },
-    { "--pd-decider", "string", "never" }, { "--pd-prefix-threshold", "integer", 16 },
-    { "--pd-transfer-bandwidth", "number", 25 }, { "--pd-transfer-base-latency", "number", 0.05 },
-    { "--pd-transfer-contention", "boolean", false }, { "--encode-decider", "string", "never" },
-    { "--prefill-hardware", "string" }, { "--prefill-latency-model", "string" },
-    { "--prefill-routing-scorers", "string" }, { "--prefill-tp", "integer", 0 },
-    { "--prefill-max-model-len", "integer", 0 }, { "--decode-hardware", "string" },
-    { "--decode-latency-model", "string" }, { "--decode-routing-scorers", "string" },
-    { "--decode-tp", "integer", 0 }, { "--decode-max-model-len", "integer", 0 },
-    { "--architecture", "string" }, { "--prefill-replicas", "integer" },
-    { "--decode-replicas", "integer" }, { "--pd-transfer-latency", "string" },
+  refuse("there is no encode stage", {
+    { "--encode-instances", "integer", 0 }, { "--encode-decider", "string", "never" },
+  }),
+  refuse("the latency of a transfer is given by --pd-transfer-base-latency, in ms", {
+    { "--pd-transfer-latency", "string" },
   }),
   refuse("weights are given by --routing-scorers prefix-affinity:3,queue-depth:2", {
     { "--routing-cache-weight", "number" }, { "--routing-load-weight", "number" },

@@ -7,6 +7,9 @@ local whole = {}
 for _, name in ipairs { "groups", "instances", "catalogue", "scheduler", "preemption_policy",
   "engine", "strict_coverage", "snapshot_refresh_us", "cache_signal_delay_us",
   "admission_latency_us",
+  "prefill_instances", "decode_instances", "prefill_decode_instances", "architecture", "prefill_tp",
+  "prefill_hardware", "prefill_max_model_len", "prefill_latency_model", "decode_tp",
+  "decode_hardware", "decode_max_model_len", "decode_latency_model",
   "routing_latency_us", "slo_priorities", "tenant_budgets", "max_requests_in_memory" } do
   whole[name] = true
 end
@@ -27,6 +30,11 @@ local options = {
   {
     name = "cost_per_hour", type = "number", min = 0, max = 1e9, unit = "USD",
     doc = "Cost of an instance, for policies; default: the price of its GPUs.",
+  },
+  {
+    name = "role", type = "choice", choices = { "prefill", "decode", "both", "none" },
+    doc = "What the instances do where prefill and decode are apart; if one group has a role, those "
+      .. "without one get no requests.",
   },
 }
 local own = #options

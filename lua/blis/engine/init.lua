@@ -220,6 +220,16 @@ function engine.check_groups(list, path)
   end
 end
 
+-- Roles as the core has them: bits for prefill and decode.
+local role_bits = { prefill = 1, decode = 2, both = 3, none = 0 }
+
+local function has_roles(groups)
+  for _, group in ipairs(groups) do
+    if group.role then return true end
+  end
+  return false
+end
+
 local function read_groups(given, path, profile)
   local list = given.groups
   engine.check_groups(list, path .. ".groups")
@@ -236,9 +246,68 @@ local function read_groups(given, path, profile)
     errors.invalid("%s.groups: %d instances in all, expected at most %d", path, count, most)
   end
   set_models(groups, profile)
+  if has_roles(groups) then
+    for _, group in ipairs(groups) do group.roles = role_bits[group.role or "none"] end
+  end
   local whole = read_equal(overlay(given, list[1]), path, profile)
   whole.groups, whole.instances = groups, count
+  whole.has_pools = has_roles(groups)
   return whole
+end
+
+local pool_sizes = { "prefill_instances", "decode_instances", "prefill_decode_instances" }
+
+--- What the options of a pool, such as decode_tp, say of its instances.
+local function pool(given, role, count)
+  local prefix = role == "prefill" and "prefill_" or "decode_"
+  local group = { role = role, instances = count }
+  for _, name in ipairs { "tp", "hardware", "max_model_len", "latency_model" } do
+    group[name] = given[prefix .. name]
+  end
+  return group
+end
+
+local function check_pools(sizes, total, path)
+  local p, d, both = sizes.prefill_instances, sizes.decode_instances,
+    sizes.prefill_decode_instances
+  if both == 0 and (p == 0 or d == 0) then
+    errors.invalid("%s: prefill_instances is %d and decode_instances %d; without "
+      .. "prefill_decode_instances both are needed", path, p, d)
+  end
+  if total and p + d + both > total then
+    errors.invalid("%s: there are %d instances, and %d in pools (prefill_instances + "
+      .. "decode_instances + prefill_decode_instances)", path, total, p + d + both)
+  end
+end
+
+--- Pools by numbers of instances are groups with roles.
+local function groups_of_pools(given, path, profile)
+  local values = schema.read(cluster_section, given, path, profile)
+  local sizes, has_pools = {}, values.architecture == "pd"
+  for _, name in ipairs(pool_sizes) do
+    sizes[name] = values[name] or 0
+    has_pools = has_pools or sizes[name] > 0
+  end
+  if not has_pools then return nil end
+  if values.architecture == "monolithic" or given.groups ~= nil then
+    errors.invalid("%s: pools of prefill and decode cannot be combined with %s", path,
+      given.groups ~= nil and "groups, which have roles" or "architecture monolithic")
+  end
+  check_pools(sizes, given.instances, path)
+  local groups = {}
+  local function add(role, count, group)
+    if count > 0 then groups[#groups + 1] = group or pool(values, role, count) end
+  end
+  add("prefill", sizes.prefill_instances)
+  add("decode", sizes.decode_instances)
+  add("both", sizes.prefill_decode_instances)
+  local rest = (given.instances or 0) - sizes.prefill_instances - sizes.decode_instances
+    - sizes.prefill_decode_instances
+  add("none", rest, { role = "none", instances = rest })
+  local all = {}
+  for key, value in pairs(given) do all[key] = value end
+  all.groups, all.instances = groups, nil
+  return all
 end
 
 --- The options of a cluster as the core takes them.
@@ -247,6 +316,7 @@ end
 ---@param profile? string
 ---@return table
 function engine.read(given, path, profile)
+  given = type(given) == "table" and groups_of_pools(given, path, profile) or given
   if type(given) == "table" and given.groups ~= nil then
     return read_groups(given, path, profile)
   end

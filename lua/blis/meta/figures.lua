@@ -92,6 +92,27 @@
 ---@field believed_hit_rate number believed_tokens / prompt_tokens (0 to 1)
 ---@field true_hit_rate number true_tokens / prompt_tokens (0 to 1)
 
+--- Hand-offs of KV, where prefill and decode are apart.
+---@class blis.Handoffs
+---@field colocated integer decoded where they were prefilled, by the decider (requests)
+---@field started integer the sum of the next five (hand-offs)
+---@field completed integer the KV got where it was wanted (hand-offs)
+---@field failed integer for whatever reason but (hand-offs)
+---@field timed_out integer because the deadline of the request was over (hand-offs)
+---@field cancelled integer because one instance did both after all (hand-offs)
+---@field in_flight integer at the end of the run (hand-offs)
+---@field dropped integer part of failed: no room (hand-offs)
+---@field retried integer part of failed: routed again (hand-offs)
+---@field recomputed integer part of failed: computed by one instance then (hand-offs)
+---@field waited integer for room at the destination (hand-offs)
+---@field shared integer shared a link with another (transfers)
+---@field peak integer under way at once, at most (transfers)
+---@field mean_wait_ms number for room, of those that waited (ms)
+---@field mean_transfer_ms number from the start of a transfer to its end (ms)
+---@field mean_depth number under way when one starts, this one included (transfers)
+---@field moved_gb number over all links, each byte once (GB)
+---@field busiest_link number share of the run in which it had something to move (0 to 1)
+
 --- Steps beyond what their times were fitted to.
 ---@class blis.Coverage
 ---@field steps_beyond integer of all instances
@@ -214,6 +235,7 @@
 ---@field energy blis.Energy of all GPUs
 ---@field goodput blis.Goodput with slo_targets
 ---@field steady blis.Window with warm_up_us: from then on
+---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
 ---@field scaling blis.Scaling with autoscaler: how many instances there were, and why
 ---@field series blis.Series with series_interval_us

@@ -10,6 +10,7 @@
 ---@field cascade? table|blis.Policy Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
 ---@field autoscaler? string|table|blis.Policy|fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil How many instances there are: an autoscaler by name, { name, parameter = value, ... }, what blis.autoscaler returned, or a function(context) that returns a number, { target =, reason = } or nil for no change. Default: the number stays.
 ---@field scaling? blis.ScalingOptions With autoscaler: bounds, how long instances take to start, and how they leave.
+---@field disaggregation? string|blis.Policy|blis.DisaggregationOptions|fun(request: blis.Request, context: table): any Prefill and decode apart, for a cluster with pools: { decider =, order =, bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.
 ---@field scheduler? string|blis.Policy|fun(a: blis.Request, b: blis.Request): boolean Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
 ---@field preemption? string|blis.Policy|fun(running: blis.Request[]): integer Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
 ---@field priority? string|table|blis.Policy|fun(request: blis.Request): number How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
@@ -48,6 +49,19 @@
 ---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach experts on other GPUs; default: allgather_reducescatter.
 ---@field instances? integer Number of serving engines behind the router. (default 1)
 ---@field groups? blis.GroupOptions[] Groups of differing instances, instead of a number of equal ones: a list such as { { instances = 4 }, { instances = 2, hardware = "L40S" } }; what a group does not set is taken from the cluster. When models differ, and under profile go-blis, requests go only to instances of their model.
+---@field prefill_instances? integer Of the instances, the first so many only prefill; without instances, they are so many in addition.
+---@field decode_instances? integer The next so many only decode.
+---@field prefill_decode_instances? integer The next so many do both; with the options of the decode pool.
+---@field architecture? "monolithic"|"pd" pd: with prefill_instances and decode_instances; monolithic: without them.
+---@field prefill_tp? integer Tensor parallel degree of the prefill pool; default: tp. (GPUs)
+---@field prefill_hardware? string|table GPU of the prefill pool; default: hardware.
+---@field prefill_max_model_len? integer Longest sequence of the prefill pool; default: max_model_len. (tokens)
+---@field prefill_latency_model? string Latency model of the prefill pool; default: latency_model.
+---@field decode_tp? integer Tensor parallel degree of the decode pool; default: tp. (GPUs)
+---@field decode_hardware? string|table GPU of the decode pool; default: hardware.
+---@field decode_max_model_len? integer Longest sequence of the decode pool; default: max_model_len. (tokens)
+---@field decode_latency_model? string Latency model of the decode pool; default: latency_model.
+---@field kv_bytes_per_token? number KV of a token on one GPU, for what hand-offs move; default: worked out from the model. (bytes)
 ---@field latency_model? string|blis.LatencyModel|blis.LatencyOptions|fun(batch: blis.Batch): number How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). calibrated is what the GPU can do, times efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default calibrated)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing; requires beta_coeffs. (us)
 ---@field beta_coeffs? number[] Coefficients of the step time; requires alpha_coeffs. (us)
@@ -102,6 +116,7 @@
 ---@field watts? number Mean power draw of an instance, for policies; default: gpu_watts times its GPUs. (W)
 ---@field capacity? number Relative capacity of an instance, for policies. (default 1)
 ---@field cost_per_hour? number Cost of an instance, for policies; default: the price of its GPUs. (USD)
+---@field role? "prefill"|"decode"|"both"|"none" What the instances do where prefill and decode are apart; if one group has a role, those without one get no requests.
 ---@field model? string|table Model id of the catalogue, with or without its owner; or the path of a config.json or its folder; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and models/NAME/config.json beside the script take precedence over the catalogue. (default qwen/qwen3-14b)
 ---@field model_config? string The model's own config.json, or its folder; default: the catalogue's figures.
 ---@field hardware? string|table GPU of every instance; default: the model's usual GPU; in Lua also a table { name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script takes precedence over the catalogue.
@@ -109,6 +124,7 @@
 ---@field dp? integer Data parallel degree inside an instance; above 1 only for mixture-of-experts models. (replicas, default 1)
 ---@field expert_parallel? boolean Spread experts over the GPUs of an instance (mixture-of-experts models only). (default false)
 ---@field moe_comm_backend? "naive"|"allgather_reducescatter"|"pplx"|"deepep_high_throughput"|"deepep_low_latency"|"mori"|"flashinfer_all2allv" How tokens reach experts on other GPUs; default: allgather_reducescatter.
+---@field kv_bytes_per_token? number KV of a token on one GPU, for what hand-offs move; default: worked out from the model. (bytes)
 ---@field latency_model? string|blis.LatencyModel How long an engine step takes; in Lua also what blis.latency_model returned, or a function(batch). calibrated is what the GPU can do, times efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and TP degree. (default calibrated)
 ---@field alpha_coeffs? number[] Coefficients of queueing and output processing; requires beta_coeffs. (us)
 ---@field beta_coeffs? number[] Coefficients of the step time; requires alpha_coeffs. (us)
@@ -127,6 +143,26 @@
 ---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
 ---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory. (us, default 0)
+
+--- Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: see prefill_instances and decode_instances of the cluster, and role of its groups.
+---@class blis.DisaggregationOptions
+---@field decider? any Whether the prompt of a request is computed by the prefill pool: a policy by name, { name, parameter = value, ... }, or a function(request, context) that returns "local", "split" or { prefill = index, decode = index }, numbers of instances. (default always)
+---@field prefix_threshold? integer Parameter threshold of the decider prefix-threshold; default: 16. (tokens)
+---@field prefill_routing? any Routing policy of the prefill stage, as routing of the experiment, which is that of the decode stage; default: the same policy, with a memory of its own (go-blis: one for both).
+---@field order? "source"|"destination" Where a hand-off begins: source, prefill first and then room at the destination (vLLM); or destination, room first and then the prefill (SGLang). (default source)
+---@field first_token? "decode"|"prefill" Who gives the first token: the instance that decodes, which computes the last token of the prompt again (vLLM), or the one that prefills (SGLang). (default decode)
+---@field on_no_room? "wait"|"drop"|"local" What becomes of a hand-off for which the destination has no room: it waits, first come, first served; the request fails; or the destination computes all of it. (default wait)
+---@field kv_limit? number Back-pressure: no room is reserved that fills more of the destination's KV cache. (0 to 1, default 1)
+---@field transfer_timeout_us? integer Limit from when room is first wanted at the destination until the KV is there, 0 = none. (us, default 300000000)
+---@field on_failure? "fail"|"recompute"|"retry" What becomes of a request whose hand-off has failed, by a timeout or with an instance: it fails; the destination, or another instance, computes all of it; or it is routed again. (default fail)
+---@field retries? integer How often a request is routed again, with on_failure retry. (default 1)
+---@field retry_pause_us? integer Pause before that. (us, default 200000)
+---@field bandwidth_gb_s? number Bandwidth between two GPUs, in and out of each instance, shared fairly by the transfers under way; 0 = transfers take no time but the latency. Of a model that is split over GPUs each moves its part. (GB/s, default 25)
+---@field fabric_gb_s? number Bandwidth that all transfers share beside, 0 = none. (GB/s, default 0)
+---@field base_latency_ms? number Time of every transfer that needs no bandwidth. (ms, default 0.05)
+---@field handshake_us? integer Time of the first transfer between two instances beside (vLLM: about 5 s). (us, default 0)
+---@field charged? "full_prompt"|"destination_missing" What is moved: the KV of the whole prompt, or of the blocks that the destination has not cached. (default destination_missing)
+---@field contention? boolean Under profile go-blis, the bandwidth of a transfer is divided by the transfers under way when it starts. In the design, links are always shared. (default false)
 
 --- Traffic in a few numbers.
 ---@class blis.WorkloadOptions

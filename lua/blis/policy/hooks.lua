@@ -39,8 +39,8 @@ hooks.kinds = {
       { name = "interval_us", type = "time_us", min = 1, default = scale_interval_us, unit = "us",
         doc = "How often it is asked." },
     }),
-  disaggregation = kind_of("disaggregation", "disaggregation policy", {}, "decide",
-    "function(request, cluster) that returns whether prefill and decode are separated"),
+  disaggregation = kind_of("disaggregation", "decider", catalogue.deciders, "decide",
+    "function(request, context) that returns \"local\", \"split\" or { prefill =, decode = }"),
 }
 
 --- Names that the engine knows, beside scripted ones: sets the option of the cluster.
@@ -53,6 +53,11 @@ local function read_named(kind, option_name, given, cluster)
       cluster[option_name] = schema.check_value(option, given, kind.kind)
     end
   end
+end
+
+--- The definition of a decider of whether prefill and decode are apart.
+function hooks.read_decider(given, path)
+  return definition.read(hooks.kinds.disaggregation, given, path)
 end
 
 --- The definition of an admission policy, or nil.
@@ -237,8 +242,10 @@ function hooks.autoscaler(spec)
 end
 
 --- Whether prefill and decode of a request go to different instances: `blis.disaggregation { name
---- =, decide = function(request, cluster) ... end }`. Clusters have no pools yet: so far nothing
---- takes it.
+--- =, decide = function(request, context) ... end }`, for the decider of an experiment. It is asked
+--- when the instance that decodes has been chosen: context.chosen, one of context.decode. It returns
+--- "local" (that one does both), "split" (routing chooses who prefills), or { prefill =, decode = },
+--- instances or their indexes; what is left out routing chooses.
 ---@param spec any
 ---@return blis.Policy
 function hooks.disaggregation(spec)

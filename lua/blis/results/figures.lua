@@ -144,6 +144,8 @@ local parts = {
   { name = "goodput", class = "Goodput", asked = "slo_targets = ...", doc = "with slo_targets" },
   { name = "steady", class = "Window", asked = "warm_up_us = ...",
     doc = "with warm_up_us: from then on" },
+  { name = "handoffs", class = "Handoffs", asked = "prefill_instances = ...",
+    doc = "with pools: from the instances that prefill to those that decode" },
   { name = "cascade", class = "Cascade", asked = "cascade = ...",
     doc = "with cascade: requests have attempts, steps, model_used and verdict" },
   { name = "scaling", class = "Scaling", asked = "autoscaler = ...",
@@ -209,6 +211,7 @@ figures.classes = {
     { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance, of_requests),
   class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
     lists.cache_belief),
+  class("Handoffs", "Hand-offs of KV, where prefill and decode are apart.", nil, lists.handoffs),
   class("Coverage", "Steps beyond what their times were fitted to.", nil, {
     { name = "steps_beyond", type = "integer", better = "less", doc = "of all instances" },
     { name = "share_beyond", type = "number", unit = "0 to 1", better = "less",

@@ -145,6 +145,8 @@ local function load_lines(r)
   if belief.missing_tokens + belief.unknown_tokens > 0 then
     add("router", shown("router", "CacheBelief", belief))
   end
+  local handoffs = rawget(r, "handoffs")
+  if handoffs then add("hand-offs", shown("hand-offs", "Handoffs", handoffs)) end
   add("cost", shown("cost", "Cost", r.cost))
   if r.energy.kwh then add("energy", shown("energy", "Energy", r.energy)) end
   if #r.instances > 1 then

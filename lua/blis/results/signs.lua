@@ -23,6 +23,7 @@ end
 local enough_requests = 10
 
 local function idle_instances(r)
+  if rawget(r, "handoffs") then return nil end -- those that prefill are nobody's last instance
   local idle, routed = 0, 0
   for _, n in ipairs(r.requests_per_instance) do
     routed = routed + n

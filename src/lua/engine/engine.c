@@ -237,12 +237,26 @@ static void set_names(lua_State *L, int index, const bind_engine_model *m,
   engine->dp = m->parallelism.dp;
 }
 
+/* What moves with the KV of a token; a model may be unknown. */
+static void set_kv_bytes(lua_State *L, int index, const bind_engine_model *m,
+                         bind_engine *engine) {
+  blis_error error;
+  double bytes = 0;
+  if (m->spec != NULL && blis_kv_bytes_per_token(m->spec, m->parallelism.tp,
+                                                 &bytes, &error) != BLIS_OK) {
+    bytes = 0;
+  }
+  engine->kv_bytes_per_token =
+      opt_field_number(L, index, "kv_bytes_per_token", bytes);
+}
+
 void check_engine(lua_State *L, int index, bind_engine *engine) {
   int top = lua_gettop(L);
   bind_engine_model m;
   check_engine_model(L, index, opt_field_integer(L, index, "kv_blocks", 0) > 0,
                      &m);
   set_names(L, index, &m, engine);
+  set_kv_bytes(L, index, &m, engine);
   check_latency(L, index, &m, engine);
   check_instance_config(L, index, &m, engine);
   lua_settop(L, top);

@@ -22,6 +22,7 @@ typedef struct bind_engine {
   char latency_name[ENGINE_NAME_SIZE];
   int64_t tp;
   int64_t dp;
+  double kv_bytes_per_token;     /* on one GPU; 0 = not known */
   double gpu_price_per_hour;     /* US dollars; 0 = unknown */
   bool strict_coverage;          /* steps beyond its coverage are an error */
   bool is_capacity_computed;     /* config.kv_blocks was worked out */

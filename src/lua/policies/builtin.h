@@ -14,6 +14,7 @@
 #include "policy/autoscale/autoscaler.h"
 #include "policy/cascade/cascade.h"
 #include "policy/contract/entry.h"
+#include "policy/decider/decider.h"
 #include "policy/priority/priority.h"
 
 /* The parameters of the definition, in a buffer that is pushed. */
@@ -43,5 +44,8 @@ void check_builtin_priority(lua_State *L, int index,
 void check_builtin_autoscaler(lua_State *L, int index,
                               const blis_policy_context *context,
                               blis_autoscaler *autoscaler);
+void check_builtin_decider(lua_State *L, int index,
+                           const blis_policy_context *context,
+                           blis_decider *decider);
 
 #endif

@@ -6,6 +6,7 @@
 #include "lua/bind/interrupt.h"
 #include "lua/engine/shares.h"
 #include "lua/policies/builtin.h"
+#include "lua/policies/disaggregation.h"
 #include "lua/policies/fresh.h"
 #include "lua/policies/routing.h"
 #include "lua/policies/scorer.h"
@@ -88,6 +89,10 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   if (lua_getfield(L, config, "priority_policy") != LUA_TNIL) {
     check_builtin_priority(L, lua_gettop(L), context, &sim->priority);
   }
+  if (lua_getfield(L, config, "disaggregation") != LUA_TNIL) {
+    sim->has_pools = true;
+    check_disaggregation(L, lua_gettop(L), &sim->view, context, &sim->apart);
+  }
   if (lua_getfield(L, config, "cascade") != LUA_TNIL) {
     check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);
   }
@@ -116,7 +121,9 @@ static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
   const blis_signal_set signals = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT);
   return opt_field_boolean(L, config, "is_scripted", false) ||
-         ((sim->router.needs | sim->admission.needs) & signals) != 0;
+         ((sim->router.needs | sim->admission.needs | sim->apart.decider.needs |
+           sim->apart.prefill.needs) &
+          signals) != 0;
 }
 
 /* The instances of the cluster whose options are at that index; pushes. */
@@ -178,12 +185,17 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
   return made;
 }
 
-/* The cluster takes admission policy and cascade, come what may. */
+/* The cluster takes these policies, come what may. */
 static void hand_over_policies(lua_State *L, bind_simulation *sim) {
   blis_error error = {0};
   if (sim->admission.ops != NULL) {
     check_status(
         L, blis_cluster_set_admission(sim->cluster, &sim->admission, &error),
+        &error);
+  }
+  if (sim->has_pools) {
+    check_status(
+        L, blis_cluster_set_disaggregation(sim->cluster, &sim->apart, &error),
         &error);
   }
   if (sim->cascade.ops != NULL) {

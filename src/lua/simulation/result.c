@@ -152,6 +152,11 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
                &error);
   lua_createtable(L, 0, 40);
   set_summary(L, w);
+  if (sim->has_pools) {
+    lua_createtable(L, 0, 20);
+    set_figures(L, BLIS_FIGURES_HANDOFFS, &w->summary.handoffs);
+    lua_setfield(L, -2, "handoffs");
+  }
   set_coverage(L, sim, &w->summary);
   set_setup(L, index, sim);
   set_clamped_scores(L, &sim->view);

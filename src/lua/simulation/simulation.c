@@ -33,6 +33,8 @@ void bind_simulation_close(bind_simulation *sim) {
   blis_admission_free(&sim->admission);
   blis_cascade_free(&sim->cascade);
   blis_autoscaler_free(&sim->autoscaler);
+  blis_router_free(&sim->apart.prefill);
+  blis_decider_free(&sim->apart.decider);
   blis_priority_free(&sim->priority);
   if (sim->itl_us.alloc.fn != NULL) {
     close_instance_times(sim);

@@ -1,0 +1,71 @@
+--- From what an experiment says of prefill and decode apart to what the core takes.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local hooks = require "blis.policy.hooks"
+local policy = require "blis.policy"
+local schema = require "blis.config.schema"
+local section = require "blis.config.disaggregation"
+
+local disaggregation = {}
+
+local function read_decider(values, path)
+  local given = values.decider
+  if values.prefix_threshold then
+    if given ~= "prefix-threshold" then
+      errors.invalid("%s: prefix_threshold is a parameter of the decider prefix-threshold", path)
+    end
+    given = { given, threshold = values.prefix_threshold }
+  end
+  return hooks.read_decider(given, path .. ".decider")
+end
+
+--- A bandwidth of 0 takes no time, or is not there.
+local function bytes_per_us(gb_s)
+  return gb_s == 0 and math.huge or gb_s * 1000
+end
+
+--- The router of the prefill stage: the other's, anew, but in BLIS (Go), where it is the other.
+local function read_prefill_routing(values, experiment, path)
+  if values.prefill_routing ~= nil then
+    return policy.read_router(values.prefill_routing, path .. ".prefill_routing")
+  end
+  return experiment.profile ~= "go-blis" and policy.read_router(experiment.routing, "routing") or nil
+end
+
+--- What the core takes; nil for a cluster without pools.
+---@param experiment table the values of its options
+---@param cluster table as engine.read has it
+---@return table?
+function disaggregation.read(experiment, cluster)
+  local given, path = experiment.disaggregation, "disaggregation"
+  if not cluster.has_pools then
+    if given ~= nil then
+      errors.invalid("%s: the cluster has no pools; give prefill_instances and decode_instances, "
+        .. "or groups with a role", path)
+    end
+    return nil
+  end
+  local is_decider = type(given) ~= "table" and given ~= nil or core.policy_definition(given)
+    or type(given) == "table" and given[1] ~= nil
+  if is_decider then given = { decider = given } end
+  local values = schema.read(section, given or {}, path, experiment.profile)
+  values.decider = read_decider(values, path)
+  values.prefill_routing = read_prefill_routing(values, experiment, path)
+  values.bytes_per_us = bytes_per_us(values.bandwidth_gb_s)
+  values.fabric_bytes_per_us = bytes_per_us(values.fabric_gb_s)
+  values.base_us = values.base_latency_ms * 1000
+  values.go_blis = experiment.profile == "go-blis"
+  return values
+end
+
+--- True when a function of a script may look at anything.
+---@param values table what read returned
+---@return boolean
+function disaggregation.is_scripted(values)
+  for _, one in ipairs { values.decider, values.prefill_routing } do
+    if one.make or one.route or one.decide then return true end
+  end
+  return false
+end
+
+return disaggregation

@@ -1,0 +1,99 @@
+local blis = require "blis"
+local small = require "spec.support.small"
+
+--- The call fails, and says so.
+local function says(part, call)
+  local ok, problem = pcall(call)
+  assert.is_false(ok)
+  small.says(problem.message, part)
+end
+
+--- A run with pools, and what is said of hand-offs.
+local function run(options, cluster)
+  local all = { prefill_instances = 1, decode_instances = 2 }
+  for key, value in pairs(cluster or {}) do all[key] = value end
+  return blis.run {
+    cluster = all, disaggregation = options,
+    workload = { rate = 8, requests = 40, prompt = 600, output = 30 },
+  }
+end
+
+describe("prefill and decode apart", function()
+  it("hands every request off, unless the decider says otherwise", function()
+    local result = run()
+    assert.equal(40, result.completed)
+    assert.equal(40, result.handoffs.started)
+    assert.equal(40, result.handoffs.completed)
+    assert.equal("0 20 20", tostring(result.requests_per_instance))
+    local none = run { decider = "never" }
+    assert.equal(0, none.handoffs.started)
+    assert.equal(40, none.handoffs.colocated)
+  end)
+
+  it("moves the bytes of a model over links", function()
+    -- 163,840 bytes a token in blocks of 16: 599 tokens are 38 blocks, or 99.6 MB.
+    local result = run { bandwidth_gb_s = 25, base_latency_ms = 0, decider = "always" }
+    assert.equal(40 * 38 * 16 * 163840 / 1e9, result.handoffs.moved_gb)
+    local alone = run({ bandwidth_gb_s = 25, base_latency_ms = 0 },
+      { prefill_instances = 40, decode_instances = 40 })
+    assert.is_near(38 * 16 * 163840 / 25000 / 1000, alone.handoffs.mean_transfer_ms, 0.001)
+    local slow = run { bandwidth_gb_s = 1, first_token = "prefill", order = "destination" }
+    assert.is_true(slow.ttft_ms.mean > result.ttft_ms.mean)
+  end)
+
+  it("asks functions, about instances", function()
+    local seen = {}
+    local result = run(function(request, context)
+      seen[#seen + 1] = #context.decode .. context.chosen.id
+      if request.id == "request_3" then return "local" end
+      if request.id == "request_4" then return { prefill = 1, decode = context.decode[2] } end
+      return "split"
+    end)
+    assert.equal(40, #seen)
+    assert.equal("2instance_1", seen[1])
+    assert.equal(39, result.handoffs.completed)
+    assert.equal("instance_2", result.requests[5].instance)
+    says("is not one of those that prefill", function()
+      run(function() return { prefill = 2 } end)
+    end)
+    says("expected \"local\", \"split\"", function()
+      run(function() return 3 end)
+    end)
+  end)
+
+  it("takes pools by numbers, by groups, and says what is wrong with them", function()
+    local groups = blis.run {
+      cluster = { groups = { { instances = 1, role = "prefill" },
+        { instances = 2, role = "decode" } } },
+      workload = { rate = 8, requests = 40, prompt = 600, output = 30 },
+    }
+    assert.equal(run().hash, groups.hash)
+    local unequal = run(nil, { prefill_tp = 2, decode_hardware = "A100-80" })
+    assert.equal(2, unequal.setup.groups[1].tp)
+    assert.equal("A100-SXM", unequal.setup.groups[2].hardware)
+    says("prefill_instances is 2 and decode_instances 0", function()
+      run(nil, { prefill_instances = 2, decode_instances = 0 })
+    end)
+    says("there are 2 instances, and 3 in pools", function() run(nil, { instances = 2 }) end)
+    says("the cluster has no pools", function() blis.run { disaggregation = "always" } end)
+    says("unknown decider 'alway'", function() run "alway" end)
+    says("no instance has the role decode", function()
+      blis.run { cluster = { groups = { { role = "prefill" } } } }
+    end)
+  end)
+
+  it("gives equal results in both engines and with little room", function()
+    local function both(options)
+      local hashes = {}
+      for i, engine in ipairs { "fast", "stepwise" } do
+        local result = run(options, { engine = engine, kv_blocks = 90 })
+        assert.equal(result.handoffs.started, result.handoffs.completed)
+        assert.is_true(result.handoffs.waited > 0)
+        hashes[i] = result.hash
+      end
+      assert.equal(hashes[1], hashes[2])
+    end
+    both { order = "source" }
+    both { order = "destination", first_token = "prefill", kv_limit = 0.8 }
+  end)
+end)

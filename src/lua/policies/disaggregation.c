@@ -1,0 +1,157 @@
+#include "lua/policies/disaggregation.h"
+
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "lua/policies/builtin.h"
+#include "lua/policies/decision.h"
+#include "lua/policies/fresh.h"
+#include "lua/policies/routing.h"
+
+/* A decider in Lua. */
+typedef struct scripted {
+  bind_decider decider;
+  int context; /* place in the anchor of its second argument */
+} scripted;
+
+typedef struct call {
+  const scripted *scripted;
+  size_t chosen;
+  blis_split split; /* out */
+} call;
+
+/* The number of an instance given by its index, from 1, or as a candidate. */
+static int64_t check_instance(lua_State *L, int table, const char *name) {
+  int type = lua_getfield(L, table, name);
+  int is_integer = 0;
+  if (type == LUA_TTABLE) {
+    lua_getfield(L, -1, "index");
+  }
+  lua_Integer index = lua_tointegerx(L, -1, &is_integer);
+  if (type != LUA_TNIL && (!is_integer || index < 1)) {
+    luaL_error(L, "%s is a %s, expected an instance or its index", name,
+               luaL_typename(L, -1));
+  }
+  return type == LUA_TNIL ? -1 : index - 1;
+}
+
+static blis_split check_split(lua_State *L, int index) {
+  blis_split split = {.splits = true, .prefill = -1, .decode = -1};
+  int type = lua_type(L, index);
+  const char *word = type == LUA_TSTRING ? lua_tostring(L, index) : "";
+  if (type == LUA_TTABLE) {
+    split.prefill = check_instance(L, index, "prefill");
+    split.decode = check_instance(L, index, "decode");
+  } else if (type == LUA_TBOOLEAN) {
+    split.splits = lua_toboolean(L, index);
+  } else if (strcmp(word, "local") == 0) {
+    split.splits = false;
+  } else if (strcmp(word, "split") != 0) {
+    luaL_error(L,
+               "it returned %s, expected \"local\", \"split\" or "
+               "{ prefill = instance, decode = instance }",
+               push_what(L, index));
+  }
+  return split;
+}
+
+/* context.decode are the candidates, and context.chosen is one of them. */
+static int ask(lua_State *L, void *ud) {
+  call *asked = ud;
+  lua_rawgeti(L, AT_ANCHOR, asked->scripted->context);
+  int context = lua_gettop(L);
+  push_view_candidates(L, asked->scripted->decider.view, AT_ANCHOR);
+  lua_rawgeti(L, -1, (lua_Integer)asked->chosen + 1);
+  lua_setfield(L, context, "chosen");
+  lua_setfield(L, context, "decode");
+  lua_call(L, 2, 1);
+  asked->split = check_split(L, lua_gettop(L));
+  return 0;
+}
+
+static blis_status decide(const blis_question *q, size_t chosen,
+                          blis_split *split) {
+  call asked = {.scripted = q->state, .chosen = chosen};
+  BLIS_TRY(bind_decide(&asked.scripted->decider, q->request, q->view, ask,
+                       &asked, q->error));
+  *split = asked.split;
+  return BLIS_OK;
+}
+
+static void free_scripted(const blis_alloc *alloc, void *state) {
+  blis_alloc_free(alloc, state, sizeof(scripted));
+}
+
+static const blis_decider_ops scripted_ops = {.decide = decide,
+                                              .free = free_scripted};
+
+static void check_scripted(lua_State *L, int index, bind_view *view,
+                           blis_decider *decider) {
+  scripted made = {.decider =
+                       check_decider(L, index, view, "decider", "decide")};
+  lua_newtable(L);
+  made.context = push_hook_function(L, view->hooks);
+  scripted *state = check_copy(L, &made, sizeof made);
+  *decider = (blis_decider){
+      .ops = &scripted_ops,
+      .state = state,
+      .alloc = bind_alloc(L),
+      .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
+      .name = state->decider.name,
+  };
+}
+
+static bool has_function(lua_State *L, int index) {
+  bool found = lua_getfield(L, index, "decide") != LUA_TNIL ||
+               lua_getfield(L, index, "make") != LUA_TNIL;
+  lua_settop(L, index);
+  return found;
+}
+
+static void check_policies(lua_State *L, int index, bind_view *view,
+                           const blis_policy_context *context,
+                           blis_disaggregation *made) {
+  int top = lua_gettop(L);
+  lua_getfield(L, index, "decider");
+  if (has_function(L, top + 1)) {
+    check_fresh(L, top + 1, context);
+    check_scripted(L, top + 1, view, &made->decider);
+  } else {
+    check_builtin_decider(L, top + 1, context, &made->decider);
+  }
+  if (lua_getfield(L, index, "prefill_routing") != LUA_TNIL) {
+    check_router(L, lua_gettop(L), view, context, &made->prefill);
+  }
+  lua_settop(L, top);
+}
+
+void check_disaggregation(lua_State *L, int index, bind_view *view,
+                          const blis_policy_context *context,
+                          blis_disaggregation *made) {
+  static const char *const orders[] = {"source", "destination", NULL};
+  static const char *const givers[] = {"decode", "prefill", NULL};
+  static const char *const no_rooms[] = {"wait", "drop", "local", NULL};
+  static const char *const failures[] = {"fail", "recompute", "retry", NULL};
+  static const char *const charges[] = {"full_prompt", "destination_missing",
+                                        NULL};
+  made->reserves_first = check_field_choice(L, index, "order", orders) == 1;
+  made->gives_first_token =
+      check_field_choice(L, index, "first_token", givers) == 1;
+  made->on_no_room =
+      (blis_no_room)check_field_choice(L, index, "on_no_room", no_rooms);
+  made->on_failure = (blis_handoff_failure)check_field_choice(
+      L, index, "on_failure", failures);
+  made->moves_missing = check_field_choice(L, index, "charged", charges) == 1;
+  made->retries_max = check_field_integer(L, index, "retries");
+  made->retry_pause_us = check_field_integer(L, index, "retry_pause_us");
+  made->timeout_us = check_field_integer(L, index, "transfer_timeout_us");
+  made->handshake_us = check_field_integer(L, index, "handshake_us");
+  made->kv_limit = check_field_number(L, index, "kv_limit");
+  made->bytes_per_us = check_field_number(L, index, "bytes_per_us");
+  made->fabric_bytes_per_us =
+      check_field_number(L, index, "fabric_bytes_per_us");
+  made->base_us = check_field_number(L, index, "base_us");
+  made->go_blis = opt_field_boolean(L, index, "go_blis", false);
+  made->has_contention = opt_field_boolean(L, index, "contention", false);
+  check_policies(L, index, view, context, made);
+}

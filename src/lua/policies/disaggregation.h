@@ -1,0 +1,23 @@
+/*
+ * disaggregation.h - whether and how prefill and decode are apart, from checked
+ * options.
+ */
+#ifndef BLIS_LUA_POLICIES_DISAGGREGATION_H
+#define BLIS_LUA_POLICIES_DISAGGREGATION_H
+
+#include <lua.h>
+
+#include "cluster/handoff.h"
+#include "lua/policies/view.h"
+#include "policy/contract/entry.h"
+
+/*
+ * Fills *made, which is zeroed, from the table at index, as
+ * lua/blis/engine/disaggregation.lua returns it. The caller owns its policies,
+ * which borrow view, in any case. May raise.
+ */
+void check_disaggregation(lua_State *L, int index, bind_view *view,
+                          const blis_policy_context *context,
+                          blis_disaggregation *made);
+
+#endif
