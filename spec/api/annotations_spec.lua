@@ -41,15 +41,18 @@ describe("the annotations", function()
 
   it("of results know every field, however deep", function()
     for _, instance_times in ipairs { false, true } do
-      check_class("Result", blis.run {
+      local result = blis.run {
         workload = { requests = 20, slo_class = "batch", tenant = "t" },
-        cluster = { gpu_watts = 9, latency_model = "calibrated", prefill_instances = 1,
-          decode_instances = 1 },
+        cluster = { gpu_watts = 9, latency_model = "calibrated" },
         slo_targets = { batch = { ttft_ms = 100 } },
         warm_up_us = 1000, series_interval_us = 1000000, trace_level = "decisions",
         cascade = { "cognitora.cascade", chain = { "qwen/qwen3-14b" } },
         instance_times = instance_times, autoscaler = "threshold",
-      }, "result")
+      }
+      -- An autoscaler and pools do not go together.
+      local pools = { prefill_instances = 1, decode_instances = 1 }
+      rawset(result, "handoffs", blis.run { cluster = pools }.handoffs)
+      check_class("Result", result, "result")
     end
   end)
 
