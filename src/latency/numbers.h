@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Whole numbers below this are exact in a double, sums of them too. */
@@ -22,6 +23,16 @@ static inline int64_t blis__step_us(double us) {
   int64_t step_us = blis__truncate(us);
   return step_us < 1 ? 1 : step_us;
 }
+
+/*
+ * The times of count >= 2 steps that grow by the same amount from each to the
+ * next, from those of the first and the last before they are truncated. Each
+ * is what truncating its own sum of up to 32 rounded terms, none negative,
+ * would give; false when that is not certain: some time is too near a whole
+ * number, times fall, or they are below 2 us or from 2^30 us on.
+ */
+bool blis__step_times_between(double first_us, double last_us, size_t count,
+                              int64_t *step_us);
 
 /*
  * A divisor known in advance. Dividing by a power of two is multiplying by its

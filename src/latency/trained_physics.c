@@ -44,6 +44,7 @@ typedef struct trained_physics {
   double beta[BETA_COUNT];
   bool is_prefill_split; /* weighted sum instead of maximum */
   bool is_decode_split;
+  bool is_positive;        /* no coefficient is negative */
   bool has_all_reduce;     /* TP > 1 */
   bool has_moe_all_reduce; /* TP > 1 and DP = 1 in a MoE model */
   bool has_dispatch;       /* DP > 1 in a MoE model */
@@ -208,13 +209,18 @@ static inline double prefill_us(const trained_physics *m, const load *l,
   return m->beta[PREFILL_COMPUTE] * (compute > kv ? compute : kv);
 }
 
+static inline double decode_kv_us(const trained_physics *m, double decodes,
+                                  double context) {
+  return m->kv_share * 2.0 * (context + decodes) / m->bytes_per_us;
+}
+
 static inline double decode_us(const trained_physics *m, double decodes,
                                double context, double flops) {
   if (decodes <= 0.0) {
     return 0.0;
   }
   double compute = flops / m->flops_per_us;
-  double kv = m->kv_share * 2.0 * (context + decodes) / m->bytes_per_us;
+  double kv = decode_kv_us(m, decodes, context);
   if (m->is_decode_split) {
     return m->beta[DECODE_COMPUTE] * compute + m->beta[DECODE_KV] * kv;
   }
@@ -321,6 +327,45 @@ static bool trained_physics_from_sums(const void *state,
   return true;
 }
 
+/* Steps in a row, in all of which the same requests decode. */
+typedef struct decode_run {
+  double decodes;
+  double flops; /* but for those that depend on the context */
+  extra extra;
+} decode_run;
+
+static inline double run_flops(const trained_physics *m, const decode_run *run,
+                               double context) {
+  return run->flops + m->merged.flops_per_context * context;
+}
+
+static inline double run_us(const trained_physics *m, const decode_run *run,
+                            double context) {
+  double flops = run_flops(m, run, context);
+  return total_us(m, decode_us(m, run->decodes, context, flops), &run->extra);
+}
+
+/* Which of two lines the time is on, when it is the higher one. */
+static bool is_compute_bound(const trained_physics *m, const decode_run *run,
+                             double context) {
+  return !m->is_decode_split && run_flops(m, run, context) / m->flops_per_us >
+                                    decode_kv_us(m, run->decodes, context);
+}
+
+/*
+ * The times follow from the first and the last when these are on one line, and
+ * no term is negative, so that rounding errors stay below those of the sum.
+ */
+static bool interpolate(const trained_physics *m, const decode_run *run,
+                        double context, size_t count, int64_t *step_us) {
+  enum { WORTH_IT = 8 };
+  double last = context + run->decodes * (double)(count - 1);
+  return count >= WORTH_IT && m->is_positive &&
+         is_compute_bound(m, run, context) == is_compute_bound(m, run, last) &&
+         blis__step_times_between(run_us(m, run, context), run_us(m, run, last),
+                                  count, step_us);
+}
+
 /* For loads with merged work; the others are asked for one by one. */
 static size_t trained_physics_decode_times(const void *state, int64_t decodes,
                                            int64_t context, size_t count,
@@ -338,15 +383,16 @@ static size_t trained_physics_decode_times(const void *state, int64_t decodes,
       !merged_work(m, &last, 0.0, &w)) {
     return 0;
   }
-  extra e = extra_of(m, &last, &w);
-  double flops = m->merged.flops_per_token * each;
+  const decode_run run = {.decodes = each,
+                          .flops = m->merged.flops_per_token * each,
+                          .extra = extra_of(m, &last, &w)};
+  if (interpolate(m, &run, first, count, step_us)) {
+    return count;
+  }
   /* Two loops, the first of which compilers turn into vector instructions. */
   double us[AT_ONCE];
   for (int i = 0; i < (int)count; i++) {
-    double sum = first + each * (double)i;
-    us[i] = total_us(
-        m, decode_us(m, each, sum, flops + m->merged.flops_per_context * sum),
-        &e);
+    us[i] = run_us(m, &run, first + each * (double)i);
   }
   for (size_t i = 0; i < count; i++) {
     step_us[i] = blis__step_us(us[i]);
@@ -478,6 +524,10 @@ static void set_betas(trained_physics *m,
   }
   if (count <= DISPATCH) {
     m->beta[DISPATCH] = m->beta[COMMUNICATION];
+  }
+  m->is_positive = true;
+  for (int i = 0; i < BETA_COUNT; i++) {
+    m->is_positive = m->is_positive && m->beta[i] >= 0.0;
   }
   m->is_prefill_split = count > PREFILL_KV;
   m->is_decode_split = count > DECODE_KV;

@@ -17,9 +17,9 @@
  * behind the last block. Whoever comes to the same tokens comes by the same
  * runs, for a run never changes.
  *
- * The first run that goes on right behind the last block of another is found
- * through that one, for content that comes again comes in the order in which
- * it came first. All others are in a hash table.
+ * The first run that goes on behind a block of another is found through that
+ * one, for content that comes again comes in the order in which it came first.
+ * All others are in a hash table.
  */
 typedef struct run_key {
   uint64_t parent;
@@ -33,7 +33,7 @@ typedef struct run {
   uint64_t first; /* identity of its first block */
   uint32_t count; /* blocks */
   /* Indices + 1; 0 = none. */
-  uint32_t behind; /* the first run whose parent is the last block of this */
+  uint32_t behind; /* the first run whose parent is a block of this one */
   uint32_t next;   /* the next run whose key has the same hash */
 } run;
 
@@ -160,8 +160,8 @@ static run *hashed_run(blis_block_namer *namer, const run_key *key) {
 
 /*
  * The run of a key; a new one, without blocks, when there is none. The result
- * is valid until the next call. NULL = out of memory. before is the run whose
- * last block is the key's parent, + 1; 0 = the parent is something else.
+ * is valid until the next call. NULL = out of memory. before is the run in
+ * which the key's parent is, + 1; 0 = it is a root.
  */
 static run *intern_run(blis_block_namer *namer, const run_key *key,
                        uint32_t before) {
@@ -190,15 +190,14 @@ typedef struct walker {
   blis_block_id *shared;
   uint32_t named; /* blocks */
   uint32_t wanted;
-  uint32_t before; /* the run whose last block parent is, + 1; 0 = none */
+  uint32_t before; /* the run that parent is a block of, + 1; 0 = none */
 } walker;
 
-/* The walk has come to the end of a run, or to a block within it. */
+/* The walk has come by so many blocks of a run. */
 static void note_run(const blis_block_namer *namer, walker *walk,
                      const run *come_by, uint32_t blocks) {
-  bool is_whole = blocks == come_by->count;
   walk->parent = come_by->first + blocks - 1;
-  walk->before = is_whole ? (uint32_t)(come_by - namer->runs.items) + 1 : 0;
+  walk->before = (uint32_t)(come_by - namer->runs.items) + 1;
 }
 
 static void count_up(blis_block_id *restrict ids, uint32_t count,

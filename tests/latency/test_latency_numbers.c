@@ -61,10 +61,60 @@ static void test_divisors_divide_exactly(void) {
   }
 }
 
+/* The time of step i of a line, by another way of rounding. */
+static double on_line(double first, double each, size_t i) {
+  double us = first;
+  for (size_t k = 0; k < i; k++) {
+    us += each;
+  }
+  return us;
+}
+
+static void test_times_between_two_are_those_of_the_line(void) {
+  enum { COUNT = 64 };
+  int answered = 0;
+  for (int i = 0; i < 2000; i++) {
+    double first = 2.0 + 7.3 * i;
+    double each = (double)(i % 97) / 61.7;
+    int64_t us[COUNT];
+    if (blis__step_times_between(first, on_line(first, each, COUNT - 1), COUNT,
+                                 us)) {
+      answered++;
+      for (size_t k = 0; k < COUNT; k++) {
+        CHECK_EQ_I64(us[k], blis__step_us(on_line(first, each, k)));
+      }
+    }
+  }
+  CHECK(answered > 1500);
+}
+
+static void test_times_too_near_a_whole_number_are_not_told(void) {
+  int64_t us[5];
+  CHECK(blis__step_times_between(10.25, 12.25, 5, us));
+  CHECK(!blis__step_times_between(10.25, 11.25, 5, us)); /* the fourth is 11 */
+  CHECK(!blis__step_times_between(10.0, 12.4, 5, us));
+  CHECK(!blis__step_times_between(10.3, 11.0 - 1e-6, 5, us));
+  CHECK(!blis__step_times_between(10.3, 11.0 + 1e-6, 5, us));
+  CHECK(blis__step_times_between(10.3, 11.0 + 1e-4, 5, us));
+}
+
+static void test_times_out_of_range_are_not_told(void) {
+  int64_t us[5];
+  CHECK(!blis__step_times_between(0.4, 0.6, 5, us));
+  CHECK(!blis__step_times_between(-9.5, 3.25, 5, us));
+  CHECK(!blis__step_times_between(12.4, 11.3, 5, us));
+  CHECK(!blis__step_times_between(10.3, 1e10, 5, us));
+  CHECK(!blis__step_times_between(10.3, (double)INFINITY, 5, us));
+  CHECK(!blis__step_times_between((double)NAN, (double)NAN, 5, us));
+}
+
 int main(void) {
   RUN(test_power_has_the_known_bits);
   RUN(test_power_at_its_edges);
   RUN(test_times_are_truncated_and_clamped);
   RUN(test_divisors_divide_exactly);
+  RUN(test_times_between_two_are_those_of_the_line);
+  RUN(test_times_too_near_a_whole_number_are_not_told);
+  RUN(test_times_out_of_range_are_not_told);
   return check_done();
 }

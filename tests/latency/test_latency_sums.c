@@ -11,6 +11,7 @@
 #include "latency_fixture.h"
 
 enum { BATCH_MAX = 48, CASES_PER_MODEL = 1000, VARIANTS = 1000 };
+enum { RUNS_PER_MODEL = 40 };
 
 static blis_alloc heap;
 static blis_catalogue *catalogue;
@@ -67,7 +68,9 @@ static void compare_decode_times(const blis_latency_model *model) {
 /* Returns how many batches had to be evaluated request by request. */
 static int compare(const blis_latency_model *model) {
   int unanswered = 0;
-  compare_decode_times(model);
+  for (int i = 0; i < RUNS_PER_MODEL; i++) {
+    compare_decode_times(model);
+  }
   for (int i = 0; i < CASES_PER_MODEL; i++) {
     blis_batch_item items[BATCH_MAX];
     size_t count = random_batch(items);
