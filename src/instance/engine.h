@@ -46,6 +46,8 @@ typedef struct blis__engine_ops {
   void (*set_journal)(void *state, blis_block_journal *journal);
   uint32_t (*cached_blocks_at_mark)(const void *state,
                                     const blis_block_chain *chain);
+  /* Steps take another time from the next one on; NULL = it is not told. */
+  void (*retime)(void *state);
   void (*close)(void *state);
   bool (*check)(const void *state);
 } blis__engine_ops;

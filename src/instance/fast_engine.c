@@ -155,6 +155,7 @@ static blis_status engine_evict(void *state, blis_live_request *live,
                                 int64_t now_us, blis_error *error) {
   fast_engine *engine = state;
   fast_request *request = live->engine;
+  blis__fast_forget_ahead(engine);
   engine->clock_us = now_us;
   BLIS_TRY(take_out(engine, request, error));
   blis__fast_request_spare(engine, request);
@@ -177,12 +178,16 @@ static blis_status run_event(fast_engine *engine, int64_t now_us,
                              int64_t limit_us, blis_error *error) {
   BLIS_ASSERT(now_us >= engine->clock_us);
   if (next_arrival_us(engine) == now_us) {
+    blis__fast_forget_ahead(engine);
     return run_queued(engine, error);
   }
   if (engine->step_us != now_us) {
+    blis__fast_forget_ahead(engine);
     return run_timeout(engine, error);
   }
-  BLIS_TRY(blis__fast_land(engine, error));
+  if (!blis__fast_knows_ahead(engine)) {
+    BLIS_TRY(blis__fast_land(engine, error));
+  }
   BLIS_TRY(blis__fast_decode_run(engine, limit_us, error));
   return engine->step_us == now_us ? blis__fast_step(engine, error) : BLIS_OK;
 }
@@ -250,6 +255,10 @@ static void engine_close(void *state) {
   blis__fast_settle_itl(engine);
 }
 
+static void engine_retime(void *state) {
+  blis__fast_forget_ahead(state);
+}
+
 static bool engine_check(const void *state) {
   return blis__fast_check(state);
 }
@@ -266,6 +275,7 @@ static const blis__engine_ops fast_ops = {
     .cached_blocks = engine_cached_blocks,
     .set_journal = engine_set_journal,
     .cached_blocks_at_mark = engine_cached_blocks_at_mark,
+    .retime = engine_retime,
     .close = engine_close,
     .check = engine_check,
 };

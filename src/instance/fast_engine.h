@@ -23,7 +23,8 @@
  * request, on the same state (fast_batch.c).
  *
  * One module in several files: fast_engine.c events; fast_step.c the step;
- * fast_form.c formation without a walk; fast_batch.c admission, and formation
+ * fast_decode.c runs of decode steps; fast_form.c formation without a walk;
+ * fast_batch.c admission, and formation
  * request by request; fast_preempt.c preemption; fast_latency.c inter-token
  * latencies; fast_naming.c output that can be found again; fast_remote.c KV
  * that moves; fast_request.c lists, arrivals and the life of a record;
@@ -117,6 +118,20 @@ typedef struct fast_block {
   int64_t budget_tokens;
 } fast_block;
 
+/* So many decode steps are known ahead at most. */
+enum { BLIS__STEPS_AHEAD = 64 };
+
+/*
+ * Steps to come that do nothing but decode, for which there are blocks: those
+ * from next to end - 1. They come true unless the batch, the queue or the pool
+ * changes, or how long steps take.
+ */
+typedef struct fast_ahead {
+  size_t next;
+  size_t end;
+  int64_t step_us[BLIS__STEPS_AHEAD]; /* as the model says, not checked */
+} fast_ahead;
+
 typedef struct fast_engine {
   blis_alloc alloc;
   const blis_instance_config *config; /* borrowed */
@@ -132,6 +147,8 @@ typedef struct fast_engine {
   int64_t last_decode_us;   /* how long the last step of a decode run took */
   int64_t last_step_us;     /* how long the last step takes, */
   int64_t last_step_end_us; /* and until when */
+
+  fast_ahead ahead;
 
   fast_arrivals arrivals;
   fast_list deadlines; /* by time, then by order of queueing */
@@ -204,14 +221,26 @@ void blis__fast_deadline_add(fast_engine *engine, fast_request *request);
  */
 blis_status blis__fast_land(fast_engine *engine, blis_error *error);
 blis_status blis__fast_step(fast_engine *engine, blis_error *error);
-/* Steps while nothing but decoding can happen, none at or after limit_us. */
-blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
-                                  blis_error *error);
 /* Takes a request out of the decode sums, not out of the batch. */
 void blis__fast_stop_decoding(fast_engine *engine, fast_request *request);
 /* Gives back the blocks of a request with that many tokens stored. */
 blis_status blis__fast_release(fast_engine *engine, fast_request *request,
                                int64_t stored_tokens);
+
+/* fast_decode.c */
+/* Steps while nothing but decoding can happen, none at or after limit_us. */
+blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
+                                  blis_error *error);
+
+static inline bool blis__fast_knows_ahead(const fast_engine *engine) {
+  return engine->ahead.next < engine->ahead.end;
+}
+
+/* To be called before anything else than a decode run happens. */
+static inline void blis__fast_forget_ahead(fast_engine *engine) {
+  engine->ahead.end = 0;
+  engine->ahead.next = 0;
+}
 
 /* fast_form.c */
 /*

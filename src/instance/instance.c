@@ -240,6 +240,9 @@ void blis_instance_slow_down(blis_instance *instance, double factor) {
   instance->slowed.factor = factor;
   instance->config.latency =
       factor == 1 ? instance->slowed.model : &instance->slowed_model;
+  if (instance->engine.ops->retime != NULL) {
+    instance->engine.ops->retime(instance->engine.state);
+  }
 }
 
 int64_t blis_instance_next_us(const blis_instance *instance) {

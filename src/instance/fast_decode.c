@@ -1,0 +1,240 @@
+/*
+ * Runs of decode steps.
+ *
+ * As long as nobody enters or leaves the batch and there are blocks, steps
+ * differ in their times alone. These are asked for ahead, several at once, and
+ * stay known until something else happens: an engine that goes on in small
+ * pieces pays for the pieces, but does not ask again.
+ */
+#include "base/invariant.h"
+#include "instance/fast_engine.h"
+#include "instance/timing.h"
+#include "latency/coverage.h"
+
+/* Up to when nothing but decode steps can happen. */
+static int64_t quiet_until(const fast_engine *engine, int64_t limit_us) {
+  const fast_arrivals *arrivals = &engine->arrivals;
+  if (arrivals->first < arrivals->pending.count) {
+    limit_us = blis_min_i64(limit_us,
+                            arrivals->pending.items[arrivals->first].queued_us);
+  }
+  if (engine->deadlines.head != NULL) {
+    /* A step at the deadline itself still comes first. */
+    int64_t deadline_us = engine->deadlines.head->live->deadline_us;
+    limit_us = blis_min_i64(limit_us, blis_time_after_us(deadline_us, 1));
+  }
+  return limit_us;
+}
+
+static bool can_admit(const fast_engine *engine) {
+  int64_t budget = engine->config->max_batched_tokens - engine->decodes;
+  return engine->queue.count > 0 && budget > 0 &&
+         engine->batch.count < engine->config->max_num_seqs &&
+         !(engine->waiting_with_kv == 0 && engine->queue.is_ordered &&
+           blis__fast_is_blocked(engine, budget));
+}
+
+/*
+ * How many steps to ask for: those that would be begun before limit_us, guessed
+ * from the last step that did nothing but decode, and some more.
+ */
+static size_t steps_to_ask(const fast_engine *engine, int64_t limit_us) {
+  enum { MORE = 2, LEAST = 8 };
+  int64_t left_us = limit_us - engine->step_us;
+  int64_t last_us = blis_max_i64(engine->last_decode_us, 1);
+  int64_t n = blis_max_i64(left_us / last_us + MORE, LEAST);
+  return (size_t)blis_min_i64(n, BLIS__STEPS_AHEAD);
+}
+
+/* How many blocks the next n steps take. */
+static int64_t blocks_of_steps(const fast_engine *engine, size_t n) {
+  int64_t size = engine->config->block_size_tokens;
+  int64_t residue = blis__fast_residue(engine, engine->step_index);
+  /* In size steps in a row, every decode takes one. */
+  int64_t blocks = (int64_t)n / size * engine->decodes;
+  int64_t rest = (int64_t)n % size;
+  int64_t before_wrap = blis_min_i64(rest, size - residue);
+  for (int64_t i = 0; i < before_wrap; i++) {
+    blocks += engine->boundaries[residue + i];
+  }
+  for (int64_t i = 0; i < rest - before_wrap; i++) {
+    blocks += engine->boundaries[i];
+  }
+  return blocks;
+}
+
+/* True when the head of the queue may get in by what leaves the prefix table.
+ */
+static bool is_table_watched(const fast_engine *engine) {
+  int64_t budget = engine->config->max_batched_tokens - engine->decodes;
+  return engine->queue.count > 0 && budget > 0 &&
+         engine->batch.count < engine->config->max_num_seqs &&
+         !blis__fast_takes_whole(engine, engine->queue.head->request->engine,
+                                 budget);
+}
+
+/* How many of the next n steps find blocks, where their number is all that
+   matters. */
+static size_t steps_with_enough(const fast_engine *engine, size_t n,
+                                int64_t free_blocks) {
+  const int64_t *boundaries = engine->boundaries;
+  int64_t size = engine->config->block_size_tokens;
+  int64_t residue = blis__fast_residue(engine, engine->step_index);
+  if (((int64_t)n / size + 1) * engine->decodes <= free_blocks) {
+    return n;
+  }
+  int64_t taken = 0;
+  size_t i = 0;
+  for (; i < n && taken + boundaries[residue] <= free_blocks; i++) {
+    taken += boundaries[residue];
+    residue = residue + 1 < size ? residue + 1 : 0;
+  }
+  return i;
+}
+
+/*
+ * How many of the next n steps find their blocks without a look at the order
+ * of requests.
+ */
+static size_t steps_with_blocks(fast_engine *engine, size_t n) {
+  int64_t free_blocks = blis_run_pool_free_blocks(engine->pool);
+  int64_t size = engine->config->block_size_tokens;
+  int64_t residue = blis__fast_residue(engine, engine->step_index);
+  const fast_list *naming = engine->naming;
+  bool is_watched = is_table_watched(engine);
+  if (naming == NULL && !is_watched) {
+    return steps_with_enough(engine, n, free_blocks);
+  }
+  int64_t blocks = blocks_of_steps(engine, n);
+  /* What is named may be what the head of the queue waits for. */
+  if (blocks <= free_blocks && !is_watched && engine->queue.count == 0 &&
+      blis__fast_names_avoid(engine, n, blocks)) {
+    return n;
+  }
+  blocks = 0;
+  for (size_t i = 0; i < n; i++) {
+    blocks += engine->boundaries[residue];
+    residue = residue + 1 < size ? residue + 1 : 0;
+    /* A block is named in the step that fills it, the one before the next. */
+    if (blocks > free_blocks || (naming != NULL && naming[residue].count > 0) ||
+        (is_watched &&
+         !blis_run_pool_next_are_anonymous(engine->pool, blocks))) {
+      return i;
+    }
+  }
+  return n;
+}
+
+/* How many steps there are until one in which a request leaves. */
+static int64_t steps_to_leaving(const fast_engine *engine) {
+  const finish_entry *first = blis__finish_heap_first(&engine->finishes);
+  if (first == NULL) {
+    return 0;
+  }
+  /* The step in which it completes is one of them where nothing leaves before
+     its end. */
+  int at_end = engine->config->rules.leaves_at_step_end;
+  return first->step - 1 + at_end - engine->step_index;
+}
+
+/* Finds out the next steps, if they are decode steps and nothing else. */
+static void look_ahead(fast_engine *engine, int64_t limit_us) {
+  int64_t left = steps_to_leaving(engine);
+  if (left <= 0 || engine->prefills.count > 0 || engine->gaps > 0 ||
+      can_admit(engine) ||
+      engine->decodes > engine->config->max_batched_tokens) {
+    return;
+  }
+  size_t n = steps_to_ask(engine, limit_us);
+  n = steps_with_blocks(engine, (int64_t)n < left ? n : (size_t)left);
+  fast_ahead *ahead = &engine->ahead;
+  ahead->next = 0;
+  ahead->end = n == 0 ? 0
+                      : blis_latency_decode_times(
+                            engine->config->latency, engine->decodes,
+                            engine->decode_context, n, ahead->step_us);
+}
+
+/*
+ * How many of the steps that are known begin before limit_us, and when the last
+ * of them does.
+ */
+static blis_status steps_before(fast_engine *engine, int64_t limit_us,
+                                size_t *wanted, int64_t *last_us,
+                                blis_error *error) {
+  fast_ahead *ahead = &engine->ahead;
+  int64_t left_us = limit_us - engine->step_us;
+  size_t i = ahead->next;
+  for (; i < ahead->end && left_us > 0; i++) {
+    int64_t *step_us = &ahead->step_us[i];
+    if (*step_us < 1 || *step_us > BLIS__DURATION_MAX_US) {
+      BLIS_TRY(blis__check_step_time(engine->config->latency, step_us, error));
+    }
+    left_us -= *step_us;
+  }
+  *wanted = i - ahead->next;
+  *last_us = limit_us - (left_us + ahead->step_us[i - 1]);
+  return BLIS_OK;
+}
+
+/* Of the next n decode steps, those that the model was not made for. */
+static void count_uncovered_run(fast_engine *engine, size_t n) {
+  const blis_coverage *coverage =
+      blis_latency_coverage(engine->config->latency);
+  if (coverage != NULL) {
+    engine->stats.uncovered_steps += blis_coverage_beyond(
+        coverage, engine->decodes, engine->decode_context, (int64_t)n);
+  }
+}
+
+/* Goes on by n > 0 steps; the last one begins at last_us and takes so long. */
+static void move_clock(fast_engine *engine, size_t n, int64_t last_us,
+                       int64_t duration_us) {
+  engine->clock_us = last_us;
+  engine->step_us = blis_time_after_us(last_us, duration_us);
+  engine->last_decode_us = duration_us;
+  engine->last_step_us = duration_us;
+  engine->last_step_end_us = engine->step_us;
+  engine->step_index += (int64_t)n;
+  count_uncovered_run(engine, n);
+  engine->stats.steps += (int64_t)n;
+  engine->stats.queue_depth_sum += engine->queue.count * (int64_t)n;
+  engine->decode_context += engine->decodes * (int64_t)n;
+}
+
+/* The steps that are known, as far as they begin before limit_us: one does. */
+static blis_status decode_steps(fast_engine *engine, int64_t limit_us,
+                                blis_error *error) {
+  size_t steps;
+  int64_t last_us;
+  BLIS_TRY(steps_before(engine, limit_us, &steps, &last_us, error));
+  BLIS_ASSERT(steps > 0 && (int64_t)steps <= steps_to_leaving(engine));
+  int64_t *step_us = &engine->ahead.step_us[engine->ahead.next];
+  engine->ahead.next += steps;
+  int64_t blocks = blocks_of_steps(engine, steps);
+  if (blocks > 0) {
+    blis_run_pool_take_uncounted(engine->pool, blocks);
+    engine->pool_misses += blocks;
+  }
+  BLIS_TRY_MEM(blis__fast_name_outputs(engine, steps), error);
+  move_clock(engine, steps, last_us, step_us[steps - 1]);
+  for (size_t i = 0; engine->output_token_us != 0 && i < steps; i++) {
+    step_us[i] += engine->output_token_us;
+  }
+  return blis__fast_record_itl(engine, step_us, steps, engine->decodes, error);
+}
+
+blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
+                                  blis_error *error) {
+  limit_us = quiet_until(engine, limit_us);
+  while (engine->step_us < limit_us) {
+    if (!blis__fast_knows_ahead(engine)) {
+      look_ahead(engine, limit_us);
+    }
+    if (!blis__fast_knows_ahead(engine)) {
+      return BLIS_OK;
+    }
+    BLIS_TRY(decode_steps(engine, limit_us, error));
+  }
+  return BLIS_OK;
+}
