@@ -4,6 +4,7 @@ local core = require "blis.core"
 local disaggregation = require "blis.engine.disaggregation"
 local engine = require "blis.engine"
 local errors = require "blis.errors"
+local faults = require "blis.policy.faults"
 local hooks = require "blis.policy.hooks"
 local notices = require "blis.notices"
 local policy = require "blis.policy"
@@ -96,6 +97,13 @@ local function add_realtime(cluster)
   cluster.slo_priorities = values
 end
 
+--- How many instances there are at first.
+local function instances_of(cluster)
+  local count = 0
+  for _, group in ipairs(cluster.groups or { cluster }) do count = count + group.instances end
+  return count
+end
+
 --- The flat configuration that the core takes.
 ---@param spec table
 ---@return table
@@ -126,6 +134,7 @@ function experiment.read(spec)
     admission = admission,
     cascade = cascade,
     scaling = scaling.read(values.autoscaler, values.scaling, cluster, values.profile),
+    faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil),
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),
     disaggregation = apart,

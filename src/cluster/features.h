@@ -56,6 +56,9 @@ void blis__free_life_cycle(blis_cluster *cluster);
 void blis__free_waiting_room(blis_cluster *cluster);
 void blis__free_scaler(blis_cluster *cluster);
 
+/* fault_plan.c: faults of blis_cluster_set_faults. */
+void blis__free_fault_plan(blis_cluster *cluster);
+
 /*
  * cascade_run.c: the cascade of blis_cluster_set_cascade, which adds the
  * listener.

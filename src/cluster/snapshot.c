@@ -64,6 +64,9 @@ static inline void put(blis__snapshot *snapshot, blis_signal signal, uint32_t i,
   put((snapshot), BLIS_SIGNAL_##name, (i), (value))
 
 static void read_again(blis__snapshot *snapshot, uint32_t i) {
+  if (snapshot->is_apart[i]) {
+    return; /* it is read when it can be */
+  }
   blis_instance_stats stats;
   blis_instance_get_stats(snapshot->instances[i], &stats);
   const blis_instance_stats *s = &stats;
@@ -153,6 +156,13 @@ void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
+void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i,
+                              bool is_apart) {
+  blis__snapshot_update(snapshot); /* what was last seen */
+  snapshot->is_apart[i] = is_apart;
+  blis__snapshot_instance_changed(snapshot, i);
+}
+
 void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i) {
   blis__snapshot_instance_changed(snapshot, i);
   if (snapshot->refresh_us > 0) {
@@ -187,11 +197,13 @@ static blis_status allocate(blis__snapshot *snapshot) {
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->changes);
   snapshot->has_moved =
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->has_moved);
+  snapshot->is_apart =
+      blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_apart);
   snapshot->is_unmarked =
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_unmarked);
   if (snapshot->values == NULL || snapshot->refreshed_us == NULL ||
       snapshot->changes == NULL || snapshot->has_moved == NULL ||
-      snapshot->is_unmarked == NULL) {
+      snapshot->is_apart == NULL || snapshot->is_unmarked == NULL) {
     return BLIS_ERR_NOMEM;
   }
   BLIS_TRY(blis_array_reserve(alloc, &snapshot->unmarked, count));
@@ -237,6 +249,8 @@ void blis__snapshot_deinit(blis__snapshot *snapshot) {
   blis_alloc_free(alloc, snapshot->changes, count * sizeof *snapshot->changes);
   blis_alloc_free(alloc, snapshot->has_moved,
                   count * sizeof *snapshot->has_moved);
+  blis_alloc_free(alloc, snapshot->is_apart,
+                  count * sizeof *snapshot->is_apart);
   blis_alloc_free(alloc, snapshot->is_unmarked,
                   count * sizeof *snapshot->is_unmarked);
   blis_array_deinit(alloc, &snapshot->changed);

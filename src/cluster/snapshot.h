@@ -51,6 +51,7 @@ typedef struct blis__snapshot {
   double *gathered; /* the same over some candidates; NULL until needed */
   int64_t *refreshed_us;
   bool *has_moved;  /* since its engine signals were read */
+  bool *is_apart;   /* it cannot be read */
   uint8_t *changes; /* what happened to an instance since the last view */
   BLIS_ARRAY(uint32_t) changed; /* the instances with changes; has room */
   bool *is_unmarked;
@@ -109,6 +110,13 @@ void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
 /* Out of service an instance is no candidate and is not read again. */
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
                                    bool is_in_service);
+
+/*
+ * Apart, an instance works on, and its engine signals are those that were last
+ * read; counters of the router go on.
+ */
+void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i,
+                              bool is_apart);
 
 /* The instance has come up anew: it is shown like one that was never read. */
 void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i);

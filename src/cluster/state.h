@@ -94,6 +94,7 @@ struct blis_cluster {
   struct blis__life_cycle *life_cycle;     /* life_cycle.c */
   struct blis__waiting_room *waiting_room; /* waiting_room.h */
   struct blis__scaler *scaler;             /* scaler.c */
+  struct blis__fault_plan *fault_plan;     /* fault_plan.c */
   bool has_prefill_history;
   bool has_drains;
 

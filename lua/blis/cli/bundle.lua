@@ -175,6 +175,7 @@ function bundle.add(path, given, talk)
   end
   experiment.priority = experiment.priority or policy_of(values.priority)
   experiment.cascade = cascade_of(values.cascade)
+  experiment.faults = values.faults
   experiment.autoscaler = experiment.autoscaler or policy_of(values.autoscale)
   for key, value in pairs(values.scaling or {}) do
     if given.scaling[key] == nil then given.scaling[key] = value end

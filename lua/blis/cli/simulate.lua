@@ -240,7 +240,7 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
     disaggregation = disaggregation_of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
     autoscaler = autoscaler_of(definition, parsed), scaling = scaling_of(parsed),
-    cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
+    faults = given.faults, cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = keeps_records,
     keep_records = keeps_records,

@@ -6,6 +6,7 @@ local annotations = {}
 local sections = {
   { "blis.Experiment", require "blis.config.experiment" },
   { "blis.ClusterOptions", require "blis.config.cluster" },
+  { "blis.FaultOptions", require "blis.config.faults" },
   { "blis.ScalingOptions", require "blis.config.scaling" },
   { "blis.GroupOptions", require("blis.config.group").section },
   { "blis.DisaggregationOptions", require "blis.config.disaggregation" },
@@ -61,6 +62,8 @@ local special = {
   ["blis.Experiment.cascade"] = "table|blis.Policy",
   ["blis.Experiment.autoscaler"] = "string|table|blis.Policy|fun(context: blis.ScaleContext): "
     .. "integer|blis.ScaleTarget|nil",
+  ["blis.Experiment.faults"] = "blis.FaultOptions[]",
+  ["blis.FaultOptions.instance"] = "integer|string",
   ["blis.Experiment.scaling"] = "blis.ScalingOptions",
   ["blis.Experiment.scheduler"] = "string|blis.Policy|fun(a: blis.Request, b: blis.Request): "
     .. "boolean",

@@ -101,6 +101,7 @@ return {
     block("autoscale", "How many instances there are.", {
       params, text("policy", "Autoscaler; 'blis policies' lists them."),
     }),
+    { name = "faults", type = "table", doc = "What happens to instances: a list of faults." },
     { name = "scaling", type = "table",
       doc = "With autoscale: bounds, how long instances take to start, and how they leave." },
     block("instance_lifecycle", "How instances start.", {

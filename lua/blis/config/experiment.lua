@@ -50,6 +50,11 @@ return {
         .. "bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.",
     },
     {
+      name = "faults", type = "any",
+      doc = "What happens to instances: a list of { at =, instance =, kind = \"crash\", "
+        .. "recover_after =, requests = \"rerouted\" } and the like, or of random ones with mtbf.",
+    },
+    {
       name = "scheduler", type = "any",
       doc = "Order of an instance's wait queue: a name, or a function(a, b) that returns whether a "
         .. "goes before b.",

@@ -316,6 +316,15 @@ function scorer:score(request, candidates) end
 ---@return number[]
 function scorer:score_all(request, instances, scores) end
 
+--- A fault that an experiment declared.
+---@class blis.FaultNote
+---@field time_us integer
+---@field instance string
+---@field kind string
+---@field is_missed boolean the instance was not there, or was down
+---@field lost integer requests, at once
+---@field rerouted integer
+
 --- A decision of an autoscaler that changed something, or was out of bounds.
 ---@class blis.ScaleEvent
 ---@field time_us integer

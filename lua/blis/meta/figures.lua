@@ -238,6 +238,7 @@
 ---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
 ---@field scaling blis.Scaling with autoscaler: how many instances there were, and why
+---@field faults blis.FaultNote[] with faults: what became of them
 ---@field series blis.Series with series_interval_us
 ---@field decisions blis.Decisions with trace_level = "decisions"
 ---@field setup table model, hardware, tp, kv_blocks, ... as they were worked out

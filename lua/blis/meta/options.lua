@@ -11,6 +11,7 @@
 ---@field autoscaler? string|table|blis.Policy|fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil How many instances there are: an autoscaler by name, { name, parameter = value, ... }, what blis.autoscaler returned, or a function(context) that returns a number, { target =, reason = } or nil for no change. Default: the number stays.
 ---@field scaling? blis.ScalingOptions With autoscaler: bounds, how long instances take to start, and how they leave.
 ---@field disaggregation? string|blis.Policy|blis.DisaggregationOptions|fun(request: blis.Request, context: table): any Prefill and decode apart, for a cluster with pools: { decider =, order =, bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.
+---@field faults? blis.FaultOptions[] What happens to instances: a list of { at =, instance =, kind = "crash", recover_after =, requests = "rerouted" } and the like, or of random ones with mtbf.
 ---@field scheduler? string|blis.Policy|fun(a: blis.Request, b: blis.Request): boolean Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
 ---@field preemption? string|blis.Policy|fun(running: blis.Request[]): integer Which request is preempted when KV blocks run out: a name, or a function(running) that returns the index of a running request.
 ---@field priority? string|table|blis.Policy|fun(request: blis.Request): number How urgent an arriving request is, for schedulers and preemption that use priorities: a policy by name, { name, parameter = value, ... }, or a function(request) that returns a number, higher is more urgent. Default: the value of its SLO class (see slo_priorities). Under profile go-blis, functions return and see numbers where lower is more urgent, from 0 for the most important class.
@@ -91,6 +92,20 @@
 ---@field slo_priorities? table<string, number> Priorities of SLO classes (higher is more important; below 0 may be shed), such as { batch = 1 }; default: critical and realtime 4, standard 3, batch -1, sheddable -2, background -3, and 3 for any other (and for realtime under profile go-blis).
 ---@field tenant_budgets? table<string, number> Maximum share per tenant of what all instances can run at once, such as { guest = 0.25 }; sheddable requests above it are rejected before the admission policy is asked.
 ---@field max_requests_in_memory? integer Maximum number of requests waiting or running at once before the run is aborted, 0 = unlimited. (requests, default 0)
+
+--- Something that happens to an instance during a run, at a time or now and then.
+---@class blis.FaultOptions
+---@field kind "crash"|"hang"|"slow"|"flap"|"partition"|"reclaim"|"rolling-restart" crash: running work and cache are gone; hang: no step ends until it is killed at recover_after; slow: steps take factor times as long; flap: times crashes, every so often; partition: it works, and the router sees its last signals; reclaim: it is told to finish, and switched off after notice; rolling-restart: a reclaim of every instance at first, one after the other.
+---@field at? integer When it happens. (us)
+---@field mtbf? integer Instead of at and instance: the mean time between two of them at one instance. (us)
+---@field instance? integer|string An id such as "instance_2", or a place in sim.instances, from 1.
+---@field recover_after? integer How long until the instance is as before, with an empty cache after a crash; of a reclaim from its end on. Default: never. (us)
+---@field restart_time? integer The last part of recover_after, in which the instance is recovering; of a hang, the time after that. (us, default 0)
+---@field factor? number Of slow. (default 2)
+---@field times? integer Of flap. (default 3)
+---@field every? integer Of flap and rolling-restart: from one to the next. (us, default 60000000)
+---@field notice? integer Of reclaim and rolling-restart. (us, default 30000000)
+---@field requests? "failed"|"rerouted" What becomes of the requests that it ends: failed, reason instance-failed; rerouted: they start again from nothing, and their times count from their own arrival. (default failed)
 
 --- Instances that come and go, with an autoscaler. A cluster begins with its instances.
 ---@class blis.ScalingOptions

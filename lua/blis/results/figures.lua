@@ -150,6 +150,8 @@ local parts = {
     doc = "with cascade: requests have attempts, steps, model_used and verdict" },
   { name = "scaling", class = "Scaling", asked = "autoscaler = ...",
     doc = "with autoscaler: how many instances there were, and why" },
+  { name = "faults", type = "blis.FaultNote[]", asked = "faults = ...",
+    doc = "with faults: what became of them" },
   { name = "series", type = "blis.Series", asked = "series_interval_us = ...",
     doc = "with series_interval_us" },
   { name = "decisions", type = "blis.Decisions", asked = 'trace_level = "decisions"',

@@ -10,6 +10,7 @@
 #include "lua/policies/fresh.h"
 #include "lua/policies/routing.h"
 #include "lua/policies/scorer.h"
+#include "lua/simulation/faults.h"
 #include "lua/simulation/scaling.h"
 #include "lua/simulation/simulation.h"
 
@@ -232,6 +233,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   sim->progress.cluster = sim->cluster;
   hand_over_policies(L, sim);
   check_set_scaling(L, config, sim);
+  check_set_faults(L, config, sim);
 }
 
 /* With decisions = true: a trace of them. */

@@ -8,6 +8,7 @@
 #include "lua/results/decisions.h"
 #include "lua/results/figures.h"
 #include "lua/results/series.h"
+#include "lua/simulation/faults.h"
 #include "lua/simulation/scaling.h"
 #include "results/instance_times.h"
 #include "results/summary.h"
@@ -175,6 +176,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     lua_setfield(L, -2, "cascade");
   }
   set_scaling(L, sim);
+  set_faults(L, sim);
   bool keeps_records = blis_recorder_keeps_records(sim->records->recorder);
   lua_pushboolean(L, keeps_records);
   lua_setfield(L, -2, "keeps_records");

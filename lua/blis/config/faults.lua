@@ -1,0 +1,55 @@
+--- The options of faults that are declared in an experiment.
+
+---@type blis.Section
+return {
+  name = "fault",
+  summary = "Something that happens to an instance during a run, at a time or now and then.",
+  options = {
+    {
+      name = "kind", type = "choice", required = true,
+      choices = { "crash", "hang", "slow", "flap", "partition", "reclaim", "rolling-restart" },
+      doc = "crash: running work and cache are gone; hang: no step ends until it is killed at "
+        .. "recover_after; slow: steps take factor times as long; flap: times crashes, every so "
+        .. "often; partition: it works, and the router sees its last signals; reclaim: it is told "
+        .. "to finish, and switched off after notice; rolling-restart: a reclaim of every instance "
+        .. "at first, one after the other.",
+    },
+    { name = "at", type = "time_us", min = 0, unit = "us", doc = "When it happens." },
+    {
+      name = "mtbf", type = "time_us", min = 1, unit = "us",
+      doc = "Instead of at and instance: the mean time between two of them at one instance.",
+    },
+    {
+      name = "instance", type = "any",
+      doc = "An id such as \"instance_2\", or a place in sim.instances, from 1.",
+    },
+    {
+      name = "recover_after", type = "time_us", min = 0, unit = "us",
+      doc = "How long until the instance is as before, with an empty cache after a crash; of a "
+        .. "reclaim from its end on. Default: never.",
+    },
+    {
+      name = "restart_time", type = "time_us", min = 0, default = 0, unit = "us",
+      doc = "The last part of recover_after, in which the instance is recovering; of a hang, the "
+        .. "time after that.",
+    },
+    {
+      name = "factor", type = "number", min = 0.001, max = 1000000, default = 2,
+      doc = "Of slow.",
+    },
+    { name = "times", type = "integer", min = 1, max = 1000000, default = 3, doc = "Of flap." },
+    {
+      name = "every", type = "time_us", min = 1, default = 60000000, unit = "us",
+      doc = "Of flap and rolling-restart: from one to the next.",
+    },
+    {
+      name = "notice", type = "time_us", min = 0, default = 30000000, unit = "us",
+      doc = "Of reclaim and rolling-restart.",
+    },
+    {
+      name = "requests", type = "choice", choices = { "failed", "rerouted" }, default = "failed",
+      doc = "What becomes of the requests that it ends: failed, reason instance-failed; rerouted: "
+        .. "they start again from nothing, and their times count from their own arrival.",
+    },
+  },
+}

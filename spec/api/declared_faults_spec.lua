@@ -1,0 +1,159 @@
+local blis = require "blis"
+
+local seconds = blis.seconds
+
+local function experiment(faults, more)
+  local spec = {
+    cluster = { model = "qwen3-14b", tp = 1, instances = 3 }, routing = "least-loaded",
+    workload = { rate = 15, requests = 450, prompt_tokens = 300, output_tokens = 150 },
+    faults = faults,
+  }
+  for key, value in pairs(more or {}) do spec[key] = value end
+  return spec
+end
+
+local function run(faults, more) return blis.run(experiment(faults, more)) end
+
+local function states(faults, instance, times)
+  local sim <close> = blis.simulation(experiment(faults))
+  local seen = {}
+  for i, second in ipairs(times) do
+    sim:run_until(seconds(second))
+    seen[i] = sim.instances[instance].state
+  end
+  return seen
+end
+
+local function conserves(r)
+  return r.arrived == r.completed + r.rejected + r.timed_out + r.unservable + r.failed
+    + r.still_running + r.still_queued + r.still_arriving
+end
+
+describe("a declared fault", function()
+  it("loses requests in a crash, or sends them to another instance", function()
+    local crash = { at = seconds(10), instance = 2, kind = "crash", recover_after = seconds(8),
+      restart_time = seconds(3) }
+    local lost = run { crash }
+    assert.is_true(lost.failed > 0)
+    assert.same({ time_us = seconds(10), instance = "instance_1", kind = "crash",
+      is_missed = false, lost = lost.failed, rerouted = 0 }, lost.faults[1])
+    crash.requests = "rerouted"
+    local rerouted = run { crash }
+    assert.equal(450, rerouted.completed)
+    assert.equal(lost.failed, rerouted.faults[1].rerouted)
+    assert.same({ "failed", "recovering", "active" }, states({ crash }, 2, { 10, 16, 18 }))
+  end)
+
+  it("slows steps, and factors multiply where two overlap", function()
+    local usual = run {}
+    local slow = { at = 0, instance = 1, kind = "slow", factor = 2 }
+    local one = run { slow }
+    local two = run { slow, { at = 0, instance = 1, kind = "slow", factor = 3 } }
+    local six = run { { at = 0, instance = 1, kind = "slow", factor = 6 } }
+    assert.is_true(one.e2e_ms.p99 > usual.e2e_ms.p99)
+    assert.equal(six.hash, two.hash)
+    local over = run { { at = 0, instance = 1, kind = "slow", factor = 6,
+      recover_after = seconds(5) } }
+    assert.is_true(over.e2e_ms.mean < six.e2e_ms.mean)
+  end)
+
+  it("hangs until somebody kills the engine", function()
+    local r = run { { at = seconds(5), instance = 1, kind = "hang", recover_after = seconds(10),
+      requests = "rerouted" } }
+    assert.equal(450, r.completed)
+    assert.is_true(r.e2e_ms.max > 9000)
+    assert.is_true(conserves(r))
+  end)
+
+  it("flaps, and rolls through all instances", function()
+    local r = run { { at = seconds(4), instance = "instance_0", kind = "flap", times = 3,
+      every = seconds(5), recover_after = seconds(2), requests = "rerouted" } }
+    assert.equal(3, #r.faults)
+    assert.equal(seconds(14), r.faults[3].time_us)
+    assert.equal(450, r.completed)
+    r = run { { at = seconds(4), kind = "rolling-restart", every = seconds(6), notice = seconds(4),
+      recover_after = seconds(1), requests = "rerouted" } }
+    assert.equal(3, #r.faults)
+    assert.equal("instance_2", r.faults[3].instance)
+    assert.equal(450, r.completed)
+  end)
+
+  it("takes an instance away after notice, and gives it back", function()
+    local reclaim = { at = seconds(5), instance = 3, kind = "reclaim", notice = seconds(1),
+      recover_after = seconds(4) }
+    assert.same({ "draining", "failed", "active" }, states({ reclaim }, 3, { 5.5, 7, 11 }))
+    reclaim.notice = seconds(20)
+    assert.same({ "drained", "active" }, states({ reclaim }, 3, { 15, 29.5 }))
+  end)
+
+  it("hides what an instance does from the router", function()
+    local r = run({ { at = seconds(5), instance = 1, kind = "partition",
+      recover_after = seconds(5) } })
+    local usual = run {}
+    assert.is_true(r.hash ~= usual.hash)
+    assert.equal(450, r.completed)
+  end)
+
+  it("comes now and then", function()
+    local faults = { { kind = "crash", mtbf = seconds(20), recover_after = seconds(2),
+      requests = "rerouted" } }
+    local r = run(faults)
+    assert.is_true(#r.faults >= 2)
+    assert.is_true(conserves(r))
+    assert.equal(r.hash, run(faults).hash)
+    assert.is_true(r.hash ~= run(faults, { seed = 43 }).hash)
+  end)
+
+  it("is replaced where an autoscaler keeps the number", function()
+    local r = run({ { at = seconds(5), instance = 1, kind = "crash", requests = "rerouted" } },
+      { autoscaler = function() end, scaling = { loading_delay_us = seconds(2) } })
+    assert.equal(1, r.scaling.started)
+    assert.equal(4, #r.instances)
+    assert.equal(450, r.completed)
+  end)
+
+  it("gives the same by steps, by both engines and as a clone", function()
+    local spec = experiment({
+      { at = seconds(3), instance = 1, kind = "hang", recover_after = seconds(4) },
+      { at = seconds(4), instance = 1, kind = "slow", recover_after = seconds(9) },
+      { at = seconds(5), instance = 2, kind = "partition", recover_after = seconds(4) },
+      { kind = "crash", mtbf = seconds(25), recover_after = seconds(3), requests = "rerouted" },
+      { at = seconds(9), instance = 3, kind = "reclaim", notice = seconds(2) },
+    }, { autoscaler = { "queue-depth", up = 2, cooldown_seconds = 3, interval_seconds = 1 } })
+    local whole = blis.run(spec)
+    assert.is_true(conserves(whole))
+    local sim = blis.simulation(spec)
+    while sim.now_us < seconds(8) do sim:step() end
+    local clone = sim:clone()
+    while sim:step() do end
+    local stepped, cloned = sim:run(), clone:run()
+    spec.cluster.engine = "stepwise"
+    for _, r in ipairs { stepped, cloned, blis.run(spec) } do
+      assert.equal(whole.hash, r.hash)
+      assert.same(whole.faults, r.faults)
+      assert.same(whole.scaling, r.scaling)
+    end
+  end)
+
+  it("is refused where it is wrong", function()
+    local at = seconds(1)
+    local wrong = {
+      { { { at = at, instance = 4, kind = "crash" } }, "faults[1]: there is no instance_3" },
+      { { { at = at, instance = 0, kind = "crash" } }, "faults[1].instance" },
+      { { { at = at, kind = "crash" } }, "faults[1].instance" },
+      { { { instance = 1, kind = "crash" } }, "faults[1]: at is missing" },
+      { { { at = at, instance = 1, kind = "crush" } }, "did you mean 'crash'" },
+      { { { at = at, instance = 1, kind = "slow", factor = 0 } }, "faults[1].factor" },
+      { { { at = at, instance = 1, kind = "crash", until_us = 3 } }, "unknown option 'until_us'" },
+      { { { at = at, instance = 1, kind = "flap" } }, "recover_after is missing" },
+      { { { at = at, instance = 1, kind = "crash", mtbf = 5 } }, "without mtbf" },
+      { "crash", "a list of faults" },
+      { { at = 3 }, "a list of faults" },
+    }
+    for _, one in ipairs(wrong) do
+      local ok, message = pcall(run, one[1])
+      assert.is_false(ok)
+      assert.truthy(tostring(message):find(one[2], 1, true), tostring(message))
+    end
+  end)
+end)

@@ -1,0 +1,344 @@
+#include "cluster/fault_plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/time.h"
+#include "cluster/features.h"
+#include "cluster/service.h"
+
+/* Far longer than anybody waits for a step. */
+#define HANGING_FACTOR 1e6
+
+/* A fault at an instance that is on. */
+typedef struct active_fault {
+  struct blis__fault_plan *plan;
+  uint32_t instance;
+  blis_fault_effect effect;
+  bool is_on;
+} active_fault;
+
+struct blis__fault_plan {
+  blis_fault *faults;
+  size_t count;
+  size_t next;
+  blis_random_fault random_fault;
+  blis_random random;
+  BLIS_ARRAY(active_fault *) active; /* all there were; in the arena */
+  BLIS_ARRAY(blis_fault_note) notes;
+};
+
+static bool is_up(blis_service service) {
+  return service == BLIS_SERVICE_ACTIVE || service == BLIS_SERVICE_DRAINING;
+}
+
+/* What lasts. */
+
+static blis_status set_speed(blis_cluster *cluster, uint32_t instance,
+                             blis_error *error) {
+  const struct blis__fault_plan *plan = cluster->fault_plan;
+  double factor = 1;
+  for (size_t i = 0; i < plan->active.count; i++) {
+    const active_fault *a = plan->active.items[i];
+    if (a->is_on && a->instance == instance) {
+      factor *= a->effect.kind == BLIS_FAULT_HANG   ? HANGING_FACTOR
+                : a->effect.kind == BLIS_FAULT_SLOW ? a->effect.factor
+                                                    : 1;
+    }
+  }
+  factor = fmin(fmax(factor, 1e-3), 1e6);
+  return blis_cluster_instance_slow(cluster, instance, factor, error);
+}
+
+static void set_partition(blis_cluster *cluster, uint32_t instance) {
+  const struct blis__fault_plan *plan = cluster->fault_plan;
+  bool is_apart = false;
+  for (size_t i = 0; i < plan->active.count; i++) {
+    const active_fault *a = plan->active.items[i];
+    is_apart |= a->is_on && a->instance == instance &&
+                a->effect.kind == BLIS_FAULT_PARTITION;
+  }
+  blis__snapshot_set_apart(&cluster->snapshot, instance, is_apart);
+}
+
+/* An engine that comes up anew knows nothing of what was before. */
+static void end_all_at(struct blis__fault_plan *plan, uint32_t instance) {
+  for (size_t i = 0; i < plan->active.count; i++) {
+    active_fault *a = plan->active.items[i];
+    if (a->instance == instance && a->effect.kind != BLIS_FAULT_PARTITION) {
+      a->is_on = false;
+    }
+  }
+}
+
+static blis_status crash(blis_cluster *cluster, uint32_t instance,
+                         const blis_fault_effect *effect, int64_t recover_us,
+                         blis_error *error) {
+  BLIS_TRY(
+      blis_cluster_instance_fail(cluster, instance, effect->re_route, error));
+  end_all_at(cluster->fault_plan, instance);
+  BLIS_TRY(set_speed(cluster, instance, error));
+  if (recover_us == BLIS_TIME_NEVER_US) {
+    return BLIS_OK;
+  }
+  return blis_cluster_instance_recover(cluster, instance, recover_us,
+                                       effect->recovering_us, error);
+}
+
+/* A machine that was taken away in time is given back. */
+static blis_status on_return(void *ud, blis_cluster *cluster,
+                             blis_error *error) {
+  const active_fault *a = ud;
+  bool is_away = cluster->services[a->instance] == BLIS_SERVICE_DRAINED;
+  return is_away && cluster->scaler == NULL
+             ? blis_cluster_instance_restore(cluster, a->instance, error)
+             : BLIS_OK;
+}
+
+static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
+                               blis_error *error) {
+  int64_t recover_us = a->effect.recover_us;
+  if (is_up(cluster->services[a->instance])) {
+    return crash(cluster, a->instance, &a->effect, recover_us, error);
+  }
+  int64_t end_us = blis_time_after_us(cluster->now_us, recover_us);
+  return end_us == BLIS_TIME_NEVER_US
+             ? BLIS_OK
+             : blis_cluster_call_at(cluster, end_us, on_return, a, error);
+}
+
+static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
+  active_fault *a = ud;
+  if (!a->is_on) {
+    return BLIS_OK;
+  }
+  a->is_on = false;
+  switch (a->effect.kind) {
+  case BLIS_FAULT_HANG: /* somebody has noticed, and starts it anew */
+    return is_up(cluster->services[a->instance])
+               ? crash(cluster, a->instance, &a->effect,
+                       a->effect.recovering_us, error)
+               : BLIS_OK;
+  case BLIS_FAULT_PARTITION:
+    set_partition(cluster, a->instance);
+    return BLIS_OK;
+  case BLIS_FAULT_RECLAIM:
+    return end_reclaim(cluster, a, error);
+  default:
+    return set_speed(cluster, a->instance, error);
+  }
+}
+
+/* It is on until after_us have passed. */
+static blis_status begin(blis_cluster *cluster, uint32_t instance,
+                         const blis_fault_effect *effect, int64_t after_us,
+                         blis_error *error) {
+  struct blis__fault_plan *plan = cluster->fault_plan;
+  active_fault *a = blis_arena_new(&cluster->texts, sizeof *a);
+  BLIS_TRY_NEW(a, error);
+  *a = (active_fault){plan, instance, *effect, true};
+  BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &plan->active, a), error);
+  int64_t end_us = blis_time_after_us(cluster->now_us, after_us);
+  return end_us == BLIS_TIME_NEVER_US
+             ? BLIS_OK
+             : blis_cluster_call_at(cluster, end_us, on_over, a, error);
+}
+
+/* What happens. */
+
+static blis_status begin_lasting(blis_cluster *cluster, uint32_t instance,
+                                 const blis_fault_effect *effect,
+                                 blis_error *error) {
+  BLIS_TRY(begin(cluster, instance, effect, effect->recover_us, error));
+  if (effect->kind == BLIS_FAULT_PARTITION) {
+    set_partition(cluster, instance);
+    return BLIS_OK;
+  }
+  return set_speed(cluster, instance, error);
+}
+
+static blis_status strike(blis_cluster *cluster, uint32_t instance,
+                          const blis_fault_effect *effect, blis_error *error) {
+  switch (effect->kind) {
+  case BLIS_FAULT_CRASH:
+    return crash(cluster, instance, effect, effect->recover_us, error);
+  case BLIS_FAULT_RECLAIM:
+    BLIS_TRY(begin(cluster, instance, effect, effect->notice_us, error));
+    return blis_cluster_instance_drain(cluster, instance, effect->re_route,
+                                       error);
+  default:
+    return begin_lasting(cluster, instance, effect, error);
+  }
+}
+
+static blis_status suffer(blis_cluster *cluster, uint32_t instance,
+                          const blis_fault_effect *effect, blis_error *error) {
+  struct blis__fault_plan *plan = cluster->fault_plan;
+  blis_cluster_counts before = cluster->counts;
+  bool is_there =
+      instance < cluster->existing && is_up(cluster->services[instance]);
+  if (is_there) {
+    BLIS_TRY(strike(cluster, instance, effect, error));
+  }
+  const blis_fault_note note = {.time_us = cluster->now_us,
+                                .instance = instance,
+                                .kind = effect->kind,
+                                .is_missed = !is_there,
+                                .lost = cluster->counts.failed - before.failed,
+                                .rerouted =
+                                    cluster->counts.rerouted - before.rerouted};
+  BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &plan->notes, note), error);
+  return BLIS_OK;
+}
+
+static blis_status schedule_next(blis_cluster *cluster, blis_error *error);
+
+static blis_status on_declared(void *ud, blis_cluster *cluster,
+                               blis_error *error) {
+  struct blis__fault_plan *plan = ud;
+  if (!blis_cluster_has_requests(cluster)) {
+    return BLIS_OK;
+  }
+  const blis_fault *fault = &plan->faults[plan->next++];
+  BLIS_TRY(suffer(cluster, fault->instance, &fault->effect, error));
+  return schedule_next(cluster, error);
+}
+
+static blis_status schedule_next(blis_cluster *cluster, blis_error *error) {
+  struct blis__fault_plan *plan = cluster->fault_plan;
+  return plan->next == plan->count
+             ? BLIS_OK
+             : blis_cluster_call_at(cluster, plan->faults[plan->next].at_us,
+                                    on_declared, plan, error);
+}
+
+/* Random ones: the next comes the sooner, the more instances there are. */
+
+static uint32_t count_up(const blis_cluster *cluster) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    count += cluster->services[i] == BLIS_SERVICE_ACTIVE;
+  }
+  return count;
+}
+
+static blis_status on_random(void *ud, blis_cluster *cluster,
+                             blis_error *error);
+
+static blis_status schedule_random(blis_cluster *cluster, blis_error *error) {
+  struct blis__fault_plan *plan = cluster->fault_plan;
+  double mtbf_us = plan->random_fault.mtbf_us;
+  if (mtbf_us == 0) {
+    return BLIS_OK;
+  }
+  double count = fmax(1, (double)count_up(cluster));
+  double delay_us = blis_random_exp(&plan->random) * mtbf_us / count;
+  int64_t at_us = blis_time_after_us(
+      cluster->now_us,
+      1 + (int64_t)fmin(delay_us, (double)BLIS_TIME_SPAN_MAX_US));
+  return blis_cluster_call_at(cluster, at_us, on_random, plan, error);
+}
+
+static blis_status on_random(void *ud, blis_cluster *cluster,
+                             blis_error *error) {
+  struct blis__fault_plan *plan = ud;
+  if (!blis_cluster_has_requests(cluster)) {
+    return BLIS_OK;
+  }
+  uint32_t count = count_up(cluster);
+  if (count > 0) {
+    int32_t nth = blis_random_intn(&plan->random, (int32_t)count);
+    uint32_t i = 0;
+    while (cluster->services[i] != BLIS_SERVICE_ACTIVE || nth-- > 0) {
+      i++;
+    }
+    BLIS_TRY(suffer(cluster, i, &plan->random_fault.effect, error));
+  }
+  return schedule_random(cluster, error);
+}
+
+/* Making. */
+
+const char *blis_fault_kind_name(blis_fault_kind kind) {
+  static const char *const names[] = {"crash", "hang", "slow", "partition",
+                                      "reclaim"};
+  return names[kind];
+}
+
+static blis_status check_effect(const blis_fault_effect *effect, size_t place,
+                                blis_error *error) {
+  bool has_times = effect->recover_us >= 0 && effect->recovering_us >= 0 &&
+                   effect->notice_us >= 0;
+  bool has_factor = effect->kind != BLIS_FAULT_SLOW ||
+                    (effect->factor >= 1e-3 && effect->factor <= 1e6);
+  if (!has_times || !has_factor) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "fault %zu (%s): times are 0 or more, factors 0.001 to "
+                     "1000000",
+                     place, blis_fault_kind_name(effect->kind));
+  }
+  return BLIS_OK;
+}
+
+static blis_status check_faults(const blis_cluster *cluster,
+                                const blis_fault *faults, size_t count,
+                                blis_error *error) {
+  for (size_t i = 0; i < count; i++) {
+    BLIS_TRY(check_effect(&faults[i].effect, i + 1, error));
+    bool is_there = faults[i].instance < cluster->existing ||
+                    cluster->config.initial_count > 0;
+    if (!is_there || faults[i].at_us < 0 ||
+        (i > 0 && faults[i].at_us < faults[i - 1].at_us)) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "fault %zu (%s): instance %" PRIu32 " at %" PRId64
+                       " us; there are %" PRIu32
+                       " instances, and faults come in order of time",
+                       i + 1, blis_fault_kind_name(faults[i].effect.kind),
+                       faults[i].instance, faults[i].at_us, cluster->existing);
+    }
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_cluster_set_faults(blis_cluster *cluster,
+                                    const blis_fault *faults, size_t count,
+                                    const blis_random_fault *random,
+                                    int64_t seed, blis_error *error) {
+  BLIS_TRY(check_faults(cluster, faults, count, error));
+  BLIS_TRY(check_effect(&random->effect, 0, error));
+  struct blis__fault_plan *plan =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *plan);
+  BLIS_TRY_NEW(plan, error);
+  cluster->fault_plan = plan;
+  plan->random_fault = *random;
+  blis_random_init_named(&plan->random, seed, "faults");
+  if (count > 0) {
+    plan->faults = blis_arena_new(&cluster->texts, count * sizeof *faults);
+    BLIS_TRY_NEW(plan->faults, error);
+    for (; plan->count < count; plan->count++) {
+      plan->faults[plan->count] = faults[plan->count];
+    }
+  }
+  BLIS_TRY(schedule_next(cluster, error));
+  return schedule_random(cluster, error);
+}
+
+void blis__free_fault_plan(blis_cluster *cluster) {
+  struct blis__fault_plan *plan = cluster->fault_plan;
+  if (plan != NULL) {
+    blis_array_deinit(&cluster->alloc, &plan->active);
+    blis_array_deinit(&cluster->alloc, &plan->notes);
+    blis_alloc_free(&cluster->alloc, plan, sizeof *plan);
+  }
+}
+
+bool blis_cluster_get_faults(const blis_cluster *cluster,
+                             const blis_fault_note **notes, size_t *count) {
+  const struct blis__fault_plan *plan = cluster->fault_plan;
+  if (plan == NULL) {
+    return false;
+  }
+  *notes = plan->notes.items;
+  *count = plan->notes.count;
+  return true;
+}

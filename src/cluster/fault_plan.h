@@ -1,0 +1,73 @@
+/*
+ * fault_plan.h - faults that are known before a run, and random ones.
+ *
+ * Several faults may be on at one instance. One that is gone or down cannot
+ * suffer another: that one is noted as missed. Factors of step times multiply.
+ * A crash ends what it finds: hangs and slowness before it are over.
+ */
+#ifndef BLIS_CLUSTER_FAULT_PLAN_H
+#define BLIS_CLUSTER_FAULT_PLAN_H
+
+#include "cluster/life_cycle.h"
+
+typedef enum blis_fault_kind {
+  BLIS_FAULT_CRASH,     /* cache and running work are gone */
+  BLIS_FAULT_HANG,      /* no step ends; it is killed and comes back anew */
+  BLIS_FAULT_SLOW,      /* steps take factor times as long */
+  BLIS_FAULT_PARTITION, /* it works, and routers see its last signals */
+  BLIS_FAULT_RECLAIM,   /* told to go, and switched off notice_us later */
+  BLIS_FAULT_KIND_COUNT
+} blis_fault_kind;
+
+/* What a fault does. */
+typedef struct blis_fault_effect {
+  blis_fault_kind kind;
+  /*
+   * From its beginning (of a reclaim: from being switched off) until the
+   * instance is as it was; BLIS_TIME_NEVER_US = never.
+   */
+  int64_t recover_us;
+  int64_t recovering_us; /* the last part of that, in which it starts */
+  double factor;         /* of BLIS_FAULT_SLOW, 1e-3 to 1e6 */
+  int64_t notice_us;     /* of BLIS_FAULT_RECLAIM */
+  bool re_route;         /* requests that it ends go back to routing */
+} blis_fault_effect;
+
+typedef struct blis_fault {
+  int64_t at_us;
+  uint32_t instance;
+  blis_fault_effect effect;
+} blis_fault;
+
+/* Each instance that serves suffers it once in mtbf_us on average. */
+typedef struct blis_random_fault {
+  double mtbf_us; /* > 0; 0 = none */
+  blis_fault_effect effect;
+} blis_random_fault;
+
+/* What became of one. */
+typedef struct blis_fault_note {
+  int64_t time_us;
+  uint32_t instance;
+  blis_fault_kind kind;
+  bool is_missed; /* the instance was not there, or not up */
+  int64_t lost;   /* requests, at once */
+  int64_t rerouted;
+} blis_fault_note;
+
+/* "crash", "hang", ...; static. */
+const char *blis_fault_kind_name(blis_fault_kind kind);
+
+/*
+ * Before the first event; copies what it is given. BLIS_ERR_INVALID names the
+ * fault that is out of range, by its place.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_faults(
+    blis_cluster *cluster, const blis_fault *faults, size_t count,
+    const blis_random_fault *random, int64_t seed, blis_error *error);
+
+/* In order of time; borrowed. False: none was set. */
+bool blis_cluster_get_faults(const blis_cluster *cluster,
+                             const blis_fault_note **notes, size_t *count);
+
+#endif

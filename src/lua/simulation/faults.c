@@ -1,0 +1,79 @@
+#include "lua/simulation/faults.h"
+
+#include "base/time.h"
+#include "cluster/fault_plan.h"
+#include "lua/bind/bind.h"
+
+static blis_fault_effect check_effect(lua_State *L, int index) {
+  static const char *const kinds[] = {"crash",     "hang",    "slow",
+                                      "partition", "reclaim", NULL};
+  return (blis_fault_effect){
+      .kind = (blis_fault_kind)check_field_choice(L, index, "kind", kinds),
+      .recover_us =
+          opt_field_integer(L, index, "recover_us", BLIS_TIME_NEVER_US),
+      .recovering_us = opt_field_integer(L, index, "recovering_us", 0),
+      .factor = opt_field_number(L, index, "factor", 1),
+      .notice_us = opt_field_integer(L, index, "notice_us", 0),
+      .re_route = opt_field_boolean(L, index, "re_route", false)};
+}
+
+static void check_declared(lua_State *L, int list, blis_fault *faults,
+                           size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, list, (lua_Integer)i + 1);
+    int fault = lua_gettop(L);
+    faults[i] = (blis_fault){
+        .at_us = check_field_integer(L, fault, "at_us"),
+        .instance = (uint32_t)check_field_integer(L, fault, "instance"),
+        .effect = check_effect(L, fault)};
+    lua_pop(L, 1);
+  }
+}
+
+void check_set_faults(lua_State *L, int config, const bind_simulation *sim) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, config, "faults") == LUA_TNIL) {
+    lua_settop(L, top);
+    return;
+  }
+  lua_getfield(L, top + 1, "declared");
+  int list = lua_gettop(L);
+  size_t count = lua_rawlen(L, list);
+  blis_fault *faults = push_buffer(L, count, sizeof *faults);
+  check_declared(L, list, faults, count);
+  blis_random_fault random = {.effect.recover_us = BLIS_TIME_NEVER_US};
+  if (lua_getfield(L, top + 1, "random") != LUA_TNIL) {
+    int fault = lua_gettop(L);
+    random.mtbf_us = check_field_number(L, fault, "mtbf_us");
+    random.effect = check_effect(L, fault);
+  }
+  blis_error error = {0};
+  check_status(L,
+               blis_cluster_set_faults(sim->cluster, faults, count, &random,
+                                       sim->seed, &error),
+               &error);
+  lua_settop(L, top);
+}
+
+void set_faults(lua_State *L, const bind_simulation *sim) {
+  size_t count = 0;
+  const blis_fault_note *notes = NULL;
+  if (!blis_cluster_get_faults(sim->cluster, &notes, &count)) {
+    return;
+  }
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    const blis_fault_note *note = &notes[i];
+    lua_createtable(L, 0, 6);
+    set_field_integer(L, "time_us", note->time_us);
+    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)note->instance);
+    lua_setfield(L, -2, "instance");
+    set_field_string(L, "kind", blis_fault_kind_name(note->kind));
+    lua_pushboolean(L, note->is_missed);
+    lua_setfield(L, -2, "is_missed");
+    set_field_integer(L, "lost", note->lost);
+    set_field_integer(L, "rerouted", note->rerouted);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "faults");
+}
