@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
+#include "cluster/gateway_run.h"
 #include "cluster/handoff_run.h"
 #include "cluster/scaler.h"
 #include "cluster/stages.h"
@@ -30,6 +31,12 @@ static int64_t next_cluster_us(const blis_cluster *cluster) {
                                   : blis_event_queue_next_us(cluster->queue);
 }
 
+/* Who waits at the gateway may find room now. */
+static inline blis_status look_again(blis_cluster *cluster, blis_error *error) {
+  return cluster->gateway == NULL ? BLIS_OK
+                                  : blis__gateway_look_again(cluster, error);
+}
+
 static blis_status run_call(blis_cluster *cluster, uint32_t index,
                             blis_error *error) {
   blis__scheduled_call call =
@@ -44,7 +51,8 @@ static blis_status run_call(blis_cluster *cluster, uint32_t index,
   }
   BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
   cluster->is_busy = false;
-  return call.fn(call.ud, cluster, error);
+  BLIS_TRY(call.fn(call.ud, cluster, error));
+  return look_again(cluster, error);
 }
 
 static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
@@ -69,6 +77,10 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
     return blis__cluster_admit(cluster, event.object, error);
   case BLIS__CLUSTER_ROUTING:
     return blis__cluster_route(cluster, event.object, error);
+  case BLIS__CLUSTER_EVICT:
+  case BLIS__CLUSTER_EXPIRY:
+  case BLIS__CLUSTER_CYCLE:
+    return blis__gateway_event(cluster, &event, error);
   case BLIS__CLUSTER_CALL:
     return run_call(cluster, (uint32_t)event.number, error);
   default:
@@ -150,6 +162,9 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
     limit_us = end_us < limit_us ? end_us : limit_us;
     status = blis__cluster_run_instance(cluster, number, instance_us, limit_us,
                                         error);
+    if (status == BLIS_OK) {
+      status = look_again(cluster, error);
+    }
   }
   cluster->is_busy = false;
   return status;

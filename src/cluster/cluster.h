@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "cluster/decision_sink.h"
+#include "cluster/gateway.h"
 #include "cluster/handoff.h"
 #include "instance/instance.h"
 #include "instance/slo_priority.h"
@@ -41,6 +42,7 @@ typedef struct blis_request_end {
   const blis_cascade_attempt *attempt; /* the last one; NULL = none */
   blis_cascade_verdict verdict;        /* about that one */
   const blis_stage_times *stages; /* NULL = prefill and decode were not apart */
+  int64_t gateway_wait_us; /* in its queue, until dispatched; -1 = never */
 } blis_request_end;
 
 /* Where finished requests go. */
@@ -239,6 +241,19 @@ BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster,
 BLIS_MUSTUSE blis_status blis_cluster_set_disaggregation(
     blis_cluster *cluster, blis_disaggregation *disaggregation,
     blis_error *error);
+
+/*
+ * Takes the policies of *gateway (also on failure), once, before the first
+ * event: admitted requests wait in a queue until they may be routed.
+ * BLIS_ERR_INVALID names what is out of range.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_gateway(blis_cluster *cluster,
+                                                  blis_gateway *gateway,
+                                                  blis_error *error);
+
+/* All zero without a queue. */
+void blis_cluster_get_gateway(const blis_cluster *cluster,
+                              blis_gateway_counts *counts);
 
 /* All zero without disaggregation. */
 void blis_cluster_get_handoffs(const blis_cluster *cluster,

@@ -293,6 +293,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__free_waiting_room(cluster);
   blis__free_scaler(cluster);
   blis__free_fault_plan(cluster);
+  blis__free_gateway(cluster);
   blis_pool_deinit(&cluster->calls);
   blis_pool_deinit(&cluster->follow_ups);
   blis_arena_deinit(&cluster->texts);

@@ -49,6 +49,24 @@ blis_status blis__cluster_leave_instance(blis_cluster *cluster,
   return BLIS__TELL(cluster, BLIS__LEFT, error, .request = request);
 }
 
+blis_status blis__cluster_take_away(blis_cluster *cluster,
+                                    blis__cluster_request *request,
+                                    blis_error *error) {
+  uint32_t number = (uint32_t)request->instance;
+  blis_instance *instance = cluster->instances[number];
+  blis_error cause = {0};
+  blis_status status =
+      blis_instance_evict(instance, &request->live, cluster->now_us, &cause);
+  if (status != BLIS_OK) {
+    return blis_fail(error, status, "%s: %s", cluster->ids[number],
+                     cause.message);
+  }
+  blis__snapshot_instance_changed(&cluster->snapshot, number);
+  blis_winner_tree_set(cluster->next_events, number,
+                       blis_instance_next_us(instance));
+  return blis__cluster_leave_instance(cluster, request, error);
+}
+
 static blis_status on_completed(void *ud, const blis_live_request *live,
                                 int64_t end_us, bool *counts_itl,
                                 blis_error *error) {

@@ -10,6 +10,11 @@
 BLIS_MUSTUSE blis_status blis__cluster_leave_instance(
     blis_cluster *cluster, blis__cluster_request *request, blis_error *error);
 
+/* The instance that has the request gives it up, and the request leaves it. */
+BLIS_MUSTUSE blis_status blis__cluster_take_away(blis_cluster *cluster,
+                                                 blis__cluster_request *request,
+                                                 blis_error *error);
+
 /*
  * A request has ended in the state it says; no instance has it. It is reported,
  * unless a listener has sent it on its way again.

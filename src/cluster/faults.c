@@ -52,14 +52,7 @@ static blis_status lose(blis_cluster *cluster, blis__cluster_request *request,
 
 static blis_status evict(blis_cluster *cluster, blis__cluster_request *request,
                          const blis__eviction *how, blis_error *error) {
-  blis_error cause = {0};
-  blis_status status = blis_instance_evict(
-      cluster->instances[how->index], &request->live, cluster->now_us, &cause);
-  if (status != BLIS_OK) {
-    return blis_fail(error, status, "%s: %s", cluster->ids[how->index],
-                     cause.message);
-  }
-  BLIS_TRY(blis__cluster_leave_instance(cluster, request, error));
+  BLIS_TRY(blis__cluster_take_away(cluster, request, error));
   return how->re_route ? route_again(cluster, request, error)
                        : lose(cluster, request, how->reason, error);
 }

@@ -49,6 +49,9 @@ BLIS_MUSTUSE blis_status blis__add_follow_ups(blis_cluster *cluster);
 /* pins.c: pins of blis_cluster_pin, which adds the listener. */
 void blis__free_pins(blis_cluster *cluster);
 
+/* gateway.c: the queue of blis_cluster_set_gateway. */
+void blis__free_gateway(blis_cluster *cluster);
+
 /* handoff_run.c: hand-offs of blis_cluster_set_disaggregation. */
 void blis__free_handoffs(blis_cluster *cluster);
 /* life_cycle.c, waiting_room.c, scaler.c: made when they are first needed. */

@@ -23,8 +23,10 @@ blis__cluster_request *blis__request_table_add(blis__request_table *table,
     return NULL;
   }
   blis__cluster_request *added = blis_pool_item(&table->pool, slot);
-  *added = (blis__cluster_request){
-      .request = *request, .instance = -1, .earlier = table->last};
+  *added = (blis__cluster_request){.request = *request,
+                                   .instance = -1,
+                                   .gateway_wait_us = -1,
+                                   .earlier = table->last};
   added->live = (blis_live_request){
       .arrival_us = request->arrival_us,
       .deadline_us = request->deadline_us,
@@ -63,9 +65,12 @@ static bool is_legal(blis__place from, blis__place to) {
   switch (to) {
   case BLIS__AT_ADMISSION:
     return from != BLIS__AT_END;
+  case BLIS__AT_GATEWAY:
+    return from == BLIS__AT_ADMISSION;
   case BLIS__AT_ROUTING:
-    return from == BLIS__AT_ADMISSION || from == BLIS__AT_WAITING ||
-           from == BLIS__AT_INSTANCE || from == BLIS__AT_HANDOFF;
+    return from == BLIS__AT_ADMISSION || from == BLIS__AT_GATEWAY ||
+           from == BLIS__AT_WAITING || from == BLIS__AT_INSTANCE ||
+           from == BLIS__AT_HANDOFF;
   case BLIS__AT_HANDOFF:
   case BLIS__AT_WAITING:
     return from == BLIS__AT_ROUTING;

@@ -13,6 +13,7 @@
 typedef enum blis__place {
   BLIS__AT_ARRIVAL,
   BLIS__AT_ADMISSION, /* or on its way there */
+  BLIS__AT_GATEWAY,   /* admitted, and in its queue */
   BLIS__AT_ROUTING,   /* admitted; or on its way there */
   BLIS__AT_HANDOFF,   /* routed; prefilled elsewhere, or its KV on its way */
   BLIS__AT_WAITING,   /* for an instance that may take it */
@@ -31,7 +32,10 @@ typedef struct blis__cluster_request {
   int64_t waiting_since_us; /* at that place */
   size_t waiting_index;     /* in the waiting room */
   int32_t returns;          /* from instances to routing, so far */
+  uint32_t evictable;       /* place in gateway_evict.c + 1; 0 = none */
   int64_t pending_prefill_tokens;
+  int64_t gateway_wait_us; /* in the gateway's queue; -1 = never left it */
+  int64_t gateway_left_us; /* the last time */
   blis_ticket router_ticket;
   blis_ticket admission_ticket;
   struct blis__handoff *handoff;     /* handoff_run.h; NULL = there was none */

@@ -138,6 +138,16 @@ BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
                                                 uint32_t model, int64_t now_us);
 
 /*
+ * The instances in service with a role (0 = whatever they do), all models; the
+ * columns that are kept are as fresh as in a view at now_us; below 0 nothing
+ * that lags behind is read again.
+ */
+BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot,
+                                               const blis_intern *strings,
+                                               uint32_t role, int64_t now_us,
+                                               const blis__group **group);
+
+/*
  * The view for a decision about request at now_us, valid until the next change
  * of anything; it may have no candidates. NULL = out of memory.
  */

@@ -170,6 +170,22 @@ blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
   return BLIS_OK;
 }
 
+blis_status blis__snapshot_survey(blis__snapshot *snapshot,
+                                  const blis_intern *strings, uint32_t role,
+                                  int64_t now_us, const blis__group **group) {
+  blis__group *found =
+      blis__candidates_for(&snapshot->candidates, strings, 0, role);
+  if (found == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  if (now_us >= 0) {
+    blis__snapshot_catch_up(snapshot, found, now_us);
+    blis__snapshot_update(snapshot);
+  }
+  *group = found;
+  return BLIS_OK;
+}
+
 const blis_routing_view *
 blis__snapshot_show(blis__snapshot *snapshot,
                     const blis_routing_request *request, int64_t now_us) {

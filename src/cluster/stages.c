@@ -7,6 +7,7 @@
 #include "base/invariant.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
+#include "cluster/gateway_run.h"
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
 
@@ -98,9 +99,9 @@ static blis_status go_to_admission(blis_cluster *cluster,
   return blis__cluster_admit(cluster, request, error);
 }
 
-static blis_status go_to_routing(blis_cluster *cluster,
-                                 blis__cluster_request *request,
-                                 blis_error *error) {
+blis_status blis__cluster_go_to_routing(blis_cluster *cluster,
+                                        blis__cluster_request *request,
+                                        blis_error *error) {
   int64_t latency_us = cluster->config.routing_latency_us;
   if (!is_next(cluster, latency_us)) {
     return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
@@ -210,7 +211,9 @@ blis_status blis__cluster_admit(blis_cluster *cluster,
   case BLIS_ADMIT:
     break;
   }
-  return go_to_routing(cluster, request, error);
+  return cluster->gateway != NULL
+             ? blis__gateway_enqueue(cluster, request, error)
+             : blis__cluster_go_to_routing(cluster, request, error);
 }
 
 /* Books the request on its instance and hands it over. */

@@ -22,6 +22,10 @@ BLIS_MUSTUSE blis_status blis__cluster_admit(blis_cluster *cluster,
                                              blis__cluster_request *request,
                                              blis_error *error);
 
+/* An admitted request is routed, after the latency of that. */
+BLIS_MUSTUSE blis_status blis__cluster_go_to_routing(
+    blis_cluster *cluster, blis__cluster_request *request, blis_error *error);
+
 BLIS_MUSTUSE blis_status blis__cluster_route(blis_cluster *cluster,
                                              blis__cluster_request *request,
                                              blis_error *error);

@@ -24,11 +24,14 @@ enum {
   BLIS__CLUSTER_ARRIVAL = 0,
   BLIS__CLUSTER_ADMISSION = 1,
   BLIS__CLUSTER_ROUTING = 2,
-  BLIS__CLUSTER_PREFILL = 4, /* routing of the prefill; from here to TIMEOUT */
-  BLIS__CLUSTER_MOVE = 5,    /* the KV of a hand-off wants to go */
-  BLIS__CLUSTER_MOVED = 6,   /* transfers have ended */
-  BLIS__CLUSTER_TIMEOUT = 7, /* of a hand-off */
-  BLIS__CLUSTER_CALL = 10
+  BLIS__CLUSTER_PREFILL = 4, /* routing of the prefill of a hand-off */
+  BLIS__CLUSTER_EVICT = 5,   /* for somebody in the gateway's queue */
+  BLIS__CLUSTER_MOVE = 6,    /* the KV of a hand-off wants to go */
+  BLIS__CLUSTER_MOVED = 7,   /* transfers have ended */
+  BLIS__CLUSTER_TIMEOUT = 8, /* of a hand-off */
+  BLIS__CLUSTER_EXPIRY = 9,  /* of who waits in the gateway's queue */
+  BLIS__CLUSTER_CYCLE = 10,  /* somebody may leave it */
+  BLIS__CLUSTER_CALL = 20
 };
 
 /* A function of call_at. */
@@ -83,6 +86,7 @@ struct blis_cluster {
   struct blis__pins *pins;
   struct blis__cascades *cascades;
   struct blis__handoffs *handoffs; /* handoff_run.h */
+  struct blis__gateway *gateway;   /* gateway_run.h */
   /*
    * With pools: may take a request that was routed to a candidate of the view,
    * which does not get it then; *instance may become another one. Else NULL.

@@ -97,7 +97,7 @@ static const blis_param_spec concurrency_params[] = {
 
 #define DETECTOR(function)                                                     \
   .kind = BLIS_POLICY_SATURATION,                                              \
-  .ops = &(const blis_saturation_ops){.value = (function)},                    \
+  .ops = &(const blis_saturation_ops){.value = (function), .is_pure = true},   \
   .state_size = sizeof(state)
 
 const blis_policy_entry blis__saturation_never = {
@@ -110,6 +110,8 @@ const blis_policy_entry blis__saturation_never = {
 const blis_policy_entry blis__saturation_utilization = {
     DETECTOR(utilization),
     .name = "utilization",
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
+             BLIS_SIGNAL_BIT(BLIS_SIGNAL_KV_UTILIZATION),
     .aliases = "utilization-detector",
     .summary = "mean over instances of max(queue / its threshold, KV / its "
                "threshold)",
@@ -120,6 +122,7 @@ const blis_policy_entry blis__saturation_utilization = {
 const blis_policy_entry blis__saturation_concurrency = {
     DETECTOR(concurrency),
     .name = "concurrency",
+    .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT),
     .aliases = "concurrency-detector",
     .summary = "requests or tokens in flight, as a share of what instances "
                "take",

@@ -8,11 +8,13 @@
 #ifndef BLIS_POLICY_FLOW_SATURATION_H
 #define BLIS_POLICY_FLOW_SATURATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "policy/contract/signals.h"
 
 /* What monitoring tells of the instances that could take a request. */
 typedef struct blis_saturation_look {
@@ -29,6 +31,7 @@ typedef struct blis_saturation_ops {
   blis_status (*value)(void *state, const blis_saturation_look *look,
                        double *saturation, blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
+  bool is_pure; /* what it says follows from the look alone */
 } blis_saturation_ops;
 
 typedef struct blis_saturation {
@@ -36,7 +39,8 @@ typedef struct blis_saturation {
   void *state;
   size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;
-  const char *name; /* static, or owned by state */
+  blis_signal_set needs; /* columns it reads */
+  const char *name;      /* static, or owned by state */
 } blis_saturation;
 
 /* Idempotent; an all-zero detector is allowed. */

@@ -118,13 +118,14 @@ static const blis_param_spec linear_params[] = {
                  BLIS__INTO(state, least)),
 };
 
-#define LIMIT(function)                                                        \
+#define LIMIT(function, pure)                                                  \
   .kind = BLIS_POLICY_USAGE_LIMIT,                                             \
-  .ops = &(const blis_usage_limit_ops){.ceilings = (function)},                \
+  .ops = &(const blis_usage_limit_ops){.ceilings = (function),                 \
+                                       .is_pure = (pure)},                     \
   .state_size = sizeof(state)
 
 const blis_policy_entry blis__usage_limit_static = {
-    LIMIT(same),
+    LIMIT(same, true),
     .name = "static",
     .aliases = "static-usage-limit-policy",
     .summary = "the same ceiling for every band",
@@ -133,7 +134,7 @@ const blis_policy_entry blis__usage_limit_static = {
 };
 
 const blis_policy_entry blis__usage_limit_linear = {
-    LIMIT(go_down),
+    LIMIT(go_down, true),
     .name = "linear",
     .summary = "1 for the highest band, down to a threshold for the lowest",
     .source = "BLIS (Go), --usage-limit-threshold",
@@ -141,7 +142,7 @@ const blis_policy_entry blis__usage_limit_linear = {
 };
 
 const blis_policy_entry blis__usage_limit_priority_holdback = {
-    LIMIT(hold_back),
+    LIMIT(hold_back, true),
     .name = "priority-holdback",
     .aliases = "priority-holdback-policy",
     .summary = "ceilings between those of the lowest and the highest band",
@@ -151,7 +152,7 @@ const blis_policy_entry blis__usage_limit_priority_holdback = {
 };
 
 const blis_policy_entry blis__usage_limit_soft_reflective = {
-    LIMIT(reflect),
+    LIMIT(reflect, false),
     .name = "soft-reflective",
     .aliases = "soft-reflective-ceiling-policy",
     .summary = "lower bands are closed the sooner the lower they are, and "

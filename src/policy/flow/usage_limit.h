@@ -7,6 +7,7 @@
 #ifndef BLIS_POLICY_FLOW_USAGE_LIMIT_H
 #define BLIS_POLICY_FLOW_USAGE_LIMIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ typedef struct blis_usage_limit_ops {
                           const int32_t *priorities, size_t count,
                           double *ceilings, blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
+  bool is_pure; /* ceilings follow from saturation and priorities alone */
 } blis_usage_limit_ops;
 
 typedef struct blis_usage_limit {

@@ -1,0 +1,122 @@
+/*
+ * gateway_run.h - the gateway's queue of a cluster; between gateway.c,
+ * gateway_dispatch.c and gateway_evict.c, and what the clock and the stages
+ * call.
+ */
+#ifndef BLIS_CLUSTER_GATEWAY_RUN_H
+#define BLIS_CLUSTER_GATEWAY_RUN_H
+
+#include "cluster/state.h"
+
+/* A sheddable request on an instance. */
+typedef struct blis__evictable {
+  blis__cluster_request *request;
+  int32_t priority;
+  int64_t dispatch_us;
+} blis__evictable;
+
+typedef struct blis__gateway {
+  blis_alloc alloc;
+  blis_gateway policy;
+  blis_flow_queue *queue;
+  blis_flow_service *service;
+  uint32_t default_tenant; /* of requests that name none */
+  BLIS_ARRAY(uint32_t) target_classes;
+  BLIS_ARRAY(int64_t) targets_us; /* one each */
+
+  blis_event_handle cycle; /* the next one, or BLIS_EVENT_NONE */
+  int64_t cycle_at_us;
+  int64_t last_cycle_us;
+  bool is_ticking;
+  bool needs_order; /* of the clock, just now */
+  bool may_skip;    /* tries with nothing in between have equal results */
+  blis_event_handle sweep;
+  int64_t sweep_at_us;
+
+  bool is_pool_empty;
+  int64_t regime_since_us; /* is_pool_empty has been like that */
+
+  double *columns; /* what the detector looks at */
+  double *tokens_in_flight;
+  BLIS_ARRAY(int32_t) priorities; /* of the bands */
+  BLIS_ARRAY(double) ceilings;
+
+  BLIS_ARRAY(blis__evictable) evictables; /* a heap; the next victim first */
+  int64_t next_eviction_us;
+  blis_gateway_counts counts;
+} blis__gateway;
+
+/* An admitted request comes: it is queued, or ends. */
+BLIS_MUSTUSE blis_status blis__gateway_enqueue(blis_cluster *cluster,
+                                               blis__cluster_request *request,
+                                               blis_error *error);
+
+/* Executes an event of the classes EVICT, EXPIRY and CYCLE. */
+BLIS_MUSTUSE blis_status blis__gateway_event(blis_cluster *cluster,
+                                             const blis_event *event,
+                                             blis_error *error);
+
+/* Something has happened that may have made room. */
+BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster,
+                                                  blis_error *error);
+
+/* Between the files. */
+
+/* One was queued: tries, now or later. */
+BLIS_MUSTUSE blis_status blis__gateway_came(blis_cluster *cluster,
+                                            blis__gateway *gateway,
+                                            blis_error *error);
+/* It is time to try. */
+BLIS_MUSTUSE blis_status blis__gateway_cycle(blis_cluster *cluster,
+                                             blis__gateway *gateway,
+                                             blis_error *error);
+
+/* Notices whether there are instances. */
+BLIS_MUSTUSE blis_status blis__gateway_note_pool(blis_cluster *cluster,
+                                                 blis__gateway *gateway,
+                                                 blis_error *error);
+bool blis__gateway_is_expired(const blis_cluster *cluster,
+                              const blis__gateway *gateway,
+                              const blis_flow_item *item);
+/* One that is in the queue no longer ends. */
+BLIS_MUSTUSE blis_status blis__gateway_end(blis_cluster *cluster,
+                                           blis__cluster_request *request,
+                                           const char *reason,
+                                           blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_expire(blis_cluster *cluster,
+                                              blis__gateway *gateway,
+                                              const blis_flow_item *item,
+                                              blis_error *error);
+
+/* A request that may be evicted is on an instance; is there no longer. */
+BLIS_MUSTUSE blis_status blis__evictables_add(blis__gateway *gateway,
+                                              blis__cluster_request *request);
+void blis__evictables_remove(blis__gateway *gateway,
+                             blis__cluster_request *request);
+/*
+ * Schedules the evictions that the policy wants at this saturation, when the
+ * band, with this ceiling, is the highest closed one with requests. *has_any
+ * tells that there are some.
+ */
+BLIS_MUSTUSE blis_status blis__gateway_evict_for(
+    blis_cluster *cluster, blis__gateway *gateway, int32_t priority,
+    double saturation, double ceiling, bool *has_any, blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_evict(blis_cluster *cluster,
+                                             blis__cluster_request *request,
+                                             blis_error *error);
+
+static inline blis__cluster_request *
+blis__gateway_request(const blis_cluster *cluster, const blis_flow_item *item) {
+  return blis_pool_item(&cluster->requests.pool, (uint32_t)item->handle);
+}
+
+static inline blis_status blis__gateway_push(blis_cluster *cluster,
+                                             int event_class, int64_t time_us,
+                                             void *object,
+                                             blis_event_handle *handle) {
+  const blis_event event = {
+      .time_us = time_us, .event_class = event_class, .object = object};
+  return blis_event_queue_push(cluster->queue, &event, handle);
+}
+
+#endif
