@@ -251,8 +251,12 @@ blis_status blis__scale_look_take(blis__scale_look *look,
   double seconds = (double)(now_us - look->looked_us) / 1e6;
   look_at_instances(look, cluster, metrics);
   look_at_requests(look, cluster, metrics);
+  blis_gateway_counts queue;
+  blis_cluster_get_gateway(cluster, &queue);
   metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] =
-      cluster->waiting_room == NULL ? 0 : (double)cluster->waiting_room->count;
+      (cluster->waiting_room == NULL ? 0
+                                     : (double)cluster->waiting_room->count) +
+      (double)queue.waiting;
   metrics[BLIS_SCALE_REQUEST_RATE] = per((double)look->arrivals, seconds);
   metrics[BLIS_SCALE_PROMPT_TOKENS_MEAN] =
       per((double)look->prompt_tokens, (double)look->arrivals);
