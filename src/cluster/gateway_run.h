@@ -1,7 +1,7 @@
 /*
- * gateway_run.h - the gateway's queue of a cluster; between gateway.c,
- * gateway_dispatch.c and gateway_evict.c, and what the clock and the stages
- * call.
+ * gateway_run.h - the gateway's queue of a cluster: what the clock calls, and
+ * what is between gateway.c, gateway_dispatch.c, gateway_expiry.c and
+ * gateway_evict.c. The stages reach it as cluster->hold.
  */
 #ifndef BLIS_CLUSTER_GATEWAY_RUN_H
 #define BLIS_CLUSTER_GATEWAY_RUN_H
@@ -46,11 +46,6 @@ typedef struct blis__gateway {
   blis_gateway_counts counts;
 } blis__gateway;
 
-/* An admitted request comes: it is queued, or ends. */
-BLIS_MUSTUSE blis_status blis__gateway_enqueue(blis_cluster *cluster,
-                                               blis__cluster_request *request,
-                                               blis_error *error);
-
 /* Executes an event of the classes EVICT, EXPIRY and CYCLE. */
 BLIS_MUSTUSE blis_status blis__gateway_event(blis_cluster *cluster,
                                              const blis_event *event,
@@ -70,6 +65,14 @@ BLIS_MUSTUSE blis_status blis__gateway_came(blis_cluster *cluster,
 BLIS_MUSTUSE blis_status blis__gateway_cycle(blis_cluster *cluster,
                                              blis__gateway *gateway,
                                              blis_error *error);
+
+/* Who has waited too long leaves; and when that is done next. */
+BLIS_MUSTUSE blis_status blis__gateway_sweep(blis_cluster *cluster,
+                                             blis__gateway *gateway,
+                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_plan_sweep(blis_cluster *cluster,
+                                                  blis__gateway *gateway,
+                                                  blis_error *error);
 
 /* Notices whether there are instances. */
 BLIS_MUSTUSE blis_status blis__gateway_note_pool(blis_cluster *cluster,

@@ -7,7 +7,6 @@
 #include "base/invariant.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
-#include "cluster/gateway_run.h"
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
 
@@ -211,8 +210,8 @@ blis_status blis__cluster_admit(blis_cluster *cluster,
   case BLIS_ADMIT:
     break;
   }
-  return cluster->gateway != NULL
-             ? blis__gateway_enqueue(cluster, request, error)
+  return cluster->hold != NULL
+             ? cluster->hold(cluster, request, error)
              : blis__cluster_go_to_routing(cluster, request, error);
 }
 

@@ -87,6 +87,9 @@ struct blis_cluster {
   struct blis__cascades *cascades;
   struct blis__handoffs *handoffs; /* handoff_run.h */
   struct blis__gateway *gateway;   /* gateway_run.h */
+  /* With that: takes an admitted request, to be routed later. Else NULL. */
+  blis_status (*hold)(blis_cluster *cluster, blis__cluster_request *request,
+                      blis_error *error);
   /*
    * With pools: may take a request that was routed to a candidate of the view,
    * which does not get it then; *instance may become another one. Else NULL.
