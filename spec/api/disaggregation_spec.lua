@@ -41,6 +41,23 @@ describe("prefill and decode apart", function()
     assert.is_true(slow.ttft_ms.mean > result.ttft_ms.mean)
   end)
 
+  it("hides transfers behind the prefill", function()
+    local function ttft(overlap, more)
+      local options = { order = "destination", first_token = "prefill", bandwidth_gb_s = 2, base_latency_ms = 0,
+        overlap = overlap }
+      for key, value in pairs(more or {}) do options[key] = value end
+      return run(options).ttft_ms.mean
+    end
+    local none = ttft "none"
+    -- Prompts are computed in one step each, so a chunk is the whole of it.
+    assert.equal(none, ttft "chunks")
+    local layers = ttft "layers"
+    assert.is_true(layers < none)
+    assert.is_true(ttft("layers", { layer_groups = 40 }) < layers)
+    assert.equal(none, ttft("layers", { overlap_min_tokens = 601 }))
+    says("needs order", function() run { overlap = "layers" } end)
+  end)
+
   it("asks functions, about instances", function()
     local seen = {}
     local result = run(function(request, context)

@@ -55,6 +55,8 @@ local examples = {
   ["--engine-version"] = "--engine-version vllm/vllm-openai:v0.8.4",
   ["--fitness-weights"] = "--fitness-weights throughput:1",
   ["--hardware"] = "--hardware H100",
+  ["--pd-overlap"] = "--prefill-instances 1 --decode-instances 1 --pd-order destination "
+    .. "--pd-overlap layers",
   ["--prefill-instances"] = "--prefill-instances 1 --decode-instances 1",
   ["--decode-instances"] = "--prefill-instances 1 --decode-instances 1",
   ["--architecture"] = "--architecture pd --prefill-instances 1 --decode-instances 1",

@@ -101,6 +101,22 @@ return {
         .. "cached.",
     },
     {
+      name = "overlap", type = "choice", choices = { "none", "chunks", "layers" },
+      default = "none", flag = "--pd-overlap", group = group,
+      doc = "When KV goes, with order destination: when the whole prompt is computed; each chunk of "
+        .. "it when its step has ended; or while a step goes on, its layers in groups.",
+    },
+    {
+      name = "layer_groups", type = "integer", min = 1, max = 1000, default = 8, unit = "groups",
+      flag = "--pd-layer-groups", group = group,
+      doc = "In how many equal groups the layers of a step go, with overlap layers.",
+    },
+    {
+      name = "overlap_min_tokens", type = "integer", min = 0, max = 1000000000, default = 0,
+      unit = "tokens", flag = "--pd-overlap-min-tokens", group = group,
+      doc = "Shorter prompts go when they are computed.",
+    },
+    {
       name = "contention", type = "boolean", default = false, flag = "--pd-transfer-contention",
       group = group,
       doc = "Under profile go-blis, the bandwidth of a transfer is divided by the transfers under way "

@@ -32,6 +32,16 @@ local function read_prefill_routing(values, experiment, path)
   return experiment.profile ~= "go-blis" and policy.read_router(experiment.routing, "routing") or nil
 end
 
+--- The part of a step's KV that goes at once; 0 = nothing goes before the prefill is over.
+local function overlap_portion(values, path)
+  if values.overlap == "none" then return 0.0 end
+  if values.order ~= "destination" then
+    errors.invalid("%s.overlap: '%s' needs order = \"destination\": room is there before the "
+      .. "prefill", path, values.overlap)
+  end
+  return values.overlap == "chunks" and 1.0 or 1 / values.layer_groups
+end
+
 --- What the core takes; nil for a cluster without pools.
 ---@param experiment table the values of its options
 ---@param cluster table as engine.read has it
@@ -54,6 +64,7 @@ function disaggregation.read(experiment, cluster)
   values.bytes_per_us = bytes_per_us(values.bandwidth_gb_s)
   values.fabric_bytes_per_us = bytes_per_us(values.fabric_gb_s)
   values.base_us = values.base_latency_ms * 1000
+  values.overlap_portion = overlap_portion(values, path)
   values.go_blis = experiment.profile == "go-blis"
   return values
 end

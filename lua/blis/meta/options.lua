@@ -177,6 +177,9 @@
 ---@field base_latency_ms? number Time of every transfer that needs no bandwidth. (ms, default 0.05)
 ---@field handshake_us? integer Time of the first transfer between two instances beside (vLLM: about 5 s). (us, default 0)
 ---@field charged? "full_prompt"|"destination_missing" What is moved: the KV of the whole prompt, or of the blocks that the destination has not cached. (default destination_missing)
+---@field overlap? "none"|"chunks"|"layers" When KV goes, with order destination: when the whole prompt is computed; each chunk of it when its step has ended; or while a step goes on, its layers in groups. (default none)
+---@field layer_groups? integer In how many equal groups the layers of a step go, with overlap layers. (groups, default 8)
+---@field overlap_min_tokens? integer Shorter prompts go when they are computed. (tokens, default 0)
 ---@field contention? boolean Under profile go-blis, the bandwidth of a transfer is divided by the transfers under way when it starts. In the design, links are always shared. (default false)
 
 --- Traffic in a few numbers.

@@ -150,6 +150,9 @@ void check_disaggregation(lua_State *L, int index, bind_view *view,
   made->bytes_per_us = check_field_number(L, index, "bytes_per_us");
   made->fabric_bytes_per_us =
       check_field_number(L, index, "fabric_bytes_per_us");
+  made->overlap_portion = check_field_number(L, index, "overlap_portion");
+  made->overlap_from_tokens =
+      check_field_integer(L, index, "overlap_min_tokens");
   made->base_us = check_field_number(L, index, "base_us");
   made->go_blis = opt_field_boolean(L, index, "go_blis", false);
   made->has_contention = opt_field_boolean(L, index, "contention", false);
