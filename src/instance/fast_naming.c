@@ -111,7 +111,5 @@ blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
   /* While decoding, nobody keeps count of the anonymous blocks. */
   holder->anonymous = 1;
   engine->namings++;
-  return blis_run_pool_name(
-      engine->pool, holder,
-      blis_block_chain_at(chain, (uint32_t)holder->named_blocks));
+  return blis_run_pool_name(engine->pool, holder, chain);
 }

@@ -16,6 +16,9 @@ typedef struct item {
   int64_t blocks;   /* 0 = a record that is not in use */
   int64_t listed;   /* named blocks to which the table leads */
   uint32_t holders; /* requests */
+  /* Names behind its last block that its only holder will give to more blocks.
+     The table leads from them to this item, which has no such blocks yet. */
+  uint32_t promised;
   /* What was cut off its end last: goes on the parts of holders that had more
      of it. Out of date once there are none. */
   uint32_t rest;
@@ -44,6 +47,11 @@ static item *item_at(const blis_run_pool *pool, uint32_t index) {
 
 static bool is_named(const item *it) {
   return it->id != BLIS_BLOCK_NONE;
+}
+
+/* The identity behind that of the last block. */
+static blis_block_id end_of(const item *it) {
+  return it->id + (uint64_t)it->blocks;
 }
 
 /* Records. */
@@ -178,7 +186,10 @@ static int64_t find_run(const blis_run_pool *pool, blis_block_id id,
   }
   const item *found = item_at(pool, *index);
   int64_t left = found->blocks - (int64_t)(id - found->id);
-  BLIS_ASSERT(id >= found->id && left > 0 && found->listed > 0);
+  if (left <= 0) {
+    return 0; /* only promised */
+  }
+  BLIS_ASSERT(id >= found->id && found->listed > 0);
   limit = left < limit ? left : limit;
   return found->listed == found->blocks
              ? limit
@@ -254,11 +265,27 @@ static void note_change(blis_run_pool *pool, blis_block_id id, uint64_t count) {
   }
 }
 
+/* Takes a promise back, but for what may have replaced it at one name. */
+static void break_promise(blis_run_pool *pool, uint32_t index,
+                          blis_block_id replaced) {
+  item *it = item_at(pool, index);
+  blis_block_id first = end_of(it);
+  uint64_t before = it->promised;
+  if (replaced != BLIS_BLOCK_NONE) {
+    before = replaced - first;
+    blis_paged_map_remove_run(&pool->table, replaced + 1,
+                              it->promised - before - 1);
+  }
+  blis_paged_map_remove_run(&pool->table, first, before);
+  it->promised = 0;
+}
+
 /* Whatever block it leads to. */
 static void forget_one(blis_run_pool *pool, blis_block_id id) {
   uint32_t index = 0;
   pool->table_version++;
-  if (blis_paged_map_get(&pool->table, id, &index)) {
+  if (blis_paged_map_get(&pool->table, id, &index) &&
+      id < end_of(item_at(pool, index))) {
     item_at(pool, index)->listed--;
     blis_paged_map_remove(&pool->table, id);
     note_change(pool, id, 1);
@@ -289,14 +316,17 @@ static blis_status list_block(blis_run_pool *pool, blis_block_id id,
                               uint32_t index) {
   uint32_t before;
   BLIS_TRY(blis_paged_map_put(&pool->table, id, index, &before));
+  BLIS_ASSERT(before != index);
   item_at(pool, index)->listed++;
-  if (before == UINT32_MAX) {
-    note_change(pool, id, 1);
-  } else {
-    BLIS_ASSERT(before != index);
+  if (before != UINT32_MAX && id < end_of(item_at(pool, before))) {
     pool->table_version++;
     item_at(pool, before)->listed--;
+    return BLIS_OK;
   }
+  if (before != UINT32_MAX) {
+    break_promise(pool, before, id);
+  }
+  note_change(pool, id, 1);
   return BLIS_OK;
 }
 
@@ -367,6 +397,7 @@ blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
     BLIS_ASSERT(blocks > 0);
     BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->parts,
                                 holder->parts.count + 1));
+    break_promise(pool, index, BLIS_BLOCK_NONE);
     blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
     int64_t before = (int64_t)(id - item_at(pool, index)->id);
     if (before > 0) {
@@ -430,7 +461,7 @@ bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count,
   for (uint32_t i = pool->head; count > 0; i = item_at(pool, i)->next) {
     const item *it = item_at(pool, i);
     int64_t taken = it->blocks < count ? it->blocks : count;
-    blis_block_id end = it->id + (uint64_t)it->blocks;
+    blis_block_id end = end_of(it);
     if (is_named(it) && end - (uint64_t)taken <= last && first < end) {
       return false;
     }
@@ -449,7 +480,7 @@ static bool can_append(const blis_run_pool *pool, const blis_run_holder *holder,
   }
   const blis_run_part *last = &holder->parts.items[holder->parts.count - 1];
   const item *it = item_at(pool, last->item);
-  return it->holders == 1 && it->id + (uint64_t)it->blocks == id;
+  return it->holders == 1 && end_of(it) == id;
 }
 
 /* The holder's next blocks, which are no longer free, get these names. */
@@ -464,17 +495,65 @@ static blis_status name_blocks(blis_run_pool *pool, blis_run_holder *holder,
     holder->parts.items[holder->parts.count++] = (blis_run_part){added, 0};
   }
   blis_run_part *last = &holder->parts.items[holder->parts.count - 1];
+  break_promise(pool, last->item, BLIS_BLOCK_NONE);
   last->blocks += count;
   item_at(pool, last->item)->blocks += count;
   holder->named_blocks += count;
   return list_blocks(pool, id, (uint64_t)count, last->item);
 }
 
+/*
+ * What decoding fills block by block is named block by block. The table gets
+ * the names ahead of that as a run, so that there is nothing to do in it when
+ * they are given.
+ */
+static blis_status promise_names(blis_run_pool *pool,
+                                 const blis_run_holder *holder,
+                                 const blis_block_chain *chain) {
+  uint32_t index = holder->parts.items[holder->parts.count - 1].item;
+  item *it = item_at(pool, index);
+  uint32_t k = (uint32_t)holder->named_blocks;
+  if (k >= chain->shared_count || end_of(it) != chain->shared[k]) {
+    return BLIS_OK;
+  }
+  uint32_t count = blis_block_chain_run(chain, k, chain->shared_count - k);
+  uint64_t added;
+  blis_status status =
+      blis_paged_map_add_run(&pool->table, end_of(it), count, index, &added);
+  it->promised = (uint32_t)added;
+  return status;
+}
+
+/* False when the holder has no promise. */
+static bool keep_promise(blis_run_pool *pool, blis_run_holder *holder) {
+  if (holder->parts.count == 0) {
+    return false;
+  }
+  blis_run_part *last = &holder->parts.items[holder->parts.count - 1];
+  item *it = item_at(pool, last->item);
+  if (it->promised == 0) {
+    return false;
+  }
+  BLIS_ASSERT(it->holders == 1);
+  it->promised--;
+  note_change(pool, end_of(it), 1);
+  it->listed++;
+  it->blocks++;
+  last->blocks++;
+  holder->named_blocks++;
+  return true;
+}
+
 blis_status blis_run_pool_name(blis_run_pool *pool, blis_run_holder *holder,
-                               blis_block_id id) {
+                               const blis_block_chain *chain) {
   BLIS_ASSERT(holder->anonymous > 0);
   holder->anonymous--;
-  return name_blocks(pool, holder, id, 1);
+  if (keep_promise(pool, holder)) {
+    return BLIS_OK;
+  }
+  blis_block_id id = blis_block_chain_at(chain, (uint32_t)holder->named_blocks);
+  BLIS_TRY(name_blocks(pool, holder, id, 1));
+  return promise_names(pool, holder, chain);
 }
 
 static bool overlap(blis_block_id a, int64_t a_count, blis_block_id b,
@@ -533,6 +612,7 @@ static void release_part(blis_run_pool *pool, const blis_run_part *part) {
     BLIS_ASSERT(is_named(it) && it->holders > 0 && it->blocks <= left);
     left -= it->blocks;
     if (--it->holders == 0) {
+      break_promise(pool, index, BLIS_BLOCK_NONE);
       insert_behind(pool, index, tail);
       pool->free_blocks += it->blocks;
     }
@@ -573,6 +653,11 @@ static bool check_table(const blis_run_pool *pool) {
       uint32_t index = NO_ITEM;
       blis_paged_map_get(table_of(pool), it->id + (uint64_t)k, &index);
       listed += index == i;
+    }
+    if (blis_paged_map_count_run(table_of(pool), end_of(it), it->promised,
+                                 (uint32_t)i) != it->promised ||
+        (it->promised > 0 && it->holders != 1)) {
+      return false;
     }
     if (listed != it->listed || (!is_named(it) && it->holders > 0)) {
       return false;

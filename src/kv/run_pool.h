@@ -112,12 +112,13 @@ bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count,
                               blis_block_id first, blis_block_id last);
 
 /*
- * Turns the holder's first anonymous block into one named id, which from now
- * on is what the prefix table finds under id.
+ * Gives the holder's first anonymous block the next name of chain, under which
+ * the prefix table finds it from now on. The shared names of chain behind it
+ * are expected to be given in the same way.
  */
 BLIS_MUSTUSE blis_status blis_run_pool_name(blis_run_pool *pool,
                                             blis_run_holder *holder,
-                                            blis_block_id id);
+                                            const blis_block_chain *chain);
 
 /*
  * Names the holder's blocks up to the count-th of chain, as if each that it

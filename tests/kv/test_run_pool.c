@@ -108,10 +108,7 @@ static void name_full_blocks(world *w, twin *t) {
     if (t->runs.anonymous == 0) {
       blis_run_pool_take(w->runs, &t->runs, 1);
     }
-    CHECK(blis_run_pool_name(
-              w->runs, &t->runs,
-              blis_block_chain_at(&t->chain, (uint32_t)t->runs.named_blocks)) ==
-          BLIS_OK);
+    CHECK(blis_run_pool_name(w->runs, &t->runs, &t->chain) == BLIS_OK);
   }
 }
 
@@ -296,8 +293,7 @@ static blis_status life(const blis_alloc *alloc) {
   blis_run_holder holder = {0};
   blis_run_pool_take(pool, &holder, 1);
   int64_t taken;
-  blis_status status =
-      blis_run_pool_name(pool, &holder, blis_block_chain_at(&chain, 0));
+  blis_status status = blis_run_pool_name(pool, &holder, &chain);
   CHECK(blis_run_pool_check(pool));
   if (status == BLIS_OK) {
     status = blis_run_pool_name_up_to(pool, &holder, &chain, 3, &taken);
