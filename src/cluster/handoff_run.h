@@ -58,6 +58,8 @@ typedef struct blis__room_queue {
   blis__handoff *tail;
 } blis__room_queue;
 
+struct blis__choice; /* stages.h */
+
 typedef struct blis__handoffs {
   blis_disaggregation policy;
   blis_pool pool;
@@ -76,10 +78,11 @@ typedef struct blis__handoffs {
 /* handoff_start.c */
 
 /* As blis_cluster.divert: asks the decider. */
-BLIS_MUSTUSE blis_status blis__handoff_decide(
-    blis_cluster *cluster, blis__cluster_request *request,
-    const blis_routing_request *shown, const blis_routing_view *view,
-    size_t chosen, uint32_t *number, bool *is_taken, blis_error *error);
+BLIS_MUSTUSE blis_status blis__handoff_decide(blis_cluster *cluster,
+                                              blis__cluster_request *request,
+                                              struct blis__choice *choice,
+                                              bool *is_taken,
+                                              blis_error *error);
 
 /* Routes the prefill and brings it to its source. */
 BLIS_MUSTUSE blis_status blis__handoff_route(blis_cluster *cluster,

@@ -112,24 +112,29 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
 
 blis_status blis__handoff_decide(blis_cluster *cluster,
                                  blis__cluster_request *request,
-                                 const blis_routing_request *shown,
-                                 const blis_routing_view *view, size_t chosen,
-                                 uint32_t *number, bool *is_taken,
+                                 blis__choice *choice, bool *is_taken,
                                  blis_error *error) {
-  const blis_decider *decider = &cluster->handoffs->policy.decider;
+  blis__handoffs *h = cluster->handoffs;
+  const blis_decider *decider = &h->policy.decider;
+  const blis_routing_view *view = choice->view;
+  size_t chosen = choice->decision.chosen;
   blis_split split = {.prefill = -1, .decode = -1};
   if (decider->ops != NULL) {
     BLIS_TRY(decider->ops->decide(
-        &(blis_question){decider->state, shown, view, error}, chosen, &split));
+        &(blis_question){decider->state, &choice->shown, view, error}, chosen,
+        &split));
     BLIS_TRY(find_destination(cluster, view, &split, &chosen, error));
   }
-  *number = view->instances[chosen];
-  *is_taken = can_split(cluster, request, &split, *number);
+  choice->instance = view->instances[chosen];
+  *is_taken = can_split(cluster, request, &split, choice->instance);
   if (!*is_taken) {
-    cluster->handoffs->counts.colocated++;
+    h->counts.colocated++;
     return BLIS_OK;
   }
-  return begin(cluster, request, *number, split.prefill, error);
+  if (!h->policy.go_blis) { /* which traces only what it does not split */
+    BLIS_TRY(blis__cluster_tell_choice(cluster, request, choice, error));
+  }
+  return begin(cluster, request, choice->instance, split.prefill, error);
 }
 
 /* The prefill. */
@@ -323,11 +328,47 @@ static blis_status prefill_is_done(blis_cluster *cluster,
                                 error);
 }
 
+/*
+ * BLIS (Go) makes the times of a request from those of its two parts: the first
+ * token is that of the first step which decodes, and a request whose decoding
+ * was preempted, and which was prefilled again, has its E2E from there.
+ */
+static void join_times(const blis_cluster *cluster,
+                       const blis__handoff *handoff, blis_live_request *live,
+                       int64_t now_us, int64_t *end_us) {
+  int64_t delay_us = live->scheduling_delay_us;
+  if (live->state == BLIS_REQUEST_TIMED_OUT) {
+    live->e2e_us = now_us - live->arrival_us;
+    live->ttft_us = live->first_itl_us >= 0
+                        ? blis_time_after_us(delay_us, live->first_itl_us)
+                        : handoff->prefill_ttft_us;
+    live->scheduling_delay_us = handoff->prefill.scheduling_delay_us;
+    return;
+  }
+  if (!live->has_first_token) {
+    live->e2e_us = blis_time_after_us(live->e2e_us, delay_us);
+  }
+  live->ttft_us = live->first_itl_us >= 0
+                      ? blis_time_after_us(delay_us, live->first_itl_us)
+                      : handoff->prefill_ttft_us;
+  live->scheduling_delay_us = handoff->prefill.scheduling_delay_us;
+  *end_us = blis_time_after_us(
+      now_us,
+      blis_latency_fixed_overhead(
+          blis_instance_get_config(cluster->instances[handoff->destination])
+              ->latency));
+}
+
 static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
                             int64_t end_us, blis_error *error) {
   blis_cluster *cluster = ud;
   blis__cluster_request *request = request_of(cluster, live);
   if (!is_leg(request, live)) {
+    bool was_handed_off = request->handoff != NULL &&
+                          request->handoff->state == BLIS_HANDOFF_DECODE;
+    if (was_handed_off && cluster->handoffs->policy.go_blis) {
+      join_times(cluster, request->handoff, live, now_us, &end_us);
+    }
     return blis__cluster_instance_events.ended(ud, live, now_us, end_us, error);
   }
   if (live->state == BLIS_REQUEST_COMPLETED) {

@@ -286,8 +286,16 @@ blis_status blis__cluster_choose(blis_cluster *cluster,
   if (choice->decision.rejected == NULL) {
     choice->instance = choice->view->instances[choice->decision.chosen];
   }
+  return BLIS_OK;
+}
+
+blis_status blis__cluster_tell_choice(blis_cluster *cluster,
+                                      blis__cluster_request *request,
+                                      const blis__choice *choice,
+                                      blis_error *error) {
+  const blis_routing_view *view = choice->view;
   return BLIS__TELL(cluster, BLIS__ROUTING_DECIDED, error, .request = request,
-                    .shown = shown, .view = &choice->view,
+                    .shown = &choice->shown, .view = &view,
                     .routing = &choice->decision);
 }
 
@@ -319,17 +327,16 @@ static blis_status route_and_send(blis_cluster *cluster,
   BLIS_TRY(blis__cluster_choose(cluster, request, &stage, &choice, error));
   *rejected = choice.decision.rejected;
   if (*rejected != NULL) {
-    return BLIS_OK;
+    return blis__cluster_tell_choice(cluster, request, &choice, error);
   }
   bool is_taken = false;
   if (has_pools) {
-    BLIS_TRY(cluster->divert(cluster, request, &choice.shown, choice.view,
-                             choice.decision.chosen, &choice.instance,
-                             &is_taken, error));
+    BLIS_TRY(cluster->divert(cluster, request, &choice, &is_taken, error));
   }
   if (is_taken) {
     return BLIS_OK;
   }
+  BLIS_TRY(blis__cluster_tell_choice(cluster, request, &choice, error));
   BLIS_TRY(blis__cluster_bring_forward(cluster, choice.instance, error));
   if (choice.decision.has_belief) {
     BLIS_TRY(BLIS__TELL(cluster, BLIS__BELIEVED, error, .request = request,

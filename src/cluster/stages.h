@@ -53,6 +53,11 @@ BLIS_MUSTUSE blis_status blis__cluster_choose(blis_cluster *cluster,
                                               blis__choice *choice,
                                               blis_error *error);
 
+/* Tells listeners of a choice; before the next one. */
+BLIS_MUSTUSE blis_status
+blis__cluster_tell_choice(blis_cluster *cluster, blis__cluster_request *request,
+                          const blis__choice *choice, blis_error *error);
+
 /* Brings it to an instance in service, which does all of it. */
 BLIS_MUSTUSE blis_status blis__cluster_send(blis_cluster *cluster,
                                             blis__cluster_request *request,

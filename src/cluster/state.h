@@ -53,6 +53,8 @@ typedef struct blis__dropped_counts {
   int64_t timed_out; /* below 0: that timed out without an instance's doing */
 } blis__dropped_counts;
 
+struct blis__choice; /* stages.h */
+
 struct blis_cluster {
   blis_alloc alloc;
   blis_cluster_config config;
@@ -91,13 +93,12 @@ struct blis_cluster {
   blis_status (*hold)(blis_cluster *cluster, blis__cluster_request *request,
                       blis_error *error);
   /*
-   * With pools: may take a request that was routed to a candidate of the view,
-   * which does not get it then; *instance may become another one. Else NULL.
+   * With pools: may take a request that was routed by a choice (stages.h),
+   * whose instance does not get it then; or choose another one. Else NULL.
    */
   blis_status (*divert)(blis_cluster *cluster, blis__cluster_request *request,
-                        const blis_routing_request *shown,
-                        const blis_routing_view *view, size_t chosen,
-                        uint32_t *instance, bool *is_taken, blis_error *error);
+                        struct blis__choice *choice, bool *is_taken,
+                        blis_error *error);
   struct blis__life_cycle *life_cycle;     /* life_cycle.c */
   struct blis__waiting_room *waiting_room; /* waiting_room.h */
   struct blis__scaler *scaler;             /* scaler.c */

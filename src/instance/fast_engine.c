@@ -129,6 +129,7 @@ static blis_status take_out(fast_engine *engine, fast_request *request,
   switch (request->live->state) {
   case BLIS_REQUEST_RUNNING:
     blis__fast_note_progress(engine, request);
+    blis__fast_note_first_itl(engine, request);
     blis__fast_withdraw_itl(engine, request);
     BLIS_TRY_MEM(blis__fast_leave_batch(engine, request,
                                         blis__fast_stored(engine, request)),

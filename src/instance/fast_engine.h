@@ -261,9 +261,9 @@ int64_t blis__fast_wanted_chunk(const fast_engine *engine,
                                 const fast_request *request);
 
 /* fast_request.c */
-/* The first one since it decodes, where nothing is resumed; -1 = none. */
-int64_t blis__fast_first_itl_us(const fast_engine *engine,
-                                const fast_request *request);
+/* It leaves the batch for good: see first_itl_us of its live record. */
+void blis__fast_note_first_itl(const fast_engine *engine,
+                               const fast_request *request);
 /* The sum of its inter-token latencies so far; it decodes. */
 int64_t blis__fast_itl_sum_us(const fast_engine *engine,
                               const fast_request *request);

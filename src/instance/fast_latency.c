@@ -83,17 +83,19 @@ blis_status blis__fast_keep_itl(fast_engine *engine, fast_request *request) {
   return BLIS_OK;
 }
 
-int64_t blis__fast_first_itl_us(const fast_engine *engine,
-                                const fast_request *request) {
-  if (request->own_itl_us.count > 0) {
-    return request->own_itl_us.items[0];
+void blis__fast_note_first_itl(const fast_engine *engine,
+                               const fast_request *request) {
+  if (!request->was_reserved || engine->config->rules.resumes_preempted) {
+    return;
   }
   int64_t step = request->kept_steps.count > 0
                      ? request->kept_steps.items[0].first
                      : request->first_decode_step;
-  return step < engine->step_index
-             ? blis__step_history_at(&engine->history, step)
-             : -1;
+  if (request->own_itl_us.count > 0) {
+    request->live->first_itl_us = request->own_itl_us.items[0];
+  } else if (step < engine->step_index) {
+    request->live->first_itl_us = blis__step_history_at(&engine->history, step);
+  }
 }
 
 /* The latencies of its ranges become the request's own, one by one. */

@@ -194,9 +194,7 @@ static void record_completion(fast_engine *engine, fast_request *request,
   live->progress_tokens = live->prompt_tokens + produced_tokens;
   live->itl_sum_us = blis__fast_itl_sum_us(engine, request);
   live->itl_count = produced_tokens;
-  if (request->was_reserved && !engine->config->rules.resumes_preempted) {
-    live->first_itl_us = blis__fast_first_itl_us(engine, request);
-  }
+  blis__fast_note_first_itl(engine, request);
   live->e2e_us = blis_time_after_us(live->ttft_us, live->itl_sum_us);
   if (live->output_tokens > 0) {
     live->e2e_us = blis_time_after_us(live->e2e_us, engine->fixed_overhead_us);

@@ -84,7 +84,7 @@ typedef struct blis_live_request {
   int64_t delivery_us;         /* from its first token to who asked for it */
   int64_t itl_sum_us;
   int64_t itl_count;
-  int64_t first_itl_us; /* completed, reserved for, and not
+  int64_t first_itl_us; /* once out of the batch, reserved for, and not
                              rules.resumes_preempted; else -1 */
   int64_t e2e_us;       /* -1 until completed */
   void *engine; /* what else the engine keeps about it; NULL at both ends */

@@ -150,9 +150,7 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
                                          blis_latency_fixed_overhead(latency));
   }
   request->state = state;
-  if (sequence->was_reserved && !engine->config->rules.resumes_preempted) {
-    request->first_itl_us = sequence->first_itl_us;
-  }
+  blis__stepwise_note_first_itl(engine, sequence);
   *end_us = blis__leaves_at_us(engine->config, request, *end_us);
   bool counts_itl;
   BLIS_TRY(blis__tell_completed(&engine->events, request, *end_us, &counts_itl,

@@ -120,6 +120,7 @@ static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence,
 static void leave_batch_or_queue(blis__stepwise *engine,
                                  blis__sequence *sequence) {
   if (sequence->place.request->state == BLIS_REQUEST_RUNNING) {
+    blis__stepwise_note_first_itl(engine, sequence);
     size_t index = 0;
     while (engine->batch.items[index] != sequence) {
       index++;

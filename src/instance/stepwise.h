@@ -97,6 +97,9 @@ void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
  * gives way, as in a preemption, unless it is the only one.
  */
 bool blis__stepwise_drop_kv(blis__stepwise *engine);
+/* It leaves the batch for good: see first_itl_us of its live record. */
+void blis__stepwise_note_first_itl(const blis__stepwise *engine,
+                                   const blis__sequence *sequence);
 /* It is not to keep its blocks any longer, wherever it has them. */
 void blis__stepwise_unpark(blis__stepwise *engine, blis__sequence *sequence);
 

@@ -19,6 +19,14 @@ void blis__stepwise_unpark(blis__stepwise *engine, blis__sequence *sequence) {
   sequence->has_kv = false;
 }
 
+void blis__stepwise_note_first_itl(const blis__stepwise *engine,
+                                   const blis__sequence *sequence) {
+  if (sequence->was_reserved && !engine->config->rules.resumes_preempted) {
+    sequence->place.request->first_itl_us =
+        sequence->place.request->itl_count > 0 ? sequence->first_itl_us : -1;
+  }
+}
+
 void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence) {
   blis_event_queue_cancel(engine->queue, sequence->event);
   park(engine, sequence);

@@ -15,6 +15,7 @@ struct blis_recorder {
   BLIS_ARRAY(uint32_t) order;    /* of the first so many, by arrival */
   double first_priority;         /* of the first record */
   BLIS_ARRAY(double) priorities; /* by record; none while all have that one */
+  BLIS_ARRAY(blis_stage_times) stages; /* by record, as far as any has them */
   blis_intern *reasons;
   blis_tally tally;
   blis_attempts attempts;
@@ -51,6 +52,20 @@ static blis_status keep_priority(blis_recorder *recorder, double priority) {
   return blis_array_push(&recorder->alloc, &recorder->priorities, priority);
 }
 
+/* The same for where prefill and decode were, if they were apart. */
+static blis_status keep_stages(blis_recorder *recorder,
+                               const blis_stage_times *stages) {
+  size_t last = recorder->store.records.count - 1;
+  if (stages == NULL) {
+    return BLIS_OK;
+  }
+  const blis_stage_times none = {.prefill_instance = -1};
+  while (recorder->stages.count < last) {
+    BLIS_TRY(blis_array_push(&recorder->alloc, &recorder->stages, none));
+  }
+  return blis_array_push(&recorder->alloc, &recorder->stages, *stages);
+}
+
 static blis_status on_ended(void *ud, const blis_request_end *end,
                             blis_error *error) {
   blis_recorder *recorder = ud;
@@ -61,6 +76,7 @@ static blis_status on_ended(void *ud, const blis_request_end *end,
   if (!recorder->is_streaming) {
     BLIS_TRY_MEM(blis__record_store_add(&recorder->store, &record), error);
     BLIS_TRY_MEM(keep_priority(recorder, end->priority), error);
+    BLIS_TRY_MEM(keep_stages(recorder, end->stages), error);
   }
   BLIS_TRY_MEM(blis__tally_add(&recorder->tally, &record), error);
   recorder->hash += blis_record_hash(&record);
@@ -123,6 +139,7 @@ void blis_recorder_free(blis_recorder *recorder) {
   blis__record_store_deinit(&recorder->store);
   blis_array_deinit(&alloc, &recorder->order);
   blis_array_deinit(&alloc, &recorder->priorities);
+  blis_array_deinit(&alloc, &recorder->stages);
   blis_intern_free(recorder->reasons);
   blis__tally_deinit(&recorder->tally);
   blis_attempts_deinit(&recorder->attempts);
@@ -207,6 +224,17 @@ bool blis_recorder_has_sessions(const blis_recorder *recorder) {
     i++;
   }
   return i < store->sessions.count;
+}
+
+const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
+                                             size_t index) {
+  if (recorder->stages.count == 0) {
+    return NULL;
+  }
+  size_t at = index_of(recorder, index);
+  const blis_stage_times *stages = &recorder->stages.items[at];
+  return at < recorder->stages.count && stages->prefill_instance >= 0 ? stages
+                                                                      : NULL;
 }
 
 bool blis_recorder_priority(const blis_recorder *recorder, size_t index,

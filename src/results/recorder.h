@@ -56,6 +56,10 @@ bool blis_recorder_has_sessions(const blis_recorder *recorder);
 bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
                             double *priority);
 
+/* Where record index was prefilled, and when; NULL = where it decoded. */
+const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
+                                             size_t index);
+
 /* Why a request was rejected; "" for the others. */
 const char *blis_recorder_reason(const blis_recorder *recorder,
                                  const blis_record *record);

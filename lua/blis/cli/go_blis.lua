@@ -206,9 +206,27 @@ function sections.models(run)
   return lines
 end
 
+--- With pools, requests count that timed out while they decoded, with the output they wanted.
+local function tenants_of(run)
+  if not rawget(run.result, "handoffs") then return run.result.by_tenant end
+  local groups, names = group(run.all(), named "tenant")
+  local list = {}
+  for i, name in ipairs(names) do
+    local one = { name = name, completed = 0, output_tokens = 0 }
+    for _, record in ipairs(groups[name]) do
+      if record.e2e_us then
+        one.completed = one.completed + 1
+        one.output_tokens = one.output_tokens + record.output_tokens
+      end
+    end
+    list[i] = one
+  end
+  return list
+end
+
 function sections.tenants(run)
   local lines, count, sum, squares = { "=== Per-Tenant Metrics ===" }, 0, 0.0, 0.0
-  for _, tenant in ipairs(run.result.by_tenant) do
+  for _, tenant in ipairs(tenants_of(run)) do
     if tenant.name ~= "" and tenant.completed > 0 then
       local tokens = tenant.output_tokens
       count, sum, squares = count + 1, sum + tokens, squares + tokens * tokens
@@ -258,6 +276,70 @@ function sections.sessions(run)
   return lines
 end
 
+--- Roles of the instances, by id.
+local function roles_of(result)
+  local roles, first = {}, 0
+  for _, group in ipairs(result.setup.groups or {}) do
+    for i = first, first + group.instances - 1 do roles["instance_" .. i] = group.role end
+    first = first + group.instances
+  end
+  return roles
+end
+
+--- How many requests, and prefills of requests, instances with a role have completed.
+local function completed_by(records, roles, role)
+  local sum = 0
+  for _, record in ipairs(records) do
+    local prefilled, decoded = roles[record.prefill_instance or ""], roles[record.instance or ""]
+    if record.prefill_end_us and (prefilled == role or prefilled == "both") then sum = sum + 1 end
+    if is_completed(record) and (decoded == role or decoded == "both") then sum = sum + 1 end
+  end
+  return sum
+end
+
+local function imbalance(a, b)
+  if a == b then return "1.0000" end
+  if a == 0 or b == 0 then return "inf (one pool idle)" end
+  return ("%.4f"):format(math.max(a, b) / math.min(a, b))
+end
+
+local function us_line(title, values)
+  local d = distribution(values)
+  return ("%s (us): mean=%.1f p50=%.1f p95=%.1f p99=%.1f"):format(title, d.mean, d.at(50), d.at(95),
+    d.at(99))
+end
+
+function sections.pools(run)
+  local result = run.result
+  local handoffs = rawget(result, "handoffs")
+  if not handoffs or handoffs.started == 0 then return nil end
+  local parents = values_of(run.all(), function(record)
+    return record.prefill_instance and record or nil
+  end)
+  local moved = values_of(parents, function(record) return record.transfer_end_us end)
+  local seconds = result.duration_us / 1e6
+  local roles = roles_of(result)
+  local prefill = completed_by(run.all(), roles, "prefill") / seconds
+  local decode = completed_by(run.all(), roles, "decode") / seconds
+  local lines = {
+    "=== PD Metrics ===",
+    ("Disaggregated Requests: %d"):format(#moved),
+    "Dropped at Decode KV: 0",
+    ("Prefill Throughput: %.4f sub-req/s"):format(prefill),
+    ("Decode Throughput: %.4f sub-req/s"):format(decode),
+    "Load Imbalance Ratio: " .. imbalance(prefill, decode),
+    us_line("Parent TTFT", values_of(parents, function(record) return record.ttft_us end)),
+    us_line("KV Transfer Duration", values_of(parents, function(record)
+      return record.transfer_end_us and record.transfer_end_us - record.transfer_start_us
+    end)),
+  }
+  if run.contention then
+    lines[#lines + 1] = ("Peak Concurrent Transfers: %d"):format(handoffs.peak)
+    lines[#lines + 1] = ("Mean Transfer Queue Depth: %.4f"):format(handoffs.mean_depth)
+  end
+  return lines
+end
+
 function sections.decisions(run)
   if not run.decisions then return nil end
   local lines = { "=== Trace Summary ===" }
@@ -266,13 +348,14 @@ function sections.decisions(run)
 end
 
 local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "tenants", "sessions",
-  "decisions" }
+  "pools", "decisions" }
 
 ---@class blis.cli.Run
 ---@field result blis.Result made with instance_times
 ---@field fitness? blis.Fitness
 ---@field saturation? blis.Saturation
 ---@field scheduler? string
+---@field contention? boolean transfers of KV share bandwidth
 ---@field decisions? blis.Decisions to be summed up
 
 --- Lists of records, which are made when a section asks for them.

@@ -364,6 +364,7 @@ function simulate.run(definition, parsed, make_setting)
   local run = {
     result = result, fitness = weights and fitness.of(result, weights),
     scheduler = parsed.values.cluster.scheduler,
+    contention = parsed.values.disaggregation.contention,
     saturation = looks and result:saturation(looks),
     decisions = output.summarize_trace and rawget(result, "decisions"),
   }

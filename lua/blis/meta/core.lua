@@ -229,6 +229,12 @@ function vec.eq(a, b) end
 ---@field round_index? integer of requests with a session
 ---@field was_counted boolean it is part of the percentiles
 ---@field reason? string of a rejection
+---@field prefill_instance? string where its prompt was computed, if it decoded elsewhere; then also:
+---@field prefill_admitted_us? integer when it first got into a batch there
+---@field prefill_end_us? integer
+---@field transfer_start_us? integer
+---@field transfer_end_us? integer from then on it waited to decode
+---@field moved_bytes? integer of its KV, on one GPU
 
 --- The requests of a run in the order of their arrival: `result.requests`.
 ---@class blis.Requests

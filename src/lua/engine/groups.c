@@ -105,6 +105,8 @@ void push_group_facts(lua_State *L, int index, const bind_engine *first,
     lua_rawgeti(L, list, (lua_Integer)g + 1);
     lua_getfield(L, -1, "instances");
     lua_setfield(L, -3, "instances");
+    lua_getfield(L, -1, "role");
+    lua_setfield(L, -3, "role");
     lua_pop(L, 1);
     lua_rawseti(L, -2, (lua_Integer)g + 1);
   }

@@ -27,6 +27,20 @@ static void set_time(lua_State *L, const char *name, int64_t time_us) {
   }
 }
 
+/* Where prefill and decode were apart. */
+static void set_stages(lua_State *L, const blis_stage_times *stages) {
+  if (stages == NULL) {
+    return;
+  }
+  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)stages->prefill_instance);
+  lua_setfield(L, -2, "prefill_instance");
+  set_time(L, "prefill_admitted_us", stages->prefill_admitted_us);
+  set_time(L, "prefill_end_us", stages->prefill_end_us);
+  set_time(L, "transfer_start_us", stages->transfer_start_us);
+  set_time(L, "transfer_end_us", stages->transfer_end_us);
+  set_field_integer(L, "moved_bytes", stages->moved_bytes);
+}
+
 static void push_record(lua_State *L, const bind_records *self, size_t index) {
   const blis_record kept = blis_recorder_record(self->recorder, index);
   const blis_record *record = &kept;
@@ -70,6 +84,7 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
     push_signal(L, priority);
     lua_setfield(L, -2, "priority");
   }
+  set_stages(L, blis_recorder_stages(self->recorder, index));
   set_record_attempts(L, self, record);
 }
 
