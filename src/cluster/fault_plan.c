@@ -90,7 +90,8 @@ static blis_status on_return(void *ud, blis_cluster *cluster,
                              blis_error *error) {
   const active_fault *a = ud;
   bool is_away = cluster->services[a->instance] == BLIS_SERVICE_DRAINED;
-  return is_away && cluster->scaler == NULL
+  return is_away && cluster->scaler == NULL &&
+                 blis_cluster_has_requests(cluster)
              ? blis_cluster_instance_restore(cluster, a->instance, error)
              : BLIS_OK;
 }
@@ -109,7 +110,7 @@ static blis_status end_reclaim(blis_cluster *cluster, active_fault *a,
 
 static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
   active_fault *a = ud;
-  if (!a->is_on) {
+  if (!a->is_on || !blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
   }
   a->is_on = false;

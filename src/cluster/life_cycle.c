@@ -176,7 +176,8 @@ static blis_status on_recovered(void *ud, blis_cluster *cluster,
   blis_service service = cluster->services[l->index];
   bool is_down =
       service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_RECOVERING;
-  if (!is_down || !l->will_recover || l->due_us != cluster->now_us) {
+  if (!is_down || !l->will_recover || l->due_us != cluster->now_us ||
+      !blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
   }
   if (service == BLIS_SERVICE_FAILED && l->recovering_us > 0) {
@@ -203,6 +204,8 @@ blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
   l->will_recover = true;
   l->recovering_us = recovering_us < after_us ? recovering_us : after_us;
   l->due_us = blis_time_after_us(cluster->now_us, after_us - l->recovering_us);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error,
+                      .instance = index)); /* it is paid for again */
   return blis_cluster_call_at(cluster, l->due_us, on_recovered, l, error);
 }
 
@@ -210,9 +213,7 @@ blis_status blis_cluster_instance_give_up(blis_cluster *cluster, uint32_t index,
                                           blis_error *error) {
   BLIS_TRY_MEM(need_lives(cluster), error);
   cluster->life_cycle->lives[index].will_recover = false;
-  return cluster->services[index] == BLIS_SERVICE_RECOVERING
-             ? blis__set_service(cluster, index, BLIS_SERVICE_FAILED, error)
-             : BLIS_OK;
+  return blis__set_service(cluster, index, BLIS_SERVICE_DRAINED, error);
 }
 
 bool blis_cluster_instance_will_recover(const blis_cluster *cluster,

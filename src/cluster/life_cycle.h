@@ -64,7 +64,7 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster,
                                                        int64_t recovering_us,
                                                        blis_error *error);
 
-/* One that has failed, or is recovering, will not come back by itself. */
+/* One that has failed, or is recovering, will not come back and is gone. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_give_up(blis_cluster *cluster,
                                                        uint32_t index,
                                                        blis_error *error);

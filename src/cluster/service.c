@@ -30,8 +30,9 @@ static bool may_become(blis_service from, blis_service to) {
     return false;
   case BLIS_SERVICE_ACTIVE:
     return from != BLIS_SERVICE_ACTIVE;
-  case BLIS_SERVICE_DRAINED: /* what has not started yet has nothing to do */
-    return from == BLIS_SERVICE_DRAINING || blis__is_starting(from);
+  case BLIS_SERVICE_DRAINED: /* only what is up has anything to do */
+    return from == BLIS_SERVICE_DRAINING || blis__is_starting(from) ||
+           from == BLIS_SERVICE_FAILED || from == BLIS_SERVICE_RECOVERING;
   case BLIS_SERVICE_FAILED:
     return is_up || blis__is_starting(from) || from == BLIS_SERVICE_RECOVERING;
   case BLIS_SERVICE_RECOVERING:

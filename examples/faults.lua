@@ -1,0 +1,54 @@
+#!/usr/bin/env blis
+-- What faults cost: the same traffic with an instance that crashes, hangs, gets slow, cannot be
+-- seen, is reclaimed or flaps; and with crashes at random, with and without replacement.
+local blis = require "blis"
+
+local seconds = blis.seconds
+
+local function experiment(faults, more)
+  local spec = {
+    cluster = { model = "qwen3-14b", tp = 1, instances = 4 },
+    workload = { rate = 24, requests = 3000, prompt_tokens = 600, output_tokens = 200 },
+    routing = "least-loaded", slo_targets = { default = { ttft_ms = 1000, e2e_ms = 15000 } },
+    faults = faults,
+  }
+  for key, value in pairs(more or {}) do spec[key] = value end
+  return spec
+end
+
+local function show(name, r)
+  print(("%-36s %5d %5d %7d %8.1f %% %8.0f %8.0f"):format(name, r.completed, r.failed,
+    #(rawget(r, "faults") or {}), 100 * r.goodput.attainment, r.ttft_ms.p99, r.e2e_ms.p99))
+end
+
+print(("%-36s %5s %5s %7s %10s %8s %8s"):format("fault of instance 2 of 4", "done", "lost",
+  "faults", "good", "TTFT p99", "E2E p99"))
+show("none", blis.run(experiment()))
+
+local function one(fault)
+  fault.at, fault.instance = seconds(30), 2
+  return { fault }
+end
+
+show("crash, requests fail", blis.run(experiment(one { kind = "crash", recover_after = seconds(30) })))
+show("crash, requests are rerouted", blis.run(experiment(one {
+  kind = "crash", recover_after = seconds(30), requests = "rerouted" })))
+show("hang, killed after 20 s", blis.run(experiment(one {
+  kind = "hang", recover_after = seconds(20), restart_time = seconds(10),
+  requests = "rerouted" })))
+show("three times as slow for 30 s", blis.run(experiment(one {
+  kind = "slow", factor = 3, recover_after = seconds(30) })))
+show("not seen for 30 s", blis.run(experiment(one {
+  kind = "partition", recover_after = seconds(30) })))
+show("reclaimed with 5 s of notice", blis.run(experiment(one {
+  kind = "reclaim", notice = seconds(5), requests = "rerouted" })))
+show("flapping every 15 s", blis.run(experiment(one {
+  kind = "flap", times = 4, every = seconds(15), recover_after = seconds(5),
+  requests = "rerouted" })))
+
+local crashes = { {
+  kind = "crash", mtbf = seconds(120), requests = "rerouted",
+} }
+show("crashes at random, nobody comes", blis.run(experiment(crashes)))
+show("crashes at random, replaced in 20 s", blis.run(experiment(crashes, {
+  autoscaler = function() end, scaling = { loading_delay_us = seconds(20) } })))
