@@ -180,9 +180,22 @@ local function overlay(given, group)
   return all
 end
 
+-- Of pools of profile go-blis: the GPU that their KV cache follows from.
+local kv_hardware = setmetatable({}, { __mode = "k" })
+
+--- KV blocks of a group as if it had other GPUs; nil when they are not known.
+local function blocks_on(values, hardware)
+  local other = {}
+  for key, value in pairs(values) do other[key] = value end
+  other.hardware = hardware
+  local ok, capacity = pcall(core.kv_capacity, other)
+  return ok and capacity.blocks or nil
+end
+
 local function read_group(given, group, path, profile)
   local own = schema.read(group_config.section, group, path, profile)
   local values = read_equal(overlay(given, group), "cluster", profile)
+  if kv_hardware[group] then values.kv_blocks = blocks_on(values, kv_hardware[group]) end
   if values.latency_definition and group.latency_model ~= nil then
     errors.invalid("%s.latency_model: a latency model in Lua is for the whole cluster", path)
   end
@@ -267,6 +280,18 @@ local function pool(given, role, count)
   return group
 end
 
+--- In BLIS (Go) the GPU of a pool gives its KV cache and its label, but not its step times; and a
+--- pool with a GPU or degree of its own has the KV cache that follows from these.
+local function as_in_go_blis(groups, given)
+  for _, group in ipairs(groups) do
+    local is_other = group.hardware ~= nil and group.hardware ~= given.hardware
+      or group.tp ~= nil and group.tp ~= given.tp
+    kv_hardware[group] = is_other and (group.hardware or given.hardware) or nil
+    group.hardware = nil
+    if not is_other then group.kv_blocks = given.kv_blocks or given.total_kv_blocks end
+  end
+end
+
 local function check_pools(sizes, total, path)
   local p, d, both = sizes.prefill_instances, sizes.decode_instances,
     sizes.prefill_decode_instances
@@ -307,6 +332,10 @@ local function groups_of_pools(given, path, profile)
   local all = {}
   for key, value in pairs(given) do all[key] = value end
   all.groups, all.instances = groups, nil
+  if profile == "go-blis" then
+    as_in_go_blis(groups, values)
+    all.kv_blocks, all.total_kv_blocks = nil, nil
+  end
   return all
 end
 
