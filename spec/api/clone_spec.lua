@@ -308,6 +308,18 @@ describe("blis.regret", function()
     assert.equal(0, idle.mean_regret)
     assert.is_true(idle.noise > 0)
     says(tostring(idle), "no decision cost more than noise explains; regrets below")
+    says(tostring(idle), "may go unseen")
+  end)
+
+  it("ranks nothing where there was no choice", function()
+    local function told(changes)
+      local spec = { cluster = { instances = 1 }, workload = { rate = 20, requests = 10,
+        prompt_tokens = 16, output_tokens = 4 } }
+      for key, value in pairs(changes) do spec[key] = value end
+      return tostring(blis.regret { experiment = spec, decisions = 2 })
+    end
+    says(told {}, "\n\nno decision had another candidate")
+    says(told { admission = "reject-all" }, "\n\nno request was routed")
   end)
 
   it("takes ids, any figure and any goal", function()

@@ -3,7 +3,6 @@ local commands = require "spec.support.commands"
 local core = require "blis.core"
 local files = require "spec.support.files"
 local presets = require "blis.traffic.presets"
-local sections = require "blis.config.workload"
 local small = require "spec.support.small"
 
 local says = small.says

@@ -175,6 +175,59 @@ describe("first commands #host", function()
     assert.matches("^[%d.]+ requests/s %([%d.]+ to [%d.]+, 95 %% interval of 4 seeds%)", out)
   end)
 
+  it("show what scores out of range do", function()
+    local text = [[
+      local blis = require "blis"
+      local scorer = blis.scorer { name = "mine",
+        score = function(_, instance) return -instance.queue_depth end }
+      print(blis.run { cluster = { instances = 4 }, workload = { rate = 20, requests = 200 },
+        routing = { "weighted", scorers = { { scorer, 1 } } } })
+    ]]
+    local outcome
+    program.with_file(text, function(path) outcome = run("blis " .. path) end)
+    assert.equal(0, outcome.status)
+    assert.matches("blis: note: scorer mine: %d+ of 800 scores were outside 0 to 1", outcome.err)
+    says(outcome.out, "3 of 4 instances never got a request")
+  end)
+
+  it("rank no decision that noise explains", function()
+    -- One decision moves p99 by seconds here, and so does every seed.
+    local text = [[
+      local blis = require "blis"
+      print(blis.regret { metric = "ttft_ms.p99", decisions = { "request_5" }, experiment = {
+        cluster = { instances = 4 }, workload = { rate = 25, requests = 1500,
+          prefixes = { groups = 20, tokens = 2000, zipf = 1 } },
+        routing = { "weighted", scorers = { { "prefix-affinity", 3 }, { "queue-depth", 1 } } },
+      } })
+    ]]
+    local out
+    program.with_file(text, function(path) out = succeeds("blis " .. path) end)
+    assert.matches("request_5 +instance_%d +%- .* no difference seen %(%-[%d.,]+ to [%d.,]+%)", out)
+    says(out, "no decision cost more than noise explains")
+  end)
+
+  it("call figures by one name everywhere, and end requests when they end", function()
+    with_folder(function(folder)
+      succeeds("blis run --slo-ttft default=1s --save @/x.blis --requests-path @/x.csv --format "
+        .. "json >@/x.json" .. few, folder)
+      succeeds("blis run --slo-ttft default=1s --format csv >@/figures.csv" .. few, folder)
+      local header = files.read(folder .. "/figures.csv"):match "[^\n]+"
+      says(succeeds([[blis -e '
+        local blis = require "blis"
+        local result = blis.load_result "@/x.blis"
+        local json = require("blis.core").json_read(io.open("@/x.json"):read "a")
+        assert(json.ttft_ms.p99 == result.ttft_ms.p99 and json.completed == result.completed)
+        for i = 1, #result.requests do
+          local request = result.requests[i]
+          assert(request.end_us == request.arrival_us + request.e2e_us)
+        end
+        print "as one"']], folder), "as one")
+      for _, name in ipairs { "completed", "ttft_ms.p99", "goodput.attainment" } do
+        says("," .. header .. ",", "," .. name .. ",")
+      end
+    end)
+  end)
+
   it("are corrected", function()
     fails("blis run --routing round-robin", 2, "did you mean '--routing-policy'?")
     fails("blis replay --trace F", 2, "did you mean '--trace-data'?")

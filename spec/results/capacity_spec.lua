@@ -1,6 +1,7 @@
 -- The most that a cluster takes while it keeps its targets.
 local blis = require "blis"
 local small = require "spec.support.small"
+local targets = require "blis.capacity.targets"
 
 local says = small.says
 
@@ -55,6 +56,8 @@ describe("blis.capacity", function()
     says(tostring(got), "at least 7 requests/s")
     got = numbers { find = "least", to = 7, trial = function(p) return { y = 200 - p.rate } end }
     says(tostring(got), "not kept up to 7 requests/s, where the search ended")
+    got = numbers { find = "least", to = 7, trial = function(p) return { y = 94 + 2 * p.seed % 5 * 3 } end }
+    says(tostring(got), "unclear up to 7 requests/s, where the search ended")
   end)
 
   it("says what the interval is of", function()
@@ -109,6 +112,22 @@ describe("blis.capacity", function()
     assert.is_true(long.low >= short.low and long.high <= short.high)
   end)
 
+  it("leaves the warm-up out of counts and rates, too", function()
+    local result = blis.run(experiment { workload = { rate = 20, requests = 200,
+      prompt_tokens = 256, output_tokens = 8 } })
+    local window = result:window(2000000, 6000000)
+    local function value(name, is_steady)
+      local target = targets.read({ [name] = 1 })[1]
+      return targets.value(target, { result = result, window = window, is_steady = is_steady })
+    end
+    for _, name in ipairs { "tokens_per_sec", "requests_per_sec", "completed" } do
+      assert.not_equal(window[name], result[name])
+      assert.equal(window[name], value(name, true))
+      assert.equal(result[name], value(name, false))
+    end
+    assert.equal(result.cache_hit_rate, value("cache_hit_rate", true))
+  end)
+
   it("is the same with any number of processes", function()
     assert.equal(tostring(search { jobs = 1 }), tostring(search { jobs = 3 }))
   end)
@@ -153,6 +172,7 @@ describe("blis.capacity", function()
     assert.is_nil(got.value)
     assert.is_true(got.is_unsettled)
     assert.is_nil(got.low)
+    says(got:headline(), "runs are too short to")
     says(tostring(got), "let it run p.requests requests")
     got = search { max_requests = 500, targets = { ["ttft_ms.p99"] = 100 } }
     says(tostring(got), "runs of 500 requests do not settle there; max_requests allows longer ones")

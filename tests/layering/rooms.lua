@@ -74,8 +74,8 @@ end
 --- { "a.c" = { "b.c" = symbol } } of all objects of the build.
 local function links()
   local defined_in, needs, is_known = {}, {}, {}
-  for _, line in ipairs(lines_of(("find '%s/CMakeFiles' -path '*/src/*.c.o' | sort | xargs nm -A -g")
-    :format(build))) do
+  local listing = "find '%s/CMakeFiles' -path '*/src/*.c.o' | sort | xargs nm -A -g"
+  for _, line in ipairs(lines_of(listing:format(build))) do
     local file, kind, symbol = line:match "/src/([^:]+%.c)%.o:%x*%s+(%a)%s+([%w_]+)"
     if file and is_known[file] == nil then is_known[file] = has_source(file) end
     if file and is_known[file] then

@@ -2,8 +2,8 @@
 ---
 --- Rates that are looked for are kept at first and missed further on, numbers of instances the
 --- other way round: the near side is the one on which the search starts. A value is surely near,
---- surely far, or too close to call. The interval goes from the last that is surely near to the first that
---- is surely far, and the answer is where what is likelier changes.
+--- surely far, or too close to call. The interval goes from the last that is surely near to the
+--- first that is surely far, and the answer is where what is likelier changes.
 local bracket = {}
 
 ---@class blis.capacity.Side

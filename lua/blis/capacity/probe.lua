@@ -43,6 +43,7 @@ local probe = {}
 ---@field result blis.Result
 ---@field window blis.Window
 ---@field batches blis.Batches
+---@field is_steady boolean the warm-up is left out
 
 -- A run is long beside its requests when the first and the last of them hardly count.
 local spans_of_a_request = 5
@@ -75,7 +76,7 @@ local function view_of(search, result)
   local from_us = search.steady and result.requests:warm_up() or 0
   local batched, place = batched_targets(search.targets)
   local batches = result.requests:batches(from_us, batched)
-  local view = { result = result, batches = batches, of_target = {} }
+  local view = { result = result, batches = batches, of_target = {}, is_steady = search.steady }
   for name, i in pairs(place) do view.of_target[name] = batches.targets[i] end
   local last = result.requests[#result.requests]
   view.window = result:window(from_us, last.arrival_us + 1)

@@ -60,6 +60,11 @@ local function interval_of(self)
   return ("%s to %s"):format(value_text(self.low), value_text(self.high))
 end
 
+--- Beyond what is known, nothing is where runs were too short.
+local function unsettled_text(self, where)
+  return self.is_unsettled and (", and %s that runs are too short to tell"):format(where) or ""
+end
+
 --- The answer in one line.
 ---@return string
 function Capacity:headline()
@@ -74,15 +79,19 @@ function Capacity:headline()
       value_text(self.high), units[self.parameter] or "", self.is_unsettled
       and "runs are too short to settle in between" or "too close to call", self.interval)
   elseif self.low and is_most then
-    return ("at least %s (%s)"):format(with_unit(self, self.low), self.interval)
+    return ("at least %s%s (%s)"):format(with_unit(self, self.low), unsettled_text(self, "above"),
+      self.interval)
   elseif self.high then
-    return ("at most %s (%s)"):format(with_unit(self, self.high), self.interval)
+    return ("at most %s%s (%s)"):format(with_unit(self, self.high), unsettled_text(self, "below"),
+      self.interval)
   elseif self.is_unsettled then
     return "unknown: runs are too short to settle"
   elseif is_most then
     return ("unclear at %s, where the search started"):format(with_unit(self, self.from))
   end
-  return ("not kept up to %s, where the search ended"):format(with_unit(self, self.to))
+  local last = self.curve[#self.curve]
+  return ("%s up to %s, where the search ended"):format(
+    last.verdict == "missed" and "not kept" or "unclear", with_unit(self, self.to))
 end
 
 local verdicts = { "kept", "missed", "overloaded", "unsettled" }

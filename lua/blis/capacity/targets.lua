@@ -48,7 +48,7 @@ function targets.read(given)
   return list
 end
 
---- A figure of a run; nil when there is none.
+--- A figure of a run, without its warm-up where windows have such a figure; nil when there is none.
 ---@param target blis.capacity.Target
 ---@param view blis.capacity.View
 ---@param batched blis.BatchFigures of the target
@@ -60,7 +60,8 @@ function targets.value(target, view, batched)
     local times = view.window[part]
     return times.count > 0 and times[name] or nil
   end
-  local _, value = figures.find(target.name, view.result)
+  local _, value = figures.find(target.name, view.is_steady and view.window, "Window")
+  if value == nil then _, value = figures.find(target.name, view.result) end
   return value
 end
 

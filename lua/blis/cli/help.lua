@@ -123,7 +123,9 @@ local function add_refused(lines, command)
   lines[#lines + 1] = "Known and refused:"
   for _, one in ipairs(refused) do
     lines[#lines + 1] = ("  %s:"):format(one.feature)
-    for _, line in ipairs(format.wrap(one.flags, width - 4)) do lines[#lines + 1] = "    " .. line end
+    for _, line in ipairs(format.wrap(one.flags, width - 4)) do
+      lines[#lines + 1] = "    " .. line
+    end
   end
 end
 

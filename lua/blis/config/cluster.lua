@@ -65,9 +65,9 @@ return {
     {
       name = "groups", type = "table",
       doc = "Groups of differing instances, instead of a number of equal ones: a list such as "
-        .. "{ { instances = 4 }, { instances = 2, hardware = \"L40S\" } }; what a group does not set "
-        .. "is taken from the cluster. When models differ, and under profile go-blis, requests go "
-        .. "only to instances of their model.",
+        .. "{ { instances = 4 }, { instances = 2, hardware = \"L40S\" } }; what a group does not "
+        .. "set is taken from the cluster. When models differ, and under profile go-blis, requests "
+        .. "go only to instances of their model.",
     },
     {
       name = "prefill_instances", type = "integer", min = 0, max = 1000000,

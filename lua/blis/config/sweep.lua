@@ -301,7 +301,8 @@ sweep.capacity = {
     {
       name = "targets", type = "table",
       doc = "Figures and the limits they must not exceed (or fall below, where more is better): { "
-        .. "[\"ttft_ms.p99\"] = 500 }. Percentiles count unserved requests as the slowest.",
+        .. "[\"ttft_ms.p99\"] = 500 }. Percentiles count unserved requests as the slowest. Of "
+        .. "figures other than times, counts and rates, the warm-up is part.",
     },
     {
       name = "metric", type = "string",

@@ -396,7 +396,7 @@
 ---@field parameter? string What to vary: 'rate', 'instances', or the path of an option of the experiment such as 'cluster.max_running'. (default rate)
 ---@field find? "most"|"least" Which end of the values that meet the targets; default: the least for instances, the most for anything else.
 ---@field integer? boolean Try whole numbers only; default: true for instances.
----@field targets? table<string, number> Figures and the limits they must not exceed (or fall below, where more is better): { ["ttft_ms.p99"] = 500 }. Percentiles count unserved requests as the slowest.
+---@field targets? table<string, number> Figures and the limits they must not exceed (or fall below, where more is better): { ["ttft_ms.p99"] = 500 }. Percentiles count unserved requests as the slowest. Of figures other than times, counts and rates, the warm-up is part.
 ---@field metric? string The figure of a single target; default: ttft_ms.p99.
 ---@field limit? number The limit of that figure.
 ---@field max_missed? number Share of requests that may be rejected, time out, be unservable or unfinished. (default 0.01)

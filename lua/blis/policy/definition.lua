@@ -3,6 +3,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
+local sorted = require "blis.sorted"
 
 local definition = {}
 
@@ -50,22 +51,15 @@ local function add_texts(parameters, name, key, texts)
   end
 end
 
-local function sorted_keys(values)
-  local keys = {}
-  for key in pairs(values) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
 --- A parameter as the core takes it: a table is given as one per name, a list as one per item.
 local function add_parameter(parameters, option, value)
   local name = option.name
   if option.type == "texts" then
     add_texts(parameters, name, nil, value)
   elseif option.type == "texts_by_name" then
-    for _, key in ipairs(sorted_keys(value)) do add_texts(parameters, name, key, value[key]) end
+    for _, key in ipairs(sorted.names(value)) do add_texts(parameters, name, key, value[key]) end
   elseif option.type == "named_numbers" then
-    for _, key in ipairs(sorted_keys(value)) do
+    for _, key in ipairs(sorted.names(value)) do
       parameters[#parameters + 1] = { name = name, key = key, value = value[key] }
     end
   else

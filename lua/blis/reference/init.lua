@@ -13,8 +13,8 @@ local files = {
   "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/trace",
   "meta/figures", "results/result", "results/file", "results/series", "results/slo",
   "results/fitness", "results/saturation", "results/decisions", "results/diff", "results/regret",
-  "capacity/init", "capacity/report", "sweep/cma_es", "sweep/init", "sweep/table", "statistics/init",
-  "statistics/distribution", "statistics/transfer", "calibrate/init",
+  "capacity/init", "capacity/report", "sweep/cma_es", "sweep/init", "sweep/table",
+  "statistics/init", "statistics/distribution", "statistics/transfer", "calibrate/init",
   "calibrate/accuracy", "meta/core",
 }
 

@@ -67,9 +67,9 @@ local function find_remembering(spec, list, results)
   return places
 end
 
---- Runs the same experiment under every policy of the list in routing, all with the same requests; or
---- with the changes of every entry of variants: { { scheduler = "fcfs" }, { scheduler = "sjf" } }.
---- The result is a list of results, and prints as a table with a row per policy.
+--- Runs the same experiment under every policy of the list in routing, all with the same requests;
+--- or with the changes of every entry of variants: { { scheduler = "fcfs" }, { scheduler = "sjf"
+--- } }. The result is a list of results, and prints as a table with a row per policy.
 --- With replications = 5 or "auto" every policy is run with several seeds, the same for all, and
 --- the differences get intervals: see blis.CompareOptions and blis.ReplicatedComparison.
 --- With warm_up_us the figures are those without the warm-up; "auto" finds one time for all

@@ -137,7 +137,8 @@ local lists_of_scaling = {
 local parts = {
   { name = "cache_belief", class = "CacheBelief",
     doc = "what the router knew of the caches, against the caches" },
-  { name = "coverage", class = "Coverage", asked = 'latency_model = "calibrated" and no coefficients',
+  { name = "coverage", class = "Coverage",
+    asked = 'latency_model = "calibrated" and no coefficients',
     doc = "where it is known what the step times were fitted to" },
   { name = "cost", class = "Cost", doc = "of all GPUs" },
   { name = "energy", class = "Energy", doc = "of all GPUs" },

@@ -13,6 +13,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local row_file = require "blis.results.row_file"
+local sorted = require "blis.sorted"
 
 local result_file = {}
 
@@ -31,15 +32,6 @@ local function has_priorities(r)
   return first and first.priority
 end
 
-local function sorted_names(values)
-  local names = {}
-  for name in next, values do
-    if type(name) == "string" then names[#names + 1] = name end
-  end
-  table.sort(names)
-  return names
-end
-
 local write_value
 
 --- A list, without the names that its items may have beside their places.
@@ -51,7 +43,7 @@ end
 
 local function write_object(writer, key, values)
   writer:object(key)
-  for _, name in ipairs(sorted_names(values)) do write_value(writer, name, values[name]) end
+  for _, name in ipairs(sorted.names(values)) do write_value(writer, name, values[name]) end
   writer:done()
 end
 

@@ -85,7 +85,7 @@ local section = {
 ---@field shown integer decisions whose regret is more than noise
 ---@field mean_regret number over all decisions, with 0 for what is not shown
 ---@field max_regret number of those shown
----@field noise number? half the widest interval: regrets below it could not be seen
+---@field noise number? half the widest interval: regrets below it may go unseen
 ---@field runs integer simulations that it took
 
 local function metric_of(metric)
@@ -272,6 +272,7 @@ local function regret_text(one)
 end
 
 local function conclusion(self)
+  if #self.decisions == 0 then return "no request was routed: there is no decision to look at" end
   if self.continuations < statistics.fewest_for_interval then
     return ("%d of %d continuations that it takes to know the noise: nothing is ranked"):format(
       self.continuations, statistics.fewest_for_interval)
@@ -279,7 +280,8 @@ local function conclusion(self)
   local found = self.shown == 0 and "no decision cost more than noise explains"
     or ("%d of %d decisions cost more than noise explains, %s at most"):format(self.shown,
       #self.decisions, number(self.max_regret, 3))
-  return ("%s; regrets below %s cannot be seen with %d continuations"):format(found,
+  if not self.noise then return "no decision had another candidate" end
+  return ("%s; regrets below %s may go unseen with %d continuations"):format(found,
     number(self.noise, 3), self.continuations)
 end
 

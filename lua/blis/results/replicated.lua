@@ -167,9 +167,9 @@ local function compare_once(values, shared, list)
   local stage = new_stage(values, shared, list, 1, values.report)
   local found, against, drawn = one_run.compare(stage, values.baseline, values.level)
   return setmetatable({
-    policies = labels_of(list), baseline = values.baseline, replications = 1, looks = 1, max_looks = 1,
-    rule = "fixed", warm_up_us = shared.warm_up_us, table = found, level = values.level,
-    against = against, is_one_run = true, windows = drawn and drawn.count,
+    policies = labels_of(list), baseline = values.baseline, replications = 1, looks = 1,
+    max_looks = 1, rule = "fixed", warm_up_us = shared.warm_up_us, table = found,
+    level = values.level, against = against, is_one_run = true, windows = drawn and drawn.count,
   }, Comparison)
 end
 
@@ -241,7 +241,8 @@ end
 
 --- What there is to say without an interval.
 local function few_pairs(pair, name, base, metric)
-  local change = ("%s: %s against %s %s"):format(metric, name, base, words.change(pair, pair.change))
+  local change = ("%s: %s against %s %s"):format(metric, name, base,
+    words.change(pair, pair.change))
   if pair.n < 2 then return change .. " in one run, without an interval" end
   return ("%s (%s to %s in %d pairs, too few for an interval)"):format(change,
     words.change(pair, pair.least), words.change(pair, pair.most), pair.n)
@@ -260,8 +261,8 @@ local function sentence(self, i, metric)
     return ("%s: nothing to compare of %s and %s"):format(metric, name, base)
   end
   if remembers(self, i) then
-    return ("%s: %s against %s %s; no interval and no p-value, for runs are not independent"):format(
-      metric, name, base, words.change(pair, pair.change))
+    return ("%s: %s against %s %s; no interval and no p-value, for runs are not independent")
+      :format(metric, name, base, words.change(pair, pair.change))
   elseif not pair.low or pair.n < statistics.fewest_for_interval and not pair.windows then
     return few_pairs(pair, name, base, metric)
   end
@@ -301,8 +302,8 @@ function Comparison:__tostring()
       self.replications, self.looks, self.max_looks)
   end
   if self.is_one_run then
-    lines[#lines + 1] = "The traffic is the same under all seeds, and replications would be copies: "
-      .. "one run of each policy."
+    lines[#lines + 1] = "The traffic is the same under all seeds, and replications would be "
+      .. "copies: one run of each policy."
     lines[#lines + 1] = self.windows
       and "Intervals are of other traffic like this one, not of other seeds."
       or "It is too short for intervals from windows of it."

@@ -409,8 +409,8 @@ function report.comparison(results)
     rows[i] = comparison_row(r)
     if results.labels then rows[i][1] = results.labels[i] end
   end
-  local header = { results.labels and "variant" or "routing", "TTFT mean", "p99", "ITL mean", "E2E mean", "p99 (ms)", "tokens/s",
-    "cache hits", "balance", "arrived", "completed" }
+  local header = { results.labels and "variant" or "routing", "TTFT mean", "p99", "ITL mean",
+    "E2E mean", "p99 (ms)", "tokens/s", "cache hits", "balance", "arrived", "completed" }
   local lines, i = {}, 0
   for line in format.table(header, rows):gmatch("[^\n]+") do
     lines[#lines + 1] = line

@@ -3,6 +3,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
+local sorted = require "blis.sorted"
 
 local saturation = {}
 
@@ -262,16 +263,9 @@ function saturation.examine(records, options)
   return found
 end
 
-local function sorted_keys(values)
-  local keys = {}
-  for key in pairs(values) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
 local function write_sorted(writer, key, values)
   writer:object(key)
-  for _, name in ipairs(sorted_keys(values)) do writer:field(name, values[name]) end
+  for _, name in ipairs(sorted.names(values)) do writer:field(name, values[name]) end
   return writer:done()
 end
 

@@ -1,5 +1,5 @@
---- What is compared: routing policies, or variants of an experiment that differ in any option but the
---- traffic.
+--- What is compared: routing policies, or variants of an experiment that differ in any option but
+--- the traffic.
 local errors = require "blis.errors"
 local policy = require "blis.policy"
 

@@ -135,8 +135,8 @@ end
 --- windows:paired, there is no interval.
 ---@param a { value: number, figures: number[]? }
 ---@param b { value: number, figures: number[]? }
----@param options { level: number, kind?: "difference", comparisons?: integer how many there are, for
---- which is_shown allows }
+---@param options { level: number, kind?: "difference", comparisons?: integer how many there are,
+--- for which is_shown allows }
 ---@return blis.PairedEstimate
 function windows:paired(a, b, options)
   local level = options.level

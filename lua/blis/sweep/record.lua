@@ -2,6 +2,7 @@
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
 local errors = require "blis.errors"
+local sorted = require "blis.sorted"
 
 local record = {}
 
@@ -25,15 +26,6 @@ local function check_figure_name(name)
   end
 end
 
-local function sorted_names(given)
-  local names = {}
-  for name in next, given do
-    if type(name) == "string" then names[#names + 1] = name end
-  end
-  table.sort(names)
-  return names
-end
-
 --- Latencies of a run in which nothing completed are no numbers, though results have 0 for them.
 local function is_of_nothing(given, name)
   return name:find("_ms$") ~= nil and rawget(given, "completed") == 0
@@ -41,7 +33,7 @@ end
 
 --- All numbers of a table of tables, by "outer.inner"; lists are left out.
 local function flatten(given, prefix, depth, visit)
-  for _, name in ipairs(sorted_names(given)) do
+  for _, name in ipairs(sorted.names(given)) do
     local value = rawget(given, name)
     local kind = type(value)
     if kind == "number" or kind == "boolean" then check_figure_name(name) end

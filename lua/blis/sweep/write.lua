@@ -230,9 +230,9 @@ local function power_line(self)
     local power = statistics.power(point.values[name] or {})
     if power.std_dev and (not most or power.std_dev > most.std_dev) then most = power end
   end
-  return most and ("intervals need %d replications or more; a change of 5 %% in %s shows with about "
-    .. "%d, of 10 %% with %d (blis.statistics.power)"):format(statistics.fewest_for_interval, name,
-    most.needed[0.05], most.needed[0.1])
+  return most and ("intervals need %d replications or more; a change of 5 %% in %s shows with "
+    .. "about %d, of 10 %% with %d (blis.statistics.power)"):format(
+    statistics.fewest_for_interval, name, most.needed[0.05], most.needed[0.1])
 end
 
 --- What is missing and why.
