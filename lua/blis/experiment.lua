@@ -8,6 +8,7 @@ local faults = require "blis.policy.faults"
 local hooks = require "blis.policy.hooks"
 local notices = require "blis.notices"
 local policy = require "blis.policy"
+local queue = require "blis.policy.queue"
 local repeats = require "blis.policy.repeats"
 local result = require "blis.results.result"
 local scaling = require "blis.policy.scaling"
@@ -138,6 +139,7 @@ function experiment.read(spec)
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),
     disaggregation = apart,
+    queue = queue.read(values.queue, values.profile),
     scheduler = hooks.read_scheduler(values.scheduler, cluster),
     preemption = hooks.read_preemption(values.preemption, cluster),
     seed = values.seed,

@@ -77,6 +77,11 @@ static const blis_figure handoffs_figures[] = {
     BLIS_HANDOFF_COUNT_MAP(OF_COUNTS) BLIS_HANDOFF_FIGURES(MEMBER)};
 #undef OWNER
 
+#define OWNER blis_queue_summary
+static const blis_figure queue_figures[] = {BLIS_QUEUE_COUNT_MAP(OF_COUNTS)
+                                                BLIS_QUEUE_FIGURES(MEMBER)};
+#undef OWNER
+
 #define OWNER blis_goodput
 static const blis_figure goodput_figures[] = {BLIS_GOODPUT_FIGURES(MEMBER)};
 #undef OWNER

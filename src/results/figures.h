@@ -159,6 +159,30 @@
      "hand-offs: busiest link busy {%} of the time",                           \
      "share of the run in which it had something to move")
 
+/* Members of blis_gateway_counts, with a queue of the gateway. */
+#define BLIS_QUEUE_COUNT_MAP(XX)                                               \
+  XX(INTEGER, enqueued, "requests", NEUTRAL, "", "that got into the queue")    \
+  XX(INTEGER, dispatched, "requests", MORE, "queue: {0} dispatched",           \
+     "that left it to be routed")                                              \
+  XX(INTEGER, rejected, "requests", LESS, "queue: {0} found no room",          \
+     "for which there was no room, 429 or 503")                                \
+  XX(INTEGER, shed, "requests", LESS, "queue: {0} shed",                       \
+     "that made room for one of a higher class, 429")                          \
+  XX(INTEGER, expired, "requests", LESS, "queue: {0} waited too long",         \
+     "that waited too long, 429 or 503")                                       \
+  XX(INTEGER, without_instances, "requests", LESS, "",                         \
+     "part of rejected and expired: there was no instance, 503")               \
+  XX(INTEGER, evicted, "requests", LESS, "",                                   \
+     "taken from their instances for others that waited, 429")                 \
+  XX(INTEGER, waiting, "requests", NEUTRAL, "", "at the end of the run")       \
+  XX(INTEGER, peak, "requests", LESS, "queue: {0} at once at most",            \
+     "waiting at once, at most")
+
+/* What follows from these counts. */
+#define BLIS_QUEUE_FIGURES(XX)                                                 \
+  XX(NUMBER, mean_wait_ms, "ms", LESS, "queue: {2} ms on average",             \
+     "of the dispatched; it is part of their TTFT")
+
 /* Of the requests of an SLO class with a target. */
 #define BLIS_GOODPUT_FIGURES(XX)                                               \
   XX(INTEGER, arrived, "requests", NEUTRAL, "", "of the class")                \
@@ -244,6 +268,7 @@ typedef struct blis_figure {
   XX(INSTANCE, instance)         /* blis_instance_summary */                   \
   XX(CACHE_BELIEF, cache_belief) /* blis_belief */                             \
   XX(HANDOFFS, handoffs)         /* blis_handoff_summary */                    \
+  XX(QUEUE, queue)               /* blis_queue_summary */                      \
   XX(GOODPUT, goodput)           /* blis_goodput */                            \
   XX(ATTEMPTS, attempts)         /* blis_attempt_figures */                    \
   XX(CASCADE, cascade)           /* blis_cascade_figures */

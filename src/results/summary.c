@@ -132,6 +132,12 @@ static void put_handoffs(blis_summary *summary, const blis_cluster *cluster) {
   h->busiest_link = mean_of(counts->busiest_link_us, summary->duration_us);
 }
 
+static void put_queue(blis_queue_summary *queue, const blis_cluster *cluster) {
+  blis_cluster_get_gateway(cluster, &queue->counts);
+  queue->mean_wait_ms =
+      mean_of(queue->counts.wait_us, queue->counts.dispatched) / 1000;
+}
+
 blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
                               const blis_cluster *cluster,
                               const blis_recorder *recorder,
@@ -146,6 +152,7 @@ blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
   put_rates(summary);
   put_belief(&summary->cache_belief, cluster);
   put_handoffs(summary, cluster);
+  put_queue(&summary->queue, cluster);
   blis_status status = put_balance(summary, alloc);
   if (status == BLIS_OK) {
     status = put_times(summary, alloc, recorder, itl_us);

@@ -29,12 +29,19 @@ typedef struct blis_handoff_summary {
   BLIS_HANDOFF_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_handoff_summary;
 
+/* What became of requests in the gateway's queue; all zero without one. */
+typedef struct blis_queue_summary {
+  blis_gateway_counts counts;
+  BLIS_QUEUE_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_queue_summary;
+
 typedef struct blis_summary {
   blis_state_counts counts;
   BLIS_RESULT_FIGURES(BLIS_FIGURE_MEMBER)
   blis_times times;
   blis_belief cache_belief;
   blis_handoff_summary handoffs;
+  blis_queue_summary queue;
   int64_t uncovered_steps; /* of all instances, see blis_instance_stats */
   uint64_t hash;
   uint32_t instance_count;

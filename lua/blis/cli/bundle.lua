@@ -89,10 +89,7 @@ end
 
 --- What is asked for and not there.
 local function check_is_available(values)
-  local admission, autoscaler = values.admission or {}, values.autoscaler or {}
-  if admission.slo_targets and #admission.slo_targets > 0 then
-    refuse("admission.slo_targets", "there is no queue at the gateway")
-  end
+  local autoscaler = values.autoscaler or {}
   if values.node_pools and next(values.node_pools) ~= nil then
     refuse("node_pools", "instances are not placed on machines")
   end
@@ -167,6 +164,7 @@ function bundle.add(path, given, talk)
   experiment.routing = experiment.routing or (values.routing or {}).policy
   policies.scorers = policies.scorers or scorers
   policies.of_admission = admission_parameters(admission)
+  policies.slo_targets_of_bundle = by_name_of(admission.slo_targets)
   if admission.policy and admission.params then
     policies.of_admission[admission.policy] = admission.params
   end

@@ -81,26 +81,51 @@ local function priority_inversions(run)
   return anomalies.priority_inversions(run.registered(), run.scheduler)
 end
 
+-- Of requests for which there was no room in the gateway's queue: they are not counted as shed.
+local gateway_reasons = {
+  ["rejected-saturated"] = true, ["rejected-no-endpoints"] = true,
+}
 -- Why routing refuses a request that was admitted.
 local routing_reasons = { ["no-candidate"] = true, ["turn-cap"] = true }
 
---- Lines about refused requests: by admission, by class (an empty one as standard), by routing.
+--- Lines about refused requests: by admission, by class (an empty one as standard; there, those
+--- whom the queue has shed, lost or evicted are, too), by routing.
 local function rejection_lines(run)
-  local refused = run.result.rejected == 0 and {} or values_of(run.all(), function(record)
-    return record.state == "rejected" and record or nil
-  end)
+  local refused = run.result.rejected + run.result.failed == 0 and {}
+    or values_of(run.all(), function(record)
+      local is_shed = record.state == "rejected" and not gateway_reasons[record.reason]
+        or record.reason == "gateway-evicted"
+      return is_shed and record or nil
+    end)
+  local queue = rawget(run.result, "queue")
   local groups, names = group(refused, function(record)
     if routing_reasons[record.reason] then return nil end
     return record.slo_class == "" and "standard" or record.slo_class
   end)
-  local lines, by_admission = {}, 0
+  local lines, counted = { "" }, 0
   for i, name in ipairs(names) do
-    by_admission = by_admission + #groups[name]
+    counted = counted + #groups[name]
     lines[i + 1] = ("  Shed (%s): %d"):format(name, #groups[name])
   end
-  lines[1] = ("Rejected Requests (Admission): %d"):format(by_admission)
-  lines[#lines + 1] = ("Rejected Requests (Routing): %d"):format(#refused - by_admission)
+  local by_queue = queue and queue.shed + queue.expired + queue.evicted or 0
+  lines[1] = ("Rejected Requests (Admission): %d"):format(counted - by_queue)
+  lines[#lines + 1] = ("Rejected Requests (Routing): %d"):format(#refused - counted)
   return lines
+end
+
+-- What is said of the gateway's queue, where it is not 0.
+local queue_lines = {
+  { "Gateway Queue Depth (horizon)", "waiting" }, { "Gateway Queue Shed", "shed" },
+  { "Gateway Queue Rejected", "rejected" }, { "Gateway Expired (TTL)", "expired" },
+  { "Gateway Evicted (in-flight)", "evicted" },
+}
+
+local function add_queue_lines(lines, queue)
+  for _, one in ipairs(queue and queue_lines or {}) do
+    if queue[one[2]] > 0 then
+      lines[#lines + 1] = ("%s: %d"):format(one[1], queue[one[2]])
+    end
+  end
 end
 
 local sections = {}
@@ -119,7 +144,8 @@ function sections.anomalies(run)
   local inversions = priority_inversions(run)
   local blocked = anomalies.hol_blocking_events(result.instances)
   if inversions + blocked + result.rejected + result.unservable + result.timed_out
-    + result.length_capped == 0 then
+    + result.length_capped + result.failed == 0
+    and (not rawget(result, "queue") or result.queue.waiting == 0) then
     return nil
   end
   local lines = {
@@ -132,6 +158,7 @@ function sections.anomalies(run)
   lines[#lines + 1] = ("Dropped Unservable: %d"):format(result.unservable)
   lines[#lines + 1] = ("Timed Out Requests: %d"):format(result.timed_out)
   lines[#lines + 1] = ("Length-Capped Requests: %d"):format(result.length_capped)
+  add_queue_lines(lines, rawget(result, "queue"))
   return lines
 end
 

@@ -15,6 +15,7 @@ local go_blis = require "blis.cli.go_blis"
 local metrics = require "blis.cli.metrics"
 local outputs = require "blis.cli.outputs"
 local progress = require "blis.cli.progress"
+local queue_section = require "blis.config.queue"
 local result_text = require "blis.cli.result_text"
 local saturation = require "blis.results.saturation"
 local scaling_section = require "blis.config.scaling"
@@ -39,6 +40,7 @@ local function cluster_groups()
     group("Serving engine", cluster_section),
     group("Prefill and decode", cluster_section),
     group("Hand-off of the KV", disaggregation_section),
+    group("Queue of the gateway", queue_section),
     group("Admission and routing", experiment_section),
     { title = "Parameters of policies", section = "policies",
       options = flag_sections.policies.options },
@@ -165,6 +167,9 @@ end
 --- The admission policy as blis.run takes it: parameters of a bundle, then of flags.
 local function admission_of(definition, parsed)
   local name = parsed.values.experiment.admission
+  if parsed.values.policies.flow_control and parsed.values.experiment.profile == "go-blis" then
+    return { "always-admit" } -- the queue takes its place
+  end
   local given = parsed.values.policies
   local admission = { name or "always-admit" }
   for key, value in pairs((given.of_admission or {})[admission[1]] or {}) do
@@ -179,6 +184,36 @@ local function admission_of(definition, parsed)
   end
   add_parameters(definition, admission, "--admission-parameter", given.admission_parameters)
   return admission
+end
+
+--- "interactive=200000,batch=5000000" as a table.
+local function targets_of_text(definition, text)
+  local by_class = {}
+  for part in text:gmatch("[^,]+") do
+    local class, value = part:match("^%s*([^=]+)=(%d+)%s*$")
+    local target_us = math.tointeger(tonumber(value))
+    if not target_us or target_us < 1 then
+      flags.fail(definition, "--slo-targets: '%s' is not allowed, expected CLASS=MICROSECONDS", part)
+    end
+    by_class[class] = target_us
+  end
+  return by_class
+end
+
+--- The gateway's queue as blis.run takes it; nil without --flow-control.
+local function queue_of(definition, parsed)
+  local policies, given = parsed.values.policies, parsed.values.queue
+  if not policies.flow_control then
+    if parsed.values.experiment.profile ~= "go-blis" and next(given) ~= nil then
+      command.talk(parsed, "flags of the gateway's queue have no effect without --flow-control")
+    end
+    return nil
+  end
+  local all = {}
+  for key, value in pairs(given) do all[key] = value end
+  all.slo_targets = policies.slo_targets and targets_of_text(definition, policies.slo_targets)
+    or policies.slo_targets_of_bundle
+  return all
 end
 
 --- The autoscaler as blis.run takes it; nil without.
@@ -238,6 +273,7 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
   return {
     cluster = cluster, workload = workload, routing = decode_routing_of(definition, parsed),
     disaggregation = disaggregation_of(definition, parsed),
+    queue = queue_of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
     autoscaler = autoscaler_of(definition, parsed), scaling = scaling_of(parsed),
     faults = given.faults, cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,

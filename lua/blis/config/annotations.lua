@@ -9,6 +9,7 @@ local sections = {
   { "blis.FaultOptions", require "blis.config.faults" },
   { "blis.ScalingOptions", require "blis.config.scaling" },
   { "blis.GroupOptions", require("blis.config.group").section },
+  { "blis.QueueOptions", require "blis.config.queue" },
   { "blis.DisaggregationOptions", require "blis.config.disaggregation" },
   { "blis.WorkloadOptions", require("blis.config.workload").short },
   { "blis.PrefixOptions", require("blis.config.workload").prefixes },
@@ -64,6 +65,9 @@ local special = {
     .. "integer|blis.ScaleTarget|nil",
   ["blis.Experiment.faults"] = "blis.FaultOptions[]",
   ["blis.FaultOptions.instance"] = "integer|string",
+  ["blis.Experiment.queue"] = "boolean|blis.QueueOptions",
+  ["blis.QueueOptions.saturation"] = "string|table",
+  ["blis.QueueOptions.usage_limit"] = "string|table",
   ["blis.Experiment.scaling"] = "blis.ScalingOptions",
   ["blis.Experiment.scheduler"] = "string|blis.Policy|fun(a: blis.Request, b: blis.Request): "
     .. "boolean",

@@ -45,6 +45,11 @@ return {
       doc = "With autoscaler: bounds, how long instances take to start, and how they leave.",
     },
     {
+      name = "queue", type = "any",
+      doc = "The queue of the gateway, between admission and routing: { saturation =, dispatch =, "
+        .. "ttl_us =, ... }, or true for the defaults. Default: there is none.",
+    },
+    {
       name = "disaggregation", type = "any",
       doc = "Prefill and decode apart, for a cluster with pools: { decider =, order =, "
         .. "bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.",

@@ -163,6 +163,16 @@ local policies = {
       doc = "Refill rate, for --admission-policy token-bucket.",
     },
     {
+      name = "flow_control", type = "boolean", flag = "--flow-control",
+      doc = "Requests wait in a queue of the gateway, between admission and routing, until the "
+        .. "instances have room.",
+    },
+    {
+      name = "slo_targets", type = "string", flag = "--slo-targets", metavar = "CLASS=US,...",
+      path = "queue.slo_targets",
+      doc = "Wanted times to first token by SLO class, for --dispatch-order slo-deadline.",
+    },
+    {
       name = "bundle", type = "path", flag = "--policy-config",
       doc = "YAML file with policies and their parameters; flags take precedence.",
     },
@@ -298,18 +308,6 @@ local refused_groups = {
     { "--lora-load-base-latency-us", "number", 0 },
     { "--lora-load-bandwidth-bytes-us", "number", 0 },
     { "--lora-footprint-bytes-per-rank", "number", 0 }, { "--lora-scorer-weight", "number", 0 },
-  }),
-  refuse("there is no queue at the gateway", {
-    { "--flow-control", "boolean", false }, { "--saturation-detector", "string", "never" },
-    { "--slo-targets", "string" }, { "--max-concurrency", "integer", 100 },
-    { "--queue-depth-threshold", "number", 5 }, { "--kv-cache-util-threshold", "number", 0.8 },
-    { "--usage-limit-threshold", "number", 1 },
-    { "--dispatch-order", "string", "fifo", "priority" },
-    { "--dispatch-tick-interval", "integer", 1000, 0 },
-    { "--fairness-policy", "string", "global-strict" },
-    { "--max-gateway-queue-depth", "integer", 0 }, { "--per-band-capacity", "integer", 0 },
-    { "--queue-shedding", "boolean", false }, { "--in-flight-eviction", "boolean", false },
-    { "--request-ttl", "integer", 0 },
   }),
   refuse("there is no encode stage", {
     { "--encode-instances", "integer", 0 }, { "--encode-decider", "string", "never" },

@@ -39,6 +39,10 @@ hooks.kinds = {
       { name = "interval_us", type = "time_us", min = 1, default = scale_interval_us, unit = "us",
         doc = "How often it is asked." },
     }),
+  saturation = kind_of("saturation", "saturation detector", catalogue.saturation_detectors, "measure",
+    "function(instances) that returns how full they are"),
+  usage_limit = kind_of("usage_limit", "usage limit", catalogue.usage_limits, "ceilings",
+    "function(saturation, priorities) that returns a list of ceilings"),
   disaggregation = kind_of("disaggregation", "decider", catalogue.deciders, "decide",
     "function(request, context) that returns \"local\", \"split\" or { prefill =, decode = }"),
 }
@@ -53,6 +57,26 @@ local function read_named(kind, option_name, given, cluster)
       cluster[option_name] = schema.check_value(option, given, kind.kind)
     end
   end
+end
+
+--- The definition of one of the built-in policies of a queue.
+local function read_builtin(kind, given, path)
+  local made = type(given) ~= "function" and definition.read(kind, given, path)
+  if not made or not made.parameters then
+    schema.raise_value(path, given, "the name of a " .. kind.noun
+      .. " or { name, parameter = value, ... }")
+  end
+  return made
+end
+
+--- The definition of a saturation detector.
+function hooks.read_saturation(given, path)
+  return read_builtin(hooks.kinds.saturation, given, path)
+end
+
+--- The definition of a usage limit.
+function hooks.read_usage_limit(given, path)
+  return read_builtin(hooks.kinds.usage_limit, given, path)
 end
 
 --- The definition of a decider of whether prefill and decode are apart.

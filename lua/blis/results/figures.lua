@@ -147,6 +147,8 @@ local parts = {
     doc = "with warm_up_us: from then on" },
   { name = "handoffs", class = "Handoffs", asked = "prefill_instances = ...",
     doc = "with pools: from the instances that prefill to those that decode" },
+  { name = "queue", class = "Queue", asked = "queue = ...",
+    doc = "with queue: of the gateway" },
   { name = "cascade", class = "Cascade", asked = "cascade = ...",
     doc = "with cascade: requests have attempts, steps, model_used and verdict" },
   { name = "scaling", class = "Scaling", asked = "autoscaler = ...",
@@ -215,6 +217,7 @@ figures.classes = {
   class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
     lists.cache_belief),
   class("Handoffs", "Hand-offs of KV, where prefill and decode are apart.", nil, lists.handoffs),
+  class("Queue", "The queue of the gateway.", nil, lists.queue),
   class("Coverage", "Steps beyond what their times were fitted to.", nil, {
     { name = "steps_beyond", type = "integer", better = "less", doc = "of all instances" },
     { name = "share_beyond", type = "number", unit = "0 to 1", better = "less",

@@ -147,6 +147,8 @@ local function load_lines(r)
   end
   local handoffs = rawget(r, "handoffs")
   if handoffs then add("hand-offs", shown("hand-offs", "Handoffs", handoffs)) end
+  local queue = rawget(r, "queue")
+  if queue then add("queue", shown("queue", "Queue", queue)) end
   add("cost", shown("cost", "Cost", r.cost))
   if r.energy.kwh then add("energy", shown("energy", "Energy", r.energy)) end
   if #r.instances > 1 then

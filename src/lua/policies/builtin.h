@@ -15,6 +15,8 @@
 #include "policy/cascade/cascade.h"
 #include "policy/contract/entry.h"
 #include "policy/decider/decider.h"
+#include "policy/flow/saturation.h"
+#include "policy/flow/usage_limit.h"
 #include "policy/priority/priority.h"
 
 /* The parameters of the definition, in a buffer that is pushed. */
@@ -47,5 +49,11 @@ void check_builtin_autoscaler(lua_State *L, int index,
 void check_builtin_decider(lua_State *L, int index,
                            const blis_policy_context *context,
                            blis_decider *decider);
+void check_builtin_saturation(lua_State *L, int index,
+                              const blis_policy_context *context,
+                              blis_saturation *saturation);
+void check_builtin_usage_limit(lua_State *L, int index,
+                               const blis_policy_context *context,
+                               blis_usage_limit *limit);
 
 #endif

@@ -8,6 +8,7 @@
 #include "lua/policies/builtin.h"
 #include "lua/policies/disaggregation.h"
 #include "lua/policies/fresh.h"
+#include "lua/policies/gateway.h"
 #include "lua/policies/routing.h"
 #include "lua/policies/scorer.h"
 #include "lua/simulation/faults.h"
@@ -93,6 +94,10 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   if (lua_getfield(L, config, "disaggregation") != LUA_TNIL) {
     sim->has_pools = true;
     check_disaggregation(L, lua_gettop(L), &sim->view, context, &sim->apart);
+  }
+  if (lua_getfield(L, config, "queue") != LUA_TNIL) {
+    sim->has_gateway = true;
+    check_gateway(L, lua_gettop(L), context, &sim->gateway);
   }
   if (lua_getfield(L, config, "cascade") != LUA_TNIL) {
     check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);
@@ -198,6 +203,11 @@ static void hand_over_policies(lua_State *L, bind_simulation *sim) {
     check_status(
         L, blis_cluster_set_disaggregation(sim->cluster, &sim->apart, &error),
         &error);
+  }
+  if (sim->has_gateway) {
+    check_status(L,
+                 blis_cluster_set_gateway(sim->cluster, &sim->gateway, &error),
+                 &error);
   }
   if (sim->cascade.ops != NULL) {
     blis_cascade cascade = sim->cascade;

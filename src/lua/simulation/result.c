@@ -158,6 +158,11 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     set_figures(L, BLIS_FIGURES_HANDOFFS, &w->summary.handoffs);
     lua_setfield(L, -2, "handoffs");
   }
+  if (sim->has_gateway) {
+    lua_createtable(L, 0, 16);
+    set_figures(L, BLIS_FIGURES_QUEUE, &w->summary.queue);
+    lua_setfield(L, -2, "queue");
+  }
   set_coverage(L, sim, &w->summary);
   set_setup(L, index, sim);
   set_clamped_scores(L, &sim->view);

@@ -55,6 +55,7 @@ typedef struct bind_simulation {
   blis_cascade cascade;               /* until the cluster takes it */
   blis_autoscaler autoscaler;         /* until the cluster takes it */
   blis_disaggregation apart;          /* until the cluster takes it */
+  blis_gateway gateway;               /* until the cluster takes it */
   blis_priority priority;             /* the cluster borrows it */
   blis_cluster *cluster;              /* NULL once closed */
   uint32_t instance_count;            /* that there is room for */
@@ -64,6 +65,7 @@ typedef struct bind_simulation {
   bind_script_random *random_before; /* while it is driven */
   bool has_cascade;
   bool has_pools;   /* of prefill and decode */
+  bool has_gateway; /* with a queue */
   bool has_failed;  /* the error is in the anchor */
   bool is_finished; /* the books are closed */
 } bind_simulation;

@@ -1,0 +1,125 @@
+--- The options of the gateway's queue, between admission and routing.
+local group = "Queue of the gateway"
+
+--- Values that are other ones where the reference is imitated.
+local function go_blis(value) return { ["go-blis"] = value } end
+
+---@type blis.Section
+return {
+  name = "queue",
+  summary = "The queue of the gateway: admitted requests wait in bands, one per value of their SLO "
+    .. "class, until the instances have room. Sources: llm-d-router; BLIS (Go), --flow-control.",
+  options = {
+    {
+      name = "dispatch", type = "choice", choices = { "cycle", "tick", "event" },
+      default = "cycle", profiles = go_blis "tick", flag = "--queue-dispatch", group = group,
+      doc = "When a request may leave. cycle: one when one comes, and one per cycle (llm-d); tick: "
+        .. "one for each that comes, and one a cycle later (BLIS, Go); event: all that may, as soon "
+        .. "as an instance has room (ideal).",
+    },
+    {
+      name = "cycle_us", type = "time_us", min = 0, default = 1000, unit = "us",
+      flag = "--dispatch-tick-interval", group = group,
+      doc = "Time between two cycles; 0 = 1000.",
+    },
+    {
+      name = "saturation", type = "any", default = "utilization", profiles = go_blis "never",
+      flag = "--saturation-detector", metavar = "NAME", group = group,
+      flag_doc = "How full the instances are; 'blis policies' lists detectors. "
+        .. "(default utilization; go-blis: never)",
+      doc = "How full the instances are, 1 = full: a saturation detector by name or "
+        .. "{ name, parameter = value, ... }.",
+    },
+    {
+      name = "max_concurrency", type = "integer", min = 1, max = 1000000000, unit = "requests",
+      flag = "--max-concurrency", group = group,
+      doc = "Parameter of the detector concurrency; default: 100.",
+    },
+    {
+      name = "queue_depth_threshold", type = "number", above = 0, max = 1e9, unit = "requests",
+      flag = "--queue-depth-threshold", group = group,
+      doc = "Parameter of the detector utilization; default: 5.",
+    },
+    {
+      name = "kv_utilization_threshold", type = "number", above = 0, max = 1, unit = "0 to 1",
+      flag = "--kv-cache-util-threshold", group = group,
+      doc = "Parameter of the detector utilization; default: 0.8.",
+    },
+    {
+      name = "usage_limit", type = "any", default = "static", profiles = go_blis "linear",
+      flag = "--usage-limit", metavar = "NAME", group = group,
+      flag_doc = "Up to which saturation each band may leave; 'blis policies' lists usage limits. "
+        .. "(default static; go-blis: linear)",
+      doc = "Up to which saturation each band may leave: a usage limit by name or "
+        .. "{ name, parameter = value, ... }.",
+    },
+    {
+      name = "usage_limit_threshold", type = "number", above = 0, max = 1, unit = "0 to 1",
+      flag = "--usage-limit-threshold", group = group,
+      doc = "The ceiling of the lowest band, with usage limit linear, which it asks for.",
+    },
+    {
+      name = "fairness", type = "choice",
+      choices = { "global-strict", "round-robin", "least-service" }, default = "global-strict",
+      flag = "--fairness-policy", group = group,
+      doc = "Which tenant of a band is next. global-strict: whoever is first of all; round-robin: "
+        .. "one after the other; least-service: the one with the least attained service of late, "
+        .. "and the longest wait.",
+    },
+    {
+      name = "service_half_life_s", type = "number", min = 0, max = 1e9, default = 60, unit = "s",
+      doc = "With least-service: service counts half after this time, 0 = it never fades.",
+    },
+    {
+      name = "order", type = "choice", choices = { "fifo", "priority", "slo-deadline" },
+      default = "fifo", flag = "--dispatch-order", group = group,
+      doc = "Who is next of a tenant's requests in a band. fifo and priority: the oldest; "
+        .. "slo-deadline: by time of coming and wanted time to first token.",
+    },
+    {
+      name = "slo_targets", type = "numbers_by_name", of = "integer", min = 1,
+      doc = "Wanted times to first token by SLO class, in us, for order slo-deadline and requests "
+        .. "without one of their own.",
+    },
+    {
+      name = "max_requests", type = "integer", min = 0, max = 1000000000, default = 0,
+      unit = "requests", flag = "--max-gateway-queue-depth", group = group,
+      doc = "Room of the queue, 0 = no limit; who comes then is rejected (429).",
+    },
+    {
+      name = "max_bytes", type = "integer", min = 0, max = 1000000000000000, default = 0,
+      unit = "bytes", doc = "The same in bytes, 4 for a token of a prompt.",
+    },
+    {
+      name = "band_max_requests", type = "integer", min = 0, max = 1000000000, default = 5000,
+      profiles = go_blis(0), unit = "requests", flag = "--per-band-capacity", group = group,
+      doc = "Room of each band, 0 = no limit.",
+    },
+    {
+      name = "band_max_bytes", type = "integer", min = 0, max = 1000000000000000,
+      default = 1000000000, profiles = go_blis(0), unit = "bytes", doc = "The same in bytes.",
+    },
+    {
+      name = "sheds", type = "boolean", default = false, flag = "--queue-shedding", group = group,
+      doc = "A full queue gives up the newest request of the lowest class below 0 for one of a "
+        .. "higher class.",
+    },
+    {
+      name = "ttl_us", type = "time_us", min = 0, default = 60000000, profiles = go_blis(0),
+      unit = "us", flag = "--request-ttl", group = group,
+      doc = "Longest wait while there are instances, 0 = no limit; then a request is rejected.",
+    },
+    {
+      name = "no_endpoint_ttl_us", type = "time_us", min = 0, unit = "us",
+      flag = "--no-endpoint-ttl", group = group,
+      doc = "Longest wait while there are none (503); default: as ttl_us. When instances come or "
+        .. "go, the wait is counted anew, up to the larger of both in all.",
+    },
+    {
+      name = "eviction", type = "boolean", default = false, flag = "--in-flight-eviction",
+      group = group,
+      doc = "Requests of classes below 0 are taken from their instances for higher ones that wait, "
+        .. "and fail: two at once and not before 500 ms again (go-blis: one per try).",
+    },
+  },
+}

@@ -1,0 +1,87 @@
+#include "lua/policies/gateway.h"
+
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "lua/policies/builtin.h"
+
+/* llm-d's. */
+#define SERVICE_WEIGHT 0.8
+#define WAIT_WEIGHT 0.2
+
+static void check_policies(lua_State *L, int index,
+                           const blis_policy_context *context,
+                           blis_gateway *made) {
+  int top = lua_gettop(L);
+  lua_getfield(L, index, "saturation");
+  check_builtin_saturation(L, top + 1, context, &made->saturation);
+  lua_getfield(L, index, "usage_limit");
+  check_builtin_usage_limit(L, top + 2, context, &made->usage_limit);
+  lua_settop(L, top);
+}
+
+/* The targets are in a buffer that is pushed; their names stay the table's. */
+static void push_targets(lua_State *L, int index, blis_gateway *made) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, "slo_targets") != LUA_TTABLE) {
+    return;
+  }
+  made->target_count = (size_t)lua_rawlen(L, top + 1);
+  blis_gateway_target *targets =
+      push_buffer(L, made->target_count + 1, sizeof *targets);
+  for (size_t i = 0; i < made->target_count; i++) {
+    lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
+    targets[i].slo_class = check_field_string(L, top + 3, "name");
+    targets[i].target_us = check_field_integer(L, top + 3, "value");
+    lua_settop(L, top + 2);
+  }
+  made->targets = targets;
+}
+
+static blis_flow_fairness check_fairness(lua_State *L, int index,
+                                         bool is_go_blis) {
+  static const char *const names[] = {"global-strict", "round-robin",
+                                      "least-service", NULL};
+  static const blis_flow_fairness values[] = {
+      BLIS_FLOW_STRICT, BLIS_FLOW_ROUND_ROBIN, BLIS_FLOW_LEAST_SERVICE};
+  blis_flow_fairness chosen =
+      values[check_field_choice(L, index, "fairness", names)];
+  return chosen == BLIS_FLOW_STRICT && is_go_blis ? BLIS_FLOW_STRICT_FIFO
+                                                  : chosen;
+}
+
+void check_gateway(lua_State *L, int index, const blis_policy_context *context,
+                   blis_gateway *made) {
+  static const char *const dispatches[] = {"cycle", "tick", "event", NULL};
+  static const char *const orders[] = {"fifo", "priority", "slo-deadline",
+                                       NULL};
+  bool is_go_blis = opt_field_boolean(L, index, "is_go_blis", false);
+  made->dispatch = (blis_gateway_dispatch)check_field_choice(
+      L, index, "dispatch", dispatches);
+  made->order = check_field_choice(L, index, "order", orders) == 2
+                    ? BLIS_GATEWAY_DEADLINE
+                    : BLIS_GATEWAY_FIFO;
+  made->fairness = check_fairness(L, index, is_go_blis);
+  made->service = (blis_flow_service_rules){
+      .service_weight = SERVICE_WEIGHT,
+      .wait_weight = WAIT_WEIGHT,
+      .half_life_s = check_field_number(L, index, "service_half_life_s")};
+  made->limits = (blis_flow_limits){
+      .max_requests = check_field_integer(L, index, "max_requests"),
+      .max_bytes = check_field_integer(L, index, "max_bytes"),
+      .band_max_requests = check_field_integer(L, index, "band_max_requests"),
+      .band_max_bytes = check_field_integer(L, index, "band_max_bytes"),
+      .sheds = opt_field_boolean(L, index, "sheds", false)};
+  made->cycle_us = check_field_integer(L, index, "cycle_us");
+  made->ttl_us = check_field_integer(L, index, "ttl_us");
+  made->empty_ttl_us = check_field_integer(L, index, "no_endpoint_ttl_us");
+  made->sweep_us = check_field_integer(L, index, "sweep_us");
+  made->forget_bands_us = check_field_integer(L, index, "forget_bands_us");
+  if (opt_field_boolean(L, index, "eviction", false)) {
+    made->eviction =
+        is_go_blis ? BLIS_GATEWAY_EVICTS_ONE : BLIS_GATEWAY_EVICTS_SOME;
+  }
+  made->by_stage = !is_go_blis;
+  check_policies(L, index, context, made);
+  push_targets(L, index, made);
+}

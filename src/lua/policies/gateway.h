@@ -1,0 +1,20 @@
+/*
+ * gateway.h - the gateway's queue from a checked table.
+ */
+#ifndef BLIS_LUA_POLICIES_GATEWAY_H
+#define BLIS_LUA_POLICIES_GATEWAY_H
+
+#include <lua.h>
+
+#include "cluster/gateway.h"
+#include "policy/contract/entry.h"
+
+/*
+ * Fills *made, which is zeroed, from the table at index, as
+ * lua/blis/policy/queue.lua returns it, and pushes what it borrows. The caller
+ * owns its policies in any case. May raise.
+ */
+void check_gateway(lua_State *L, int index, const blis_policy_context *context,
+                   blis_gateway *made);
+
+#endif
