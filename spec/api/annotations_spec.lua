@@ -47,7 +47,7 @@ describe("the annotations", function()
         slo_targets = { batch = { ttft_ms = 100 } },
         warm_up_us = 1000, series_interval_us = 1000000, trace_level = "decisions",
         cascade = { "cognitora.cascade", chain = { "qwen/qwen3-14b" } },
-        instance_times = instance_times, autoscaler = "threshold", faults = {},
+        instance_times = instance_times, autoscaler = "threshold", faults = {}, queue = true,
       }
       -- An autoscaler and pools do not go together.
       local pools = { prefill_instances = 1, decode_instances = 1 }

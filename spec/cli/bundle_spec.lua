@@ -168,8 +168,8 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
         .. "admission.gaie_kv_threshold: 1.5 is not allowed, expected a number above 0" },
       { "admission: {slo_priorities: {batch: 101}}\n", "BUNDLE:1: admission.slo_priorities.batch: "
         .. "101 is not allowed, expected an integer from -100 to 100" },
-      { "admission: {slo_targets: {critical: 5}}\n",
-        "BUNDLE:1: admission.slo_targets is not available: there is no queue at the gateway" },
+      { "admission: {slo_targets: {critical: 0}}\n",
+        "BUNDLE:1: admission.slo_targets.critical: 0 is not allowed, expected an integer" },
       { "tenant_budgets:\n  a: 1.5\n",
         "BUNDLE:2: tenant_budgets.a: 1.5 is not allowed, expected a number from 0 to 1" },
       { "routing:\n  scorers:\n    - {name: queue-depth, weight: 1}\n"

@@ -384,8 +384,13 @@ describe("wrong flags of blis run", function()
       { { "--warm-up", "soon" }, "run: --warm-up: 'soon' is not allowed, expected a time of at "
         .. "least 1 in microseconds, or with a unit such as 50ms or 30s, or 'auto'" .. hint },
       { { "--fitness-weights", "speed:1" }, "run: --fitness-weights: unknown key 'speed'" },
-      { { "--flow-control" },
-        "run: --flow-control is not available: there is no queue at the gateway" .. hint },
+      { { "--flow-control", "--saturation-detector", "fullness" },
+        "run: --saturation-detector: unknown saturation detector 'fullness'; known are never" },
+      { { "--flow-control", "--slo-targets", "critical" },
+        "run: --slo-targets: 'critical' is not allowed, expected CLASS=MICROSECONDS" .. hint },
+      { { "--flow-control", "--usage-limit-threshold", "0" },
+        "run: --usage-limit-threshold: 0 is not allowed, expected a number above 0 and up to 1"
+        .. hint },
       { { "--prefill-instances", "2" }, "run: cluster: --prefill-instances is 2 and "
         .. "--decode-instances 0; without --prefill-decode-instances both are needed" },
       { { "--encode-instances", "2" },

@@ -1,5 +1,6 @@
 -- What the comparisons of commands with recorded cases share.
 local command = require "blis.cli.command"
+local core = require "blis.core"
 
 local support = { shared = os.getenv("BLIS_SHARED_DIR") or "../shared" }
 
@@ -43,6 +44,47 @@ function support.compare_requests(rows, requests)
       end
     end
   end
+end
+
+local function write_value(writer, key, value)
+  if type(value) ~= "table" then
+    if key then writer:field(key, value) else writer:item(value) end
+    return
+  end
+  if #value > 0 then
+    writer:array(key)
+    for _, item in ipairs(value) do write_value(writer, nil, item) end
+  else
+    writer:object(key)
+    local names = {}
+    for name in pairs(value) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do write_value(writer, name, value[name]) end
+  end
+  writer:done()
+end
+
+--- Writes a value as JSON, which is YAML, too.
+function support.write_file(path, value)
+  local writer = core.json_writer(2)
+  write_value(writer, nil, value)
+  local output <close> = core.output(path)
+  output:write(writer:take()):commit()
+end
+
+--- Sections of printed text by title.
+function support.sections_of(text)
+  local sections, lines = {}, nil
+  for line in text:gmatch("[^\n]+") do
+    local title = line:match("^=== (.*) ===$")
+    if title then
+      lines = {}
+      sections[title] = lines
+    elseif lines then
+      lines[#lines + 1] = line
+    end
+  end
+  return sections
 end
 
 --- Calls a command; returns what it printed, or nil and the message of its error.

@@ -12,7 +12,6 @@ local folder = support.shared .. "/vectors/cli"
 local features = {
   { "preemptions and drops where a request decodes elsewhere than it was prefilled", "033",
     differs = true },
-  { "queue at the gateway", "010 012 016 023 045 049" },
 }
 
 local missing = {}
@@ -21,38 +20,13 @@ for _, feature in ipairs(features) do
   for name in feature[2]:gmatch("%S+") do missing[name] = feature end
 end
 
-local function write_value(writer, key, value)
-  if type(value) ~= "table" then
-    if key then writer:field(key, value) else writer:item(value) end
-    return
-  end
-  if #value > 0 then
-    writer:array(key)
-    for _, item in ipairs(value) do write_value(writer, nil, item) end
-  else
-    writer:object(key)
-    local names = {}
-    for name in pairs(value) do names[#names + 1] = name end
-    table.sort(names)
-    for _, name in ipairs(names) do write_value(writer, name, value[name]) end
-  end
-  writer:done()
-end
-
-local function write_file(path, value)
-  local writer = core.json_writer(2)
-  write_value(writer, nil, value)
-  local output <close> = core.output(path)
-  output:write(writer:take()):commit()
-end
-
 --- The arguments of a case with its files in a folder.
 local function arguments_of(case, place)
   local arguments = { "--profile", "go-blis", "--quiet" }
   for _, argument in ipairs(case.args) do
     if case.files and case.files[argument] then
       local path = place .. argument
-      write_file(path, case.files[argument])
+      support.write_file(path, case.files[argument])
       argument = path
     end
     arguments[#arguments + 1] = argument
@@ -60,23 +34,8 @@ local function arguments_of(case, place)
   return arguments
 end
 
---- Sections of printed text by title.
-local function sections_of(text)
-  local sections, lines = {}, nil
-  for line in text:gmatch("[^\n]+") do
-    local title = line:match("^=== (.*) ===$")
-    if title then
-      lines = {}
-      sections[title] = lines
-    elseif lines then
-      lines[#lines + 1] = line
-    end
-  end
-  return sections
-end
-
 local function compare_sections(expected, text)
-  local got = sections_of(text)
+  local got = support.sections_of(text)
   for title, lines in pairs(expected) do
     local own = got[title] and table.concat(got[title], "\n")
     if own ~= table.concat(lines, "\n") then

@@ -91,13 +91,14 @@ local routing_reasons = { ["no-candidate"] = true, ["turn-cap"] = true }
 --- Lines about refused requests: by admission, by class (an empty one as standard; there, those
 --- whom the queue has shed, lost or evicted are, too), by routing.
 local function rejection_lines(run)
-  local refused = run.result.rejected + run.result.failed == 0 and {}
+  local queue = rawget(run.result, "queue")
+  local evicted = queue and queue.evicted or 0
+  local refused = run.result.rejected + evicted == 0 and {}
     or values_of(run.all(), function(record)
       local is_shed = record.state == "rejected" and not gateway_reasons[record.reason]
         or record.reason == "gateway-evicted"
       return is_shed and record or nil
     end)
-  local queue = rawget(run.result, "queue")
   local groups, names = group(refused, function(record)
     if routing_reasons[record.reason] then return nil end
     return record.slo_class == "" and "standard" or record.slo_class
@@ -107,7 +108,7 @@ local function rejection_lines(run)
     counted = counted + #groups[name]
     lines[i + 1] = ("  Shed (%s): %d"):format(name, #groups[name])
   end
-  local by_queue = queue and queue.shed + queue.expired + queue.evicted or 0
+  local by_queue = queue and queue.shed + queue.expired + evicted or 0
   lines[1] = ("Rejected Requests (Admission): %d"):format(counted - by_queue)
   lines[#lines + 1] = ("Rejected Requests (Routing): %d"):format(#refused - counted)
   return lines
@@ -143,9 +144,10 @@ function sections.anomalies(run)
   local result = run.result
   local inversions = priority_inversions(run)
   local blocked = anomalies.hol_blocking_events(result.instances)
-  if inversions + blocked + result.rejected + result.unservable + result.timed_out
-    + result.length_capped + result.failed == 0
-    and (not rawget(result, "queue") or result.queue.waiting == 0) then
+  local queue = rawget(result, "queue")
+  local at_queue = queue and queue.waiting + queue.evicted or 0
+  if inversions + blocked + at_queue + result.rejected + result.unservable + result.timed_out
+    + result.length_capped == 0 then
     return nil
   end
   local lines = {
@@ -158,7 +160,7 @@ function sections.anomalies(run)
   lines[#lines + 1] = ("Dropped Unservable: %d"):format(result.unservable)
   lines[#lines + 1] = ("Timed Out Requests: %d"):format(result.timed_out)
   lines[#lines + 1] = ("Length-Capped Requests: %d"):format(result.length_capped)
-  add_queue_lines(lines, rawget(result, "queue"))
+  add_queue_lines(lines, queue)
   return lines
 end
 

@@ -25,8 +25,7 @@ return {
     {
       name = "saturation", type = "any", default = "utilization", profiles = go_blis "never",
       flag = "--saturation-detector", metavar = "NAME", group = group,
-      flag_doc = "How full the instances are; 'blis policies' lists detectors. "
-        .. "(default utilization; go-blis: never)",
+      flag_doc = "How full the instances are; 'blis policies' lists detectors.",
       doc = "How full the instances are, 1 = full: a saturation detector by name or "
         .. "{ name, parameter = value, ... }.",
     },
@@ -48,8 +47,7 @@ return {
     {
       name = "usage_limit", type = "any", default = "static", profiles = go_blis "linear",
       flag = "--usage-limit", metavar = "NAME", group = group,
-      flag_doc = "Up to which saturation each band may leave; 'blis policies' lists usage limits. "
-        .. "(default static; go-blis: linear)",
+      flag_doc = "Up to which saturation each band may leave; 'blis policies' lists usage limits.",
       doc = "Up to which saturation each band may leave: a usage limit by name or "
         .. "{ name, parameter = value, ... }.",
     },

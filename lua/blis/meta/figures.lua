@@ -113,6 +113,19 @@
 ---@field moved_gb number over all links, each byte once (GB)
 ---@field busiest_link number share of the run in which it had something to move (0 to 1)
 
+--- The queue of the gateway.
+---@class blis.Queue
+---@field enqueued integer that got into the queue (requests)
+---@field dispatched integer that left it to be routed (requests)
+---@field rejected integer for which there was no room, 429 or 503 (requests)
+---@field shed integer that made room for one of a higher class, 429 (requests)
+---@field expired integer that waited too long, 429 or 503 (requests)
+---@field without_instances integer part of rejected and expired: there was no instance, 503 (requests)
+---@field evicted integer taken from their instances for others that waited, 429 (requests)
+---@field waiting integer at the end of the run (requests)
+---@field peak integer waiting at once, at most (requests)
+---@field mean_wait_ms number of the dispatched; it is part of their TTFT (ms)
+
 --- Steps beyond what their times were fitted to.
 ---@class blis.Coverage
 ---@field steps_beyond integer of all instances
@@ -236,6 +249,7 @@
 ---@field goodput blis.Goodput with slo_targets
 ---@field steady blis.Window with warm_up_us: from then on
 ---@field handoffs blis.Handoffs with pools: from the instances that prefill to those that decode
+---@field queue blis.Queue with queue: of the gateway
 ---@field cascade blis.Cascade with cascade: requests have attempts, steps, model_used and verdict
 ---@field scaling blis.Scaling with autoscaler: how many instances there were, and why
 ---@field faults blis.FaultNote[] with faults: what became of them

@@ -10,6 +10,7 @@
 ---@field cascade? table|blis.Policy Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
 ---@field autoscaler? string|table|blis.Policy|fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil How many instances there are: an autoscaler by name, { name, parameter = value, ... }, what blis.autoscaler returned, or a function(context) that returns a number, { target =, reason = } or nil for no change. Default: the number stays.
 ---@field scaling? blis.ScalingOptions With autoscaler: bounds, how long instances take to start, and how they leave.
+---@field queue? boolean|blis.QueueOptions The queue of the gateway, between admission and routing: { saturation =, dispatch =, ttl_us =, ... }, or true for the defaults. Default: there is none.
 ---@field disaggregation? string|blis.Policy|blis.DisaggregationOptions|fun(request: blis.Request, context: table): any Prefill and decode apart, for a cluster with pools: { decider =, order =, bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.
 ---@field faults? blis.FaultOptions[] What happens to instances: a list of { at =, instance =, kind = "crash", recover_after =, requests = "rerouted" } and the like, or of random ones with mtbf.
 ---@field scheduler? string|blis.Policy|fun(a: blis.Request, b: blis.Request): boolean Order of an instance's wait queue: a name, or a function(a, b) that returns whether a goes before b.
@@ -158,6 +159,29 @@
 ---@field kv_cpu_blocks? integer Blocks of CPU memory behind the KV cache of an instance, 0 = none. (blocks, default 0)
 ---@field kv_transfer_bandwidth? number Speed of reloads from CPU memory. (tokens/us, default 100)
 ---@field kv_transfer_base_latency_us? integer Fixed latency of a reload from CPU memory. (us, default 0)
+
+--- The queue of the gateway: admitted requests wait in bands, one per value of their SLO class, until the instances have room. Sources: llm-d-router; BLIS (Go), --flow-control.
+---@class blis.QueueOptions
+---@field dispatch? "cycle"|"tick"|"event" When a request may leave. cycle: one when one comes, and one per cycle (llm-d); tick: one for each that comes, and one a cycle later (BLIS, Go); event: all that may, as soon as an instance has room (ideal). (default cycle)
+---@field cycle_us? integer Time between two cycles; 0 = 1000. (us, default 1000)
+---@field saturation? string|table How full the instances are, 1 = full: a saturation detector by name or { name, parameter = value, ... }. (default utilization)
+---@field max_concurrency? integer Parameter of the detector concurrency; default: 100. (requests)
+---@field queue_depth_threshold? number Parameter of the detector utilization; default: 5. (requests)
+---@field kv_utilization_threshold? number Parameter of the detector utilization; default: 0.8. (0 to 1)
+---@field usage_limit? string|table Up to which saturation each band may leave: a usage limit by name or { name, parameter = value, ... }. (default static)
+---@field usage_limit_threshold? number The ceiling of the lowest band, with usage limit linear, which it asks for. (0 to 1)
+---@field fairness? "global-strict"|"round-robin"|"least-service" Which tenant of a band is next. global-strict: whoever is first of all; round-robin: one after the other; least-service: the one with the least attained service of late, and the longest wait. (default global-strict)
+---@field service_half_life_s? number With least-service: service counts half after this time, 0 = it never fades. (s, default 60)
+---@field order? "fifo"|"priority"|"slo-deadline" Who is next of a tenant's requests in a band. fifo and priority: the oldest; slo-deadline: by time of coming and wanted time to first token. (default fifo)
+---@field slo_targets? table<string, number> Wanted times to first token by SLO class, in us, for order slo-deadline and requests without one of their own.
+---@field max_requests? integer Room of the queue, 0 = no limit; who comes then is rejected (429). (requests, default 0)
+---@field max_bytes? integer The same in bytes, 4 for a token of a prompt. (bytes, default 0)
+---@field band_max_requests? integer Room of each band, 0 = no limit. (requests, default 5000)
+---@field band_max_bytes? integer The same in bytes. (bytes, default 1000000000)
+---@field sheds? boolean A full queue gives up the newest request of the lowest class below 0 for one of a higher class. (default false)
+---@field ttl_us? integer Longest wait while there are instances, 0 = no limit; then a request is rejected. (us, default 60000000)
+---@field no_endpoint_ttl_us? integer Longest wait while there are none (503); default: as ttl_us. When instances come or go, the wait is counted anew, up to the larger of both in all. (us)
+---@field eviction? boolean Requests of classes below 0 are taken from their instances for higher ones that wait, and fail: two at once and not before 500 ms again (go-blis: one per try). (default false)
 
 --- Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: see prefill_instances and decode_instances of the cluster, and role of its groups.
 ---@class blis.DisaggregationOptions
