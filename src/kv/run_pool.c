@@ -265,19 +265,22 @@ static void note_change(blis_run_pool *pool, blis_block_id id, uint64_t count) {
   }
 }
 
-/* Takes a promise back, but for what may have replaced it at one name. */
-static void break_promise(blis_run_pool *pool, uint32_t index,
-                          blis_block_id replaced) {
-  item *it = item_at(pool, index);
+/* Takes a promise back, but for what has replaced it at one name. */
+static void break_promise_but(blis_run_pool *pool, item *it,
+                              blis_block_id replaced) {
   blis_block_id first = end_of(it);
-  uint64_t before = it->promised;
-  if (replaced != BLIS_BLOCK_NONE) {
-    before = replaced - first;
-    blis_paged_map_remove_run(&pool->table, replaced + 1,
-                              it->promised - before - 1);
-  }
+  uint64_t before = replaced - first;
   blis_paged_map_remove_run(&pool->table, first, before);
+  blis_paged_map_remove_run(&pool->table, replaced + 1,
+                            it->promised - before - 1);
   it->promised = 0;
+}
+
+static inline void break_promise(blis_run_pool *pool, item *it) {
+  if (it->promised > 0) {
+    blis_paged_map_remove_run(&pool->table, end_of(it), it->promised);
+    it->promised = 0;
+  }
 }
 
 /* Whatever block it leads to. */
@@ -324,7 +327,7 @@ static blis_status list_block(blis_run_pool *pool, blis_block_id id,
     return BLIS_OK;
   }
   if (before != UINT32_MAX) {
-    break_promise(pool, before, id);
+    break_promise_but(pool, item_at(pool, before), id);
   }
   note_change(pool, id, 1);
   return BLIS_OK;
@@ -397,7 +400,7 @@ blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
     BLIS_ASSERT(blocks > 0);
     BLIS_TRY(blis_array_reserve(&pool->alloc, &holder->parts,
                                 holder->parts.count + 1));
-    break_promise(pool, index, BLIS_BLOCK_NONE);
+    break_promise(pool, item_at(pool, index));
     blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
     int64_t before = (int64_t)(id - item_at(pool, index)->id);
     if (before > 0) {
@@ -495,9 +498,10 @@ static blis_status name_blocks(blis_run_pool *pool, blis_run_holder *holder,
     holder->parts.items[holder->parts.count++] = (blis_run_part){added, 0};
   }
   blis_run_part *last = &holder->parts.items[holder->parts.count - 1];
-  break_promise(pool, last->item, BLIS_BLOCK_NONE);
+  item *it = item_at(pool, last->item);
+  break_promise(pool, it);
   last->blocks += count;
-  item_at(pool, last->item)->blocks += count;
+  it->blocks += count;
   holder->named_blocks += count;
   return list_blocks(pool, id, (uint64_t)count, last->item);
 }
@@ -612,7 +616,7 @@ static void release_part(blis_run_pool *pool, const blis_run_part *part) {
     BLIS_ASSERT(is_named(it) && it->holders > 0 && it->blocks <= left);
     left -= it->blocks;
     if (--it->holders == 0) {
-      break_promise(pool, index, BLIS_BLOCK_NONE);
+      break_promise(pool, it);
       insert_behind(pool, index, tail);
       pool->free_blocks += it->blocks;
     }
