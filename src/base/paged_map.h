@@ -2,10 +2,10 @@
  * paged_map.h - a hash map from uint64_t to uint32_t for keys that come in
  * runs, as the block identities of a prompt do.
  *
- * Keys are kept in pages of 64 neighbours, and only pages are hashed; the page
+ * Keys are kept in pages of 128 neighbours, and only pages are hashed; the page
  * used last is remembered. So a run of keys costs one probe per page, where a
  * plain map (base/map.h) pays one per key. A key without neighbours costs the
- * memory of a page, 256 bytes, and a page goes when its last key does. Every
+ * memory of a page, 512 bytes, and a page goes when its last key does. Every
  * key is allowed, and every value but UINT32_MAX.
  *
  * Neighbours that have the same value are put, changed and removed as one run,
@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/map.h"
 
-enum { BLIS__PAGE_SHIFT = 6, BLIS__PAGE_KEYS = 1 << BLIS__PAGE_SHIFT };
+enum { BLIS__PAGE_SHIFT = 7, BLIS__PAGE_KEYS = 1 << BLIS__PAGE_SHIFT };
 
 /* Private; public only so that lookups can be inline. */
 typedef struct blis__page {
@@ -31,7 +31,7 @@ typedef struct blis__page {
 
 typedef struct blis_paged_map {
   blis_alloc alloc;
-  blis_map directory; /* key / 64 to a page */
+  blis_map directory; /* number of a page to its place */
   BLIS_ARRAY(blis__page) pages;
   BLIS_ARRAY(uint32_t) counts;     /* keys of each page */
   BLIS_ARRAY(uint32_t) free_pages; /* has room for all */

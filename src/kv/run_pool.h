@@ -20,7 +20,7 @@
  * have are named too once the request was preempted, since it may then find
  * its own blocks again.
  *
- * Costs: O(1) per item, and per 64 blocks that enter or leave the table. No
+ * Costs: O(1) per item, and per 128 blocks that enter or leave the table. No
  * allocation once the tables have grown.
  */
 #ifndef BLIS_KV_RUN_POOL_H
