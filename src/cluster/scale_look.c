@@ -1,7 +1,6 @@
 #include "cluster/scale_look.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/time.h"
 #include "cluster/waiting_room.h"
@@ -23,10 +22,32 @@ static blis_status on_arrived(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
+static void forget_old(blis__scale_samples *samples, int64_t now_us) {
+  size_t kept = 0;
+  for (size_t i = 0; i < samples->count; i++) {
+    if (samples->items[i].time_us > now_us - WINDOW_US) {
+      samples->items[kept++] = samples->items[i];
+    }
+  }
+  samples->count = kept;
+}
+
+/* Before it takes more memory it forgets what is too old. */
 static blis_status add(const blis_cluster *cluster,
                        blis__scale_samples *samples, int64_t time_us,
                        double value, blis_error *error) {
   const blis__scale_sample sample = {time_us, value};
+  bool was_full = samples->count == samples->capacity;
+  if (was_full) {
+    forget_old(samples, cluster->now_us);
+  }
+  /* What is left of more than half may soon be too much again. */
+  if (samples->count == samples->capacity ||
+      (was_full && samples->count > samples->capacity / 2)) {
+    BLIS_TRY_MEM(blis_array_reserve(&cluster->alloc, samples,
+                                    2 * samples->capacity + 64),
+                 error);
+  }
   BLIS_TRY_MEM(blis_array_push(&cluster->alloc, samples, sample), error);
   return BLIS_OK;
 }
@@ -112,7 +133,6 @@ void blis__scale_look_deinit(blis__scale_look *look,
   blis_array_deinit(alloc, &look->ttft_us);
   blis_array_deinit(alloc, &look->tpot_us);
   blis_array_deinit(alloc, &look->kept);
-  blis_array_deinit(alloc, &look->sorted);
   blis_array_deinit(alloc, &look->instances);
   blis_alloc_free(alloc, look->place_of,
                   cluster->config.instance_count * sizeof *look->place_of);
@@ -120,38 +140,48 @@ void blis__scale_look_deinit(blis__scale_look *look,
 
 /* What is shown. */
 
-static void forget_old(blis__scale_samples *samples, int64_t now_us) {
-  size_t kept = 0;
-  for (size_t i = 0; i < samples->count; i++) {
-    if (samples->items[i].time_us > now_us - WINDOW_US) {
-      samples->items[kept++] = samples->items[i];
-    }
-  }
-  samples->count = kept;
+static void swap(blis__scale_sample *a, blis__scale_sample *b) {
+  blis__scale_sample kept = *a;
+  *a = *b;
+  *b = kept;
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a;
-  double y = *(const double *)b;
-  return (x > y) - (x < y);
+/* The value of rank k, from 0; reorders the samples. Hoare's selection. */
+static double select_rank(blis__scale_sample *items, size_t count, size_t k) {
+  size_t low = 0;
+  size_t high = count - 1;
+  while (low < high) {
+    double pivot = items[k].value;
+    size_t i = low;
+    size_t j = high;
+    while (i <= j) {
+      while (items[i].value < pivot) {
+        i++;
+      }
+      while (items[j].value > pivot) {
+        j--;
+      }
+      if (i <= j) {
+        swap(&items[i++], &items[j]);
+        if (j == 0) {
+          break;
+        }
+        j--;
+      }
+    }
+    low = j < k ? i : low;
+    high = i > k ? j : high;
+  }
+  return items[k].value;
 }
 
 /* By the nearest rank; 0 without samples. */
-static blis_status p90(blis__scale_look *look, const blis_cluster *cluster,
-                       blis__scale_samples *samples, double *value) {
-  forget_old(samples, cluster->now_us);
+static double p90(blis__scale_samples *samples, int64_t now_us) {
+  forget_old(samples, now_us);
   size_t count = samples->count;
-  *value = 0;
-  if (count == 0) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_array_reserve(&cluster->alloc, &look->sorted, count));
-  for (size_t i = 0; i < count; i++) {
-    look->sorted.items[i] = samples->items[i].value;
-  }
-  qsort(look->sorted.items, count, sizeof *look->sorted.items, compare);
-  *value = look->sorted.items[(count * 9 + 9) / 10 - 1];
-  return BLIS_OK;
+  return count == 0
+             ? 0
+             : select_rank(samples->items, count, (count * 9 + 9) / 10 - 1);
 }
 
 static double share_kept(blis__scale_look *look, int64_t now_us) {
@@ -161,6 +191,18 @@ static double share_kept(blis__scale_look *look, int64_t now_us) {
     sum += look->kept.items[i].value;
   }
   return look->kept.count == 0 ? 1 : sum / (double)look->kept.count;
+}
+
+static double measure(void *ud, blis_scale_metric metric) {
+  blis__scale_look *look = ud;
+  switch (metric) {
+  case BLIS_SCALE_TTFT_P90:
+    return p90(&look->ttft_us, look->looked_us);
+  case BLIS_SCALE_TPOT_P90:
+    return p90(&look->tpot_us, look->looked_us);
+  default:
+    return share_kept(look, look->looked_us);
+  }
 }
 
 static void look_at_instance(blis__scale_look *look,
@@ -243,9 +285,8 @@ static void begin_anew(blis__scale_look *look, int64_t now_us) {
   look->looked_us = now_us;
 }
 
-blis_status blis__scale_look_take(blis__scale_look *look,
-                                  const blis_cluster *cluster,
-                                  blis_scale_context *context) {
+void blis__scale_look_take(blis__scale_look *look, const blis_cluster *cluster,
+                           blis_scale_context *context) {
   double *metrics = context->metrics;
   int64_t now_us = cluster->now_us;
   double seconds = (double)(now_us - look->looked_us) / 1e6;
@@ -262,10 +303,9 @@ blis_status blis__scale_look_take(blis__scale_look *look,
       per((double)look->prompt_tokens, (double)look->arrivals);
   metrics[BLIS_SCALE_OUTPUT_TOKENS_MEAN] =
       per((double)look->output_tokens, (double)look->completed);
-  metrics[BLIS_SCALE_SLO_ATTAINMENT] = share_kept(look, now_us);
-  BLIS_TRY(p90(look, cluster, &look->ttft_us, &metrics[BLIS_SCALE_TTFT_P90]));
-  BLIS_TRY(p90(look, cluster, &look->tpot_us, &metrics[BLIS_SCALE_TPOT_P90]));
   begin_anew(look, now_us);
+  context->measure = measure;
+  context->measure_ud = look;
   context->instances = look->instances.items;
   context->instance_count = look->instances.count;
   const blis_latency_model *latency =
@@ -275,5 +315,4 @@ blis_status blis__scale_look_take(blis__scale_look *look,
                                      .state = (void *)(uintptr_t)latency};
     context->model = &look->model;
   }
-  return BLIS_OK;
 }

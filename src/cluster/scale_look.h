@@ -5,7 +5,8 @@
  * Counts and samples come from listeners that need nothing of the clock; their
  * order does not matter, since a look is taken when all instances have got to
  * the same time and its figures are percentiles and sums. A look costs
- * O(live requests + instances + samples of the last minute).
+ * O(live requests + instances), and O(samples of the last minute) for each
+ * metric of these that is asked for.
  */
 #ifndef BLIS_CLUSTER_SCALE_LOOK_H
 #define BLIS_CLUSTER_SCALE_LOOK_H
@@ -26,8 +27,7 @@ typedef struct blis__scale_look {
   blis__scale_samples ttft_us;
   blis__scale_samples tpot_us;
   blis__scale_samples kept; /* 1 = a request kept its targets */
-  BLIS_ARRAY(double) sorted;
-  int64_t arrivals; /* since the last look, as what follows */
+  int64_t arrivals;         /* since the last look, as what follows */
   int64_t prompt_tokens;
   int64_t completed;
   int64_t output_tokens;
@@ -47,10 +47,9 @@ void blis__scale_look_deinit(blis__scale_look *look,
 
 /*
  * Fills what *context says of metrics, instances and the model; valid until the
- * next look. BLIS_OK or BLIS_ERR_NOMEM.
+ * next look.
  */
-BLIS_MUSTUSE blis_status blis__scale_look_take(blis__scale_look *look,
-                                               const blis_cluster *cluster,
-                                               blis_scale_context *context);
+void blis__scale_look_take(blis__scale_look *look, const blis_cluster *cluster,
+                           blis_scale_context *context);
 
 #endif

@@ -205,7 +205,7 @@ static blis_status decide(blis_cluster *cluster, blis_error *error) {
       .replicas = scaler->wanted,
       .min = config->min,
       .max = config->max};
-  BLIS_TRY_MEM(blis__scale_look_take(&scaler->look, cluster, &context), error);
+  blis__scale_look_take(&scaler->look, cluster, &context);
   context.ready = (uint32_t)context.instance_count;
   blis_scale_decision decision;
   int64_t proposed;

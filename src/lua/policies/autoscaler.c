@@ -60,7 +60,7 @@ static void push_context(lua_State *L, const blis_scale_context *context) {
   set_field_integer(L, "max", context->max);
   for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
     set_signal(L, blis_scale_metric_name((blis_scale_metric)m),
-               context->metrics[m]);
+               blis_scale_value(context, (blis_scale_metric)m));
   }
   push_instances(L, context);
   lua_setfield(L, -2, "instances");

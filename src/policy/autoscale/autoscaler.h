@@ -95,11 +95,24 @@ typedef struct blis_scale_context {
   uint32_t ready;
   uint32_t min;
   uint32_t max;
-  double metrics[BLIS_SCALE_METRIC_COUNT];
+  double metrics[BLIS_SCALE_METRIC_COUNT]; /* to be read by blis_scale_value */
+  /* Tells those that take a search (BLIS_SCALE_TTFT_P90 to SLO_ATTAINMENT) when
+     they are asked for; NULL = they are in metrics. */
+  double (*measure)(void *ud, blis_scale_metric metric);
+  void *measure_ud;
   const blis_scale_instance *instances; /* those that are ready, by id */
   size_t instance_count;
   const blis_scale_model *model; /* NULL = not known */
 } blis_scale_context;
+
+static inline double blis_scale_value(const blis_scale_context *context,
+                                      blis_scale_metric metric) {
+  bool is_searched =
+      metric >= BLIS_SCALE_TTFT_P90 && metric <= BLIS_SCALE_SLO_ATTAINMENT;
+  return context->measure != NULL && is_searched
+             ? context->measure(context->measure_ud, metric)
+             : context->metrics[metric];
+}
 
 typedef struct blis_scale_decision {
   int64_t target;     /* replicas; the current number = no change */

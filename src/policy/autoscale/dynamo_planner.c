@@ -123,7 +123,8 @@ static vote prefill_vote(const state *self, const blis_scale_context *context) {
   double n = (double)context->instance_count;
   bool is_over = true;
   bool is_safe = n > 1;
-  double prompt = fmax(context->metrics[BLIS_SCALE_PROMPT_TOKENS_MEAN], 1);
+  double prompt =
+      fmax(blis_scale_value(context, BLIS_SCALE_PROMPT_TOKENS_MEAN), 1);
   double own_us = prefill_us(context, prompt);
   double slack_us = self->ttft_us - own_us;
   for (size_t i = 0; i < context->instance_count; i++) {

@@ -94,7 +94,7 @@ static blis_status propose(blis_hpa_loop *loop,
                            const blis_scale_context *context,
                            const blis_scale_trigger *trigger, int64_t *proposal,
                            blis_error *error) {
-  int64_t value = blis_hpa_milli(context->metrics[trigger->metric]);
+  int64_t value = blis_hpa_milli(blis_scale_value(context, trigger->metric));
   int64_t target = blis_hpa_milli(trigger->target);
   switch ((blis_hpa_type)loop->type) {
   case BLIS_HPA_PODS:
@@ -140,8 +140,8 @@ blis_status blis_hpa_loop_sync(blis_hpa_loop *loop,
     }
   }
   return sync_proposal(loop, context, min, largest,
-                       blis_scale_metric_name(winner), context->metrics[winner],
-                       decision, error);
+                       blis_scale_metric_name(winner),
+                       blis_scale_value(context, winner), decision, error);
 }
 
 blis_status

@@ -52,7 +52,8 @@ struct state {
 
 static bool is_active(const state *self, const blis_scale_context *context) {
   for (size_t i = 0; i < self->loop.trigger_count; i++) {
-    if (context->metrics[self->loop.triggers[i].metric] > self->activation) {
+    if (blis_scale_value(context, self->loop.triggers[i].metric) >
+        self->activation) {
       return true;
     }
   }
@@ -119,8 +120,8 @@ static blis_status decide(void *ud, const blis_scale_context *context,
 /* llm-d's formulas */
 
 static double guarded_demand(state *self, const blis_scale_context *context) {
-  double queued = context->metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE];
-  double running = context->metrics[BLIS_SCALE_REQUESTS_RUNNING];
+  double queued = blis_scale_value(context, BLIS_SCALE_GATEWAY_QUEUE_SIZE);
+  double running = blis_scale_value(context, BLIS_SCALE_REQUESTS_RUNNING);
   double demand =
       fmax(queued / self->queue_target, running / self->running_target);
   return blis_llmd_guarded_demand(demand, context->replicas, context->ready);
@@ -128,11 +129,11 @@ static double guarded_demand(state *self, const blis_scale_context *context) {
 
 /* Seconds of prefill that wait, or the KV cache in use: the larger claim. */
 static double token_demand(state *self, const blis_scale_context *context) {
-  double backlog_s =
-      context->metrics[BLIS_SCALE_INFLIGHT_TOKENS] / self->prefill_tokens_per_s;
+  double backlog_s = blis_scale_value(context, BLIS_SCALE_INFLIGHT_TOKENS) /
+                     self->prefill_tokens_per_s;
   double by_prefill = backlog_s / self->backlog_s;
   double by_decode =
-      context->metrics[BLIS_SCALE_KV_UTILIZATION] / self->kv_target;
+      blis_scale_value(context, BLIS_SCALE_KV_UTILIZATION) / self->kv_target;
   switch (context->role) {
   case BLIS_SCALE_PREFILL:
     return by_prefill;
@@ -160,9 +161,9 @@ static double smoothed(state *self, double sample) {
 }
 
 static double slo_demand(state *self, const blis_scale_context *context) {
-  double share =
-      fmax(context->metrics[BLIS_SCALE_TTFT_P90] / self->ttft_target_us,
-           context->metrics[BLIS_SCALE_TPOT_P90] / self->tpot_target_us);
+  double share = fmax(
+      blis_scale_value(context, BLIS_SCALE_TTFT_P90) / self->ttft_target_us,
+      blis_scale_value(context, BLIS_SCALE_TPOT_P90) / self->tpot_target_us);
   return blis_llmd_slo_demand(smoothed(self, share), context->replicas,
                               context->ready);
 }

@@ -88,8 +88,8 @@ static blis_status take_sample(state *self, const blis_scale_context *context) {
     self->samples.count -= first;
   }
   sample taken = {context->now_us,
-                  context->metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] +
-                      context->metrics[BLIS_SCALE_REQUESTS_RUNNING]};
+                  blis_scale_value(context, BLIS_SCALE_GATEWAY_QUEUE_SIZE) +
+                      blis_scale_value(context, BLIS_SCALE_REQUESTS_RUNNING)};
   return blis_array_push(&self->alloc, &self->samples, taken);
 }
 

@@ -21,8 +21,8 @@ typedef struct state {
 } state;
 
 static double ongoing(const blis_scale_context *context) {
-  return context->metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] +
-         context->metrics[BLIS_SCALE_REQUESTS_RUNNING];
+  return blis_scale_value(context, BLIS_SCALE_GATEWAY_QUEUE_SIZE) +
+         blis_scale_value(context, BLIS_SCALE_REQUESTS_RUNNING);
 }
 
 /* What the load asks for, before delays. */
