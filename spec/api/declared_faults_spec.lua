@@ -30,6 +30,17 @@ local function conserves(r)
 end
 
 describe("a declared fault", function()
+  it("is named in the summary, the first few of many", function()
+    local lost = run { { at = seconds(10), instance = 2, kind = "crash" } }
+    assert.matches(("\n  faults      crash of instance_1 at 10.0 s %%(%d lost%%)\n"):format(
+      lost.failed), tostring(lost))
+    local many = {}
+    for i = 1, 5 do many[i] = { at = seconds(i), instance = 1, kind = "slow", factor = 1.5 } end
+    local text = tostring(run(many))
+    assert.matches("\n +slow of instance_0 at 3.0 s\n +%.%.%. and 2 more faults\n", text)
+    assert.not_matches("faults", tostring(run {}))
+  end)
+
   it("loses requests in a crash, or sends them to another instance", function()
     local crash = { at = seconds(10), instance = 2, kind = "crash", recover_after = seconds(8),
       restart_time = seconds(3) }

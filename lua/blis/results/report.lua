@@ -130,6 +130,25 @@ local function coverage_lines(r)
   return lines
 end
 
+local most_faults = 3
+
+--- What happened to instances, "crash of instance_1 at 10.0 s (12 lost)", the first few by name.
+local function fault_lines(r)
+  local faults, lines = rawget(r, "faults") or {}, {}
+  for i = 1, math.min(#faults, most_faults) do
+    local fault, ends = faults[i], {}
+    if fault.is_missed then ends[1] = "missed: the instance was not in service" end
+    if fault.lost > 0 then ends[#ends + 1] = count(fault.lost) .. " lost" end
+    if fault.rerouted > 0 then ends[#ends + 1] = count(fault.rerouted) .. " rerouted" end
+    lines[i] = ("%s of %s at %s s%s"):format(fault.kind, fault.instance,
+      number(fault.time_us / 1e6, 1), #ends > 0 and " (" .. table.concat(ends, ", ") .. ")" or "")
+  end
+  if #faults > most_faults then
+    lines[most_faults + 1] = ("... and %s"):format(plural(#faults - most_faults, "more fault"))
+  end
+  return lines
+end
+
 local function load_lines(r)
   local lines, belief, saved = {}, r.cache_belief, 0
   local function add(title, text) lines[#lines + 1] = ("%-11s %s"):format(title, text) end
@@ -155,6 +174,7 @@ local function load_lines(r)
     add("instances", ("%s requests (balance %s)"):format(
       report.instance_counts(r.requests_per_instance), balance_text(r)))
   end
+  for i, line in ipairs(fault_lines(r)) do add(i == 1 and "faults" or "", line) end
   for i, sign in ipairs(signs.of_result(r)) do add(i == 1 and "look at" or "", sign) end
   return lines
 end
