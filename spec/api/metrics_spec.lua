@@ -1,4 +1,6 @@
 local blis = require "blis"
+local figures = require "blis.results.figures"
+local report = require "blis.results.report"
 local small = require "spec.support.small"
 
 local says = small.says
@@ -412,6 +414,31 @@ describe("what to look at", function()
 end)
 
 describe("the summary of a result", function()
+  it("has a line for every figure that names one", function()
+    local lines = {}
+    for _, class in ipairs(figures.classes) do
+      for _, figure in ipairs(class.figures) do
+        if (figure.shown or "") ~= "" then
+          local line = assert(figure.shown:match "^(.-): ", figure.name .. ": " .. figure.shown)
+          assert.equal(class.name, report.class_of_line[line], figure.name .. " on " .. line)
+          lines[line] = true
+        end
+      end
+    end
+    -- And each of them is printed.
+    local text = tostring(blis.run { queue = {}, slo_targets = { default = { ttft_ms = 1000 } },
+      cluster = { instances = 2, kv_blocks = 200, kv_cpu_blocks = 400, gpu_watts = 700,
+        cache_signal_delay_us = 1000000, max_num_batched_tokens = 16384 },
+      workload = { rate = 3, requests = 100, prompt_tokens = 16, output_tokens = 8,
+        prefixes = { groups = 5, tokens = 1024 } },
+      routing = { "weighted", scorers = { { "prefix-affinity", 1 } } } })
+      .. tostring(blis.run { cluster = { prefill_instances = 1, decode_instances = 1 },
+        workload = { rate = 200, requests = 300, prompt_tokens = 64, output_tokens = 300 } })
+    for line in pairs(lines) do
+      says(text, "\n  " .. line .. " ")
+    end
+  end)
+
   it("tells what a run costs where a price is known", function()
     local function cost_of(price)
       local result = blis.run(busy { cluster = { gpu_price_per_hour = price } })

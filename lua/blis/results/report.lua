@@ -108,10 +108,17 @@ local function fill(pattern, value)
   end))
 end
 
---- What the figures of a class tell on one of the lines, "0.030 GPU-hours, 0.104 USD".
-local function shown(line, class, values)
+--- The lines that figures may name in `shown`, with the class whose figures are on it.
+report.class_of_line = {
+  throughput = "Result", ["KV cache"] = "Result", ["CPU tier"] = "Result",
+  router = "CacheBelief", ["hand-offs"] = "Handoffs", queue = "Queue", cost = "Cost",
+  energy = "Energy", coverage = "Coverage", goodput = "Goodput",
+}
+
+--- What figures tell on one of the lines, "0.030 GPU-hours, 0.104 USD".
+local function shown(line, values)
   local parts = {}
-  for _, figure in ipairs(figures.of(class)) do
+  for _, figure in ipairs(figures.of(report.class_of_line[line])) do
     local title, pattern = (figure.shown or ""):match "^(.-): (.*)$"
     local value = title == line and figures.value(values, figure)
     if value then parts[#parts + 1] = fill(pattern, value) end
@@ -123,7 +130,7 @@ end
 local function coverage_lines(r)
   local coverage, known = rawget(r, "coverage"), rawget(r.setup, "coverage")
   if not coverage or coverage.steps_beyond == 0 then return {} end
-  local lines = { "coverage    " .. shown("coverage", "Coverage", coverage) }
+  local lines = { "coverage    " .. shown("coverage", coverage) }
   if known and not rawget(r.setup, "groups") then
     lines[2] = ("            (%s)"):format(known.limits)
   end
@@ -156,20 +163,20 @@ local function load_lines(r)
   if r.length_capped > 0 then
     add("", plural(r.length_capped, "request") .. " stopped at the model's maximum sequence length")
   end
-  add("throughput", ("%s over %s s"):format(shown("throughput", "Result", r),
+  add("throughput", ("%s over %s s"):format(shown("throughput", r),
     number(r.duration_us / 1e6, 2)))
-  add("KV cache", shown("KV cache", "Result", r))
+  add("KV cache", shown("KV cache", r))
   for _, instance in ipairs(r.instances) do saved = saved + instance.cpu_saved end
-  if saved > 0 then add("CPU tier", shown("CPU tier", "Result", r)) end
+  if saved > 0 then add("CPU tier", shown("CPU tier", r)) end
   if belief.missing_tokens + belief.unknown_tokens > 0 then
-    add("router", shown("router", "CacheBelief", belief))
+    add("router", shown("router", belief))
   end
   local handoffs = rawget(r, "handoffs")
-  if handoffs then add("hand-offs", shown("hand-offs", "Handoffs", handoffs)) end
+  if handoffs then add("hand-offs", shown("hand-offs", handoffs)) end
   local queue = rawget(r, "queue")
-  if queue then add("queue", shown("queue", "Queue", queue)) end
-  add("cost", shown("cost", "Cost", r.cost))
-  if r.energy.kwh then add("energy", shown("energy", "Energy", r.energy)) end
+  if queue then add("queue", shown("queue", queue)) end
+  add("cost", shown("cost", r.cost))
+  if r.energy.kwh then add("energy", shown("energy", r.energy)) end
   if #r.instances > 1 then
     add("instances", ("%s requests (balance %s)"):format(
       report.instance_counts(r.requests_per_instance), balance_text(r)))
@@ -208,7 +215,7 @@ end
 local function goodput_lines(r)
   local goodput = rawget(r, "goodput")
   if not goodput then return {} end
-  local lines = { "goodput     " .. shown("goodput", "Goodput", goodput) }
+  local lines = { "goodput     " .. shown("goodput", goodput) }
   for _, class in ipairs(#goodput.classes > 1 and goodput.classes or {}) do
     lines[#lines + 1] = ("            %s: %s of %s, %s requests/s"):format(class.name,
       percent(class.attainment), count(class.arrived), number(class.requests_per_sec, 2))
