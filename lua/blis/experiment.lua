@@ -128,6 +128,10 @@ function experiment.read(spec)
     errors.invalid("autoscaler: instances that come would have no role; it cannot be combined with "
       .. "pools of prefill and decode")
   end
+  local routing_ties
+  if apart and apart.decode_routing then
+    routing, routing_ties = apart.decode_routing, "decode-router"
+  end
   local config = {
     cluster = cluster,
     workload = traffic,
@@ -140,6 +144,7 @@ function experiment.read(spec)
       or apart ~= nil and disaggregation.is_scripted(apart),
     disaggregation = apart,
     queue = queue.read(values.queue, values.profile),
+    routing_ties = routing_ties,
     scheduler = hooks.read_scheduler(values.scheduler, cluster),
     preemption = hooks.read_preemption(values.preemption, cluster),
     seed = values.seed,

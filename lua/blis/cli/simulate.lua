@@ -150,18 +150,9 @@ local function disaggregation_of(definition, parsed)
     all.prefill_routing = { "weighted", scorers = of_policies.prefill_scorers }
   end
   if of_policies.decode_scorers then
-    all.prefill_routing = all.prefill_routing or routing_of(definition, parsed)
+    all.decode_routing = { "weighted", scorers = of_policies.decode_scorers }
   end
   return all
-end
-
---- The routing of the decode stage, where it has scorers of its own.
-local function decode_routing_of(definition, parsed)
-  local scorers = parsed.values.policies.decode_scorers
-  if scorers and has_pools(parsed.values.cluster) then
-    return { "weighted", scorers = scorers }
-  end
-  return routing_of(definition, parsed)
 end
 
 --- The admission policy as blis.run takes it: parameters of a bundle, then of flags.
@@ -271,7 +262,7 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
     cluster.cache_signal_delay_us = cluster.cache_signal_delay_us or go_blis_cache_delay_us
   end
   return {
-    cluster = cluster, workload = workload, routing = decode_routing_of(definition, parsed),
+    cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
     disaggregation = disaggregation_of(definition, parsed),
     queue = queue_of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),

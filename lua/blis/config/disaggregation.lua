@@ -28,6 +28,10 @@ return {
         .. "decode stage; default: the same policy, with a memory of its own (go-blis: one for both).",
     },
     {
+      name = "decode_routing", type = "any",
+      doc = "Routing policy of the decode stage; default: routing of the experiment.",
+    },
+    {
       name = "order", type = "choice", choices = { "source", "destination" }, default = "source",
       flag = "--pd-order", group = group,
       doc = "Where a hand-off begins: source, prefill first and then room at the destination (vLLM); "

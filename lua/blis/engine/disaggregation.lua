@@ -27,9 +27,11 @@ end
 --- The router of the prefill stage: the other's, anew, but in BLIS (Go), where it is the other.
 local function read_prefill_routing(values, experiment, path)
   if values.prefill_routing ~= nil then
-    return policy.read_router(values.prefill_routing, path .. ".prefill_routing")
+    return policy.read_router(values.prefill_routing, path .. ".prefill_routing"), "prefill-router"
   end
-  return experiment.profile ~= "go-blis" and policy.read_router(experiment.routing, "routing") or nil
+  if values.decode_routing ~= nil then return policy.read_router(experiment.routing, "routing") end
+  if experiment.profile == "go-blis" then return nil end
+  return policy.read_router(experiment.routing, "routing"), "prefill-router"
 end
 
 --- The part of a step's KV that goes at once; 0 = nothing goes before the prefill is over.
@@ -60,7 +62,10 @@ function disaggregation.read(experiment, cluster)
   if is_decider then given = { decider = given } end
   local values = schema.read(section, given or {}, path, experiment.profile)
   values.decider = read_decider(values, path)
-  values.prefill_routing = read_prefill_routing(values, experiment, path)
+  values.prefill_routing, values.prefill_ties = read_prefill_routing(values, experiment, path)
+  if values.decode_routing ~= nil then
+    values.decode_routing = policy.read_router(values.decode_routing, path .. ".decode_routing")
+  end
   values.bytes_per_us = bytes_per_us(values.bandwidth_gb_s)
   values.fabric_bytes_per_us = bytes_per_us(values.fabric_gb_s)
   values.base_us = values.base_latency_ms * 1000

@@ -120,7 +120,9 @@ static void check_policies(lua_State *L, int index, bind_view *view,
     check_builtin_decider(L, top + 1, context, &made->decider);
   }
   if (lua_getfield(L, index, "prefill_routing") != LUA_TNIL) {
-    check_router(L, lua_gettop(L), view, context, &made->prefill);
+    blis_policy_context own = *context;
+    own.ties = opt_field_string(L, index, "prefill_ties");
+    check_router(L, lua_gettop(L), view, &own, &made->prefill);
   }
   lua_settop(L, top);
 }

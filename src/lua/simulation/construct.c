@@ -84,7 +84,9 @@ static void check_hooks_parts(lua_State *L, int self, int config,
 static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   const blis_policy_context *context = &sim->view.context;
   lua_getfield(L, config, "routing");
-  check_router(L, lua_gettop(L), &sim->view, context, &sim->router);
+  blis_policy_context of_routing = *context;
+  of_routing.ties = opt_field_string(L, config, "routing_ties");
+  check_router(L, lua_gettop(L), &sim->view, &of_routing, &sim->router);
   if (lua_getfield(L, config, "admission") != LUA_TNIL) {
     check_admission(L, lua_gettop(L), &sim->view, context, &sim->admission);
   }

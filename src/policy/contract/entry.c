@@ -110,7 +110,8 @@ void blis_setup_tie(const blis_policy_setup *setup, blis_tie *tie) {
 void blis_setup_router_tie(const blis_policy_setup *setup, blis_tie *tie) {
   bool is_random = setup->context->go_blis && !blis_setup_has(setup, "tie");
   blis_tie_init(tie, is_random ? BLIS_TIE_RANDOM : tie_rule(setup),
-                setup->context->seed, "router");
+                setup->context->seed,
+                setup->context->ties == NULL ? "router" : setup->context->ties);
 }
 
 void blis_setup_random(const blis_policy_setup *setup, blis_random *random) {

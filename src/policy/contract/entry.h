@@ -43,7 +43,10 @@ typedef struct blis_policy_context {
   int64_t kv_block_size_tokens;
   int64_t kv_blocks; /* of one instance */
   int64_t seed;      /* of the experiment */
-  bool go_blis;      /* defaults and formulas of profile go-blis */
+  /* Of a router, the name of the stream that its random ties are drawn from;
+     NULL = "router". */
+  const char *ties;
+  bool go_blis; /* defaults and formulas of profile go-blis */
 } blis_policy_context;
 
 typedef struct blis_policy_entry blis_policy_entry;

@@ -69,7 +69,8 @@ const blis_policy_entry blis__router_least_loaded = {
 static blis_status init_always_busiest(void *state, blis_policy_setup *setup,
                                        blis_error *error) {
   (void)error;
-  blis_tie_init(state, BLIS_TIE_FIRST, setup->context->seed, "router");
+  blis_tie_init(state, BLIS_TIE_FIRST, setup->context->seed,
+                setup->context->ties == NULL ? "router" : setup->context->ties);
   return BLIS_OK;
 }
 
