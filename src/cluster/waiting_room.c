@@ -87,6 +87,11 @@ blis_status blis__wait_for_candidates(blis_cluster *cluster,
                                       blis__cluster_request *request,
                                       uint32_t role, bool *waits,
                                       blis_error *error) {
+  const blis__candidates *all = &cluster->snapshot.candidates;
+  *waits = false;
+  if (all->names.count == 0 && role == 0 && all->out_count < all->count) {
+    return BLIS_OK; /* somebody is there, and takes everything */
+  }
   const blis__group *group = blis__candidates_for(&cluster->snapshot.candidates,
                                                   cluster->source->strings,
                                                   request->request.model, role);
