@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "cluster/fault_plan.h"
 #include "cluster/scaling.h"
 #include "cluster_fixture.h"
@@ -179,6 +180,19 @@ static void check_report(const scene *s) {
   CHECK_EQ_I64(paid_us, 0);
 }
 
+/* When there were how many. */
+static uint64_t add_levels(uint64_t hash, const scene *s) {
+  blis_scaling_report r;
+  CHECK(blis_cluster_get_scaling(s->site.cluster, &r));
+  for (size_t i = 0; i < r.level_count; i++) {
+    const blis_scale_level *level = &r.levels[i];
+    const int64_t values[] = {level->time_us, level->wanted, level->ready,
+                              level->paid};
+    hash = blis_hash64(values, sizeof values, hash);
+  }
+  return hash;
+}
+
 static uint64_t hash_of(scene *s, blis_engine_kind engine, bool by_steps) {
   for (uint32_t i = 0; i < SITE_INSTANCES_MAX; i++) {
     s->site.instances[i].engine = engine;
@@ -191,7 +205,8 @@ static uint64_t hash_of(scene *s, blis_engine_kind engine, bool by_steps) {
     site_check_states_sum_up(&s->site, REQUESTS);
     check_report(s);
   }
-  uint64_t hash = is_whole ? blis_recorder_hash(s->site.recorder) : 0;
+  uint64_t hash =
+      is_whole ? add_levels(blis_recorder_hash(s->site.recorder), s) : 0;
   site_close(&s->site);
   return hash;
 }
