@@ -158,28 +158,33 @@ static run *hashed_run(blis_block_namer *namer, const run_key *key) {
   return added;
 }
 
-/*
- * The run of a key; a new one, without blocks, when there is none. The result
- * is valid until the next call. NULL = out of memory. before is the run in
- * which the key's parent is, + 1; 0 = it is a root.
- */
-static run *intern_run(blis_block_namer *namer, const run_key *key,
-                       uint32_t before) {
-  uint32_t behind = before == 0 ? 0 : namer->runs.items[before - 1].behind;
-  if (behind != 0 && is_same_key(&namer->runs.items[behind - 1].key, key)) {
-    return &namer->runs.items[behind - 1];
-  }
+/* The same where it is not the one behind that; before is as in intern_run. */
+static run *new_run(blis_block_namer *namer, const run_key *key,
+                    uint32_t before) {
   BLIS_ASSERT(namer->runs.count < UINT32_MAX);
   if (blis_array_reserve(&namer->alloc, &namer->runs, namer->runs.count + 1) !=
       BLIS_OK) {
     return NULL;
   }
-  if (before == 0 || behind != 0) {
+  if (before == 0 || namer->runs.items[before - 1].behind != 0) {
     return hashed_run(namer, key);
   }
   run *added = add_run(namer, key);
   namer->runs.items[before - 1].behind = (uint32_t)namer->runs.count;
   return added;
+}
+
+/*
+ * The run of a key; a new one, without blocks, when there is none. The result
+ * is valid until the next call. NULL = out of memory. before is the run in
+ * which the key's parent is, + 1; 0 = it is a root.
+ */
+static inline run *intern_run(blis_block_namer *namer, const run_key *key,
+                              uint32_t before) {
+  uint32_t behind = before == 0 ? 0 : namer->runs.items[before - 1].behind;
+  return behind != 0 && is_same_key(&namer->runs.items[behind - 1].key, key)
+             ? &namer->runs.items[behind - 1]
+             : new_run(namer, key, before);
 }
 
 /* Where a walk over the content of a prompt has come to. */
@@ -190,7 +195,9 @@ typedef struct walker {
   blis_block_id *shared;
   uint32_t named; /* blocks */
   uint32_t wanted;
-  uint32_t before; /* the run that parent is a block of, + 1; 0 = none */
+  uint32_t written;   /* names of the first ones are in shared */
+  blis_block_id open; /* the name behind those; the rest count up from it */
+  uint32_t before;    /* the run that parent is a block of, + 1; 0 = none */
 } walker;
 
 /* The walk has come by so many blocks of a run. */
@@ -205,6 +212,21 @@ static void count_up(blis_block_id *restrict ids, uint32_t count,
   for (uint32_t i = 0; i < count; i++) {
     ids[i] = first + i;
   }
+}
+
+static void write_names(walker *walk) {
+  count_up(walk->shared + walk->written, walk->named - walk->written,
+           walk->open);
+  walk->written = walk->named;
+}
+
+/* The next blocks; those of pieces that came first together count up on. */
+static void add_names(walker *walk, blis_block_id first, uint32_t count) {
+  if (first != walk->open + (walk->named - walk->written)) {
+    write_names(walk);
+    walk->open = first;
+  }
+  walk->named += count;
 }
 
 /* Names the whole blocks at the start of a piece, at least one of them. */
@@ -226,8 +248,7 @@ static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk,
   BLIS_ASSERT(found->count > 0 &&
               found->first + found->count - 1 <= namer->shared_count);
   uint32_t count = found->count < blocks ? found->count : (uint32_t)blocks;
-  count_up(walk->shared + walk->named, count, found->first);
-  walk->named += count;
+  add_names(walk, found->first, count);
   note_run(namer, walk, found, count);
   *taken = count * walk->block_size;
   return BLIS_OK;
@@ -252,7 +273,7 @@ static blis_status fill_block(blis_block_namer *namer, walker *walk,
   note_run(namer, walk, found, 1);
   if (is_full) {
     walk->filled_tokens = 0;
-    walk->shared[walk->named++] = found->first;
+    add_names(walk, found->first, 1);
   }
   return BLIS_OK;
 }
@@ -324,6 +345,7 @@ static blis_status name_shared(blis_block_namer *namer,
   }
   BLIS_TRY(walk_piece(namer, &walk, stream, offset_tokens, length_tokens));
   BLIS_ASSERT(walk.named == wanted);
+  write_names(&walk);
   return BLIS_OK;
 }
 
