@@ -1,5 +1,6 @@
 --- What all kinds of policies have in common: how a script may write one, and the definition, a
 --- plain table, that the core makes it from.
+local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
@@ -13,7 +14,7 @@ local name_limit = 63
 ---@class blis.PolicyKind
 ---@field kind string "router"
 ---@field noun string "routing policy"
----@field entries table[] the built-in ones
+---@field builtins? string what the catalogue calls the built-in ones, where there are any
 ---@field main string the field with the function of a scripted one
 ---@field signature string "function(request, instances)"
 ---@field section blis.Section the fields of a scripted one
@@ -193,16 +194,17 @@ function definition.read(kind, given, path)
   if type(given) == "function" then
     return { kind = kind.kind, name = "", [kind.main] = given }
   end
-  if type(given) == "string" and #kind.entries > 0 then given = { given } end
+  if type(given) == "string" and kind.builtins then given = { given } end
   local is_table = type(given) == "table" and next(given) ~= nil
-  if is_table and type(given[1]) == "string" and #kind.entries > 0 then
+  if is_table and type(given[1]) == "string" and kind.builtins then
     local named = definition.named_fields(given, {})
-    local builtin = definition.builtin(kind.noun, kind.entries, given[1], named, path)
+    local builtin = definition.builtin(kind.noun, catalogue[kind.builtins], given[1],
+      named, path)
     builtin.kind = kind.kind
     return builtin
   end
   if is_table and given[1] == nil then return of_fields(kind, given, path) end
-  local names = #kind.entries > 0 and "the name of " .. with_article(kind.noun)
+  local names = kind.builtins and "the name of " .. with_article(kind.noun)
     .. ", { name, parameter = value, ... } or " or ""
   schema.raise_value(path, given, names .. "a " .. kind.signature)
 end

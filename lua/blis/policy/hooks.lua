@@ -1,4 +1,5 @@
 --- Decision points besides routing, and the functions that only listen.
+local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
@@ -7,18 +8,16 @@ local cluster_section = require "blis.config.cluster"
 
 local hooks = {}
 
-local catalogue = core.policies()
-
 --- A kind of policies whose scripted ones have a name, one function, and perhaps more fields.
 ---@return blis.PolicyKind
-local function kind_of(kind, noun, entries, main, signature, more)
+local function kind_of(kind, noun, builtins, main, signature, more)
   local options = {
     { name = "name", type = "any", doc = "a text" },
     { name = main, type = "any", doc = "a " .. signature },
   }
   for _, option in ipairs(more or {}) do options[#options + 1] = option end
   return {
-    kind = kind, noun = noun, entries = entries, main = main, signature = signature,
+    kind = kind, noun = noun, builtins = builtins, main = main, signature = signature,
     section = { name = kind, summary = "A " .. noun .. " in Lua.", options = options },
   }
 end
@@ -26,24 +25,24 @@ end
 local scale_interval_us = 10000000
 
 hooks.kinds = {
-  admission = kind_of("admission", "admission policy", catalogue.admissions, "decide",
+  admission = kind_of("admission", "admission policy", "admissions", "decide",
     "function(request, cluster) that returns blis.admit(), blis.reject(reason) or blis.delay(us)"),
-  priority = kind_of("priority", "priority policy", {}, "decide",
+  priority = kind_of("priority", "priority policy", nil, "decide",
     "function(request) that returns how urgent it is"),
-  scheduler = kind_of("scheduler", "scheduler", {}, "goes_before",
+  scheduler = kind_of("scheduler", "scheduler", nil, "goes_before",
     "function(a, b) that returns whether a goes before b"),
-  preemption = kind_of("preemption", "preemption policy", {}, "victim",
+  preemption = kind_of("preemption", "preemption policy", nil, "victim",
     "function(running) that returns the index of the request that gives way"),
-  autoscaler = kind_of("autoscaler", "autoscaler", catalogue.autoscalers, "decide",
+  autoscaler = kind_of("autoscaler", "autoscaler", "autoscalers", "decide",
     "function(context) that returns the wanted number of instances", {
       { name = "interval_us", type = "time_us", min = 1, default = scale_interval_us, unit = "us",
         doc = "How often it is asked." },
     }),
-  saturation = kind_of("saturation", "saturation detector", catalogue.saturation_detectors, "measure",
+  saturation = kind_of("saturation", "saturation detector", "saturation_detectors", "measure",
     "function(instances) that returns how full they are"),
-  usage_limit = kind_of("usage_limit", "usage limit", catalogue.usage_limits, "ceilings",
+  usage_limit = kind_of("usage_limit", "usage limit", "usage_limits", "ceilings",
     "function(saturation, priorities) that returns a list of ceilings"),
-  disaggregation = kind_of("disaggregation", "decider", catalogue.deciders, "decide",
+  disaggregation = kind_of("disaggregation", "decider", "deciders", "decide",
     "function(request, context) that returns \"local\", \"split\" or { prefill =, decode = }"),
 }
 

@@ -1,5 +1,6 @@
 --- Routing policies: built-in ones by name, scripted ones as functions, and how an experiment
 --- names them.
+local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
@@ -7,7 +8,6 @@ local schema = require "blis.config.schema"
 
 local policy = {}
 
-local catalogue = core.policies()
 ---@class blis.Policy what blis.scorer, blis.router and their like return
 ---@field kind string
 ---@field name string
@@ -156,7 +156,7 @@ end
 
 ---@type blis.PolicyKind
 local filter_kind = {
-  kind = "filter", noun = "filter", entries = catalogue.filters, main = "keep",
+  kind = "filter", noun = "filter", builtins = "filters", main = "keep",
   signature = "function(request, instance) that returns true or false",
   section = {
     name = "filter",
@@ -171,7 +171,7 @@ local filter_kind = {
 
 ---@type blis.PolicyKind
 local picker_kind = {
-  kind = "picker", noun = "picker", entries = catalogue.pickers, main = "pick",
+  kind = "picker", noun = "picker", builtins = "pickers", main = "pick",
   signature = "function(request, instances, scores) that returns an index",
   section = {
     name = "picker",

@@ -86,21 +86,34 @@ static void push_entry(lua_State *L, const blis_policy_entry *entry) {
   lua_setfield(L, -2, "options");
 }
 
-int bind_policy_catalogue(lua_State *L) {
-  static const char *const names[BLIS_POLICY_KIND_COUNT] = {
-      "filters",      "scorers",     "pickers",
-      "routers",      "admissions",  "priorities",
-      "cascades",     "autoscalers", "saturation_detectors",
-      "usage_limits", "deciders"};
-  lua_createtable(L, 0, BLIS_POLICY_KIND_COUNT);
-  for (int kind = 0; kind < BLIS_POLICY_KIND_COUNT; kind++) {
-    size_t count = blis_policy_count((blis_policy_kind)kind);
-    lua_createtable(L, (int)count, 0);
-    for (size_t i = 0; i < count; i++) {
-      push_entry(L, blis_policy_at((blis_policy_kind)kind, i));
-      lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    lua_setfield(L, -2, names[kind]);
+static const char *const kind_names[BLIS_POLICY_KIND_COUNT] = {
+    "filters",      "scorers",     "pickers",
+    "routers",      "admissions",  "priorities",
+    "cascades",     "autoscalers", "saturation_detectors",
+    "usage_limits", "deciders"};
+
+static void push_kind(lua_State *L, blis_policy_kind kind) {
+  size_t count = blis_policy_count(kind);
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    push_entry(L, blis_policy_at(kind, i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  return 1;
+}
+
+int bind_policy_catalogue(lua_State *L) {
+  const char *wanted = luaL_optstring(L, 1, NULL);
+  if (wanted == NULL) {
+    lua_createtable(L, 0, BLIS_POLICY_KIND_COUNT);
+  }
+  for (int kind = 0; kind < BLIS_POLICY_KIND_COUNT; kind++) {
+    if (wanted == NULL) {
+      push_kind(L, (blis_policy_kind)kind);
+      lua_setfield(L, -2, kind_names[kind]);
+    } else if (strcmp(wanted, kind_names[kind]) == 0) {
+      push_kind(L, (blis_policy_kind)kind);
+      return 1;
+    }
+  }
+  return wanted == NULL ? 1 : 0;
 }

@@ -9,7 +9,8 @@
 
 /*
  * policies(): {filters = {...}, scorers = ..., pickers = ..., routers = ...,
- * admissions = ..., cascades = ..., priorities = ...}.
+ * admissions = ..., cascades = ..., priorities = ...}. policies("routers"):
+ * those of one kind alone; nil where there is no such kind.
  */
 int bind_policy_catalogue(lua_State *L);
 
