@@ -6,33 +6,18 @@ local errors = {}
 -- Everything in the folder of this file is blis itself; errors point at the code that called it.
 local own_folder = debug.getinfo(1, "S").source:match("^(.*)errors%.lua$")
 
-local function is_own(info)
-  return info.what == "C" or info.source:sub(1, #own_folder) == own_folder
-end
-
---- The innermost function that is the script's, if there is one.
-local function script_info()
-  local level = 3
-  local info = debug.getinfo(level, "Sl")
-  while info and is_own(info) do
-    level = level + 1
-    info = debug.getinfo(level, "Sl")
-  end
-  return info
-end
-
 --- "script.lua:12: ", the place in the calling script; "" when there is none.
 ---@return string
 local function position()
-  local info = script_info()
-  return info and ("%s:%d: "):format(info.short_src, info.currentline) or ""
+  local _, name, line = core.script_place(own_folder)
+  return name and ("%s:%d: "):format(name, line) or ""
 end
 
 --- "experiments/", the folder of the calling script; "" for the one we are in.
 ---@return string
 function errors.script_folder()
-  local info = script_info()
-  return info and info.source:match("^@(.*/)") or ""
+  local source = core.script_place(own_folder)
+  return source and source:match("^@(.*/)") or ""
 end
 
 --- Raises an error object; its message starts with the place in the calling script.

@@ -279,12 +279,10 @@ static blis_status read_coefficients_key(const reader *r,
                {"hardware", &c->key.hardware},
                {"version", &c->key.version}};
   const char *name = blis_yaml_scalar(key).data;
-  blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     if (strcmp(name, texts[i].name) == 0) {
       return copy_text(r, value, texts[i].text, error);
     }
-    blis_nearest_offer(&nearest, texts[i].name);
   }
   blis_coefficients *values = &c->values;
   if (strcmp(name, "alpha") == 0) {
@@ -301,6 +299,10 @@ static blis_status read_coefficients_key(const reader *r,
   }
   if (strcmp(name, "coverage") == 0) {
     return read_coverage(c, value, error);
+  }
+  blis_nearest nearest = {.wanted = name};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    blis_nearest_offer(&nearest, texts[i].name);
   }
   return fail_unknown_key(key, &nearest, NULL, 0, error);
 }

@@ -1,5 +1,7 @@
 #include "lua/core.h"
 
+#include <string.h>
+
 #include "base/nearest.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/embedded.h"
@@ -83,6 +85,27 @@ static int core_error_object(lua_State *L) {
   lua_pushvalue(L, 2);
   lua_setfield(L, -2, "message");
   return 1;
+}
+
+/*
+ * script_place(folder): the source, its short form and the line of the
+ * innermost function that is neither C nor of a source whose name begins with
+ * folder; nothing where there is none.
+ */
+static int core_script_place(lua_State *L) {
+  size_t length;
+  const char *folder = luaL_checklstring(L, 1, &length);
+  lua_Debug place;
+  for (int level = 1; lua_getstack(L, level, &place) != 0; level++) {
+    lua_getinfo(L, "Sl", &place);
+    if (place.what[0] != 'C' && strncmp(place.source, folder, length) != 0) {
+      lua_pushlstring(L, place.source, place.srclen);
+      lua_pushstring(L, place.short_src);
+      lua_pushinteger(L, place.currentline);
+      return 3;
+    }
+  }
+  return 0;
 }
 
 /* signals(): {{name=, unit=, summary=}, ...} */
@@ -175,6 +198,7 @@ static const luaL_Reg core_functions[] = {
     {"run_requests", bind_run_requests},
     {"run_trace_write", bind_run_trace_write},
     {"scorer_list", bind_scorer_list},
+    {"script_place", core_script_place},
     {"set_tostring", core_set_tostring},
     {"signals", core_signals},
     {"simulation", bind_simulation_new},
