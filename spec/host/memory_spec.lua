@@ -1,4 +1,4 @@
--- Large blocks: they grow, shrink and change between heap and mappings, and keep what is in them.
+-- Small blocks change hands and keep what is in them. Large blocks: they grow, shrink and change between heap and mappings, and keep what is in them.
 local core = require "blis.core"
 local files = require "spec.support.files"
 local program = require "spec.support.program"
@@ -14,6 +14,41 @@ local function text_of(bytes)
   for i = 1, bytes // 16 do parts[i] = ("%016x"):format(i * 0x9e3779b97f4a7c15) end
   return table.concat(parts)
 end
+
+describe("small blocks #host", function()
+  -- Buffers and hash parts of every size up to the limit of 512 bytes and beyond, kept and let go
+  -- in an order that gives freed blocks to others.
+  it("keep what is in them while they grow, shrink and change hands", function()
+    local kept, draw = {}, 1
+    for i = 1, 40000 do
+      draw = draw * 1103515245 + 12345 & 0x7fffffff
+      local slot, size = draw >> 8 & 0xff, draw >> 16 & 0x3ff
+      local old = kept[slot]
+      if old then
+        assert(old.text == string.rep(old.letter, #old.text), "a text has changed")
+        for n = 1, #old.list do assert(old.list[n] == n * old.mark, "a list has changed") end
+      end
+      local letter, list = string.char(97 + draw % 26), {}
+      for n = 1, size // 8 do list[n] = n * i end
+      kept[slot] = { text = letter:rep(size), letter = letter, list = list, mark = i }
+    end
+  end)
+
+  it("are refused when there is no room, and nothing else happens", function()
+    if has_sanitizer() then return end -- it does not survive a limit of its address space
+    local run = program.shell([[ulimit -v 300000; "$BLIS" -e '
+      local list = {}
+      local ok, problem = pcall(function()
+        for i = 1, math.huge do list[i] = { i } end
+      end)
+      local n = #list
+      print(ok, problem, n > 100000, list[n][1] == n)
+      list = nil
+      collectgarbage()
+      print(#("x"):rep(1000))']])
+    assert.equal("false\tnot enough memory\ttrue\ttrue\n1000\n", run.out)
+  end)
+end)
 
 describe("large blocks #host", function()
   it("keep what is in them when they grow", function()

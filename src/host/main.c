@@ -28,6 +28,7 @@ typedef struct host {
   char **argv;
   host_options options;
   int status; /* what the program exits with unless an error is raised */
+  host_warnings warnings;
 } host;
 
 /* arg[0] is the script; what stands before it has negative indices. */
@@ -234,12 +235,12 @@ int main(int argc, char **argv) {
   if (h.options.is_sandboxed) {
     return host_sandbox_run(argc, argv, &h.options);
   }
-  lua_State *L = luaL_newstate();
+  lua_State *L = lua_newstate(host_memory_alloc, NULL);
   if (L == NULL) {
     fputs("blis: out of memory\n", stderr);
     return EXIT_FAILURE;
   }
-  lua_setallocf(L, host_memory_alloc, NULL);
+  lua_setwarnf(L, host_warn, &h.warnings);
   host_signals_watch(L);
   lua_pushcfunction(L, host_handle_error);
   lua_pushcfunction(L, protected_main);

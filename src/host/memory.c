@@ -117,9 +117,7 @@ static void *change_kind(void *block, size_t old_size, size_t new_size) {
   return result;
 }
 
-void *host_memory_alloc(void *ud, void *block, size_t old_size,
-                        size_t new_size) {
-  (void)ud;
+static void *large_alloc(void *block, size_t old_size, size_t new_size) {
   bool was_mapped = block != NULL && old_size >= MAPPED;
   bool is_mapped = new_size >= MAPPED;
   if (!was_mapped && !is_mapped) {
@@ -133,6 +131,97 @@ void *host_memory_alloc(void *ud, void *block, size_t old_size,
     return NULL;
   }
   return change_kind(block, old_size, new_size);
+}
+
+/* Blocks of up to SMALL bytes are multiples of STEP, cut from slabs. */
+enum { STEP = 16, SMALL = 512, SLAB = 64 << 10 };
+
+typedef struct free_block {
+  struct free_block *next;
+} free_block;
+
+/* There is one heap, as there is one of malloc. */
+static struct {
+  free_block *free[SMALL / STEP]; /* [i]: of (i + 1) * STEP bytes */
+  char *rest;                     /* of the newest slab */
+  size_t rest_size;
+} small;
+
+static bool is_small(size_t size) {
+  return size - 1 < SMALL;
+}
+
+static size_t class_of(size_t size) {
+  return (size - 1) / STEP;
+}
+
+/* A block of a class that has no free one. */
+static void *cut_block(size_t size_class) {
+  size_t size = (size_class + 1) * STEP;
+  if (small.rest_size < size) {
+    char *slab = malloc(SLAB);
+    if (slab == NULL) {
+      return malloc(size); /* there may be room for this */
+    }
+    small.rest = slab;
+    small.rest_size = SLAB;
+  }
+  void *block = small.rest;
+  small.rest += size;
+  small.rest_size -= size;
+  return block;
+}
+
+static void *take_block(size_t size_class) {
+  free_block *block = small.free[size_class];
+  if (block == NULL) {
+    return cut_block(size_class);
+  }
+  small.free[size_class] = block->next;
+  return block;
+}
+
+static void give_back(void *block, size_t size_class) {
+  free_block *freed = block;
+  freed->next = small.free[size_class];
+  small.free[size_class] = freed;
+}
+
+/* Where the old or the new size is small. */
+static void *small_alloc(void *block, size_t old_size, size_t new_size) {
+  if (block == NULL) {
+    return take_block(class_of(new_size));
+  }
+  if (new_size == 0) {
+    give_back(block, class_of(old_size));
+    return NULL;
+  }
+  bool was_small = is_small(old_size);
+  bool becomes_small = is_small(new_size);
+  if (was_small && becomes_small && class_of(old_size) == class_of(new_size)) {
+    return block;
+  }
+  void *result = becomes_small ? take_block(class_of(new_size))
+                               : large_alloc(NULL, 0, new_size);
+  if (result == NULL) {
+    return new_size < old_size ? block : NULL; /* it never fails to shrink */
+  }
+  memcpy(result, block, old_size < new_size ? old_size : new_size);
+  if (was_small) {
+    give_back(block, class_of(old_size));
+  } else {
+    large_alloc(block, old_size, 0);
+  }
+  return result;
+}
+
+void *host_memory_alloc(void *ud, void *block, size_t old_size,
+                        size_t new_size) {
+  (void)ud;
+  if (is_small(new_size) || (block != NULL && is_small(old_size))) {
+    return small_alloc(block, old_size, new_size);
+  }
+  return large_alloc(block, old_size, new_size);
 }
 
 #else

@@ -121,3 +121,21 @@ int host_raise(lua_State *L, const char *code, const char *format, ...) {
   lua_setfield(L, -2, "traceback");
   return lua_error(L);
 }
+
+void host_warn(void *ud, const char *message, int to_be_continued) {
+  host_warnings *warnings = ud;
+  bool is_control = !warnings->go_on && !to_be_continued && message[0] == '@';
+  if (is_control) {
+    if (strcmp(message, "@on") == 0) {
+      warnings->are_on = true;
+    } else if (strcmp(message, "@off") == 0) {
+      warnings->are_on = false;
+    }
+    return;
+  }
+  if (warnings->are_on) {
+    fprintf(stderr, "%s%s%s", warnings->go_on ? "" : "Lua warning: ", message,
+            to_be_continued ? "" : "\n");
+  }
+  warnings->go_on = to_be_continued != 0;
+}

@@ -8,6 +8,7 @@
 #define BLIS_HOST_REPORT_H
 
 #include <lua.h>
+#include <stdbool.h>
 
 /* Exit statuses beside EXIT_SUCCESS and EXIT_FAILURE. */
 enum { HOST_EXIT_USAGE = 2, HOST_EXIT_INTERRUPTED = 130 };
@@ -31,6 +32,18 @@ void host_expect_errors(lua_State *L);
  * returns the exit status that belongs to it. Pops nothing.
  */
 int host_print_error(lua_State *L);
+
+/* What host_warn knows: {0} is off, as Lua's own program begins. */
+typedef struct host_warnings {
+  bool are_on;
+  bool go_on; /* the last piece of a message was not its end */
+} host_warnings;
+
+/*
+ * A lua_WarnFunction as luaL_newstate sets: "@on" and "@off" switch it,
+ * messages go to stderr. ud is a host_warnings.
+ */
+void host_warn(void *ud, const char *message, int to_be_continued);
 
 /* Raises an error that is printed alone; code is "usage" or another word. */
 int host_raise(lua_State *L, const char *code, const char *format, ...)
