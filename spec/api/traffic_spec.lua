@@ -141,6 +141,25 @@ cohorts:
     end
   end)
 
+  it("of sessions, with as many requests as are asked for, all rounds counted", function()
+    for _, is_closed in ipairs { true, false } do
+      for _, requests in ipairs { 1, 7, 101 } do
+        for _, prefixes in ipairs { false, { groups = 3, tokens = 32 } } do
+          local result = blis.run { workload = { rate = 20, requests = requests,
+            prompt_tokens = 20, output_tokens = 4, prefixes = prefixes or nil,
+            sessions = { max_rounds = 5, think_time_us = 1000, closed_loop = is_closed } } }
+          assert.equal(requests, result.arrived)
+          assert.equal(requests, result.completed)
+        end
+      end
+    end
+    -- Rounds that follow on what was refused never arrive.
+    local refused = blis.run { admission = { "token-bucket", bucket_size = 200, refill_rate = 100 },
+      workload = { rate = 20, requests = 100, prompt_tokens = 20, output_tokens = 4,
+        sessions = { max_rounds = 5, think_time_us = 1000 } } }
+    assert.is_true(refused.rejected > 0 and refused.arrived < 100)
+  end)
+
   it("with lazy tokens, in the short form, with clients, in a file, and from flags", function()
     local length = { "gaussian", mean = 512, std_dev = 256, min = 2, max = 7000 }
     local short = { rate = 20, requests = 40, tokens = "lazy" }

@@ -96,7 +96,7 @@ local examples = {
   ["--trace-format"] = "--trace-format tracev2",
   ["--trace-header"] = "--trace-header @/t.yaml",
   ["--workload-spec"] = "--workload-spec tests/data/workload/many.yaml",
-  ["--target"] = "", ["--fit"] = "", ["--from"] = "", ["--spec"] = "", ["--path"] = "",
+  ["--target"] = "", ["--fit"] = "", ["--from"] = "", ["--to"] = "", ["--spec"] = "", ["--path"] = "",
   ["--where"] = "", ["--points"] = "", ["--factor"] = "", -- stand in the lines above
 }
 

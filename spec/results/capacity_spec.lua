@@ -95,6 +95,17 @@ describe("blis.capacity", function()
     assert.equal(10, found { parameter = "cluster.tp", find = "least", integer = true }.value)
   end)
 
+  it("does not try more and more instances for what none will keep", function()
+    local got = numbers { parameter = "instances", limit = -1,
+      trial = function() return { y = 1 } end }
+    says(tostring(got), "not kept up to instances = 1,024, where the search ended")
+    got = numbers { parameter = "instances", limit = 0.5, from = 2000,
+      trial = function() return { y = 1 } end }
+    says(tostring(got), "not kept up to instances = 2,000, where the search ended")
+    assert.equal(5000, numbers { parameter = "instances", limit = 0.5, to = 10000,
+      trial = function(p) return { y = p.instances < 5000 and 1 or 0 } end }.value)
+  end)
+
   it("takes a figure of which more is better from below", function()
     local got = numbers {
       targets = { cache_hit_rate = 0.5, y = 300 },

@@ -311,17 +311,22 @@ local function read_targets(values, given)
   return targets.read(values.targets)
 end
 
+-- Where a search ends that is given no end. Instances cost time and memory each, and what a
+-- thousand of them do not keep, more will not keep either.
+local usual_end, usual_instances = 1000000, 1024
+
 local function read_search(spec)
   local values = schema.read(options.capacity, spec, "capacity")
   local search = {
     parameter = values.parameter, seed = values.seed, level = values.level,
-    tolerance = values.tolerance, from = values.from, to = values.to,
+    tolerance = values.tolerance, from = values.from,
     targets = read_targets(values, spec), max_missed = values.max_missed, steady = values.steady,
     requests = values.requests, max_requests = math.max(values.max_requests, values.requests),
     seeds = values.replications, quiet = values.quiet, seen = {}, margin_names = {},
     jobs = values.jobs == "auto" and core.processors() or values.jobs,
   }
   local is_count = values.parameter:match "[%w_]+$" == "instances"
+  search.to = values.to or math.max(is_count and usual_instances or usual_end, search.from)
   search.starts_kept = (values.find or (is_count and "least" or "most")) == "most"
   search.integer = values.integer
   if search.integer == nil then search.integer = is_count end

@@ -318,8 +318,8 @@ sweep.capacity = {
       doc = "Lower end of the search; nothing below is tried.",
     },
     {
-      name = "to", type = "number", above = 0, default = 1000000, flag = "--to",
-      doc = "Upper end of the search.",
+      name = "to", type = "number", above = 0, flag = "--to",
+      doc = "Upper end of the search; default: 1000000, or 1024 instances.",
     },
     {
       name = "tolerance", type = "number", above = 0, max = 1, default = 0.02,

@@ -59,7 +59,8 @@ local short = {
     {
       name = "sessions", type = "sessions",
       doc = "Conversations: { max_rounds = 5, think_time_us = 1000000 }. rate then counts first "
-        .. "rounds, and requests all rounds: conversations stop after the last of them.",
+        .. "rounds, and requests all rounds: conversations stop after the last of them. One that "
+        .. "waits for an answer ends where there is none, and fewer arrive.",
     },
     {
       name = "tenant", type = "string", aliases = { "tenant_id" }, flag = "--tenant",

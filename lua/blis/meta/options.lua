@@ -218,7 +218,7 @@
 ---@field prompt_tokens? integer The same length for all prompts, instead of prompt. (tokens)
 ---@field output_tokens? integer The same length for all outputs, instead of output. (tokens)
 ---@field prefixes? blis.PrefixOptions Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are spaced as arrival says; the group of each request (or conversation) is drawn by weight. Under profile go-blis, each group has its own arrival process.
----@field sessions? blis.SessionOptions Conversations: { max_rounds = 5, think_time_us = 1000000 }. rate then counts first rounds, and requests all rounds: conversations stop after the last of them.
+---@field sessions? blis.SessionOptions Conversations: { max_rounds = 5, think_time_us = 1000000 }. rate then counts first rounds, and requests all rounds: conversations stop after the last of them. One that waits for an answer ends where there is none, and fewer arrive.
 ---@field tenant? string Tenant of every request.
 ---@field slo_class? "critical"|"realtime"|"standard"|"sheddable"|"batch"|"background" Service class of every request.
 ---@field timeout_us? integer Deadline after arrival, 0 = none. (us, default 300000000)
@@ -426,7 +426,7 @@
 ---@field limit? number The limit of that figure.
 ---@field max_missed? number Share of requests that may be rejected, time out, be unservable or unfinished. (default 0.01)
 ---@field from? number Lower end of the search; nothing below is tried. (default 1)
----@field to? number Upper end of the search. (default 1000000)
+---@field to? number Upper end of the search; default: 1000000, or 1024 instances.
 ---@field tolerance? number How close to each other values are tried next to the answer and the ends of its interval, as a share. (default 0.02)
 ---@field requests? integer Number of requests in the first run at a value; runs that do not settle are repeated with twice as many. (default 4000)
 ---@field max_requests? integer Length of a run beyond which a value counts as unsettled. (requests, default 128000)
