@@ -96,9 +96,23 @@ local examples = {
   ["--trace-format"] = "--trace-format tracev2",
   ["--trace-header"] = "--trace-header @/t.yaml",
   ["--workload-spec"] = "--workload-spec tests/data/workload/many.yaml",
-  ["--target"] = "", ["--fit"] = "", ["--from"] = "", ["--to"] = "", ["--spec"] = "", ["--path"] = "",
+  ["--target"] = "", ["--fit"] = "", ["--from"] = "", ["--to"] = "", ["--spec"] = "",
+  ["--path"] = "",
   ["--where"] = "", ["--points"] = "", ["--factor"] = "", -- stand in the lines above
 }
+
+-- Flags that need an autoscaler, or a queue of the gateway.
+examples["--autoscaler"] = "--autoscaler threshold"
+for flag, value in pairs { ["--autoscaler-parameter"] = "cooldown_seconds=1",
+  ["--autoscaler-min"] = "1", ["--autoscaler-max"] = "2", ["--provisioning-delay"] = "1s",
+  ["--loading-delay"] = "1s", ["--warmup-duration"] = "1s", ["--drain-policy"] = "redirect" } do
+  examples[flag] = ("--autoscaler threshold %s %s"):format(flag, value)
+end
+for flag, value in pairs { ["--queue-depth-threshold"] = "5", ["--kv-cache-util-threshold"] = "0.8",
+  ["--usage-limit-threshold"] = "0.5 --usage-limit linear",
+  ["--slo-targets"] = "critical=1000000 --dispatch-order slo-deadline" } do
+  examples[flag] = ("--flow-control %s %s"):format(flag, value)
+end
 
 -- Whole lines, where a flag stands for something else in the usual one.
 local compared = small .. " --policies weighted --replications 1 --quiet"
