@@ -24,24 +24,36 @@ static inline double share(int64_t part, int64_t whole) {
   return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-/* XX(signal, what it is in the stats s of an instance) */
-#define ENGINE_READINGS(XX)                                                    \
-  XX(QUEUE_DEPTH, (double)s->queue_depth)                                      \
-  XX(BATCH_SIZE, (double)s->batch_size)                                        \
-  XX(KV_UTILIZATION, share(s->used_kv_blocks, s->kv_blocks))                   \
-  XX(FREE_KV_BLOCKS, (double)(s->kv_blocks - s->used_kv_blocks))               \
+/* XX(signal, what it is in the load l of an instance) */
+#define LOAD_READINGS(XX)                                                      \
+  XX(QUEUE_DEPTH, (double)l->queue_depth)                                      \
+  XX(BATCH_SIZE, (double)l->batch_size)                                        \
+  XX(KV_UTILIZATION, share(l->used_kv_blocks, l->kv_blocks))                   \
+  XX(FREE_KV_BLOCKS, (double)(l->kv_blocks - l->used_kv_blocks))
+
+/* The same in its stats s, which take longer to be had. */
+#define STATS_READINGS(XX)                                                     \
   XX(DECODED_TOKENS, (double)s->decoded_tokens)                                \
   XX(OUTPUT_TOKENS, (double)(s->decoded_tokens + s->output_tokens))            \
   XX(PREEMPTIONS, (double)s->preemptions)                                      \
   XX(CACHE_HIT_RATE, share(s->cache_hits, s->cache_hits + s->cache_misses))
 
+#define BIT_OF(name, value) | BIT(name)
+#define STATS_SIGNALS ((blis_signal_set)0 STATS_READINGS(BIT_OF))
+
 /* Of one of these signals. */
-static double engine_value(const blis_instance_stats *s, blis_signal signal) {
+static double engine_value(const blis_instance *instance, blis_signal signal) {
+  blis_instance_load load = blis_instance_get_load(instance);
+  blis_instance_stats stats;
+  blis_instance_get_stats(instance, &stats);
+  const blis_instance_load *l = &load;
+  const blis_instance_stats *s = &stats;
   switch (signal) {
 #define XX(name, value)                                                        \
   case BLIS_SIGNAL_##name:                                                     \
     return value;
-    ENGINE_READINGS(XX)
+    LOAD_READINGS(XX)
+    STATS_READINGS(XX)
 #undef XX
   default:
     BLIS_ASSERT(false);
@@ -54,8 +66,11 @@ static inline void put(blis__snapshot *snapshot, blis_signal signal, uint32_t i,
                        double value) {
   double *place = &blis__snapshot_column(snapshot, signal)[i];
   double before = *place;
+  if (value == before) {
+    return;
+  }
   *place = value;
-  if (snapshot->extremes[signal] != NULL && value != before) {
+  if (snapshot->extremes[signal] != NULL) {
     blis_extremes_note(snapshot->extremes[signal], i, before);
   }
 }
@@ -67,15 +82,21 @@ static void read_again(blis__snapshot *snapshot, uint32_t i) {
   if (snapshot->is_apart[i]) {
     return; /* it is read when it can be */
   }
-  blis_instance_stats stats;
-  blis_instance_get_stats(snapshot->instances[i], &stats);
-  const blis_instance_stats *s = &stats;
+  const blis_instance *instance = snapshot->instances[i];
   blis_signal_set written = snapshot->written;
+  blis_instance_load load = blis_instance_get_load(instance);
+  const blis_instance_load *l = &load;
 #define XX(name, value)                                                        \
   if ((written & BIT(name)) != 0) {                                            \
     PUT(snapshot, name, i, value);                                             \
   }
-  ENGINE_READINGS(XX)
+  LOAD_READINGS(XX)
+  if ((written & STATS_SIGNALS) != 0) {
+    blis_instance_stats stats;
+    blis_instance_get_stats(instance, &stats);
+    const blis_instance_stats *s = &stats;
+    STATS_READINGS(XX)
+  }
 #undef XX
   snapshot->has_moved[i] = false;
 }
@@ -83,7 +104,8 @@ static void read_again(blis__snapshot *snapshot, uint32_t i) {
 /* As if it had never been read. */
 static void clear_readings(blis__snapshot *snapshot, uint32_t i) {
 #define XX(name, value) PUT(snapshot, name, i, 0);
-  ENGINE_READINGS(XX)
+  LOAD_READINGS(XX)
+  STATS_READINGS(XX)
 #undef XX
 }
 
@@ -364,12 +386,16 @@ void blis__snapshot_update(blis__snapshot *snapshot) {
   if (!keeps_engine(snapshot)) {
     return;
   }
+  bool has_load = snapshot->least_load != NULL ||
+                  (snapshot->kept & BIT(EFFECTIVE_LOAD)) != 0;
   for (size_t k = 0; k < snapshot->changed.count; k++) {
     uint32_t i = snapshot->changed.items[k];
     if ((snapshot->changes[i] & ENGINE_CHANGED) != 0) {
       read_again(snapshot, i);
     }
-    write_load(snapshot, i);
+    if (has_load) {
+      write_load(snapshot, i);
+    }
     snapshot->changes[i] = 0;
   }
   snapshot->changed.count = 0;
@@ -422,10 +448,11 @@ double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
   if ((BLIS_SIGNAL_BIT(signal) & ENGINE_SIGNALS) == 0) {
     return blis__snapshot_column(snapshot, signal)[i];
   }
-  blis_instance_stats stats;
-  blis_instance_get_stats(snapshot->instances[i], &stats);
-  return signal == BLIS_SIGNAL_EFFECTIVE_LOAD
-             ? load_of(snapshot, i, (double)stats.queue_depth,
-                       (double)stats.batch_size)
-             : engine_value(&stats, signal);
+  const blis_instance *instance = snapshot->instances[i];
+  if (signal != BLIS_SIGNAL_EFFECTIVE_LOAD) {
+    return engine_value(instance, signal);
+  }
+  blis_instance_load load = blis_instance_get_load(instance);
+  return load_of(snapshot, i, (double)load.queue_depth,
+                 (double)load.batch_size);
 }

@@ -41,6 +41,7 @@ typedef struct blis__engine_ops {
   blis_status (*run_next)(void *state, int64_t limit_us, bool *clock_moved,
                           blis_error *error);
   void (*get_stats)(const void *state, blis_instance_stats *stats);
+  blis_instance_load (*get_load)(const void *state);
   uint32_t (*cached_blocks)(const void *state, const blis_block_chain *chain);
   /* The journal of the prefix table from now on, borrowed; and its answers. */
   void (*set_journal)(void *state, blis_block_journal *journal);

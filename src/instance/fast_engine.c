@@ -208,19 +208,29 @@ static blis_status engine_run_next(void *state, int64_t limit_us,
   return BLIS_OK;
 }
 
+static blis_instance_load engine_get_load(const void *state) {
+  const fast_engine *engine = state;
+  int64_t blocks = engine->config->kv_blocks;
+  return (blis_instance_load){
+      .queue_depth = engine->queue.count,
+      .batch_size = engine->batch.count,
+      .kv_blocks = blocks,
+      .used_kv_blocks = blocks - blis_run_pool_free_blocks(engine->pool)};
+}
+
 static void engine_get_stats(const void *state, blis_instance_stats *stats) {
   const fast_engine *engine = state;
+  blis_instance_load load = engine_get_load(engine);
   *stats = engine->stats;
-  stats->queue_depth = engine->queue.count;
-  stats->batch_size = engine->batch.count;
+  stats->queue_depth = load.queue_depth;
+  stats->batch_size = load.batch_size;
   stats->decoded_tokens = engine->decode_context - engine->decode_prompts;
   if (!engine->config->rules.counts_prompt_blocks) {
     stats->cache_hits = engine->pool_hits;
     stats->cache_misses = engine->pool_misses;
   }
-  stats->kv_blocks = engine->config->kv_blocks;
-  stats->used_kv_blocks =
-      stats->kv_blocks - blis_run_pool_free_blocks(engine->pool);
+  stats->kv_blocks = load.kv_blocks;
+  stats->used_kv_blocks = load.used_kv_blocks;
   stats->end_us = blis_min_i64(blis_max_i64(engine->clock_us, engine->left_us),
                                engine->config->horizon_us);
 }
@@ -273,6 +283,7 @@ static const blis__engine_ops fast_ops = {
     .next_us = engine_next_us,
     .run_next = engine_run_next,
     .get_stats = engine_get_stats,
+    .get_load = engine_get_load,
     .cached_blocks = engine_cached_blocks,
     .set_journal = engine_set_journal,
     .cached_blocks_at_mark = engine_cached_blocks_at_mark,

@@ -296,6 +296,10 @@ void blis_instance_get_stats(const blis_instance *instance,
   }
 }
 
+blis_instance_load blis_instance_get_load(const blis_instance *instance) {
+  return instance->engine.ops->get_load(instance->engine.state);
+}
+
 void blis_instance_close(blis_instance *instance) {
   instance->engine.ops->close(instance->engine.state);
 }

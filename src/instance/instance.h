@@ -204,6 +204,14 @@ typedef struct blis_instance_stats {
   int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;
 
+/* The few of these that say how much there is to do. */
+typedef struct blis_instance_load {
+  int64_t queue_depth;
+  int64_t batch_size;
+  int64_t kv_blocks;
+  int64_t used_kv_blocks;
+} blis_instance_load;
+
 /*
  * Copies *config and *events. BLIS_ERR_INVALID names the field, its value and
  * what is allowed. The caller owns *instance.
@@ -274,6 +282,9 @@ BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance,
 /* State as of the last executed event. */
 void blis_instance_get_stats(const blis_instance *instance,
                              blis_instance_stats *stats);
+
+/* The same of the load alone, at a fraction of the cost. */
+blis_instance_load blis_instance_get_load(const blis_instance *instance);
 
 /*
  * How many leading full blocks of chain are in the prefix table right now.

@@ -219,6 +219,15 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
                       : engine->config->horizon_us;
 }
 
+static blis_instance_load get_load(const void *state) {
+  blis_instance_stats stats;
+  get_stats(state, &stats);
+  return (blis_instance_load){.queue_depth = stats.queue_depth,
+                              .batch_size = stats.batch_size,
+                              .kv_blocks = stats.kv_blocks,
+                              .used_kv_blocks = stats.used_kv_blocks};
+}
+
 static uint32_t cached_blocks(const void *state,
                               const blis_block_chain *chain) {
   const blis__stepwise *engine = state;
@@ -289,6 +298,7 @@ static const blis__engine_ops stepwise_ops = {
     .next_us = next_us,
     .run_next = run_next,
     .get_stats = get_stats,
+    .get_load = get_load,
     .cached_blocks = cached_blocks,
     .set_journal = set_journal,
     .cached_blocks_at_mark = cached_blocks_at_mark,
