@@ -243,7 +243,7 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
 blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error) {
   BLIS_TRY(blis__handoff_check_stuck(cluster, error));
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    blis_instance_close(cluster->instances[i]);
+    BLIS_TRY(blis_instance_close(cluster->instances[i], error));
   }
   while (cluster->requests.first != NULL) {
     cluster->counts.unfinished++;

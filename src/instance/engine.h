@@ -49,7 +49,7 @@ typedef struct blis__engine_ops {
                                     const blis_block_chain *chain);
   /* Steps take another time from the next one on; NULL = it is not told. */
   void (*retime)(void *state);
-  void (*close)(void *state);
+  blis_status (*close)(void *state, blis_error *error);
   bool (*check)(const void *state);
 } blis__engine_ops;
 

@@ -4,7 +4,7 @@
  * As long as nobody enters or leaves the batch and there are blocks, steps
  * differ in their times alone. These are asked for ahead, several at once, and
  * stay known until something else happens: an engine that goes on in small
- * pieces pays for the pieces, but does not ask again.
+ * pieces does not ask again, and books the latencies of all pieces at once.
  */
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
@@ -147,12 +147,11 @@ static void look_ahead(fast_engine *engine, int64_t limit_us) {
   }
   size_t n = steps_to_ask(engine, limit_us);
   n = steps_with_blocks(engine, (int64_t)n < left ? n : (size_t)left);
-  fast_ahead *ahead = &engine->ahead;
-  ahead->next = 0;
-  ahead->end = n == 0 ? 0
-                      : blis_latency_decode_times(
-                            engine->config->latency, engine->decodes,
-                            engine->decode_context, n, ahead->step_us);
+  if (n > 0) {
+    engine->ahead.end = blis_latency_decode_times(
+        engine->config->latency, engine->decodes, engine->decode_context, n,
+        engine->ahead.step_us);
+  }
 }
 
 /*
@@ -218,10 +217,23 @@ static blis_status decode_steps(fast_engine *engine, int64_t limit_us,
   }
   BLIS_TRY_MEM(blis__fast_name_outputs(engine, steps), error);
   move_clock(engine, steps, last_us, step_us[steps - 1]);
-  for (size_t i = 0; engine->output_token_us != 0 && i < steps; i++) {
-    step_us[i] += engine->output_token_us;
+  return BLIS_OK;
+}
+
+blis_status blis__fast_book_run(fast_engine *engine, blis_error *error) {
+  fast_ahead *ahead = &engine->ahead;
+  int64_t *itl_us = ahead->step_us;
+  size_t n = ahead->next;
+  ahead->next = 0;
+  ahead->end = 0;
+  uint64_t sum_us = 0;
+  for (size_t i = 0; i < n; i++) {
+    itl_us[i] += engine->output_token_us;
+    sum_us += (uint64_t)itl_us[i];
   }
-  return blis__fast_record_itl(engine, step_us, steps, engine->decodes, error);
+  return n == 0 ? BLIS_OK
+                : blis__fast_record_itl(engine, itl_us, n, sum_us,
+                                        engine->decodes, error);
 }
 
 blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
@@ -229,6 +241,7 @@ blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us,
   limit_us = quiet_until(engine, limit_us);
   while (engine->step_us < limit_us) {
     if (!blis__fast_knows_ahead(engine)) {
+      BLIS_TRY(blis__fast_end_run(engine, error));
       look_ahead(engine, limit_us);
     }
     if (!blis__fast_knows_ahead(engine)) {

@@ -156,7 +156,7 @@ static blis_status engine_evict(void *state, blis_live_request *live,
                                 int64_t now_us, blis_error *error) {
   fast_engine *engine = state;
   fast_request *request = live->engine;
-  blis__fast_forget_ahead(engine);
+  BLIS_TRY(blis__fast_end_run(engine, error));
   engine->clock_us = now_us;
   BLIS_TRY(take_out(engine, request, error));
   blis__fast_request_spare(engine, request);
@@ -179,14 +179,15 @@ static blis_status run_event(fast_engine *engine, int64_t now_us,
                              int64_t limit_us, blis_error *error) {
   BLIS_ASSERT(now_us >= engine->clock_us);
   if (next_arrival_us(engine) == now_us) {
-    blis__fast_forget_ahead(engine);
+    BLIS_TRY(blis__fast_end_run(engine, error));
     return run_queued(engine, error);
   }
   if (engine->step_us != now_us) {
-    blis__fast_forget_ahead(engine);
+    BLIS_TRY(blis__fast_end_run(engine, error));
     return run_timeout(engine, error);
   }
   if (!blis__fast_knows_ahead(engine)) {
+    BLIS_TRY(blis__fast_end_run(engine, error));
     BLIS_TRY(blis__fast_land(engine, error));
   }
   BLIS_TRY(blis__fast_decode_run(engine, limit_us, error));
@@ -252,8 +253,9 @@ static uint32_t engine_cached_blocks_at_mark(const void *state,
   return blis_run_pool_match_at_mark(engine->pool, chain);
 }
 
-static void engine_close(void *state) {
+static blis_status engine_close(void *state, blis_error *error) {
   fast_engine *engine = state;
+  BLIS_TRY(blis__fast_end_run(engine, error));
   for (fast_request *r = engine->batch.head; r != NULL;
        r = r->links[FAST_LINK_BATCH].next) {
     blis__fast_note_progress(engine, r);
@@ -264,10 +266,12 @@ static void engine_close(void *state) {
     blis__fast_withdraw_itl(engine, place->request->engine);
   }
   blis__fast_settle_itl(engine);
+  return BLIS_OK;
 }
 
 static void engine_retime(void *state) {
-  blis__fast_forget_ahead(state);
+  fast_engine *engine = state;
+  engine->ahead.end = engine->ahead.next;
 }
 
 static bool engine_check(const void *state) {

@@ -124,7 +124,8 @@ enum { BLIS__STEPS_AHEAD = 64 };
 /*
  * Steps to come that do nothing but decode, for which there are blocks: those
  * from next to end - 1. They come true unless the batch, the queue or the pool
- * changes, or how long steps take.
+ * changes, or how long steps take. Those before next are done, but nobody has
+ * their latencies yet.
  */
 typedef struct fast_ahead {
   size_t next;
@@ -236,10 +237,16 @@ static inline bool blis__fast_knows_ahead(const fast_engine *engine) {
   return engine->ahead.next < engine->ahead.end;
 }
 
-/* To be called before anything else than a decode run happens. */
-static inline void blis__fast_forget_ahead(fast_engine *engine) {
-  engine->ahead.end = 0;
-  engine->ahead.next = 0;
+/* For blis__fast_end_run. */
+blis_status blis__fast_book_run(fast_engine *engine, blis_error *error);
+
+/*
+ * Books the latencies of the decode run so far, and forgets what was to come:
+ * before anything else than a decode run happens.
+ */
+static inline blis_status blis__fast_end_run(fast_engine *engine,
+                                             blis_error *error) {
+  return engine->ahead.end == 0 ? BLIS_OK : blis__fast_book_run(engine, error);
 }
 
 /* fast_form.c */
@@ -384,9 +391,11 @@ blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);
 
 /* fast_latency.c */
-/* Books the inter-token latencies of decodes requests in n steps. */
+/* Books the inter-token latencies of decodes requests in n steps, which add up
+   to sum_us. */
 blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us,
-                                  size_t n, int64_t decodes, blis_error *error);
+                                  size_t n, uint64_t sum_us, int64_t decodes,
+                                  blis_error *error);
 /* The request's latencies are not wanted: all of them, so far. */
 void blis__fast_withdraw_itl(fast_engine *engine, fast_request *request);
 /* They stay where they are, for good. */

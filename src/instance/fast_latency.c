@@ -153,15 +153,13 @@ static blis_status make_history_room(fast_engine *engine, size_t n) {
 }
 
 blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us,
-                                  size_t n, int64_t decodes,
+                                  size_t n, uint64_t sum_us, int64_t decodes,
                                   blis_error *error) {
   if (blis__step_history_room(&engine->history) < n) {
     BLIS_TRY_MEM(make_history_room(engine, n), error);
   }
   blis__step_history_add(&engine->history, itl_us, n);
-  for (size_t i = 0; i < n; i++) {
-    engine->itl_total_us += (uint64_t)itl_us[i];
-  }
+  engine->itl_total_us += sum_us;
   return blis__count_itl(engine->events.itl_us, itl_us, n, decodes, error);
 }
 

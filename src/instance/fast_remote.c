@@ -114,7 +114,7 @@ blis_status blis__fast_reserve(void *state, blis_live_request *live,
   if (!*is_done) {
     return BLIS_OK;
   }
-  blis__fast_forget_ahead(engine);
+  BLIS_TRY(blis__fast_end_run(engine, error));
   BLIS_TRY_MEM(blis__fast_request_new(engine, live, &request), error);
   blis__reset_request(live);
   BLIS_TRY_MEM(take(engine, request, demand, cached, fresh), error);
@@ -130,7 +130,7 @@ blis_status blis__fast_activate(void *state, blis_live_request *live,
   fast_request *request = live->engine;
   int64_t taken;
   BLIS_ASSERT(request->is_parked && now_us >= engine->clock_us);
-  blis__fast_forget_ahead(engine);
+  BLIS_TRY(blis__fast_end_run(engine, error));
   engine->clock_us = now_us;
   unpark(engine, request);
   engine->namings++;

@@ -149,7 +149,8 @@ static blis_status advance(fast_engine *engine, const fast_plan *plan,
                            int64_t duration_us, blis_error *error) {
   int64_t decodes = plan->sums.decode_requests;
   int64_t itl_us = duration_us + engine->output_token_us;
-  BLIS_TRY(blis__fast_record_itl(engine, &itl_us, 1, decodes, error));
+  BLIS_TRY(blis__fast_record_itl(engine, &itl_us, 1, (uint64_t)itl_us, decodes,
+                                 error));
   engine->decode_context += decodes;
   if (plan->is_careful) {
     BLIS_TRY(blis__fast_leave_behind(engine, itl_us, error));

@@ -219,13 +219,13 @@ static blis_status run_out(blis_instance *instance, blis_error *error) {
 
 blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
   BLIS_TRY(run_out(instance, error));
+  BLIS_TRY(blis_instance_close(instance, error));
   blis__engine fresh;
   BLIS_TRY(new_engine(instance, &fresh, error));
   blis_instance_stats past;
   blis_instance_get_stats(instance, &past);
   instance->past = past;
   instance->has_past = true;
-  instance->engine.ops->close(instance->engine.state);
   instance->engine.ops->free(instance->engine.state);
   instance->engine = fresh;
   if (instance->is_watched) {
@@ -300,8 +300,8 @@ blis_instance_load blis_instance_get_load(const blis_instance *instance) {
   return instance->engine.ops->get_load(instance->engine.state);
 }
 
-void blis_instance_close(blis_instance *instance) {
-  instance->engine.ops->close(instance->engine.state);
+blis_status blis_instance_close(blis_instance *instance, blis_error *error) {
+  return instance->engine.ops->close(instance->engine.state, error);
 }
 
 uint32_t blis_instance_cached_blocks(const blis_instance *instance,

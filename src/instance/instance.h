@@ -316,9 +316,10 @@ blis_instance_get_config(const blis_instance *instance);
  * After the last event: brings the records of the requests that are still
  * here up to date, and takes their inter-token latencies out of the
  * histogram, where a fast engine has counted them ahead of completion. Nothing
- * may be injected or executed afterwards.
+ * may be injected or executed afterwards. Fails when the histogram does.
  */
-void blis_instance_close(blis_instance *instance);
+BLIS_MUSTUSE blis_status blis_instance_close(blis_instance *instance,
+                                             blis_error *error);
 
 /* Walks every structure; true when all invariants hold. For tests. */
 bool blis_instance_check(const blis_instance *instance);

@@ -325,7 +325,7 @@ static void run_example(const example *e, blis_engine_kind engine) {
   if (e->trace != NULL && engine == BLIS_ENGINE_STEPWISE) {
     CHECK_STR(t.text, e->trace);
   }
-  blis_instance_close(d.instances[0]);
+  CHECK_OK(blis_instance_close(d.instances[0], &error), &error);
   check_example(e, &d);
   driver_deinit(&d);
   CHECK_EQ_I64(memory.live_bytes, 0);

@@ -284,7 +284,7 @@ static void replay(driver *d, engine_case *c, blis_engine_kind engine,
   CHECK_OK(driver_init(d, c->instance_count, &error), &error);
   CHECK_OK(driver_run(d, &error), &error);
   for (size_t i = 0; i < d->instance_count; i++) {
-    blis_instance_close(d->instances[i]);
+    CHECK_OK(blis_instance_close(d->instances[i], &error), &error);
     CHECK(blis_instance_check(d->instances[i]));
   }
 }

@@ -78,7 +78,8 @@ static void evicted_from_every_place(blis_engine_kind engine) {
   CHECK_EQ_I64(stats.completed, 1); /* the one that came later */
   CHECK_EQ_I64(stats.timed_out, 0); /* deadlines went with the requests */
   CHECK_EQ_I64(requests[3].live.ttft_us, 1117);
-  blis_instance_close(p.d.instances[0]);
+  blis_error error;
+  CHECK_OK(blis_instance_close(p.d.instances[0], &error), &error);
   int64_t value;
   uint64_t count;
   value = -1;

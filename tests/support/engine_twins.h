@@ -210,8 +210,9 @@ static inline void twin_free(twin *t) {
 static inline void twins_finish(twins *t, bool is_over) {
   twins_check_stats(t);
   CHECK(!is_over || twin_end_us(&t->stepwise) == twin_end_us(&t->fast));
-  blis_instance_close(t->stepwise.instance);
-  blis_instance_close(t->fast.instance);
+  blis_error error;
+  CHECK_OK(blis_instance_close(t->stepwise.instance, &error), &error);
+  CHECK_OK(blis_instance_close(t->fast.instance, &error), &error);
   for (int i = 0; i < t->count; i++) {
     twins_check_request(t, i);
   }
