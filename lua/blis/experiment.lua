@@ -174,6 +174,10 @@ local function may_remember(config)
     policies[#policies + 1] = config[name]
   end
   policies[#policies + 1] = config.scaling and config.scaling.policy
+  if config.queue then
+    policies[#policies + 1] = config.queue.saturation
+    policies[#policies + 1] = config.queue.usage_limit
+  end
   return repeats.may_remember(policies)
 end
 
@@ -191,6 +195,7 @@ function experiment.wants_repeat(spec)
     cascade = hooks.read_cascade(spec.cascade, "cascade"),
     scaling = spec.autoscaler ~= nil
       and { policy = hooks.read_autoscaler(spec.autoscaler, "autoscaler") } or nil,
+    queue = queue.read(spec.queue, spec.profile or "design"),
     scheduler = hooks.read_scheduler(spec.scheduler, {}),
     preemption = hooks.read_preemption(spec.preemption, {}),
     priority = select(2, hooks.read_priority(spec.priority, "priority")),

@@ -92,6 +92,28 @@ describe("a queue of the gateway", function()
     assert.equal(hashes[1], hashes[2])
   end)
 
+  it("asks functions of a script", function()
+    local function measure(instances)
+      local sum = 0
+      for _, one in ipairs(instances) do sum = sum + one.in_flight end
+      return sum / (8 * #instances)
+    end
+    local function limit(_, priorities)
+      local ceilings = {}
+      for i in ipairs(priorities) do ceilings[i] = i == 1 and 1 or 0.3 end
+      return ceilings
+    end
+    local builtin = run { saturation = full_at_8, ttl_us = 0,
+      usage_limit = { "priority-holdback", min_ceiling = 0.3 } }
+    local scripted = run { saturation = measure, usage_limit = limit, ttl_us = 0 }
+    assert.equal(builtin.hash, scripted.hash)
+    assert.matches("saturation detector.*a number", failure { saturation = function() return "x" end })
+    assert.matches("saturation detector.*finite", failure { saturation = function() return 0 / 0 end })
+    assert.matches("usage limit.*each band", failure { usage_limit = function() return {} end })
+    assert.matches("usage limit.*list of ceilings", failure { usage_limit = function() end })
+    assert.matches("looked at", failure { dispatch = "event", saturation = measure })
+  end)
+
   it("says what is wrong", function()
     assert.matches("saturation", failure { saturation = "fullness" })
     assert.matches("unknown saturation detector 'utilisation'", failure { saturation = "utilisation" })

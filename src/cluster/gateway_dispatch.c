@@ -60,6 +60,7 @@ static blis_status measure(blis_cluster *cluster, blis__gateway *gateway,
     return BLIS_OK;
   }
   const blis_saturation_look look = {
+      .now_us = cluster->now_us,
       .count = group->count,
       .queue_depth = gather(cluster, gateway, group, QUEUE),
       .kv_utilization = gather(cluster, gateway, group, KV),

@@ -66,8 +66,9 @@ local special = {
   ["blis.Experiment.faults"] = "blis.FaultOptions[]",
   ["blis.FaultOptions.instance"] = "integer|string",
   ["blis.Experiment.queue"] = "boolean|blis.QueueOptions",
-  ["blis.QueueOptions.saturation"] = "string|table",
-  ["blis.QueueOptions.usage_limit"] = "string|table",
+  ["blis.QueueOptions.saturation"] = "string|table|blis.Policy|fun(instances: table[]): number",
+  ["blis.QueueOptions.usage_limit"] = "string|table|blis.Policy|fun(saturation: number, "
+    .. "priorities: integer[]): number[]",
   ["blis.Experiment.scaling"] = "blis.ScalingOptions",
   ["blis.Experiment.scheduler"] = "string|blis.Policy|fun(a: blis.Request, b: blis.Request): "
     .. "boolean",

@@ -26,8 +26,9 @@ return {
       name = "saturation", type = "any", default = "utilization", profiles = go_blis "never",
       flag = "--saturation-detector", metavar = "NAME", group = group,
       flag_doc = "How full the instances are; 'blis policies' lists detectors.",
-      doc = "How full the instances are, 1 = full: a saturation detector by name or "
-        .. "{ name, parameter = value, ... }.",
+      doc = "How full the instances are, 1 = full: a saturation detector by name, "
+        .. "{ name, parameter = value, ... }, or a function(instances) that returns it; each of these has "
+        .. "queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us.",
     },
     {
       name = "max_concurrency", type = "integer", min = 1, max = 1000000000, unit = "requests",
@@ -48,8 +49,9 @@ return {
       name = "usage_limit", type = "any", default = "static", profiles = go_blis "linear",
       flag = "--usage-limit", metavar = "NAME", group = group,
       flag_doc = "Up to which saturation each band may leave; 'blis policies' lists usage limits.",
-      doc = "Up to which saturation each band may leave: a usage limit by name or "
-        .. "{ name, parameter = value, ... }.",
+      doc = "Up to which saturation each band may leave: a usage limit by name, "
+        .. "{ name, parameter = value, ... }, or a function(saturation, priorities) that returns a list "
+        .. "of ceilings; priorities are those of the bands, the highest first.",
     },
     {
       name = "usage_limit_threshold", type = "number", above = 0, max = 1, unit = "0 to 1",

@@ -164,11 +164,11 @@
 ---@class blis.QueueOptions
 ---@field dispatch? "cycle"|"tick"|"event" When a request may leave. cycle: one when one comes, and one per cycle (llm-d); tick: one for each that comes, and one a cycle later (BLIS, Go); event: all that may, as soon as an instance has room (ideal). (default cycle)
 ---@field cycle_us? integer Time between two cycles; 0 = 1000. (us, default 1000)
----@field saturation? string|table How full the instances are, 1 = full: a saturation detector by name or { name, parameter = value, ... }. (default utilization)
+---@field saturation? string|table|blis.Policy|fun(instances: table[]): number How full the instances are, 1 = full: a saturation detector by name, { name, parameter = value, ... }, or a function(instances) that returns it; each of these has queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us. (default utilization)
 ---@field max_concurrency? integer Parameter of the detector concurrency; default: 100. (requests)
 ---@field queue_depth_threshold? number Parameter of the detector utilization; default: 5. (requests)
 ---@field kv_utilization_threshold? number Parameter of the detector utilization; default: 0.8. (0 to 1)
----@field usage_limit? string|table Up to which saturation each band may leave: a usage limit by name or { name, parameter = value, ... }. (default static)
+---@field usage_limit? string|table|blis.Policy|fun(saturation: number, priorities: integer[]): number[] Up to which saturation each band may leave: a usage limit by name, { name, parameter = value, ... }, or a function(saturation, priorities) that returns a list of ceilings; priorities are those of the bands, the highest first. (default static)
 ---@field usage_limit_threshold? number The ceiling of the lowest band, with usage limit linear, which it asks for. (0 to 1)
 ---@field fairness? "global-strict"|"round-robin"|"least-service" Which tenant of a band is next. global-strict: whoever is first of all; round-robin: one after the other; least-service: the one with the least attained service of late, and the longest wait. (default global-strict)
 ---@field service_half_life_s? number With least-service: service counts half after this time, 0 = it never fades. (s, default 60)

@@ -58,24 +58,14 @@ local function read_named(kind, option_name, given, cluster)
   end
 end
 
---- The definition of one of the built-in policies of a queue.
-local function read_builtin(kind, given, path)
-  local made = type(given) ~= "function" and definition.read(kind, given, path)
-  if not made or not made.parameters then
-    schema.raise_value(path, given, "the name of a " .. kind.noun
-      .. " or { name, parameter = value, ... }")
-  end
-  return made
-end
-
 --- The definition of a saturation detector.
 function hooks.read_saturation(given, path)
-  return read_builtin(hooks.kinds.saturation, given, path)
+  return definition.read(hooks.kinds.saturation, given, path)
 end
 
 --- The definition of a usage limit.
 function hooks.read_usage_limit(given, path)
-  return read_builtin(hooks.kinds.usage_limit, given, path)
+  return definition.read(hooks.kinds.usage_limit, given, path)
 end
 
 --- The definition of a decider of whether prefill and decode are apart.

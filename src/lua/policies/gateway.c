@@ -3,20 +3,20 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
-#include "lua/policies/builtin.h"
+#include "lua/policies/flow_function.h"
 
 /* llm-d's. */
 #define SERVICE_WEIGHT 0.8
 #define WAIT_WEIGHT 0.2
 
-static void check_policies(lua_State *L, int index,
+static void check_policies(lua_State *L, int index, bind_hooks *hooks,
                            const blis_policy_context *context,
                            blis_gateway *made) {
   int top = lua_gettop(L);
   lua_getfield(L, index, "saturation");
-  check_builtin_saturation(L, top + 1, context, &made->saturation);
+  check_saturation(L, top + 1, hooks, context, &made->saturation);
   lua_getfield(L, index, "usage_limit");
-  check_builtin_usage_limit(L, top + 2, context, &made->usage_limit);
+  check_usage_limit(L, top + 2, hooks, context, &made->usage_limit);
   lua_settop(L, top);
 }
 
@@ -50,8 +50,8 @@ static blis_flow_fairness check_fairness(lua_State *L, int index,
                                                   : chosen;
 }
 
-void check_gateway(lua_State *L, int index, const blis_policy_context *context,
-                   blis_gateway *made) {
+void check_gateway(lua_State *L, int index, bind_hooks *hooks,
+                   const blis_policy_context *context, blis_gateway *made) {
   static const char *const dispatches[] = {"cycle", "tick", "event", NULL};
   static const char *const orders[] = {"fifo", "priority", "slo-deadline",
                                        NULL};
@@ -82,6 +82,6 @@ void check_gateway(lua_State *L, int index, const blis_policy_context *context,
         is_go_blis ? BLIS_GATEWAY_EVICTS_ONE : BLIS_GATEWAY_EVICTS_SOME;
   }
   made->by_stage = !is_go_blis;
-  check_policies(L, index, context, made);
+  check_policies(L, index, hooks, context, made);
   push_targets(L, index, made);
 }

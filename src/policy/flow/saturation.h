@@ -18,6 +18,7 @@
 
 /* What monitoring tells of the instances that could take a request. */
 typedef struct blis_saturation_look {
+  int64_t now_us;
   size_t count;
   const double *queue_depth;
   const double *kv_utilization;
