@@ -133,7 +133,7 @@ describe("first commands #host", function()
     local nothing = succeeds("blis compare --policies round-robin,least-loaded --replications 1 "
       .. "--admission-policy reject-all" .. few)
     says(nothing, "20 rejected (reject-all); nothing completed")
-    assert.matches("round%-robin +%- +%- +%- +%- +%- .*%- +20 +0\n", nothing)
+    assert.matches("round%-robin +%- +%- +%- +%- +%- +0%.0 +%- +%- +20 +0\n", nothing)
     local some = succeeds("blis compare --policies round-robin --replications 1 "
       .. "--admission-policy token-bucket --token-bucket-capacity 500 "
       .. "--token-bucket-refill-rate 1" .. few)

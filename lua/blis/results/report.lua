@@ -21,6 +21,14 @@ local function balance_text(r)
   return r.completed > 0 and number(r.balance, 3) or "-"
 end
 
+--- No share of blocks found where none were looked for.
+local function hits_text(r)
+  for _, instance in ipairs(r.instances) do
+    if instance.cache_hits + instance.cache_misses > 0 then return percent(r.cache_hit_rate) end
+  end
+  return "-"
+end
+
 local function latency_row(name, d)
   if d.count == 0 then return { name, "-", "-", "-", "-", "-" } end
   return { name, number(d.mean), number(d.p50), number(d.p90), number(d.p99), number(d.max) }
@@ -309,7 +317,7 @@ local function comparison_row(r)
   local ttft, e2e = part.ttft_ms, part.e2e_ms
   return { name, number(time_of(ttft, "mean")), number(time_of(ttft, "p99")),
     number(time_of(part.itl_ms, "mean"), 2), number(time_of(e2e, "mean")),
-    number(time_of(e2e, "p99")), number(part.tokens_per_sec), percent(r.cache_hit_rate),
+    number(time_of(e2e, "p99")), number(part.tokens_per_sec), hits_text(r),
     balance_text(r), count(r.arrived), count(r.completed) }
 end
 
