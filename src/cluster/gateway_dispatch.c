@@ -23,12 +23,20 @@ static bool is_ideal(const blis__gateway *gateway) {
   return gateway->policy.dispatch == BLIS_GATEWAY_EVENT;
 }
 
+/* By the detector. */
+static bool is_read(const blis__gateway *gateway, blis_signal signal) {
+  return (gateway->policy.saturation.needs & BLIS_SIGNAL_BIT(signal)) != 0;
+}
+
 static const double *gather(const blis_cluster *cluster,
                             const blis__gateway *gateway,
                             const blis__group *group, column which) {
   double *to =
       gateway->columns + (size_t)which * cluster->config.instance_count;
   const blis__snapshot *snapshot = &cluster->snapshot;
+  if (which < TOKENS && !is_read(gateway, signals[which])) {
+    return to; /* nobody looks at it */
+  }
   for (uint32_t k = 0; k < group->count; k++) {
     uint32_t i = group->instances[k];
     switch (which) {
