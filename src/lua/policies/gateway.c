@@ -20,8 +20,8 @@ static void check_policies(lua_State *L, int index, bind_hooks *hooks,
   lua_settop(L, top);
 }
 
-/* The targets are in a buffer that is pushed; their names stay the table's. */
-static void push_targets(lua_State *L, int index, blis_gateway *made) {
+/* They live in the table, in a buffer that it keeps. */
+static void check_targets(lua_State *L, int index, blis_gateway *made) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "slo_targets") != LUA_TTABLE) {
     return;
@@ -36,6 +36,8 @@ static void push_targets(lua_State *L, int index, blis_gateway *made) {
     lua_settop(L, top + 2);
   }
   made->targets = targets;
+  lua_setfield(L, index, "targets_buffer");
+  lua_settop(L, top);
 }
 
 static blis_flow_fairness check_fairness(lua_State *L, int index,
@@ -83,5 +85,5 @@ void check_gateway(lua_State *L, int index, bind_hooks *hooks,
   }
   made->by_stage = !is_go_blis;
   check_policies(L, index, hooks, context, made);
-  push_targets(L, index, made);
+  check_targets(L, index, made);
 }
