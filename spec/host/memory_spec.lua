@@ -1,4 +1,5 @@
--- Small blocks change hands and keep what is in them. Large blocks: they grow, shrink and change between heap and mappings, and keep what is in them.
+-- Small blocks change hands and keep what is in them. Large blocks: they grow, shrink and change
+-- between heap and mappings, and keep what is in them.
 local core = require "blis.core"
 local files = require "spec.support.files"
 local program = require "spec.support.program"
