@@ -69,12 +69,14 @@ run("  and as soon as there is room", {
 run("  and jobs held back at 60 %", { queue = { saturation = concurrency, ttl_us = 0,
   usage_limit = { "priority-holdback", min_ceiling = 0.6 } } })
 
--- A gateway that goes by how long the engines' queues are sees them as they were at the last scrape.
--- Between two of them it sends one request per cycle, whatever the engines have got meanwhile.
+-- A gateway that goes by how long the engines' queues are sees them as they were at the last
+-- scrape. Between two of them it sends one request per cycle, whatever the engines have got
+-- meanwhile.
 local scraped = run("queue by utilization, scrapes", { scrape_us = 50000, queue = { ttl_us = 0 } })
 
--- Saturation that stays at 1: jobs fill the detector's threshold, and the gate is closed for everybody,
--- although the engines could take more. Evicting jobs, or keeping a share free of them, opens it.
+-- Saturation that stays at 1: jobs fill the detector's threshold, and the gate is closed for
+-- everybody, although the engines could take more. Evicting jobs, or keeping a share free of
+-- them, opens it.
 local stuck = { "concurrency", max_concurrency = 4 }
 local closed = run("stuck: threshold too low", { queue = { saturation = stuck, ttl_us = 0 } })
 local evicting = run("  and jobs are evicted", {

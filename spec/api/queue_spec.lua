@@ -4,10 +4,12 @@ local blis = require "blis"
 local burst = {
   clients = {
     { id = "chat", rate_fraction = 0.5, slo_class = "critical", tenant_id = "a",
-      arrival = { process = "poisson" }, input_distribution = { type = "constant", params = { value = 200 } },
+      arrival = { process = "poisson" },
+      input_distribution = { type = "constant", params = { value = 200 } },
       output_distribution = { type = "constant", params = { value = 40 } } },
     { id = "jobs", rate_fraction = 0.5, slo_class = "batch", tenant_id = "b",
-      arrival = { process = "poisson" }, input_distribution = { type = "constant", params = { value = 200 } },
+      arrival = { process = "poisson" },
+      input_distribution = { type = "constant", params = { value = 200 } },
       output_distribution = { type = "constant", params = { value = 40 } } },
   },
   aggregate_rate = 80, num_requests = 400, version = "2", seed = 7,
@@ -44,7 +46,8 @@ describe("a queue of the gateway", function()
   it("has three ways to dispatch, and the ideal one keeps nobody waiting", function()
     local seconds = {}
     for _, dispatch in ipairs { "cycle", "tick", "event" } do
-      local result = run { dispatch = dispatch, saturation = full_at_8, ttl_us = 0, cycle_us = 20000 }
+      local result = run { dispatch = dispatch, saturation = full_at_8, ttl_us = 0,
+        cycle_us = 20000 }
       assert.equal(400, result.completed)
       seconds[dispatch] = result.duration_us
     end
@@ -107,8 +110,10 @@ describe("a queue of the gateway", function()
       usage_limit = { "priority-holdback", min_ceiling = 0.3 } }
     local scripted = run { saturation = measure, usage_limit = limit, ttl_us = 0 }
     assert.equal(builtin.hash, scripted.hash)
-    assert.matches("saturation detector.*a number", failure { saturation = function() return "x" end })
-    assert.matches("saturation detector.*finite", failure { saturation = function() return 0 / 0 end })
+    assert.matches("saturation detector.*a number", failure {
+      saturation = function() return "x" end })
+    assert.matches("saturation detector.*finite", failure {
+      saturation = function() return 0 / 0 end })
     assert.matches("usage limit.*each band", failure { usage_limit = function() return {} end })
     assert.matches("usage limit.*list of ceilings", failure { usage_limit = function() end })
     assert.matches("looked at", failure { dispatch = "event", saturation = measure })
@@ -116,11 +121,13 @@ describe("a queue of the gateway", function()
 
   it("says what is wrong", function()
     assert.matches("saturation", failure { saturation = "fullness" })
-    assert.matches("unknown saturation detector 'utilisation'", failure { saturation = "utilisation" })
+    assert.matches("unknown saturation detector 'utilisation'",
+      failure { saturation = "utilisation" })
     assert.matches("queue.ttl_us", failure { ttl_us = -1 })
     assert.matches("queue.dispatch", failure { dispatch = "often" })
     assert.matches("eviction", failure { dispatch = "event", eviction = true })
-    assert.matches("soft%-reflective", failure { dispatch = "event", usage_limit = "soft-reflective" })
+    assert.matches("soft%-reflective",
+      failure { dispatch = "event", usage_limit = "soft-reflective" })
     assert.matches("usage_limit_threshold", failure { usage_limit_threshold = 0 })
     assert.matches("queue", failure(7))
   end)

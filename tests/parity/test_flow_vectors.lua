@@ -1,4 +1,5 @@
--- Runs of BLIS in Go with a queue of the gateway: the same times of every request, metrics and counts.
+-- Runs of BLIS in Go with a queue of the gateway: the same times of every request, metrics and
+-- counts.
 local core = require "blis.core"
 local run = require "blis.cmd.run"
 local support = require "tests.parity.support"
@@ -10,7 +11,9 @@ local first, last = 60, 149
 local function is_wanted(case)
   if case.kind ~= "fc" and case.kind ~= "combined" then return false end
   for _, argument in ipairs(case.args) do
-    if argument == "--flow-control" then return not table.concat(case.args, " "):find "decode%-inst" end
+    if argument == "--flow-control" then
+      return not table.concat(case.args, " "):find "decode%-inst"
+    end
   end
   return false
 end
@@ -36,7 +39,8 @@ end
 local function compare_metrics(case, got)
   local other = case.alt and case.alt.metrics or {}
   for key, value in pairs(case.expected.metrics) do
-    if type(value) == "number" and not is_near(got[key], value) and not is_near(got[key], other[key])
+    if type(value) == "number" and not is_near(got[key], value)
+      and not is_near(got[key], other[key])
     then
       return support.differ("metric", key, value, got[key])
     end

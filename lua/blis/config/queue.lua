@@ -13,9 +13,9 @@ return {
     {
       name = "dispatch", type = "choice", choices = { "cycle", "tick", "event" },
       default = "cycle", profiles = go_blis "tick", flag = "--queue-dispatch", group = group,
-      doc = "When a request may leave. cycle: one when one comes, and one per cycle (llm-d); tick: "
-        .. "one for each that comes, and one a cycle later (BLIS, Go); event: all that may, as soon "
-        .. "as an instance has room (ideal).",
+      doc = "When a request may leave. cycle: one when one comes, and one per cycle (llm-d); "
+        .. "tick: one for each that comes, and one a cycle later (BLIS, Go); event: all that may, "
+        .. "as soon as an instance has room (ideal).",
     },
     {
       name = "cycle_us", type = "time_us", min = 0, default = 1000, unit = "us",
@@ -27,8 +27,8 @@ return {
       flag = "--saturation-detector", metavar = "NAME", group = group,
       flag_doc = "How full the instances are; 'blis policies' lists detectors.",
       doc = "How full the instances are, 1 = full: a saturation detector by name, "
-        .. "{ name, parameter = value, ... }, or a function(instances) that returns it; each of these has "
-        .. "queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us.",
+        .. "{ name, parameter = value, ... }, or a function(instances) that returns it; each of "
+        .. "these has queue_depth, kv_utilization, in_flight, in_flight_tokens, age_us.",
     },
     {
       name = "max_concurrency", type = "integer", min = 1, max = 1000000000, unit = "requests",
@@ -50,8 +50,8 @@ return {
       flag = "--usage-limit", metavar = "NAME", group = group,
       flag_doc = "Up to which saturation each band may leave; 'blis policies' lists usage limits.",
       doc = "Up to which saturation each band may leave: a usage limit by name, "
-        .. "{ name, parameter = value, ... }, or a function(saturation, priorities) that returns a list "
-        .. "of ceilings; priorities are those of the bands, the highest first.",
+        .. "{ name, parameter = value, ... }, or a function(saturation, priorities) that returns a "
+        .. "list of ceilings; priorities are those of the bands, the highest first.",
     },
     {
       name = "usage_limit_threshold", type = "number", above = 0, max = 1, unit = "0 to 1",
