@@ -33,6 +33,7 @@ local blis = {
   regret = at_first_call("blis.results.regret", "examine"),
   sweep = sweep,
   capacity = at_first_call("blis.capacity", "search"),
+  recommend = at_first_call("blis.recommend", "search"),
   calibrate = at_first_call("blis.calibrate", "run"),
   cma_es = at_first_call("blis.sweep.cma_es", "new"),
   statistics = statistics,

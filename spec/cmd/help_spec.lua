@@ -5,7 +5,7 @@ local files = require "spec.support.files"
 local program = require "spec.support.program"
 
 local names = { "calibrate", "capacity", "compare", "completion", "compose", "diff", "hardware",
-  "man", "models", "policies" }
+  "man", "models", "policies", "recommend" }
 
 describe("every command", function()
   it("has its flags in its help", function()

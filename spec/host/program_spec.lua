@@ -26,6 +26,8 @@ local lines = {
   ["convert servegen"] = "--path tests/data/servegen/language",
   diff = "@/a.blis @/a.blis",
   hardware = "", help = "", man = "", models = "", policies = "",
+  recommend = small .. " --target ttft_ms.p50=1e6 --gpus 2 --layouts aggregated --tp-degrees 2 "
+    .. "--hardware H100 --from 8 --replications 1 --max-requests 12 --quiet",
   replay = "@/t.csv",
   run = small,
   ["sweep run"] = "@/sweep.lua --quiet",

@@ -4,20 +4,16 @@ local command = require "blis.cli.command"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
-local figures = require "blis.results.figures"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
+local target_flags = require "blis.cli.target_flags"
 local traffic = require "blis.cli.traffic"
 
 local search_options = flags.pick(sweep_sections.capacity, { "parameter", "find", "from", "to",
   "tolerance", "max_missed", "max_requests", "replications", "jobs" })
-table.insert(search_options, 1, {
-  name = "targets", type = "string", is_list = true, flag = "--target", metavar = "FIGURE=LIMIT",
-  doc = "A figure with what it must not exceed (or fall below, where more is better), such as "
-    .. "ttft_ms.p99=500. Percentiles count requests that are not served as the slowest.",
-})
+table.insert(search_options, 1, target_flags.option)
 
 local groups = simulate.experiment_groups(traffic.groups())
 groups[#groups + 1] = { title = "Search", section = "search", options = search_options }
@@ -35,23 +31,6 @@ local definition = {
   groups = groups,
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
-
-local function read_targets(texts)
-  local list = {}
-  for _, text in ipairs(texts or {}) do
-    local name, limit = text:match "^([^=]+)=(.+)$"
-    if not tonumber(limit) then
-      flags.fail(definition, "--target: '%s' is not allowed, expected FIGURE=LIMIT such as "
-        .. "ttft_ms.p99=500", text)
-    elseif not figures.find(name) then
-      flags.fail(definition, "--target: unknown figure '%s'%s", name,
-        errors.suggestion(name, figures.paths "Result", ""))
-    end
-    list[name] = tonumber(limit)
-  end
-  if not next(list) then flags.fail(definition, "--target is missing") end
-  return list
-end
 
 --- The option that --vary names, and its section.
 local function find_varied(name)
@@ -93,7 +72,8 @@ local function spec_of(parsed)
   local option, section = find_varied(spec.parameter or "rate")
   simulate.prepare(parsed)
   experiment.read(experiment_of(parsed))
-  spec.targets, spec.parameter = read_targets(spec.targets), option.name
+  spec.targets = target_flags.read(definition, spec.targets)
+  spec.parameter = option.name
   spec.integer = option.type == "integer"
   spec.trial, spec.seed = new_trial(parsed, option, section), parsed.values.experiment.seed
   spec.requests, spec.quiet = parsed.values.workload.requests, parsed.values.output.quiet

@@ -358,6 +358,87 @@ sweep.capacity = {
   },
 }
 
+types.experiment = {
+  expected = function() return "a table of options, or a function(p) that returns one" end,
+  check = function(value)
+    return (type(value) == "table" or type(value) == "function") and value or nil
+  end,
+}
+
+---@type blis.Section
+sweep.recommend = {
+  name = "recommend",
+  summary = "The best layouts of a budget of GPUs: equal instances, or pools for prefill and decode.",
+  options = {
+    {
+      name = "experiment", type = "experiment", required = true,
+      doc = "The experiment, whose cluster says nothing of instances and tensor parallelism, or a "
+        .. "function(p) that returns one for p.rate, p.requests and p.seed.",
+    },
+    {
+      name = "gpus", type = "integer", min = 1, max = 65536, default = 8, unit = "GPUs",
+      flag = "--gpus", doc = "The budget.",
+    },
+    {
+      name = "targets", type = "table", required = true,
+      doc = "Figures and the limits they must not exceed, as of blis.capacity: { "
+        .. "[\"ttft_ms.p90\"] = 2000, [\"itl_ms.p90\"] = 50 }. Of a request, itl_ms is the mean time "
+        .. "between its tokens (TPOT).",
+    },
+    {
+      name = "degrees", type = "numbers", flag = "--tp-degrees",
+      doc = "Tensor parallel degrees that are tried, for each pool; default: 1, 2, 4 and 8.",
+    },
+    {
+      name = "layouts", type = "choice", choices = { "all", "aggregated", "disaggregated" },
+      default = "all", flag = "--layouts",
+      doc = "Equal instances (aggregated), pools for prefill and decode (disaggregated), or both.",
+    },
+    {
+      name = "finalists", type = "integer", min = 1, max = 1000, default = 4, unit = "layouts",
+      flag = "--finalists",
+      doc = "How many layouts are confirmed with all seeds at most, and the best of each kind.",
+    },
+    {
+      name = "max_missed", type = "number", min = 0, max = 1, default = 0.01, flag = "--max-missed",
+      doc = "Share of requests that may be rejected, time out, be unservable or unfinished.",
+    },
+    {
+      name = "from", type = "number", above = 0, default = 0.25, flag = "--from",
+      doc = "Lowest rate that is tried; a layout that misses the targets there is infeasible.",
+    },
+    {
+      name = "tolerance", type = "number", above = 0, max = 1, default = 0.05,
+      flag = "--tolerance", doc = "How close to each other rates are tried next to the answer and the "
+        .. "ends of its interval, as a share.",
+    },
+    {
+      name = "requests", type = "integer", min = 10, max = 1000000000, default = 1000,
+      doc = "Number of requests in the first run at a rate, with all seeds; runs that do not settle "
+        .. "are repeated with twice as many.",
+    },
+    {
+      name = "max_requests", type = "integer", min = 10, max = 1000000000, default = 16000,
+      flag = "--max-requests", unit = "requests",
+      doc = "Length of a run beyond which a rate counts as unsettled.",
+    },
+    {
+      name = "replications", type = "integer", min = 1, max = 1000, default = 10,
+      flag = "--replications", unit = "seeds",
+      doc = "Number of seeds with which layouts are confirmed.",
+    },
+    {
+      name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,
+      doc = "Confidence of the intervals.",
+    },
+    {
+      name = "seed", type = "integer", default = 42,
+      doc = "The first seed; others count up from it.",
+    },
+    run_option "jobs", run_option "quiet",
+  },
+}
+
 ---@type blis.Section
 sweep.cma_es = {
   name = "cma_es",

@@ -437,6 +437,25 @@
 ---@field jobs? integer|"auto" Number of worker processes; 'auto' = one per processor. (default auto)
 ---@field quiet? boolean Show no progress on standard error. (default false)
 
+--- The best layouts of a budget of GPUs: equal instances, or pools for prefill and decode.
+---@class blis.RecommendOptions
+---@field experiment blis.Experiment|fun(p: table): blis.Experiment The experiment, whose cluster says nothing of instances and tensor parallelism, or a function(p) that returns one for p.rate, p.requests and p.seed.
+---@field gpus? integer The budget. (GPUs, default 8)
+---@field targets table Figures and the limits they must not exceed, as of blis.capacity: { ["ttft_ms.p90"] = 2000, ["itl_ms.p90"] = 50 }. Of a request, itl_ms is the mean time between its tokens (TPOT).
+---@field degrees? number[] Tensor parallel degrees that are tried, for each pool; default: 1, 2, 4 and 8.
+---@field layouts? "all"|"aggregated"|"disaggregated" Equal instances (aggregated), pools for prefill and decode (disaggregated), or both. (default all)
+---@field finalists? integer How many layouts are confirmed with all seeds at most, and the best of each kind. (layouts, default 4)
+---@field max_missed? number Share of requests that may be rejected, time out, be unservable or unfinished. (default 0.01)
+---@field from? number Lowest rate that is tried; a layout that misses the targets there is infeasible. (default 0.25)
+---@field tolerance? number How close to each other rates are tried next to the answer and the ends of its interval, as a share. (default 0.05)
+---@field requests? integer Number of requests in the first run at a rate, with all seeds; runs that do not settle are repeated with twice as many. (default 1000)
+---@field max_requests? integer Length of a run beyond which a rate counts as unsettled. (requests, default 16000)
+---@field replications? integer Number of seeds with which layouts are confirmed. (seeds, default 10)
+---@field level? number Confidence of the intervals. (default 0.95)
+---@field seed? integer The first seed; others count up from it. (default 42)
+---@field jobs? integer|"auto" Number of worker processes; 'auto' = one per processor. (default auto)
+---@field quiet? boolean Show no progress on standard error. (default false)
+
 --- How the trials of a sweep are run.
 ---@class blis.SweepRunOptions
 ---@field jobs? integer|"auto" Number of worker processes; 'auto' = one per processor. (default auto)

@@ -13,7 +13,8 @@ local files = {
   "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/trace",
   "meta/figures", "results/result", "results/file", "results/series", "results/slo",
   "results/fitness", "results/saturation", "results/decisions", "results/diff", "results/regret",
-  "capacity/init", "capacity/report", "sweep/cma_es", "sweep/init", "sweep/table",
+  "capacity/init", "capacity/report", "recommend/init", "recommend/report",
+  "sweep/cma_es", "sweep/init", "sweep/table",
   "statistics/init", "statistics/distribution", "statistics/transfer", "calibrate/init",
   "calibrate/accuracy", "meta/core",
 }
@@ -28,7 +29,7 @@ local public_names = {
   prefix_index = "PrefixIndex", latency_model = "LatencyModel", latency = "blis",
   catalogue = "blis", methods = "Result", Sweep = "Sweep", Table = "SweepTable",
   requests = "Requests", Search = "CmaEs", Calibration = "Calibration",
-  Capacity = "Capacity",
+  Capacity = "Capacity", Recommendation = "Recommendation",
 }
 
 -- Functions that scripts reach under another name than the modules give them.
@@ -36,6 +37,7 @@ local renamed = {
   ["latency.model"] = "blis.latency_model", ["workload.new"] = "blis.workload",
   ["result.load"] = "blis.load_result", ["diff.compare"] = "blis.diff",
   ["regret.examine"] = "blis.regret", ["capacity.search"] = "blis.capacity",
+  ["recommend.search"] = "blis.recommend",
   ["transfer.compare"] = "blis.statistics.transfer",
   ["calibrate.run"] = "blis.calibrate",
   ["sweep.new"] = "blis.sweep", ["cma_es.new"] = "blis.cma_es",

@@ -1,0 +1,113 @@
+--- What a recommendation prints.
+local format = require "blis.format"
+
+local report = {}
+
+local stderr = io.stderr
+
+local Recommendation = {}
+Recommendation.__index = Recommendation
+Recommendation.__name = "blis.recommendation"
+
+---@param self table
+---@return blis.Recommendation
+function report.new(self)
+  return setmetatable(self, Recommendation)
+end
+
+--- A line of progress on standard error.
+---@param search { quiet: boolean }
+function report.tell(search, text, ...)
+  if not search.quiet then stderr:write("blis: ", text:format(...), "\n") end
+end
+
+local function interval_text(layout)
+  if not layout.is_confirmed then return "not confirmed" end
+  if layout.low and layout.high then
+    return ("%.4g to %.4g"):format(layout.low, layout.high)
+  end
+  return layout.low and ("at least %.4g"):format(layout.low) or "unknown"
+end
+
+local function row_of(layout)
+  local rate = layout.is_confirmed and layout.goodput or nil
+  return {
+    (layout.on_front and "* " or "  ") .. layout.name, format.count(layout.gpus),
+    rate and ("%.4g"):format(rate) or layout.is_confirmed and "-"
+      or ("< %.4g"):format(layout.bound),
+    interval_text(layout), format.number(layout.per_gpu, 3), format.number(layout.per_usd, 0),
+  }
+end
+
+--- How many layouts without confirmation are shown.
+local shown_unconfirmed = 5
+
+--- The layouts, a row each, those on the front with a star.
+---@return string
+function Recommendation:table()
+  local rows, unconfirmed = {}, 0
+  for _, layout in ipairs(self.layouts) do
+    unconfirmed = unconfirmed + (layout.is_confirmed and 0 or 1)
+    if unconfirmed <= shown_unconfirmed then rows[#rows + 1] = row_of(layout) end
+  end
+  local text = format.table({ "layout", "GPUs", "requests/s", "interval", "per GPU", "per USD" },
+    rows)
+  if unconfirmed > shown_unconfirmed then
+    text = text .. ("\n  and %d more, with lower bounds"):format(unconfirmed - shown_unconfirmed)
+  end
+  return text
+end
+
+--- The best confirmed layout of a kind; nil = none.
+---@param kind "aggregated"|"disaggregated"
+---@return blis.RecommendedLayout?
+function Recommendation:best(kind)
+  for _, layout in ipairs(self.layouts) do
+    if layout.is_confirmed and layout.kind == kind then return layout end
+  end
+end
+
+--- Whether prefill and decode apart are worth it, in one line.
+---@return string
+function Recommendation:headline()
+  local together, apart = self:best "aggregated", self:best "disaggregated"
+  if #self.layouts == 0 then return "no layout keeps the targets" end
+  if not together or not apart then
+    local only = together or apart
+    return ("%s keeps the targets best"):format(only.name)
+  end
+  local better, other = apart, together
+  if (together.per_gpu or 0) > (apart.per_gpu or 0) then better, other = together, apart end
+  local is_sure = better.low and other.high
+    and better.low / better.gpus > other.high / other.gpus
+  return ("%s (%s) takes %.2f times the load of %s (%s) per GPU%s"):format(better.name, better.kind,
+    (better.per_gpu or 0) / (other.per_gpu or 1), other.name, other.kind,
+    is_sure and "" or "; their intervals meet")
+end
+
+--- Reasons with the layouts they hold for.
+local function infeasible_lines(list)
+  local lines = {}
+  for _, one in ipairs(list) do lines[#lines + 1] = ("  %s: %s"):format(one.name, one.reason) end
+  return lines
+end
+
+--- What print(recommendation) shows.
+function Recommendation:__tostring()
+  local lines = {
+    self:headline(),
+    ("%d GPUs; %s; %d seeds; * = no other is surely better"):format(self.gpus,
+      table.concat(self.targets, ", "), self.seeds),
+    "",
+    self:table(),
+  }
+  if #self.infeasible > 0 then
+    lines[#lines + 1] = ""
+    lines[#lines + 1] = "infeasible:"
+    table.move(infeasible_lines(self.infeasible), 1, #self.infeasible, #lines + 1, lines)
+  end
+  for _, note in ipairs(self.notes) do lines[#lines + 1] = "note: " .. note end
+  return table.concat(lines, "\n")
+end
+
+return report

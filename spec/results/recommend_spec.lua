@@ -1,0 +1,77 @@
+-- The best layouts of a budget of GPUs.
+local blis = require "blis"
+local layouts = require "blis.recommend.layouts"
+local small = require "spec.support.small"
+
+local says = small.says
+
+local function names(gpus, degrees, kinds)
+  local list = {}
+  for i, layout in ipairs(layouts.all(gpus, degrees, kinds)) do list[i] = layout.name end
+  return table.concat(list, ", ")
+end
+
+local function search(changes)
+  local given = {
+    experiment = {
+      cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
+      workload = { prompt_tokens = 500, output_tokens = 8 },
+    },
+    gpus = 2, degrees = { 1, 2 }, targets = { ["ttft_ms.p90"] = 200 }, from = 4, tolerance = 0.2,
+    requests = 200, max_requests = 400, replications = 2, jobs = 2, quiet = true,
+  }
+  for key, value in pairs(changes or {}) do given[key] = value end
+  return blis.recommend(given)
+end
+
+describe("blis.recommend", function()
+  it("knows all layouts that use a budget up", function()
+    assert.equal("4 x TP 1, 2 x TP 2, 1P TP 1 + 3D TP 1, 2P TP 1 + 2D TP 1, 3P TP 1 + 1D TP 1, "
+      .. "2P TP 1 + 1D TP 2, 1P TP 2 + 2D TP 1, 1P TP 2 + 1D TP 2",
+      names(4, { 1, 2 }, "all"))
+    assert.equal("3 x TP 1, 1 x TP 2", names(3, { 1, 2, 4 }, "aggregated"))
+    assert.equal("1P TP 2 + 1D TP 2", names(5, { 2 }, "disaggregated"))
+    assert.equal("", names(1, { 1 }, "disaggregated"))
+  end)
+
+  it("confirms the best of each kind, and marks the front", function()
+    local found = search()
+    assert.equal(3, #found.layouts)
+    assert.equal(0, #found.infeasible)
+    assert.is_true(found:best("aggregated").is_confirmed)
+    assert.equal("1P TP 1 + 1D TP 1", found:best("disaggregated").name)
+    local front = 0
+    for _, layout in ipairs(found.layouts) do
+      assert.equal(2, layout.gpus)
+      if layout.on_front then front = front + 1 end
+      if layout.is_confirmed then
+        assert.is_true(layout.low < layout.bound * 1.5)
+        assert.is_near(layout.per_gpu * 2 * 3600 / layout.usd_per_hour, layout.per_usd, 1e-6)
+      end
+    end
+    assert.is_true(front >= 1 and found.layouts[1].on_front)
+    says(tostring(found), "2 GPUs; ttft_ms.p90 200; 2 seeds")
+    assert.equal(tostring(found), tostring(search { jobs = 1 }))
+  end)
+
+  it("says why a layout is infeasible", function()
+    local found = search { targets = { ["ttft_ms.p90"] = 1 }, layouts = "aggregated" }
+    assert.equal(0, #found.layouts)
+    says(found.infeasible[1].reason, "misses the targets at 4 requests/s: ttft_ms.p90")
+    says(found:headline(), "no layout")
+    found = search { layouts = "aggregated", experiment = {
+      cluster = { model = "meta-llama/llama-3.1-70b-instruct", hardware = "H100" },
+    } }
+    assert.equal("2 x TP 1", found.infeasible[1].name)
+    says(found.infeasible[1].reason, "does not fit")
+  end)
+
+  it("refuses what layouts say themselves", function()
+    local ok, problem = pcall(search, { experiment = { cluster = { tp = 2 } } })
+    assert.is_false(ok)
+    says(problem.message, "layouts say cluster.tp")
+    ok, problem = pcall(search, { degrees = { 1.5 } })
+    assert.is_false(ok)
+    says(problem.message, "whole numbers")
+  end)
+end)
