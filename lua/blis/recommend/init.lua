@@ -24,6 +24,7 @@ local recommend = {}
 ---@field options table those of its cluster
 ---@field bound number? requests/s of short runs with one seed
 ---@field is_confirmed boolean with all seeds; the fields below are nil otherwise
+---@field interval string? what the interval is
 ---@field goodput number? requests/s with which targets are kept; nil when runs were too short
 ---@field low number? of its interval; nil = not known
 ---@field high number?
@@ -45,8 +46,8 @@ local recommend = {}
 ---@field infeasible blis.InfeasibleLayout[]
 ---@field notes string[]
 
--- Short runs last so long, or have so many requests; and so close rates are tried. In less time than
--- a target allows, an overload does not show.
+-- Short runs last so long, or have so many requests; and so close rates are tried. In less time
+-- than a target allows, an overload does not show.
 local bound_s, bound_requests, bound_tolerance = 20, 100, 0.1
 
 -- One seed may be off by so much.
@@ -66,8 +67,8 @@ local function experiment_function(given)
   if type(given) == "function" then return given end
   local workload = given.workload or {}
   if type(workload) ~= "table" or workload.trace or workload.clients or workload.file then
-    errors.invalid("recommend.experiment: the rate of this workload cannot be set; give a function(p) "
-      .. "that returns an experiment for p.rate and p.requests")
+    errors.invalid("recommend.experiment: the rate of this workload cannot be set; give a "
+      .. "function(p) that returns an experiment for p.rate and p.requests")
   end
   return function(p)
     local spec, changed = {}, {}
@@ -115,7 +116,8 @@ local function bound_of(search, layout)
     return trial { rate = p.rate, seed = p.seed, requests = requests }
   end
   local found = search_at(search, layout, { trial = short, steady = false, replications = 1,
-    jobs = 1, requests = bound_requests, max_requests = bound_requests, tolerance = bound_tolerance })
+    jobs = 1, requests = bound_requests, max_requests = bound_requests,
+    tolerance = bound_tolerance })
   local first = found.curve[1]
   local outcome = { bound = first_missed(found.curve) }
   if first.missed > 0 then
@@ -310,7 +312,8 @@ end
 ---@return blis.Recommendation
 function recommend.search(spec)
   local search = read(spec)
-  local self = { gpus = search.gpus, targets = {}, seeds = search.seeds, infeasible = {}, notes = {} }
+  local self = { gpus = search.gpus, targets = {}, seeds = search.seeds, infeasible = {},
+    notes = {} }
   for i, name in ipairs(search.names) do
     self.targets[i] = ("%s %.6g"):format(name, search.targets[name])
   end
