@@ -26,8 +26,8 @@ local lines = {
   ["convert servegen"] = "--path tests/data/servegen/language",
   diff = "@/a.blis @/a.blis",
   hardware = "", help = "", man = "", models = "", policies = "",
-  recommend = small .. " --target ttft_ms.p50=1e6 --gpus 2 --layouts aggregated --tp-degrees 2 "
-    .. "--hardware H100 --from 8 --replications 1 --max-requests 12 --quiet",
+  recommend = small .. " --target ttft_ms.p50=0.001 --gpus 2 --layouts aggregated --tp-degrees 2 "
+    .. "--hardware H100 --from 8 --replications 1 --quiet", -- nothing keeps it: soon over
   replay = "@/t.csv",
   run = small,
   ["sweep run"] = "@/sweep.lua --quiet",
@@ -121,6 +121,7 @@ local compared = small .. " --policies weighted --replications 1 --quiet"
 local measured = "--trace-header spec/cmd/calibrate/o.yaml --trace-data spec/cmd/calibrate/o.csv "
   .. "--sim-results spec/cmd/calibrate/results.json --report @/written "
 local fitted = lines.calibrate .. " "
+local recommended = lines.recommend .. " "
 local instead = {
   ["compare --routing-parameter"] = compared .. " --routing-parameter tie=first",
   ["compare --policies"] = compared,
@@ -134,6 +135,15 @@ local instead = {
   ["replay --trace-data"] = "--trace-data @/t.csv",
   ["calibrate --max-model-len"] = fitted .. "--max-model-len 8192",
   ["calibrate --total-kv-blocks"] = fitted .. "--total-kv-blocks 20000",
+  ["recommend --tp-degrees"] = recommended .. "--tp-degrees 1,2",
+  ["recommend --enable-expert-parallel"] = recommended
+    .. "--model mistralai/mixtral-8x7b-v0.1 --enable-expert-parallel",
+  ["recommend --pd-overlap"] = recommended .. "--layouts all --pd-order destination "
+    .. "--pd-overlap layers",
+  ["recommend --prefill-routing-scorers"] = recommended .. "--layouts all "
+    .. "--prefill-routing-scorers queue-depth:1",
+  ["recommend --decode-routing-scorers"] = recommended .. "--layouts all "
+    .. "--decode-routing-scorers queue-depth:1",
   ["sweep run --store"] = "@/sweep.lua --quiet --store @/another",
   ["sweep run --shard"] = "@/sweep.lua --quiet --store @/another --shard 0/1",
   ["sweep export --output"] = "@/store --output @/written",

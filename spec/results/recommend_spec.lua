@@ -1,5 +1,6 @@
 -- The best layouts of a budget of GPUs.
 local blis = require "blis"
+local commands = require "spec.support.commands"
 local layouts = require "blis.recommend.layouts"
 local small = require "spec.support.small"
 
@@ -73,5 +74,12 @@ describe("blis.recommend", function()
     ok, problem = pcall(search, { degrees = { 1.5 } })
     assert.is_false(ok)
     says(problem.message, "whole numbers")
+  end)
+
+  it("heeds the flags of hand-offs #host", function()
+    local text = commands.output_of("recommend", "--gpus", "2", "--layouts", "disaggregated",
+      "--tp-degrees", "1", "--hardware", "H100", "--target", "ttft_ms.p90=400", "--prompt-tokens",
+      "500", "--output-tokens", "8", "--quiet", "--pd-transfer-bandwidth", "0.02")
+    says(text, "1P TP 1 + 1D TP 1: misses the targets at 0.25 requests/s: ttft_ms.p90")
   end)
 end)

@@ -51,8 +51,11 @@ local function new_experiment(parsed)
     values.workload.rate, given["--rate"] = p.rate, true
     values.workload.requests, given["--num-requests"] = p.requests, true
     local function talk() end
-    return simulate.experiment(definition, parsed, traffic.of_flags(definition, parsed, talk),
-      values.experiment.horizon_us)
+    values.cluster.architecture = "pd" -- flags of hand-offs count: there will be pools
+    local spec = simulate.experiment(definition, parsed,
+      traffic.of_flags(definition, parsed, talk), values.experiment.horizon_us)
+    spec.cluster.architecture, values.cluster.architecture = nil, nil -- layouts say it
+    return spec
   end
 end
 
