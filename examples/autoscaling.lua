@@ -3,7 +3,8 @@
 --
 -- Traffic follows the hours of a day, played six times as fast, with a burst in the evening. A new
 -- instance takes two minutes until it serves. A request is kept if its first token comes within
--- two seconds and the others 60 ms apart; one instance keeps that up to about four requests a second.
+-- two seconds and the others 60 ms apart; one instance keeps that up to about four requests a
+-- second.
 local blis = require "blis"
 
 local minutes, seconds = blis.minutes, blis.seconds

@@ -30,7 +30,8 @@ local function one(fault)
   return { fault }
 end
 
-show("crash, requests fail", blis.run(experiment(one { kind = "crash", recover_after = seconds(30) })))
+show("crash, requests fail",
+  blis.run(experiment(one { kind = "crash", recover_after = seconds(30) })))
 show("crash, requests are rerouted", blis.run(experiment(one {
   kind = "crash", recover_after = seconds(30), requests = "rerouted" })))
 show("hang, killed after 20 s", blis.run(experiment(one {

@@ -87,7 +87,8 @@ describe("the coverage of step times", function()
       changes.strict_coverage = true
       return small.message_of(blis.run, experiment(changes))
     end
-    assert.matches("cluster.strict_coverage: %d+ of %d+ steps %(%d+ %%%) are outside the fitted range of the step times", refusal {})
+    assert.matches("cluster.strict_coverage: %d+ of %d+ steps %(%d+ %%%) "
+      .. "are outside the fitted range of the step times", refusal {})
     says(refusal { tp = 2 }, "cluster.strict_coverage: step times on H100 were not fitted for "
       .. "this: TP 2 (fitted up to 1)")
     says(refusal { model = "llama-3.1-70b-instruct", tp = 4 },

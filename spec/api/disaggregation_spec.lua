@@ -43,7 +43,8 @@ describe("prefill and decode apart", function()
 
   it("hides transfers behind the prefill", function()
     local function ttft(overlap, more)
-      local options = { order = "destination", first_token = "prefill", bandwidth_gb_s = 2, base_latency_ms = 0,
+      local options = { order = "destination", first_token = "prefill",
+        bandwidth_gb_s = 2, base_latency_ms = 0,
         overlap = overlap }
       for key, value in pairs(more or {}) do options[key] = value end
       return run(options).ttft_ms.mean

@@ -71,7 +71,9 @@ local kinds = {
   end,
   ["a filter"] = function()
     local new, calls = counting(function(memory)
-      return { keep = function(_, instance) return instance.index == 3 or next_of(memory) % 3 > 0 end }
+      return {
+        keep = function(_, instance) return instance.index == 3 or next_of(memory) % 3 > 0 end,
+      }
     end)
     return { routing = { "weighted", scorers = { { "queue-depth", 1 } },
       filters = { { name = "counting", new = new } } } }, calls
@@ -159,7 +161,8 @@ describe("policies with new", function()
 
   it("have a random stream under the seed of the run", function()
     local function run(seed)
-      return blis.run(small.experiment { seed = seed, workload = { rate = 40, requests = 60, seed = 1 },
+      return blis.run(small.experiment { seed = seed,
+        workload = { rate = 40, requests = 60, seed = 1 },
         routing = { name = "dice", new = function(context)
           return { route = function() return context.rng:integer(context.instances) end }
         end } }).hash
@@ -238,7 +241,8 @@ describe("a policy that remembers something between runs", function()
 
   it("is told in the tables, which draw no conclusions from it", function()
     local short = "remembers something between runs, so its figures depend on what ran before"
-    local once, often = program.run(path, "plain", "compare").out, program.run(path, "plain", "4").out
+    local once = program.run(path, "plain", "compare").out
+    local often = program.run(path, "plain", "4").out
     says(once, "\n  " .. short)
     says(often, "routing=counting: " .. short)
     says(often, "no interval and no p-value, for runs are not independent")

@@ -26,7 +26,8 @@ describe("blis.kv_capacity", function()
     }, c)
     local two = blis.kv_capacity { model = llama, hardware = "H100", tp = 2 }
     assert.equal(59823, two.blocks)
-    assert.near((144 - 14.957527160644531 - 2 * 5.5 - 1.2) / 2 * (1 << 30), two.allocatable_bytes, 1)
+    assert.near(
+      (144 - 14.957527160644531 - 2 * 5.5 - 1.2) / 2 * (1 << 30), two.allocatable_bytes, 1)
     local qwen = blis.kv_capacity {}
     assert.equal(15909, qwen.blocks)
     assert.equal(41706176102, qwen.allocatable_bytes)
@@ -127,8 +128,8 @@ describe("blis.run #host", function()
     ]], function(path)
       local outcome = program.run(path)
       assert.equal("blis: note: deepseek-v2-lite uses latent attention (MLA): its step "
-        .. "times have not been validated\nblis: note: the MoE communication backend has no effect with "
-        .. "dp 1\n", outcome.err)
+        .. "times have not been validated\nblis: note: the MoE communication backend has no effect "
+        .. "with dp 1\n", outcome.err)
       assert.equal(0, outcome.status)
     end)
   end)

@@ -335,7 +335,8 @@ describe("decisions in Lua", function()
           workload = { rate = 200, requests = 300, prompt_tokens = 300, output_tokens = 30,
             prefixes = { groups = 5, tokens = 128 } },
           routing = { "weighted", scorers = {
-            { blis.scorer { name = "x", columns = true, base = "queue-depth", score = fn }, 1 } } } }
+            { blis.scorer { name = "x", columns = true, base = "queue-depth", score = fn }, 1 },
+          } } }
         for key, value in pairs(changes or {}) do experiment[key] = value end
         local ok, result = pcall(blis.run, small.experiment(experiment))
         return ok and result.hash or tostring(result):match "^[^\n]*"
@@ -391,11 +392,11 @@ describe("decisions in Lua", function()
 
   it("come to the same whether or not a function has to be called for each candidate", function()
     local w, held, seen = 0.25, nil, 0
-    local function expect_same(scorer, changes, before)
+    local function expect_same(given, changes, before)
       local function result_of(fn)
         w, held, seen = 0.25, nil, 0
         local definition = { name = "x" }
-        for key, value in pairs(scorer) do definition[key] = value end
+        for key, value in pairs(given) do definition[key] = value end
         definition.score = fn
         local made = blis.scorer(definition)
         local first = before and blis.scorer { name = "y", score_all = before(made) }
@@ -407,7 +408,7 @@ describe("decisions in Lua", function()
         local ok, result = pcall(blis.run, small.experiment(experiment))
         return ok and result.hash or tostring(result):match "^[^\n]*"
       end
-      local score = scorer.score
+      local score = given.score
       local called = result_of(function(...) return (score(...)) end)
       assert.equal(called, result_of(score))
       return called

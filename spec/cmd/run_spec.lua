@@ -209,7 +209,8 @@ clients:
         .. "--workload bursty" },
       { "--workload distribution --prompt-tokens 5" },
       { "--think-time-ms 5", "--think-time-ms has no effect without --concurrency" },
-      { "--arrival gamma:20 --format csv", "arrival: gamma with cv 20 is too bursty to sample; using poisson" },
+      { "--arrival gamma:20 --format csv",
+        "arrival: gamma with cv 20 is too bursty to sample; using poisson" },
     } do
       local given = { "--num-requests", "3" }
       for word in case[1]:gmatch("%S+") do given[#given + 1] = word end
@@ -425,7 +426,8 @@ describe("wrong specifications", function()
     for _, case in ipairs {
       { "", "SPEC: " },
       { "seed: 1\n", "SPEC:1: the workload has no clients" },
-      { "version: 3\nclients: []\n", "SPEC:1: key 'version': '3' is not a workload version; known are 1 and 2" },
+      { "version: 3\nclients: []\n",
+        "SPEC:1: key 'version': '3' is not a workload version; known are 1 and 2" },
       { "aggregate_rate: 5\nnum_requests: 3\n\nclients:\n  - rate_fraction: -1\n",
         "SPEC:5: client 1: rate_fraction is -1; expected a number of at least 0" },
       { "aggregate_rate: 5\nclients:\n  - rate_fracton: 1\n",

@@ -166,21 +166,26 @@ describe("blis trace", function()
         .. "no 'prompt_token'; did you mean 'prompt_tokens'?" .. hint "filter" },
       { { "filter", file, "--where", "1 +" }, "trace filter: --where: '1 +' is not a Lua "
         .. "expression: unexpected symbol near <eof>" .. hint "filter" },
-      { { "cut", file, "--start", "99h", "-o", "x.jsonl" }, "trace cut: x.jsonl: there are no requests to write, and an empty trace cannot be read" },
+      { { "cut", file, "--start", "99h", "-o", "x.jsonl" },
+        "trace cut: x.jsonl: there are no requests to write, and an empty trace cannot be read" },
       { { "cut", file, "-o", file }, "trace cut: --output and FILE are both '" .. file .. "'"
         .. hint "cut" },
       { { "merge", file, sessions, "-o", sessions }, "trace merge: --output and FILE are both '"
         .. sessions .. "'" .. hint "merge" },
       { { "info", "tests/data/traces/vllm.json", "--stream", "always" },
-        "trace info: tests/data/traces/vllm.json: a single JSON text cannot be streamed; read it into memory (stream = never)" },
+        "trace info: tests/data/traces/vllm.json: a single JSON text cannot be streamed; "
+          .. "read it into memory (stream = never)" },
       { { "filter", file, "--where", "(function() while true do end end)()" },
         "trace filter: --where: it takes more than 20000000 instructions, for request_0"
         .. hint "filter" },
       { { "filter", file, "--where", "deadline_us > 1" }, "trace filter: --where: attempt to "
         .. "compare number with nil, for request_0" .. hint "filter" },
-      { { "convert", file, "--to", "tracev2" }, "trace convert: tracev2 is a pair of files and cannot go to standard output; name a file or use routesim" },
+      { { "convert", file, "--to", "tracev2" },
+        "trace convert: tracev2 is a pair of files and cannot go to standard output; "
+          .. "name a file or use routesim" },
       { { "convert", file, "-o", "x.txt" }, "trace convert: x.txt: cannot tell the trace format "
-        .. "from the name '.txt'; expected .jsonl (routesim), or .csv, .yaml or no extension (tracev2)" },
+        .. "from the name '.txt'; expected .jsonl (routesim), "
+        .. "or .csv, .yaml or no extension (tracev2)" },
     } do
       local code, message = commands.error_of("trace", table.unpack(case[1]))
       assert.equal(case[2], message)

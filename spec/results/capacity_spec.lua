@@ -56,7 +56,8 @@ describe("blis.capacity", function()
     says(tostring(got), "at least 7 requests/s")
     got = numbers { find = "least", to = 7, trial = function(p) return { y = 200 - p.rate } end }
     says(tostring(got), "not kept up to 7 requests/s, where the search ended")
-    got = numbers { find = "least", to = 7, trial = function(p) return { y = 94 + 2 * p.seed % 5 * 3 } end }
+    got = numbers { find = "least", to = 7,
+      trial = function(p) return { y = 94 + 2 * p.seed % 5 * 3 } end }
     says(tostring(got), "unclear up to 7 requests/s, where the search ended")
   end)
 

@@ -21,7 +21,8 @@ describe("fitness", function()
   end)
 
   it("takes every figure with a scale and a better side by its path", function()
-    local run = { ttft_ms = { ["p99.9"] = 3 }, cache_hit_rate = 0.25, goodput = { attainment = 0.5 },
+    local run = { ttft_ms = { ["p99.9"] = 3 }, cache_hit_rate = 0.25,
+      goodput = { attainment = 0.5 },
       by_tenant = { a = { e2e_ms = { p90 = 9 } } } }
     for key, value in pairs { ["ttft_ms.p99.9"] = 0.25, cache_hit_rate = 0.25,
       ["goodput.attainment"] = 0.5, ["by_tenant.a.e2e_ms.p90"] = 0.1 } do

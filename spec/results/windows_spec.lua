@@ -59,7 +59,8 @@ describe("windows of one run", function()
 
   it("know what is made of requests alone", function()
     local r, drawn = run(traffic(200)), windows.new(200)
-    for _, metric in ipairs { "ttft_ms.mean", "ttft_ms.p99", "e2e_ms.p50", "scheduling_delay_ms.p90" } do
+    local metrics = { "ttft_ms.mean", "ttft_ms.p99", "e2e_ms.p50", "scheduling_delay_ms.p90" }
+    for _, metric in ipairs(metrics) do
       assert.equal(999, #drawn:figures(r, metric))
     end
     for _, metric in ipairs { "tokens_per_sec", "ttft_ms.max", "cache_hit_rate", "itl_ms.mean" } do
@@ -128,7 +129,8 @@ local blis = require "blis"
 print(blis.sweep {
   parameters = { { "rate", { 20, 40 } } }, replications = 3,
   trial = function(p)
-    return blis.run { workload = { rate = p.rate, requests = 50, output_tokens = 8 }, seed = p.seed }
+    return blis.run { seed = p.seed,
+      workload = { rate = p.rate, requests = 50, output_tokens = 8 } }
   end,
   report = { "ttft_ms.p99", "tokens_per_sec" },
 }:run { jobs = 1, quiet = true })
@@ -154,7 +156,8 @@ describe("a comparison of single runs", function()
   it("says how sure differences are", function()
     local text = compare { routing = { "round-robin", "round-robin" } }
     says(text, "against round-robin (95 % intervals from one run: block bootstrap over 12 windows)")
-    says(text, "round-robin #2: TTFT p99 no difference seen (0 % to 0 %); E2E mean no difference seen")
+    says(text, "round-robin #2: TTFT p99 no difference seen (0 % to 0 %); "
+      .. "E2E mean no difference seen")
     assert.matches("funct[^\n]*E2E mean %d", (compare { routing = { "round-robin",
       function() return 1 end } }:gsub("\nfunction[^\n]*", "", 1)))
   end)
@@ -162,7 +165,8 @@ describe("a comparison of single runs", function()
   it("tells what became of requests, and of whom latencies are", function()
     local text = compare { admission = { "token-bucket", bucket_size = 4000, refill_rate = 2000 } }
     says(text, "arrived  completed")
-    assert.matches("\n  %d+ rejected %(token%-bucket[^\n]*%); latencies are of the %d+ that completed",
+    assert.matches("\n  %d+ rejected %(token%-bucket[^\n]*%); latencies are of "
+      .. "the %d+ that completed",
       text)
     assert.matches("\n  %d+ unservable %(too long for an instance, the shortest with a prompt of",
       compare { cluster = { instances = 2, max_model_len = 210 } })

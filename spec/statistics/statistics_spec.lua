@@ -210,7 +210,8 @@ describe("a pilot", function()
     assert.is_true(math.abs(power.std_dev - 0.0707107) < 1e-6)
     assert.same({ 395, 101, 18, 6 }, { power.needed[0.01], power.needed[0.02],
       power.needed[0.05], power.needed[0.1] })
-    assert.equal("a change shows, of 1 % with 395, 2 % with 101, 5 % with 18, 10 % with 6 replications",
+    assert.equal("a change shows, of 1 % with 395, 2 % with 101, 5 % with 18, "
+      .. "10 % with 6 replications",
       tostring(power))
     assert.is_nil(statistics.power({ 3 }).std_dev)
     assert.equal("too few values to tell", tostring(statistics.power { 3 }))

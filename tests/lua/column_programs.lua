@@ -125,7 +125,10 @@ local changes = {
   function() outside.cfg = setmetatable({}, { __index = { weight = 2, deep = { x = 1 } } }) end,
   function() outside.cfg = { weight = 1 } end,
   function() outside.cfg = { deep = outside.norm } end,
-  function() outside.cfg = { weight = 2 } outside.cfg.deep = setmetatable({}, { __index = function() return 5 end }) end,
+  function()
+    outside.cfg = { weight = 2 }
+    outside.cfg.deep = setmetatable({}, { __index = function() return 5 end })
+  end,
   function() outside.norm = vec.max end,
   function() outside.norm = function(v) return v * 2 end end,
   function() outside.vec = setmetatable({ norm = function() return 1 end }, { __index = vec }) end,
@@ -297,7 +300,8 @@ for _ = 1, rounds do
     each.made = each.made + 1
     for call = 1, 4 do
       local has_run = try(request(), instances, values)
-      each.ran, each.declined = each.ran + (has_run and 1 or 0), each.declined + (has_run and 0 or 1)
+      each.ran = each.ran + (has_run and 1 or 0)
+      each.declined = each.declined + (has_run and 0 or 1)
       values, instances = signals(math.random(1, 20))
       one_of(changes)()
       if call > 1 then change(outside) end

@@ -308,9 +308,9 @@ end
 --- Roles of the instances, by id.
 local function roles_of(result)
   local roles, first = {}, 0
-  for _, group in ipairs(result.setup.groups or {}) do
-    for i = first, first + group.instances - 1 do roles["instance_" .. i] = group.role end
-    first = first + group.instances
+  for _, equal in ipairs(result.setup.groups or {}) do
+    for i = first, first + equal.instances - 1 do roles["instance_" .. i] = equal.role end
+    first = first + equal.instances
   end
   return roles
 end

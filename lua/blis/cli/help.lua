@@ -9,7 +9,8 @@ local width = 100
 local flag_width = 34
 
 local metavars = {
-  integer = "N", number = "X", time_us = "TIME", delay_us = "TIME", numbers = "X,X,...", string = "NAME",
+  integer = "N", number = "X", time_us = "TIME", delay_us = "TIME", numbers = "X,X,...",
+  string = "NAME",
   path = "PATH", choice = "WORD", arrival = "PROCESS", any = "VALUE",
 }
 

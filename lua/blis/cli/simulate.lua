@@ -143,7 +143,8 @@ local function disaggregation_of(definition, parsed)
     if definition.name == "replay" then
       flags.fail(definition, "--pd-prefix-threshold needs --pd-decider prefix-threshold")
     end
-    command.talk(parsed, "--pd-prefix-threshold has no effect without --pd-decider prefix-threshold")
+    command.talk(parsed,
+      "--pd-prefix-threshold has no effect without --pd-decider prefix-threshold")
     all.prefix_threshold = nil
   end
   if of_policies.prefill_scorers then
@@ -184,7 +185,8 @@ local function targets_of_text(definition, text)
     local class, value = part:match("^%s*([^=]+)=(%d+)%s*$")
     local target_us = math.tointeger(tonumber(value))
     if not target_us or target_us < 1 then
-      flags.fail(definition, "--slo-targets: '%s' is not allowed, expected CLASS=MICROSECONDS", part)
+      flags.fail(definition,
+        "--slo-targets: '%s' is not allowed, expected CLASS=MICROSECONDS", part)
     end
     by_class[class] = target_us
   end

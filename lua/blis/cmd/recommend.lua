@@ -36,9 +36,9 @@ local definition = {
   summary = "find the best layouts of a budget of GPUs, with and without pools",
   usage = "blis recommend --gpus N --target FIGURE=LIMIT [FLAGS]",
   description = "Tries all ways to put the model on the GPUs: equal instances, and pools for "
-    .. "prefill and decode of any split, at several tensor parallel degrees. Bounds each by short runs, "
-    .. "confirms the best with several seeds, and prints the load they take while the targets are "
-    .. "kept, for each GPU and dollar, and why others are infeasible.",
+    .. "prefill and decode of any split, at several tensor parallel degrees. Bounds each by short "
+    .. "runs, confirms the best with several seeds, and prints the load they take while the "
+    .. "targets are kept, for each GPU and dollar, and why others are infeasible.",
   groups = groups,
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }

@@ -38,7 +38,8 @@ local sections = {
 }
 
 local type_names = {
-  integer = "integer", time_us = "integer", delay_us = "integer|table<string, number>", number = "number", boolean = "boolean",
+  integer = "integer", time_us = "integer", delay_us = "integer|table<string, number>",
+  number = "number", boolean = "boolean",
   warm_up_us = 'integer|"auto"',
   string = "string", path = "string", numbers = "number[]", reals = "number[]", any = "any",
   table = "table",

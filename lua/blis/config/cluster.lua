@@ -132,7 +132,8 @@ return {
     },
     {
       name = "kv_bytes_per_token", type = "number", above = 0, max = 1e12, unit = "bytes",
-      doc = "KV of a token on one GPU, for what hand-offs move; default: worked out from the model.",
+      doc = "KV of a token on one GPU, for what hand-offs move; default: worked out from "
+        .. "the model.",
     },
     {
       name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",

@@ -1,12 +1,12 @@
---- Prefill and decode on instances of their own: who decides it, and how the KV gets from one to the
---- other.
+--- Prefill and decode on instances of their own: who decides it, and how the KV gets from one to
+--- the other.
 local group = "Hand-off of the KV"
 
 ---@type blis.Section
 return {
   name = "disaggregation",
-  summary = "Prefill and decode apart: who decides it, and the way of the KV. Instances have roles: "
-    .. "see prefill_instances and decode_instances of the cluster, and role of its groups.",
+  summary = "Prefill and decode apart: who decides it, and the way of the KV. Instances have "
+    .. "roles: see prefill_instances and decode_instances of the cluster, and role of its groups.",
   options = {
     {
       name = "decider", type = "any", default = "always", profiles = { ["go-blis"] = "never" },
@@ -24,8 +24,9 @@ return {
     },
     {
       name = "prefill_routing", type = "any",
-      doc = "Routing policy of the prefill stage, as routing of the experiment, which is that of the "
-        .. "decode stage; default: the same policy, with a memory of its own (go-blis: one for both).",
+      doc = "Routing policy of the prefill stage, as routing of the experiment, which is that of "
+        .. "the decode stage; default: the same policy, with a memory of its own (go-blis: one for "
+        .. "both).",
     },
     {
       name = "decode_routing", type = "any",
@@ -34,21 +35,21 @@ return {
     {
       name = "order", type = "choice", choices = { "source", "destination" }, default = "source",
       flag = "--pd-order", group = group,
-      doc = "Where a hand-off begins: source, prefill first and then room at the destination (vLLM); "
-        .. "or destination, room first and then the prefill (SGLang).",
+      doc = "Where a hand-off begins: source, prefill first and then room at the destination "
+        .. "(vLLM); or destination, room first and then the prefill (SGLang).",
     },
     {
       name = "first_token", type = "choice", choices = { "decode", "prefill" }, default = "decode",
       flag = "--pd-first-token", group = group,
-      doc = "Who gives the first token: the instance that decodes, which computes the last token of "
-        .. "the prompt again (vLLM), or the one that prefills (SGLang).",
+      doc = "Who gives the first token: the instance that decodes, which computes the last token "
+        .. "of the prompt again (vLLM), or the one that prefills (SGLang).",
     },
     {
       name = "on_no_room", type = "choice", choices = { "wait", "drop", "local" },
       default = "wait", profiles = { ["go-blis"] = "drop" }, flag = "--pd-on-no-room",
       group = group,
-      doc = "What becomes of a hand-off for which the destination has no room: it waits, first come, "
-        .. "first served; the request fails; or the destination computes all of it.",
+      doc = "What becomes of a hand-off for which the destination has no room: it waits, first "
+        .. "come, first served; the request fails; or the destination computes all of it.",
     },
     {
       name = "kv_limit", type = "number", above = 0, max = 1, default = 1, unit = "0 to 1",
@@ -58,14 +59,15 @@ return {
     {
       name = "transfer_timeout_us", type = "time_us", min = 0, default = 300000000, unit = "us",
       flag = "--pd-transfer-timeout", group = group,
-      doc = "Limit from when room is first wanted at the destination until the KV is there, 0 = none.",
+      doc = "Limit from when room is first wanted at the destination until the KV is there, "
+        .. "0 = none.",
     },
     {
       name = "on_failure", type = "choice", choices = { "fail", "recompute", "retry" },
       default = "fail", flag = "--pd-on-failure", group = group,
-      doc = "What becomes of a request whose hand-off has failed, by a timeout or with an instance: "
-        .. "it fails; the destination, or another instance, computes all of it; or it is routed "
-        .. "again.",
+      doc = "What becomes of a request whose hand-off has failed, by a timeout or with an "
+        .. "instance: it fails; the destination, or another instance, computes all of it; or it is "
+        .. "routed again.",
     },
     {
       name = "retries", type = "integer", min = 0, max = 10000, default = 1, flag = "--pd-retries",
@@ -78,9 +80,9 @@ return {
     {
       name = "bandwidth_gb_s", type = "number", min = 0, max = 1e9, default = 25, unit = "GB/s",
       flag = "--pd-transfer-bandwidth", group = group,
-      doc = "Bandwidth between two GPUs, in and out of each instance, shared fairly by the transfers "
-        .. "under way; 0 = transfers take no time but the latency. Of a model that is split over "
-        .. "GPUs each moves its part.",
+      doc = "Bandwidth between two GPUs, in and out of each instance, shared fairly by the "
+        .. "transfers under way; 0 = transfers take no time but the latency. Of a model that is "
+        .. "split over GPUs each moves its part.",
     },
     {
       name = "fabric_gb_s", type = "number", min = 0, max = 1e9, default = 0, unit = "GB/s",
@@ -101,14 +103,14 @@ return {
       name = "charged", type = "choice", choices = { "full_prompt", "destination_missing" },
       default = "destination_missing", profiles = { ["go-blis"] = "full_prompt" },
       flag = "--pd-charged", group = group,
-      doc = "What is moved: the KV of the whole prompt, or of the blocks that the destination has not "
-        .. "cached.",
+      doc = "What is moved: the KV of the whole prompt, or of the blocks that the destination has "
+        .. "not cached.",
     },
     {
       name = "overlap", type = "choice", choices = { "none", "chunks", "layers" },
       default = "none", flag = "--pd-overlap", group = group,
-      doc = "When KV goes, with order destination: when the whole prompt is computed; each chunk of "
-        .. "it when its step has ended; or while a step goes on, its layers in groups.",
+      doc = "When KV goes, with order destination: when the whole prompt is computed; each chunk "
+        .. "of it when its step has ended; or while a step goes on, its layers in groups.",
     },
     {
       name = "layer_groups", type = "integer", min = 1, max = 1000, default = 8, unit = "groups",
@@ -123,8 +125,8 @@ return {
     {
       name = "contention", type = "boolean", default = false, flag = "--pd-transfer-contention",
       group = group,
-      doc = "Under profile go-blis, the bandwidth of a transfer is divided by the transfers under way "
-        .. "when it starts. In the design, links are always shared.",
+      doc = "Under profile go-blis, the bandwidth of a transfer is divided by the transfers under "
+        .. "way when it starts. In the design, links are always shared.",
     },
   },
 }

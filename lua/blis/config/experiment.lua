@@ -36,8 +36,8 @@ return {
       name = "autoscaler", type = "any", flag = "--autoscaler", metavar = "NAME",
       group = "Admission and routing",
       flag_doc = "Autoscaler; 'blis policies' lists them. (default: the number of instances stays)",
-      doc = "How many instances there are: an autoscaler by name, { name, parameter = value, ... }, "
-        .. "what blis.autoscaler returned, or a function(context) that returns a number, "
+      doc = "How many instances there are: an autoscaler by name, { name, parameter = value, "
+        .. "... }, what blis.autoscaler returned, or a function(context) that returns a number, "
         .. "{ target =, reason = } or nil for no change. Default: the number stays.",
     },
     {

@@ -33,8 +33,8 @@ local options = {
   },
   {
     name = "role", type = "choice", choices = { "prefill", "decode", "both", "none" },
-    doc = "What the instances do where prefill and decode are apart; if one group has a role, those "
-      .. "without one get no requests.",
+    doc = "What the instances do where prefill and decode are apart; if one group has a role, "
+      .. "those without one get no requests.",
   },
 }
 local own = #options

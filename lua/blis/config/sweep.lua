@@ -368,7 +368,8 @@ types.experiment = {
 ---@type blis.Section
 sweep.recommend = {
   name = "recommend",
-  summary = "The best layouts of a budget of GPUs: equal instances, or pools for prefill and decode.",
+  summary = "The best layouts of a budget of GPUs: equal instances, or pools for prefill and "
+    .. "decode.",
   options = {
     {
       name = "experiment", type = "experiment", required = true,
@@ -382,8 +383,8 @@ sweep.recommend = {
     {
       name = "targets", type = "table", required = true,
       doc = "Figures and the limits they must not exceed, as of blis.capacity: { "
-        .. "[\"ttft_ms.p90\"] = 2000, [\"itl_ms.p90\"] = 50 }. Of a request, itl_ms is the mean time "
-        .. "between its tokens (TPOT).",
+        .. "[\"ttft_ms.p90\"] = 2000, [\"itl_ms.p90\"] = 50 }. Of a request, itl_ms is the mean "
+        .. "time between its tokens (TPOT).",
     },
     {
       name = "degrees", type = "numbers", flag = "--tp-degrees",
@@ -409,13 +410,13 @@ sweep.recommend = {
     },
     {
       name = "tolerance", type = "number", above = 0, max = 1, default = 0.05,
-      flag = "--tolerance", doc = "How close to each other rates are tried next to the answer and the "
-        .. "ends of its interval, as a share.",
+      flag = "--tolerance", doc = "How close to each other rates are tried next to the answer and "
+        .. "the ends of its interval, as a share.",
     },
     {
       name = "requests", type = "integer", min = 10, max = 1000000000, default = 1000,
-      doc = "Number of requests in the first run at a rate, with all seeds; runs that do not settle "
-        .. "are repeated with twice as many.",
+      doc = "Number of requests in the first run at a rate, with all seeds; runs that do not "
+        .. "settle are repeated with twice as many.",
     },
     {
       name = "max_requests", type = "integer", min = 10, max = 1000000000, default = 16000,

@@ -93,8 +93,8 @@ end
 function faults.read(given, instances, may_grow)
   if given == nil then return nil end
   if type(given) ~= "table" or (#given == 0 and next(given) ~= nil) then
-    schema.raise_value("faults", given, "a list of faults: { { at = blis.seconds(60), instance = 2, "
-      .. "kind = \"crash\", recover_after = blis.seconds(30) }, ... }")
+    schema.raise_value("faults", given, "a list of faults: { { at = blis.seconds(60), "
+      .. "instance = 2, kind = \"crash\", recover_after = blis.seconds(30) }, ... }")
   end
   local read = { declared = {} }
   for i, one in ipairs(given) do

@@ -149,7 +149,6 @@ reference.policy_kinds = {
   { key = "saturation_detectors", name = "saturation detector" },
   { key = "usage_limits", name = "usage limit" },
   { key = "deciders", name = "disaggregation decider" },
-  { key = "deciders", name = "decider" },
 }
 
 -- What parameters of policies are in Lua, where the name of their type does not tell.
