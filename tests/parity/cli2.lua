@@ -1,0 +1,144 @@
+-- The second set of runs of BLIS in Go recorded with their flags: reading, running and comparing
+-- its cases.
+local core = require "blis.core"
+local run = require "blis.cmd.run"
+local support = require "tests.parity.support"
+
+local cli2 = { folder = support.shared .. "/vectors/cli2" }
+
+--- The case of a name, or nil.
+local function read(name)
+  local text = support.read_file(("%s/%s.json"):format(cli2.folder, name))
+  return text and core.json_read(text, name .. ".json")
+end
+
+--- Whether a case has a flag; the name may be a pattern.
+function cli2.has_flag(case, pattern)
+  for _, argument in ipairs(case.args) do
+    if argument:find("^%-%-" .. pattern .. "$") then return true end
+  end
+  return false
+end
+
+--- Whether prefill and decode have instances of their own, or share some.
+function cli2.has_pools(case)
+  return cli2.has_flag(case, "prefill%-instances") or cli2.has_flag(case, "[%l-]*decode%-instances")
+end
+
+--- The arguments of a case; its files are written beside a place.
+local function arguments_of(case, place)
+  local arguments = { "--profile", "go-blis", "--quiet", "--metrics-path", place .. "metrics.json" }
+  for _, argument in ipairs(case.args) do
+    local file = case.files and case.files[argument]
+    if file then
+      argument = place .. argument
+      support.write_file(argument, file)
+    end
+    arguments[#arguments + 1] = argument
+  end
+  return arguments
+end
+
+local function is_near(a, b)
+  return type(a) == "number" and type(b) == "number" and math.abs(a - b) <= 1e-9 * math.abs(b)
+end
+
+--- A set of what a case leaves out, because what is right there was not recorded.
+local function left_out(case, what)
+  local set = {}
+  for _, name in ipairs(case.except and case.except[what] or {}) do set[name] = true end
+  return set
+end
+
+--- The rows, or the requests of the results, whose id is not left out.
+local function without(rows, id, out)
+  local rest = {}
+  for _, row in ipairs(rows) do
+    if not out[row[id]] then rest[#rest + 1] = row end
+  end
+  return rest
+end
+
+local function compare_requests(case, got)
+  local out = left_out(case, "requests")
+  return support.compare_requests(without(case.expected.requests, 1, out),
+    without(got.requests, "requestID", out))
+end
+
+--- The keys of a table in order, so that the first difference is always the same.
+local function sorted_keys(of)
+  local keys = {}
+  for key in pairs(of) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+--- The first metric that is neither what was recorded nor what is right instead of it.
+local function compare_metrics(case, got)
+  local other, out = case.alt and case.alt.metrics or {}, left_out(case, "metrics")
+  for _, key in ipairs(sorted_keys(case.expected.metrics)) do
+    local value = case.expected.metrics[key]
+    if type(value) == "number" and not out[key] and not is_near(got[key], value)
+      and not is_near(got[key], other[key])
+    then
+      return support.differ("metric", key, value, got[key])
+    end
+  end
+end
+
+--- Whether a printed line is what was recorded or what is right instead of it.
+local function is_right(line, recorded, case)
+  if line == recorded then return true end
+  local other = case.alt and case.alt.lines
+  if line and other and other[recorded] == line then return true end
+  for start in pairs(left_out(case, "lines")) do
+    if line and recorded and line:find(start, 1, true) == 1 and recorded:find(start, 1, true) == 1
+    then
+      return true
+    end
+  end
+  return false
+end
+
+local function compare_sections(case, text)
+  local got, out = support.sections_of(text), left_out(case, "sections")
+  for _, title in ipairs(sorted_keys(case.expected.sections)) do
+    local lines = case.expected.sections[title]
+    local own = not out[title] and (got[title] or {}) or lines
+    for i = 1, math.max(#lines, #own) do
+      if not is_right(own[i], lines[i], case) then
+        return support.differ("section " .. title, "line " .. i, lines[i], own[i])
+      end
+    end
+  end
+end
+
+--- What is different in a case; nil when nothing is.
+local function difference(case, place)
+  local text, problem = support.call(run, arguments_of(case, place))
+  if not text then return problem end
+  local got = core.json_read(support.read_file(place .. "metrics.json"))
+  return compare_requests(case, got)
+    or compare_metrics(case, got) or compare_sections(case, text)
+end
+
+--- Calls what with the name of every case from first to last that is_wanted picks, and what is
+--- different in it, nil when nothing is. Returns the number of cases.
+function cli2.each(first, last, is_wanted, what)
+  local place = os.tmpname()
+  local total = 0
+  for number = first, last do
+    local name = ("%03d"):format(number)
+    local case = read(name)
+    if case and is_wanted(case) then
+      total = total + 1
+      what(name, difference(case, place .. "."))
+    end
+  end
+  for _, rest in ipairs { "", ".metrics.json", ".spec.yaml", ".bundle.yaml" } do
+    os.remove(place .. rest)
+  end
+  return total
+end
+
+return cli2
