@@ -39,9 +39,10 @@ groups[#groups + 1] = {
 local definition = {
   name = "compare",
   summary = "compare policies, or any flags, under the same traffic",
-  usage = "blis compare --policies NAME,NAME,... [FLAGS]",
-  description = "Runs the cluster that the flags describe with each of the policies, with the same "
-    .. "requests, and prints their figures and how certain the differences are.",
+  usage = "blis compare (--policies NAME,NAME,... | --variant FLAGS ...) [FLAGS]",
+  description = "Runs the cluster that the flags describe with each of the policies, or of the "
+    .. "variants, with the same requests, and prints their figures and how certain the differences "
+    .. "are.",
   groups = groups,
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }

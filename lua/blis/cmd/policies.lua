@@ -12,11 +12,12 @@ local definition = {
   summary = "list routing policies, filters, scorers, pickers and policies of other kinds",
   usage = "blis policies [NAME] [FLAGS]",
   description = "The built-in policies, with their parameters and defaults, and where they come "
-    .. "from. They are used by --routing-policy, --routing-scorers, --admission-policy "
-    .. "and --priority-policy, by policy bundles (--policy-config), and by blis.router, "
-    .. "blis.scorer and the options of blis.run. Known, but not here, since they decide "
-    .. "about what is not simulated: aibrix.pd, vllm-stack.disaggregated_prefill and "
-    .. "mooncake.conductor (instances for prefill alone, copies between caches), "
+    .. "from. They are used by --routing-policy, --routing-scorers, --admission-policy, "
+    .. "--priority-policy, --autoscaler, --pd-decider and --saturation-detector, by policy bundles "
+    .. "(--policy-config), and by blis.router, blis.scorer and the options of blis.run. Known, but "
+    .. "not here: aibrix.pd and vllm-stack.disaggregated_prefill (each pool has a routing policy "
+    .. "of its own instead: --routing-policy, --prefill-routing-scorers). Nor are those that "
+    .. "decide about what is not simulated: mooncake.conductor (copies between caches), "
     .. "aibrix.least-busy-time and least-latency (engine metrics), "
     .. "llm-d.lora-affinity-scorer and latency-scorer (adapters, predictors).",
   positional = {
