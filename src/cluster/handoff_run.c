@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/invariant.h"
 #include "base/minmax.h"
@@ -32,6 +34,68 @@ blis_status blis__handoff_schedule(blis_cluster *cluster,
   return BLIS_OK;
 }
 
+/* BLIS (Go) names the part that prefills so. */
+#define PREFILL_SUFFIX "_prefill"
+#define PREFILL_NAME_SIZE (BLIS_REQUEST_ID_SIZE + sizeof PREFILL_SUFFIX)
+
+static void name_prefill(const blis_cluster *cluster,
+                         const blis__handoff *handoff,
+                         char name[PREFILL_NAME_SIZE]) {
+  char id[BLIS_REQUEST_ID_SIZE];
+  snprintf(name, PREFILL_NAME_SIZE, "%s" PREFILL_SUFFIX,
+           blis_request_id(&handoff->request->request, cluster->source->strings,
+                           id));
+}
+
+static bool starts_before(const blis_cluster *cluster, const blis__handoff *a,
+                          const blis__handoff *b) {
+  if (a->ready_us != b->ready_us) {
+    return a->ready_us < b->ready_us;
+  }
+  char name_a[PREFILL_NAME_SIZE], name_b[PREFILL_NAME_SIZE];
+  name_prefill(cluster, a, name_a);
+  name_prefill(cluster, b, name_b);
+  return strcmp(name_a, name_b) < 0;
+}
+
+/* Events of one time come as they were pushed, so later ones are pushed anew.
+ */
+static blis_status schedule_by_id(blis_cluster *cluster, blis__handoff *handoff,
+                                  blis_error *error) {
+  blis__handoff **at = &cluster->handoffs->ready;
+  while (*at != NULL && starts_before(cluster, *at, handoff)) {
+    at = &(*at)->next_ready;
+  }
+  handoff->next_ready = *at;
+  *at = handoff;
+  for (; handoff != NULL; handoff = handoff->next_ready) {
+    blis_event_queue_cancel(cluster->queue, handoff->event);
+    BLIS_TRY(blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE,
+                                    handoff->ready_us, error));
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__handoff_schedule_move(blis_cluster *cluster,
+                                        blis__handoff *handoff,
+                                        blis_error *error) {
+  return cluster->handoffs->policy.go_blis
+             ? schedule_by_id(cluster, handoff, error)
+             : blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE,
+                                      handoff->ready_us, error);
+}
+
+/* It moves, or never will. */
+static void leave_ready(blis__handoffs *h, const blis__handoff *handoff) {
+  blis__handoff **at = &h->ready;
+  while (*at != NULL && *at != handoff) {
+    at = &(*at)->next_ready;
+  }
+  if (*at != NULL) {
+    *at = handoff->next_ready;
+  }
+}
+
 /* Its last moment: the deadline of the request, or the policy's timeout. */
 static blis_status on_timeout(blis_cluster *cluster, blis__handoff *handoff,
                               blis_error *error) {
@@ -52,6 +116,7 @@ blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event,
   case BLIS__CLUSTER_PREFILL:
     return blis__handoff_route(cluster, handoff, error);
   case BLIS__CLUSTER_MOVE:
+    leave_ready(cluster->handoffs, handoff);
     return blis__handoff_seek_room(cluster, handoff, error);
   case BLIS__CLUSTER_MOVED:
     return blis__handoff_moved(cluster, handoff, error);
@@ -116,6 +181,7 @@ blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff,
   BLIS_ASSERT(!handoff->is_over);
   handoff->is_over = true;
   cluster->handoffs->counts.in_flight--;
+  leave_ready(cluster->handoffs, handoff);
   blis_event_queue_cancel(cluster->queue, handoff->event);
   blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
   BLIS_TRY(blis__handoff_stop_moving(cluster, handoff, error));

@@ -50,6 +50,7 @@ typedef struct blis__handoff {
   blis__transfer transfer;
   blis_stage_times times;
   struct blis__handoff *next_waiting;
+  struct blis__handoff *next_ready; /* of go_blis */
 } blis__handoff;
 
 /* Hand-offs that wait for room, first come, first served. */
@@ -72,6 +73,7 @@ typedef struct blis__handoffs {
   blis_event_handle links_event; /* when the next transfer ends */
   blis_map pairs;                /* that have shaken hands */
   int64_t active;                /* transfers */
+  blis__handoff *ready; /* of go_blis: about to move, as they are to start */
   blis_handoff_counts counts;
 } blis__handoffs;
 
@@ -134,6 +136,14 @@ BLIS_MUSTUSE blis_status blis__handoff_schedule(blis_cluster *cluster,
                                                 blis__handoff *handoff,
                                                 int event_class, int64_t at_us,
                                                 blis_error *error);
+
+/*
+ * The prefill is done, at handoff->ready_us; the KV moves next. In BLIS (Go)
+ * those of one time start in the order of their ids as texts.
+ */
+BLIS_MUSTUSE blis_status blis__handoff_schedule_move(blis_cluster *cluster,
+                                                     blis__handoff *handoff,
+                                                     blis_error *error);
 
 /* Its source gives up what it has of it: the prefill, or the KV. */
 BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster,

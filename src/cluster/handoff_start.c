@@ -324,8 +324,7 @@ static blis_status prefill_is_done(blis_cluster *cluster,
   if (cluster->handoffs->policy.go_blis) {
     BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
   }
-  return blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE, now_us,
-                                error);
+  return blis__handoff_schedule_move(cluster, handoff, error);
 }
 
 /*
