@@ -42,7 +42,8 @@ static size_t steps_to_ask(const fast_engine *engine, int64_t limit_us) {
   enum { MORE = 2, LEAST = 8 };
   int64_t left_us = limit_us - engine->step_us;
   int64_t last_us = blis_max_i64(engine->last_decode_us, 1);
-  int64_t n = blis_max_i64(left_us / last_us + MORE, LEAST);
+  int64_t guess = blis_min_i64(left_us / last_us, BLIS__STEPS_AHEAD);
+  int64_t n = blis_max_i64(guess + MORE, LEAST);
   return (size_t)blis_min_i64(n, BLIS__STEPS_AHEAD);
 }
 

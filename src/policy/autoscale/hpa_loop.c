@@ -49,7 +49,7 @@ blis_status blis_hpa_loop_init(blis_hpa_loop *loop,
   const char *name = setup->entry->name;
   loop->alloc = *setup->alloc;
   BLIS_TRY(take_triggers(loop, setup, error));
-  if (loop->trigger_count == 0) {
+  if (loop->trigger_count == 0 && usual_count > 0) {
     memcpy(loop->triggers, usual, usual_count * sizeof *usual);
     loop->trigger_count = usual_count;
   }
