@@ -256,6 +256,7 @@ static void test_kalman(void) {
 static double linear_step_us(void *ud, double prefill_tokens, double requests,
                              double kv_tokens) {
   (void)ud;
+  CHECK(isfinite(prefill_tokens) && isfinite(kv_tokens));
   return 5000 + 50 * prefill_tokens + 10 * requests + 0.01 * kv_tokens;
 }
 
@@ -498,7 +499,12 @@ static void look_at_random(asked *a, blis_random *random, int64_t now_us) {
   blis_scale_context *c = &a->context;
   c->now_us = now_us;
   c->role = (blis_scale_role)blis_random_intn(random, 3);
-  c->ready = (uint32_t)blis_random_intn(random, (int32_t)c->replicas + 1);
+  if (blis_random_intn(random, 4) == 0) { // somebody else's doing
+    c->replicas = (uint32_t)blis_random_intn(random, 5);
+  }
+  c->ready = blis_random_intn(random, 2) == 0
+                 ? c->replicas
+                 : (uint32_t)blis_random_intn(random, (int32_t)c->replicas + 1);
   c->instance_count = c->ready;
   c->model = &model;
   for (uint32_t i = 0; i < c->ready; i++) {
@@ -511,34 +517,41 @@ static void look_at_random(asked *a, blis_random *random, int64_t now_us) {
   }
 }
 
+static void compare_twins(const char *name, const blis_param *items,
+                          size_t count) {
+  asked twins[2];
+  blis_random streams[2];
+  for (int t = 0; t < 2; t++) {
+    make(&twins[t], name, items, count);
+    twins[t].context.min = 0;
+    twins[t].context.max = 64;
+    twins[t].context.replicas = 3;
+    blis_random_init(&streams[t], 7);
+  }
+  for (int i = 0; i < 3000; i++) {
+    int64_t now_us = i * twins[0].policy.interval_us;
+    look_at_random(&twins[0], &streams[0], now_us);
+    look_at_random(&twins[1], &streams[1], now_us);
+    int64_t target = target_of(&twins[0]);
+    CHECK_EQ_I64(target, target_of(&twins[1]));
+    twins[0].context.replicas = twins[1].context.replicas = (uint32_t)target;
+  }
+  blis_autoscaler_free(&twins[0].policy);
+  blis_autoscaler_free(&twins[1].policy);
+}
+
 static void test_random_looks(void) {
-  const blis_param given[] = {
-      {.name = "metrics", .key = "requests_running", .number = 16}};
+  const blis_param metrics = {
+      .name = "metrics", .key = "requests_running", .number = 16};
   size_t count = blis_policy_count(BLIS_POLICY_AUTOSCALER);
   CHECK(count >= 14);
   for (size_t p = 0; p < count; p++) {
     const char *name = blis_policy_at(BLIS_POLICY_AUTOSCALER, p)->name;
-    asked twins[2];
-    blis_random streams[2];
-    bool needs_metrics = strcmp(name, "keda") == 0;
-    for (int t = 0; t < 2; t++) {
-      make(&twins[t], name, given, needs_metrics);
-      twins[t].context.min = 0;
-      twins[t].context.max = 64;
-      twins[t].context.replicas = 3;
-      blis_random_init(&streams[t], 7);
-    }
-    for (int i = 0; i < 3000; i++) {
-      int64_t now_us = i * twins[0].policy.interval_us;
-      look_at_random(&twins[0], &streams[0], now_us);
-      look_at_random(&twins[1], &streams[1], now_us);
-      int64_t target = target_of(&twins[0]);
-      CHECK_EQ_I64(target, target_of(&twins[1]));
-      twins[0].context.replicas = twins[1].context.replicas = (uint32_t)target;
-    }
-    blis_autoscaler_free(&twins[0].policy);
-    blis_autoscaler_free(&twins[1].policy);
+    compare_twins(name, &metrics, strcmp(name, "keda") == 0);
   }
+  const blis_param promised[] = {{.name = "optimization_target", .text = "sla"},
+                                 {.name = "load_scaling", .number = 1}};
+  compare_twins("dynamo.planner", promised, 2);
 }
 
 int main(void) {

@@ -119,6 +119,7 @@ static double decode_us(const blis_scale_context *context,
   return context->model->step_us(context->model->state, 0, requests, tokens);
 }
 
+/* n engines become n - 1; a single one stays. */
 static vote prefill_vote(const state *self, const blis_scale_context *context) {
   double n = (double)context->instance_count;
   bool is_over = true;
@@ -130,9 +131,9 @@ static vote prefill_vote(const state *self, const blis_scale_context *context) {
   for (size_t i = 0; i < context->instance_count; i++) {
     double queued = context->instances[i].queued_prefill_tokens;
     is_over = is_over && prefill_us(context, queued + prompt) > self->ttft_us;
-    double merged_us = prefill_us(context, queued * n / (n - 1) + prompt);
     is_safe = is_safe && slack_us > 0 &&
-              merged_us - own_us < slack_us * self->sensitivity;
+              prefill_us(context, queued * n / (n - 1) + prompt) - own_us <
+                  slack_us * self->sensitivity;
   }
   return is_over ? VOTE_UP : is_safe ? VOTE_DOWN : VOTE_STAY;
 }
