@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/minmax.h"
+
 blis_hpa_rules blis_hpa_default_rules(void) {
   return (blis_hpa_rules){
       .up = {.pods = 4,
@@ -163,13 +165,6 @@ static int64_t limit_of(const blis_hpa *hpa, const blis_hpa_direction *rule,
   return sign * limit > sign * replicas ? limit : replicas;
 }
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* Drops what is older than both windows or periods can reach. */
 static void forget(blis_hpa_event *items, size_t *count, int64_t before_us) {
   size_t first = 0;
@@ -211,11 +206,11 @@ static int64_t limited(const blis_hpa *hpa, const blis_hpa_rules *rules,
                        bounds allowed) {
   if (wanted > replicas) {
     int64_t limit = limit_of(hpa, &rules->up, 1, now_us, replicas);
-    return least(least(wanted, allowed.most), limit);
+    return blis_min_i64(blis_min_i64(wanted, allowed.most), limit);
   }
   if (wanted < replicas) {
     int64_t limit = limit_of(hpa, &rules->down, -1, now_us, replicas);
-    return most(most(wanted, allowed.least), limit);
+    return blis_max_i64(blis_max_i64(wanted, allowed.least), limit);
   }
   return replicas;
 }
@@ -237,7 +232,8 @@ blis_status blis_hpa_sync(blis_hpa *hpa, const blis_alloc *alloc,
   } else {
     bounds window = stabilized(hpa, rules, now_us, proposal);
     BLIS_TRY(remember(hpa, alloc, rules, now_us, proposal));
-    int64_t wanted = least(most(replicas, window.least), window.most);
+    int64_t wanted =
+        blis_min_i64(blis_max_i64(replicas, window.least), window.most);
     *target = limited(hpa, rules, now_us, replicas, wanted,
                       (bounds){.least = min, .most = max});
   }

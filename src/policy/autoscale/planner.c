@@ -2,12 +2,7 @@
 
 #include <math.h>
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
+#include "base/minmax.h"
 
 blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted,
                                              int64_t prefill_gpus,
@@ -23,11 +18,11 @@ blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted,
   }
   double scale = (double)max_gpus / (double)total;
   int64_t room = (max_gpus - min_replicas * decode_gpus) / prefill_gpus;
-  int64_t prefill =
-      most(min_replicas,
-           least(room, (int64_t)floor((double)wanted.prefill * scale)));
-  int64_t decode =
-      most(min_replicas, (max_gpus - prefill * prefill_gpus) / decode_gpus);
+  int64_t prefill = blis_max_i64(
+      min_replicas,
+      blis_min_i64(room, (int64_t)floor((double)wanted.prefill * scale)));
+  int64_t decode = blis_max_i64(
+      min_replicas, (max_gpus - prefill * prefill_gpus) / decode_gpus);
   return (blis_planner_pools){prefill, decode};
 }
 
