@@ -10,6 +10,8 @@ pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(EDIT IMPORTED_TARGET libedit)
+# Without it scripts from others are held by limits of resources alone.
+pkg_check_modules(SECCOMP IMPORTED_TARGET libseccomp)
 
 # blis_lua: liblua as the program links it. Calls into the static library are
 # cheaper, and the program exports its symbols, so C modules load all the same.

@@ -5,11 +5,10 @@
 --- script runs in a state that only it uses, so nothing of this can be undone by it.
 local core = require "blis.core"
 local errors = require "blis.errors"
-local limits = require "blis.sandbox_core"
 
 local sandbox = {}
 
-local charge = limits.charge
+local charge = core.sandbox_charge
 local max_source, max_line, max_text, max_results, max_output = 65536, 1000, 65536, 10000, 1 << 20
 
 local function fail(format, ...)
@@ -172,11 +171,40 @@ function lists.remove(t, position)
   return table.remove(t, position)
 end
 
+local function is_less(a, b) return a < b end
+
+--- Merges two sorted runs of from into to: [first, middle) and [middle, last].
+local function merge(from, to, first, middle, last, less)
+  local i, j = first, middle
+  for k = first, last do
+    if i < middle and (j > last or not less(from[j], from[i])) then
+      to[k], i = from[i], i + 1
+    else
+      to[k], j = from[j], j + 1
+    end
+  end
+end
+
+--- Stable. The sort of the library takes pivots from the clock, so that equal items end in an order
+--- that differs from run to run.
 function lists.sort(t, less)
   check_plain(t, 1, "sort")
-  local count = rawlen(t)
-  charge(count * 24)
-  return table.sort(t, less)
+  if less == nil then
+    less = is_less
+  elseif type(less) ~= "function" then
+    error(("bad argument #2 to 'sort' (function expected, got %s)"):format(type(less)), 2)
+  end
+  local count, width = rawlen(t), 1
+  charge(count * 4)
+  local from, to = table.move(t, 1, count, 1, {}), {}
+  while width < count do
+    for first = 1, count, 2 * width do
+      merge(from, to, first, math.min(first + width, count + 1),
+        math.min(first + 2 * width - 1, count), less)
+    end
+    from, to, width = to, from, 2 * width
+  end
+  table.move(from, 1, count, 1, t)
 end
 
 function lists.unpack(t, i, j)
@@ -192,9 +220,9 @@ end
 -- The base library. -----------------------------------------------------------------------------
 
 local base = {
-  assert = assert, error = error, ipairs = ipairs, next = next, rawequal = rawequal,
-  rawget = rawget, rawlen = rawlen, rawset = rawset, select = select, tonumber = tonumber,
-  type = type, _VERSION = _VERSION,
+  assert = assert, error = error, ipairs = ipairs, rawequal = rawequal, rawget = rawget,
+  rawlen = rawlen, rawset = rawset, select = select, tonumber = tonumber, type = type,
+  _VERSION = _VERSION,
 }
 
 local refused_fields = { "__gc", "__close", "__mode", "__metatable" }
@@ -240,7 +268,13 @@ function base.pcall(...)
   return table.unpack(results, 1, results.n)
 end
 
---- Numbers before texts, each in order; other keys have no order that is the same in every run.
+--- Numbers before texts, each in order.
+local function goes_before(a, b)
+  if type(a) ~= type(b) then return type(a) == "number" end
+  return a < b
+end
+
+--- All keys in that order; other keys have no order that is the same in every run.
 local function sorted_keys(t)
   local keys = {}
   for key in next, t do
@@ -251,11 +285,18 @@ local function sorted_keys(t)
     keys[#keys + 1] = key
   end
   charge(#keys * 24)
-  table.sort(keys, function(a, b)
-    if type(a) ~= type(b) then return type(a) == "number" end
-    return a < b
-  end)
+  table.sort(keys, goes_before)
   return keys
+end
+
+--- In the order of pairs. As in Lua, what has no key after it gives nil.
+function base.next(t, key)
+  check_table(t, 1, "next")
+  local keys = sorted_keys(t)
+  for _, candidate in ipairs(keys) do
+    if key == nil or goes_before(key, candidate) then return candidate, rawget(t, candidate) end
+  end
+  return nil
 end
 
 function base.pairs(t)
@@ -267,21 +308,26 @@ function base.pairs(t)
     repeat
       position = position + 1
       key = keys[position]
-      value = key ~= nil and rawget(t, key) or nil
-    until key == nil or rawget(t, key) ~= nil
+      if key ~= nil then value = rawget(t, key) end
+    until key == nil or value ~= nil
     return key, value
   end, t, nil
 end
 
-local printed = 0
-
-function base.print(...)
-  local parts = table.pack(...)
-  for i = 1, parts.n do parts[i] = sandbox.tostring(parts[i]) end
-  local line = table.concat(parts, "\t", 1, parts.n)
-  printed = printed + #line + 1
-  if printed > max_output then fail("a script prints at most %d bytes", max_output) end
-  io.write(line, "\n")
+--- print, as long as there are not too many bytes. Nothing that controls a terminal gets through.
+---@param write fun(line: string)
+local function new_print(write)
+  local printed = 0
+  return function(...)
+    local parts = table.pack(...)
+    for i = 1, parts.n do parts[i] = sandbox.tostring(parts[i]) end
+    local line = table.concat(parts, "\t", 1, parts.n)
+    printed = printed + #line + 1
+    if printed > max_output then fail("a script prints at most %d bytes", max_output) end
+    write((line:gsub("[%c\127]", function(letter)
+      return (letter == "\n" or letter == "\t") and letter or ("\\%d"):format(letter:byte())
+    end)) .. "\n")
+  end
 end
 
 -- blis. -----------------------------------------------------------------------------------------
@@ -316,12 +362,16 @@ local function facade()
   })
 end
 
+local function write_to_output(line) io.write(line) end
+
 --- The environment of a script.
+---@param write? fun(line: string) gets what it prints; default: standard output does
 ---@return table
-function sandbox.environment()
+function sandbox.environment(write)
   local shown = facade()
   local environment = {}
   for name, value in pairs(base) do environment[name] = value end
+  environment.print = new_print(write or write_to_output)
   environment.string, environment.table = {}, {}
   for name, fn in pairs(text) do environment.string[name] = fn end
   for name, fn in pairs(lists) do environment.table[name] = fn end
@@ -354,18 +404,23 @@ local function check_source(source)
   end
 end
 
---- Loads a script; raises when there is something wrong with its text.
+--- Loads a script; raises when there is something wrong with its text. From here on scripts have
+--- the methods of strings that they are offered, files are not there for anybody, and math.random
+--- starts with the seed: this is for a process of their own.
 ---@param source string
 ---@param name string for messages
+---@param options? { write?: fun(line: string), seed?: integer }
 ---@return function
-function sandbox.load(source, name)
+function sandbox.load(source, name, options)
+  options = options or {}
   source = source:gsub("^#[^\n]*", "")
   check_source(source)
-  local environment = sandbox.environment()
+  local environment = sandbox.environment(options.write)
   io.open = function(path)
     return nil, path .. ": the sandbox has no files"
   end
-  limits.seal(environment.string)
+  core.sandbox_seal(environment.string)
+  math.randomseed(options.seed or 0)
   local chunk, problem = load(source, "=" .. name, "t", environment)
   if not chunk then errors.raise("load", problem) end
   return chunk

@@ -8,7 +8,10 @@ local function to_us(name, number, factor)
   if not is_finite then
     errors.invalid("blis.%s: %s is not allowed, expected a number", name, errors.show(number))
   end
-  local us = math.tointeger(number * factor) or math.tointeger(math.floor(number * factor + 0.5))
+  -- As a float first: a product of integers would wrap.
+  local fits = math.abs(number * (factor + 0.0)) < 2.0 ^ 63
+  local us = fits and (math.tointeger(number * factor)
+    or math.tointeger(math.floor(number * factor + 0.5)))
   if not us then
     errors.invalid("blis.%s: %s is more than a simulation can count", name, errors.show(number))
   end

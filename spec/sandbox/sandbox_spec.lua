@@ -18,6 +18,15 @@ local function run_attack(path)
 end
 
 describe("a sandboxed script #host", function()
+  local function run(source, ...)
+    local options, result = { ... }, nil
+    program.with_file(source, function(path)
+      options[#options + 1] = path
+      result = program.run(table.unpack(options))
+    end)
+    return result
+  end
+
   for _, name in ipairs(attacks()) do
     it("ends as it should: " .. name, function()
       local file = assert(io.open(folder .. name))
@@ -35,14 +44,67 @@ describe("a sandboxed script #host", function()
     end)
   end
 
-  local function run(source, ...)
-    local options, result = { ... }, nil
-    program.with_file(source, function(path)
-      options[#options + 1] = path
-      result = program.run(table.unpack(options))
+  for _, one in ipairs(require "spec.sandbox.review") do
+    it("gets nowhere with " .. one.try, function()
+      local result = run(one.source, "--sandbox")
+      if one.says then
+        small.says(result.err, one.says)
+        assert.equal(1, result.status)
+        assert.is_nil(one.never and result.err:find(one.never, 1, true))
+      else
+        assert.equal("", result.err)
+        assert.equal(0, result.status)
+        if one.out then assert.equal(one.out, (result.out:gsub("\t", " "))) end
+        if one.twice then assert.equal(result.out, run(one.source, "--sandbox").out) end
+      end
     end)
-    return result
   end
+
+  it("does not outlive who runs it", function()
+    for _, signal in ipairs { "TERM", "KILL", "HUP" } do
+      program.with_file("while true do end", function(path)
+        local seen = program.shell(([[
+          "$BLIS" --sandbox --sandbox-instructions 1000000000000 --sandbox-seconds 20 %s &
+          parent=$!
+          until child=$(cat /proc/$parent/task/$parent/children) && [ -n "$child" ]; do :; done
+          kill -%s $parent
+          wait $parent 2>/dev/null
+          tries=0
+          while grep -q '^State:.*[RSD] ' /proc/$child/status 2>/dev/null; do
+            tries=$((tries + 1))
+            if [ $tries -gt 500 ]; then echo "it lives"; break; fi
+            sleep 0.01
+          done]]):format(path, signal))
+        assert.is_nil(seen.out:find("it lives", 1, true), signal)
+      end)
+    end
+  end)
+
+  it("loses no output in silence", function()
+    for _, source in ipairs { "print(1)", "for i = 1, 20000 do print(i) end",
+      "print(1) local r = require('blis').run { workload = { requests = 3 } }" } do
+      program.with_file(source, function(path)
+        local result = program.shell('"$BLIS" --sandbox ' .. path .. " >/dev/full")
+        small.says(result.err, "cannot write to standard output")
+        assert.equal(1, result.status)
+      end)
+    end
+  end)
+
+  it("ends as others do when nobody reads", function()
+    program.with_file("for i = 1, 100000 do print(i) end", function(path)
+      local result = program.shell('{ "$BLIS" --sandbox ' .. path
+        .. '; echo status $? >&2; } | head -n 1')
+      assert.equal("1\n", result.out)
+      assert.equal("status 141\n", result.err)
+    end)
+  end)
+
+  it("is a file", function()
+    local result = program.run("--sandbox", "/tmp")
+    small.says(result.err, "cannot read /tmp: Is a directory")
+    assert.equal(1, result.status)
+  end)
 
   it("can do what policies need, and gives the same results", function()
     local source = [[

@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "host/modules.h"
 #include "host/report.h"
 #include "lua/bind/sandbox.h"
+#include "lua/workers/jail.h"
 
-enum { MEBIBYTE = 1 << 20, SOURCE_MAX = 1 << 17, MESSAGE_MAX = 500 };
+enum { MEBIBYTE = 1 << 20, SOURCE_MAX = 1 << 17, MESSAGE_MAX = 8000 };
 
 /* One sandboxed script. */
 typedef struct boxed {
@@ -23,7 +23,6 @@ typedef struct boxed {
   char **argv;
   const host_options *options;
   bind_sandbox sandbox;
-  struct rlimit files; /* as they were */
 } boxed;
 
 /* Pushes the text of the script. */
@@ -35,8 +34,12 @@ static void push_source(lua_State *L, const char *path) {
   }
   static char buffer[SOURCE_MAX]; /* longer scripts are refused anyway */
   size_t size = fread(buffer, 1, sizeof buffer, file);
+  int problem = ferror(file) ? errno : 0;
   if (file != stdin) {
     fclose(file);
+  }
+  if (problem != 0) {
+    host_raise(L, "load", "cannot read %s: %s", path, strerror(problem));
   }
   lua_pushlstring(L, buffer, size);
 }
@@ -53,13 +56,6 @@ static void push_script(lua_State *L, boxed *b) {
   lua_call(L, 2, 1);
 }
 
-/* From now on no file can be opened, whatever the script finds. */
-static void close_the_door(boxed *b) {
-  getrlimit(RLIMIT_NOFILE, &b->files);
-  const struct rlimit none = {.rlim_cur = 3, .rlim_max = b->files.rlim_max};
-  setrlimit(RLIMIT_NOFILE, &none);
-}
-
 static int run_script(lua_State *L) {
   boxed *b = lua_touserdata(L, 1);
   luaL_openlibs(L);
@@ -73,7 +69,8 @@ static int run_script(lua_State *L) {
   for (int i = 1; i <= count; i++) {
     lua_pushstring(L, b->argv[b->options->script + i]);
   }
-  close_the_door(b);
+  const blis_jail_limits limits = {.cpu_s = b->options->sandbox_seconds + 1};
+  (void)blis_jail_enter(&limits); /* limits hold even without a filter */
   b->sandbox.left = b->sandbox.call_instructions;
   lua_call(L, count, 0);
   return 0;
@@ -99,6 +96,25 @@ static void tell_limit(const boxed *b) {
   }
 }
 
+/*
+ * A text of the script on the terminal: nothing that controls it, and no line
+ * that looks like one of blis.
+ */
+static void tell_text(const char *text) {
+  fputs("blis: ", stderr);
+  for (int i = 0; text[i] != '\0' && i < MESSAGE_MAX; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c == '\n') {
+      fputs(text[i + 1] == '\t' ? "\n" : "\n  ", stderr);
+    } else if ((c < ' ' && c != '\t') || c == 127) {
+      fprintf(stderr, "\\%d", c);
+    } else {
+      fputc(c, stderr);
+    }
+  }
+  fputc('\n', stderr);
+}
+
 /* What is on top of the stack, without calling anything of it. */
 static void tell_error(lua_State *L) {
   const char *type = luaL_typename(L, -1);
@@ -107,10 +123,20 @@ static void tell_error(lua_State *L) {
     lua_rawget(L, -2);
   }
   if (lua_type(L, -1) == LUA_TSTRING) {
-    fprintf(stderr, "blis: %.*s\n", MESSAGE_MAX, lua_tostring(L, -1));
+    tell_text(lua_tostring(L, -1));
   } else {
     fprintf(stderr, "blis: sandbox: error object is a %s value\n", type);
   }
+}
+
+/* A full disk must not look like success. */
+static int flush_output(int status) {
+  bool was_lost = ferror(stdout) != 0;
+  if (fflush(stdout) == 0 && !was_lost) {
+    return status;
+  }
+  fputs("blis: cannot write to standard output\n", stderr);
+  return EXIT_FAILURE;
 }
 
 static int run_in_state(int argc, char **argv, const host_options *options) {
@@ -122,7 +148,6 @@ static int run_in_state(int argc, char **argv, const host_options *options) {
     fputs("blis: out of memory\n", stderr);
     return EXIT_FAILURE;
   }
-  getrlimit(RLIMIT_NOFILE, &b.files);
   lua_pushcfunction(L, add_traceback);
   lua_pushcfunction(L, run_script);
   lua_pushlightuserdata(L, &b);
@@ -136,8 +161,7 @@ static int run_in_state(int argc, char **argv, const host_options *options) {
     tell_error(L);
   }
   lua_close(L);
-  setrlimit(RLIMIT_NOFILE, &b.files);
-  return status == LUA_OK && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return flush_output(status == LUA_OK ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 static void wake_up(int number) {
@@ -165,6 +189,12 @@ static int supervise(pid_t child, const host_options *options) {
             (long long)options->sandbox_seconds);
   } else if (number == SIGINT) {
     return HOST_EXIT_INTERRUPTED;
+  } else if (number == SIGPIPE) {
+    return 128 + SIGPIPE; /* as programs end when nobody reads any more */
+  } else if (number == SIGSYS) {
+    fputs("blis: sandbox: the script tried to start a process or to open a "
+          "connection\n",
+          stderr);
   } else {
     fprintf(stderr, "blis: sandbox: the script crashed its process (%s)\n",
             strsignal(number));
@@ -180,6 +210,7 @@ int host_sandbox_run(int argc, char **argv, const host_options *options) {
     return HOST_EXIT_USAGE;
   }
   fflush(stdout);
+  pid_t parent = getpid();
   pid_t child = fork();
   if (child < 0) {
     fprintf(stderr, "blis: cannot start a process: %s\n", strerror(errno));
@@ -188,8 +219,8 @@ int host_sandbox_run(int argc, char **argv, const host_options *options) {
   if (child > 0) {
     return supervise(child, options);
   }
-  rlim_t seconds = (rlim_t)options->sandbox_seconds + 1;
-  const struct rlimit cpu = {.rlim_cur = seconds, .rlim_max = seconds + 1};
-  setrlimit(RLIMIT_CPU, &cpu);
-  return run_in_state(argc, argv, options);
+  blis_jail_die_with((int64_t)parent);
+  int status = run_in_state(argc, argv, options);
+  fflush(NULL);
+  _exit(status); /* what runs at exit may need what the jail refuses */
 }

@@ -7,6 +7,7 @@
 #include "lua/bind/embedded.h"
 #include "lua/bind/math_random.h"
 #include "lua/bind/rng.h"
+#include "lua/bind/sandbox.h"
 #include "lua/bind/vector.h"
 #include "lua/engine/capacity.h"
 #include "lua/engine/catalogue.h"
@@ -42,6 +43,7 @@
 #include "lua/traffic/workload_methods.h"
 #include "lua/traffic/written_spec.h"
 #include "lua/workers/journals.h"
+#include "lua/workers/pipes.h"
 #include "lua/workers/source_id.h"
 #include "lua/workers/workers.h"
 #include "policy/contract/signals.h"
@@ -174,6 +176,8 @@ static const luaL_Reg core_functions[] = {
     {"journal", bind_journal_new},
     {"json_read", bind_json_read},
     {"json_writer", bind_json_writer_new},
+    {"jail", bind_jail},
+    {"jail_can_filter", bind_jail_can_filter},
     {"kv_cache", bind_kv_cache_new},
     {"kv_capacity", bind_kv_capacity},
     {"coefficients", bind_coefficients},
@@ -197,6 +201,9 @@ static const luaL_Reg core_functions[] = {
     {"rng", bind_rng_new},
     {"run_requests", bind_run_requests},
     {"run_trace_write", bind_run_trace_write},
+    {"sandbox_call", bind_sandbox_call},
+    {"sandbox_charge", bind_sandbox_charge},
+    {"sandbox_seal", bind_sandbox_seal},
     {"scorer_list", bind_scorer_list},
     {"script_place", core_script_place},
     {"set_tostring", core_set_tostring},
@@ -204,7 +211,10 @@ static const luaL_Reg core_functions[] = {
     {"simulation", bind_simulation_new},
     {"sqlite_write", bind_sqlite_write},
     {"stream_methods", bind_stream_methods},
+    {"pipe_read", bind_pipe_read},
+    {"pipe_write", bind_pipe_write},
     {"terminal_columns", bind_terminal_columns},
+    {"termination_requested", bind_termination_requested},
     {"trace_cap", bind_trace_cap},
     {"trace_cut", bind_trace_cut},
     {"trace_filter", bind_trace_filter},
@@ -217,6 +227,7 @@ static const luaL_Reg core_functions[] = {
     {"trace_warp", bind_trace_warp},
     {"trace_write", bind_trace_write},
     {"trace_write_formats", bind_trace_write_formats},
+    {"watch_termination", bind_watch_termination},
     {"workers", bind_workers_new},
     {"workload", bind_workload_new},
     {"workload_compose", bind_workload_compose},

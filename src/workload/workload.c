@@ -168,6 +168,7 @@ void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn,
                          const void *state) {
   BLIS_ASSERT(!workload->is_sealed);
   blis_segment *segments = workload->segments.items;
+  size_t placed = 0;
   for (size_t i = 0; i < workload->requests.count; i++) {
     blis_request *request = &workload->requests.items[i];
     uint32_t count = request->segment_count;
@@ -178,9 +179,12 @@ void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn,
     if (request->segment_count == 0) {
       request->segments = NULL;
     }
-    segments += count;
+    if (count > 0) { /* without any segment there is no array */
+      segments += count;
+      placed += count;
+    }
   }
-  BLIS_ASSERT(segments == workload->segments.items + workload->segments.count);
+  BLIS_ASSERT(placed == workload->segments.count);
   workload->is_placed = true;
 }
 

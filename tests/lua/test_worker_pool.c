@@ -19,7 +19,7 @@
 #endif
 #endif
 
-enum { GOOD, BAD, EXITS, ABORTS, HANGS, EATS, LONG };
+enum { GOOD, BAD, EXITS, ABORTS, HANGS, EATS, LONG, COUNTS };
 
 static void hang(void) {
   for (;;) {
@@ -40,6 +40,9 @@ static blis_worker_outcome eat(blis_buffer *text) {
   return BLIS_WORKER_DONE;
 }
 
+/* How many tasks this process has done that count. */
+static int tasks_seen;
+
 /* A task is 10 * number + kind. */
 static blis_worker_outcome work(void *ud, int64_t task, blis_buffer *text) {
   CHECK_STR((const char *)ud, "context");
@@ -57,6 +60,9 @@ static blis_worker_outcome work(void *ud, int64_t task, blis_buffer *text) {
     return BLIS_WORKER_DONE;
   case EATS:
     return eat(text);
+  case COUNTS:
+    blis_buffer_format(text, "%d", ++tasks_seen);
+    return BLIS_WORKER_DONE;
   case LONG:
     blis_buffer_repeat(text, 'x', 3000000);
     return BLIS_WORKER_DONE;
@@ -83,14 +89,14 @@ static blis_worker_pool *new_pool(int jobs, int64_t time_limit_us,
 
 static void submit(blis_worker_pool *pool, int64_t task) {
   blis_error error = {0};
-  CHECK_OK(blis_worker_pool_submit(pool, task, &error), &error);
+  CHECK_OK(blis_worker_pool_submit(pool, task, 0, &error), &error);
 }
 
 static blis_worker_result next(blis_worker_pool *pool) {
   blis_worker_result result;
   bool has_result = false;
   blis_error error = {0};
-  CHECK_OK(blis_worker_pool_wait(pool, -1, &result, &has_result, &error),
+  CHECK_OK(blis_worker_pool_wait(pool, -1, NULL, &result, &has_result, &error),
            &error);
   CHECK(has_result);
   return result;
@@ -185,11 +191,12 @@ static void test_waiting_has_an_end(void) {
   blis_worker_pool *pool = new_pool(1, 0, 0);
   blis_worker_result result;
   bool has_result = true;
-  CHECK(blis_worker_pool_wait(pool, -1, &result, &has_result, NULL) == BLIS_OK);
+  CHECK(blis_worker_pool_wait(pool, -1, NULL, &result, &has_result, NULL) ==
+        BLIS_OK);
   CHECK(!has_result);
   submit(pool, HANGS);
   has_result = true;
-  CHECK(blis_worker_pool_wait(pool, 20000, &result, &has_result, NULL) ==
+  CHECK(blis_worker_pool_wait(pool, 20000, NULL, &result, &has_result, NULL) ==
         BLIS_OK);
   CHECK(!has_result);
   CHECK_EQ_I64(blis_worker_pool_pending(pool), 1);
@@ -214,7 +221,7 @@ static void test_lack_of_memory_is_an_error(void) {
     blis_worker_pool *pool = NULL;
     blis_status status = blis_worker_pool_new(&alloc, &options, &pool, NULL);
     for (int i = 0; status == BLIS_OK && i < 70; i++) {
-      status = blis_worker_pool_submit(pool, i * 10, NULL);
+      status = blis_worker_pool_submit(pool, i * 10, 0, NULL);
     }
     CHECK(status == BLIS_OK || status == BLIS_ERR_NOMEM);
     blis_worker_pool_free(pool);
@@ -222,7 +229,84 @@ static void test_lack_of_memory_is_an_error(void) {
   }
 }
 
+static blis_worker_pool *new_fresh_pool(int jobs) {
+  static char context[] = "context";
+  blis_alloc alloc = blis_alloc_heap();
+  blis_worker_options options = {
+      .jobs = jobs, .is_fresh = true, .work = work, .ud = context};
+  blis_worker_pool *pool = NULL;
+  CHECK(blis_worker_pool_new(&alloc, &options, &pool, NULL) == BLIS_OK);
+  return pool;
+}
+
+static void test_fresh_workers_know_nothing_of_each_other(void) {
+  blis_worker_pool *pool = new_fresh_pool(2);
+  for (int i = 0; i < 20; i++) {
+    submit(pool, i * 10 + COUNTS);
+  }
+  for (int i = 0; i < 20; i++) {
+    blis_worker_result result = next(pool);
+    CHECK(result.outcome == BLIS_WORKER_DONE);
+    CHECK(result.text.length == 1 && result.text.data[0] == '1');
+  }
+  blis_worker_pool_free(pool);
+}
+
+static void test_a_task_may_have_a_limit_of_its_own(void) {
+  blis_worker_pool *pool = new_fresh_pool(2);
+  CHECK(blis_worker_pool_submit(pool, HANGS, 20000, NULL) == BLIS_OK);
+  submit(pool, 10);
+  blis_worker_result result = next(pool);
+  CHECK_EQ_I64(result.task, 10);
+  result = next(pool);
+  CHECK_EQ_I64(result.task, HANGS);
+  CHECK(result.outcome == BLIS_WORKER_TIMEOUT);
+  blis_worker_pool_free(pool);
+}
+
+static void test_what_is_cancelled_is_not_reported(void) {
+  blis_worker_pool *pool = new_fresh_pool(1);
+  submit(pool, HANGS);
+  submit(pool, 10);
+  submit(pool, 20);
+  submit(pool, 30);
+  bool has_result = true;
+  blis_worker_result result;
+  CHECK(blis_worker_pool_wait(pool, 1000, NULL, &result, &has_result, NULL) ==
+        BLIS_OK);
+  CHECK(!has_result);
+  CHECK(blis_worker_pool_cancel(pool, HANGS)); /* busy */
+  CHECK(blis_worker_pool_cancel(pool, 20));    /* waiting */
+  CHECK(!blis_worker_pool_cancel(pool, 20));
+  CHECK_EQ_I64(blis_worker_pool_pending(pool), 2);
+  CHECK_EQ_I64(next(pool).task, 10);
+  CHECK_EQ_I64(next(pool).task, 30);
+  CHECK_EQ_I64(blis_worker_pool_pending(pool), 0);
+  blis_worker_pool_free(pool);
+}
+
+static void test_what_is_watched_ends_a_wait(void) {
+  int pair[2];
+  CHECK(pipe(pair) == 0);
+  int input = dup(STDIN_FILENO);
+  CHECK(dup2(pair[0], STDIN_FILENO) >= 0);
+  blis_worker_pool *pool = new_fresh_pool(1);
+  const blis_worker_watch watch = {.for_input = true};
+  bool has_result = true;
+  blis_worker_result result;
+  CHECK(write(pair[1], "x", 1) == 1);
+  CHECK(blis_worker_pool_wait(pool, -1, &watch, &result, &has_result, NULL) ==
+        BLIS_OK);
+  CHECK(!has_result);
+  blis_worker_pool_free(pool);
+  CHECK(input < 0 || dup2(input, STDIN_FILENO) >= 0);
+}
+
 int main(void) {
+  RUN(test_fresh_workers_know_nothing_of_each_other);
+  RUN(test_a_task_may_have_a_limit_of_its_own);
+  RUN(test_what_is_cancelled_is_not_reported);
+  RUN(test_what_is_watched_ends_a_wait);
   RUN(test_all_tasks_are_done_once);
   RUN(test_failures_are_told_and_the_rest_goes_on);
   RUN(test_memory_has_a_limit);

@@ -30,7 +30,19 @@ local scorer_section = {
   },
 }
 
+-- Scorers that build on each other, at most; one that builds on itself has no end.
+local deepest_base = 16
+
+local function check_depth(path)
+  local _, depth = path:gsub("%.base", "")
+  if depth > deepest_base then
+    errors.invalid("%s: more than %d scorers build on each other; does one build on itself?",
+      path:match "^[^.]*", deepest_base)
+  end
+end
+
 local function scripted_scorer(given, path)
+  check_depth(path)
   local values = schema.read(scorer_section, given, path)
   local score = check_function(values, "score", path)
   local score_all = check_function(values, "score_all", path)

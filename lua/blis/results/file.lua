@@ -172,11 +172,13 @@ function result_file.read(path)
   errors.check_path("load", path)
   local file <close>, problem = io.open(path, "r")
   if not file then errors.invalid("cannot read %s", problem) end
-  local first, why = file:read("l")
-  if not first then
+  local start, why = file:read(1)
+  if not start then
     errors.invalid("cannot read %s: %s", path, why or "it is empty, not a result of blis")
+  elseif start ~= "{" then -- a line of something else may have no end
+    errors.invalid("%s:1: not a result of blis", path)
   end
-  local header = check_header(path, first)
+  local header = check_header(path, start .. (file:read("l") or ""))
   local figures = without_nulls(header.figures)
   if figures.keeps_records then
     figures.requests = read_records(file, header, path)

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "lua/bind/bind.h"
+
 enum { COUNT = 1000 };
 
 /* The place of the sandbox in the registry; its address is the key. */
@@ -28,14 +30,32 @@ static int raise_fatal(lua_State *L, bind_sandbox *sandbox, const char *what) {
 static const char out_of_instructions[] = "instructions";
 static const char out_of_memory[] = "memory";
 
+static bool is_spent(const bind_sandbox *sandbox) {
+  return sandbox->all_instructions > 0 &&
+         sandbox->spent > sandbox->all_instructions;
+}
+
 static void count(lua_State *L, lua_Debug *event) {
   (void)event;
   bind_sandbox *sandbox = bind_sandbox_of(L);
   sandbox->left -= COUNT;
-  if (sandbox->fatal != NULL || sandbox->left < 0) {
+  sandbox->spent += COUNT;
+  if (sandbox->fatal != NULL || sandbox->left < 0 || is_spent(sandbox)) {
     lua_sethook(L, count, LUA_MASKCOUNT, 1);
     raise_fatal(L, sandbox, out_of_instructions);
   }
+}
+
+static void *reallocate(const bind_sandbox *sandbox, void *block,
+                        size_t old_size, size_t new_size) {
+  if (sandbox->inner != NULL) {
+    return sandbox->inner(sandbox->inner_ud, block, old_size, new_size);
+  }
+  if (new_size == 0) {
+    free(block);
+    return NULL;
+  }
+  return realloc(block, new_size);
 }
 
 void *bind_sandbox_allocate(void *ud, void *block, size_t old_size,
@@ -43,9 +63,9 @@ void *bind_sandbox_allocate(void *ud, void *block, size_t old_size,
   bind_sandbox *sandbox = ud;
   size_t held = block == NULL ? 0 : old_size; /* else it is a kind of object */
   if (new_size == 0) {
-    free(block);
-    sandbox->used_bytes -= held;
-    return NULL;
+    sandbox->used_bytes -=
+        held < sandbox->used_bytes ? held : sandbox->used_bytes;
+    return reallocate(sandbox, block, old_size, 0);
   }
   if (new_size > held &&
       (new_size > sandbox->memory_bytes ||
@@ -56,21 +76,24 @@ void *bind_sandbox_allocate(void *ud, void *block, size_t old_size,
     }
     return NULL;
   }
-  void *moved = realloc(block, new_size);
+  void *moved = reallocate(sandbox, block, old_size, new_size);
   if (moved != NULL) {
     sandbox->used_bytes += new_size - held;
   }
   return moved;
 }
 
-/* charge(n) */
-static int charge(lua_State *L) {
+int bind_sandbox_charge(lua_State *L) {
   bind_sandbox *sandbox = bind_sandbox_of(L);
   lua_Integer instructions = luaL_checkinteger(L, 1);
   luaL_argcheck(L, instructions >= 0, 1, "below 0");
+  if (sandbox == NULL) {
+    return 0;
+  }
   bool is_enough = instructions <= sandbox->left;
   sandbox->left = is_enough ? sandbox->left - instructions : -1;
-  if (sandbox->fatal != NULL || !is_enough) {
+  sandbox->spent += is_enough ? instructions : 0;
+  if (sandbox->fatal != NULL || !is_enough || is_spent(sandbox)) {
     lua_sethook(L, count, LUA_MASKCOUNT, 1);
     return raise_fatal(L, sandbox, out_of_instructions);
   }
@@ -90,8 +113,7 @@ static int string_index(lua_State *L) {
   return 1;
 }
 
-/* seal(functions): these are the methods of strings for scripts. */
-static int seal(lua_State *L) {
+int bind_sandbox_seal(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   lua_pushliteral(L, "");
@@ -105,18 +127,9 @@ static int seal(lua_State *L) {
   return 0;
 }
 
-static int open_module(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"charge", charge}, {"seal", seal}, {NULL, NULL}};
-  luaL_newlib(L, functions);
-  return 1;
-}
-
 void bind_sandbox_open(lua_State *L, bind_sandbox *sandbox) {
   lua_pushlightuserdata(L, sandbox);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox_key);
-  luaL_requiref(L, "blis.sandbox_core", open_module, 0);
-  lua_pop(L, 1);
   sandbox->L = L;
   sandbox->left = sandbox->call_instructions;
   lua_sethook(L, count, LUA_MASKCOUNT, COUNT);
@@ -124,4 +137,81 @@ void bind_sandbox_open(lua_State *L, bind_sandbox *sandbox) {
 
 void bind_sandbox_close(lua_State *L) {
   lua_sethook(L, NULL, 0, 0);
+}
+
+/* Under this key lies the sandbox of calls, as long as the state does: what a
+ * call has left behind gives its memory back through it. */
+static const char kept_key;
+
+static bind_sandbox *push_kept(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &kept_key) == LUA_TNIL) {
+    lua_pop(L, 1);
+    bind_sandbox *sandbox = lua_newuserdatauv(L, sizeof *sandbox, 0);
+    *sandbox = (bind_sandbox){0};
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &kept_key);
+    lua_pushnil(L); /* so that the key is there, and setting it cannot fail */
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox_key);
+  }
+  return lua_touserdata(L, -1);
+}
+
+/* From here on memory is counted. */
+static bind_sandbox *push_sandbox(lua_State *L, int limits) {
+  int64_t call = check_field_integer(L, limits, "call_instructions");
+  int64_t all = check_field_integer(L, limits, "all_instructions");
+  int64_t more = check_field_integer(L, limits, "memory_bytes");
+  bind_sandbox *sandbox = push_kept(L);
+  *sandbox = (bind_sandbox){.call_instructions = call, .all_instructions = all};
+  sandbox->used_bytes = (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
+                        (size_t)lua_gc(L, LUA_GCCOUNTB, 0);
+  sandbox->memory_bytes = sandbox->used_bytes + (size_t)more;
+  sandbox->inner = lua_getallocf(L, &sandbox->inner_ud);
+  return sandbox;
+}
+
+/* From here on it is not; objects of the call may live on. */
+static void leave_sandbox(lua_State *L, bind_sandbox *sandbox) {
+  bind_sandbox_close(L);
+  lua_setallocf(L, sandbox->inner, sandbox->inner_ud);
+  sandbox->memory_bytes = SIZE_MAX;
+  sandbox->L = NULL;
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox_key);
+}
+
+/* [..., error]: what of it may be looked at; nothing of the script is run. */
+static void push_outcome(lua_State *L, const bind_sandbox *sandbox) {
+  lua_pushboolean(L, 0);
+  lua_pushstring(L, sandbox->fatal != NULL ? sandbox->fatal : "error");
+  lua_pushvalue(L, -3);
+  if (lua_type(L, -1) != LUA_TSTRING && lua_type(L, -1) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, -3));
+  }
+}
+
+int bind_sandbox_call(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  bind_sandbox *sandbox = push_sandbox(L, 1);
+  lua_insert(L, 2); /* where the instructions will be */
+  bind_sandbox_open(L, sandbox);
+  lua_setallocf(L, bind_sandbox_allocate, sandbox);
+  int status = lua_pcall(L, lua_gettop(L) - 3, LUA_MULTRET, 0);
+  leave_sandbox(L, sandbox);
+  lua_pushinteger(L, (lua_Integer)sandbox->spent);
+  lua_replace(L, 2);
+  if (status == LUA_OK && sandbox->fatal == NULL) {
+    lua_pushboolean(L, 1);
+    lua_insert(L, 3);
+    return lua_gettop(L) - 1;
+  }
+  lua_settop(L, status == LUA_OK ? 2 : 3);
+  if (status == LUA_OK) {
+    lua_pushnil(L);
+  }
+  push_outcome(L, sandbox);
+  lua_remove(L, 3);
+  return 4;
 }

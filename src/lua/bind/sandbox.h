@@ -17,8 +17,12 @@
 typedef struct bind_sandbox {
   size_t memory_bytes;       /* limit of everything in the state */
   int64_t call_instructions; /* budget of the main chunk, and of each hook */
+  int64_t all_instructions;  /* budget of everything; 0 = none */
+  lua_Alloc inner;           /* where memory comes from; NULL = realloc */
+  void *inner_ud;
   size_t used_bytes;
   int64_t left;      /* of the call under way */
+  int64_t spent;     /* instructions of all calls */
   const char *fatal; /* which limit was reached; NULL = none. Static. */
   lua_State *L;
 } bind_sandbox;
@@ -28,11 +32,27 @@ void *bind_sandbox_allocate(void *ud, void *block, size_t old_size,
                             size_t new_size);
 
 /*
- * Starts counting, and makes the module blis.sandbox_core: charge(n) takes n
- * instructions off the budget; seal() makes string methods safe for scripts.
- * The libraries are open. Borrows *sandbox while L lives. May raise.
+ * Starts counting in a state whose allocator is bind_sandbox_allocate. The
+ * libraries are open. Borrows *sandbox while L lives. May raise.
  */
 void bind_sandbox_open(lua_State *L, bind_sandbox *sandbox);
+
+/*
+ * The functions of blis.core for this, which do no harm outside of a sandbox.
+ * sandbox_charge(n) takes n instructions off the budget; sandbox_seal(methods)
+ * makes string methods safe for scripts.
+ */
+int bind_sandbox_charge(lua_State *L);
+int bind_sandbox_seal(lua_State *L);
+
+/*
+ * sandbox_call(limits, fn, ...): fn(...) within limits.memory_bytes on top of
+ * what is in use, limits.call_instructions and limits.all_instructions, in a
+ * state that serves other purposes before and after. Returns the instructions
+ * spent, true and what fn returned, or, false, "instructions", "memory" or
+ * "error", and the error's value where that is a text or a table.
+ */
+int bind_sandbox_call(lua_State *L);
 
 /* Stops counting, for lua_close. */
 void bind_sandbox_close(lua_State *L);

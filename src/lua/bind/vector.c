@@ -245,6 +245,7 @@ static int vector_totable(lua_State *L) {
 static int vector_new(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_Integer count = luaL_len(L, 1);
+  luaL_argcheck(L, count >= 0, 1, "a list has no length below 0");
   luaL_argcheck(L, count <= INT32_MAX, 1, "too many items");
   double *out = push_result(L, (size_t)count, NULL);
   for (lua_Integer i = 1; i <= count; i++) {

@@ -9,9 +9,17 @@
 #include "base/invariant.h"
 #include "lua/workers/worker_process.h"
 
+/* Standard input and output come first among what is polled. */
+enum { WATCHED = 2 };
+
+typedef struct waiting_task {
+  int64_t number;
+  int64_t time_limit_us; /* 0 = none */
+} waiting_task;
+
 /* Tasks that wait, a ring. */
 typedef struct queue {
-  int64_t *tasks;
+  waiting_task *tasks;
   size_t capacity; /* a power of two, or 0 */
   size_t first;
   size_t count;
@@ -24,7 +32,7 @@ struct blis_worker_pool {
   queue waiting;
   size_t busy;
   blis__worker *workers; /* options.jobs of them */
-  struct pollfd *polled;
+  struct pollfd *polled; /* WATCHED, then workers */
   int *polled_worker;
   int reported; /* whose text the caller may still read, or -1 */
 };
@@ -51,7 +59,7 @@ blis_status blis_worker_pool_new(const blis_alloc *alloc,
   self->owner = getpid();
   self->reported = -1;
   self->workers = blis_alloc_zeroed(alloc, jobs, sizeof *self->workers);
-  self->polled = blis_alloc_zeroed(alloc, jobs, sizeof *self->polled);
+  self->polled = blis_alloc_zeroed(alloc, jobs + WATCHED, sizeof *self->polled);
   self->polled_worker =
       blis_alloc_zeroed(alloc, jobs, sizeof *self->polled_worker);
   if (self->workers == NULL || self->polled == NULL ||
@@ -86,7 +94,8 @@ void blis_worker_pool_free(blis_worker_pool *pool) {
   size_t jobs = (size_t)pool->options.jobs;
   blis_alloc alloc = pool->alloc;
   blis_alloc_free(&alloc, pool->workers, jobs * sizeof *pool->workers);
-  blis_alloc_free(&alloc, pool->polled, jobs * sizeof *pool->polled);
+  blis_alloc_free(&alloc, pool->polled,
+                  (jobs + WATCHED) * sizeof *pool->polled);
   blis_alloc_free(&alloc, pool->polled_worker,
                   jobs * sizeof *pool->polled_worker);
   blis_alloc_free(&alloc, pool->waiting.tasks,
@@ -97,7 +106,8 @@ void blis_worker_pool_free(blis_worker_pool *pool) {
 static blis_status grow(blis_worker_pool *pool, blis_error *error) {
   queue *waiting = &pool->waiting;
   size_t capacity = waiting->capacity == 0 ? 64 : waiting->capacity * 2;
-  int64_t *tasks = blis_alloc_zeroed(&pool->alloc, capacity, sizeof *tasks);
+  waiting_task *tasks =
+      blis_alloc_zeroed(&pool->alloc, capacity, sizeof *tasks);
   BLIS_TRY_NEW(tasks, error);
   for (size_t i = 0; i < waiting->count; i++) {
     tasks[i] = waiting->tasks[(waiting->first + i) & (waiting->capacity - 1)];
@@ -111,16 +121,50 @@ static blis_status grow(blis_worker_pool *pool, blis_error *error) {
 }
 
 blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task,
-                                    blis_error *error) {
+                                    int64_t time_limit_us, blis_error *error) {
   queue *waiting = &pool->waiting;
   if (waiting->count == waiting->capacity) {
     BLIS_TRY(grow(pool, error));
   }
   size_t end = (waiting->first + waiting->count) & (waiting->capacity - 1);
   BLIS_ASSERT(waiting->count < waiting->capacity);
-  waiting->tasks[end] = task;
+  waiting->tasks[end] = (waiting_task){
+      .number = task,
+      .time_limit_us =
+          time_limit_us > 0 ? time_limit_us : pool->options.time_limit_us};
   waiting->count++;
   return BLIS_OK;
+}
+
+/* Takes a task out of those that wait, which keep their order. */
+static bool forget_waiting(queue *waiting, int64_t task) {
+  size_t mask = waiting->capacity - 1, kept = 0;
+  for (size_t i = 0; i < waiting->count; i++) {
+    waiting_task one = waiting->tasks[(waiting->first + i) & mask];
+    if (one.number != task) {
+      waiting->tasks[(waiting->first + kept++) & mask] = one;
+    }
+  }
+  bool was_there = kept < waiting->count;
+  waiting->count = kept;
+  return was_there;
+}
+
+bool blis_worker_pool_cancel(blis_worker_pool *pool, int64_t task) {
+  if (forget_waiting(&pool->waiting, task)) {
+    return true;
+  }
+  for (int i = 0; i < pool->options.jobs; i++) {
+    blis__worker *worker = &pool->workers[i];
+    if (worker->is_busy && worker->task == task) {
+      int detail = 0;
+      (void)blis__worker_stop(worker, &detail);
+      BLIS_ASSERT(pool->busy > 0);
+      pool->busy--;
+      return true;
+    }
+  }
+  return false;
 }
 
 size_t blis_worker_pool_pending(const blis_worker_pool *pool) {
@@ -130,16 +174,16 @@ size_t blis_worker_pool_pending(const blis_worker_pool *pool) {
 /* Gives the next task to a worker that lives; false when it does not. */
 static bool hand_over(blis_worker_pool *pool, blis__worker *worker) {
   queue *waiting = &pool->waiting;
-  if (!blis__worker_send(worker, waiting->tasks[waiting->first])) {
+  const waiting_task task = waiting->tasks[waiting->first];
+  if (!blis__worker_send(worker, task.number)) {
     return false;
   }
   waiting->first = (waiting->first + 1) & (waiting->capacity - 1);
   waiting->count--;
   pool->busy++;
   BLIS_ASSERT(pool->busy <= (size_t)pool->options.jobs);
-  worker->deadline_us = pool->options.time_limit_us > 0
-                            ? now_us() + pool->options.time_limit_us
-                            : INT64_MAX;
+  worker->deadline_us =
+      task.time_limit_us > 0 ? now_us() + task.time_limit_us : INT64_MAX;
   return true;
 }
 
@@ -172,6 +216,19 @@ static blis_status hand_out_all(blis_worker_pool *pool, blis_error *error) {
   return BLIS_OK;
 }
 
+/* What is watched beside workers; poll passes over negative descriptors. */
+static void list_watched(blis_worker_pool *pool,
+                         const blis_worker_watch *watch) {
+  pool->polled[0] = (struct pollfd){.fd = watch->for_input ? STDIN_FILENO : -1,
+                                    .events = POLLIN};
+  pool->polled[1] = (struct pollfd){
+      .fd = watch->for_output ? STDOUT_FILENO : -1, .events = POLLOUT};
+}
+
+static bool has_watched(const blis_worker_pool *pool) {
+  return pool->polled[0].revents != 0 || pool->polled[1].revents != 0;
+}
+
 /* Fills pool->polled; returns how many, and the first deadline. */
 static int list_busy(blis_worker_pool *pool, int64_t *deadline_us) {
   int count = 0;
@@ -180,9 +237,8 @@ static int list_busy(blis_worker_pool *pool, int64_t *deadline_us) {
     if (!worker->is_busy) {
       continue;
     }
-    pool->polled[count].fd = worker->socket;
-    pool->polled[count].events = POLLIN;
-    pool->polled[count].revents = 0;
+    pool->polled[WATCHED + count] =
+        (struct pollfd){.fd = worker->socket, .events = POLLIN};
     pool->polled_worker[count] = i;
     count++;
     if (worker->deadline_us < *deadline_us) {
@@ -225,7 +281,7 @@ static bool hear(blis_worker_pool *pool, int index,
   if (news == BLIS__WORKER_ANSWERED) {
     blis__worker_result(worker, result);
     BLIS_ASSERT(result->task == worker->task);
-    if (result->outcome == BLIS_WORKER_NO_MEMORY) {
+    if (result->outcome == BLIS_WORKER_NO_MEMORY || pool->options.is_fresh) {
       (void)blis__worker_stop(worker, &detail);
     }
   } else {
@@ -257,7 +313,7 @@ static bool end_overdue(blis_worker_pool *pool, blis_worker_result *result) {
 static bool hear_all(blis_worker_pool *pool, int count,
                      blis_worker_result *result) {
   for (int i = 0; i < count; i++) {
-    if (pool->polled[i].revents != 0 &&
+    if (pool->polled[WATCHED + i].revents != 0 &&
         hear(pool, pool->polled_worker[i], result)) {
       return true;
     }
@@ -273,23 +329,30 @@ static void forget_reported(blis_worker_pool *pool) {
 }
 
 blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
+                                  const blis_worker_watch *watch,
                                   blis_worker_result *result, bool *has_result,
                                   blis_error *error) {
+  static const blis_worker_watch nothing = {0};
+  watch = watch == NULL ? &nothing : watch;
+  bool is_watching = watch->for_input || watch->for_output;
   *has_result = false;
   forget_reported(pool);
   int64_t end_us = timeout_us < 0 ? INT64_MAX : now_us() + timeout_us;
   BLIS_TRY(hand_out_all(pool, error));
-  while (pool->busy > 0 && !*has_result) {
+  while ((pool->busy > 0 || is_watching) && !*has_result) {
     int64_t until_us = end_us;
+    list_watched(pool, watch);
     int count = list_busy(pool, &until_us);
-    int ready = poll(pool->polled, (nfds_t)count, poll_timeout(until_us));
+    int ready =
+        poll(pool->polled, (nfds_t)(WATCHED + count), poll_timeout(until_us));
     if (ready < 0) {
       return errno == EINTR
                  ? BLIS_OK
                  : blis_fail(error, BLIS_ERR_IO, "poll: %s", strerror(errno));
     }
     *has_result = hear_all(pool, count, result);
-    if (!*has_result && end_us != INT64_MAX && now_us() >= end_us) {
+    bool is_over = end_us != INT64_MAX && now_us() >= end_us;
+    if (!*has_result && (is_over || has_watched(pool))) {
       return BLIS_OK;
     }
   }

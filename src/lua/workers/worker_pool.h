@@ -50,6 +50,9 @@ typedef struct blis_worker_options {
   int64_t time_limit_us;      /* of a task, by the clock; 0 = none */
   int64_t memory_limit_bytes; /* what a worker may take on top of what the
                                  process had; 0 = no limit */
+  bool is_fresh;              /* each task has a new process for itself, a copy
+                                 of this one as it is when the task's turn
+                                 comes */
   blis_worker_fn work;
   void *ud; /* borrowed, passed to work */
 } blis_worker_options;
@@ -71,23 +74,39 @@ BLIS_MUSTUSE blis_status blis_worker_pool_new(
 /* Kills the workers, and with them unfinished tasks. NULL is allowed. */
 void blis_worker_pool_free(blis_worker_pool *pool);
 
-/* Adds a task behind those that wait. */
+/*
+ * Adds a task behind those that wait. time_limit_us is its own, from when a
+ * worker has it; 0 = that of the options.
+ */
 BLIS_MUSTUSE blis_status blis_worker_pool_submit(blis_worker_pool *pool,
                                                  int64_t task,
+                                                 int64_t time_limit_us,
                                                  blis_error *error);
+
+/*
+ * Forgets a task that waits, or ends the process that does it; nothing will be
+ * reported of it. False when it is not there (any more).
+ */
+bool blis_worker_pool_cancel(blis_worker_pool *pool, int64_t task);
 
 /* Tasks that were submitted and not reported. */
 size_t blis_worker_pool_pending(const blis_worker_pool *pool);
 
+/* Other things that end a wait. */
+typedef struct blis_worker_watch {
+  bool for_input;  /* there is something to read from standard input, or its
+                      end */
+  bool for_output; /* standard output takes something */
+} blis_worker_watch;
+
 /*
  * Hands out tasks and waits for one to end. *has_result is false when none
- * did in timeout_us (negative = wait for ever), when none is pending and when
- * a signal came. BLIS_ERR_IO when no process can be started.
+ * did in timeout_us (negative = wait for ever), when none is pending and
+ * nothing watched, when what is watched (NULL = nothing) happened, and when a
+ * signal came. BLIS_ERR_IO when no process can be started.
  */
-BLIS_MUSTUSE blis_status blis_worker_pool_wait(blis_worker_pool *pool,
-                                               int64_t timeout_us,
-                                               blis_worker_result *result,
-                                               bool *has_result,
-                                               blis_error *error);
+BLIS_MUSTUSE blis_status blis_worker_pool_wait(
+    blis_worker_pool *pool, int64_t timeout_us, const blis_worker_watch *watch,
+    blis_worker_result *result, bool *has_result, blis_error *error);
 
 #endif

@@ -5,15 +5,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
 
 #include "base/invariant.h"
-#endif
+#include "lua/workers/jail.h"
 
 enum { READ_SIZE = 1 << 16 };
 
@@ -52,41 +49,6 @@ static bool receive_task(int socket, int64_t *task) {
   return true;
 }
 
-/* Address space of the process, which a limit of it has to come on top of. */
-static rlim_t address_space(void) {
-  unsigned long pages = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  if (file != NULL) {
-    if (fscanf(file, "%lu", &pages) != 1) {
-      pages = 0;
-    }
-    fclose(file);
-  }
-  return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
-}
-
-static void limit_memory(int64_t limit_bytes) {
-  struct rlimit limit;
-  if (limit_bytes <= 0 || getrlimit(RLIMIT_AS, &limit) != 0) {
-    return;
-  }
-  rlim_t wanted = address_space() + (rlim_t)limit_bytes;
-  if (limit.rlim_max == RLIM_INFINITY || wanted < limit.rlim_max) {
-    limit.rlim_cur = wanted;
-    (void)setrlimit(RLIMIT_AS, &limit);
-  }
-}
-
-/* An orphan would compute on for nobody. */
-static void die_with_parent(pid_t parent) {
-#ifdef __linux__
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-  if (getppid() != parent) {
-    _exit(0);
-  }
-}
-
 /*
  * A process group of its own keeps Ctrl-C away, which is for the parent to
  * answer, and lets the parent end what a task has started too.
@@ -119,13 +81,13 @@ static bool answer(int socket, int64_t task, blis_worker_outcome outcome,
 
 _Noreturn static void run_worker(int socket, const blis_worker_options *options,
                                  blis_buffer *text) {
-  limit_memory(options->memory_limit_bytes);
+  blis_jail_limit_memory(options->memory_limit_bytes);
   int64_t task = 0;
   bool goes_on = true;
   while (goes_on && receive_task(socket, &task)) {
     blis_buffer_clear(text);
     blis_worker_outcome outcome = options->work(options->ud, task, text);
-    goes_on = answer(socket, task, outcome, text);
+    goes_on = answer(socket, task, outcome, text) && !options->is_fresh;
   }
   _exit(0);
 }
@@ -158,7 +120,7 @@ blis_status blis__worker_start(blis__worker *worker,
     return status;
   }
   if (process == 0) {
-    die_with_parent(parent);
+    blis_jail_die_with((int64_t)parent);
     close(pair[0]);
     for (int i = 0; i < count; i++) {
       if (others[i].process != 0) {

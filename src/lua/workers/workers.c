@@ -79,10 +79,19 @@ static blis_worker_outcome work(void *ud, int64_t task, blis_buffer *text) {
 static int workers_submit(lua_State *L) {
   workers *self = check_workers(L);
   blis_error error = {0};
-  check_status(
-      L, blis_worker_pool_submit(self->pool, luaL_checkinteger(L, 2), &error),
-      &error);
+  lua_Integer time_limit_us = luaL_optinteger(L, 3, 0);
+  check_status(L,
+               blis_worker_pool_submit(self->pool, luaL_checkinteger(L, 2),
+                                       time_limit_us, &error),
+               &error);
   lua_settop(L, 1);
+  return 1;
+}
+
+static int workers_cancel(lua_State *L) {
+  workers *self = check_workers(L);
+  lua_pushboolean(L,
+                  blis_worker_pool_cancel(self->pool, luaL_checkinteger(L, 2)));
   return 1;
 }
 
@@ -109,6 +118,8 @@ static int workers_wait(lua_State *L) {
   };
   workers *self = check_workers(L);
   lua_Integer timeout_us = luaL_optinteger(L, 2, -1);
+  const blis_worker_watch watch = {.for_input = lua_toboolean(L, 3) != 0,
+                                   .for_output = lua_toboolean(L, 4) != 0};
   luaL_checkstack(L, 16, NULL); /* nothing may raise in a worker */
   self->L = L;
   self->self_index = 1;
@@ -116,7 +127,7 @@ static int workers_wait(lua_State *L) {
   bool has_result = false;
   blis_error error = {0};
   check_status(L,
-               blis_worker_pool_wait(self->pool, timeout_us, &result,
+               blis_worker_pool_wait(self->pool, timeout_us, &watch, &result,
                                      &has_result, &error),
                &error);
   if (!has_result) {
@@ -157,6 +168,7 @@ int bind_workers_new(lua_State *L) {
                                                   : (int)jobs,
       .time_limit_us = opt_field_integer(L, 1, "time_limit_us", 0),
       .memory_limit_bytes = opt_field_integer(L, 1, "memory_limit_bytes", 0),
+      .is_fresh = opt_field_boolean(L, 1, "is_fresh", false),
       .work = work,
       .ud = self,
   };
@@ -172,11 +184,10 @@ void bind_open_workers(lua_State *L) {
                                   {"__close", workers_close},
                                   {"__tostring", workers_tostring},
                                   {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"close", workers_close},
-                                     {"pending", workers_pending},
-                                     {"submit", workers_submit},
-                                     {"wait", workers_wait},
-                                     {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"cancel", workers_cancel},   {"close", workers_close},
+      {"pending", workers_pending}, {"submit", workers_submit},
+      {"wait", workers_wait},       {NULL, NULL}};
   push_new_type(L, WORKERS_TYPE, meta, methods);
   lua_pop(L, 1);
 }

@@ -1,0 +1,169 @@
+#include "lua/workers/jail.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+#ifdef BLIS_HAVE_SECCOMP
+#include <seccomp.h>
+#endif
+
+/* Address space of the process, which a limit of it has to come on top of. */
+static rlim_t address_space(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file != NULL) {
+    if (fscanf(file, "%lu", &pages) != 1) {
+      pages = 0;
+    }
+    fclose(file);
+  }
+  return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+void blis_jail_limit_memory(int64_t bytes) {
+  struct rlimit limit;
+  if (bytes <= 0 || getrlimit(RLIMIT_AS, &limit) != 0) {
+    return;
+  }
+  rlim_t wanted = address_space() + (rlim_t)bytes;
+  if (limit.rlim_max == RLIM_INFINITY || wanted < limit.rlim_max) {
+    limit.rlim_cur = wanted;
+    (void)setrlimit(RLIMIT_AS, &limit);
+  }
+}
+
+void blis_jail_die_with(int64_t parent) {
+#ifdef __linux__
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  if (getppid() != (pid_t)parent) {
+    _exit(0);
+  }
+}
+
+/* Without any, where there is no more of it to be had. */
+static void deny(int resource, rlim_t most) {
+  const struct rlimit none = {.rlim_cur = most, .rlim_max = most};
+  (void)setrlimit(resource, &none);
+}
+
+static void limit_resources(const blis_jail_limits *limits) {
+  deny(RLIMIT_CORE, 0);
+  deny(RLIMIT_NOFILE, 0); /* what is open stays so */
+#ifdef RLIMIT_NPROC
+  deny(RLIMIT_NPROC, 0);
+#endif
+  if (limits->cpu_s > 0) {
+    const struct rlimit cpu = {.rlim_cur = (rlim_t)limits->cpu_s,
+                               .rlim_max = (rlim_t)limits->cpu_s + 1};
+    (void)setrlimit(RLIMIT_CPU, &cpu);
+  }
+  blis_jail_limit_memory(limits->memory_bytes);
+}
+
+#ifdef BLIS_HAVE_SECCOMP
+
+/* For memory, for writing to what is open, for times and for ending. */
+static const int allowed[] = {
+    SCMP_SYS(brk),           SCMP_SYS(mmap),         SCMP_SYS(munmap),
+    SCMP_SYS(mremap),        SCMP_SYS(mprotect),     SCMP_SYS(madvise),
+    SCMP_SYS(write),         SCMP_SYS(writev),       SCMP_SYS(sendto),
+    SCMP_SYS(fstat),         SCMP_SYS(lseek),        SCMP_SYS(close),
+    SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(futex),
+    SCMP_SYS(rt_sigreturn),  SCMP_SYS(getpid),       SCMP_SYS(gettid),
+    SCMP_SYS(sched_yield),   SCMP_SYS(exit),         SCMP_SYS(exit_group),
+    SCMP_SYS(sigaltstack),
+};
+
+/* As on a disk with nothing on it. */
+static const int absent[] = {
+    SCMP_SYS(open),       SCMP_SYS(openat),  SCMP_SYS(openat2),
+    SCMP_SYS(creat),      SCMP_SYS(stat),    SCMP_SYS(lstat),
+    SCMP_SYS(newfstatat), SCMP_SYS(statx),   SCMP_SYS(access),
+    SCMP_SYS(faccessat),  SCMP_SYS(unlink),  SCMP_SYS(unlinkat),
+    SCMP_SYS(readlink),   SCMP_SYS(rename),  SCMP_SYS(renameat2),
+    SCMP_SYS(mkdir),      SCMP_SYS(mkdirat), SCMP_SYS(readlinkat),
+};
+
+/* Nothing in blis does these inside a jail: whoever does has broken out. */
+static const int fatal[] = {
+    SCMP_SYS(execve),
+    SCMP_SYS(execveat),
+    SCMP_SYS(fork),
+    SCMP_SYS(vfork),
+    SCMP_SYS(clone),
+    SCMP_SYS(clone3),
+    SCMP_SYS(socket),
+    SCMP_SYS(connect),
+    SCMP_SYS(bind),
+    SCMP_SYS(ptrace),
+    SCMP_SYS(process_vm_readv),
+    SCMP_SYS(kill),
+    SCMP_SYS(bpf),
+    SCMP_SYS(process_vm_writev),
+};
+
+static bool add_rules(scmp_filter_ctx filter, uint32_t action, const int *calls,
+                      size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    /* One that this architecture does not have needs no rule. */
+    if (calls[i] >= 0 && seccomp_rule_add(filter, action, calls[i], 0) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+#define ADD_RULES(filter, action, calls)                                       \
+  add_rules(filter, action, calls, sizeof(calls) / sizeof(calls)[0])
+
+static scmp_filter_ctx make_filter(void) {
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+  if (filter == NULL) {
+    return NULL;
+  }
+  if (!ADD_RULES(filter, SCMP_ACT_ALLOW, allowed) ||
+      !ADD_RULES(filter, SCMP_ACT_ERRNO(ENOENT), absent) ||
+      !ADD_RULES(filter, SCMP_ACT_KILL_PROCESS, fatal)) {
+    seccomp_release(filter);
+    return NULL;
+  }
+  return filter;
+}
+
+static bool filter_calls(void) {
+  scmp_filter_ctx filter = make_filter();
+  if (filter == NULL) {
+    return false;
+  }
+  bool is_on = seccomp_load(filter) == 0; /* sets no-new-privileges, too */
+  seccomp_release(filter);
+  return is_on;
+}
+
+bool blis_jail_can_filter(void) {
+  return true;
+}
+
+#else
+
+static bool filter_calls(void) {
+  return false;
+}
+
+bool blis_jail_can_filter(void) {
+  return false;
+}
+
+#endif
+
+bool blis_jail_enter(const blis_jail_limits *limits) {
+  limit_resources(limits);
+  return filter_calls();
+}
