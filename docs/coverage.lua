@@ -17,7 +17,7 @@ local metrics = "spec/api/metrics_spec.lua: "
 local rules = "spec/api/rules_spec.lua: "
 local hooks = "spec/api/hooks_spec.lua: "
 local parts = "spec/api/parts_spec.lua: "
-local simulation = "spec/api/simulation_spec.lua: "
+local byhand = "spec/api/by_hand_spec.lua: "
 local decisions = "spec/results/decisions_spec.lua: "
 local autoscaler = "spec/api/autoscaler_spec.lua: "
 local pools = "spec/api/disaggregation_spec.lua: "
@@ -195,7 +195,8 @@ return {
         autoscaler .. "costs what its instances do, from being asked for on" },
       { "I, PR1 to PR9", "commands as printed", "blis run --seed --num-instances --rate "
         .. "--admission-policy --priority-policy --scheduler --policy-config" },
-      { "I, PR2", "an instance of its own that is stepped", waits = "blis.instance" },
+      { "I, PR2", "an instance of its own that is stepped",
+        byhand .. "gives the hash of a run, with either engine and under either profile" },
       { "I, PR7", "--routing-cache-weight 0.6",
         differs = "withdrawn by the scorer framework; an error that names what replaces it",
         "spec/cli/flags_spec.lua" },
@@ -341,10 +342,14 @@ return {
         "spec/host/cli_spec.lua: passes arguments as ... and in arg", "spec/sandbox/sandbox_spec.lua" },
       { "C core", "event engine, random streams as objects", parts .. "pops by time, class, order of pushing",
         parts .. "gives the same numbers for the same seed and name" },
-      { "C core", "the event queue of a simulation", waits = "sim.events" },
-      { "C core", "instances as objects of their own", waits = "blis.instance" },
+      { "C core", "the event queue of a simulation", byhand .. "are what happens next, in order" },
+      { "C core", "instances as objects of their own", byhand .. "serves requests that it is given",
+        byhand .. "gives the hash of a run, with either engine and under either profile",
+        "examples/own_cluster.lua" },
       { "C core", "KV caches as objects", parts .. "shares blocks of equal content" },
-      { "C core", "built-in scorers as objects, asked by hand", waits = "candidates of one's own" },
+      { "C core", "built-in scorers as objects, asked by hand",
+        byhand .. "scores candidates of one's own by its formula",
+        byhand .. "remembers what it is told" },
       { "C core", "latency models as objects", "spec/api/latency_spec.lua: takes requests by names and in order, and sums" },
       { "Lua", "experiments, scorers, admission rules, sweep drivers", "examples/compare_routing.lua",
         "examples/custom_scorer.lua", "examples/rules.lua", "examples/sweep.lua" },

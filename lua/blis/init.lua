@@ -102,6 +102,32 @@ function blis.kv_cache(options)
   return core.kv_cache(schema.read(kv_cache_section, options, "kv_cache"))
 end
 
+--- One serving engine without a cluster around it, for loops of one's own: `blis.instance { model =
+--- "qwen/qwen3-14b", hardware = "H100" }`. It takes the options of a cluster that are about
+--- engines; of latency models, the built-in ones. It is given requests, stepped, and can be looked
+--- at in between.
+---@param options? blis.ClusterOptions
+---@param profile? string
+---@return blis.LoneInstance
+function blis.instance(options, profile)
+  local values = engine.read(options, "instance", profile)
+  if values.groups or values.instances ~= 1 then
+    errors.invalid("instance: this is one instance; make as many as you like")
+  end
+  local is_chosen = type(options) == "table" and options.engine ~= nil
+  if not is_chosen then values.engine = "stepwise" end -- shows every step
+  values.horizon_us = math.maxinteger
+  return errors.located(core.lone_instance, values)
+end
+
+--- An empty list of finished requests, for loops of one's own: `list:add(record)` takes what
+--- `instance:step()` returns, with `instance = "instance_0"` for where it was, and `list:hash()` is
+--- the hash that a result of the same requests has.
+---@return blis.Requests
+function blis.records()
+  return core.records()
+end
+
 ---@type blis.Section
 local prefix_index_section = {
   name = "prefix_index",

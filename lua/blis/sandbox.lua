@@ -334,9 +334,9 @@ end
 
 -- Everything of blis that touches no file and starts no process.
 local offered = { "_VERSION", "admission", "admit", "autoscaler", "cascade", "compare", "delay",
-  "disaggregation", "event_queue", "filter", "kv_cache", "kv_capacity", "milliseconds", "minutes",
-  "picker", "preemption", "prefix_index", "reject", "rng", "router", "run", "scheduler", "scorer",
-  "seconds", "simulation" }
+  "disaggregation", "event_queue", "filter", "instance", "kv_cache", "kv_capacity", "milliseconds",
+  "minutes", "picker", "preemption", "prefix_index", "records", "reject", "rng", "router", "run",
+  "scheduler", "scorer", "seconds", "simulation" }
 
 --- blis.compare without replications, which are done by processes of their own.
 local function compare_once(spec)

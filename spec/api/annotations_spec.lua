@@ -92,6 +92,7 @@ describe("the annotations", function()
     return {
       { "Simulation", "simulation", simulation },
       { "Instance", "instance", simulation.instances[1] },
+      { "LoneInstance", "lone", blis.instance { kv_blocks = 100 } },
       { "Workload", "list", blis.workload { requests = 1 } },
       { "TraceStream", "stream", blis.trace.stream "tests/data/azure_2023.csv" },
       { "Scorer", "scorer", blis.scorer "queue-depth" },
@@ -109,7 +110,6 @@ describe("the annotations", function()
   -- Methods for the Lua half alone.
   local internal = {
     ["Simulation.change_instance"] = true, -- of clones; scripts call those of instances
-    ["Requests.add"] = true, -- of results that are read from files
   }
 
   --- The methods of an object, by name, wherever its __index has them.
@@ -123,7 +123,9 @@ describe("the annotations", function()
         if type(name) == "string" and type(value) == "function" then methods[name] = value end
       end
     end
-    if variable == "scorer" then methods.score, methods.score_all = true, true end
+    if variable == "scorer" then 
+      methods.score, methods.score_all, methods.observe = true, true, true
+    end
     return methods
   end
 

@@ -43,6 +43,13 @@ local samples = {
   ["blis.latency_model"] = { fields = "name from_sums", make = function()
     return blis.latency_model "roofline"
   end },
+  ["blis.lone_instance"] = {
+    fields = "now_us waiting running queue_depth batch_size kv_blocks used_kv_blocks "
+      .. "free_kv_blocks kv_utilization block_size cache_hits cache_misses preemptions completed "
+      .. "timed_out unservable steps output_tokens",
+    counts = true, closes = true,
+    make = function() return blis.instance { kv_blocks = 100 } end,
+  },
   ["blis.output"] = { closes = true, make = function() return core.output(temporary()) end },
   ["blis.policy"] = { fields = "kind name", make = function()
     return blis.scorer "queue-depth"
@@ -85,7 +92,8 @@ local samples = {
 }
 
 -- Types that no value of a script ever has.
-local internal = { ["blis.scorer_at_work"] = true, ["blis.prefix_store"] = true,
+local internal = { ["blis.scorer_at_work"] = true,
+  ["blis.scorer_by_hand"] = true, ["blis.prefix_store"] = true,
   ["blis.batch"] = true, ["blis.catalogue"] = true }
 
 local names = {}

@@ -209,10 +209,9 @@ describe("scripts that ask scorers", function()
     end
     says(message(function(r) return base:score(r, 5) end), "expected a candidate")
     says(message(function(_, i) return base:score({}, i) end), "expected the request that the")
-    says(message(function() return base.weight end), "the methods score and score_all")
+    says(message(function() return base.weight end), "the methods observe, score and score_all")
     says(small.message_of(small.run_scorer, blis.scorer { name = "x", columns = true,
       score = function(r, c) return base:score_all(r, c) end }), "got columns; score() takes those")
-    says(small.message_of(base.score, base, {}, {}), "during a decision")
     local itself
     itself = blis.scorer { name = "x", score = function(r, i) return itself:score(r, i) end }
     says(small.message_of(small.run_scorer, itself), "overflow")

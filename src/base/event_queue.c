@@ -57,6 +57,18 @@ void blis_event_queue_free(blis_event_queue *queue) {
   blis_alloc_free(&alloc, queue, sizeof *queue);
 }
 
+blis_event blis_event_queue_look(const blis_event_queue *queue, size_t i,
+                                 uint64_t *sequence) {
+  BLIS_ASSERT(i < queue->heap.count);
+  const node *n = &queue->heap.items[i];
+  const slot *rest = &queue->slots.items[n->slot];
+  *sequence = n->sequence;
+  return (blis_event){.time_us = n->time_us,
+                      .event_class = n->event_class,
+                      .number = rest->number,
+                      .object = rest->object};
+}
+
 size_t blis_event_queue_count(const blis_event_queue *queue) {
   return queue->heap.count;
 }

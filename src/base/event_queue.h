@@ -54,6 +54,13 @@ BLIS_MUSTUSE blis_status blis_event_queue_push(blis_event_queue *queue,
 /* The next event, left in the queue; false when there is none. */
 bool blis_event_queue_peek(const blis_event_queue *queue, blis_event *event);
 
+/*
+ * Pending event i < count, in no particular order, for a look at all of them:
+ * events of equal time and class come in the order of *sequence.
+ */
+blis_event blis_event_queue_look(const blis_event_queue *queue, size_t i,
+                                 uint64_t *sequence);
+
 /* The next event's time; BLIS_TIME_NEVER_US when there is none. */
 int64_t blis_event_queue_next_us(const blis_event_queue *queue);
 

@@ -27,20 +27,7 @@ blis__cluster_request *blis__request_table_add(blis__request_table *table,
                                    .instance = -1,
                                    .gateway_wait_us = -1,
                                    .earlier = table->last};
-  added->live = (blis_live_request){
-      .arrival_us = request->arrival_us,
-      .deadline_us = request->deadline_us,
-      .number = request->number,
-      .round_index = request->round_index,
-      .prompt_tokens = request->prompt_tokens,
-      .output_tokens = request->output_tokens,
-      .output_budget_tokens = request->max_output_tokens,
-      .slot = slot,
-      .state = BLIS_REQUEST_ARRIVED,
-      .ttft_us = -1,
-      .scheduling_delay_us = -1,
-      .e2e_us = -1,
-  };
+  added->live = blis_live_request_of(request, slot);
   *(table->last != NULL ? &table->last->later : &table->first) = added;
   table->last = added;
   return added;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/block_chain.h"
+#include "workload/request.h"
 
 /* Where a request is; each request is in exactly one state. */
 typedef enum blis_request_state {
@@ -89,6 +90,10 @@ typedef struct blis_live_request {
   int64_t e2e_us;       /* -1 until completed */
   void *engine; /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;
+
+/* One that has just arrived: without chain, session and priority. */
+blis_live_request blis_live_request_of(const blis_request *request,
+                                       uint32_t slot);
 
 /*
  * Byte order of two ids, so that request_10 is before request_2: <0, 0 or >0.

@@ -14,12 +14,14 @@
 #include "lua/engine/engine.h"
 #include "lua/engine/kv_cache.h"
 #include "lua/engine/latency_object.h"
+#include "lua/engine/lone_instance.h"
 #include "lua/files/csv.h"
 #include "lua/files/folder.h"
 #include "lua/files/json.h"
 #include "lua/files/output.h"
 #include "lua/files/sqlite.h"
 #include "lua/files/yaml.h"
+#include "lua/policies/by_hand.h"
 #include "lua/policies/catalogue.h"
 #include "lua/policies/policy.h"
 #include "lua/policies/prefix_index.h"
@@ -181,6 +183,7 @@ static const luaL_Reg core_functions[] = {
     {"kv_cache", bind_kv_cache_new},
     {"kv_capacity", bind_kv_capacity},
     {"coefficients", bind_coefficients},
+    {"lone_instance", bind_lone_instance_new},
     {"latency_definition", bind_latency_definition},
     {"latency_model", bind_latency_model_new},
     {"make_folder", bind_folder_make},
@@ -243,6 +246,7 @@ static const luaL_Reg core_functions[] = {
 int luaopen_blis_core(lua_State *L) {
   luaL_checkversion(L);
   bind_open_errors(L);
+  bind_open_by_hand(L);
   bind_open_decisions(L);
   bind_open_event_queues(L);
   bind_open_instances(L);
@@ -250,6 +254,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_json(L);
   bind_open_kv_caches(L);
   bind_open_latency_models(L);
+  bind_open_lone_instances(L);
   bind_open_outputs(L);
   bind_open_policies(L);
   bind_open_prefix_indexes(L);

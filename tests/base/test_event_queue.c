@@ -172,6 +172,32 @@ static void reserved_room_is_enough(void) {
   blis_event_queue_free(queue);
 }
 
+static void every_event_can_be_looked_at(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_event_queue *queue = blis_event_queue_new(&alloc);
+  uint64_t seen = 0;
+  uint64_t last_sequence = 0;
+  for (uint64_t i = 0; i < 20; i++) {
+    const blis_event event = {.time_us = (int64_t)(100 - i), .number = i};
+    CHECK(blis_event_queue_push(queue, &event, NULL) == BLIS_OK);
+  }
+  for (size_t i = 0; i < blis_event_queue_count(queue); i++) {
+    uint64_t sequence = 0;
+    blis_event event = blis_event_queue_look(queue, i, &sequence);
+    CHECK_EQ_I64(event.time_us, 100 - (int64_t)event.number);
+    CHECK((seen >> event.number & 1) == 0);
+    seen |= UINT64_C(1) << event.number;
+    last_sequence = event.number == 19 ? sequence : last_sequence;
+  }
+  CHECK(seen == (UINT64_C(1) << 20) - 1);
+  for (size_t i = 0; i < blis_event_queue_count(queue); i++) {
+    uint64_t sequence = 0;
+    (void)blis_event_queue_look(queue, i, &sequence);
+    CHECK(sequence <= last_sequence);
+  }
+  blis_event_queue_free(queue);
+}
+
 static void times_saturate(void) {
   CHECK_EQ_I64(blis_time_after_us(5, 7), 12);
   CHECK_EQ_I64(blis_time_after_us(INT64_MAX - 5, 6), BLIS_TIME_NEVER_US);
@@ -185,6 +211,7 @@ int main(void) {
   RUN(unknown_handles_are_refused);
   RUN(no_memory_leaves_the_queue_unchanged);
   RUN(reserved_room_is_enough);
+  RUN(every_event_can_be_looked_at);
   RUN(times_saturate);
   return check_done();
 }

@@ -133,6 +133,24 @@ local exercises = {
     cache:release(holder)
   end,
   function()
+    local instance = blis.instance { kv_blocks = 64 }
+    local list = blis.records()
+    instance:add { content = { { 'x', 32 }, 20 }, output_tokens = 2 }
+    instance:add(blis.workload { requests = 1 }, 1)
+    assert(#instance.running + #instance.waiting <= 2)
+    while instance.next_us do
+      for _, record in ipairs(instance:step()) do list:add(record) end
+    end
+    assert(#list == 2 and #instance == 0 and instance:cached_tokens { content = { { 'x', 32 } } })
+  end,
+  function()
+    local scorer = blis.scorer 'prefix-affinity'
+    local request = { content = { { 'x', 32 } }, tenant = 't' }
+    scorer:observe(request, { index = 2 })
+    assert(scorer:score_all(request, { {}, {} })[2] == 1)
+    assert(#blis.simulation({}):events() == 1)
+  end,
+  function()
     local index = blis.prefix_index { block_size = 8 }
     index:record({ { 'x', 32 }, 20 }, 2)
     assert(index:match({ { 'x', 20 } }, 2) == 16 and #index == 6)

@@ -304,23 +304,36 @@ function requests:batches(from_us, targets) end
 ---@return string
 function requests:hash() end
 
+--- One more record, of a list that `blis.records()` made.
+---@param record blis.RequestRecord
+function requests:add(record) end
+
 --- What `blis.scorer "name"` and `blis.scorer {...}` return; other kinds of policies have kind and
 --- name alone.
 ---@class blis.Scorer : blis.Policy
 local scorer = {}
 
 --- What the scorer says, in the middle of a decision: of one instance, or of all as a vector.
+--- Built-in scorers can be asked at any other time, too, about a request and a candidate of one's
+--- own: tables with the fields that the scorer reads.
 ---@param request blis.Request
 ---@param candidates blis.Candidate|blis.Columns
 ---@return number|blis.Vector
 function scorer:score(request, candidates) end
 
---- The scores of all candidates, in their order.
+--- The scores of all candidates, in their order; outside of decisions as with score. A candidate
+--- may say which instance it is with index, else it is its place in the list.
 ---@param request blis.Request
 ---@param instances blis.Candidate[]
 ---@param scores? number[] filled and returned; left out, a new table
 ---@return number[]
 function scorer:score_all(request, instances, scores) end
+
+--- Tells a built-in scorer that is asked outside of runs where a request went, so that one with a
+--- memory remembers it. In a run, scorers hear of decisions by themselves.
+---@param request blis.Request
+---@param instance blis.Candidate { index = 2 } will do
+function scorer:observe(request, instance) end
 
 --- A fault that an experiment declared.
 ---@class blis.FaultNote
@@ -402,8 +415,21 @@ function scorer:score_all(request, instances, scores) end
 ---@field escalated integer times that a cascade asked another model
 ---@field rerouted integer taken from an instance and routed once more
 ---@field in_flight integer arrived and not ended
+---@field next_us integer? of the next event; nil when there is none
 ---@operator len: integer instances
 local simulation = {}
+
+--- Something that is scheduled.
+---@class blis.PendingEvent
+---@field time_us integer
+---@field kind "arrival"|"admission"|"routing"|"hand-off"|"queue"|"call"|"instance"|"scaling"
+---@field request? string of an arrival, admission or routing
+---@field instance? string whose next event it is
+
+--- The event queue as it is: everything that is scheduled, in the order in which it will happen if
+--- nothing comes between. Of the source, its next arrival; of an instance, its next event.
+---@return blis.PendingEvent[]
+function simulation:events() end
 
 --- Executes the next event; false when there was none.
 ---@return boolean
@@ -484,6 +510,53 @@ function instance:restart() end
 ---@param factor number from 0.001 to 1000000
 ---@return blis.Instance self
 function instance:slow(factor) end
+
+--- One serving engine by itself: `blis.instance {...}`.
+---@class blis.LoneInstance
+---@field now_us integer
+---@field next_us integer? of its next event; nil when there is none
+---@field waiting string[] ids of the requests in the wait queue, in the order in which they came
+---@field running string[] ids of the requests in the batch, in the order in which they came
+---@field queue_depth integer waiting
+---@field batch_size integer running
+---@field kv_blocks integer
+---@field used_kv_blocks integer held by requests
+---@field free_kv_blocks integer
+---@field kv_utilization number 0 to 1
+---@field block_size integer tokens of a block
+---@field cache_hits integer blocks found so far
+---@field cache_misses integer blocks looked for and not found
+---@field preemptions integer
+---@field completed integer
+---@field timed_out integer
+---@field unservable integer
+---@field steps integer
+---@field output_tokens integer of completed requests
+---@operator len: integer requests that are here
+local lone = {}
+
+--- Gives it a request at a time, by default that of its arrival: one of a list, or a table with
+--- prompt_tokens, output_tokens, and perhaps content, arrival_us, deadline_us, slo_class, priority
+--- and labels. Returns its id.
+---@param workload blis.Workload|table
+---@param i? integer place in the list, from 1; left out for a table
+---@param now_us? integer
+---@return string
+function lone:add(workload, i, now_us) end
+
+--- Leading tokens of a request whose blocks are in the KV cache; arguments as for add.
+---@param workload blis.Workload|table
+---@param i? integer
+---@return integer
+function lone:cached_tokens(workload, i) end
+
+--- Does what is to be done at next_us. Returns the records of the requests that ended, for
+--- `blis.records():add(record)`; nil when there is nothing to do.
+---@return blis.RequestRecord[]?
+function lone:step() end
+
+--- Lets go of everything; the instance is of no more use.
+function lone:close() end
 
 --- Requests in memory, in order of arrival: a trace, or generated ones.
 ---@class blis.Workload

@@ -24,7 +24,7 @@ local public_names = {
   experiment = "blis", comparison = "blis", policy = "blis", hooks = "blis", blis = "blis",
   units = "blis", vec = "blis.vec", trace = "blis.trace", statistics = "blis.statistics",
   distribution = "blis.statistics", transfer = "blis.statistics",
-  simulation = "Simulation", instance = "Instance",
+  simulation = "Simulation", instance = "Instance", lone = "LoneInstance",
   scorer = "Scorer", list = "Workload", rng = "Rng", queue = "EventQueue", cache = "KvCache",
   prefix_index = "PrefixIndex", latency_model = "LatencyModel", latency = "blis",
   catalogue = "blis", methods = "Result", Sweep = "Sweep", Table = "SweepTable",

@@ -4,17 +4,22 @@
 
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
+#include "lua/policies/by_hand.h"
+#include "lua/policies/fresh.h"
 #include "lua/policies/scorer.h"
 
 #define POLICY_TYPE "blis.policy"
+
+/* User values. */
+enum { DEFINITION = 1, BY_HAND /* as it is asked outside of runs */ };
 
 int bind_policy_new(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   check_field_string(L, 1, "kind");
   check_field_string(L, 1, "name");
-  lua_newuserdatauv(L, 1, 1);
+  lua_newuserdatauv(L, 1, BY_HAND);
   lua_pushvalue(L, 1);
-  lua_setiuservalue(L, -2, 1);
+  lua_setiuservalue(L, -2, DEFINITION);
   luaL_setmetatable(L, POLICY_TYPE);
   return 1;
 }
@@ -24,7 +29,7 @@ int bind_policy_definition(lua_State *L) {
   if (luaL_testudata(L, 1, POLICY_TYPE) == NULL) {
     lua_pushnil(L);
   } else {
-    lua_getiuservalue(L, 1, 1);
+    lua_getiuservalue(L, 1, DEFINITION);
   }
   return 1;
 }
@@ -32,14 +37,40 @@ int bind_policy_definition(lua_State *L) {
 /* Pushes the definition of a policy of that kind, or raises. */
 static void push_policy_definition(lua_State *L, int index, const char *kind) {
   luaL_checkudata(L, index, POLICY_TYPE);
-  lua_getiuservalue(L, index, 1);
+  lua_getiuservalue(L, index, DEFINITION);
   const char *actual = check_field_string(L, -1, "kind");
   if (strcmp(actual, kind) != 0) {
     luaL_error(L, "this is a %s, expected a %s", actual, kind);
   }
 }
 
-/* Scripts ask scorers in the middle of a decision. */
+/*
+ * Scripts ask scorers in the middle of a decision; built-in ones by hand, too,
+ * about requests and candidates of their own.
+ */
+
+/* Whether no decision is being taken in which the scorer could be asked. */
+static bool is_by_hand(lua_State *L) {
+  const bind_view *view = bind_vector_pool_of(L)->view;
+  return view == NULL || view->view == NULL;
+}
+
+/* The scorer at index 1 as it is asked by hand; pushed. */
+static void push_asked_by_hand(lua_State *L) {
+  push_policy_definition(L, 1, "scorer");
+  int definition = lua_gettop(L);
+  if (is_scripted_policy(L, definition, "score")) {
+    luaL_error(L, "a scorer in Lua can be called only during a decision about "
+                  "a request; built-in ones can be asked at any time");
+  }
+  if (lua_getiuservalue(L, 1, BY_HAND) == LUA_TNIL) {
+    lua_pop(L, 1);
+    push_scorer_by_hand(L, definition);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, 1, BY_HAND);
+  }
+  lua_remove(L, definition);
+}
 
 /* Is the value at index the one at that place of the anchor? */
 static bool is_anchored(lua_State *L, int index, int anchor, int place) {
@@ -54,11 +85,6 @@ static bind_scorer *check_question(lua_State *L) {
   bind_view *view = bind_vector_pool_of(L)->view;
   push_policy_definition(L, 1, "scorer");
   int definition = lua_gettop(L);
-  if (view == NULL || view->view == NULL) {
-    luaL_error(L,
-               "a scorer can be called only during a decision about a request");
-    return NULL;
-  }
   bind_hooks_anchor(L, view->hooks);
   luaL_argcheck(L, lua_topointer(L, 2) == view->request_table, 2,
                 "expected the request that the policy was called with");
@@ -92,6 +118,14 @@ static size_t check_candidate(lua_State *L, int index, const bind_view *view) {
  */
 static int policy_score(lua_State *L) {
   lua_settop(L, 3);
+  if (is_by_hand(L)) {
+    push_asked_by_hand(L); /* about a list of one */
+    lua_createtable(L, 1, 0);
+    lua_pushvalue(L, 3);
+    lua_rawseti(L, 5, 1);
+    lua_pushnumber(L, push_scores_by_hand(L, 4, 2, 5)[0]);
+    return 1;
+  }
   bind_scorer *scorer = check_question(L);
   int anchor = lua_gettop(L);
   const bind_view *view = bind_vector_pool_of(L)->view;
@@ -107,6 +141,28 @@ static int policy_score(lua_State *L) {
   return 1;
 }
 
+/* Fills the list at index, and pushes it. */
+static void set_list(lua_State *L, int index, const double *numbers,
+                     size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    lua_pushnumber(L, numbers[i]);
+    lua_rawseti(L, index, (lua_Integer)i + 1);
+  }
+  lua_pushvalue(L, index);
+}
+
+/* scorer:observe(request, instance): where a request went that was not of a
+   run. */
+static int policy_observe(lua_State *L) {
+  lua_settop(L, 3);
+  if (!is_by_hand(L)) {
+    luaL_error(L, "during a run, scorers hear of decisions by themselves");
+  }
+  push_asked_by_hand(L);
+  check_observe_by_hand(L, 4, 2, 3);
+  return 0;
+}
+
 /* scorer:score_all(request, instances, scores?) -> scores */
 static int policy_score_all(lua_State *L) {
   enum { INSTANCES = 3, SCORES };
@@ -117,6 +173,12 @@ static int policy_score_all(lua_State *L) {
     lua_replace(L, SCORES);
   }
   luaL_checktype(L, SCORES, LUA_TTABLE);
+  if (is_by_hand(L)) {
+    push_asked_by_hand(L);
+    const double *given = push_scores_by_hand(L, SCORES + 1, 2, INSTANCES);
+    set_list(L, SCORES, given, lua_rawlen(L, INSTANCES));
+    return 1;
+  }
   bind_scorer *scorer = check_question(L);
   int anchor = lua_gettop(L);
   const bind_view *view = bind_vector_pool_of(L)->view;
@@ -148,6 +210,7 @@ static const struct {
   const char *name;
   lua_CFunction function;
 } methods[] = {
+    {"scorer", "observe", policy_observe},
     {"scorer", "score", policy_score},
     {"scorer", "score_all", policy_score_all},
 };
@@ -167,7 +230,7 @@ static const char *const policy_fields[] = {"kind", "name", NULL};
 /* policy.kind, policy.name and the methods of its kind. */
 static bool push_policy_field(lua_State *L, const char *key) {
   luaL_checkudata(L, 1, POLICY_TYPE);
-  lua_getiuservalue(L, 1, 1);
+  lua_getiuservalue(L, 1, DEFINITION);
   if (strcmp(key, "kind") == 0 || strcmp(key, "name") == 0) {
     lua_getfield(L, -1, key);
     return true;
@@ -177,7 +240,7 @@ static bool push_policy_field(lua_State *L, const char *key) {
   if (method == NULL) {
     luaL_error(L, "a %s has no field '%s'; it has kind and name%s", kind, key,
                strcmp(kind, "scorer") == 0
-                   ? ", and the methods score and score_all"
+                   ? ", and the methods observe, score and score_all"
                    : "");
   }
   lua_pushcfunction(L, method);
@@ -186,7 +249,7 @@ static bool push_policy_field(lua_State *L, const char *key) {
 
 static int policy_tostring(lua_State *L) {
   luaL_checkudata(L, 1, POLICY_TYPE);
-  lua_getiuservalue(L, 1, 1);
+  lua_getiuservalue(L, 1, DEFINITION);
   lua_pushfstring(L, "%s '%s'", check_field_string(L, -1, "kind"),
                   check_field_string(L, -1, "name"));
   return 1;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cluster/pending_events.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
 #include "lua/policies/routing.h"
@@ -155,6 +156,40 @@ static int simulation_change_routing(lua_State *L) {
   return 1;
 }
 
+static void push_pending_event(lua_State *L, const blis_pending_event *event) {
+  lua_createtable(L, 0, 3);
+  set_field_integer(L, "time_us", event->time_us);
+  set_field_string(L, "kind", event->kind);
+  if (event->session != NULL) {
+    const bind_request_name name = {.number = event->request,
+                                    .session = event->session,
+                                    .round_index = event->round_index};
+    push_request_id(L, &name);
+    lua_setfield(L, -2, "request");
+  }
+  if (event->instance >= 0) {
+    lua_pushfstring(L, "instance_%d", (int)event->instance);
+    lua_setfield(L, -2, "instance");
+  }
+}
+
+/* sim:events(): what is scheduled, in the order in which it will happen. */
+static int simulation_events(lua_State *L) {
+  const bind_simulation *sim = check_simulation(L, 1);
+  size_t count =
+      sim->is_finished ? 0 : blis_cluster_pending_count(sim->cluster);
+  blis_pending_event *events = push_buffer(L, count, sizeof *events);
+  if (count > 0) {
+    blis_cluster_pending_events(sim->cluster, events);
+  }
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    push_pending_event(L, &events[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 static int simulation_gc(lua_State *L) {
   bind_simulation *sim = check_any_simulation(L, 1);
   bind_simulation_close(sim);
@@ -170,6 +205,7 @@ static int simulation_close(lua_State *L) {
   return 0;
 }
 
+/* And next_us, which may be nil. */
 static const char *const simulation_fields[] = {
     "now_us",    "seed",      "instances", "injected",   "routed",
     "rejected",  "completed", "timed_out", "unservable", "failed",
@@ -179,6 +215,16 @@ static bool push_simulation_field(lua_State *L, const char *name) {
   bind_simulation *sim = check_simulation(L, 1);
   if (strcmp(name, "instances") == 0) {
     push_instances(L, 1, sim);
+    return true;
+  }
+  if (strcmp(name, "next_us") == 0) {
+    int64_t next_us = sim->is_finished ? BLIS_TIME_NEVER_US
+                                       : blis_cluster_next_us(sim->cluster);
+    if (next_us == BLIS_TIME_NEVER_US) {
+      lua_pushnil(L);
+    } else {
+      lua_pushinteger(L, next_us);
+    }
     return true;
   }
   blis_cluster_counts counts;
@@ -246,6 +292,7 @@ static const luaL_Reg simulation_methods[] = {
     {"change_routing", simulation_change_routing},
     {"clone", bind_simulation_clone},
     {"close", simulation_close},
+    {"events", simulation_events},
     {"pin", bind_simulation_pin},
     {"run", simulation_run},
     {"run_until", simulation_run_until},

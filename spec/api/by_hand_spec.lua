@@ -1,0 +1,218 @@
+-- Parts that are asked and stepped by a script itself.
+local blis = require "blis"
+local small = require "spec.support.small"
+
+local says, message_of = small.says, small.message_of
+
+local engine = { model = "qwen/qwen3-14b", hardware = "H100", kv_blocks = 500 }
+
+--- Steps an instance until it has nothing to do; the records of what ended.
+local function drain(instance)
+  local all = {}
+  for _ = 1, 100000 do
+    local ended = instance:step()
+    if not ended then return all end
+    table.move(ended, 1, #ended, #all + 1, all)
+  end
+  error "it never ends"
+end
+
+describe("an instance by itself", function()
+  it("serves requests that it is given", function()
+    local instance = blis.instance(engine)
+    assert.is_nil(instance.next_us)
+    assert.is_nil(instance:step())
+    assert.equal("request_1", instance:add { prompt_tokens = 100, output_tokens = 3 })
+    assert.equal("request_7", instance:add { number = 7, prompt_tokens = 50, output_tokens = 2 })
+    assert.equal(2, #instance)
+    while #instance.running < 2 do instance:step() end
+    assert.same({ "request_1", "request_7" }, instance.running)
+    assert.same({}, instance.waiting)
+    assert.equal(2, instance.batch_size)
+    assert.equal(instance.kv_blocks - instance.used_kv_blocks, instance.free_kv_blocks)
+    assert.is_true(instance.used_kv_blocks >= 7 + 4)
+    local records = drain(instance)
+    assert.equal(2, #records)
+    for _, record in ipairs(records) do assert.equal("completed", record.state) end
+    assert.equal(7, records[1].number) -- the shorter one
+    assert.equal(0, #instance)
+    assert.equal(0, instance.used_kv_blocks)
+    assert.equal(2, instance.completed)
+  end)
+
+  it("finds what is in its cache", function()
+    local instance = blis.instance(engine)
+    local prompt = { { "system", 64 }, { "user", 40 } }
+    local request = { content = prompt, output_tokens = 2 }
+    assert.equal(0, instance:cached_tokens(request))
+    instance:add(request)
+    drain(instance)
+    assert.equal(96, instance:cached_tokens(request))
+    assert.equal(64, instance:cached_tokens { content = { { "system", 64 }, { "other", 40 } } })
+  end)
+
+  --- Hashes of a workload on one instance: by hand, and by blis.run.
+  local function hashes(cluster, workload, profile)
+    local traffic = blis.workload(workload)
+    local instance, list = blis.instance(cluster, profile), blis.records()
+    local function step()
+      for _, record in ipairs(instance:step()) do
+        record.instance = "instance_0"
+        list:add(record)
+      end
+    end
+    for i, request in traffic:requests() do
+      while instance.next_us and instance.next_us < request.arrival_us do step() end
+      instance:add(traffic, i)
+    end
+    while instance.next_us do step() end
+    local result = blis.run { cluster = cluster, workload = traffic, profile = profile }
+    assert.equal(#result.requests, #list)
+    return list:hash(), result.hash
+  end
+
+  it("gives the hash of a run, with either engine and under either profile", function()
+    for _, changes in ipairs {
+      {}, { engine = "fast" }, { kv_blocks = 120 }, { scheduler = "sjf" },
+      { scheduler = "priority-fcfs", preemption_policy = "priority", kv_blocks = 150 },
+      { kv_cpu_blocks = 200, kv_blocks = 150 }, { max_model_len = 400 },
+    } do
+      local cluster = {}
+      for key, value in pairs(engine) do cluster[key] = value end
+      for key, value in pairs(changes) do cluster[key] = value end
+      for _, profile in ipairs { "design", "go-blis" } do
+        local own, run = hashes(cluster, { rate = 40, requests = 80, prompt_tokens = 300,
+          output_tokens = 40, slo_class = "batch", prefixes = { groups = 3, tokens = 128 } },
+          profile)
+        assert.equal(run, own)
+      end
+    end
+  end)
+
+  it("says what is wrong", function()
+    local instance = blis.instance(engine)
+    says(message_of(instance.add, instance, { prompt_token = 5 }), "prompt_tokens")
+    says(message_of(instance.add, instance, { prompt_tokens = -5 }), "-5")
+    says(message_of(instance.add, instance, { content = { { "a", 5 } }, prompt_tokens = 7 }),
+      "content has 5 tokens")
+    says(message_of(instance.add, instance, 5), "table expected")
+    local list = blis.workload { requests = 2, prefixes = { groups = 1, tokens = 64 } }
+    says(message_of(instance.add, instance, list, 3), "no such request")
+    says(message_of(instance.add, instance, list[1]), "give the list")
+    instance:add({ prompt_tokens = 5 }, 1000)
+    says(message_of(instance.add, instance, { prompt_tokens = 5 }, 10), "now_us is 10")
+    says(message_of(blis.instance, { instances = 2 }), "one instance")
+    says(message_of(blis.instance, { latency_model = function() return 5 end }), "built-in")
+    says(message_of(blis.instance, { kv_block = 5 }), "kv_blocks")
+    instance:close()
+    says(message_of(instance.step, instance), "closed")
+  end)
+end)
+
+describe("a scorer that is asked by hand", function()
+  local request = { prompt_tokens = 100 }
+
+  it("scores candidates of one's own by its formula", function()
+    local loads = { { effective_load = 6 }, { effective_load = 2 }, { effective_load = 4 } }
+    assert.same({ 0, 1, 0.5 }, blis.scorer("queue-depth"):score_all(request, loads))
+    assert.same({ 1 / 7, 1 / 3, 1 / 5 }, blis.scorer("load-balance"):score_all(request, loads))
+    assert.equal(1 / 3, blis.scorer("load-balance"):score(request, loads[2]))
+    local parts = { { queue_depth = 2, batch_size = 3, pending = 1 }, { queue_depth = 2 } }
+    assert.same({ 1 / 7, 1 / 3 }, blis.scorer("load-balance"):score_all(request, parts))
+    local used = { { kv_utilization = 0.6 }, { kv_utilization = 0.1 } }
+    assert.same({ 0.4, 0.9 }, blis.scorer("kv-utilization"):score_all(request, used))
+    local scores = {}
+    assert.equal(scores, blis.scorer("kv-utilization"):score_all(request, used, scores))
+  end)
+
+  it("remembers what it is told", function()
+    local scorer = blis.scorer { "prefix-affinity", capacity = 100 }
+    local a = { content = { { "system", 64 }, { "a", 16 } } }
+    local b = { content = { { "system", 64 }, { "b", 16 } } }
+    local candidates = { {}, {}, {} }
+    assert.same({ 0, 0, 0 }, scorer:score_all(a, candidates))
+    scorer:observe(a, { index = 2 })
+    assert.same({ 0, 1, 0 }, scorer:score_all(a, candidates))
+    assert.same({ 0, 0.8, 0 }, scorer:score_all(b, candidates))
+    assert.same({ 0.8 }, scorer:score_all(b, { { index = 2 } }))
+    assert.same({ 0, 0, 0 }, (blis.scorer "prefix-affinity"):score_all(a, candidates))
+  end)
+
+  it("does not disturb runs in which it takes part", function()
+    local scorer = blis.scorer { "prefix-affinity", capacity = 100 }
+    local before = small.run_scorer(scorer).hash
+    local asked = { content = { { "system", 64 } } }
+    scorer:observe(asked, { index = 1 })
+    assert.equal(before, small.run_scorer(scorer).hash)
+    assert.same({ 1, 0 }, scorer:score_all(asked, { {}, {} }))
+  end)
+
+  it("can be any built-in one", function()
+    local full = { index = 1, session = "s" }
+    for _, signal in ipairs(require("blis.core").signals()) do full[signal.name] = 0.5 end
+    for _, entry in ipairs(require("blis.policy.catalogue").scorers) do
+      local ok, score = pcall(function()
+        return blis.scorer(entry.name):score({ prompt_tokens = 64, session = "s" }, full)
+      end)
+      assert.is_true(ok, entry.name .. ": " .. tostring(score))
+      assert.is_number(score)
+    end
+  end)
+
+  it("says what is wrong", function()
+    local scorer = blis.scorer "queue-depth"
+    says(message_of(scorer.score_all, scorer, request, { {} }), "has no effective_load")
+    says(message_of(scorer.score_all, scorer, request, {}), "candidates")
+    says(message_of(scorer.score_all, scorer, request, { 5 }), "candidate 1 is 5")
+    says(message_of(scorer.score, scorer, request, { queue_depth = "x" }), "expected a number")
+    says(message_of(scorer.score_all, scorer, request,
+      { { queue_depth = 1, index = 2 }, { queue_depth = 1, index = 2 } }), "index = 2")
+    says(message_of(scorer.score, scorer, {}, 7), "candidate 1 is 7")
+    says(message_of(scorer.observe, scorer, request, {}), "index = 2")
+    local prefix = blis.scorer "prefix-affinity"
+    local list = blis.workload { requests = 1, prefixes = { groups = 1, tokens = 64 } }
+    says(message_of(prefix.score, prefix, list[1], {}), "stays in its list")
+    local own = blis.scorer { name = "own", score = function() return 1 end }
+    says(message_of(own.score, own, request, {}), "during a decision")
+    says(message_of(function()
+      small.run_scorer(blis.scorer { name = "tells", score = function(r, i)
+        scorer:observe(r, i)
+        return 1
+      end })
+    end), "by themselves")
+  end)
+end)
+
+describe("the events of a simulation", function()
+  it("are what happens next, in order", function()
+    local sim = blis.simulation(small.experiment { cluster = { instances = 3,
+      admission_latency_us = 500, routing_latency_us = 700 } })
+    sim:at(3000000, function() end)
+    local kinds, last_us = {}, 0
+    assert.equal("arrival", sim:events()[1].kind)
+    assert.equal("request_0", sim:events()[1].request)
+    for _ = 1, 400 do
+      local events = sim:events()
+      assert.equal(events[1].time_us, sim.next_us)
+      for i = 2, #events do assert.is_true(events[i - 1].time_us <= events[i].time_us) end
+      for _, event in ipairs(events) do kinds[event.kind] = true end
+      local first = events[1]
+      assert.is_true(first.time_us >= last_us)
+      assert.is_true(sim:step())
+      if first.kind ~= "instance" then assert.equal(first.time_us, sim.now_us) end
+      last_us = first.time_us
+    end
+    assert.same({ arrival = true, admission = true, routing = true, instance = true, call = true },
+      kinds)
+    sim:run()
+    assert.same({}, sim:events())
+    assert.is_nil(sim.next_us)
+  end)
+
+  it("are those of every part", function()
+    local sim = blis.simulation(small.experiment { autoscaler = "threshold" })
+    local kinds = {}
+    for _, event in ipairs(sim:events()) do kinds[event.kind] = true end
+    assert.same({ arrival = true, scaling = true }, kinds)
+  end)
+end)
