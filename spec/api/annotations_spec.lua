@@ -123,7 +123,7 @@ describe("the annotations", function()
         if type(name) == "string" and type(value) == "function" then methods[name] = value end
       end
     end
-    if variable == "scorer" then 
+    if variable == "scorer" then
       methods.score, methods.score_all, methods.observe = true, true, true
     end
     return methods
