@@ -263,9 +263,9 @@ void blis_instance_slow_down(blis_instance *instance, double factor);
 int64_t blis_instance_next_us(const blis_instance *instance);
 
 /*
- * Executes the next event (in a fast engine: at least the next event, and
- * none at or after limit_us). There must be one before limit_us that is not
- * after the horizon.
+ * Executes the next event and all others of its time (a fast engine: and more
+ * of them, none at or after limit_us). There must be one before limit_us that
+ * is not after the horizon.
  * *clock_moved tells whether the event counted for the clock: a timeout of a
  * request that has already ended does not.
  *
