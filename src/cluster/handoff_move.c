@@ -428,6 +428,11 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff,
                           blis_error *error) {
   blis__cluster_request *request = handoff->request;
   uint32_t number = handoff->destination;
+  int64_t deadline_us = request->live.deadline_us;
+  if (deadline_us > 0 && deadline_us < cluster->now_us) {
+    BLIS_ASSERT(cluster->handoffs->policy.go_blis); /* else it has a timeout */
+    return blis__handoff_is_late(cluster, handoff, error);
+  }
   const blis_kv_arrival arrival = what_came(cluster, handoff);
   BLIS_TRY(blis__handoff_complete(cluster, handoff, error));
   BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));

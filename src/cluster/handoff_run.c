@@ -100,12 +100,9 @@ static void leave_ready(blis__handoffs *h, const blis__handoff *handoff) {
 static blis_status on_timeout(blis_cluster *cluster, blis__handoff *handoff,
                               blis_error *error) {
   int64_t deadline_us = handoff->request->live.deadline_us;
-  if (deadline_us > 0 && deadline_us <= cluster->now_us) {
-    cluster->dropped.timed_out--; /* no instance has counted it */
-    return blis__handoff_give_up(cluster, handoff, BLIS_REQUEST_TIMED_OUT,
-                                 cluster->now_us, error);
-  }
-  return blis__handoff_fail(cluster, handoff, "handoff-timeout", error);
+  return deadline_us > 0 && deadline_us <= cluster->now_us
+             ? blis__handoff_is_late(cluster, handoff, error)
+             : blis__handoff_fail(cluster, handoff, "handoff-timeout", error);
 }
 
 blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event,
@@ -225,6 +222,13 @@ blis_status blis__handoff_give_up(blis_cluster *cluster, blis__handoff *handoff,
   return end_request(cluster, request, state, end_us, NULL, error);
 }
 
+blis_status blis__handoff_is_late(blis_cluster *cluster, blis__handoff *handoff,
+                                  blis_error *error) {
+  cluster->dropped.timed_out--; /* no instance has counted it */
+  return blis__handoff_give_up(cluster, handoff, BLIS_REQUEST_TIMED_OUT,
+                               cluster->now_us, error);
+}
+
 /* Routing is asked once more, after a while. */
 static blis_status retry(blis_cluster *cluster, blis__cluster_request *request,
                          int64_t pause_us, blis_error *error) {
@@ -328,23 +332,41 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
   return BLIS_OK;
 }
 
+/* What the hand-off lacks. */
+static blis_status name_stuck(const blis_cluster *cluster,
+                              const blis__handoff *handoff, blis_error *error) {
+  char id[BLIS_REQUEST_ID_SIZE];
+  blis_request_id(&handoff->request->request, cluster->source->strings, id);
+  const char *destination = cluster->ids[handoff->destination];
+  static const char *const hint =
+      "instances that do both stages hold what each other's requests wait for, "
+      "which a limit of the transfer's time would end";
+  if (handoff->waits) {
+    return blis_fail(error, BLIS_ERR_STUCK,
+                     "%s waits for KV blocks of %s since %" PRId64
+                     " us, and nothing is left to happen that could free any: "
+                     "%s",
+                     id, destination, handoff->wait_since_us, hint);
+  }
+  return blis_fail(
+      error, BLIS_ERR_STUCK,
+      "%s has KV blocks of %s and waits for its prefill on %s, and "
+      "nothing is left to happen that could free blocks there: %s",
+      id, destination, cluster->ids[handoff->source], hint);
+}
+
+/* Under BLIS (Go), one that is lost stays unfinished. */
 blis_status blis__handoff_check_stuck(const blis_cluster *cluster,
                                       blis_error *error) {
   bool may_go_on =
-      cluster->handoffs == NULL ||
+      cluster->handoffs == NULL || cluster->handoffs->policy.go_blis ||
       blis_event_queue_next_us(cluster->queue) != BLIS_TIME_NEVER_US ||
       blis_winner_tree_min_us(cluster->next_events) != BLIS_TIME_NEVER_US ||
       cluster->has_arrival;
   for (const blis__cluster_request *r = cluster->requests.first;
        !may_go_on && r != NULL; r = r->later) {
-    char id[BLIS_REQUEST_ID_SIZE];
-    if (r->place == BLIS__AT_HANDOFF && r->handoff->waits) {
-      return blis_fail(
-          error, BLIS_ERR_STUCK,
-          "%s waits for KV blocks of %s since %" PRId64
-          " us, and nothing is left to happen that could free any",
-          blis_request_id(&r->request, cluster->source->strings, id),
-          cluster->ids[r->handoff->destination], r->handoff->wait_since_us);
+    if (r->place == BLIS__AT_HANDOFF) {
+      return name_stuck(cluster, r->handoff, error);
     }
   }
   return BLIS_OK;

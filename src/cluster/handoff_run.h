@@ -171,7 +171,12 @@ BLIS_MUSTUSE blis_status blis__handoff_stay(blis_cluster *cluster,
                                             blis__handoff *handoff,
                                             blis_error *error);
 
-/* The deadline of its request is over, or the prefill could not be served. */
+/* The deadline of its request is over while it is with no instance. */
+BLIS_MUSTUSE blis_status blis__handoff_is_late(blis_cluster *cluster,
+                                               blis__handoff *handoff,
+                                               blis_error *error);
+
+/* An instance ends it so: late, or the prefill could not be served. */
 BLIS_MUSTUSE blis_status blis__handoff_give_up(blis_cluster *cluster,
                                                blis__handoff *handoff,
                                                blis_request_state state,

@@ -258,7 +258,7 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence,
 }
 
 static bool has_room(const blis__stepwise *engine) {
-  return !engine->has_preempted && engine->budget_tokens > 0 &&
+  return engine->budget_tokens > 0 &&
          (int64_t)engine->batch.count < engine->config->max_num_seqs;
 }
 
@@ -279,24 +279,32 @@ static blis_status admit_those_with_kv(blis__stepwise *engine,
   return BLIS_OK;
 }
 
-/* A request that does not fit blocks the others, but see remote_kv.h. */
-static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
-  bool is_admitted = true;
-  if (!engine->config->reproduce_go_blis_defects) {
-    BLIS_TRY(admit_those_with_kv(engine, error));
-  }
-  while (is_admitted && engine->waiting.head != NULL && has_room(engine)) {
-    BLIS_TRY(admit(engine, blis__sequence_at(engine->waiting.head),
-                   &is_admitted, error));
-  }
-  while (!is_admitted && engine->batch.count == 0 && has_room(engine) &&
-         engine->waiting_with_kv > 0) {
+/* Nobody runs, and the head lacks blocks: one that has its KV must. */
+static blis_status admit_somebody(blis__stepwise *engine, blis_error *error) {
+  while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
     BLIS_TRY(admit_those_with_kv(engine, error));
     if (engine->batch.count == 0 && !blis__stepwise_drop_kv(engine)) {
       return BLIS_OK;
     }
   }
   return BLIS_OK;
+}
+
+/* A request that does not fit blocks the others, but see remote_kv.h. */
+static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
+  bool is_admitted = true;
+  bool goes_by_head = engine->config->reproduce_go_blis_defects;
+  if (engine->has_preempted) {
+    return goes_by_head ? admit_somebody(engine, error) : BLIS_OK;
+  }
+  if (!goes_by_head) {
+    BLIS_TRY(admit_those_with_kv(engine, error));
+  }
+  while (is_admitted && engine->waiting.head != NULL && has_room(engine)) {
+    BLIS_TRY(admit(engine, blis__sequence_at(engine->waiting.head),
+                   &is_admitted, error));
+  }
+  return admit_somebody(engine, error);
 }
 
 blis_status blis__batch_form(blis__stepwise *engine, blis_error *error) {

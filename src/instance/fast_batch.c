@@ -184,7 +184,7 @@ static blis_status admit_the_ready(fast_engine *engine, fast_plan *plan,
   return BLIS_OK;
 }
 
-/* The head lacks blocks: if nobody runs, one that has its KV must. */
+/* Nobody runs, and the head lacks blocks: one that has its KV must. */
 static blis_status admit_somebody(fast_engine *engine, fast_plan *plan,
                                   int64_t now_us, blis_error *error) {
   while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
@@ -202,10 +202,11 @@ static blis_status admit_somebody(fast_engine *engine, fast_plan *plan,
 
 blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan,
                              int64_t now_us, blis_error *error) {
-  if (engine->queue.count > 0) {
-    BLIS_TRY(blis__wait_queue_order(&engine->queue, error));
+  bool goes_by_head = engine->config->reproduce_go_blis_defects;
+  if (plan->is_preempted) {
+    return goes_by_head ? admit_somebody(engine, plan, now_us, error) : BLIS_OK;
   }
-  if (!engine->config->reproduce_go_blis_defects) {
+  if (!goes_by_head) {
     BLIS_TRY(admit_the_ready(engine, plan, now_us, error));
   }
   while (engine->queue.count > 0 && plan->budget_tokens > 0 &&

@@ -274,10 +274,11 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
     return BLIS_OK;
   }
   fast_plan plan = {.budget_tokens = engine->config->max_batched_tokens};
-  BLIS_TRY(blis__fast_form(engine, &plan, error));
-  if (!plan.is_preempted) {
-    BLIS_TRY(blis__fast_admit(engine, &plan, now_us, error));
+  if (engine->queue.count > 0) {
+    BLIS_TRY(blis__wait_queue_order(&engine->queue, error));
   }
+  BLIS_TRY(blis__fast_form(engine, &plan, error));
+  BLIS_TRY(blis__fast_admit(engine, &plan, now_us, error));
   BLIS_ASSERT(plan.budget_tokens >= 0);
   BLIS_ASSERT(engine->prefills.count + engine->decodes == engine->batch.count);
   BLIS_ASSERT(engine->batch.count <= engine->config->max_num_seqs);

@@ -10,10 +10,10 @@
  * blis_instance_activate says that their content has come, and the request
  * waits in the queue with its blocks until there is room in the batch. It
  * passes those that have none; with reproduce_go_blis_defects only when nothing
- * runs and the head of the queue lacks blocks. blis_instance_evict takes it out
- * in each of these states. Preempted, it is like any other request;
- * and where all that could run wait with their KV for a block more, the last of
- * them is preempted.
+ * runs, as the head of the queue lacks blocks or has just given its own up.
+ * blis_instance_evict takes it out in each of these states. Preempted, it is
+ * like any other request; and where all that could run wait with their KV for a
+ * block more, the last of them is preempted.
  *
  * A block in flight has a place at both ends; who owns it is the cluster's
  * business. Costs are those of an admission.

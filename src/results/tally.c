@@ -63,7 +63,8 @@ blis_status blis__tally_add_routed(blis_tally *tally, uint32_t instance) {
 }
 
 blis_status blis__tally_add(blis_tally *tally, const blis_record *record) {
-  BLIS_ASSERT(record->ttft_us <= record->e2e_us || record->e2e_us < 0);
+  BLIS_ASSERT(record->ttft_us <= record->e2e_us ||
+              !blis_record_is_completed(record));
   blis_state_counts_add(&tally->counts, record->state);
   if (record->instance >= 0) {
     BLIS_TRY(count_instance(tally, (size_t)record->instance));

@@ -16,6 +16,7 @@ typedef struct scene {
   blis_instance_facts facts[SITE_INSTANCES_MAX];
   blis_disaggregation policy;
   const char *decider;
+  const blis_decider_ops *decides; /* NULL: the decider of that name */
 } scene;
 
 static const blis_engine_rules real_engine = {.leaves_at_step_end = true,
@@ -55,9 +56,13 @@ static void open_scene(scene *s) {
   CHECK_OK(blis_router_create(&heap, s->site.policy, NULL, &context,
                               &policy.prefill, &error),
            &error);
-  CHECK_OK(blis_decider_create(&heap, s->decider, NULL, &context,
-                               &policy.decider, &error),
-           &error);
+  if (s->decides != NULL) {
+    policy.decider = (blis_decider){.ops = s->decides};
+  } else {
+    CHECK_OK(blis_decider_create(&heap, s->decider, NULL, &context,
+                                 &policy.decider, &error),
+             &error);
+  }
   CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &policy, &error),
            &error);
 }
@@ -243,6 +248,60 @@ static void what_to_do_without_room(void) {
   }
 }
 
+/* Of two instances, the other one prefills. */
+static blis_status take_the_other(const blis_question *q, size_t chosen,
+                                  blis_split *split) {
+  split->splits = true;
+  split->prefill = 1 - (int64_t)q->view->instances[chosen];
+  return BLIS_OK;
+}
+
+static const blis_decider_ops the_other = {.decide = take_the_other};
+
+/*
+ * Two instances that do both stages, with room for two prompts each, get two
+ * to prefill and two to decode: all of their blocks are held, or reserved, for
+ * what the other one cannot give.
+ */
+static void deadlocks_are_named(void) {
+  static const char *const reasons[] = {
+      "request_0 waits for KV blocks of instance_0 since",
+      "request_0 has KV blocks of instance_0 and waits for its prefill on "
+      "instance_1"};
+  for (int k = 0; k < 8; k++) {
+    bool reserves_first = (k & 1) != 0, ends = (k & 2) != 0;
+    scene s = {0};
+    blis_error error = {0};
+    begin(&s, 0, 0, 2);
+    s.decides = &the_other;
+    s.policy.reserves_first = reserves_first;
+    s.policy.timeout_us = ends ? 1000000 : 0;
+    s.policy.on_failure = BLIS_HANDOFF_IS_RECOMPUTED;
+    site_add_requests(&s.site, 4);
+    for (int i = 0; i < 4; i++) {
+      s.site.instances[i % 2].kv_blocks = 45;
+      s.site.instances[i % 2].engine =
+          (k & 4) != 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
+      blis_request *r = &s.site.source.requests[i];
+      r->arrival_us = 1000;
+      r->prompt_tokens = 321;
+      r->output_tokens = 20;
+      r->max_output_tokens = 20;
+    }
+    open_scene(&s);
+    blis_status status = site_try_run(&s.site, &error);
+    if (ends) {
+      CHECK_OK(status, &error);
+      CHECK_EQ_I64(counts_of(&s).recomputed, 4);
+      check_nothing_is_held(&s);
+    } else {
+      CHECK_STATUS(status, BLIS_ERR_STUCK);
+      CHECK(strstr(error.message, reasons[reserves_first]) != NULL);
+    }
+    site_deinit(&s.site);
+  }
+}
+
 static void roles_are_checked(void) {
   scene s = {0};
   begin(&s, 2, 0, 0);
@@ -256,6 +315,8 @@ static void roles_are_checked(void) {
 }
 
 /* Random clusters. */
+
+static int64_t stuck_cases;
 
 typedef struct act {
   uint32_t index;
@@ -287,7 +348,9 @@ static void draw_policy(scene *s, blis_random *random) {
   p->on_failure = (blis_handoff_failure)blis_random_intn(random, 3);
   p->retries_max = blis_random_intn(random, 3);
   p->retry_pause_us = blis_random_intn(random, 20000);
-  p->timeout_us = 20000 + blis_random_intn(random, 2000000);
+  p->timeout_us = blis_random_intn(random, 4) == 0
+                      ? 0
+                      : 20000 + blis_random_intn(random, 2000000);
   p->kv_limit = blis_random_intn(random, 2) == 0 ? 1 : 0.6;
   p->bytes_per_us = 0.5 + blis_random_intn(random, 500);
   p->fabric_bytes_per_us = 1 + blis_random_intn(random, 500);
@@ -300,6 +363,32 @@ static void draw_policy(scene *s, blis_random *random) {
   if (p->reserves_first && blis_random_intn(random, 2) == 0) {
     p->overlap_portion = 1.0 / (1 + blis_random_intn(random, 12));
     p->overlap_from_tokens = blis_random_intn(random, 200);
+  }
+}
+
+static void set_horizon(scene *s, int64_t horizon_us) {
+  s->site.config.horizon_us = horizon_us;
+  for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
+    s->site.instances[i].horizon_us = horizon_us;
+  }
+}
+
+/* As BLIS (Go) has it. */
+static void go_blis(scene *s, blis_random *random) {
+  blis_disaggregation *p = &s->policy;
+  p->go_blis = true;
+  p->has_contention = blis_random_intn(random, 2) == 0;
+  p->on_no_room = BLIS_NO_ROOM_DROP;
+  p->on_failure = BLIS_HANDOFF_FAILS;
+  p->reserves_first = false;
+  p->gives_first_token = false;
+  p->moves_missing = false;
+  p->overlap_portion = 0;
+  p->timeout_us = 0;
+  for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
+    s->site.instances[i].rules = (blis_engine_rules){0};
+    s->site.instances[i].reproduce_go_blis_defects = true;
+    s->site.instances[i].kv_blocks += 30; /* each request fits */
   }
 }
 
@@ -327,6 +416,12 @@ static void draw_scene(scene *s, int64_t seed) {
     s->site.config.snapshot_refresh_us = 30000;
   }
   draw_policy(s, &random);
+  if (blis_random_intn(&random, 6) == 0) {
+    go_blis(s, &random);
+  }
+  if (blis_random_intn(&random, 8) == 0) {
+    set_horizon(s, 1000000 + blis_random_intn(&random, 3000000));
+  }
   site_add_random_requests(&s->site, REQUESTS,
                            5 + blis_random_intn(&random, 60), seed);
   for (size_t i = 0; i < REQUESTS; i++) {
@@ -335,6 +430,39 @@ static void draw_scene(scene *s, int64_t seed) {
       r->deadline_us = r->arrival_us + blis_random_intn(&random, 3000000);
     }
   }
+}
+
+/*
+ * Instances of both roles may wait for each other for ever where there is no
+ * timeout; then one of the hand-offs is named.
+ */
+static bool may_get_stuck(const scene *s) {
+  return s->policy.timeout_us == 0 && !s->policy.go_blis &&
+         s->facts[s->site.config.instance_count - 1].roles ==
+             (BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE);
+}
+
+static uint64_t close_books(scene *s) {
+  blis_handoff_counts c = counts_of(s);
+  blis_cluster_counts all;
+  blis_error error = {0};
+  bool is_stuck =
+      blis_cluster_finish(s->site.cluster, &error) == BLIS_ERR_STUCK;
+  stuck_cases += is_stuck;
+  if (is_stuck) {
+    CHECK(may_get_stuck(s) && c.in_flight > 0);
+    CHECK(strstr(error.message, "request_") != NULL);
+    return blis_hash64(error.message, strlen(error.message), 1);
+  }
+  CHECK_OK(error.status, &error);
+  blis_cluster_get_counts(s->site.cluster, &all);
+  if (s->site.config.horizon_us == BLIS_TIME_NEVER_US) {
+    CHECK_EQ_I64(all.arrived, REQUESTS);
+    CHECK_EQ_I64(all.unfinished, 0);
+    CHECK_EQ_I64(c.in_flight, 0);
+    check_nothing_is_held(s);
+  }
+  return blis_recorder_hash(s->site.recorder) ^ blis_hash64(&c, sizeof c, 1);
 }
 
 static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
@@ -363,16 +491,7 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
   }
   CHECK_OK(blis_cluster_run_until(s->site.cluster, BLIS_TIME_NEVER_US, &error),
            &error);
-  blis_handoff_counts c = counts_of(s);
-  CHECK_EQ_I64(c.in_flight, 0);
-  check_nothing_is_held(s);
-  CHECK_OK(blis_cluster_finish(s->site.cluster, &error), &error);
-  blis_cluster_counts all;
-  blis_cluster_get_counts(s->site.cluster, &all);
-  CHECK_EQ_I64(all.arrived, REQUESTS);
-  CHECK_EQ_I64(all.unfinished, 0);
-  uint64_t hash =
-      blis_recorder_hash(s->site.recorder) ^ blis_hash64(&c, sizeof c, 1);
+  uint64_t hash = close_books(s);
   site_close(&s->site);
   return hash;
 }
@@ -391,6 +510,9 @@ static void engines_agree(void) {
     CHECK(run_scene(&s, seed, BLIS_ENGINE_FAST, true) == hash);
     site_deinit(&s.site);
   }
+  printf("# %" PRId64 " of %" PRId64 " cases agree, %" PRId64
+         " of them stuck and named\n",
+         case_count, case_count, stuck_cases / 3);
 }
 
 int main(int argc, char **argv) {
@@ -403,6 +525,7 @@ int main(int argc, char **argv) {
   RUN(overlap_needs_room_first);
   RUN(waits_for_room);
   RUN(what_to_do_without_room);
+  RUN(deadlocks_are_named);
   RUN(roles_are_checked);
   RUN(engines_agree);
   return check_done();

@@ -143,6 +143,27 @@ static void test_length_cap(void) {
   driver_deinit(&run.d);
 }
 
+/* What the owner may do at a time does not depend on the engine. */
+static void test_events_of_a_time_are_together(void) {
+  for (int engine = 0; engine < 2; engine++) {
+    driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, 5),
+                                 DRIVER_PLAIN(1, 0, 6, 5)};
+    blis_instance_config config = driver_base_config(NULL);
+    config.engine = engine == 0 ? BLIS_ENGINE_STEPWISE : BLIS_ENGINE_FAST;
+    requests[0].deadline_us = 1; /* over before they are queued */
+    requests[1].deadline_us = 1;
+    plain_run run;
+    blis_error error;
+    start(&run, config, requests, 2);
+    for (bool done = false; !done;) {
+      CHECK(run.d.ended == 0 || run.d.ended == 2);
+      CHECK_OK(driver_step(&run.d, &done, &error), &error);
+    }
+    CHECK_EQ_I64(run.d.ended, 2);
+    driver_deinit(&run.d);
+  }
+}
+
 static void check_failing_latency_model(blis_engine_kind engine) {
   driver_request requests[] = {DRIVER_PLAIN(0, 0, 6, 5),
                                DRIVER_PLAIN(1, 900, 7, 5)};
@@ -345,6 +366,7 @@ int main(void) {
   RUN(test_stuck_is_an_error);
   RUN(test_stuck_fast_engine_is_an_error);
   RUN(test_length_cap);
+  RUN(test_events_of_a_time_are_together);
   RUN(test_failing_latency_model);
   RUN(test_scripted_scheduler);
   RUN(test_built_in_schedulers);
