@@ -132,13 +132,14 @@ function experiment.read(spec)
   if apart and apart.decode_routing then
     routing, routing_ties = apart.decode_routing, "decode-router"
   end
+  local targets = targets_of(values, traffic)
   local config = {
     cluster = cluster,
     workload = traffic,
     routing = routing,
     admission = admission,
     cascade = cascade,
-    scaling = scaling.read(values.autoscaler, values.scaling, cluster, values.profile),
+    scaling = scaling.read(values.autoscaler, values.scaling, cluster, values.profile, targets),
     faults = faults.read(values.faults, instances_of(cluster), values.autoscaler ~= nil),
     is_scripted = is_scripted(routing, admission)
       or apart ~= nil and disaggregation.is_scripted(apart),
@@ -152,7 +153,7 @@ function experiment.read(spec)
     instance_times = values.instance_times,
     keep_records = values.keep_records,
     keep_requests = values.keep_requests,
-    slo_targets = targets_of(values, traffic),
+    slo_targets = targets,
     warm_up_us = values.warm_up_us,
     decisions = values.trace_level == "decisions",
     counterfactual_k = values.counterfactual_k,

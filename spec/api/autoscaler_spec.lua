@@ -49,11 +49,136 @@ describe("an autoscaler", function()
     assert.is_true(first.ttft_p90_us > 0 and first.kv_utilization > 0)
     local event = r.scaling.events[1]
     assert.same({ time_us = seconds(10), from = 1, to = 3, proposed = 3, is_oscillation = false,
-      reason = "three are better" }, event)
+      trigger = "interval", reason = "three are better" }, event)
     assert.equal(1, #r.scaling.events)
     assert.equal(400, r.completed)
     assert.equal(3, #r.instances)
     assert.equal(4.0, r.scaling.state_seconds.loading)
+  end)
+
+  it("sees what a pool is and what it was", function()
+    local contexts = {}
+    run { scaling = { loading_delay_us = seconds(12), max_replicas = 4 },
+      autoscaler = function(context)
+        contexts[#contexts + 1] = context
+        return 3
+      end }
+    local first, second, third = contexts[1], contexts[2], contexts[3]
+    assert.equal("all", first.pool)
+    assert.equal("interval", first.trigger)
+    assert.same({ 0, 2, 0 }, { first.starting, second.starting, third.starting })
+    assert.equal(0, first.draining)
+    assert.equal(first.queue_depth, first.avg_queue_depth)
+    assert.near(third.kv_utilization / 3, third.avg_utilization, 1e-12)
+    assert.equal(3, #third.samples)
+    for i, context in ipairs(contexts) do
+      if i > 3 then break end
+      local sample = third.samples[i]
+      assert.equal(context.now_us, sample.now_us)
+      assert.equal(context.replicas, sample.replicas)
+      assert.equal(context.ready, sample.ready)
+      assert.equal(context.request_rate, sample.request_rate)
+      assert.equal(context.queue_depth, sample.queue_depth)
+    end
+  end)
+
+  it("keeps the samples of its last 32 looks", function()
+    local last
+    run { autoscaler = blis.autoscaler { name = "watcher", interval_us = seconds(1), decide = function(context)
+      last = context
+    end } }
+    assert.equal(32, #last.samples)
+    assert.equal(last.now_us, last.samples[32].now_us)
+    assert.equal(last.now_us - seconds(31), last.samples[1].now_us)
+  end)
+
+  describe("is also asked", function()
+    local function looks(scaling, more)
+      local seen = {}
+      scaling.loading_delay_us = seconds(3)
+      local spec = { scaling = scaling, autoscaler = function(context)
+        seen[#seen + 1] = context
+        return math.min(context.replicas + 1, 4)
+      end }
+      for key, value in pairs(more or {}) do spec[key] = value end
+      local r = run(spec)
+      assert.equal(#seen, r.scaling.checks)
+      return seen, r
+    end
+
+    it("when many requests wait, and not more often than it may be", function()
+      local seen, r = looks { trigger_queue_depth = 5 }
+      assert.equal("queue-depth", seen[1].trigger)
+      assert.is_true(seen[1].queue_depth == 6 and seen[1].now_us < seconds(3))
+      assert.is_true(r.scaling.triggered >= 3)
+      assert.equal("queue-depth", r.scaling.events[1].trigger)
+      local at_intervals = 0
+      for i, context in ipairs(seen) do
+        local by_interval = context.trigger == "interval"
+        at_intervals = at_intervals + (by_interval and 1 or 0)
+        if by_interval then assert.equal(0, context.now_us % seconds(10)) end
+        if i > 1 and not by_interval then
+          assert.is_true(context.now_us - seen[i - 1].now_us >= seconds(1))
+        end
+      end
+      assert.equal(r.scaling.end_us // seconds(10), at_intervals)
+      assert.equal(#seen - at_intervals, r.scaling.triggered)
+      local rarely = looks { trigger_queue_depth = 5, trigger_gap_us = seconds(4) }
+      assert.is_true(#rarely < #seen)
+    end)
+
+    it("when nobody is there to take a request", function()
+      local seen = {}
+      local r = run { scaling = { min_replicas = 0, trigger_queue_depth = 1 },
+        workload = { generator = function(rng)
+          seen.n = (seen.n or 0) + 1
+          if seen.n > 2 then return nil end
+          return { arrival_us = seconds(25) * (seen.n - 1), prompt_tokens = rng:integer(10, 20),
+            output_tokens = 10 }
+        end },
+        autoscaler = function(context)
+          seen[#seen + 1] = context.trigger
+          return context.trigger == "interval" and 0 or 1
+        end }
+      assert.same({ "interval", "interval", "queue-depth" }, { table.unpack(seen) })
+      assert.equal(2, r.completed)
+      assert.equal(0.0, r.scaling.waited_max_ms)
+    end)
+
+    it("when few requests keep their targets", function()
+      local seen = looks({ trigger_slo_attainment = 0.9 },
+        { slo_targets = { default = { ttft_ms = 1000 } } })
+      local first = seen[1]
+      assert.equal("slo-attainment", first.trigger)
+      assert.is_true(first.slo_attainment < 0.9 and first.slo_attainment > 0.7)
+      assert.equal("interval", looks({ trigger_slo_attainment = 0.9, ttft_target_us = seconds(99) },
+        { slo_targets = { default = { ttft_ms = 1000 } } })[1].trigger)
+    end)
+  end)
+
+  it("leaves its looks in the trace of decisions", function()
+    local r = run { autoscaler = plan(2, 2, 99, 1), trace_level = "decisions",
+      scaling = { loading_delay_us = seconds(2), max_replicas = 3 } }
+    local looks = {}
+    for _, decision in ipairs(r.decisions) do
+      if decision.kind == "scaling" then looks[#looks + 1] = decision end
+    end
+    assert.equal(r.scaling.checks, #looks)
+    local verdicts = {}
+    for i = 1, 4 do verdicts[i] = looks[i].verdict end
+    assert.same({ "up", "none", "up", "down" }, verdicts)
+    assert.equal(seconds(5), looks[1].time_us)
+    assert.is_nil(looks[1].request)
+    local facts = looks[3].facts
+    assert.same({ 2, 3, 99, 2, 0 },
+      { facts.from, facts.to, facts.proposed, facts.ready, facts.starting })
+    assert.is_true(facts.request_rate > 6 and facts.ttft_p90_us > 0)
+    local path = os.tmpname()
+    r:save_decisions(path)
+    local found
+    for line in io.lines(path) do found = found or line:find('"kind":"scaling"', 1, true) end
+    os.remove(path)
+    assert.truthy(found)
   end)
 
   it("costs what its instances do, from being asked for on", function()
@@ -100,7 +225,8 @@ describe("an autoscaler", function()
   it("gives the same by steps, by both engines and as a clone", function()
     local spec = experiment {
       autoscaler = { "queue-depth", up = 2, down = 1, cooldown_seconds = 5, interval_seconds = 2 },
-      scaling = { loading_delay_us = { mean_us = 3e6, stddev_us = 1e6 }, drain = "redirect" },
+      scaling = { loading_delay_us = { mean_us = 3e6, stddev_us = 1e6 }, drain = "redirect",
+        trigger_queue_depth = 3, trigger_slo_attainment = 0.95, ttft_target_us = seconds(1) },
     }
     local whole = blis.run(spec)
     assert.is_true(whole.scaling.scale_ups > 1 and whole.scaling.scale_downs > 0)
@@ -160,6 +286,8 @@ describe("an autoscaler", function()
       { { autoscaler = "hpa", scaling = { max_replicas = 0 } }, "max_replicas" },
       { { autoscaler = "hpa", scaling = { min_replicas = 9 } }, "more than max_replicas" },
       { { autoscaler = "hpa", scaling = { loading_delay_us = -1 } }, "loading_delay_us" },
+      { { autoscaler = "hpa", scaling = { trigger_queue_depth = 0 } }, "trigger_queue_depth" },
+      { { autoscaler = "hpa", scaling = { trigger_slo_attainment = 0.9 } }, "needs a target" },
       { { autoscaler = "hpa", scaling = { drain = "later" } }, "wait, redirect, immediate" },
       { { autoscaler = "hpa", profile = "go-blis" }, "fixed" },
     }

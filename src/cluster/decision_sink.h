@@ -1,11 +1,12 @@
 /*
  * decision_sink.h - receiver of a cluster's decisions: every verdict of
- * admission, every choice of an instance.
+ * admission, every choice of an instance, every look of an autoscaler.
  */
 #ifndef BLIS_CLUSTER_DECISION_SINK_H
 #define BLIS_CLUSTER_DECISION_SINK_H
 
 #include "policy/admission/admission.h"
+#include "policy/autoscale/autoscaler.h"
 #include "policy/cascade/cascade.h"
 #include "policy/contract/router.h"
 
@@ -32,6 +33,13 @@ typedef struct blis_cascade_event {
   blis_cascade_verdict verdict;
 } blis_cascade_event;
 
+/* A look of the autoscaler, whether it changes anything or not. */
+typedef struct blis_scaling_event {
+  const blis_scale_context *context;
+  const blis_scale_decision *decision; /* within bounds */
+  int64_t proposed;                    /* before that */
+} blis_scaling_event;
+
 /* A failure stops the run. */
 typedef struct blis_decision_sink {
   blis_status (*admission)(void *ud, const blis_admission_event *event,
@@ -40,6 +48,9 @@ typedef struct blis_decision_sink {
                          blis_error *error);
   /* What was made of an attempt of a cascade. NULL = not wanted. */
   blis_status (*cascade)(void *ud, const blis_cascade_event *event,
+                         blis_error *error);
+  /* NULL = not wanted */
+  blis_status (*scaling)(void *ud, const blis_scaling_event *event,
                          blis_error *error);
   void *ud;
   blis_signal_set needs; /* columns that it reads in the view of an event */

@@ -42,6 +42,16 @@ static blis_status on_judged(void *ud, blis_cluster *cluster,
   return sink->cascade(sink->ud, &event, error);
 }
 
+static blis_status on_scale_decided(void *ud, blis_cluster *cluster,
+                                    const blis__news *news, blis_error *error) {
+  (void)cluster;
+  const blis_decision_sink *sink = ud;
+  const blis_scaling_event event = {.context = news->look,
+                                    .decision = news->scale,
+                                    .proposed = news->proposed};
+  return sink->scaling(sink->ud, &event, error);
+}
+
 blis_status blis__add_decision_trace(blis_cluster *cluster) {
   const blis_decision_sink *sink = cluster->config.decisions;
   if (sink == NULL) {
@@ -54,6 +64,8 @@ blis_status blis__add_decision_trace(blis_cluster *cluster) {
       .need = BLIS__NEEDS_STATE,
       .on = {[BLIS__ADMISSION_DECIDED] = on_admission,
              [BLIS__ROUTING_DECIDED] = on_routing,
-             [BLIS__JUDGED] = sink->cascade == NULL ? NULL : on_judged}};
+             [BLIS__JUDGED] = sink->cascade == NULL ? NULL : on_judged,
+             [BLIS__SCALE_DECIDED] =
+                 sink->scaling == NULL ? NULL : on_scale_decided}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }

@@ -30,6 +30,7 @@ typedef enum blis__moment {
   BLIS__ARRIVED,           /* it is counted and in the table */
   BLIS__ADMITTING,         /* no policy was asked yet; refusal */
   BLIS__ADMISSION_DECIDED, /* admission */
+  BLIS__WAITING,           /* no instance may take it; it waits for one */
   BLIS__ROUTING,           /* no policy was asked yet; view */
   BLIS__ROUTING_DECIDED,   /* shown, view, routing; maybe a rejection */
   BLIS__BELIEVED,          /* instance, routing, which has a belief */
@@ -43,6 +44,7 @@ typedef enum blis__moment {
   BLIS__REPORTING,         /* end, to be added to before the sink gets it */
   BLIS__ENDED,             /* end, which the sink has; also the unfinished */
   BLIS__SERVICE_CHANGED,   /* instance, whose service has; no request */
+  BLIS__SCALE_DECIDED,     /* look, scale, proposed; no request */
   BLIS__MOMENT_COUNT
 } blis__moment;
 
@@ -57,6 +59,9 @@ typedef struct blis__news {
   const blis_routing_request *shown;
   const blis_cascade_attempt *attempt;
   blis_cascade_verdict verdict;
+  const blis_scale_context *look; /* of an autoscaler */
+  const blis_scale_decision *scale;
+  int64_t proposed; /* before it was clamped */
   /* What listeners may set. */
   const char **refusal; /* not NULL: the request is rejected for this reason */
   const blis_routing_view **view; /* candidates that the policy may choose */

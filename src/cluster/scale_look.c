@@ -64,11 +64,16 @@ static bool is_within(int64_t target_us, double value_us) {
   return target_us == 0 || (value_us >= 0 && value_us <= (double)target_us);
 }
 
-static bool keeps_targets(const blis_scaling_config *config,
-                          const blis_request_end *end, double tpot_us) {
+static double tpot_us_of(const blis_request_end *end) {
+  return end->itl_count > 0 ? (double)end->itl_sum_us / (double)end->itl_count
+                            : 0;
+}
+
+bool blis__keeps_scale_targets(const blis_scaling_config *config,
+                               const blis_request_end *end) {
   return blis_request_is_completed(end->state) &&
          is_within(config->ttft_target_us, (double)end->ttft_us) &&
-         is_within(config->tpot_target_us, tpot_us) &&
+         is_within(config->tpot_target_us, tpot_us_of(end)) &&
          is_within(config->e2e_target_us, (double)end->e2e_us);
 }
 
@@ -76,8 +81,6 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
                             const blis__news *news, blis_error *error) {
   blis__scale_look *look = ud;
   const blis_request_end *end = news->end;
-  double tpot_us =
-      end->itl_count > 0 ? (double)end->itl_sum_us / (double)end->itl_count : 0;
   if (end->end_us > look->last_end_us) {
     look->last_end_us = end->end_us;
   }
@@ -85,11 +88,12 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
     look->completed++;
     look->output_tokens += news->request->live.output_tokens;
     if (end->itl_count > 0) {
-      BLIS_TRY(add(cluster, &look->tpot_us, end->end_us, tpot_us, error));
+      BLIS_TRY(
+          add(cluster, &look->tpot_us, end->end_us, tpot_us_of(end), error));
     }
   }
   return add(cluster, &look->kept, end->end_us,
-             keeps_targets(look->config, end, tpot_us), error);
+             blis__keeps_scale_targets(look->config, end), error);
 }
 
 /* One decode or prefill step of so much, as the engine's model has it. */

@@ -45,6 +45,10 @@ blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
 void blis__scale_look_deinit(blis__scale_look *look,
                              const blis_cluster *cluster);
 
+/* A request that ended like this kept all targets of the configuration. */
+bool blis__keeps_scale_targets(const blis_scaling_config *config,
+                               const blis_request_end *end);
+
 /*
  * Fills what *context says of metrics, instances and the model; valid until the
  * next look.

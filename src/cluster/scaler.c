@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/features.h"
-#include "cluster/scale_look.h"
+#include "cluster/scale_trigger.h"
 #include "cluster/scaling.h"
 #include "cluster/service.h"
 #include "cluster/waiting_room.h"
@@ -20,6 +20,8 @@ struct blis__scaler {
   blis_autoscaler policy;
   blis_scaling_config config;
   blis__scale_look look;
+  blis__scale_trigger trigger;
+  int64_t next_us;    /* of the next look by the interval */
   blis_random random; /* of actuation delays */
   uint32_t wanted;
   bool is_due;       /* the number is to be looked after, see reconcile */
@@ -159,7 +161,7 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster,
 
 static blis_status note_decision(blis_cluster *cluster,
                                  const blis_scale_decision *decision,
-                                 int64_t proposed) {
+                                 blis_scale_cause cause, int64_t proposed) {
   struct blis__scaler *scaler = cluster->scaler;
   const blis_scaling_config *config = &scaler->config;
   blis_scaling_report *report = &scaler->report;
@@ -167,7 +169,8 @@ static blis_status note_decision(blis_cluster *cluster,
   blis_scale_event event = {.time_us = cluster->now_us,
                             .from = scaler->wanted,
                             .to = (uint32_t)decision->target,
-                            .proposed = proposed};
+                            .proposed = proposed,
+                            .cause = cause};
   report->clamped += proposed != decision->target;
   size_t count = scaler->events.count;
   if (change == 0 &&
@@ -194,12 +197,23 @@ static blis_status note_decision(blis_cluster *cluster,
              : blis_array_push(&cluster->alloc, &scaler->events, event);
 }
 
-static blis_status decide(blis_cluster *cluster, blis_error *error) {
+static void count_others(const blis_cluster *cluster,
+                         blis_scale_context *context) {
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    blis_service service = cluster->services[i];
+    context->starting += blis__is_starting(service);
+    context->draining += service == BLIS_SERVICE_DRAINING;
+  }
+}
+
+static blis_status decide(blis_cluster *cluster, blis_scale_cause cause,
+                          blis_error *error) {
   struct blis__scaler *scaler = cluster->scaler;
   const blis_scaling_config *config = &scaler->config;
   int64_t now_us = cluster->now_us;
   blis_scale_context context = {
       .now_us = now_us,
+      .cause = cause,
       .since_last_scale_us = scaler->scaled_us < 0 ? BLIS_TIME_NEVER_US
                                                    : now_us - scaler->scaled_us,
       .replicas = scaler->wanted,
@@ -207,15 +221,19 @@ static blis_status decide(blis_cluster *cluster, blis_error *error) {
       .max = config->max};
   blis__scale_look_take(&scaler->look, cluster, &context);
   context.ready = (uint32_t)context.instance_count;
+  count_others(cluster, &context);
   blis_scale_decision decision;
   int64_t proposed;
   BLIS_TRY(blis_autoscaler_decide(&scaler->policy, &context, &decision,
                                   &proposed, error));
   BLIS_ASSERT(decision.target >= config->min && decision.target <= config->max);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__SCALE_DECIDED, error, .look = &context,
+                      .scale = &decision, .proposed = proposed));
   bool changes = decision.target != scaler->wanted;
-  BLIS_TRY_MEM(note_decision(cluster, &decision, proposed), error);
+  BLIS_TRY_MEM(note_decision(cluster, &decision, cause, proposed), error);
   scaler->wanted = (uint32_t)decision.target;
   scaler->report.checks++;
+  scaler->report.triggered += cause != BLIS_SCALE_BY_INTERVAL;
   if (!changes) {
     return BLIS_OK;
   }
@@ -228,14 +246,25 @@ static blis_status decide(blis_cluster *cluster, blis_error *error) {
 }
 
 blis_status blis__scaler_check(blis_cluster *cluster, blis_error *error) {
-  const blis_autoscaler *policy = &cluster->scaler->policy;
+  struct blis__scaler *scaler = cluster->scaler;
+  int64_t now_us = cluster->now_us;
   if (!blis_cluster_has_requests(cluster)) {
     cluster->check_us = BLIS_TIME_NEVER_US;
     return BLIS_OK;
   }
-  cluster->check_us = blis_time_after_us(cluster->now_us, policy->interval_us);
+  blis_scale_cause cause = blis__scale_trigger_of(&scaler->trigger, cluster);
+  bool is_due = now_us == scaler->next_us;
+  if (is_due) {
+    cause = BLIS_SCALE_BY_INTERVAL;
+    scaler->next_us = blis_time_after_us(now_us, scaler->policy.interval_us);
+  }
+  cluster->check_us = scaler->next_us;
+  if (!is_due && cause == BLIS_SCALE_BY_INTERVAL) {
+    return BLIS_OK; /* it was nothing */
+  }
+  blis__scale_trigger_note_look(&scaler->trigger, cluster);
   BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
-  return decide(cluster, error);
+  return decide(cluster, cause, error);
 }
 
 /* Making. */
@@ -271,6 +300,8 @@ static blis_status add_scaler(blis_cluster *cluster) {
   struct blis__scaler *scaler = cluster->scaler;
   BLIS_TRY(blis__scale_look_init(&scaler->look, cluster, &scaler->config));
   BLIS_TRY(blis__add_waiting_room(cluster));
+  BLIS_TRY(
+      blis__scale_trigger_init(&scaler->trigger, cluster, &scaler->config));
   const blis__listener listener = {
       .ud = scaler,
       .rank = BLIS__BOOKS,
@@ -299,7 +330,8 @@ blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
   cluster->scaler = scaler;
   BLIS_TRY(check_config(cluster, config, error));
   BLIS_TRY_MEM(add_scaler(cluster), error);
-  cluster->check_us = scaler->policy.interval_us;
+  scaler->next_us = scaler->policy.interval_us;
+  cluster->check_us = scaler->next_us;
   return BLIS_OK;
 }
 
@@ -308,6 +340,7 @@ void blis__free_scaler(blis_cluster *cluster) {
   if (scaler != NULL) {
     blis_autoscaler_free(&scaler->policy);
     blis__scale_look_deinit(&scaler->look, cluster);
+    blis__scale_trigger_deinit(&scaler->trigger, cluster);
     blis_array_deinit(&cluster->alloc, &scaler->events);
     blis_array_deinit(&cluster->alloc, &scaler->levels);
     blis_alloc_free(&cluster->alloc, scaler, sizeof *scaler);

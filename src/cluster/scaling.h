@@ -35,7 +35,11 @@ typedef struct blis_scaling_config {
   int64_t ttft_target_us;
   int64_t tpot_target_us;
   int64_t e2e_target_us;
-  int64_t seed; /* of the times that are drawn */
+  /* Looks between the intervals, see scale_trigger.h; 0 = none. */
+  int64_t trigger_queue_depth;   /* so many wait where one comes */
+  double trigger_slo_attainment; /* fewer of the last minute kept them */
+  int64_t trigger_gap_us;        /* at least, since the look before */
+  int64_t seed;                  /* of the times that are drawn */
 } blis_scaling_config;
 
 /* A decision that changed something or was out of bounds. */
@@ -45,7 +49,8 @@ typedef struct blis_scale_event {
   uint32_t to;
   int64_t proposed; /* before it was clamped */
   bool is_oscillation;
-  const char *reason; /* the cluster's own */
+  blis_scale_cause cause; /* why it was asked */
+  const char *reason;     /* the cluster's own */
 } blis_scale_event;
 
 /* How many there are from a time on. */
@@ -63,6 +68,7 @@ typedef struct blis_scaling_report {
   size_t level_count;
   int64_t end_us; /* up to which instances are paid: of the last request */
   int64_t checks;
+  int64_t triggered; /* of these: not by the interval */
   int64_t scale_ups;
   int64_t scale_downs;
   int64_t clamped;

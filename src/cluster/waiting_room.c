@@ -76,6 +76,7 @@ static blis_status put(blis_cluster *cluster, blis__cluster_request *request,
   if (++room->count > room->most_waiting) {
     room->most_waiting = room->count;
   }
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__WAITING, error, .request = request));
   if (deadline_us <= 0) {
     return BLIS_OK;
   }

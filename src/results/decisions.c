@@ -182,15 +182,22 @@ static blis_status keep_candidates(blis_decisions *self,
   return BLIS_OK;
 }
 
+static blis_status keep_fact(blis_decisions *self, blis_decision_record *record,
+                             const char *name, double value) {
+  kept_fact fact = {.value = value};
+  BLIS_TRY(intern(self, name, &fact.name));
+  BLIS_TRY(blis_array_push(&self->alloc, &self->facts, fact));
+  record->fact_count++;
+  return BLIS_OK;
+}
+
 static blis_status keep_facts(blis_decisions *self,
                               const blis_decision *decision,
                               blis_decision_record *record) {
   record->first_fact = self->facts.count;
-  record->fact_count = (uint32_t)decision->fact_count;
   for (size_t i = 0; i < decision->fact_count; i++) {
-    kept_fact fact = {.value = decision->facts[i].value};
-    BLIS_TRY(intern(self, decision->facts[i].name, &fact.name));
-    BLIS_TRY(blis_array_push(&self->alloc, &self->facts, fact));
+    BLIS_TRY(keep_fact(self, record, decision->facts[i].name,
+                       decision->facts[i].value));
   }
   return BLIS_OK;
 }
@@ -268,6 +275,42 @@ static blis_status on_cascade(void *ud, const blis_cascade_event *event,
   return BLIS_OK;
 }
 
+/* Scaling. */
+
+static blis_status add_scaling(blis_decisions *self,
+                               const blis_scaling_event *event) {
+  const blis_scale_context *context = event->context;
+  blis_decision_record record = {.time_us = context->now_us,
+                                 .chosen = -1,
+                                 .kind = BLIS_DECISION_SCALING,
+                                 .first_candidate = self->candidates.count,
+                                 .first_fact = self->facts.count};
+  const struct {
+    const char *name;
+    double value;
+  } facts[] = {{"from", context->replicas},
+               {"to", (double)event->decision->target},
+               {"proposed", (double)event->proposed},
+               {"ready", context->ready},
+               {"starting", context->starting},
+               {"draining", context->draining}};
+  BLIS_TRY(intern(self, event->decision->reason, &record.reason));
+  for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+    BLIS_TRY(keep_fact(self, &record, facts[i].name, facts[i].value));
+  }
+  for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
+    blis_scale_metric metric = (blis_scale_metric)m;
+    BLIS_TRY(keep_fact(self, &record, blis_scale_metric_name(metric),
+                       blis_scale_value(context, metric)));
+  }
+  return keep(self, &record);
+}
+
+static blis_status on_scaling(void *ud, const blis_scaling_event *event,
+                              blis_error *error) {
+  return add_scaling(ud, event) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+}
+
 /* Making and looking. */
 
 blis_decisions *blis_decisions_new(const blis_alloc *alloc,
@@ -282,6 +325,7 @@ blis_decisions *blis_decisions_new(const blis_alloc *alloc,
       .sink = {.admission = on_admission,
                .routing = on_routing,
                .cascade = on_cascade,
+               .scaling = on_scaling,
                .ud = self,
                .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) |
                         BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE) |

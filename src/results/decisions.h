@@ -22,12 +22,13 @@ enum { BLIS_DECISIONS_ALL = -1 };
 typedef enum blis_decision_kind {
   BLIS_DECISION_ADMISSION,
   BLIS_DECISION_ROUTING,
-  BLIS_DECISION_CASCADE /* about an attempt that has ended */
+  BLIS_DECISION_CASCADE, /* about an attempt that has ended */
+  BLIS_DECISION_SCALING  /* a look of the autoscaler; facts: from, to, ... */
 } blis_decision_kind;
 
 typedef struct blis_decision_record {
   int64_t time_us;
-  int64_t number; /* with session and round: of the request */
+  int64_t number; /* with session and round: of the request, if it has one */
   uint32_t session;
   int32_t round_index;
   int32_t chosen;  /* instance; -1 = none */
@@ -42,7 +43,7 @@ typedef struct blis_decision_record {
   uint32_t fact_count;
   uint8_t kind;    /* blis_decision_kind */
   uint8_t verdict; /* blis_admission_verdict; of routing ADMIT, REJECT; of a
-                      cascade blis_cascade_verdict */
+                      cascade blis_cascade_verdict; of scaling ADMIT */
   bool has_scores; /* of the policy itself */
   uint16_t step;   /* of a cascade: which attempt, from 1 */
   uint32_t model;  /* and with which model: in the workload's string table */

@@ -100,6 +100,11 @@ static void draw_scene(scene *s, int64_t seed) {
   s->scaling.grace_us = draw_time(&random, 400000);
   s->scaling.victim = (blis_scale_victim)draw(&random, BLIS_VICTIM_COUNT);
   s->scaling.oscillation_us = 500000;
+  s->scaling.trigger_queue_depth = draw(&random, 2) * draw(&random, 6);
+  s->scaling.trigger_slo_attainment =
+      0.3 * (double)(draw(&random, 2) * draw(&random, 4));
+  s->scaling.trigger_gap_us = 100000 + draw(&random, 3) * 100000;
+  s->scaling.ttft_target_us = 1 + draw(&random, 300000);
   s->scaling.seed = seed;
   s->interval_us = 150000 + draw(&random, 300000);
   blis_engine_rules rules = draw_engine_rules(&random);

@@ -53,15 +53,36 @@ return {
         .. "oscillation.",
     },
     {
-      name = "ttft_target_us", type = "time_us", min = 0, default = 0, unit = "us",
-      doc = "Time to first token that requests are to keep, for slo_attainment; 0 = any.",
+      name = "trigger_queue_depth", type = "integer", min = 1, unit = "requests",
+      flag = "--autoscaler-trigger-queue-depth", group = "Autoscaling",
+      doc = "The autoscaler is also asked between its intervals, as soon as a request finds so many "
+        .. "waiting for its instance, or is one of so many that wait at the gateway. Default: at "
+        .. "its intervals only.",
     },
     {
-      name = "tpot_target_us", type = "time_us", min = 0, default = 0, unit = "us",
+      name = "trigger_slo_attainment", type = "number", min = 0, max = 1, default = 0,
+      flag = "--autoscaler-trigger-slo-attainment", group = "Autoscaling",
+      doc = "The same, as soon as a smaller share of the requests that ended in the last minute, "
+        .. "of ten or more, has kept its targets (ttft_target_us, ...); 0 = never.",
+    },
+    {
+      name = "trigger_gap_us", type = "time_us", min = 0, default = 1000000, unit = "us",
+      doc = "Least time since the autoscaler was last asked before a trigger asks it again.",
+    },
+    {
+      name = "ttft_target_us", type = "time_us", min = 0, unit = "us",
+      flag = "--autoscaler-ttft-target", group = "Autoscaling",
+      doc = "Time to first token that requests are to keep, for slo_attainment; 0 = any. "
+        .. "Default of this and the next two: what slo_targets says, if it names one class.",
+    },
+    {
+      name = "tpot_target_us", type = "time_us", min = 0, unit = "us",
+      flag = "--autoscaler-tpot-target", group = "Autoscaling",
       doc = "The same for the mean time per output token.",
     },
     {
-      name = "e2e_target_us", type = "time_us", min = 0, default = 0, unit = "us",
+      name = "e2e_target_us", type = "time_us", min = 0, unit = "us",
+      flag = "--autoscaler-e2e-target", group = "Autoscaling",
       doc = "The same for the whole request.",
     },
   },

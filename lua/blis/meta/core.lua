@@ -351,6 +351,7 @@ function scorer:observe(request, instance) end
 ---@field to integer wanted from then on
 ---@field proposed integer what it said
 ---@field is_oscillation boolean
+---@field trigger "interval"|"queue-depth"|"slo-attainment" why the autoscaler was asked
 ---@field reason string
 
 --- How many instances there are from a time on.
@@ -377,14 +378,32 @@ function scorer:observe(request, instance) end
 ---@field kv_capacity_tokens integer
 ---@field context_length_tokens integer the longest request it takes
 
+--- What an autoscaler saw at one of its last looks.
+---@class blis.ScaleSample
+---@field now_us integer
+---@field replicas integer
+---@field ready integer
+---@field request_rate number
+---@field requests_running number
+---@field queue_depth number
+---@field kv_utilization number
+---@field gateway_queue_size number
+
 --- A look at a cluster, for blis.autoscaler.
 ---@class blis.ScaleContext
 ---@field now_us integer
 ---@field since_last_scale_us? integer nil: it has not scaled yet
 ---@field replicas integer wanted as of now
 ---@field ready integer
+---@field starting integer asked for and not ready yet
+---@field draining integer on their way out, with requests left
+---@field pool "all"|"prefill"|"decode" whose number it is
+---@field trigger "interval"|"queue-depth"|"slo-attainment" why it is asked
 ---@field min integer
 ---@field max integer
+---@field avg_queue_depth number mean wait queue of the ready instances
+---@field avg_utilization number mean KV use of the ready instances
+---@field samples blis.ScaleSample[] up to 32 looks, oldest first; the last one is this
 ---@field instances blis.ScaleInstance[] those that are ready
 ---@field gateway_queue_size number requests that wait at the gateway for the pool
 ---@field requests_running number requests that were given to instances and have not ended

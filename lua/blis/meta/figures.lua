@@ -202,6 +202,7 @@
 ---@field most_paid integer at one time (instances)
 ---@field end_us integer up to which instances are paid (us)
 ---@field checks integer times that the autoscaler was asked
+---@field triggered integer of these by a trigger, between the intervals
 ---@field scale_ups integer decisions for more instances
 ---@field scale_downs integer decisions for fewer
 ---@field clamped integer decisions out of bounds

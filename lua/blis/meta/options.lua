@@ -122,9 +122,12 @@
 ---@field grace_us? integer How long an instance may take to finish; default: as long as it takes. (us)
 ---@field victim? "newest"|"oldest"|"least-loaded" Who goes first, after those that are still starting. (default newest)
 ---@field oscillation_us? integer A change that undoes the direction of the last one within this time counts as an oscillation. (us, default 120000000)
----@field ttft_target_us? integer Time to first token that requests are to keep, for slo_attainment; 0 = any. (us, default 0)
----@field tpot_target_us? integer The same for the mean time per output token. (us, default 0)
----@field e2e_target_us? integer The same for the whole request. (us, default 0)
+---@field trigger_queue_depth? integer The autoscaler is also asked between its intervals, as soon as a request finds so many waiting for its instance, or is one of so many that wait at the gateway. Default: at its intervals only. (requests)
+---@field trigger_slo_attainment? number The same, as soon as a smaller share of the requests that ended in the last minute, of ten or more, has kept its targets (ttft_target_us, ...); 0 = never. (default 0)
+---@field trigger_gap_us? integer Least time since the autoscaler was last asked before a trigger asks it again. (us, default 1000000)
+---@field ttft_target_us? integer Time to first token that requests are to keep, for slo_attainment; 0 = any. Default of this and the next two: what slo_targets says, if it names one class. (us)
+---@field tpot_target_us? integer The same for the mean time per output token. (us)
+---@field e2e_target_us? integer The same for the whole request. (us)
 
 --- Some of the instances of a cluster. Options not given are taken from the cluster.
 ---@class blis.GroupOptions

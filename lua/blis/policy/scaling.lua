@@ -8,6 +8,27 @@ local scaling = {}
 
 local starts_usual, starts_per_replica = 256, 16
 
+-- Targets of scaling by those of an SLO class.
+local target_names = {
+  ttft_ms = "ttft_target_us", itl_ms = "tpot_target_us", e2e_ms = "e2e_target_us",
+}
+
+--- Targets that are not given are those of the only SLO class that has any.
+local function add_targets(values, slo_targets)
+  local only = slo_targets and #slo_targets == 1 and slo_targets[1] or {}
+  for theirs, ours in pairs(target_names) do
+    values[ours] = values[ours] or math.ceil((only[theirs] or 0) * 1000)
+  end
+end
+
+local function check_triggers(values)
+  local has_target = values.ttft_target_us + values.tpot_target_us + values.e2e_target_us > 0
+  if values.trigger_slo_attainment > 0 and not has_target then
+    errors.invalid("scaling.trigger_slo_attainment needs a target: ttft_target_us, tpot_target_us, "
+      .. "e2e_target_us, or slo_targets of one class")
+  end
+end
+
 local function check_bounds(values, instances)
   local low, high = values.min_replicas, values.max_replicas
   if low > high then
@@ -28,8 +49,9 @@ end
 ---@param given? table
 ---@param cluster table read
 ---@param profile string
+---@param slo_targets? blis.SloTarget[]
 ---@return table?
-function scaling.read(autoscaler, given, cluster, profile)
+function scaling.read(autoscaler, given, cluster, profile, slo_targets)
   if autoscaler == nil then
     if given ~= nil then
       errors.invalid("scaling has no effect without autoscaler, the name of one or what "
@@ -52,6 +74,8 @@ function scaling.read(autoscaler, given, cluster, profile)
   values.max_starts = values.max_starts
     or math.max(starts_usual, starts_per_replica * values.max_replicas)
   check_bounds(values, cluster.instances)
+  add_targets(values, slo_targets)
+  check_triggers(values)
   values.policy = hooks.read_autoscaler(autoscaler, "autoscaler")
   return values
 end

@@ -16,12 +16,12 @@ local decisions = {}
 ---@field scores? table<string, number> by scorer, for policies that add them up
 
 ---@class blis.Decision
----@field kind "admission"|"routing"|"cascade"
----@field request string
----@field number integer
+---@field kind "admission"|"routing"|"cascade"|"scaling"
+---@field request? string not of scaling
+---@field number? integer
 ---@field time_us integer
----@field verdict "admit"|"reject"|"delay"|"accept"|"escalate"|"accept_last"|"fail" the last four
----are of a cascade, about an attempt that has ended
+---@field verdict string admit, reject or delay; of a cascade, about an attempt that has ended,
+---accept, escalate, accept_last or fail; of a look of the autoscaler up, down or none
 ---@field reason string why it was rejected, else what the policy is called
 ---@field model? string of a cascade: the model that was asked
 ---@field step? integer of a cascade: which attempt, from 1
@@ -31,7 +31,8 @@ local decisions = {}
 ---@field score? number of the chosen one
 ---@field regret? number best score minus score of the chosen one
 ---@field facts? table<string, number> what else a policy tells: unified its decision record,
----routesim.session_affinity and routesim.cost_escalation their custom metrics
+---routesim.session_affinity and routesim.cost_escalation their custom metrics; scaling: from, to,
+---proposed (before it was clamped), ready, starting, draining, and the metrics of ScaleContext
 ---@field candidates? blis.DecisionCandidate[]
 
 ---@class blis.DecisionSummary

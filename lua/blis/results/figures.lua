@@ -116,6 +116,8 @@ local lists_of_scaling = {
     doc = "at one time" },
   { name = "end_us", type = "integer", unit = "us", doc = "up to which instances are paid" },
   { name = "checks", type = "integer", doc = "times that the autoscaler was asked" },
+  { name = "triggered", type = "integer",
+    doc = "of these by a trigger, between the intervals" },
   { name = "scale_ups", type = "integer", doc = "decisions for more instances" },
   { name = "scale_downs", type = "integer", doc = "decisions for fewer" },
   { name = "clamped", type = "integer", doc = "decisions out of bounds" },

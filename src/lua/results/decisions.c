@@ -99,12 +99,32 @@ static void set_verdict(lua_State *L, const bind_records *records,
   }
 }
 
+/* How many instances there were to be, and what the autoscaler saw. */
+static void push_scaling(lua_State *L, const blis_decisions *decisions,
+                         const blis_decision_record *record) {
+  lua_createtable(L, 0, 5);
+  set_field_string(L, "kind", "scaling");
+  set_field_integer(L, "time_us", record->time_us);
+  set_field_string(L, "reason", blis_decisions_reason(decisions, record));
+  int64_t from = (int64_t)blis_decisions_fact(decisions, record, 0).value;
+  int64_t to = (int64_t)blis_decisions_fact(decisions, record, 1).value;
+  set_field_string(L, "verdict",
+                   to > from   ? "up"
+                   : to < from ? "down"
+                               : "none");
+  set_facts(L, decisions, record);
+}
+
 static void push_decision(lua_State *L, const bind_records *records,
                           const blis_decision_record *record) {
   static const char *const kinds[] = {"admission", "routing", "cascade"};
   static const char *const verdicts[] = {
       [BLIS_ADMIT] = "admit", [BLIS_REJECT] = "reject", [BLIS_DELAY] = "delay"};
   const blis_decisions *decisions = records->decisions;
+  if (record->kind == BLIS_DECISION_SCALING) {
+    push_scaling(L, decisions, record);
+    return;
+  }
   const blis_request named = {.number = record->number,
                               .session = record->session,
                               .round_index = record->round_index};

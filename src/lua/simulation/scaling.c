@@ -63,6 +63,11 @@ static blis_scaling_config check_config(lua_State *L, int index,
       .ttft_target_us = check_field_integer(L, index, "ttft_target_us"),
       .tpot_target_us = check_field_integer(L, index, "tpot_target_us"),
       .e2e_target_us = check_field_integer(L, index, "e2e_target_us"),
+      .trigger_queue_depth =
+          opt_field_integer(L, index, "trigger_queue_depth", 0),
+      .trigger_slo_attainment =
+          check_field_number(L, index, "trigger_slo_attainment"),
+      .trigger_gap_us = check_field_integer(L, index, "trigger_gap_us"),
       .seed = sim->seed};
 }
 
@@ -86,13 +91,14 @@ static void push_events(lua_State *L, const blis_scaling_report *report) {
   lua_createtable(L, (int)report->event_count, 0);
   for (size_t i = 0; i < report->event_count; i++) {
     const blis_scale_event *event = &report->events[i];
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 7);
     set_field_integer(L, "time_us", event->time_us);
     set_field_integer(L, "from", event->from);
     set_field_integer(L, "to", event->to);
     set_field_integer(L, "proposed", event->proposed);
     lua_pushboolean(L, event->is_oscillation);
     lua_setfield(L, -2, "is_oscillation");
+    set_field_string(L, "trigger", blis_scale_cause_name(event->cause));
     set_field_string(L, "reason", event->reason);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
@@ -146,6 +152,7 @@ void set_scaling(lua_State *L, const bind_simulation *sim) {
   set_field_number(L, "replica_seconds",
                    (double)paid_us_of(sim->cluster, report.end_us) / 1e6);
   set_field_integer(L, "checks", report.checks);
+  set_field_integer(L, "triggered", report.triggered);
   set_field_integer(L, "scale_ups", report.scale_ups);
   set_field_integer(L, "scale_downs", report.scale_downs);
   set_field_integer(L, "clamped", report.clamped);

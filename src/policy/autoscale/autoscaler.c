@@ -32,6 +32,12 @@ blis_status blis_scale_metric_find(const char *name, blis_scale_metric *metric,
                    suggestion.text);
 }
 
+const char *blis_scale_cause_name(blis_scale_cause cause) {
+  static const char *const names[] = {"interval", "queue-depth",
+                                      "slo-attainment"};
+  return names[cause];
+}
+
 BLIS__POLICY_FREE(autoscaler)
 
 blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,

@@ -59,6 +59,17 @@ BLIS_MUSTUSE blis_status blis_scale_metric_find(const char *name,
                                                 blis_scale_metric *metric,
                                                 blis_error *error);
 
+/* Why an autoscaler is asked. */
+typedef enum blis_scale_cause {
+  BLIS_SCALE_BY_INTERVAL,
+  BLIS_SCALE_BY_QUEUE,
+  BLIS_SCALE_BY_SLO,
+  BLIS_SCALE_CAUSE_COUNT
+} blis_scale_cause;
+
+/* "interval", "queue-depth", "slo-attainment" */
+const char *blis_scale_cause_name(blis_scale_cause cause);
+
 /* What a pool does. */
 typedef enum blis_scale_role {
   BLIS_SCALE_BOTH,
@@ -90,9 +101,12 @@ typedef struct blis_scale_model {
 typedef struct blis_scale_context {
   int64_t now_us;
   int64_t since_last_scale_us; /* BLIS_TIME_NEVER_US = never yet */
+  blis_scale_cause cause;
   blis_scale_role role;
   uint32_t replicas; /* wanted as of now: requested to ready, none draining */
   uint32_t ready;
+  uint32_t starting; /* from being asked for until they are ready */
+  uint32_t draining; /* on their way out, with requests left */
   uint32_t min;
   uint32_t max;
   double metrics[BLIS_SCALE_METRIC_COUNT]; /* to be read by blis_scale_value */
