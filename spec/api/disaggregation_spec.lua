@@ -62,7 +62,7 @@ describe("prefill and decode apart", function()
   it("asks functions, about instances", function()
     local seen = {}
     local result = run(function(request, context)
-      seen[#seen + 1] = #context.decode .. context.chosen.id
+      seen[#seen + 1] = #context.decode .. context.peer.id
       if request.id == "request_3" then return "local" end
       if request.id == "request_4" then return { prefill = 1, decode = context.decode[2] } end
       return "split"

@@ -9,6 +9,8 @@
 
 /* feedback.c: tells the router the outcome of the requests it routed... */
 BLIS_MUSTUSE blis_status blis__add_router_feedback(blis_cluster *cluster);
+/* Beside it, the router of the prefill stage; hand-offs are set up. */
+BLIS_MUSTUSE blis_status blis__add_prefill_feedback(blis_cluster *cluster);
 /* ...and the admission policy that of the requests it admitted. */
 BLIS_MUSTUSE blis_status blis__add_admission_feedback(blis_cluster *cluster);
 

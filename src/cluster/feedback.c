@@ -66,6 +66,18 @@ blis_status blis__add_router_feedback(blis_cluster *cluster) {
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
+blis_status blis__add_prefill_feedback(blis_cluster *cluster) {
+  const blis_router_ops *ops = cluster->handoffs->policy.prefill.ops;
+  if (ops == NULL || ops->ended == NULL || cluster->router.ops->ended != NULL) {
+    return BLIS_OK; /* nobody wants it, or on_left is there */
+  }
+  const blis__listener listener = {.ud = NULL,
+                                   .rank = BLIS__POLICIES,
+                                   .need = BLIS__NEEDS_STATE,
+                                   .on = {[BLIS__LEFT] = on_left}};
+  return blis__listeners_add(&cluster->listeners, &listener);
+}
+
 static blis_status on_over(void *ud, blis_cluster *cluster,
                            const blis__news *news, blis_error *error) {
   (void)cluster, (void)error;

@@ -49,6 +49,7 @@ typedef enum blis_handoff_failure {
 typedef struct blis_disaggregation {
   blis_router prefill;    /* ops NULL: the router of the cluster does both */
   blis_decider decider;   /* ops NULL: never */
+  bool prefill_first;     /* is routed, and all requests are split */
   bool reserves_first;    /* before the prefill (SGLang), not after it (vLLM) */
   bool gives_first_token; /* the source does (SGLang), not the destination */
   blis_no_room on_no_room;

@@ -159,7 +159,7 @@ static blis_status wait_for_room(blis_cluster *cluster, blis__handoff *handoff,
 /* Transfers. */
 
 static uint64_t pair_of(const blis__handoff *handoff) {
-  return (uint64_t)handoff->source << 32 | handoff->destination;
+  return blis__pair_of(handoff->source, handoff->destination);
 }
 
 /* The first contact of two instances takes its time. */

@@ -178,6 +178,7 @@ blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff,
   BLIS_ASSERT(!handoff->is_over);
   handoff->is_over = true;
   cluster->handoffs->counts.in_flight--;
+  blis__handoff_unbook(cluster, handoff);
   leave_ready(cluster->handoffs, handoff);
   blis_event_queue_cancel(cluster->queue, handoff->event);
   blis_event_queue_cancel(cluster->queue, handoff->timeout_event);
@@ -480,13 +481,17 @@ blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
   blis_pool_init(&h->pool, &cluster->alloc, sizeof(blis__handoff));
   blis_map_init(&h->pairs, &cluster->alloc);
   blis__links_init(&h->links, &cluster->alloc);
+  h->stages = blis__handoff_stages(cluster);
   cluster->handoffs = h;
   cluster->divert = blis__handoff_decide;
+  cluster->ask_first = blis__handoff_ask_first;
+  cluster->stages = &h->stages;
   BLIS_TRY(check_policy(cluster, &h->policy, error));
   BLIS_TRY_MEM(make_parts(cluster, h), error);
   blis__snapshot_declare(&cluster->snapshot,
                          h->policy.prefill.needs | h->policy.decider.needs);
   BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
+  BLIS_TRY_MEM(blis__add_prefill_feedback(cluster), error);
   return BLIS_OK;
 }
 

@@ -4,7 +4,7 @@
  *
  * One module in several files: handoff_run.c the life of a hand-off and its
  * ends; handoff_start.c the decision and the prefill; handoff_move.c room,
- * links and transfers.
+ * links and transfers; handoff_ask.c what policies may ask.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_RUN_H
 #define BLIS_CLUSTER_HANDOFF_RUN_H
@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "cluster/link.h"
 #include "cluster/state.h"
+#include "policy/contract/stages.h"
 
 /* Whose the blocks of a hand-off are; nobody else may serve them. */
 typedef enum blis__kv_owner {
@@ -25,6 +26,7 @@ typedef struct blis__handoff {
   blis_live_request prefill;      /* and this is the one at the source */
   blis_handoff_state state;
   blis__kv_owner owner;
+  bool is_booked;    /* with the router of its source, to which it goes */
   bool is_at_source; /* prefill is with the source: computes, or holds KV */
   bool is_reserved;  /* at the destination */
   bool counts_there; /* among the requests in flight of the destination */
@@ -61,8 +63,19 @@ typedef struct blis__room_queue {
 
 struct blis__choice; /* stages.h */
 
+/* What the router of the prefill stage says before it is its turn. */
+typedef struct blis__preview {
+  blis__cluster_request *request;
+  int64_t peer; /* the instance that decodes; -1 = not known yet */
+  bool is_asked;
+  int64_t source; /* -1 = not asked, rejected, or taken over */
+  blis_ticket ticket;
+} blis__preview;
+
 typedef struct blis__handoffs {
   blis_disaggregation policy;
+  blis_stages stages;
+  blis__preview preview; /* of the decision being taken */
   blis_pool pool;
   blis__room_queue *rooms; /* by destination */
   blis__links links;
@@ -76,6 +89,45 @@ typedef struct blis__handoffs {
   blis__handoff *ready; /* of go_blis: about to move, as they are to start */
   blis_handoff_counts counts;
 } blis__handoffs;
+
+/* handoff_ask.c */
+
+blis_stages blis__handoff_stages(blis_cluster *cluster);
+
+typedef struct blis__prefill_question {
+  blis_ticket *ticket;
+  int64_t peer;  /* the instance that decodes; -1 = not known yet */
+  bool is_aside; /* another decision goes on, whose view stays valid */
+} blis__prefill_question;
+
+/* Asks the router of the prefill stage. */
+BLIS_MUSTUSE blis_status blis__handoff_choose_source(
+    blis_cluster *cluster, blis__cluster_request *request,
+    const blis__prefill_question *question, struct blis__choice *choice,
+    blis_error *error);
+
+/* A request is about to be routed; *source stays if prefill is not first. */
+BLIS_MUSTUSE blis_status blis__handoff_ask_first(blis_cluster *cluster,
+                                                 blis__cluster_request *request,
+                                                 int64_t *source,
+                                                 blis_error *error);
+
+/* Nobody was asked yet about the request. */
+void blis__handoff_begin_preview(blis_cluster *cluster,
+                                 blis__cluster_request *request, int64_t peer);
+
+/* The request goes there, unless the decider has named another one. */
+void blis__handoff_take_preview(blis_cluster *cluster, blis__handoff *handoff);
+
+/* It goes there no more: the router hears that it has ended. */
+void blis__handoff_unbook(blis_cluster *cluster, blis__handoff *handoff);
+
+/* The same of a preview that was not taken. */
+void blis__handoff_drop_preview(blis_cluster *cluster);
+
+static inline uint64_t blis__pair_of(uint32_t source, uint32_t destination) {
+  return (uint64_t)source << 32 | destination;
+}
 
 /* handoff_start.c */
 

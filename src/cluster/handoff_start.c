@@ -13,16 +13,16 @@
 
 /* The candidate that the decider named in place of the router's. */
 static blis_status find_destination(const blis_cluster *cluster,
+                                    const char *name,
                                     const blis_routing_view *view,
                                     const blis_split *split, size_t *chosen,
                                     blis_error *error) {
-  const char *name = cluster->handoffs->policy.decider.name;
   int64_t count = cluster->config.instance_count;
   if (split->prefill >= count ||
       (split->prefill >= 0 &&
        (cluster->facts[split->prefill].roles & BLIS_ROLE_PREFILL) == 0)) {
     return blis_fail(error, BLIS_ERR_POLICY,
-                     "decider %s: instance_%" PRId64
+                     "%s: instance_%" PRId64
                      " is not one of those that prefill",
                      name, split->prefill);
   }
@@ -34,7 +34,7 @@ static blis_status find_destination(const blis_cluster *cluster,
                 : view->count;
   return *chosen < view->count ? BLIS_OK
                                : blis_fail(error, BLIS_ERR_POLICY,
-                                           "decider %s: instance %" PRId64
+                                           "%s: instance_%" PRId64
                                            " is not one of those that decode",
                                            name, split->decode);
 }
@@ -88,6 +88,7 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
   BLIS_TRY_MEM(new_handoff(cluster, request, &handoff), error);
   handoff->destination = destination;
   handoff->wanted_source = source;
+  blis__handoff_take_preview(cluster, handoff);
   handoff->times.decode_instance = (int32_t)destination;
   const blis_instance_config *config =
       blis_instance_get_config(cluster->instances[destination]);
@@ -110,31 +111,48 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
       cluster->now_us, error);
 }
 
+/* The router may have said it itself; else the decider does. */
+static blis_status ask(blis_cluster *cluster, blis__choice *choice,
+                       blis_split *split, blis_error *error) {
+  const blis_decider *decider = &cluster->handoffs->policy.decider;
+  const blis_decision *decision = &choice->decision;
+  const blis_routing_view *view = choice->view;
+  size_t chosen = decision->chosen;
+  const char *name = decider->name;
+  if (decision->has_prefill) {
+    *split = (blis_split){
+        .splits = true, .prefill = decision->prefill, .decode = -1};
+    name = cluster->router.name;
+  } else if (decider->ops != NULL) {
+    cluster->handoffs->preview.peer = view->instances[chosen];
+    BLIS_TRY(decider->ops->decide(
+        &(blis_question){decider->state, &choice->shown, view, error}, chosen,
+        split));
+  }
+  BLIS_TRY(find_destination(cluster, name, view, split, &chosen, error));
+  choice->instance = view->instances[chosen];
+  return BLIS_OK;
+}
+
 blis_status blis__handoff_decide(blis_cluster *cluster,
                                  blis__cluster_request *request,
                                  blis__choice *choice, bool *is_taken,
                                  blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  const blis_decider *decider = &h->policy.decider;
-  const blis_routing_view *view = choice->view;
-  size_t chosen = choice->decision.chosen;
   blis_split split = {.prefill = -1, .decode = -1};
-  if (decider->ops != NULL) {
-    BLIS_TRY(decider->ops->decide(
-        &(blis_question){decider->state, &choice->shown, view, error}, chosen,
-        &split));
-    BLIS_TRY(find_destination(cluster, view, &split, &chosen, error));
-  }
-  choice->instance = view->instances[chosen];
+  BLIS_TRY(ask(cluster, choice, &split, error));
   *is_taken = can_split(cluster, request, &split, choice->instance);
   if (!*is_taken) {
+    blis__handoff_drop_preview(cluster);
     h->counts.colocated++;
     return BLIS_OK;
   }
   if (!h->policy.go_blis) { /* which traces only what it does not split */
     BLIS_TRY(blis__cluster_tell_choice(cluster, request, choice, error));
   }
-  return begin(cluster, request, choice->instance, split.prefill, error);
+  BLIS_TRY(begin(cluster, request, choice->instance, split.prefill, error));
+  blis__handoff_drop_preview(cluster); /* unless it was taken over */
+  return BLIS_OK;
 }
 
 /* The prefill. */
@@ -165,6 +183,7 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff,
   blis_instance *instance = cluster->instances[source];
   const blis_instance_config *config = blis_instance_get_config(instance);
   BLIS_TRY(blis__cluster_bring_forward(cluster, source, error));
+  handoff->is_booked = false; /* from now on, it is told when it leaves */
   make_leg(cluster, handoff);
   BLIS_TRY_MEM(blis__chain_cache_take(&cluster->chains,
                                       (uint32_t)config->block_size_tokens,
@@ -202,21 +221,17 @@ static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff,
 static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
                                  blis_decision *decision, uint32_t *source,
                                  blis_error *error) {
-  blis__handoffs *h = cluster->handoffs;
   int64_t wanted = handoff->wanted_source;
   if (wanted >= 0 && cluster->services[wanted] == BLIS_SERVICE_ACTIVE) {
     *source = (uint32_t)wanted;
     return BLIS_OK;
   }
-  const blis__stage stage = {.router = h->policy.prefill.ops != NULL
-                                           ? &h->policy.prefill
-                                           : &cluster->router,
-                             .ticket = &handoff->prefill_ticket,
-                             .role = BLIS_ROLE_PREFILL,
-                             .peer = handoff->destination};
+  blis__handoff_unbook(cluster, handoff);
+  const blis__prefill_question question = {.ticket = &handoff->prefill_ticket,
+                                           .peer = handoff->destination};
   blis__choice choice;
-  BLIS_TRY(
-      blis__cluster_choose(cluster, handoff->request, &stage, &choice, error));
+  BLIS_TRY(blis__handoff_choose_source(cluster, handoff->request, &question,
+                                       &choice, error));
   *decision = choice.decision;
   *source = choice.instance;
   return BLIS_OK;

@@ -171,10 +171,15 @@ void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
   BLIS_ASSERT(COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i] >= 0);
 }
 
+static void forget_shown(blis__snapshot *snapshot) {
+  snapshot->shown.group = NULL;
+  snapshot->peers.group = NULL;
+}
+
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
                                    bool is_in_service) {
   blis__candidates_put_in_service(&snapshot->candidates, i, is_in_service);
-  snapshot->shown = NULL; /* its candidates are others now */
+  forget_shown(snapshot); /* candidates are others now */
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
@@ -202,10 +207,13 @@ static void write_constants(blis__snapshot *snapshot, uint32_t i,
       blis_instance_get_config(snapshot->instances[i]);
   COLUMN(snapshot, KV_BLOCKS)[i] = (double)config->kv_blocks;
   COLUMN(snapshot, MAX_NUM_SEQS)[i] = (double)config->max_num_seqs;
+  COLUMN(snapshot, MAX_NUM_BATCHED_TOKENS)
+  [i] = (double)config->max_batched_tokens;
   COLUMN(snapshot, TP)[i] = (double)facts->tp;
   COLUMN(snapshot, WATTS)[i] = facts->watts;
   COLUMN(snapshot, CAPACITY)[i] = facts->capacity;
   COLUMN(snapshot, COST_PER_HOUR)[i] = facts->cost_per_hour;
+  COLUMN(snapshot, ROLE)[i] = (double)facts->roles;
 }
 
 static blis_status allocate(blis__snapshot *snapshot) {
@@ -265,7 +273,8 @@ void blis__snapshot_deinit(blis__snapshot *snapshot) {
   size_t count = snapshot->count;
   size_t values_size = count * BLIS_SIGNAL_COUNT * sizeof *snapshot->values;
   blis_alloc_free(alloc, snapshot->values, values_size);
-  blis_alloc_free(alloc, snapshot->gathered, values_size);
+  blis_alloc_free(alloc, snapshot->shown.gathered, values_size);
+  blis_alloc_free(alloc, snapshot->peers.gathered, values_size);
   blis_alloc_free(alloc, snapshot->refreshed_us,
                   count * sizeof *snapshot->refreshed_us);
   blis_alloc_free(alloc, snapshot->changes, count * sizeof *snapshot->changes);
@@ -309,7 +318,7 @@ void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals) {
   blis_signal_set kept_engine = snapshot->kept & ENGINE_SIGNALS;
   snapshot->kept |= signals;
   snapshot->written = written_signals(snapshot);
-  snapshot->shown = NULL; /* the next view has more columns */
+  forget_shown(snapshot); /* the next view has more columns */
   if ((snapshot->kept & ENGINE_SIGNALS) != kept_engine) {
     for (uint32_t i = 0; i < snapshot->count; i++) {
       mark(snapshot, i,

@@ -34,6 +34,15 @@
 #include "policy/contract/facts.h"
 #include "policy/contract/view.h"
 
+/* A view, and what it is about. */
+typedef struct blis__shown {
+  struct blis__snapshot *snapshot;
+  const blis__group *group; /* NULL: it has to be set up anew */
+  const blis_routing_request *request;
+  double *gathered; /* columns over these candidates; NULL until needed */
+  blis_routing_view view;
+} blis__shown;
+
 typedef struct blis__snapshot {
   blis_alloc alloc;
   uint32_t count;
@@ -47,8 +56,7 @@ typedef struct blis__snapshot {
   blis_signal_set written;  /* engine signals that are read for them */
   int64_t caches_marked_us; /* when they were last */
 
-  double *values;   /* all columns, one after the other */
-  double *gathered; /* the same over some candidates; NULL until needed */
+  double *values; /* all columns, one after the other */
   int64_t *refreshed_us;
   bool *has_moved;  /* since its engine signals were read */
   bool *is_apart;   /* it cannot be read */
@@ -63,9 +71,9 @@ typedef struct blis__snapshot {
   blis_extremes *rank_extremes;
 
   blis__candidates candidates;
-  blis_routing_view view;
-  const blis__group *shown;            /* the group that view is about */
-  const blis_routing_request *request; /* of the view being shown */
+  blis__shown shown; /* of the decision being taken */
+  blis__shown peers; /* those of the other stage */
+  blis_routing_request peers_request;
 } blis__snapshot;
 
 typedef struct blis__snapshot_config {
@@ -154,6 +162,11 @@ BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot,
 const blis_routing_view *
 blis__snapshot_show(blis__snapshot *snapshot,
                     const blis_routing_request *request, int64_t now_us);
+
+/* The same beside it: the view of blis__snapshot_show stays valid. */
+const blis_routing_view *
+blis__snapshot_show_peers(blis__snapshot *snapshot,
+                          const blis_routing_request *request, int64_t now_us);
 
 /* The live value of a signal that does not depend on a request. */
 double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,

@@ -17,22 +17,21 @@ blis_status blis__snapshot_cached_blocks(const blis__snapshot *snapshot,
 }
 
 /* Candidates have the places of the columns, so views show these themselves. */
-static bool shows_columns(const blis__snapshot *snapshot) {
-  return snapshot->shown->is_prefix;
+static bool shows_columns(const blis__shown *shown) {
+  return shown->group->is_prefix;
 }
 
 /* Where the view has a column of its candidates. */
-static double *shown_column(const blis__snapshot *snapshot,
-                            blis_signal signal) {
-  return shows_columns(snapshot)
-             ? blis__snapshot_column(snapshot, signal)
-             : snapshot->gathered + (size_t)signal * snapshot->count;
+static double *shown_column(const blis__shown *shown, blis_signal signal) {
+  return shows_columns(shown)
+             ? blis__snapshot_column(shown->snapshot, signal)
+             : shown->gathered + (size_t)signal * shown->snapshot->count;
 }
 
-static void gather(const blis__snapshot *snapshot, blis_signal signal) {
-  const double *from = blis__snapshot_column(snapshot, signal);
-  double *to = shown_column(snapshot, signal);
-  const blis__group *group = snapshot->shown;
+static void gather(const blis__shown *shown, blis_signal signal) {
+  const double *from = blis__snapshot_column(shown->snapshot, signal);
+  double *to = shown_column(shown, signal);
+  const blis__group *group = shown->group;
   for (uint32_t k = 0; k < group->count; k++) {
     to[k] = from[group->instances[k]];
   }
@@ -49,10 +48,11 @@ static double cached_value(blis_signal signal, uint32_t cached,
              : 0;
 }
 
-static bool write_request_signal(blis__snapshot *snapshot, blis_signal signal) {
-  const blis_routing_request *request = snapshot->request;
-  const blis__group *group = snapshot->shown;
-  double *column = shown_column(snapshot, signal);
+static bool write_request_signal(const blis__shown *shown, blis_signal signal) {
+  const blis__snapshot *snapshot = shown->snapshot;
+  const blis_routing_request *request = shown->request;
+  const blis__group *group = shown->group;
+  double *column = shown_column(shown, signal);
   for (uint32_t k = 0; k < group->count; k++) {
     uint32_t i = group->instances[k];
     const blis_instance *instance = snapshot->instances[i];
@@ -75,68 +75,79 @@ static bool write_request_signal(blis__snapshot *snapshot, blis_signal signal) {
 }
 
 /* Brings a column of the view up to date; false = out of memory. */
-static bool fill(blis__snapshot *snapshot, blis_signal signal) {
+static bool fill(const blis__shown *shown, blis_signal signal) {
   if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
-    return write_request_signal(snapshot, signal);
+    return write_request_signal(shown, signal);
   }
-  if (!shows_columns(snapshot)) {
-    gather(snapshot, signal);
+  if (!shows_columns(shown)) {
+    gather(shown, signal);
   }
   return true;
 }
 
-static bool fill_all(blis__snapshot *snapshot) {
-  blis_signal_set wanted = snapshot->kept;
-  if (shows_columns(snapshot)) {
+static bool fill_all(const blis__shown *shown) {
+  blis_signal_set wanted = shown->snapshot->kept;
+  if (shows_columns(shown)) {
     wanted &= BLIS_SIGNALS_OF_REQUEST;
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT && wanted >> s != 0; s++) {
-    if ((wanted & BLIS_SIGNAL_BIT(s)) != 0 && !fill(snapshot, (blis_signal)s)) {
+    if ((wanted & BLIS_SIGNAL_BIT(s)) != 0 && !fill(shown, (blis_signal)s)) {
       return false;
     }
   }
   return true;
 }
 
-static const double *column_on_demand(void *column_ud, blis_signal signal) {
-  blis__snapshot *snapshot = column_ud;
-  const blis__group *shown = snapshot->shown;
-  if ((snapshot->kept & BLIS_SIGNAL_BIT(signal)) == 0) {
-    if (!blis__snapshot_can_keep(snapshot, signal)) {
-      return NULL;
-    }
-    blis__snapshot_keep(snapshot, BLIS_SIGNAL_BIT(signal));
-    snapshot->shown = shown; /* this view goes on */
-    blis__snapshot_update(snapshot);
-    snapshot->view.columns[signal] = shown_column(snapshot, signal);
-    if (!fill(snapshot, signal)) {
-      return NULL;
-    }
+/* From now on the column is kept up; the views being shown go on. */
+static bool keep_late(blis__snapshot *snapshot, blis_signal signal) {
+  const blis__group *group = snapshot->shown.group;
+  const blis__group *peers = snapshot->peers.group;
+  if (!blis__snapshot_can_keep(snapshot, signal)) {
+    return false;
   }
-  return shown_column(snapshot, signal);
+  blis__snapshot_keep(snapshot, BLIS_SIGNAL_BIT(signal));
+  snapshot->shown.group = group;
+  snapshot->peers.group = peers;
+  blis__snapshot_update(snapshot);
+  return true;
 }
 
-static bool need_gathered(blis__snapshot *snapshot) {
-  if (snapshot->gathered == NULL) {
-    snapshot->gathered =
-        blis_alloc_zeroed(&snapshot->alloc, snapshot->count,
-                          BLIS_SIGNAL_COUNT * sizeof *snapshot->gathered);
+static const double *column_on_demand(void *column_ud, blis_signal signal) {
+  blis__shown *shown = column_ud;
+  blis__snapshot *snapshot = shown->snapshot;
+  if (shown->view.columns[signal] == NULL) {
+    bool is_kept = (snapshot->kept & BLIS_SIGNAL_BIT(signal)) != 0;
+    if ((!is_kept && !keep_late(snapshot, signal)) || !fill(shown, signal)) {
+      return NULL;
+    }
+    shown->view.columns[signal] = shown_column(shown, signal);
   }
-  return snapshot->gathered != NULL;
+  return shown->view.columns[signal];
+}
+
+static bool need_gathered(blis__shown *shown) {
+  if (shown->gathered == NULL) {
+    shown->gathered =
+        blis_alloc_zeroed(&shown->snapshot->alloc, shown->snapshot->count,
+                          BLIS_SIGNAL_COUNT * sizeof *shown->gathered);
+  }
+  return shown->gathered != NULL;
 }
 
 /* The view is about other candidates, or has other columns, than before. */
-static bool turn_to(blis__snapshot *snapshot, const blis__group *group) {
-  blis_routing_view *view = &snapshot->view;
-  if (!group->is_prefix && !need_gathered(snapshot)) {
+static bool turn_to(blis__snapshot *snapshot, blis__shown *shown,
+                    const blis__group *group) {
+  blis_routing_view *view = &shown->view;
+  shown->snapshot = snapshot;
+  if (!group->is_prefix && !need_gathered(shown)) {
     return false;
   }
-  snapshot->shown = group;
+  shown->group = group;
   *view = (blis_routing_view){.instances = group->instances,
                               .ids = group->ids,
                               .id_ranks = group->id_ranks,
                               .column = column_on_demand,
-                              .column_ud = snapshot};
+                              .column_ud = shown};
   if (group->is_prefix && group->is_everybody && group->count > 0) {
     view->least_load = snapshot->least_load;
   }
@@ -148,7 +159,7 @@ static bool turn_to(blis__snapshot *snapshot, const blis__group *group) {
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     if ((snapshot->kept & BLIS_SIGNAL_BIT(s)) != 0) {
-      view->columns[s] = shown_column(snapshot, (blis_signal)s);
+      view->columns[s] = shown_column(shown, (blis_signal)s);
     }
   }
   return true;
@@ -186,9 +197,10 @@ blis_status blis__snapshot_survey(blis__snapshot *snapshot,
   return BLIS_OK;
 }
 
-const blis_routing_view *
-blis__snapshot_show(blis__snapshot *snapshot,
-                    const blis_routing_request *request, int64_t now_us) {
+static const blis_routing_view *show(blis__snapshot *snapshot,
+                                     blis__shown *shown,
+                                     const blis_routing_request *request,
+                                     int64_t now_us) {
   blis__group *group = blis__candidates_for(
       &snapshot->candidates, request->strings, request->model, request->stage);
   if (group == NULL) {
@@ -196,11 +208,24 @@ blis__snapshot_show(blis__snapshot *snapshot,
   }
   blis__snapshot_catch_up(snapshot, group, now_us);
   blis__snapshot_update(snapshot);
-  if (group != snapshot->shown && !turn_to(snapshot, group)) {
+  if (group != shown->group && !turn_to(snapshot, shown, group)) {
     return NULL;
   }
-  snapshot->request = request;
-  snapshot->view.now_us = now_us;
-  snapshot->view.count = group->count;
-  return fill_all(snapshot) ? &snapshot->view : NULL;
+  shown->request = request;
+  shown->view.now_us = now_us;
+  shown->view.count = group->count;
+  return fill_all(shown) ? &shown->view : NULL;
+}
+
+const blis_routing_view *
+blis__snapshot_show(blis__snapshot *snapshot,
+                    const blis_routing_request *request, int64_t now_us) {
+  return show(snapshot, &snapshot->shown, request, now_us);
+}
+
+const blis_routing_view *
+blis__snapshot_show_peers(blis__snapshot *snapshot,
+                          const blis_routing_request *request, int64_t now_us) {
+  snapshot->peers_request = *request;
+  return show(snapshot, &snapshot->peers, &snapshot->peers_request, now_us);
 }

@@ -278,8 +278,12 @@ blis_status blis__cluster_choose(blis_cluster *cluster,
       blis__listeners_hear(&cluster->listeners, BLIS__ROUTING_DECIDED);
   shown->stage = stage->role;
   shown->peer = stage->peer;
+  shown->stages = stage->role != 0 ? cluster->stages : NULL;
   choice->view =
-      blis__snapshot_show(&cluster->snapshot, shown, cluster->now_us);
+      stage->is_aside
+          ? blis__snapshot_show_peers(&cluster->snapshot, shown,
+                                      cluster->now_us)
+          : blis__snapshot_show(&cluster->snapshot, shown, cluster->now_us);
   BLIS_TRY_NEW(choice->view, error);
   BLIS_TRY(decide_routing(cluster, stage->router, shown, &choice->view,
                           &choice->decision, error));
@@ -311,10 +315,10 @@ static blis_status route_and_send(blis_cluster *cluster,
                                   blis__cluster_request *request,
                                   const char **rejected, blis_error *error) {
   bool has_pools = cluster->divert != NULL;
-  const blis__stage stage = {.router = &cluster->router,
-                             .ticket = &request->router_ticket,
-                             .role = has_pools ? BLIS_ROLE_DECODE : 0,
-                             .peer = -1};
+  blis__stage stage = {.router = &cluster->router,
+                       .ticket = &request->router_ticket,
+                       .role = has_pools ? BLIS_ROLE_DECODE : 0,
+                       .peer = -1};
   bool waits = false;
   if (cluster->waiting_room != NULL) {
     BLIS_TRY(
@@ -322,6 +326,9 @@ static blis_status route_and_send(blis_cluster *cluster,
   }
   if (waits) {
     return BLIS_OK;
+  }
+  if (has_pools) {
+    BLIS_TRY(cluster->ask_first(cluster, request, &stage.peer, error));
   }
   blis__choice choice;
   BLIS_TRY(blis__cluster_choose(cluster, request, &stage, &choice, error));

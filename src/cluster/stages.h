@@ -36,6 +36,7 @@ typedef struct blis__stage {
   blis_ticket *ticket;
   uint32_t role; /* of the candidates; 0 = there are no pools */
   int64_t peer;  /* the instance of the other stage; -1 = none */
+  bool is_aside; /* the view of the decision that goes on stays valid */
 } blis__stage;
 
 /* What came of it. */

@@ -99,7 +99,12 @@ struct blis_cluster {
   blis_status (*divert)(blis_cluster *cluster, blis__cluster_request *request,
                         struct blis__choice *choice, bool *is_taken,
                         blis_error *error);
-  struct blis__life_cycle *life_cycle;     /* life_cycle.c */
+  /* Before that, when it is about to be routed: *peer may be known already. */
+  blis_status (*ask_first)(blis_cluster *cluster,
+                           blis__cluster_request *request, int64_t *peer,
+                           blis_error *error);
+  const struct blis_stages *stages;    /* what policies may ask; else NULL */
+  struct blis__life_cycle *life_cycle; /* life_cycle.c */
   struct blis__waiting_room *waiting_room; /* waiting_room.h */
   struct blis__scaler *scaler;             /* scaler.c */
   struct blis__fault_plan *fault_plan;     /* fault_plan.c */

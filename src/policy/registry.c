@@ -156,7 +156,9 @@ static const blis_policy_entry *const usage_limits[] = {
   XX(decider, always)                                                          \
   XX(decider, prefix_threshold)                                                \
   XX(decider, llmd_prefix_based)                                               \
-  XX(decider, dynamo_isl)                                                      \
+  XX(decider, llmd_if_available)                                               \
+  XX(decider, dynamo)                                                          \
+  XX(decider, dynamo_token_cap)                                                \
   XX(decider, cognitora)
 
 DECIDERS(BLIS__DECLARE_ENTRY)

@@ -33,6 +33,12 @@ return {
       doc = "Routing policy of the decode stage; default: routing of the experiment.",
     },
     {
+      name = "stage_order", type = "choice", choices = { "decode-first", "prefill-first" },
+      default = "decode-first", flag = "--pd-stage-order", group = group,
+      doc = "Which stage is routed first, so that the policy of the other one knows its choice. "
+        .. "With prefill-first the decider has to be always, as in llm-d.",
+    },
+    {
       name = "order", type = "choice", choices = { "source", "destination" }, default = "source",
       flag = "--pd-order", group = group,
       doc = "Where a hand-off begins: source, prefill first and then room at the destination "

@@ -61,6 +61,10 @@ function disaggregation.read(experiment, cluster)
     or type(given) == "table" and given[1] ~= nil
   if is_decider then given = { decider = given } end
   local values = schema.read(section, given or {}, path, experiment.profile)
+  if values.stage_order == "prefill-first" and values.decider ~= "always" then
+    errors.invalid("%s: with stage_order = \"prefill-first\" every request is split; leave out the "
+      .. "decider, or let it be \"always\"", path)
+  end
   values.decider = read_decider(values, path)
   values.prefill_routing, values.prefill_ties = read_prefill_routing(values, experiment, path)
   if values.decode_routing ~= nil then

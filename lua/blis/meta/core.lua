@@ -19,6 +19,8 @@
 ---@field priority number higher is more urgent (profile go-blis: lower)
 ---@field arrival_us integer
 ---@field deadline_us integer? nil = none
+---@field stage string? "prefill" or "decode" that it is routed for; nil where these are not apart
+---@field peer integer? index of the instance of the other stage; nil = not known yet
 ---@field now_us integer time of the decision
 
 --- What policies see of an instance, as fresh as the experiment says. As with requests, what is
@@ -44,10 +46,29 @@
 ---@field preemptions integer so far
 ---@field cache_hit_rate number 0 to 1, so far
 ---@field max_num_seqs integer limit of the running batch
+---@field max_num_batched_tokens integer limit of a step
 ---@field tp integer GPUs of the instance as stated, 0 = not stated
 ---@field watts number mean power draw, as stated; 0 = not stated
 ---@field capacity number how strong it is among its kind, 0 to 1, as stated; 1 = not stated
 ---@field cost_per_hour number US dollars, as stated; 0 = not stated
+---@field role integer sum of what it does: 1 prefill, 2 decode, 4 encode; 0 = no pools
+
+--- What deciders and routing policies know of the other stage, where prefill and decode are apart;
+--- elsewhere all fields are nil. Worked out as it is read, and valid during the decision.
+---@class blis.StageContext
+---@field stage "prefill"|"decode" that is being routed, or, of a decider, was
+---@field peer blis.Candidate? the instance of the other stage; nil = not known yet. Of a decider: the
+--- one that is to decode
+---@field prefill blis.Candidate[] that could compute the prompt
+---@field decode blis.Candidate[] that could decode
+---@field links blis.StageLinks
+
+--- The links between those that prefill and those that decode.
+---@class blis.StageLinks
+---@field gb_s fun(prefill: blis.Candidate|integer, decode: blis.Candidate|integer): number bandwidth
+--- of a transfer that began now: its share of the tightest link
+---@field transfer_ms fun(prefill: blis.Candidate|integer, decode: blis.Candidate|integer): number how
+--- long the KV of the request would take at that, with latency and handshake
 
 --- The same signals as columns over all candidates of a decision.
 ---@class blis.Columns
@@ -70,10 +91,12 @@
 ---@field preemptions blis.Vector
 ---@field cache_hit_rate blis.Vector
 ---@field max_num_seqs blis.Vector
+---@field max_num_batched_tokens blis.Vector
 ---@field tp blis.Vector
 ---@field watts blis.Vector
 ---@field capacity blis.Vector
 ---@field cost_per_hour blis.Vector
+---@field role blis.Vector
 ---@operator len: integer
 
 --- Numbers on which arithmetic works as a whole. Vectors made in a decision end with it.

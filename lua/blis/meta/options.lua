@@ -192,6 +192,7 @@
 ---@field prefix_threshold? integer Parameter threshold of the decider prefix-threshold; default: 16. (tokens)
 ---@field prefill_routing? any Routing policy of the prefill stage, as routing of the experiment, which is that of the decode stage; default: the same policy, with a memory of its own (go-blis: one for both).
 ---@field decode_routing? any Routing policy of the decode stage; default: routing of the experiment.
+---@field stage_order? "decode-first"|"prefill-first" Which stage is routed first, so that the policy of the other one knows its choice. With prefill-first the decider has to be always, as in llm-d. (default decode-first)
 ---@field order? "source"|"destination" Where a hand-off begins: source, prefill first and then room at the destination (vLLM); or destination, room first and then the prefill (SGLang). (default source)
 ---@field first_token? "decode"|"prefill" Who gives the first token: the instance that decodes, which computes the last token of the prompt again (vLLM), or the one that prefills (SGLang). (default decode)
 ---@field on_no_room? "wait"|"drop"|"local" What becomes of a hand-off for which the destination has no room: it waits, first come, first served; the request fails; or the destination computes all of it. (default wait)

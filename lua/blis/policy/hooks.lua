@@ -256,9 +256,10 @@ end
 
 --- Whether prefill and decode of a request go to different instances: `blis.disaggregation { name
 --- =, decide = function(request, context) ... end }`, for the decider of an experiment. It is asked
---- when the instance that decodes has been chosen: context.chosen, one of context.decode. It
---- returns "local" (that one does both), "split" (routing chooses who prefills), or { prefill =,
---- decode = }, instances or their indexes; what is left out routing chooses.
+--- when the instance that decodes has been chosen: context.peer, one of context.decode. It returns
+--- "local" (that one does both), "split" (routing chooses who prefills), or { prefill =, decode =
+--- }, instances or their indexes; what is left out routing chooses. context is a
+--- blis.StageContext: the candidates of both stages, and the links between them.
 ---@param spec any
 ---@return blis.Policy
 function hooks.disaggregation(spec)

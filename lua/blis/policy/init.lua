@@ -353,8 +353,10 @@ function policy.read_router(given, path)
 end
 
 --- A routing policy: `blis.router "round-robin"`, `blis.router { "weighted", scorers = ... }`, or
---- `blis.router { name =, route = function(request, instances) return index end }`; with `new` as
---- scorers have it.
+--- `blis.router { name =, route = function(request, instances, context) return index end }`; with
+--- `new` as scorers have it. Where prefill and decode are apart, context has what blis.StageContext
+--- lists, and the policy of the decode stage may return { prefill =, decode = } instead, instances
+--- or their indexes: no decider is asked then.
 ---@param spec any
 ---@return blis.Policy
 function policy.router(spec)

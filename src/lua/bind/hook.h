@@ -27,6 +27,9 @@ enum {
   ANCHOR_REQUEST,
   ANCHOR_INSTANCES,  /* tables of all instances, by number + 1 */
   ANCHOR_CANDIDATES, /* tables of the candidates of a decision, in order */
+  ANCHOR_PEERS,      /* the same of the other stage, anew each time */
+  ANCHOR_CONTEXT,    /* what is known of stages, and of links: two tables */
+  ANCHOR_LINKS,
   ANCHOR_COLUMNS,
   ANCHOR_VECTORS, /* the columns, by signal + 1 */
   ANCHOR_SCORES,

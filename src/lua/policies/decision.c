@@ -62,6 +62,8 @@ blis_status bind_decide(const bind_decider *decider,
   BLIS_ASSERT(view->request == NULL && view->view == NULL);
   view->request = request;
   view->view = candidates;
+  view->peers = NULL;
+  view->peer = request->stage != 0 ? request->peer : -1;
   view->scorings = 0;
   bind_vector_scope scope = bind_vector_enter(view->pool, view);
   blis_status status = bind_pcall(view->hooks, &place, enter, &entered, error);

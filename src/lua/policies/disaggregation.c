@@ -7,41 +7,21 @@
 #include "lua/policies/decision.h"
 #include "lua/policies/fresh.h"
 #include "lua/policies/routing.h"
-
-/* A decider in Lua. */
-typedef struct scripted {
-  bind_decider decider;
-  int context; /* place in the anchor of its second argument */
-} scripted;
+#include "lua/policies/stage_context.h"
 
 typedef struct call {
-  const scripted *scripted;
+  const bind_decider *decider;
   size_t chosen;
   blis_split split; /* out */
 } call;
-
-/* The number of an instance given by its index, from 1, or as a candidate. */
-static int64_t check_instance(lua_State *L, int table, const char *name) {
-  int type = lua_getfield(L, table, name);
-  int is_integer = 0;
-  if (type == LUA_TTABLE) {
-    lua_getfield(L, -1, "index");
-  }
-  lua_Integer index = lua_tointegerx(L, -1, &is_integer);
-  if (type != LUA_TNIL && (!is_integer || index < 1)) {
-    luaL_error(L, "%s is a %s, expected an instance or its index", name,
-               luaL_typename(L, -1));
-  }
-  return type == LUA_TNIL ? -1 : index - 1;
-}
 
 static blis_split check_split(lua_State *L, int index) {
   blis_split split = {.splits = true, .prefill = -1, .decode = -1};
   int type = lua_type(L, index);
   const char *word = type == LUA_TSTRING ? lua_tostring(L, index) : "";
   if (type == LUA_TTABLE) {
-    split.prefill = check_instance(L, index, "prefill");
-    split.decode = check_instance(L, index, "decode");
+    split.prefill = check_instance_field(L, index, "prefill");
+    split.decode = check_instance_field(L, index, "decode");
   } else if (type == LUA_TBOOLEAN) {
     split.splits = lua_toboolean(L, index);
   } else if (strcmp(word, "local") == 0) {
@@ -55,15 +35,14 @@ static blis_split check_split(lua_State *L, int index) {
   return split;
 }
 
-/* context.decode are the candidates, and context.chosen is one of them. */
+/* context.peer is the one that is to decode. */
 static int ask(lua_State *L, void *ud) {
   call *asked = ud;
-  lua_rawgeti(L, AT_ANCHOR, asked->scripted->context);
-  int context = lua_gettop(L);
-  push_view_candidates(L, asked->scripted->decider.view, AT_ANCHOR);
-  lua_rawgeti(L, -1, (lua_Integer)asked->chosen + 1);
-  lua_setfield(L, context, "chosen");
-  lua_setfield(L, context, "decode");
+  bind_view *view = asked->decider->view;
+  view->peer = view->view->instances[asked->chosen];
+  push_view_instances(L, view, AT_ANCHOR);
+  lua_pop(L, 1);
+  lua_rawgeti(L, AT_ANCHOR, ANCHOR_CONTEXT);
   lua_call(L, 2, 1);
   asked->split = check_split(L, lua_gettop(L));
   return 0;
@@ -71,15 +50,15 @@ static int ask(lua_State *L, void *ud) {
 
 static blis_status decide(const blis_question *q, size_t chosen,
                           blis_split *split) {
-  call asked = {.scripted = q->state, .chosen = chosen};
-  BLIS_TRY(bind_decide(&asked.scripted->decider, q->request, q->view, ask,
-                       &asked, q->error));
+  call asked = {.decider = q->state, .chosen = chosen};
+  BLIS_TRY(
+      bind_decide(asked.decider, q->request, q->view, ask, &asked, q->error));
   *split = asked.split;
   return BLIS_OK;
 }
 
 static void free_scripted(const blis_alloc *alloc, void *state) {
-  blis_alloc_free(alloc, state, sizeof(scripted));
+  blis_alloc_free(alloc, state, sizeof(bind_decider));
 }
 
 static const blis_decider_ops scripted_ops = {.decide = decide,
@@ -87,17 +66,14 @@ static const blis_decider_ops scripted_ops = {.decide = decide,
 
 static void check_scripted(lua_State *L, int index, bind_view *view,
                            blis_decider *decider) {
-  scripted made = {.decider =
-                       check_decider(L, index, view, "decider", "decide")};
-  lua_newtable(L);
-  made.context = push_hook_function(L, view->hooks);
-  scripted *state = check_copy(L, &made, sizeof made);
+  const bind_decider made = check_decider(L, index, view, "decider", "decide");
+  bind_decider *state = check_copy(L, &made, sizeof made);
   *decider = (blis_decider){
       .ops = &scripted_ops,
       .state = state,
       .alloc = bind_alloc(L),
       .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
-      .name = state->decider.name,
+      .name = state->name,
   };
 }
 
@@ -136,6 +112,9 @@ void check_disaggregation(lua_State *L, int index, bind_view *view,
   static const char *const failures[] = {"fail", "recompute", "retry", NULL};
   static const char *const charges[] = {"full_prompt", "destination_missing",
                                         NULL};
+  static const char *const firsts[] = {"decode-first", "prefill-first", NULL};
+  made->prefill_first =
+      check_field_choice(L, index, "stage_order", firsts) == 1;
   made->reserves_first = check_field_choice(L, index, "order", orders) == 1;
   made->gives_first_token =
       check_field_choice(L, index, "first_token", givers) == 1;

@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "lua/bind/bind.h"
+#include "policy/contract/facts.h"
 
 typedef enum field_kind {
   FIELD_INTEGER,
@@ -11,6 +12,8 @@ typedef enum field_kind {
   FIELD_ID,       /* "request_<number>" */
   FIELD_TEXT,     /* number of a text */
   FIELD_TIME,     /* 0 means none and is shown as nil */
+  FIELD_PEER,     /* the same */
+  FIELD_STAGE,    /* one of BLIS_ROLE_* as a word, or nil */
   FIELD_FUTURE,   /* shown in oracle experiments only */
 } field_kind;
 
@@ -32,6 +35,8 @@ typedef enum field_kind {
   XX(PRIORITY, "priority", FIELD_PRIORITY, priority_bits(view, r))             \
   XX(ARRIVAL_US, "arrival_us", FIELD_INTEGER, r->arrival_us)                   \
   XX(DEADLINE_US, "deadline_us", FIELD_TIME, r->deadline_us)                   \
+  XX(STAGE, "stage", FIELD_STAGE, r->stage)                                    \
+  XX(PEER, "peer", FIELD_PEER, r->stage != 0 ? r->peer + 1 : 0)                \
   XX(NOW_US, "now_us", FIELD_INTEGER, v->now_us)
 
 typedef enum request_field {
@@ -82,6 +87,14 @@ static int64_t request_value(const bind_view *view, request_field field) {
   return 0;
 }
 
+static void push_stage(lua_State *L, int64_t stage) {
+  if (stage == 0) {
+    lua_pushnil(L);
+  } else {
+    lua_pushstring(L, stage == BLIS_ROLE_PREFILL ? "prefill" : "decode");
+  }
+}
+
 static void push_request_value(lua_State *L, const bind_view *view,
                                request_field field, int64_t value) {
   const blis_routing_request *request = view->request;
@@ -98,7 +111,11 @@ static void push_request_value(lua_State *L, const bind_view *view,
     lua_pushlstring(L, blis_intern_text(strings, (uint32_t)value),
                     blis_intern_length(strings, (uint32_t)value));
     return;
+  case FIELD_STAGE:
+    push_stage(L, value);
+    return;
   case FIELD_TIME:
+  case FIELD_PEER:
     if (value == 0) {
       lua_pushnil(L);
       return;

@@ -8,6 +8,7 @@
 #include "lua/bind/bind.h"
 #include "lua/policies/prefix_store.h"
 #include "lua/policies/request.h"
+#include "policy/contract/stages.h"
 
 static bool has_signal(const bind_signal_list *list, blis_signal signal) {
   bool has = false;
@@ -23,18 +24,22 @@ static void add_signal(bind_signal_list *list, blis_signal signal) {
   }
 }
 
-const double *bind_view_column(const bind_view *view, blis_signal signal) {
-  const blis_routing_view *shown = view->view;
+static const double *column_of(const blis_routing_view *shown,
+                               blis_signal signal) {
   const double *column = shown->columns[signal];
   return column == NULL && shown->column != NULL
              ? shown->column(shown->column_ud, signal)
              : column;
 }
 
-const double *check_view_column(lua_State *L, const bind_view *view,
-                                blis_signal signal) {
-  const blis_routing_view *shown = view->view;
-  const double *column = bind_view_column(view, signal);
+const double *bind_view_column(const bind_view *view, blis_signal signal) {
+  return column_of(view->view, signal);
+}
+
+static const double *check_column_of(lua_State *L,
+                                     const blis_routing_view *shown,
+                                     blis_signal signal) {
+  const double *column = column_of(shown, signal);
   if (column == NULL && shown->column == NULL) {
     luaL_error(L,
                "%s can be read only while a request is being admitted or "
@@ -47,12 +52,18 @@ const double *check_view_column(lua_State *L, const bind_view *view,
   return column;
 }
 
-/* Brings one field of the candidates' tables up to date. */
-static void refresh_field(lua_State *L, bind_view *view, int tables,
-                          blis_signal signal) {
-  const double *column = check_view_column(L, view, signal);
-  const uint32_t *instances = view->view->instances;
-  const size_t count = view->view->count;
+const double *check_view_column(lua_State *L, const bind_view *view,
+                                blis_signal signal) {
+  return check_column_of(L, view->view, signal);
+}
+
+/* Brings one field of the tables of those shown up to date. */
+static void refresh_field_of(lua_State *L, const bind_view *view,
+                             const blis_routing_view *shown, int tables,
+                             blis_signal signal) {
+  const double *column = check_column_of(L, shown, signal);
+  const uint32_t *instances = shown->instances;
+  const size_t count = shown->count;
   double *held = &view->instance_values[(size_t)signal * view->instance_count];
   lua_pushstring(L, blis_signal_name(signal));
   int name = lua_gettop(L);
@@ -69,6 +80,11 @@ static void refresh_field(lua_State *L, bind_view *view, int tables,
     }
   }
   lua_pop(L, 1);
+}
+
+static void refresh_field(lua_State *L, const bind_view *view, int tables,
+                          blis_signal signal) {
+  refresh_field_of(L, view, view->view, tables, signal);
 }
 
 /* Whether the value at index is what push_signal pushes. */
@@ -143,6 +159,9 @@ static int instance_index(lua_State *L) {
   add_signal(&view->instance_fields, signal);
   forget_field(view, signal);
   refresh_field(L, view, lua_gettop(L), signal);
+  if (view->peers != NULL) {
+    refresh_field_of(L, view, view->peers, lua_gettop(L), signal);
+  }
   lua_pushvalue(L, 2);
   if (lua_rawget(L, 1) == LUA_TNIL) {
     return luaL_error(L, "this instance is not a candidate of this decision");
@@ -269,6 +288,8 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
   lua_rawseti(L, anchor, ANCHOR_INSTANCES);
   lua_createtable(L, (int)instance_count, 0);
   lua_rawseti(L, anchor, ANCHOR_CANDIDATES);
+  lua_newtable(L);
+  lua_rawseti(L, anchor, ANCHOR_PEERS);
   lua_createtable(L, 0, BLIS_SIGNAL_COUNT);
   push_view_metatable(L, columns_meta, view);
   lua_setmetatable(L, -2);
@@ -318,6 +339,32 @@ void push_view_candidates(lua_State *L, bind_view *view, int anchor) {
   view->candidate_count = shown->count;
   BLIS_ASSERT((size_t)lua_rawlen(L, -1) == shown->count);
   lua_remove(L, -2);
+}
+
+void push_view_peers(lua_State *L, bind_view *view, int anchor) {
+  const blis_stages *stages = view->request->stages;
+  view->peers = stages->peers(stages->ud, view->request);
+  if (view->peers == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
+  int tables = lua_gettop(L);
+  for (size_t i = 0; i < view->instance_fields.count; i++) {
+    refresh_field_of(L, view, view->peers, tables,
+                     view->instance_fields.items[i]);
+  }
+  lua_rawgeti(L, anchor, ANCHOR_PEERS);
+  lua_Integer before = (lua_Integer)lua_rawlen(L, tables + 1);
+  lua_Integer count = (lua_Integer)view->peers->count;
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, tables, (lua_Integer)view->peers->instances[i - 1] + 1);
+    lua_rawseti(L, tables + 1, i);
+  }
+  for (lua_Integer i = count + 1; i <= before; i++) {
+    lua_pushnil(L);
+    lua_rawseti(L, tables + 1, i);
+  }
+  lua_remove(L, tables);
 }
 
 size_t check_candidate_index(lua_State *L, int index, const bind_view *view) {

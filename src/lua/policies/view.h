@@ -42,6 +42,8 @@ typedef struct bind_view {
   /* The decision being taken; NULL outside decisions. */
   const blis_routing_request *request;
   const blis_routing_view *view;
+  const blis_routing_view *peers; /* of the other stage; NULL = not asked for */
+  int64_t peer; /* the instance of the other stage, in a context; -1 = none */
 
   const void *request_table; /* as lua_topointer gives them */
   const void *columns_table;
@@ -81,6 +83,12 @@ void push_view_request(lua_State *L, bind_view *view, int anchor);
 void push_view_instances(lua_State *L, bind_view *view, int anchor);
 void push_view_candidates(lua_State *L, bind_view *view, int anchor);
 void push_view_columns(lua_State *L, bind_view *view, int anchor);
+
+/*
+ * In a decision: the candidates of the other stage, where prefill and decode
+ * are apart. Raises.
+ */
+void push_view_peers(lua_State *L, bind_view *view, int anchor);
 
 /*
  * In a decision: refreshes the columns that push_view_columns pushes, without

@@ -11,6 +11,7 @@
 #include "lua/policies/gateway.h"
 #include "lua/policies/routing.h"
 #include "lua/policies/scorer.h"
+#include "lua/policies/stage_context.h"
 #include "lua/simulation/faults.h"
 #include "lua/simulation/scaling.h"
 #include "lua/simulation/simulation.h"
@@ -75,6 +76,7 @@ static void check_hooks_parts(lua_State *L, int self, int config,
       .go_blis = opt_field_boolean(L, config, "go_blis", false),
   };
   push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
+  push_stage_context(L, &sim->view);
   push_scorer_places(L, &sim->view);
   check_observer(L, config, &sim->view, &sim->observer);
   check_scheduler_parts(L, config, sim);

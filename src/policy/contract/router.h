@@ -53,6 +53,13 @@ typedef struct blis_decision {
   const blis_decision_fact *facts;
   size_t fact_count;
   /*
+   * Of those that decode, where prefill and decode are apart: the router says
+   * by which instance the prompt is computed, and no decider is asked. The one
+   * that decodes: by that.
+   */
+  bool has_prefill;
+  int64_t prefill;
+  /*
    * Leading prompt tokens that the policy took to be cached at the chosen one,
    * by what it knows of the caches, when it has looked at that.
    */

@@ -38,11 +38,15 @@
   XX(CACHE_HIT_RATE, "cache_hit_rate", "0 to 1",                               \
      "blocks found / blocks looked for, so far")                               \
   XX(MAX_NUM_SEQS, "max_num_seqs", "requests", "limit of the running batch")   \
+  XX(MAX_NUM_BATCHED_TOKENS, "max_num_batched_tokens", "tokens",               \
+     "limit of a step")                                                        \
   XX(TP, "tp", "GPUs", "of the instance, as stated; 0 = not stated")           \
   XX(WATTS, "watts", "W", "mean power draw, as stated; 0 = not stated")        \
   XX(CAPACITY, "capacity", "0 to 1",                                           \
      "relative capacity, as stated; 1 = not stated")                           \
-  XX(COST_PER_HOUR, "cost_per_hour", "USD/h", "as stated; 0 = not stated")
+  XX(COST_PER_HOUR, "cost_per_hour", "USD/h", "as stated; 0 = not stated")     \
+  XX(ROLE, "role", "roles",                                                    \
+     "sum of what it does: 1 prefill, 2 decode, 4 encode; 0 = no pools")
 
 typedef enum blis_signal {
 #define XX(constant, name, unit, what) BLIS_SIGNAL_##constant,

@@ -64,6 +64,7 @@ typedef struct blis_routing_request {
    */
   uint32_t stage;
   int64_t peer;
+  const struct blis_stages *stages; /* NULL elsewhere; contract/stages.h */
   const blis_intern *strings;
   blis_ticket *ticket;
   /*

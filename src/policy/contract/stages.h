@@ -1,0 +1,39 @@
+/*
+ * stages.h - what a policy may ask about the other stage of a request, where
+ * prefill and decode are apart.
+ *
+ * All of it is worked out when it is asked for, and for the decision being
+ * taken only.
+ */
+#ifndef BLIS_POLICY_CONTRACT_STAGES_H
+#define BLIS_POLICY_CONTRACT_STAGES_H
+
+#include "base/error.h"
+#include "policy/contract/view.h"
+
+typedef struct blis_stages {
+  void *ud;
+  /*
+   * Candidates of the other stage for the same request, as fresh as those of
+   * this one; valid until the decision is over. NULL = out of memory.
+   */
+  const blis_routing_view *(*peers)(void *ud,
+                                    const blis_routing_request *request);
+  /*
+   * What a transfer that began now would get, in bytes/us: its share of the
+   * tightest link. INFINITY = it takes no time.
+   */
+  double (*bytes_per_us)(void *ud, uint32_t source, uint32_t destination);
+  /* How long the KV of the request would take at that rate, with latency. */
+  blis_status (*transfer_us)(void *ud, const blis_routing_request *request,
+                             uint32_t source, uint32_t destination,
+                             double *transfer_us, blis_error *error);
+  /*
+   * For deciders: the instance that would prefill, of which the router of that
+   * stage is asked now. If the request is split, that is where it goes; if not,
+   * the router is told that it has ended. -1 = none.
+   */
+  blis_status (*preview)(void *ud, int64_t *source, blis_error *error);
+} blis_stages;
+
+#endif
