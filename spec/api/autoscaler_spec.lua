@@ -278,6 +278,33 @@ describe("an autoscaler", function()
     assert.equal(0, r.series.instances[3].batch_size[1])
   end)
 
+  it("places instances on machines, where some wait for room", function()
+    local function on(pool)
+      pool.name, pool.gpu, pool.gpus_per_node = "main", "H100", 2
+      return run { autoscaler = plan(4), scaling = { loading_delay_us = seconds(1),
+        node_pools = { pool } } }
+    end
+    local r = on { nodes = 1 }
+    local states = r.scaling.state_seconds
+    assert.equal(1.0, states.loading)
+    assert.is_true(states.requested > 20)
+    assert.equal(2, r.scaling.levels[#r.scaling.levels].ready)
+    assert.same({ { name = "main", gpu = "H100", nodes = 1, most_nodes = 1, gpus = 2, used = 2 } },
+      r.scaling.node_pools)
+    r = on { nodes = 1, max_nodes = 2, provisioning_delay_us = seconds(3) }
+    assert.equal(6.0, r.scaling.state_seconds.provisioning)
+    assert.equal(4, r.scaling.levels[#r.scaling.levels].ready)
+    assert.equal(2, r.scaling.node_pools[1].most_nodes)
+  end)
+
+  it("may let the instances at first load", function()
+    local r = run { autoscaler = plan(1), scaling = { warm_start = false,
+      loading_delay_us = seconds(4) } }
+    assert.equal(4.0, r.scaling.state_seconds.loading)
+    assert.is_true(r.scaling.waited > 30)
+    assert.equal(400, r.completed)
+  end)
+
   it("is refused where it makes no sense", function()
     local wrong = {
       { { scaling = { max_replicas = 2 } }, "no effect without autoscaler" },
@@ -289,7 +316,18 @@ describe("an autoscaler", function()
       { { autoscaler = "hpa", scaling = { trigger_queue_depth = 0 } }, "trigger_queue_depth" },
       { { autoscaler = "hpa", scaling = { trigger_slo_attainment = 0.9 } }, "needs a target" },
       { { autoscaler = "hpa", scaling = { drain = "later" } }, "wait, redirect, immediate" },
-      { { autoscaler = "hpa", profile = "go-blis" }, "fixed" },
+      { { autoscaler = "hpa", profile = "go-blis" }, "there is only 'saturation-pipeline'" },
+      { { autoscaler = "hpa", scaling = { node_pools = {} } }, "a list of node pools" },
+      { { autoscaler = "hpa", scaling = { node_pools = { { name = "a", gpu = "H1000" } } } },
+        "unknown GPU 'H1000'" },
+      { { autoscaler = "hpa", scaling = { node_pools = { { name = "a", gpu = "L40S" } } } },
+        "none has nodes with 1 GPUs of type 'H100'" },
+      { { autoscaler = "hpa", scaling = {
+          node_pools = { { name = "a", gpu = "H100" }, { name = "a", gpu = "L40S" } } } },
+        "scaling.node_pools[2]: there is a node pool 'a' already" },
+      { { autoscaler = "hpa", scaling = {
+          node_pools = { { name = "a", gpu = "H100", nodes = 3, max_nodes = 2 } } } },
+        "max_nodes is 2, less than the 3 nodes at first" },
     }
     for _, one in ipairs(wrong) do
       local ok, message = pcall(run, one[1])

@@ -179,11 +179,15 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
         .. "routing.scorers[1].weight: -1 is not allowed, expected a number above 0" },
       { "routing: {scorers: {queue-depth: 1}}\n",
         "BUNDLE:1: routing.scorers: expected a list of { name, weight }" },
-      { "node_pools: [{name: a}]\n",
-        "BUNDLE:1: node_pools is not available: instances are not placed on machines" },
-      { "autoscaler: {interval_us: 1000}\n",
-        "BUNDLE:1: autoscaler.interval_us is not available: "
-          .. "instances are not placed on machines; autoscale: scales" },
+      { "node_pools: [{name: a, gpus_per_node: 1}]\n",
+        "BUNDLE:1: node_pools[1].gpu_type is missing" },
+      { "node_pools: [{name: a, gpu_type: H100, gpus_per_node: 1, initial_nodes: 2}]\n",
+        "BUNDLE:1: node_pools[1]: max_nodes is 0, less than initial_nodes, 2" },
+      { "autoscale: {policy: keda}\nautoscaler: {interval_us: 1000}\n", "BUNDLE:1: autoscale and "
+          .. "autoscaler.interval_us both ask for an autoscaler" },
+      { "autoscaler: {analyzer: {scale_down_boundary: 0.9}}\n",
+        "BUNDLE:1: autoscaler.analyzer: scale_down_boundary, 0.9, is not below "
+          .. "scale_up_threshold, 0.8" },
       { "instance_lifecycle: {drain_policy: x}\n",
         "BUNDLE:1: instance_lifecycle: unknown option 'drain_policy'" },
     } do

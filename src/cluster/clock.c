@@ -48,6 +48,14 @@ blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
                                                    blis_cluster *cluster,
                                                    blis_error *error),
                                  void *ud, blis_error *error) {
+  return blis__cluster_call_in(cluster, BLIS__CLUSTER_CALL, at_us, fn, ud,
+                               error);
+}
+
+blis_status blis__cluster_call_in(
+    blis_cluster *cluster, int event_class, int64_t at_us,
+    blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error),
+    void *ud, blis_error *error) {
   if (at_us < cluster->now_us) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "the time %" PRId64
@@ -59,7 +67,7 @@ blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
   *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index) =
       (blis__scheduled_call){fn, ud};
   const blis_event event = {
-      .time_us = at_us, .event_class = BLIS__CLUSTER_CALL, .number = index};
+      .time_us = at_us, .event_class = event_class, .number = index};
   if (blis_event_queue_push(cluster->queue, &event, NULL) != BLIS_OK) {
     blis_pool_give(&cluster->calls, index);
     return blis_fail_nomem(error);

@@ -21,6 +21,15 @@ BLIS_MUSTUSE blis_status blis__cluster_schedule(blis_cluster *cluster,
 BLIS_MUSTUSE blis_status blis__cluster_schedule_arrival(
     blis_cluster *cluster, const blis_request *arrival, blis_error *error);
 
+/*
+ * As blis_cluster_call_at, among the events of that time with those of a class:
+ * CALL, or LOADED, CHECK and SCALED.
+ */
+BLIS_MUSTUSE blis_status blis__cluster_call_in(
+    blis_cluster *cluster, int event_class, int64_t at_us,
+    blis_status (*fn)(void *ud, blis_cluster *cluster, blis_error *error),
+    void *ud, blis_error *error);
+
 /* A call or a delay; BLIS_ERR_STUCK when nothing else goes on. */
 BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
                                                       blis_error *error);

@@ -81,6 +81,9 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
   case BLIS__CLUSTER_EXPIRY:
   case BLIS__CLUSTER_CYCLE:
     return blis__gateway_event(cluster, &event, error);
+  case BLIS__CLUSTER_LOADED:
+  case BLIS__CLUSTER_CHECK:
+  case BLIS__CLUSTER_SCALED:
   case BLIS__CLUSTER_CALL:
     return run_call(cluster, (uint32_t)event.number, error);
   default:

@@ -242,6 +242,7 @@ blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
   c->sink = sink;
   c->until_interrupt_check = 1;
   c->check_us = BLIS_TIME_NEVER_US;
+  c->loaded_event_class = BLIS__CLUSTER_CALL;
   blis_arena_init(&c->texts, alloc);
   blis_pool_init(&c->calls, alloc, sizeof(blis__scheduled_call));
   blis_pool_init(&c->follow_ups, alloc, sizeof(blis_request));
@@ -292,6 +293,8 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__free_life_cycle(cluster);
   blis__free_waiting_room(cluster);
   blis__free_scaler(cluster);
+  blis__free_go_blis_scaler(cluster);
+  blis__free_node_pools(cluster);
   blis__free_fault_plan(cluster);
   blis__free_gateway(cluster);
   blis_pool_deinit(&cluster->calls);

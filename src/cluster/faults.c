@@ -7,6 +7,7 @@
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/handoff_run.h"
+#include "cluster/placement.h"
 #include "cluster/service.h"
 #include "instance/arrival.h"
 
@@ -113,6 +114,20 @@ blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
   return blis__check_drained(cluster, index, error);
 }
 
+/* Others may have taken its place since it went. */
+static blis_status need_machine(blis_cluster *cluster, uint32_t index,
+                                blis_error *error) {
+  blis__placement placement;
+  BLIS_TRY(blis__place_instance(cluster, index, &placement, error));
+  if (placement == BLIS__PLACED) {
+    return BLIS_OK;
+  }
+  blis__unplace_instance(cluster, index);
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "%s cannot come back: the nodes have no room for it now",
+                   cluster->ids[index]);
+}
+
 blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
                                           blis_error *error) {
   BLIS_TRY(blis__check_changeable(cluster, index, error));
@@ -120,6 +135,7 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
   if (service == BLIS_SERVICE_ACTIVE) {
     return BLIS_OK;
   }
+  BLIS_TRY(need_machine(cluster, index, error));
   if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
     BLIS_TRY(blis__restart_instance(cluster, index, error));
   }

@@ -60,6 +60,9 @@ void blis__free_handoffs(blis_cluster *cluster);
 void blis__free_life_cycle(blis_cluster *cluster);
 void blis__free_waiting_room(blis_cluster *cluster);
 void blis__free_scaler(blis_cluster *cluster);
+/* go_blis_scaler.c, node_pools.c: of the functions of their names. */
+void blis__free_go_blis_scaler(blis_cluster *cluster);
+void blis__free_node_pools(blis_cluster *cluster);
 
 /* fault_plan.c: faults of blis_cluster_set_faults. */
 void blis__free_fault_plan(blis_cluster *cluster);

@@ -1,25 +1,26 @@
 #include "cluster/life_cycle.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "base/invariant.h"
 #include "base/time.h"
+#include "cluster/clock.h"
 #include "cluster/features.h"
+#include "cluster/placement.h"
 #include "cluster/service.h"
-
-enum { STARTING_STATES = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED + 1 };
+#include "cluster/start.h"
 
 /* What an instance waits for. */
 typedef struct life {
   blis_cluster *cluster;
   uint32_t index;
-  int64_t part_us[STARTING_STATES]; /* of the states of its start */
-  int64_t due_us;                   /* of its start or its recovery */
+  blis__start start;
+  int64_t due_us; /* of its start or its recovery */
   int64_t recovering_us;
   int64_t grace_end_us;
   bool will_recover;
+  bool waits; /* for room on a machine */
 } life;
 
 struct blis__life_cycle {
@@ -56,34 +57,55 @@ void blis__free_life_cycle(blis_cluster *cluster) {
   }
 }
 
-int64_t blis_delay_draw(const blis_delay *delay, blis_random *random) {
-  double value = delay->mean_us;
-  if (delay->stddev_us > 0) {
-    value += blis_random_normal(random) * delay->stddev_us;
-  }
-  return value > 0 ? (int64_t)fmin(value, (double)BLIS_TIME_SPAN_MAX_US) : 0;
-}
-
 /* Starting. */
 
 static blis_status on_part_done(void *ud, blis_cluster *cluster,
                                 blis_error *error);
 
+static blis_status enter(blis_cluster *cluster, const life *l,
+                         blis_service service, blis_error *error) {
+  return cluster->services[l->index] == service
+             ? BLIS_OK
+             : blis__set_service(cluster, l->index, service, error);
+}
+
+static blis_status wait_for(blis_cluster *cluster, life *l, int part,
+                            int64_t for_us, blis_error *error) {
+  BLIS_TRY(
+      enter(cluster, l, (blis_service)(BLIS_SERVICE_REQUESTED + part), error));
+  l->due_us = blis_time_after_us(cluster->now_us, for_us);
+  return blis__cluster_call_in(cluster, cluster->loaded_event_class, l->due_us,
+                               on_part_done, l, error);
+}
+
 /* The next state that takes time; none: it serves. */
 static blis_status go_on(blis_cluster *cluster, life *l, int part,
                          blis_error *error) {
-  while (part < STARTING_STATES && l->part_us[part] == 0) {
+  while (part < BLIS__START_PARTS && l->start.part_us[part] == 0) {
     part++;
   }
-  if (part == STARTING_STATES) {
-    BLIS_TRY(blis__set_service(cluster, l->index, BLIS_SERVICE_ACTIVE, error));
-    blis__note_instance_change(cluster, l->index);
-    return BLIS_OK;
+  if (part < BLIS__START_PARTS) {
+    return wait_for(cluster, l, part, l->start.part_us[part], error);
   }
-  blis_service service = (blis_service)(BLIS_SERVICE_REQUESTED + part);
-  BLIS_TRY(blis__set_service(cluster, l->index, service, error));
-  l->due_us = blis_time_after_us(cluster->now_us, l->part_us[part]);
-  return blis_cluster_call_at(cluster, l->due_us, on_part_done, l, error);
+  BLIS_TRY(blis__set_service(cluster, l->index, BLIS_SERVICE_ACTIVE, error));
+  blis__note_instance_change(cluster, l->index);
+  return BLIS_OK;
+}
+
+/* There is a machine now, or it waits for one. */
+static blis_status find_machine(blis_cluster *cluster, life *l,
+                                blis_error *error) {
+  blis__placement placement;
+  BLIS_TRY(blis__place_instance(cluster, l->index, &placement, error));
+  l->waits = placement != BLIS__PLACED;
+  switch (placement) {
+  case BLIS__PENDING:
+    return enter(cluster, l, BLIS_SERVICE_REQUESTED, error);
+  case BLIS__NODE_ORDERED:
+    return enter(cluster, l, BLIS_SERVICE_PROVISIONING, error);
+  default:
+    return go_on(cluster, l, 1, error);
+  }
 }
 
 /* One that was told to go, or has failed, does not go on. */
@@ -92,16 +114,29 @@ static blis_status on_part_done(void *ud, blis_cluster *cluster,
   life *l = ud;
   blis_service service = cluster->services[l->index];
   bool is_idle = !blis_cluster_has_requests(cluster); /* the run is over */
-  if (!blis__is_starting(service) || l->due_us != cluster->now_us || is_idle) {
+  if (!blis__is_starting(service) || l->due_us != cluster->now_us || l->waits ||
+      is_idle) {
     return BLIS_OK;
   }
-  return go_on(cluster, l, (int)service - BLIS_SERVICE_REQUESTED + 1, error);
+  return service == BLIS_SERVICE_REQUESTED
+             ? find_machine(cluster, l, error)
+             : go_on(cluster, l, (int)service - BLIS_SERVICE_REQUESTED + 1,
+                     error);
 }
 
-blis_status blis_cluster_instance_start(blis_cluster *cluster,
-                                        const blis_cold_start *cold_start,
-                                        int64_t seed, uint32_t *index,
-                                        blis_error *error) {
+blis_status blis__start_pending(blis_cluster *cluster, blis_error *error) {
+  for (uint32_t i = 0; cluster->life_cycle != NULL && i < cluster->existing;
+       i++) {
+    life *l = &cluster->life_cycle->lives[i];
+    if (l->waits && blis__is_starting(cluster->services[i])) {
+      BLIS_TRY(find_machine(cluster, l, error));
+    }
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__start_next(blis_cluster *cluster, const blis__start *start,
+                             uint32_t *index, blis_error *error) {
   uint32_t room = cluster->config.instance_count;
   if (cluster->existing == room) {
     return blis_fail(
@@ -113,18 +148,43 @@ blis_status blis_cluster_instance_start(blis_cluster *cluster,
   BLIS_TRY_MEM(need_lives(cluster), error);
   *index = cluster->existing++;
   life *l = &cluster->life_cycle->lives[*index];
+  l->start = *start;
+  cluster->service_times[*index].since_us = cluster->now_us;
+  return start->part_us[0] > 0
+             ? wait_for(cluster, l, 0, start->part_us[0], error)
+             : find_machine(cluster, l, error);
+}
+
+blis_status blis_cluster_instance_start(blis_cluster *cluster,
+                                        const blis_cold_start *cold_start,
+                                        int64_t seed, uint32_t *index,
+                                        blis_error *error) {
+  uint32_t next = cluster->existing;
   char stream[64];
-  snprintf(stream, sizeof stream, "cold start of %s", cluster->ids[*index]);
+  snprintf(stream, sizeof stream, "cold start of instance_%" PRIu32, next);
   blis_random random;
   blis_random_init_named(&random, seed, stream);
-  const blis_delay *parts[STARTING_STATES] = {
+  const blis_delay *parts[BLIS__START_PARTS] = {
       &cold_start->request, &cold_start->provisioning, &cold_start->loading,
       &cold_start->warming};
-  for (int part = 0; part < STARTING_STATES; part++) {
-    l->part_us[part] = blis_delay_draw(parts[part], &random);
+  blis__start start;
+  for (int part = 0; part < BLIS__START_PARTS; part++) {
+    start.part_us[part] = blis_delay_draw(parts[part], &random);
   }
-  cluster->service_times[*index].since_us = cluster->now_us;
-  return go_on(cluster, l, 0, error);
+  return blis__start_next(cluster, &start, index, error);
+}
+
+blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
+                                int64_t for_us, blis_error *error) {
+  BLIS_ASSERT(cluster->services[index] == BLIS_SERVICE_ACTIVE);
+  if (for_us == 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY_MEM(need_lives(cluster), error);
+  cluster->services[index] = BLIS_SERVICE_LOADING;
+  blis__snapshot_put_in_service(&cluster->snapshot, index, false);
+  return wait_for(cluster, &cluster->life_cycle->lives[index],
+                  BLIS_SERVICE_LOADING - BLIS_SERVICE_REQUESTED, for_us, error);
 }
 
 /* Stopping. */

@@ -13,12 +13,7 @@
 #define BLIS_CLUSTER_LIFE_CYCLE_H
 
 #include "cluster/cluster.h"
-
-/* Normally distributed, but not below 0. */
-typedef struct blis_delay {
-  double mean_us;
-  double stddev_us;
-} blis_delay;
+#include "cluster/delay.h"
 
 /* From being asked for to the first request; what takes no time is left out. */
 typedef struct blis_cold_start {
@@ -85,8 +80,5 @@ int64_t blis_cluster_instance_time_us(const blis_cluster *cluster,
 bool blis_cluster_instance_is_paid(const blis_cluster *cluster, uint32_t index);
 int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster,
                                       uint32_t index, int64_t until_us);
-
-/* 0 or more, in whole microseconds. */
-int64_t blis_delay_draw(const blis_delay *delay, blis_random *random);
 
 #endif

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "base/time.h"
+#include "cluster/placement.h"
+#include "cluster/service.h"
 #include "cluster/waiting_room.h"
 
 enum { WINDOW_US = 60000000 };
@@ -219,6 +221,7 @@ static void look_at_instance(blis__scale_look *look,
   double block = (double)config->block_size_tokens;
   double room = (double)stats.kv_blocks * block;
   double longest = (double)config->max_model_len_tokens;
+  blis__machine machine = blis__machine_of(cluster, i);
   const blis_scale_instance seen = {
       .id = i,
       .kv_utilization = (double)stats.used_kv_blocks / (double)stats.kv_blocks,
@@ -226,7 +229,10 @@ static void look_at_instance(blis__scale_look *look,
       .batch_size = (double)stats.batch_size,
       .running_kv_tokens = (double)stats.used_kv_blocks * block,
       .kv_capacity_tokens = room,
-      .context_length_tokens = longest > 0 ? longest : room};
+      .context_length_tokens = longest > 0 ? longest : room,
+      .gpu = machine.gpu,
+      .tp = machine.tp,
+      .cost_per_hour = machine.cost_per_hour};
   look->instances.items[look->instances.count++] = seen;
   look->place_of[i] = (uint32_t)look->instances.count;
   metrics[BLIS_SCALE_KV_UTILIZATION] += seen.kv_utilization;
@@ -249,6 +255,18 @@ static void look_at_instances(blis__scale_look *look,
   double count = (double)look->instances.count;
   metrics[BLIS_SCALE_POOL_SATURATION] =
       count > 0 ? metrics[BLIS_SCALE_POOL_SATURATION] / count : 1;
+}
+
+static double starting_kv_tokens(const blis_cluster *cluster) {
+  double sum = 0;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    const blis_instance_config *config =
+        blis_instance_get_config(cluster->instances[i]);
+    sum += blis__is_starting(cluster->services[i])
+               ? (double)config->kv_blocks * (double)config->block_size_tokens
+               : 0;
+  }
+  return sum;
 }
 
 /* What requests say about their instances and the cluster. */
@@ -312,6 +330,7 @@ void blis__scale_look_take(blis__scale_look *look, const blis_cluster *cluster,
   context->measure_ud = look;
   context->instances = look->instances.items;
   context->instance_count = look->instances.count;
+  context->starting_kv_tokens = starting_kv_tokens(cluster);
   const blis_latency_model *latency =
       blis_instance_get_config(cluster->instances[0])->latency;
   if (blis_latency_uses_sums(latency)) {

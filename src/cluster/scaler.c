@@ -5,6 +5,7 @@
 #include "cluster/scaler.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/invariant.h"
@@ -14,6 +15,7 @@
 #include "cluster/scale_trigger.h"
 #include "cluster/scaling.h"
 #include "cluster/service.h"
+#include "cluster/start.h"
 #include "cluster/waiting_room.h"
 
 struct blis__scaler {
@@ -310,6 +312,21 @@ static blis_status add_scaler(blis_cluster *cluster) {
   return note_level(cluster);
 }
 
+static blis_status load_first_ones(blis_cluster *cluster, blis_error *error) {
+  const blis_scaling_config *config = &cluster->scaler->config;
+  for (uint32_t i = 0; i < cluster->existing && config->initial_ones_load;
+       i++) {
+    blis_random random;
+    char stream[64];
+    snprintf(stream, sizeof stream, "cold start of %s", cluster->ids[i]);
+    blis_random_init_named(&random, config->seed, stream);
+    BLIS_TRY(blis__begin_loading(
+        cluster, i, blis_delay_draw(&config->cold_start.loading, &random),
+        error));
+  }
+  return BLIS_OK;
+}
+
 blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
                                         blis_autoscaler *autoscaler,
                                         const blis_scaling_config *config,
@@ -329,6 +346,7 @@ blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
   blis_random_init_named(&scaler->random, config->seed, "autoscaler");
   cluster->scaler = scaler;
   BLIS_TRY(check_config(cluster, config, error));
+  BLIS_TRY(load_first_ones(cluster, error));
   BLIS_TRY_MEM(add_scaler(cluster), error);
   scaler->next_us = scaler->policy.interval_us;
   cluster->check_us = scaler->next_us;

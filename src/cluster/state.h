@@ -21,6 +21,7 @@
  * only the arrivals of follow-ups; the others come from the source in order.
  */
 enum {
+  BLIS__CLUSTER_LOADED = -1, /* of an instance, in BLIS (Go) */
   BLIS__CLUSTER_ARRIVAL = 0,
   BLIS__CLUSTER_ADMISSION = 1,
   BLIS__CLUSTER_ROUTING = 2,
@@ -31,6 +32,8 @@ enum {
   BLIS__CLUSTER_TIMEOUT = 8, /* of a hand-off */
   BLIS__CLUSTER_EXPIRY = 9,  /* of who waits in the gateway's queue */
   BLIS__CLUSTER_CYCLE = 10,  /* somebody may leave it */
+  BLIS__CLUSTER_CHECK = 11,  /* of the load, in BLIS (Go) */
+  BLIS__CLUSTER_SCALED = 12, /* what follows from one */
   BLIS__CLUSTER_CALL = 20
 };
 
@@ -104,12 +107,16 @@ struct blis_cluster {
                            blis__cluster_request *request, int64_t *peer,
                            blis_error *error);
   const struct blis_stages *stages;    /* what policies may ask; else NULL */
-  struct blis__life_cycle *life_cycle; /* life_cycle.c */
-  struct blis__waiting_room *waiting_room; /* waiting_room.h */
-  struct blis__scaler *scaler;             /* scaler.c */
-  struct blis__fault_plan *fault_plan;     /* fault_plan.c */
+  struct blis__life_cycle *life_cycle;         /* life_cycle.c */
+  struct blis__waiting_room *waiting_room;     /* waiting_room.h */
+  struct blis__scaler *scaler;                 /* scaler.c */
+  struct blis__go_blis_scaler *go_blis_scaler; /* go_blis_scaler.c */
+  struct blis__node_pools *node_pools;         /* node_pools.c */
+  struct blis__fault_plan *fault_plan;         /* fault_plan.c */
   bool has_prefill_history;
   bool has_drains;
+  bool looks_for_room;    /* pending.c, as soon as the event is over */
+  int loaded_event_class; /* of instances that have loaded */
 
   blis_error event_error; /* of an instance's event that cannot fail itself */
   bool is_busy;    /* in an event other than a call: policies are running */

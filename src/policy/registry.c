@@ -127,7 +127,8 @@ static const blis_policy_entry *const cascades[] = {
   XX(autoscaler, llmd_wva)                                                     \
   XX(autoscaler, dynamo_planner)                                               \
   XX(autoscaler, ray_serve)                                                    \
-  XX(autoscaler, knative)
+  XX(autoscaler, knative)                                                      \
+  XX(autoscaler, saturation_pipeline)
 
 AUTOSCALERS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const autoscalers[] = {

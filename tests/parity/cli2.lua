@@ -113,6 +113,25 @@ local function compare_sections(case, text)
   end
 end
 
+--- The first instance whose figures differ, of a case that has them recorded.
+local function compare_instances(case, text)
+  local rows, at = case.expected.instances or {}, 0
+  for object in text:gmatch("=== Simulation Metrics ===\n(%b{})") do
+    local got = core.json_read(object)
+    local row = rows[at + 1]
+    if got.instance_id == "cluster" then break end
+    at = at + 1
+    local own = { got.instance_id, got.completed_requests, got.total_input_tokens,
+      got.total_output_tokens, got.vllm_estimated_duration_s }
+    for i = 1, row and #own or 0 do
+      if own[i] ~= row[i] then return support.differ(own[1], "value " .. i, row[i], own[i]) end
+    end
+  end
+  if case.expected.instances and at ~= #rows then
+    return support.differ("number of", "instances", #rows, at)
+  end
+end
+
 --- What is different in a case; nil when nothing is.
 local function difference(case, place)
   local text, problem = support.call(run, arguments_of(case, place))
@@ -120,6 +139,7 @@ local function difference(case, place)
   local got = core.json_read(support.read_file(place .. "metrics.json"))
   return compare_requests(case, got)
     or compare_metrics(case, got) or compare_sections(case, text)
+    or compare_instances(case, text)
 end
 
 --- Calls what with the name of every case from first to last that is_wanted picks, and what is
@@ -139,6 +159,56 @@ function cli2.each(first, last, is_wanted, what)
     os.remove(place .. rest)
   end
   return total
+end
+
+--- The reasons by the name of a case; each gets a list of the cases that it was seen in.
+local function listed_of(differs)
+  local listed = {}
+  for _, reason in ipairs(differs) do
+    reason.cases = {}
+    for name in reason[2]:gmatch("%S+") do listed[name] = reason end
+  end
+  return listed
+end
+
+--- What is wrong about a case that has a problem, or none, for this reason; nil: nothing.
+local function remark_on(name, problem, reason)
+  if not problem then
+    return reason and "is equal now: take it off the list (" .. reason[1] .. ")"
+  elseif not reason then
+    return problem
+  elseif not problem:find(reason.text, 1, true) then
+    return ("is listed for %q, not for: %s"):format(reason.text, problem)
+  end
+  table.insert(reason.cases, name)
+end
+
+--- Compares the cases of asked.first to asked.last that asked.is_wanted picks and prints what is
+--- found. asked.differs is a list of { reason, "names of cases", text = "part of the problem" }.
+--- Returns the status to exit with.
+function cli2.judge(asked)
+  local listed, equal, failures = listed_of(asked.differs), 0, 0
+  local total = cli2.each(asked.first, asked.last, asked.is_wanted, function(name, problem)
+    local remark = remark_on(name, problem, listed[name])
+    if not problem then equal = equal + 1 end
+    if remark then
+      failures = failures + 1
+      print(name .. ": " .. remark)
+    end
+  end)
+  if total == 0 then
+    print("no recorded cases in " .. cli2.folder)
+    return 77
+  end
+  for _, reason in ipairs(asked.differs) do
+    if #reason.cases > 0 then
+      print(("differs: %s: %d cases (%s)"):format(reason[1], #reason.cases,
+        table.concat(reason.cases, " ")))
+    end
+  end
+  print(("%s: %d equal of %d, %d listed as different"):format(asked.title, equal, total,
+    total - equal))
+  return failures == 0 and 0 or 1
 end
 
 return cli2

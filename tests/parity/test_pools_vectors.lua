@@ -22,48 +22,10 @@ local differs = {
   { "how often blocks leave the CPU tier", "135 147", text = "KV Thrashing Rate" },
 }
 
-local listed = {}
-for _, reason in ipairs(differs) do
-  reason.cases = {}
-  for name in reason[2]:gmatch("%S+") do listed[name] = reason end
-end
-
 local function is_wanted(case)
   return (case.kind == "pd" or case.kind == "combined") and cli2.has_pools(case)
 end
 
-local equal, failures = 0, 0
-
-local function fail(name, remark)
-  failures = failures + 1
-  print(name .. ": " .. remark)
-end
-
-local function judge(name, problem)
-  local reason = listed[name]
-  if not problem then
-    equal = equal + 1
-    if reason then fail(name, "is equal now: take it off the list (" .. reason[1] .. ")") end
-  elseif not reason then
-    fail(name, problem)
-  elseif not problem:find(reason.text, 1, true) then
-    fail(name, ("is listed for %q, not for: %s"):format(reason.text, problem))
-  else
-    table.insert(reason.cases, name)
-  end
-end
-
-local total = cli2.each(0, 149, is_wanted, judge)
-if total == 0 then
-  print("no recorded cases in " .. cli2.folder)
-  os.exit(77)
-end
-for _, reason in ipairs(differs) do
-  if #reason.cases > 0 then
-    print(("differs: %s: %d cases (%s)"):format(reason[1], #reason.cases,
-      table.concat(reason.cases, " ")))
-  end
-end
-print(("cases with pools: %d equal of %d, %d listed as different"):format(equal, total,
-  total - equal))
-os.exit(failures == 0 and 0 or 1)
+os.exit(cli2.judge {
+  title = "cases with pools", first = 0, last = 149, is_wanted = is_wanted, differs = differs,
+})

@@ -554,6 +554,89 @@ static void test_random_looks(void) {
   compare_twins("dynamo.planner", promised, 2);
 }
 
+/* The pipeline of BLIS (Go) */
+
+/* Two looks a second over instances of 1000 tokens, of two prices. */
+typedef struct fleet {
+  blis_autoscaler policy;
+  blis_scale_instance instances[4];
+  blis_scale_context context;
+} fleet;
+
+static fleet fleet_of(const blis_params *params) {
+  fleet f = {.context = {.max = 100}};
+  blis_error error;
+  const blis_policy_context context = {.instance_count = 4};
+  CHECK_OK(blis_autoscaler_create(heap(), "saturation-pipeline", params,
+                                  &context, &f.policy, &error),
+           &error);
+  for (uint32_t i = 0; i < 4; i++) {
+    f.instances[i] = (blis_scale_instance){.id = i,
+                                           .kv_capacity_tokens = 1000,
+                                           .gpu = i < 2 ? "H100" : "L40S",
+                                           .tp = 1,
+                                           .cost_per_hour = i < 2 ? 4 : 1};
+  }
+  return f;
+}
+
+/* The target less what there is; *like is who comes or goes. */
+static int64_t ask_fleet(fleet *f, size_t count, double kv_tokens,
+                         double starting, int64_t *like) {
+  for (size_t i = 0; i < count; i++) {
+    f->instances[i].running_kv_tokens = kv_tokens;
+  }
+  f->context.now_us += 500000;
+  f->context.instances = f->instances;
+  f->context.instance_count = count;
+  f->context.replicas = (uint32_t)count;
+  f->context.starting_kv_tokens = starting;
+  blis_scale_decision decision;
+  int64_t proposed;
+  blis_error error;
+  CHECK_OK(blis_autoscaler_decide(&f->policy, &f->context, &decision, &proposed,
+                                  &error),
+           &error);
+  *like = decision.like;
+  return proposed - (int64_t)count;
+}
+
+static void test_pipeline(void) {
+  fleet f = fleet_of(NULL);
+  int64_t like;
+  /* Supply 4 x 800, demand 4 x 900 / 0.8 = 4500: 1300 are missing. */
+  CHECK_EQ_I64(ask_fleet(&f, 4, 900, 0, &like), 2);
+  CHECK_EQ_I64(like, 2); /* the cheaper kind */
+  CHECK_EQ_I64(ask_fleet(&f, 4, 900, 1000, &like), 1);
+  CHECK_EQ_I64(ask_fleet(&f, 4, 900, 2000, &like), 0);
+  /* Demand 400 / 0.4 = 1000 of 3200: 2200 are spare, two go. */
+  CHECK_EQ_I64(ask_fleet(&f, 4, 100, 0, &like), -2);
+  CHECK_EQ_I64(like, 0);                           /* the dearer kind */
+  CHECK_EQ_I64(ask_fleet(&f, 2, 0, 0, &like), -1); /* one stays */
+  CHECK_EQ_I64(ask_fleet(&f, 1, 0, 0, &like), 0);
+  CHECK_EQ_I64(ask_fleet(&f, 0, 0, 0, &like), 0);
+  f.instances[0].kv_capacity_tokens = 0; /* it has not been read yet */
+  CHECK_EQ_I64(ask_fleet(&f, 1, 900, 0, &like), 0);
+  blis_autoscaler_free(&f.policy);
+}
+
+static void test_pipeline_windows(void) {
+  const blis_param items[] = {
+      {.name = "scale_up_stabilization_seconds", .number = 1}};
+  const blis_params params = {items, 1};
+  fleet f = fleet_of(&params);
+  int64_t like;
+  CHECK_EQ_I64(ask_fleet(&f, 1, 900, 0, &like), 0); /* from 0.5 s on */
+  CHECK_EQ_I64(ask_fleet(&f, 1, 900, 0, &like), 0);
+  CHECK_EQ_I64(ask_fleet(&f, 1, 900, 0, &like), 1); /* for 1 s */
+  CHECK_EQ_I64(ask_fleet(&f, 1, 900, 0, &like), 0); /* anew */
+  CHECK_EQ_I64(ask_fleet(&f, 1, 100, 0, &like), 0); /* a pause */
+  CHECK_EQ_I64(ask_fleet(&f, 1, 900, 0, &like), 0);
+  CHECK_EQ_I64(ask_fleet(&f, 1, 900, 0, &like), 0);
+  CHECK_EQ_I64(ask_fleet(&f, 1, 900, 0, &like), 1);
+  blis_autoscaler_free(&f.policy);
+}
+
 int main(void) {
   RUN(test_hpa_pods);
   RUN(test_hpa_up);
@@ -575,6 +658,8 @@ int main(void) {
   RUN(test_ray_serve);
   RUN(test_planner_rules);
   RUN(test_wva);
+  RUN(test_pipeline);
+  RUN(test_pipeline_windows);
   RUN(test_random_looks);
   return check_done();
 }

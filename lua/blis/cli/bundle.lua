@@ -4,7 +4,7 @@ local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
 local policy = require "blis.policy"
 local schema = require "blis.config.schema"
-local section = require "blis.config.bundle"
+local config = require "blis.config.bundle"
 local yaml_file = require "blis.yaml_file"
 
 local bundle = {}
@@ -83,18 +83,76 @@ local function without_types(given)
   return copy
 end
 
-local function refuse(path, reason)
-  errors.invalid("bundle.%s is not available: %s", path, reason)
+--- Seconds as blis.run takes a delay.
+local function delay_us(given)
+  if not given then return nil end
+  return { mean_us = (given.mean or 0) * 1e6, stddev_us = (given.stddev or 0) * 1e6 }
 end
 
---- What is asked for and not there.
-local function check_is_available(values)
-  local autoscaler = values.autoscaler or {}
-  if values.node_pools and next(values.node_pools) ~= nil then
-    refuse("node_pools", "instances are not placed on machines")
+--- Node pools as blis.run takes them; nil for none.
+local function node_pools_of(given)
+  local pools = {}
+  for i, one in ipairs(given or {}) do
+    local path = ("bundle.node_pools[%d]"):format(i)
+    local pool = schema.read(config.node_pool, one, path)
+    if pool.max_nodes < math.max(pool.initial_nodes, pool.min_nodes) then
+      errors.invalid("%s: max_nodes is %d, less than initial_nodes, %d, or min_nodes, %d", path,
+        pool.max_nodes, pool.initial_nodes, pool.min_nodes)
+    end
+    pools[i] = {
+      name = pool.name, gpu = pool.gpu_type, gpus_per_node = pool.gpus_per_node,
+      nodes = pool.initial_nodes, max_nodes = pool.max_nodes, cost_per_hour = pool.cost_per_hour,
+      provisioning_delay_us = delay_us(pool.provisioning_delay),
+    }
   end
-  if (autoscaler.interval_us or 0) > 0 then
-    refuse("autoscaler.interval_us", "instances are not placed on machines; autoscale: scales")
+  return #pools > 0 and pools or nil
+end
+
+--- A number that was given; 0 means that none was.
+local function if_not_zero(value) return value ~= 0 and value or nil end
+
+--- The pipeline of BLIS in Go as blis.run takes an autoscaler, and how often it is asked.
+local function pipeline_of(given)
+  given = given or {}
+  local analyzer = given.analyzer or {}
+  local function seconds(us) return us and us / 1e6 end
+  return {
+    "saturation-pipeline", kv_cache_threshold = if_not_zero(analyzer.kv_cache_threshold),
+    scale_up_threshold = if_not_zero(analyzer.scale_up_threshold),
+    scale_down_boundary = if_not_zero(analyzer.scale_down_boundary),
+    avg_input_tokens = if_not_zero(analyzer.avg_input_tokens),
+    scale_up_stabilization_seconds = seconds(given.scale_up_stabilization_window_us),
+    scale_down_stabilization_seconds = seconds(given.scale_down_stabilization_window_us),
+  }, math.tointeger(math.floor(given.interval_us or 0))
+end
+
+--- What autoscaler, node_pools and instance_lifecycle say of scaling.
+local function scaling_of(values)
+  local life = values.instance_lifecycle or {}
+  local _, interval_us = pipeline_of(values.autoscaler)
+  return {
+    node_pools = node_pools_of(values.node_pools), loading_delay_us = delay_us(life.loading_delay),
+    actuation_delay_us = delay_us((values.autoscaler or {}).hpa_scrape_delay),
+    warm_start = life.warm_start_initial_instances, interval_us = if_not_zero(interval_us),
+  }
+end
+
+local function check_one_autoscaler(values)
+  local _, interval_us = pipeline_of(values.autoscaler)
+  if values.autoscale and interval_us > 0 then
+    errors.invalid("bundle: autoscale and autoscaler.interval_us both ask for an autoscaler")
+  end
+end
+
+-- Defaults of its parameters that are compared with each other.
+local usual_up, usual_down = 0.8, 0.4
+
+local function check_pipeline(given)
+  hooks.read_autoscaler(given, "bundle.autoscaler")
+  local up, down = given.scale_up_threshold or usual_up, given.scale_down_boundary or usual_down
+  if down >= up then
+    errors.invalid("bundle.autoscaler.analyzer: scale_down_boundary, %g, is not below "
+      .. "scale_up_threshold, %g", down, up)
   end
 end
 
@@ -109,15 +167,17 @@ local function check_names(values, scorers)
   hooks.read_cascade(cascade_of(values.cascade), "bundle.cascade")
   local autoscaler = policy_of(values.autoscale)
   if autoscaler then hooks.read_autoscaler(autoscaler, "bundle.autoscale") end
+  check_pipeline(pipeline_of(values.autoscaler))
 end
 
 local function read(file)
   if type(file.root) ~= "table" then
     errors.invalid("bundle: %s is not allowed, expected keys and values", errors.show(file.root))
   end
-  local values = schema.read(section, without_types(without_empty(file.root)), "bundle")
+  local values = schema.read(config.section, without_types(without_empty(file.root)), "bundle")
   local scorers = scorers_of((values.routing or {}).scorers)
-  check_is_available(values)
+  check_one_autoscaler(values)
+  node_pools_of(values.node_pools)
   check_names(values, scorers)
   if values.groups then engine.check_groups(values.groups, "bundle.groups") end
   return values, scorers
@@ -145,6 +205,20 @@ local function by_name_of(list)
   local numbers = {}
   for _, one in ipairs(list) do numbers[one.name] = one.value end
   return numbers
+end
+
+--- The autoscaler of BLIS in Go is on when it is asked at intervals, which the flag says first.
+local function add_pipeline(values, given)
+  local pipeline, interval_us = pipeline_of(values.autoscaler)
+  interval_us = given.policies.autoscaler_interval_us or interval_us
+  if interval_us > 0 then
+    given.experiment.autoscaler = given.experiment.autoscaler or pipeline
+    given.scaling.interval_us = interval_us
+  end
+  if given.experiment.autoscaler == nil and #(values.node_pools or {}) == 0 then return end
+  for key, value in pairs(scaling_of(values)) do
+    if given.scaling[key] == nil then given.scaling[key] = value end
+  end
 end
 
 --- Reads a bundle into the values of the flags that were not given.
@@ -178,6 +252,7 @@ function bundle.add(path, given, talk)
   for key, value in pairs(values.scaling or {}) do
     if given.scaling[key] == nil then given.scaling[key] = value end
   end
+  add_pipeline(values, given)
   if values.groups and cluster.instances then
     errors.invalid("--num-instances and groups of %s both say how many instances there are", path)
   end

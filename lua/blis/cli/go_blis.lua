@@ -372,7 +372,10 @@ end
 function sections.decisions(run)
   if not run.decisions then return nil end
   local lines = { "=== Trace Summary ===" }
-  for line in decisions.text(run.decisions):gmatch("[^\n]+") do lines[#lines + 1] = line end
+  local function id_of(id) return metrics.id(run.result, id) end
+  for line in decisions.text(run.decisions, id_of):gmatch("[^\n]+") do
+    lines[#lines + 1] = line
+  end
   return lines
 end
 
@@ -425,7 +428,8 @@ end
 ---@return string
 function go_blis.text(run)
   local parts, result = {}, run.result
-  if #result.instances > 1 then
+  local later = rawget(result.setup, "later")
+  if (later and later.first or #result.instances) > 1 then
     for i in ipairs(result.instances) do parts[i] = object_text(metrics.instance(result, i)) end
   end
   parts[#parts + 1] = object_text(result, run)

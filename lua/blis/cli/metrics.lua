@@ -21,13 +21,25 @@ local function per_second(n, scope)
   return scope.completed > 0 and seconds > 0 and n / seconds or 0.0
 end
 
+--- The id of an instance as BLIS in Go has it, where later ones have a number of their own.
+---@param result blis.Result
+---@param id string?
+---@return string?
+function metrics.id(result, id)
+  local later = rawget(result.setup, "later")
+  local number = later and id and math.tointeger(id:match "^instance_(%d+)$")
+  if not number or number < later.first then return id end
+  return ("autoscale-%s-%06d"):format(later.model:lower(), number - later.first + 1)
+end
+
 --- One instance of a result, with the fields that metrics.list reads.
 ---@param result blis.Result made with instance_times
 ---@param index integer
 ---@return table
 function metrics.instance(result, index)
   local instance = result.instances[index]
-  return setmetatable({ duration_us = instance.end_us }, { __index = instance })
+  return setmetatable({ duration_us = instance.end_us, id = metrics.id(result, instance.id) },
+    { __index = instance })
 end
 
 --- The figures of a whole cluster or of one instance, in order: { { key, value }, ... }.
@@ -148,7 +160,7 @@ function metrics.is_registered(record)
   return record.instance ~= nil and record.state ~= "unservable"
 end
 
-local function write_request(writer, record)
+local function write_request(writer, record, result)
   writer:object()
     :field("arrived_at", record.arrival_us / 1e6)
     :field("requestID", record.id)
@@ -160,7 +172,7 @@ local function write_request(writer, record)
     :field("scheduling_delay_ms", (record.scheduling_delay_us or 0) / 1e3)
   if record.slo_class ~= "" then writer:field("slo_class", record.slo_class) end
   if record.tenant ~= "" then writer:field("tenant_id", record.tenant) end
-  writer:field("handled_by", record.instance)
+  writer:field("handled_by", metrics.id(result, record.instance))
   if record.model ~= "" then writer:field("model", record.model) end
   if record.state == "length_capped" then writer:field("length_capped", true) end
   if record.session ~= "" then writer:field("session_id", record.session) end
@@ -178,7 +190,7 @@ function metrics.write_file(path, run)
   writer:array("requests")
   for i = 1, #result.requests do
     local record = result.requests[i]
-    if metrics.is_registered(record) then write_request(writer, record) end
+    if metrics.is_registered(record) then write_request(writer, record, result) end
     if #writer > flush_bytes then output:write(writer:take()) end
   end
   writer:done()

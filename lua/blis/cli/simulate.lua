@@ -213,15 +213,24 @@ end
 local function autoscaler_of(definition, parsed)
   local given, policies = parsed.values.experiment.autoscaler, parsed.values.policies
   if given == nil and policies.autoscaler_enabled then given = "threshold" end
+  if given == nil and (policies.autoscaler_interval_us or 0) > 0 then
+    given = "saturation-pipeline"
+    parsed.values.scaling.interval_us = policies.autoscaler_interval_us
+  end
   if given == nil then return nil end
   local autoscaler = type(given) == "table" and given or { given }
   add_parameters(definition, autoscaler, "--autoscaler-parameter", policies.autoscaler_parameters)
   return autoscaler
 end
 
---- Bounds and times of scaling; nil when none is given.
-local function scaling_of(parsed)
+--- Bounds and times of scaling; nil when none is given. BLIS (Go) replays on what is there.
+local function scaling_of(definition, parsed)
   local given = parsed.values.scaling
+  if definition.name == "replay" and parsed.values.experiment.profile == "go-blis"
+    and (given.interval_us or given.node_pools) then
+    flags.fail(definition, "under profile go-blis, a replay has neither an autoscaler "
+      .. "(--model-autoscaler-interval-us, autoscaler.interval_us) nor node_pools")
+  end
   return given and next(given) ~= nil and given or nil
 end
 
@@ -268,7 +277,7 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
     disaggregation = disaggregation_of(definition, parsed),
     queue = queue_of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
-    autoscaler = autoscaler_of(definition, parsed), scaling = scaling_of(parsed),
+    autoscaler = autoscaler_of(definition, parsed), scaling = scaling_of(definition, parsed),
     faults = given.faults, cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = keeps_records,

@@ -8,6 +8,7 @@ local sections = {
   { "blis.ClusterOptions", require "blis.config.cluster" },
   { "blis.FaultOptions", require "blis.config.faults" },
   { "blis.ScalingOptions", require "blis.config.scaling" },
+  { "blis.NodePoolOptions", require "blis.config.node_pool" },
   { "blis.GroupOptions", require("blis.config.group").section },
   { "blis.QueueOptions", require "blis.config.queue" },
   { "blis.DisaggregationOptions", require "blis.config.disaggregation" },
@@ -66,6 +67,7 @@ local special = {
   ["blis.Experiment.cascade"] = "table|blis.Policy",
   ["blis.Experiment.autoscaler"] = "string|table|blis.Policy|fun(context: blis.ScaleContext): "
     .. "integer|blis.ScaleTarget|nil",
+  ["blis.ScalingOptions.node_pools"] = "blis.NodePoolOptions[]",
   ["blis.Experiment.faults"] = "blis.FaultOptions[]",
   ["blis.FaultOptions.instance"] = "integer|string",
   ["blis.Experiment.queue"] = "boolean|blis.QueueOptions",

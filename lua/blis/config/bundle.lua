@@ -74,7 +74,28 @@ local autoscaler = block("autoscaler", "Instances that come and go.", {
 })
 
 ---@type blis.Section
-return {
+local node_pool = {
+  name = "node_pool",
+  summary = "Machines with equal GPUs.",
+  options = {
+    { name = "name", type = "string", required = true, doc = "Of the pool." },
+    { name = "gpu_type", type = "string", required = true, doc = "Type of its GPUs." },
+    { name = "gpus_per_node", type = "integer", min = 1, max = 4096, required = true,
+      doc = "GPUs of a machine." },
+    number("gpu_memory_gib", { above = 0 }, "Memory of a GPU; that of the catalogue holds."),
+    { name = "initial_nodes", type = "integer", min = 0, max = 100000, default = 0,
+      doc = "Machines at first." },
+    { name = "min_nodes", type = "integer", min = 0, max = 100000, default = 0,
+      doc = "Has no effect." },
+    { name = "max_nodes", type = "integer", min = 0, max = 100000, default = 0,
+      doc = "To how many it may grow; go-blis: it does not." },
+    delay("provisioning_delay", "Delay until a machine is there."),
+    number("cost_per_hour", { min = 0 }, "Of an instance on it."),
+  },
+}
+
+---@type blis.Section
+local bundle = {
   name = "bundle",
   summary = "Policies of a cluster in a file.",
   options = {
@@ -96,7 +117,8 @@ return {
     block("preemption", "Which request is "
       .. "preempted.", { of_cluster("preemption_policy", "policy") }),
     of_cluster("tenant_budgets", "tenant_budgets"),
-    { name = "node_pools", type = "table", doc = "Machines on which instances are placed." },
+    { name = "node_pools", type = "table",
+      doc = "Machines on which instances are placed: a list of pools." },
     autoscaler,
     block("autoscale", "How many instances there are.", {
       params, text("policy", "Autoscaler; 'blis policies' lists them."),
@@ -111,3 +133,5 @@ return {
     }),
   },
 }
+
+return { section = bundle, node_pool = node_pool }

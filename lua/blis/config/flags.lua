@@ -153,6 +153,12 @@ local policies = {
       doc = "The same as --autoscaler threshold.",
     },
     {
+      name = "autoscaler_interval_us", type = "integer", min = 0, max = 1000000000000, unit = "us",
+      flag = "--model-autoscaler-interval-us",
+      doc = "How often the autoscaler saturation-pipeline is asked, which this turns on; 0 = "
+        .. "never. Default: as autoscaler.interval_us of the bundle.",
+    },
+    {
       name = "bucket_size", type = "number", above = 0, unit = "tokens",
       flag = "--token-bucket-capacity", flag_aliases = { "--admission-bucket-size" },
       doc = "Bucket capacity, for --admission-policy token-bucket.",
@@ -317,9 +323,6 @@ local refused_groups = {
   }),
   refuse("weights are given by --routing-scorers prefix-affinity:3,queue-depth:2", {
     { "--routing-cache-weight", "number" }, { "--routing-load-weight", "number" },
-  }),
-  refuse("instances are not placed on machines; --autoscaler scales", {
-    { "--model-autoscaler-interval-us", "number", 0 },
   }),
 }
 

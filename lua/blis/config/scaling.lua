@@ -33,6 +33,20 @@ return {
     delay("warmup_duration_us", "Until it takes requests, after that.", "--warmup-duration"),
     delay("actuation_delay_us", "From a decision of the autoscaler to its effect."),
     {
+      name = "interval_us", type = "time_us", min = 1, unit = "us",
+      doc = "How often the autoscaler is asked; default: its own interval.",
+    },
+    {
+      name = "warm_start", type = "boolean", default = true,
+      doc = "Whether the instances at first take requests at once; else they load first.",
+    },
+    {
+      name = "node_pools", type = "table",
+      doc = "Machines on which instances are placed, a list of pools such as { { name = \"a\", "
+        .. "gpu = \"H100\", gpus_per_node = 8, nodes = 2, max_nodes = 4 } }: an instance that "
+        .. "finds no room starts when there is some. Default: there is always room.",
+    },
+    {
       name = "drain", type = "choice", choices = { "wait", "redirect", "immediate" },
       default = "wait", flag = "--drain-policy", group = "Autoscaling",
       doc = "What becomes of the requests of an instance that is to go. wait: it finishes them; "

@@ -233,4 +233,12 @@ function catalogue.hardware(options)
   return name and find_gpu(entries, name) or printed(entries, catalogue.hardware_columns)
 end
 
+--- The name that a GPU of a name or alias has; an error names the nearest one.
+---@param name string
+---@param known userdata? of catalogue.with
+---@return string
+function catalogue.gpu_name(name, known)
+  return find_gpu(core.hardware(known), name).name
+end
+
 return catalogue

@@ -118,6 +118,9 @@
 ---@field loading_delay_us? integer|table<string, number> Until weights are loaded and graphs captured. Default: 0. (us)
 ---@field warmup_duration_us? integer|table<string, number> Until it takes requests, after that. Default: 0. (us)
 ---@field actuation_delay_us? integer|table<string, number> From a decision of the autoscaler to its effect. Default: 0. (us)
+---@field interval_us? integer How often the autoscaler is asked; default: its own interval. (us)
+---@field warm_start? boolean Whether the instances at first take requests at once; else they load first. (default true)
+---@field node_pools? blis.NodePoolOptions[] Machines on which instances are placed, a list of pools such as { { name = "a", gpu = "H100", gpus_per_node = 8, nodes = 2, max_nodes = 4 } }: an instance that finds no room starts when there is some. Default: there is always room.
 ---@field drain? "wait"|"redirect"|"immediate" What becomes of the requests of an instance that is to go. wait: it finishes them; redirect: those that are not running yet are routed again; immediate: they fail, reason instance-stopped. (default wait)
 ---@field grace_us? integer How long an instance may take to finish; default: as long as it takes. (us)
 ---@field victim? "newest"|"oldest"|"least-loaded" Who goes first, after those that are still starting. (default newest)
@@ -128,6 +131,16 @@
 ---@field ttft_target_us? integer Time to first token that requests are to keep, for slo_attainment; 0 = any. Default of this and the next two: what slo_targets says, if it names one class. (us)
 ---@field tpot_target_us? integer The same for the mean time per output token. (us)
 ---@field e2e_target_us? integer The same for the whole request. (us)
+
+--- Machines with equal GPUs, on which instances are placed: each takes its GPUs on one machine, the first with room.
+---@class blis.NodePoolOptions
+---@field name string Of the pool.
+---@field gpu string Type of its GPUs, as in hardware.
+---@field gpus_per_node? integer GPUs of a machine. (default 8)
+---@field nodes? integer Machines at first. (default 1)
+---@field max_nodes? integer To how many it grows when an instance finds no room; default: nodes.
+---@field provisioning_delay_us? integer|table<string, number> From the order of a machine until it is there: a number, or { mean_us =, stddev_us = } of a normal distribution. Default: 0. (us)
+---@field cost_per_hour? number Of an instance on it, for autoscalers; default: as its GPUs. (USD)
 
 --- Some of the instances of a cluster. Options not given are taken from the cluster.
 ---@class blis.GroupOptions

@@ -1,6 +1,8 @@
 --- Instances that come and go: an autoscaler and what it may do, for the core.
+local catalogue = require "blis.engine.catalogue"
 local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
+local node_pool = require "blis.config.node_pool"
 local schema = require "blis.config.schema"
 local section = require "blis.config.scaling"
 
@@ -44,6 +46,64 @@ local function check_bounds(values, instances)
   end
 end
 
+local function fill_delays(options, values)
+  for _, option in ipairs(options) do
+    if option.type == "delay_us" and not values[option.name] then
+      values[option.name] = { mean_us = 0, stddev_us = 0 }
+    end
+  end
+end
+
+local function read_node_pools(given, path, cluster)
+  if given == nil then return nil end
+  if type(given) ~= "table" or #given == 0 then
+    schema.raise_value(path, given, "a list of node pools: { { name = \"a\", gpu = \"H100\", "
+      .. "gpus_per_node = 8, nodes = 2 } }")
+  end
+  local pools, names = {}, {}
+  for i, one in ipairs(given) do
+    local pool = schema.read(node_pool, one, ("%s[%d]"):format(path, i))
+    if names[pool.name] then
+      errors.invalid("%s[%d]: there is a node pool '%s' already", path, i, pool.name)
+    end
+    names[pool.name] = true
+    pool.max_nodes = pool.max_nodes or pool.nodes
+    if pool.max_nodes < pool.nodes then
+      errors.invalid("%s[%d]: max_nodes is %d, less than the %d nodes at first", path, i,
+        pool.max_nodes, pool.nodes)
+    end
+    pool.gpu = catalogue.gpu_name(pool.gpu, cluster.catalogue)
+    fill_delays(node_pool.options, pool)
+    pools[i] = pool
+  end
+  return pools
+end
+
+-- The only autoscaler that BLIS in Go has.
+local go_blis_autoscaler = "saturation-pipeline"
+local go_blis_starts = 1024
+
+--- Under profile go-blis: its own loop, or machines alone.
+local function read_go_blis(autoscaler, given, cluster)
+  local name = type(autoscaler) == "table" and autoscaler[1] or autoscaler
+  if autoscaler ~= nil and name ~= go_blis_autoscaler then
+    errors.invalid("autoscaler: under profile go-blis there is only '%s'", go_blis_autoscaler)
+  end
+  if cluster.groups then
+    errors.invalid("autoscaler: under profile go-blis instances that come have no role; it cannot "
+      .. "be combined with pools of prefill and decode, nor with groups")
+  end
+  local values = schema.read(section, given, "scaling")
+  fill_delays(section.options, values)
+  values.go_blis = true
+  values.node_pools = read_node_pools(values.node_pools, "scaling.node_pools", cluster)
+  values.warm_start = values.warm_start or not values.node_pools
+  values.max_starts = cluster.instances + (values.node_pools and autoscaler ~= nil
+    and go_blis_starts or 0)
+  values.policy = autoscaler ~= nil and hooks.read_autoscaler(autoscaler, "autoscaler") or nil
+  return values
+end
+
 --- What the core takes as scaling; nil without an autoscaler.
 ---@param autoscaler any as in an experiment
 ---@param given? table
@@ -52,6 +112,10 @@ end
 ---@param slo_targets? blis.SloTarget[]
 ---@return table?
 function scaling.read(autoscaler, given, cluster, profile, slo_targets)
+  local has_machines = type(given) == "table" and given.node_pools ~= nil
+  if profile == "go-blis" and (autoscaler ~= nil or has_machines) then
+    return read_go_blis(autoscaler, given, cluster)
+  end
   if autoscaler == nil then
     if given ~= nil then
       errors.invalid("scaling has no effect without autoscaler, the name of one or what "
@@ -59,18 +123,12 @@ function scaling.read(autoscaler, given, cluster, profile, slo_targets)
     end
     return nil
   end
-  if profile == "go-blis" then
-    errors.invalid("autoscaler: under profile go-blis the number of instances is fixed")
-  end
   if cluster.groups then
     errors.invalid("autoscaler: a cluster with groups keeps its size")
   end
   local values = schema.read(section, given, "scaling")
-  for _, option in ipairs(section.options) do
-    if option.type == "delay_us" and not values[option.name] then
-      values[option.name] = { mean_us = 0, stddev_us = 0 }
-    end
-  end
+  fill_delays(section.options, values)
+  values.node_pools = read_node_pools(values.node_pools, "scaling.node_pools", cluster)
   values.max_starts = values.max_starts
     or math.max(starts_usual, starts_per_replica * values.max_replicas)
   check_bounds(values, cluster.instances)

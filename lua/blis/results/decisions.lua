@@ -114,8 +114,9 @@ end
 
 --- The summary of a trace in the words of BLIS in Go.
 ---@param list blis.Decisions
+---@param id_of? fun(id: string): string how an instance is called; default: by its id
 ---@return string lines, without a line end behind the last one
-function decisions.text(list)
+function decisions.text(list, id_of)
   local summary = list:summary()
   local lines = {
     ("Total Decisions: %d"):format(summary.total),
@@ -123,12 +124,15 @@ function decisions.text(list)
     ("  Rejected: %d"):format(summary.rejected),
     ("Unique Targets: %d"):format(summary.unique_targets),
   }
-  local ids = {}
-  for id in pairs(summary.targets) do ids[#ids + 1] = id end
+  local ids, targets = {}, {}
+  for id, count in pairs(summary.targets) do
+    local name = id_of and id_of(id) or id
+    ids[#ids + 1], targets[name] = name, count
+  end
   table.sort(ids)
   if #ids > 0 then lines[#lines + 1] = "Target Distribution:" end
   for _, id in ipairs(ids) do
-    lines[#lines + 1] = ("  %s: %d"):format(id, summary.targets[id])
+    lines[#lines + 1] = ("  %s: %d"):format(id, targets[id])
   end
   lines[#lines + 1] = ("Mean Regret: %.6f"):format(summary.mean_regret)
   lines[#lines + 1] = ("Max Regret: %.6f"):format(summary.max_regret)

@@ -270,6 +270,9 @@ end
 local function set_policies(setup, config)
   local cluster = config.cluster
   setup.profile = config.go_blis and "go-blis" or nil
+  if config.scaling and config.scaling.go_blis then
+    setup.later = { first = cluster.instances, model = cluster.model }
+  end
   setup.admission = name_of(config.admission, "always-admit")
   setup.scheduler = name_of(config.scheduler, cluster.scheduler)
   setup.preemption = name_of(config.preemption, cluster.preemption_policy)

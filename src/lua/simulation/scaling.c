@@ -1,6 +1,8 @@
 #include "lua/simulation/scaling.h"
 
 #include "base/time.h"
+#include "cluster/go_blis_scaler.h"
+#include "cluster/node_pools.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/autoscaler.h"
 
@@ -23,10 +25,12 @@ void check_scaling_room(lua_State *L, int config, bind_simulation *sim) {
 
 void check_scaling_policy(lua_State *L, int config, bind_simulation *sim) {
   int top = lua_gettop(L);
-  if (push_scaling(L, config)) {
-    lua_getfield(L, top + 1, "policy");
+  if (push_scaling(L, config) &&
+      lua_getfield(L, top + 1, "policy") != LUA_TNIL) {
     check_autoscaler(L, top + 2, &sim->hooks, &sim->view.context,
                      &sim->autoscaler);
+    sim->autoscaler.interval_us = opt_field_integer(
+        L, top + 1, "interval_us", sim->autoscaler.interval_us);
   }
   lua_settop(L, top);
 }
@@ -68,19 +72,76 @@ static blis_scaling_config check_config(lua_State *L, int index,
       .trigger_slo_attainment =
           check_field_number(L, index, "trigger_slo_attainment"),
       .trigger_gap_us = check_field_integer(L, index, "trigger_gap_us"),
+      .initial_ones_load = !opt_field_boolean(L, index, "warm_start", true),
       .seed = sim->seed};
+}
+
+static blis_node_pool check_node_pool(lua_State *L, int index) {
+  return (blis_node_pool){
+      .name = check_field_string(L, index, "name"),
+      .gpu = check_field_string(L, index, "gpu"),
+      .gpus_per_node = (uint32_t)check_field_integer(L, index, "gpus_per_node"),
+      .nodes = (uint32_t)check_field_integer(L, index, "nodes"),
+      .max_nodes = (uint32_t)check_field_integer(L, index, "max_nodes"),
+      .provisioning = check_delay(L, index, "provisioning_delay_us"),
+      .cost_per_hour = opt_field_number(L, index, "cost_per_hour", -1)};
+}
+
+/* Of the scaling at that index; pushes. */
+static void check_set_node_pools(lua_State *L, int scaling,
+                                 const bind_simulation *sim) {
+  if (lua_getfield(L, scaling, "node_pools") == LUA_TNIL) {
+    return;
+  }
+  int list = lua_gettop(L);
+  size_t count = lua_rawlen(L, list);
+  blis_node_pool *pools = push_buffer(L, count, sizeof *pools);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, list, (lua_Integer)i + 1);
+    pools[i] = check_node_pool(L, lua_gettop(L));
+  }
+  const blis_node_pools_config config = {
+      .pools = pools,
+      .count = count,
+      .go_blis = opt_field_boolean(L, scaling, "go_blis", false),
+      .seed = sim->seed};
+  blis_error error = {0};
+  check_status(L, blis_cluster_set_node_pools(sim->cluster, &config, &error),
+               &error);
+}
+
+static void check_set_go_blis(lua_State *L, int scaling,
+                              blis_autoscaler *policy,
+                              const bind_simulation *sim) {
+  const blis_go_blis_scaling_config config = {
+      .interval_us = policy->interval_us,
+      .actuation = check_delay(L, scaling, "actuation_delay_us"),
+      .loading = check_delay(L, scaling, "loading_delay_us"),
+      .initial_ones_load = !opt_field_boolean(L, scaling, "warm_start", true),
+      .seed = sim->seed};
+  blis_error error = {0};
+  check_status(L,
+               blis_cluster_set_go_blis_autoscaler(sim->cluster, policy,
+                                                   &config, &error),
+               &error);
+}
+
+static void check_set_own(lua_State *L, int scaling, blis_autoscaler *policy,
+                          const bind_simulation *sim) {
+  const blis_scaling_config config = check_config(L, scaling, sim);
+  blis_error error = {0};
+  check_status(
+      L, blis_cluster_set_autoscaler(sim->cluster, policy, &config, &error),
+      &error);
 }
 
 void check_set_scaling(lua_State *L, int config, bind_simulation *sim) {
   int top = lua_gettop(L);
   if (push_scaling(L, config)) {
-    const blis_scaling_config scaling = check_config(L, top + 1, sim);
-    blis_autoscaler policy = sim->autoscaler;
-    sim->autoscaler = (blis_autoscaler){0};
-    blis_error error = {0};
-    check_status(
-        L, blis_cluster_set_autoscaler(sim->cluster, &policy, &scaling, &error),
-        &error);
+    bool is_go_blis = opt_field_boolean(L, top + 1, "go_blis", false);
+    check_set_node_pools(L, top + 1, sim);
+    (is_go_blis ? check_set_go_blis : check_set_own)(L, top + 1,
+                                                     &sim->autoscaler, sim);
   }
   lua_settop(L, top);
 }
@@ -134,6 +195,22 @@ static void push_states(lua_State *L, const blis_cluster *cluster,
   }
 }
 
+static void push_node_pools(lua_State *L, const blis_cluster *cluster) {
+  size_t count = blis_cluster_node_pool_count(cluster);
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    blis_node_pool_use use = blis_cluster_node_pool_use(cluster, i);
+    lua_createtable(L, 0, 6);
+    set_field_string(L, "name", use.name);
+    set_field_string(L, "gpu", use.gpu);
+    set_field_integer(L, "nodes", use.nodes);
+    set_field_integer(L, "most_nodes", use.most_nodes);
+    set_field_integer(L, "gpus", use.gpus);
+    set_field_integer(L, "used", use.used);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 static int64_t paid_us_of(const blis_cluster *cluster, int64_t end_us) {
   int64_t paid_us = 0;
   for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
@@ -167,6 +244,10 @@ void set_scaling(lua_State *L, const bind_simulation *sim) {
   set_field_number(L, "waited_max_ms", (double)report.longest_us / 1e3);
   push_states(L, sim->cluster, report.end_us);
   lua_setfield(L, -2, "state_seconds");
+  if (blis_cluster_node_pool_count(sim->cluster) > 0) {
+    push_node_pools(L, sim->cluster);
+    lua_setfield(L, -2, "node_pools");
+  }
   push_events(L, &report);
   lua_setfield(L, -2, "events");
   push_levels(L, &report);

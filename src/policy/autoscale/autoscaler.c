@@ -44,7 +44,8 @@ blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,
                                    const blis_scale_context *context,
                                    blis_scale_decision *decision,
                                    int64_t *proposed, blis_error *error) {
-  *decision = (blis_scale_decision){.target = context->replicas, .reason = ""};
+  *decision = (blis_scale_decision){
+      .target = context->replicas, .reason = "", .like = -1};
   BLIS_TRY(
       autoscaler->ops->decide(autoscaler->state, context, decision, error));
   *proposed = decision->target;

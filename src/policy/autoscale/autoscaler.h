@@ -88,6 +88,9 @@ typedef struct blis_scale_instance {
   double queued_kv_tokens;      /* that the queue will hold */
   double kv_capacity_tokens;
   double context_length_tokens; /* the longest request it takes */
+  const char *gpu;              /* borrowed; "" = not known */
+  double tp;
+  double cost_per_hour;
 } blis_scale_instance;
 
 /* How long a step of one of its instances takes, as its engine measures it. */
@@ -116,6 +119,7 @@ typedef struct blis_scale_context {
   void *measure_ud;
   const blis_scale_instance *instances; /* those that are ready, by id */
   size_t instance_count;
+  double starting_kv_tokens;     /* capacity of those that are starting */
   const blis_scale_model *model; /* NULL = not known */
 } blis_scale_context;
 
@@ -131,6 +135,9 @@ static inline double blis_scale_value(const blis_scale_context *context,
 typedef struct blis_scale_decision {
   int64_t target;     /* replicas; the current number = no change */
   const char *reason; /* the policy's, until its next decision; never NULL */
+  /* The id of a ready instance like which those are that come or go; -1 = it
+     does not matter. */
+  int64_t like;
 } blis_scale_decision;
 
 typedef struct blis_autoscaler_ops {

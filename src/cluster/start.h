@@ -1,0 +1,36 @@
+/*
+ * start.h - the start of an instance in its parts (life_cycle.c), for those who
+ * draw times themselves.
+ */
+#ifndef BLIS_CLUSTER_START_H
+#define BLIS_CLUSTER_START_H
+
+#include "cluster/life_cycle.h"
+#include "cluster/state.h"
+
+/* Of the states from BLIS_SERVICE_REQUESTED to BLIS_SERVICE_WARMING. */
+enum { BLIS__START_PARTS = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED + 1 };
+
+/* How long each part takes; 0 leaves it out. */
+typedef struct blis__start {
+  int64_t part_us[BLIS__START_PARTS];
+} blis__start;
+
+/* Starts the next instance. BLIS_ERR_INVALID: there is no room for more. */
+BLIS_MUSTUSE blis_status blis__start_next(blis_cluster *cluster,
+                                          const blis__start *start,
+                                          uint32_t *index, blis_error *error);
+
+/*
+ * Before the first event: an instance that is there at first is still loading,
+ * for so long; 0 = it is not.
+ */
+BLIS_MUSTUSE blis_status blis__begin_loading(blis_cluster *cluster,
+                                             uint32_t index, int64_t for_us,
+                                             blis_error *error);
+
+/* Those that wait for room on machines go on where there is some, by id. */
+BLIS_MUSTUSE blis_status blis__start_pending(blis_cluster *cluster,
+                                             blis_error *error);
+
+#endif
