@@ -164,6 +164,17 @@ function blis.kv_capacity(options)
   return errors.located(core.kv_capacity, engine.read(options, "cluster"))
 end
 
+--- The tokens of the prompt of a request, for policies that look at them: inside a decision, of the
+--- request that it is about. Prompts have no text here: the numbers, below 2^32, are equal where
+--- tokens are equal, and different elsewhere (but for a chance of one in 2^32).
+---@param request blis.Request
+---@param first? integer from 1
+---@param last? integer
+---@return integer[]
+function blis.token_ids(request, first, last)
+  return core.token_ids(request, first, last)
+end
+
 --- What an admission policy returns to let a request in.
 ---@return string
 function blis.admit()

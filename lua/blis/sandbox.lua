@@ -336,7 +336,7 @@ end
 local offered = { "_VERSION", "admission", "admit", "autoscaler", "cascade", "compare", "delay",
   "disaggregation", "event_queue", "filter", "instance", "kv_cache", "kv_capacity", "milliseconds",
   "minutes", "picker", "preemption", "prefix_index", "records", "reject", "rng", "router", "run",
-  "scheduler", "scorer", "seconds", "simulation" }
+  "scheduler", "scorer", "seconds", "simulation", "token_ids" }
 
 --- blis.compare without replications, which are done by processes of their own.
 local function compare_once(spec)

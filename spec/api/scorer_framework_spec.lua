@@ -43,6 +43,33 @@ describe("the scorer framework", function()
     assert.equal(tame.hash, run { { of(-math.huge, math.huge), 1 }, { "queue-depth", 3 } }.hash)
   end)
 
+  it("takes missing scores as 0 where it is asked to", function()
+    local function of(score) return blis.scorer { name = "gaps", score = score } end
+    local whole = run { { of(function(_, i) return i.index > 2 and 0.7 or 0 end), 1 },
+      { "queue-depth", 1 } }
+    local gaps = { { of(function(_, i) if i.index > 2 then return 0.7 end end), 1 },
+      { "queue-depth", 1 } }
+    local list = { { blis.scorer { name = "gaps", score_all = function(_, instances, scores)
+      for k, i in ipairs(instances) do if i.index > 2 then scores[k] = 0.7 end end
+    end }, 1 }, { "queue-depth", 1 } }
+    for _, scorers in ipairs { gaps, list } do
+      local r = run(nil, { routing = { "weighted", scorers = scorers, missing_scores = "zero" } })
+      assert.equal(whole.hash, r.hash)
+      assert.is_false((pcall(run, scorers)))
+      assert.is_false((pcall(run, nil,
+        { routing = { "weighted", scorers = scorers, missing_scores = "error" } })))
+    end
+    local function refuses(routing, part)
+      local ok, problem = pcall(run, nil, { routing = routing })
+      assert.is_false(ok)
+      assert.is_truthy(tostring(problem):find(part, 1, true), tostring(problem))
+    end
+    refuses({ "weighted", scorers = gaps, missing_scores = "null" }, "zero")
+    refuses({ "weighted", missing_scores = "zero" }, "goes with scorers")
+    refuses({ "weighted", scorers = { { of(function() return 0 / 0 end), 1 } },
+      missing_scores = "zero" }, "nan")
+  end)
+
   it("asks for a score of every candidate, and tells scorers of every decision", function()
     local asked, told = {}, 0
     local counting = blis.scorer {

@@ -151,6 +151,36 @@ describe("a scorer in Lua", function()
     assert.equal("nil", deadlines[#deadlines])
   end)
 
+  it("sees the tokens of the prompt", function()
+    local prompts = {}
+    local reads = blis.scorer { name = "reads", score_all = function(request, instances, scores)
+      local all, part = blis.token_ids(request), blis.token_ids(request, 63, 66)
+      assert.equal(request.prompt_tokens, #all)
+      assert.same(table.move(all, 63, 66, 1, {}), part)
+      assert.same({}, blis.token_ids(request, #all + 1))
+      assert.same({ all[#all] }, blis.token_ids(request, #all, #all + 5))
+      prompts[#prompts + 1] = { group = request.prefix_group, tokens = all }
+      for k = 1, #instances do scores[k] = 1 end
+    end }
+    small.run_scorer(reads)
+    assert.equal(60, #prompts)
+    local seen = { same = 0, other = 0 }
+    for i = 2, #prompts do
+      local a, b = prompts[1], prompts[i]
+      local n = 0
+      while n < math.min(#a.tokens, #b.tokens) and a.tokens[n + 1] == b.tokens[n + 1] do
+        n = n + 1
+      end
+      local is_same = a.group == b.group
+      assert.equal(is_same and 64 or 0, n)
+      seen[is_same and "same" or "other"] = seen[is_same and "same" or "other"] + 1
+    end
+    assert.is_true(seen.same > 0 and seen.other > 0)
+    says(small.message_of(blis.token_ids, {}), "during a decision")
+    says(small.message_of(small.run_scorer, blis.scorer { name = "x",
+      score = function() return #blis.token_ids {} end }), "the request that the policy")
+  end)
+
   it("sees the future only in an oracle experiment", function()
     local function look(request) return 1 / request.output_tokens end
     local message = small.message_of(run, scorer(look))

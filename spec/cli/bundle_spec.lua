@@ -6,7 +6,7 @@ local files = require "spec.support.files"
 
 --- What bundle.add makes of a text and of the values of flags.
 local function values_of(text, given)
-  local values = { experiment = {}, cluster = {}, policies = {} }
+  local values = { experiment = {}, cluster = {}, policies = {}, scaling = {} }
   for section, options in pairs(given or {}) do
     for key, value in pairs(options) do values[section][key] = value end
   end
@@ -113,6 +113,68 @@ scheduler: {type: priority-fcfs}
       values.policies.of_admission["token-bucket"])
     assert.same({ max_entries = 5 }, values.policies.of_routing["prefix-affinity"])
     assert.equal("priority-fcfs", values.cluster.scheduler)
+  end)
+
+  --- The hash of a run with a bundle, and what the run says of its policies.
+  local function run_with(text, ...)
+    local more, read = { ... }, nil
+    files.with(text, function(path)
+      read = core.json_read(commands.output_of("run", "--format", "json", "--num-instances", "3",
+        "--num-requests", "60", "--policy-config", path, table.unpack(more)))
+    end)
+    return read
+  end
+
+  --- Fails unless a bundle is refused with a message that holds a text.
+  local function refuses(text, part)
+    local ok, problem = pcall(values_of, text)
+    assert.is_false(ok, text)
+    assert.is_truthy(tostring(problem.message):find(part, 1, true), tostring(problem.message))
+  end
+
+  it("may be written as the scorer framework writes them", function()
+    local values = values_of([[
+routing-policy: weighted
+routing-scorers:
+  - name: prefix-affinity
+    weight: 3.0
+  - name: queue-depth
+    weight: 2.0
+  - name: kv-utilization
+    weight: 2.0
+]])
+    assert.equal("weighted", values.experiment.routing)
+    assert.same({ { "prefix-affinity", 3 }, { "queue-depth", 2 }, { "kv-utilization", 2 } },
+      values.policies.scorers)
+    local flat = "routing-policy: weighted\nrouting-scorers: [{name: load-balance, weight: 2}]\n"
+    assert.equal(run_with(flat).hash, run_with("routing: {policy: weighted, scorers: "
+      .. "[{name: load-balance, weight: 2}]}").hash)
+    assert.not_equal(run_with(flat).hash, run_with("routing-policy: round-robin").hash)
+    assert.equal(run_with("routing-policy: weighted").hash,
+      run_with("{}", "--routing-policy", "weighted").hash)
+    refuses("routing-policy: weighted\nrouting: {policy: weighted}\n", "two spellings")
+    refuses("routing-policy: weightd\n", "weighted")
+    refuses("routing-scorers: [{name: load-balance, wait: 2}]\n", "weight")
+  end)
+
+  it("may be all that the macro-level plan writes", function()
+    local file = assert(io.open "examples/policy-config.yaml")
+    local text = file:read "a"
+    file:close()
+    local read = run_with(text, "--slo-class", "batch")
+    assert.equal(60, read.arrived)
+    assert.is_table(read.scaling)
+    local values = values_of(text)
+    assert.equal("priority-fcfs", values.cluster.scheduler)
+    assert.equal("priority", values.cluster.preemption_policy)
+    local plain = values_of "scheduler: {type: priority-fcfs, params: {respect_priority: false}}"
+    assert.equal("fcfs", plain.cluster.scheduler)
+    assert.is_nil(plain.cluster.preemption_policy)
+    refuses("scheduler: {type: sjf, params: {preemption_enabled: false}}", "has to preempt")
+    refuses("scheduler: {type: sjf, params: {preemption_enable: true}}", "preemption_enabled")
+    refuses("scheduler: {type: sjf, parms: {}}", "known are type, params")
+    refuses("scheduler: {type: fcfs, params: {preemption_policy: fcfs}}\n"
+      .. "preemption: {preemption_policy: fcfs}\n", "two spellings")
   end)
 
   it("give runs the parameters of their policies", function()

@@ -278,6 +278,26 @@ clients:
     assert.matches("no effect without --trace-level decisions", outcome.said[1], 1, true)
   end)
 
+  it("takes the flags of the macro-level plan", function()
+    local function hash_of(...)
+      return core.json_read(output_of("--num-requests", "20", "--format", "json", ...)).hash
+    end
+    assert.equal(hash_of("--total-kv-blocks", "400", "--kv-cpu-blocks", "100"),
+      hash_of("--kv-gpu-blocks", "400", "--kv-cpu-blocks", "100"))
+    local pools = { "--architecture", "pd", "--prefill-replicas", "1", "--decode-replicas", "1" }
+    local function apart(latency, bandwidth)
+      local more = table.move(pools, 1, #pools, 5, { "--pd-transfer-latency", latency,
+        "--pd-transfer-bandwidth", bandwidth })
+      return hash_of(table.unpack(more))
+    end
+    assert.equal(apart("1", "10"), apart("1ms", "10GB/s"))
+    assert.equal(apart("1", "10"), apart("1000us", "10000MB/s"))
+    assert.not_equal(apart("1", "10"), apart("100ms", "10GB/s"))
+    local code, message = commands.error_of("run", "--pd-transfer-latency", "1min")
+    assert.equal("usage", code)
+    assert.is_truthy(message:find("'1min' is not allowed", 1, true))
+  end)
+
   it("has all its flags in the help", function()
     assert.equal(files.read "spec/cmd/golden/run_help.txt", commands.output_of("run", "--help"))
   end)

@@ -26,6 +26,7 @@
 #include "lua/policies/policy.h"
 #include "lua/policies/prefix_index.h"
 #include "lua/policies/scorer.h"
+#include "lua/policies/token_ids.h"
 #include "lua/results/decisions.h"
 #include "lua/results/figures.h"
 #include "lua/results/record_list.h"
@@ -218,6 +219,7 @@ static const luaL_Reg core_functions[] = {
     {"pipe_write", bind_pipe_write},
     {"terminal_columns", bind_terminal_columns},
     {"termination_requested", bind_termination_requested},
+    {"token_ids", bind_token_ids},
     {"trace_cap", bind_trace_cap},
     {"trace_cut", bind_trace_cut},
     {"trace_filter", bind_trace_filter},

@@ -75,10 +75,68 @@ local function without_types(given)
       end
     end
   end
-  local scheduler = copy.scheduler
-  if type(scheduler) == "table" and scheduler.type ~= nil
-    and next(scheduler.params or {}) == nil then
-    copy.scheduler = scheduler.type
+  return copy
+end
+
+--- { routing-policy =, routing-scorers = } of the scorer framework as the routing block is written.
+local function without_flat_routing(given)
+  local policy, scorers = given["routing-policy"], given["routing-scorers"]
+  if policy == nil and scorers == nil then return given end
+  if given.routing ~= nil then
+    errors.invalid("bundle.routing and bundle.%s are two spellings of one thing; use one",
+      policy ~= nil and "routing-policy" or "routing-scorers")
+  end
+  local copy = {}
+  for key, value in pairs(given) do copy[key] = value end
+  copy["routing-policy"], copy["routing-scorers"] = nil, nil
+  copy.routing = { policy = policy, scorers = scorers }
+  return copy
+end
+
+---@type blis.Section
+local scheduler_section = {
+  name = "scheduler", summary = "A scheduler as the macro-level plan writes it.",
+  options = {
+    { name = "respect_priority", type = "boolean", default = true,
+      doc = "false: first come, first served, whatever is more urgent." },
+    { name = "preemption_enabled", type = "boolean", default = true,
+      doc = "An engine without KV blocks for a running request has to preempt." },
+    { name = "preemption_policy", type = "choice", default = "fcfs",
+      choices = { "lowest-priority", "priority", "fcfs" },
+      doc = "lowest-priority, which is priority here: the least urgent; fcfs: the last of the "
+        .. "batch." },
+  },
+}
+
+--- A scheduler { type =, params = } as the two options that it is here.
+local function without_scheduler_params(given)
+  local scheduler = given.scheduler
+  if type(scheduler) ~= "table" or scheduler.type == nil then return given end
+  for key in pairs(scheduler) do
+    if key ~= "type" and key ~= "params" then
+      errors.invalid("bundle.scheduler: unknown option '%s'; known are type, params",
+        tostring(key))
+    end
+  end
+  local path = "bundle.scheduler.params"
+  local params = schema.read(scheduler_section, scheduler.params or {}, path)
+  if not params.preemption_enabled then
+    errors.invalid("%s.preemption_enabled: false is not available: an engine that has no KV "
+      .. "blocks left for a running request has to preempt one", path)
+  end
+  local copy = {}
+  for key, value in pairs(given) do copy[key] = value end
+  copy.scheduler = scheduler.type
+  if not params.respect_priority and scheduler.type == "priority-fcfs" then
+    copy.scheduler = "fcfs"
+  end
+  if (scheduler.params or {}).preemption_policy ~= nil then
+    if given.preemption ~= nil then
+      errors.invalid("%s.preemption_policy and bundle.preemption are two spellings of one thing; "
+        .. "use one", path)
+    end
+    local is_urgency = params.preemption_policy ~= "fcfs"
+    copy.preemption = { policy = is_urgency and "priority" or "fcfs" }
   end
   return copy
 end
@@ -174,7 +232,9 @@ local function read(file)
   if type(file.root) ~= "table" then
     errors.invalid("bundle: %s is not allowed, expected keys and values", errors.show(file.root))
   end
-  local values = schema.read(config.section, without_types(without_empty(file.root)), "bundle")
+  local given = without_flat_routing(without_empty(file.root))
+  given = without_scheduler_params(without_types(given))
+  local values = schema.read(config.section, given, "bundle")
   local scorers = scorers_of((values.routing or {}).scorers)
   check_one_autoscaler(values)
   node_pools_of(values.node_pools)

@@ -110,6 +110,14 @@ function readers.arrival(text)
   return { process, cv = read_number(cv) or cv }
 end
 
+--- A number whose unit is the option's, or that has one of its own: 1ms, 10GB/s.
+local function read_with_suffix(option, text)
+  local number, suffix = text:match "^(.-)%s*([%a/]+)$"
+  local factor = suffix and option.suffixes[suffix]
+  local value = factor and read_number(number)
+  if value then return value * factor end
+end
+
 -- Whose error texts speak of units.
 local types_with_units = { time_us = "time", delay_us = "delay", warm_up_us = "warm_up" }
 
@@ -117,6 +125,7 @@ local function read_value(option, text, flag)
   local reader = readers[option.type]
   local value = text
   if reader then value = reader(text) end
+  if option.suffixes and type(value) ~= "number" then value = read_with_suffix(option, text) end
   if value == nil then value = text end
   local own_type = types_with_units[option.type]
   if own_type then option = setmetatable({ type = own_type }, { __index = option }) end

@@ -76,6 +76,18 @@ local special = {
   end,
 }
 
+--- An item of a list: a scalar, or a table of them.
+local function write_item(writer, item)
+  if type(item) ~= "table" then
+    writer:item(item)
+    return
+  end
+  local names = {}
+  for name in pairs(item) do names[#names + 1] = name end
+  table.sort(names)
+  write_object(writer, nil, names, item)
+end
+
 local write_figures
 
 local function write_figure(writer, figure, value, run)
@@ -92,7 +104,7 @@ local function write_figure(writer, figure, value, run)
   elseif figure.class then
     if next(value) ~= nil then write_part(name, value) end
   elseif type(value) == "table" then
-    write_list(writer, name, value, function(item) writer:item(item) end)
+    write_list(writer, name, value, function(item) write_item(writer, item) end)
   else
     writer:field(name, value)
   end

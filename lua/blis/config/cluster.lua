@@ -175,7 +175,8 @@ return {
     },
     {
       name = "kv_blocks", type = "integer", min = 1, max = 1000000000, unit = "blocks",
-      flag = "--total-kv-blocks", group = "KV cache", aliases = { "total_kv_blocks" },
+      flag = "--total-kv-blocks", group = "KV cache", flag_aliases = { "--kv-gpu-blocks" },
+      aliases = { "total_kv_blocks" },
       doc = "KV cache of an instance; default: what fits beside the model on its GPUs.",
     },
     {

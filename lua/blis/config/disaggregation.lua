@@ -85,7 +85,7 @@ return {
     },
     {
       name = "bandwidth_gb_s", type = "number", min = 0, max = 1e9, default = 25, unit = "GB/s",
-      flag = "--pd-transfer-bandwidth", group = group,
+      flag = "--pd-transfer-bandwidth", group = group, suffixes = { ["GB/s"] = 1, ["MB/s"] = 1e-3 },
       doc = "Bandwidth between two GPUs, in and out of each instance, shared fairly by the "
         .. "transfers under way; 0 = transfers take no time but the latency. Of a model that is "
         .. "split over GPUs each moves its part.",
@@ -98,6 +98,7 @@ return {
     {
       name = "base_latency_ms", type = "number", min = 0, max = 1e9, default = 0.05, unit = "ms",
       flag = "--pd-transfer-base-latency", group = group,
+      flag_aliases = { "--pd-transfer-latency" }, suffixes = { us = 1e-3, ms = 1, s = 1e3 },
       doc = "Time of every transfer that needs no bandwidth.",
     },
     {

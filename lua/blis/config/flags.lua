@@ -318,9 +318,6 @@ local refused_groups = {
   refuse("there is no encode stage", {
     { "--encode-instances", "integer", 0 }, { "--encode-decider", "string", "never" },
   }),
-  refuse("the latency of a transfer is given by --pd-transfer-base-latency, in ms", {
-    { "--pd-transfer-latency", "string" },
-  }),
   refuse("weights are given by --routing-scorers prefix-affinity:3,queue-depth:2", {
     { "--routing-cache-weight", "number" }, { "--routing-load-weight", "number" },
   }),

@@ -27,6 +27,7 @@ local schema = {}
 ---@field files? fun(path: string): string[]?, string? what is written for a path that is only a
 --- name, or why that cannot be
 ---@field flag_aliases? string[] older spellings of the flag
+---@field suffixes? table<string, number> units that a number may have on a command line, in its own
 ---@field aliases? string[] other accepted names
 ---@field choices? string[]
 ---@field min? number

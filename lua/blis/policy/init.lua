@@ -274,6 +274,16 @@ local function take_picker(parameters, path)
   end
 end
 
+--- Whether a score that a scorer in Lua does not give counts as 0; else it is an error.
+local function read_missing_scores(given, path)
+  if given.missing_scores == nil then return nil end
+  if given.scorers == nil then
+    errors.invalid("%s: missing_scores goes with scorers; say which", path)
+  end
+  return schema.check_value({ type = "choice", choices = { "error", "zero" } },
+    given.missing_scores, path .. ".missing_scores") == "zero"
+end
+
 --- The stages of the weighted policy that are more than parameters.
 local function add_stages(router, given, picker, path)
   if given.scorers ~= nil then
@@ -284,6 +294,7 @@ local function add_stages(router, given, picker, path)
   if given.filters ~= nil then
     router.filters = read_filters(given.filters, path .. ".filters")
   end
+  router.missing_is_zero = read_missing_scores(given, path)
   router.picker = picker
 end
 
@@ -292,7 +303,7 @@ local function builtin_router(given, path)
   if type(name) ~= "string" then schema.raise_value(path .. "[1]", name, "the name of a policy") end
   local entry = definition.entry("routing policy", catalogue.routers, name, path)
   local has_stages = entry.name == "weighted"
-  local except = has_stages and { scorers = true, filters = true } or {}
+  local except = has_stages and { scorers = true, filters = true, missing_scores = true } or {}
   local parameters = named_fields(given, except)
   local has_picker = has_stages or entry.name == "weighted-stateless"
   local picker = has_picker and take_picker(parameters, path)
@@ -357,6 +368,8 @@ end
 --- `new` as scorers have it. Where prefill and decode are apart, context has what blis.StageContext
 --- lists, and the policy of the decode stage may return { prefill =, decode = } instead, instances
 --- or their indexes: no decider is asked then.
+--- In `{ "weighted", scorers = ..., missing_scores = "zero" }` a score that a scorer in Lua does
+--- not give (nil, or left out of the list) counts as 0; otherwise it is an error.
 ---@param spec any
 ---@return blis.Policy
 function policy.router(spec)

@@ -104,6 +104,7 @@ static void check_weighted(lua_State *L, int index, int scorers,
                            bind_view *view, const blis_policy_context *context,
                            blis_router *router) {
   blis_params params = push_params(L, index);
+  view->missing_is_zero = opt_field_boolean(L, index, "missing_is_zero", false);
   lua_getfield(L, index, "filters");
   int filters = lua_gettop(L);
   size_t room = lua_istable(L, filters) ? lua_rawlen(L, filters) : 0;

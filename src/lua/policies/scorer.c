@@ -56,6 +56,11 @@ static double check_score(lua_State *L, int index, const bind_scorer *self,
                           size_t candidate) {
   const char *const *ids = self->decider.view->view->ids;
   int type = lua_type(L, index);
+  bool is_missing = type == LUA_TNIL ||
+                    (type == LUA_TBOOLEAN && self->form == SCORER_ALL);
+  if (is_missing && self->decider.view->missing_is_zero) {
+    return 0;
+  }
   if (type != LUA_TNUMBER) {
     if (type == LUA_TBOOLEAN && self->form == SCORER_ALL) {
       luaL_error(L,

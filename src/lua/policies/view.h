@@ -38,6 +38,7 @@ typedef struct bind_view {
   struct bind_scorer *scorers; /* at work in this run, see scorer.h */
   int scorings;                /* of scripted ones, one inside the other */
   bool is_observed;            /* they have heard of the last decision */
+  bool missing_is_zero;        /* a score that one does not give counts as 0 */
 
   /* The decision being taken; NULL outside decisions. */
   const blis_routing_request *request;
