@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "base/sketch.h"
 #include "cluster/decision_sink.h"
 #include "cluster/gateway.h"
 #include "cluster/handoff.h"
@@ -254,6 +255,20 @@ BLIS_MUSTUSE blis_status blis_cluster_set_gateway(blis_cluster *cluster,
 /* All zero without a queue. */
 void blis_cluster_get_gateway(const blis_cluster *cluster,
                               blis_gateway_counts *counts);
+
+/* Its bands, the highest priority first, and how long the dispatched waited. */
+size_t blis_cluster_gateway_band_count(const blis_cluster *cluster);
+blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster,
+                                                   size_t index);
+const blis_sketch *blis_cluster_gateway_waits(const blis_cluster *cluster);
+const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster,
+                                                   size_t index);
+
+/*
+ * How full the instances are now, by its detector; by a scripted one, or one
+ * that remembers, when it was last asked. False without a gateway's queue.
+ */
+bool blis_cluster_gateway_saturation(blis_cluster *cluster, double *value);
 
 /* All zero without disaggregation. */
 void blis_cluster_get_handoffs(const blis_cluster *cluster,

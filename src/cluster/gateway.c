@@ -10,7 +10,6 @@
 #include "base/time.h"
 #include "cluster/features.h"
 #include "cluster/gateway_run.h"
-#include "cluster/handoff_run.h"
 
 /* llm-d takes the size of the body; a token is 4 bytes of text or so. */
 enum { BYTES_PER_TOKEN = 4, COLUMNS_SEEN = 5 };
@@ -36,11 +35,9 @@ int blis_gateway_status_code(const char *reason) {
 
 /* Coming. */
 
-static int64_t order_of(const blis__gateway *gateway,
-                        const blis_request *request, int64_t now_us) {
-  if (gateway->policy.order == BLIS_GATEWAY_FIFO) {
-    return 0;
-  }
+/* Of BLIS_GATEWAY_DEADLINE; BLIS_TIME_NEVER_US = it has none. */
+static int64_t deadline_of(const blis__gateway *gateway,
+                           const blis_request *request, int64_t now_us) {
   if (request->slo_target_us > 0) {
     return blis_time_after_us(now_us, request->slo_target_us);
   }
@@ -52,16 +49,67 @@ static int64_t order_of(const blis__gateway *gateway,
   return BLIS_TIME_NEVER_US;
 }
 
+/* Integers in the order of such numbers. */
+static int64_t rank_of(double number) {
+  int64_t bits;
+  double plain = number + 0.0; /* of two zeros one */
+  memcpy(&bits, &plain, sizeof bits);
+  return bits >= 0 ? bits : INT64_MIN - bits;
+}
+
+static blis_status ask_order(blis_cluster *cluster,
+                             const blis__gateway *gateway,
+                             const blis__cluster_request *request,
+                             int64_t *order, blis_error *error) {
+  const blis_flow_hook *hook = &gateway->policy.order_hook;
+  const blis_routing_request shown =
+      blis__cluster_show_request(cluster, request);
+  const blis_flow_question question = {.now_us = cluster->now_us,
+                                       .request = &shown};
+  double answer = 0;
+  BLIS_TRY(hook->ask(hook->state, &question, &answer, error));
+  *order = rank_of(answer);
+  return BLIS_OK;
+}
+
+static blis_status find_order(blis_cluster *cluster,
+                              const blis__gateway *gateway,
+                              const blis__cluster_request *request,
+                              int64_t *order, blis_error *error) {
+  int64_t now_us = cluster->now_us;
+  int64_t ttl_us = gateway->policy.ttl_us;
+  switch (gateway->policy.order) {
+  case BLIS_GATEWAY_SCRIPTED:
+    return ask_order(cluster, gateway, request, order, error);
+  case BLIS_GATEWAY_DEADLINE:
+    *order = deadline_of(gateway, &request->request, now_us);
+    return BLIS_OK;
+  case BLIS_GATEWAY_EDF:
+    *order =
+        ttl_us > 0 ? blis_time_after_us(now_us, ttl_us) : BLIS_TIME_NEVER_US;
+    return BLIS_OK;
+  default:
+    *order = 0;
+    return BLIS_OK;
+  }
+}
+
 static blis_status shed(blis_cluster *cluster, blis__gateway *gateway,
                         const blis_flow_item *displaced, blis_error *error) {
+  blis_gateway_band_counts *band =
+      &blis__gateway_known_book(gateway, displaced->priority)->counts;
   gateway->counts.shed++;
+  band->shed++;
+  band->waiting--;
   return blis__gateway_end(cluster, blis__gateway_request(cluster, displaced),
                            BLIS_GATEWAY_SHED, error);
 }
 
 static blis_status refuse(blis_cluster *cluster, blis__gateway *gateway,
-                          blis__cluster_request *request, blis_error *error) {
+                          blis__cluster_request *request,
+                          blis__gateway_book *book, blis_error *error) {
   gateway->counts.rejected++;
+  book->counts.rejected++;
   gateway->counts.without_instances += gateway->is_pool_empty;
   return blis__gateway_end(cluster, request,
                            gateway->is_pool_empty ? BLIS_GATEWAY_NO_INSTANCE
@@ -69,37 +117,41 @@ static blis_status refuse(blis_cluster *cluster, blis__gateway *gateway,
                            error);
 }
 
-static void count_in(blis__gateway *gateway) {
-  int64_t waiting = blis_flow_queue_count(gateway->queue);
-  gateway->counts.enqueued++;
-  if (waiting > gateway->counts.peak) {
-    gateway->counts.peak = waiting;
-  }
+/* Would it leave at once if it were let in? Then it need not be queued. */
+static bool may_pass(const blis_cluster *cluster,
+                     const blis__gateway *gateway) {
+  return gateway->policy.dispatch == BLIS_GATEWAY_CYCLE && gateway->is_pure &&
+         gateway->last_cycle_us != cluster->now_us &&
+         blis_flow_queue_count(gateway->queue) == 0;
 }
 
-static blis_status enqueue(blis_cluster *cluster,
-                           blis__cluster_request *request, blis_error *error) {
-  blis__gateway *gateway = cluster->gateway;
+static blis_status make_item(blis_cluster *cluster, blis__gateway *gateway,
+                             const blis__cluster_request *request,
+                             blis_flow_item *item, blis_error *error) {
   const blis_request *its = &request->request;
-  const blis_flow_item item = {
+  *item = (blis_flow_item){
       .handle = request->live.slot,
       .priority = request->slo_value,
       .tenant = its->tenant == 0 ? gateway->default_tenant : its->tenant,
-      .order = order_of(gateway, its, cluster->now_us),
       .size_bytes = (int64_t)its->prompt_tokens * BYTES_PER_TOKEN,
       .enqueue_us = cluster->now_us};
+  return find_order(cluster, gateway, request, &item->order, error);
+}
+
+static blis_status queue_up(blis_cluster *cluster, blis__gateway *gateway,
+                            blis__cluster_request *request,
+                            blis__gateway_book *book,
+                            const blis_flow_item *item, blis_error *error) {
   blis_flow_verdict verdict;
   bool has_displaced = false;
   blis_flow_item displaced;
-  blis__request_move(request, BLIS__AT_GATEWAY);
-  BLIS_TRY(blis__gateway_note_pool(cluster, gateway, error));
-  BLIS_TRY_MEM(blis_flow_queue_add(gateway->queue, &item, &verdict,
+  BLIS_TRY_MEM(blis_flow_queue_add(gateway->queue, item, &verdict,
                                    &has_displaced, &displaced),
                error);
   if (verdict != BLIS_FLOW_QUEUED) {
-    return refuse(cluster, gateway, request, error);
+    return refuse(cluster, gateway, request, book, error);
   }
-  count_in(gateway);
+  blis__gateway_count_in(gateway, book, blis_flow_queue_count(gateway->queue));
   if (has_displaced) {
     BLIS_TRY(shed(cluster, gateway, &displaced, error));
   }
@@ -107,11 +159,32 @@ static blis_status enqueue(blis_cluster *cluster,
   return blis__gateway_came(cluster, gateway, error);
 }
 
+static blis_status enqueue(blis_cluster *cluster,
+                           blis__cluster_request *request, blis_error *error) {
+  blis__gateway *gateway = cluster->gateway;
+  blis__gateway_book *book = NULL;
+  blis_flow_item item;
+  blis__request_move(request, BLIS__AT_GATEWAY);
+  BLIS_TRY(blis__gateway_note_pool(cluster, gateway, error));
+  BLIS_TRY_MEM(blis__gateway_book_of(gateway, request->slo_value, &book),
+               error);
+  BLIS_TRY(make_item(cluster, gateway, request, &item, error));
+  if (may_pass(cluster, gateway)) {
+    bool has_passed = false;
+    BLIS_TRY(blis__gateway_pass(cluster, gateway, &item, &has_passed, error));
+    if (has_passed) {
+      return BLIS_OK;
+    }
+  }
+  return queue_up(cluster, gateway, request, book, &item, error);
+}
+
 blis_status blis__gateway_event(blis_cluster *cluster, const blis_event *event,
                                 blis_error *error) {
   switch (event->event_class) {
   case BLIS__CLUSTER_EVICT:
-    return blis__gateway_evict(cluster, event->object, error);
+    BLIS_TRY(blis__gateway_evict(cluster, event->object, error));
+    return blis__gateway_wake(cluster, cluster->gateway, error);
   case BLIS__CLUSTER_EXPIRY:
     return blis__gateway_sweep(cluster, cluster->gateway, error);
   default:
@@ -125,7 +198,7 @@ void blis_cluster_get_gateway(const blis_cluster *cluster,
   *counts = gateway == NULL ? (blis_gateway_counts){0} : gateway->counts;
   if (gateway != NULL) {
     counts->waiting = blis_flow_queue_count(gateway->queue);
-    counts->band_count = (int64_t)blis_flow_queue_band_count(gateway->queue);
+    counts->saturation = gateway->saturation;
   }
   const blis_gateway_counts *c = counts;
   BLIS_ASSERT(c->enqueued == c->dispatched + c->shed + c->expired + c->waiting);
@@ -138,6 +211,7 @@ static blis_status on_joined(void *ud, blis_cluster *cluster,
   (void)cluster;
   blis__gateway *gateway = ud;
   blis__cluster_request *request = news->request;
+  gateway->is_current = false;
   gateway->tokens_in_flight[news->instance] +=
       (double)request->request.prompt_tokens;
   if (gateway->policy.eviction != BLIS_GATEWAY_SPARES &&
@@ -152,10 +226,18 @@ static blis_status on_left(void *ud, blis_cluster *cluster,
   (void)cluster, (void)error;
   blis__gateway *gateway = ud;
   blis__cluster_request *request = news->request;
+  gateway->is_current = false;
   gateway->tokens_in_flight[request->instance] -=
       (double)request->request.prompt_tokens;
   blis__evictables_remove(gateway, request);
   return BLIS_OK;
+}
+
+static blis_status on_service_changed(void *ud, blis_cluster *cluster,
+                                      const blis__news *news,
+                                      blis_error *error) {
+  (void)news;
+  return blis__gateway_wake(cluster, ud, error);
 }
 
 static blis_status on_reporting(void *ud, blis_cluster *cluster,
@@ -194,6 +276,8 @@ static blis_status check_ideal(const blis_gateway *policy, blis_error *error) {
     what = limit->name;
   } else if (detector->ops != NULL && !detector->ops->is_pure) {
     what = detector->name;
+  } else if (policy->band_hook.ask != NULL) {
+    what = policy->band_hook.name;
   }
   return what == NULL
              ? BLIS_OK
@@ -253,7 +337,8 @@ static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
       blis_alloc_zeroed(&gateway->alloc, count, COLUMNS_SEEN * sizeof(double));
   gateway->tokens_in_flight =
       blis_alloc_zeroed(&gateway->alloc, count, sizeof(double));
-  bool has_service = policy->fairness == BLIS_FLOW_LEAST_SERVICE;
+  bool has_service = policy->fairness == BLIS_FLOW_LEAST_SERVICE ||
+                     policy->fairness == BLIS_FLOW_CHOSEN;
   if (has_service) {
     gateway->service = blis_flow_service_new(&gateway->alloc, &policy->service);
   }
@@ -273,37 +358,58 @@ static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
                   : BLIS__NEEDS_STATE,
       .on = {[BLIS__JOINED] = on_joined,
              [BLIS__LEFT] = on_left,
+             [BLIS__SERVICE_CHANGED] = on_service_changed,
              [BLIS__REPORTING] = on_reporting,
              [BLIS__ENDED] = has_service ? on_ended : NULL}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
+void blis_gateway_free(blis_gateway *gateway) {
+  blis_saturation_free(&gateway->saturation);
+  blis_usage_limit_free(&gateway->usage_limit);
+  blis_flow_hook_free(&gateway->order_hook);
+  blis_flow_hook_free(&gateway->flow_hook);
+  blis_flow_hook_free(&gateway->band_hook);
+}
+
 static bool is_pure(const blis_gateway *policy) {
   return (policy->saturation.ops == NULL || policy->saturation.ops->is_pure) &&
-         (policy->usage_limit.ops == NULL || policy->usage_limit.ops->is_pure);
+         (policy->usage_limit.ops == NULL ||
+          policy->usage_limit.ops->is_pure) &&
+         policy->band_hook.ask == NULL;
+}
+
+/* It owns the policies from now on. */
+static blis__gateway *make_gateway(blis_cluster *cluster,
+                                   const blis_gateway *policy) {
+  blis__gateway *gateway =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *gateway);
+  if (gateway == NULL) {
+    return NULL;
+  }
+  gateway->alloc = cluster->alloc;
+  gateway->policy = *policy;
+  gateway->policy.targets = NULL;
+  gateway->last_cycle_us = -1;
+  gateway->cycle_at_us = BLIS_TIME_NEVER_US;
+  gateway->sweep_at_us = BLIS_TIME_NEVER_US;
+  gateway->is_pure = is_pure(policy);
+  gateway->may_skip =
+      gateway->is_pure && cluster->config.snapshot_refresh_us == 0;
+  blis_sketch_init(&gateway->wait_us, &gateway->alloc);
+  return gateway;
 }
 
 blis_status blis_cluster_set_gateway(blis_cluster *cluster, blis_gateway *given,
                                      blis_error *error) {
   BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->gateway == NULL);
   blis_gateway policy = *given;
-  given->saturation = (blis_saturation){0};
-  given->usage_limit = (blis_usage_limit){0};
-  blis__gateway *gateway =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *gateway);
+  *given = (blis_gateway){0};
+  blis__gateway *gateway = make_gateway(cluster, &policy);
   if (gateway == NULL) {
-    blis_saturation_free(&policy.saturation);
-    blis_usage_limit_free(&policy.usage_limit);
+    blis_gateway_free(&policy);
     return blis_fail_nomem(error);
   }
-  gateway->alloc = cluster->alloc;
-  gateway->policy = policy;
-  gateway->policy.targets = NULL;
-  gateway->last_cycle_us = -1;
-  gateway->cycle_at_us = BLIS_TIME_NEVER_US;
-  gateway->sweep_at_us = BLIS_TIME_NEVER_US;
-  gateway->may_skip =
-      is_pure(&policy) && cluster->config.snapshot_refresh_us == 0;
   cluster->gateway = gateway;
   cluster->hold = enqueue;
   BLIS_TRY(check_policy(&policy, error));
@@ -320,14 +426,17 @@ void blis__free_gateway(blis_cluster *cluster) {
   }
   const blis_alloc *alloc = &cluster->alloc;
   uint32_t count = cluster->config.instance_count;
-  blis_saturation_free(&gateway->policy.saturation);
-  blis_usage_limit_free(&gateway->policy.usage_limit);
+  blis_gateway_free(&gateway->policy);
+  blis__gateway_free_books(gateway);
   blis_flow_queue_free(gateway->queue);
   blis_flow_service_free(gateway->service);
   blis_array_deinit(alloc, &gateway->target_classes);
   blis_array_deinit(alloc, &gateway->targets_us);
   blis_array_deinit(alloc, &gateway->priorities);
   blis_array_deinit(alloc, &gateway->ceilings);
+  blis_array_deinit(alloc, &gateway->bands_seen);
+  blis_array_deinit(alloc, &gateway->bands_shown);
+  blis_array_deinit(alloc, &gateway->flows_seen);
   blis_array_deinit(alloc, &gateway->evictables);
   blis_alloc_free(alloc, gateway->columns,
                   count * COLUMNS_SEEN * sizeof(double));

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/flow/flow_hook.h"
 #include "policy/flow/flow_queue.h"
 #include "policy/flow/flow_service.h"
 #include "policy/flow/saturation.h"
@@ -40,7 +41,9 @@ typedef enum blis_gateway_dispatch {
 /* Who is first in a flow. */
 typedef enum blis_gateway_order {
   BLIS_GATEWAY_FIFO,
-  BLIS_GATEWAY_DEADLINE /* by enqueue + wanted time to first token */
+  BLIS_GATEWAY_DEADLINE, /* by enqueue + wanted time to first token */
+  BLIS_GATEWAY_EDF,      /* by enqueue + longest wait; none = last */
+  BLIS_GATEWAY_SCRIPTED  /* as order_hook says */
 } blis_gateway_order;
 
 /* Requests of a priority below 0 may be taken from their instances. */
@@ -83,7 +86,15 @@ typedef struct blis_gateway {
   int64_t sweep_us;        /* expired ones leave at its multiples; > 0 */
   int64_t forget_bands_us; /* empty for so long; 0 = never */
   bool by_stage; /* the larger saturation of prefill and decode, if apart */
+  blis_flow_hook order_hook; /* of BLIS_GATEWAY_SCRIPTED */
+  blis_flow_hook flow_hook;  /* of BLIS_FLOW_CHOSEN; when there are several */
+  /* Which band with requests is next, instead of the highest one; nobody leaves
+     if it is closed. */
+  blis_flow_hook band_hook;
 } blis_gateway;
+
+/* Frees what the policies own; idempotent. */
+void blis_gateway_free(blis_gateway *gateway);
 
 /* Reasons of requests that end here; all but the evicted are rejected. */
 #define BLIS_GATEWAY_FULL "rejected-saturated"           /* 429 */
@@ -101,12 +112,25 @@ typedef struct blis_gateway_counts {
   int64_t without_instances; /* part of rejected and expired */
   int64_t evicted;           /* from instances */
   int64_t waiting;
-  int64_t peak;       /* waiting at once */
-  double wait_us;     /* of the dispatched, added up */
-  int64_t tries;      /* to dispatch */
-  double saturation;  /* at the last try */
-  int64_t band_count; /* there are now */
+  int64_t peak;      /* waiting at once */
+  double wait_us;    /* of the dispatched, added up */
+  int64_t tries;     /* to dispatch */
+  double saturation; /* at the last try */
 } blis_gateway_counts;
+
+/* The same of one band; since the start, also of one that was forgotten. */
+typedef struct blis_gateway_band_counts {
+  int32_t priority;
+  int64_t enqueued;
+  int64_t dispatched;
+  int64_t rejected;
+  int64_t shed;
+  int64_t expired;
+  int64_t evicted;
+  int64_t waiting;
+  int64_t peak;
+  double dispatched_tokens; /* of prompts */
+} blis_gateway_band_counts;
 
 /* The status of HTTP for a reason of these; 0 for any other. */
 int blis_gateway_status_code(const char *reason);

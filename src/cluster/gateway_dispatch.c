@@ -1,152 +1,92 @@
 /*
- * gateway_dispatch.c - when somebody leaves the gateway's queue, and who.
+ * gateway_dispatch.c - who leaves the gateway's queue, if anybody may.
  */
-#include <inttypes.h>
-#include <math.h>
-
 #include "base/invariant.h"
-#include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/gateway_run.h"
 #include "cluster/stages.h"
 
-/* How full the instances are. */
-
-typedef enum column { QUEUE, KV, IN_FLIGHT, TOKENS, AGE, COLUMNS } column;
-
-static const blis_signal signals[] = {[QUEUE] = BLIS_SIGNAL_QUEUE_DEPTH,
-                                      [KV] = BLIS_SIGNAL_KV_UTILIZATION,
-                                      [IN_FLIGHT] = BLIS_SIGNAL_IN_FLIGHT};
-
-/* It sees all as it is, and when it looks makes no difference to others. */
-static bool is_ideal(const blis__gateway *gateway) {
-  return gateway->policy.dispatch == BLIS_GATEWAY_EVENT;
-}
-
-/* By the detector. */
-static bool is_read(const blis__gateway *gateway, blis_signal signal) {
-  return (gateway->policy.saturation.needs & BLIS_SIGNAL_BIT(signal)) != 0;
-}
-
-static const double *gather(const blis_cluster *cluster,
-                            const blis__gateway *gateway,
-                            const blis__group *group, column which) {
-  double *to =
-      gateway->columns + (size_t)which * cluster->config.instance_count;
-  const blis__snapshot *snapshot = &cluster->snapshot;
-  if (which < TOKENS && !is_read(gateway, signals[which])) {
-    return to; /* nobody looks at it */
-  }
-  for (uint32_t k = 0; k < group->count; k++) {
-    uint32_t i = group->instances[k];
-    switch (which) {
-    case TOKENS:
-      to[k] = gateway->tokens_in_flight[i];
-      break;
-    case AGE:
-      to[k] = (double)(cluster->now_us - snapshot->refreshed_us[i]);
-      break;
-    default:
-      to[k] = is_ideal(gateway)
-                  ? blis__snapshot_live(snapshot, i, signals[which])
-                  : blis__snapshot_column(snapshot, signals[which])[i];
-    }
-  }
-  return to;
-}
-
-static blis_status measure(blis_cluster *cluster, blis__gateway *gateway,
-                           uint32_t role, double *value, blis_error *error) {
-  const blis_saturation *detector = &gateway->policy.saturation;
-  const blis__group *group = NULL;
-  BLIS_TRY_MEM(
-      blis__snapshot_survey(&cluster->snapshot, cluster->source->strings, role,
-                            is_ideal(gateway) ? -1 : cluster->now_us, &group),
-      error);
-  if (detector->ops == NULL) {
-    *value = 0;
-    return BLIS_OK;
-  }
-  const blis_saturation_look look = {
-      .now_us = cluster->now_us,
-      .count = group->count,
-      .queue_depth = gather(cluster, gateway, group, QUEUE),
-      .kv_utilization = gather(cluster, gateway, group, KV),
-      .in_flight = gather(cluster, gateway, group, IN_FLIGHT),
-      .in_flight_tokens = gather(cluster, gateway, group, TOKENS),
-      .age_us = is_ideal(gateway) || cluster->config.snapshot_refresh_us == 0
-                    ? NULL
-                    : gather(cluster, gateway, group, AGE)};
-  BLIS_TRY(detector->ops->value(detector->state, &look, value, error));
-  if (!isfinite(*value)) {
-    return blis_fail(error, BLIS_ERR_POLICY,
-                     "saturation detector %s: it says %g at %" PRId64
-                     " us, expected a finite number",
-                     detector->name, *value, cluster->now_us);
-  }
-  return BLIS_OK;
-}
-
-static blis_status measure_all(blis_cluster *cluster, blis__gateway *gateway,
-                               double *saturation, blis_error *error) {
-  if (!gateway->policy.by_stage || cluster->handoffs == NULL) {
-    return measure(cluster, gateway, 0, saturation, error);
-  }
-  double decode = 0;
-  BLIS_TRY(measure(cluster, gateway, BLIS_ROLE_PREFILL, saturation, error));
-  BLIS_TRY(measure(cluster, gateway, BLIS_ROLE_DECODE, &decode, error));
-  *saturation = fmax(*saturation, decode);
-  return BLIS_OK;
-}
-
-static blis_status find_ceilings(blis__gateway *gateway, double saturation,
-                                 blis_error *error) {
-  const blis_usage_limit *limit = &gateway->policy.usage_limit;
-  size_t count = blis_flow_queue_band_count(gateway->queue);
-  BLIS_TRY_MEM(blis_array_reserve(&gateway->alloc, &gateway->priorities, count),
-               error);
-  BLIS_TRY_MEM(blis_array_reserve(&gateway->alloc, &gateway->ceilings, count),
-               error);
-  for (size_t i = 0; i < count; i++) {
-    gateway->priorities.items[i] =
-        blis_flow_queue_band(gateway->queue, i).priority;
-    gateway->ceilings.items[i] = 1;
-  }
-  return limit->ops == NULL
-             ? BLIS_OK
-             : limit->ops->ceilings(limit->state, saturation,
-                                    gateway->priorities.items, count,
-                                    gateway->ceilings.items, error);
-}
-
-/* One try. */
-
 static blis_status dispatch(blis_cluster *cluster, blis__gateway *gateway,
                             const blis_flow_item *item, blis_error *error) {
   blis__cluster_request *request = blis__gateway_request(cluster, item);
+  blis__gateway_book *book = blis__gateway_known_book(gateway, item->priority);
   int64_t wait_us = cluster->now_us - item->enqueue_us;
   request->gateway_wait_us =
       (request->gateway_wait_us < 0 ? 0 : request->gateway_wait_us) + wait_us;
   request->gateway_left_us = cluster->now_us;
   gateway->counts.dispatched++;
   gateway->counts.wait_us += (double)wait_us;
+  book->counts.dispatched++;
+  book->counts.waiting--;
+  book->counts.dispatched_tokens += (double)request->request.prompt_tokens;
+  BLIS_TRY_MEM(blis_sketch_add(&gateway->wait_us, wait_us), error);
+  BLIS_TRY_MEM(blis_sketch_add(&book->wait_us, wait_us), error);
   cluster->fruitless = 0;
   return blis__cluster_go_to_routing(cluster, request, error);
 }
 
-/* The next of a band whose time is not over; *is_there = false if none is. */
-static blis_status take(blis_cluster *cluster, blis__gateway *gateway,
-                        size_t band, blis_flow_item *item, bool *is_there,
-                        blis_error *error) {
-  while (blis_flow_queue_band(gateway->queue, band).count > 0) {
-    *item = blis_flow_queue_take(gateway->queue, band, cluster->now_us);
-    *is_there = !blis__gateway_is_expired(cluster, gateway, item);
-    if (*is_there) {
-      return BLIS_OK;
-    }
-    BLIS_TRY(blis__gateway_expire(cluster, gateway, item, error));
+/* Which flow of a band, where a hook says so. */
+
+static blis_status choose_flow(blis_cluster *cluster, blis__gateway *gateway,
+                               size_t band, size_t *chosen, blis_error *error) {
+  const blis_flow_hook *hook = &gateway->policy.flow_hook;
+  size_t count = blis_flow_queue_flow_count(gateway->queue, band);
+  *chosen = 0;
+  if (count < 2) {
+    return BLIS_OK;
   }
-  *is_there = false;
+  gateway->flows_seen.count = 0;
+  for (size_t i = 0; i < count; i++) {
+    const blis_flow its = blis_flow_queue_flow(gateway->queue, band, i);
+    const blis_flow_seen seen = {
+        .tenant = its.name,
+        .waiting = its.count,
+        .head_wait_us = cluster->now_us - its.head.enqueue_us,
+        .service_tokens = blis_flow_service_of(gateway->service, its.tenant,
+                                               cluster->now_us)};
+    BLIS_TRY_MEM(blis_array_push(&gateway->alloc, &gateway->flows_seen, seen),
+                 error);
+  }
+  const blis_flow_question question = {.now_us = cluster->now_us,
+                                       .saturation = gateway->saturation,
+                                       .priority =
+                                           gateway->priorities.items[band],
+                                       .flows = gateway->flows_seen.items,
+                                       .count = count};
+  double answer = 0;
+  BLIS_TRY(hook->ask(hook->state, &question, &answer, error));
+  BLIS_ASSERT(answer >= 0 && answer < (double)count);
+  *chosen = (size_t)answer;
+  return BLIS_OK;
+}
+
+static blis_status take_one(blis_cluster *cluster, blis__gateway *gateway,
+                            size_t band, blis_flow_item *item,
+                            blis_error *error) {
+  if (gateway->policy.fairness != BLIS_FLOW_CHOSEN) {
+    *item = blis_flow_queue_take(gateway->queue, band, cluster->now_us);
+    return BLIS_OK;
+  }
+  size_t flow = 0;
+  BLIS_TRY(choose_flow(cluster, gateway, band, &flow, error));
+  *item =
+      blis_flow_queue_take_from(gateway->queue, band, flow, cluster->now_us);
+  return BLIS_OK;
+}
+
+/* The next of a band whose time is not over leaves; *has_left = false if none
+   is there. */
+static blis_status serve(blis_cluster *cluster, blis__gateway *gateway,
+                         size_t band, bool *has_left, blis_error *error) {
+  while (blis_flow_queue_band(gateway->queue, band).count > 0) {
+    blis_flow_item item;
+    BLIS_TRY(take_one(cluster, gateway, band, &item, error));
+    *has_left = !blis__gateway_is_expired(cluster, gateway, &item);
+    if (*has_left) {
+      return dispatch(cluster, gateway, &item, error);
+    }
+    BLIS_TRY(blis__gateway_expire(cluster, gateway, &item, error));
+  }
   return BLIS_OK;
 }
 
@@ -161,200 +101,136 @@ static bool find_waiting(const blis__gateway *gateway, size_t *band) {
 
 /* BLIS (Go) evicts before it looks at bands, llm-d for the one it stops at. */
 static blis_status evict_from(blis_cluster *cluster, blis__gateway *gateway,
-                              size_t band, double saturation, bool *has_any,
-                              blis_error *error) {
+                              size_t band, bool *has_any, blis_error *error) {
   *has_any = false;
   return !find_waiting(gateway, &band)
              ? BLIS_OK
              : blis__gateway_evict_for(
                    cluster, gateway, gateway->priorities.items[band],
-                   saturation, gateway->ceilings.items[band], has_any, error);
+                   gateway->saturation, gateway->ceilings.items[band], has_any,
+                   error);
 }
 
-/* At most one request leaves; *has_left tells. */
-static blis_status try_once(blis_cluster *cluster, blis__gateway *gateway,
-                            bool *has_left, blis_error *error) {
-  double saturation = 0;
+/* Which band, where a hook says so. */
+
+static blis_status see_bands(blis_cluster *cluster, blis__gateway *gateway) {
+  size_t count = blis_flow_queue_band_count(gateway->queue);
+  gateway->bands_seen.count = 0;
+  gateway->bands_shown.count = 0;
+  for (size_t i = 0; i < count; i++) {
+    blis_flow_band its = blis_flow_queue_band(gateway->queue, i);
+    if (its.count == 0) {
+      continue;
+    }
+    const blis_gateway_band_counts *counts =
+        &blis__gateway_known_book(gateway, its.priority)->counts;
+    const blis_flow_band_seen seen = {
+        .priority = its.priority,
+        .waiting = its.count,
+        .longest_wait_us = cluster->now_us - its.oldest_us,
+        .ceiling = gateway->ceilings.items[i],
+        .dispatched = counts->dispatched,
+        .dispatched_tokens = counts->dispatched_tokens};
+    BLIS_TRY(blis_array_push(&gateway->alloc, &gateway->bands_seen, seen));
+    BLIS_TRY(blis_array_push(&gateway->alloc, &gateway->bands_shown, i));
+  }
+  return BLIS_OK;
+}
+
+static blis_status serve_chosen(blis_cluster *cluster, blis__gateway *gateway,
+                                bool *has_left, blis_error *error) {
+  const blis_flow_hook *hook = &gateway->policy.band_hook;
+  BLIS_TRY_MEM(see_bands(cluster, gateway), error);
+  const blis_flow_question question = {.now_us = cluster->now_us,
+                                       .saturation = gateway->saturation,
+                                       .bands = gateway->bands_seen.items,
+                                       .count = gateway->bands_seen.count};
+  double answer = -1;
+  if (question.count > 0) {
+    BLIS_TRY(hook->ask(hook->state, &question, &answer, error));
+  }
+  if (answer < 0) {
+    return BLIS_OK;
+  }
+  BLIS_ASSERT(answer < (double)question.count);
+  size_t band = gateway->bands_shown.items[(size_t)answer];
   bool has_evicted = false;
-  *has_left = false;
+  return gateway->saturation < gateway->ceilings.items[band]
+             ? serve(cluster, gateway, band, has_left, error)
+             : evict_from(cluster, gateway, band, &has_evicted, error);
+}
+
+/* From the highest band down; the first closed one ends the try. */
+static blis_status serve_in_order(blis_cluster *cluster, blis__gateway *gateway,
+                                  bool evicts, bool *has_left,
+                                  blis_error *error) {
+  size_t count = blis_flow_queue_band_count(gateway->queue);
+  for (size_t i = 0; i < count && !*has_left; i++) {
+    bool has_evicted = false;
+    if (gateway->saturation >= gateway->ceilings.items[i]) {
+      return evicts ? evict_from(cluster, gateway, i, &has_evicted, error)
+                    : BLIS_OK;
+    }
+    BLIS_TRY(serve(cluster, gateway, i, has_left, error));
+  }
+  return BLIS_OK;
+}
+
+static blis_status look(blis_cluster *cluster, blis__gateway *gateway,
+                        blis_error *error) {
   gateway->counts.tries++;
   if (gateway->policy.forget_bands_us > 0) {
     blis_flow_queue_forget_bands(
         gateway->queue, cluster->now_us - gateway->policy.forget_bands_us);
   }
   BLIS_TRY(blis__gateway_note_pool(cluster, gateway, error));
-  BLIS_TRY(measure_all(cluster, gateway, &saturation, error));
-  gateway->counts.saturation = saturation;
-  BLIS_TRY(find_ceilings(gateway, saturation, error));
+  return blis__gateway_look(cluster, gateway, error);
+}
+
+blis_status blis__gateway_try(blis_cluster *cluster, blis__gateway *gateway,
+                              bool *has_left, blis_error *error) {
   bool evicts_first = gateway->policy.eviction == BLIS_GATEWAY_EVICTS_ONE;
+  bool has_evicted = false;
+  *has_left = false;
+  BLIS_TRY(look(cluster, gateway, error));
+  BLIS_TRY(blis__gateway_find_ceilings(gateway, error));
   if (evicts_first) {
-    BLIS_TRY(evict_from(cluster, gateway, 0, saturation, &has_evicted, error));
+    BLIS_TRY(evict_from(cluster, gateway, 0, &has_evicted, error));
   }
-  size_t count = blis_flow_queue_band_count(gateway->queue);
-  for (size_t i = 0; i < count && !has_evicted && !*has_left; i++) {
-    if (saturation >= gateway->ceilings.items[i]) {
-      return evicts_first ? BLIS_OK
-                          : evict_from(cluster, gateway, i, saturation,
-                                       &has_evicted, error);
-    }
-    blis_flow_item item;
-    BLIS_TRY(take(cluster, gateway, i, &item, has_left, error));
-    if (*has_left) {
-      return dispatch(cluster, gateway, &item, error);
-    }
-  }
-  return BLIS_OK;
-}
-
-/* When to try. */
-
-static blis_status plan(blis_cluster *cluster, blis__gateway *gateway,
-                        int64_t at_us, blis_error *error) {
-  blis_event_queue_cancel(cluster->queue, gateway->cycle);
-  gateway->cycle_at_us = at_us;
-  BLIS_TRY_MEM(blis__gateway_push(cluster, BLIS__CLUSTER_CYCLE, at_us, NULL,
-                                  &gateway->cycle),
-               error);
-  return BLIS_OK;
-}
-
-static void plan_nothing(blis_cluster *cluster, blis__gateway *gateway) {
-  blis_event_queue_cancel(cluster->queue, gateway->cycle);
-  gateway->cycle = BLIS_EVENT_NONE;
-  gateway->cycle_at_us = BLIS_TIME_NEVER_US;
-}
-
-/* The first multiple of the cycle that is not before at_us. */
-static int64_t cycle_from(const blis__gateway *gateway, int64_t at_us) {
-  int64_t cycle_us = gateway->policy.cycle_us;
-  int64_t rest_us = at_us % cycle_us;
-  return rest_us == 0 ? at_us : blis_time_after_us(at_us, cycle_us - rest_us);
-}
-
-/* Nothing is different before that. */
-static int64_t next_change_us(const blis_cluster *cluster) {
-  int64_t next_us = blis_event_queue_next_us(cluster->queue);
-  int64_t instance_us = blis_winner_tree_min_us(cluster->next_events);
-  next_us = instance_us < next_us ? instance_us : next_us;
-  return cluster->has_arrival && cluster->arrival.arrival_us < next_us
-             ? cluster->arrival.arrival_us
-             : next_us;
-}
-
-/* llm-d. Cycles that would find everything as it was are left out. */
-static blis_status run_cycle(blis_cluster *cluster, blis__gateway *gateway,
-                             blis_error *error) {
-  bool has_left = false;
-  plan_nothing(cluster, gateway);
-  gateway->last_cycle_us = cluster->now_us;
-  BLIS_TRY(try_once(cluster, gateway, &has_left, error));
-  if (blis_flow_queue_count(gateway->queue) == 0) {
+  if (has_evicted) {
     return BLIS_OK;
   }
-  int64_t next_us = blis_time_after_us(cluster->now_us, 1);
-  if (!has_left && gateway->may_skip) {
-    int64_t change_us = next_change_us(cluster);
-    if (change_us == BLIS_TIME_NEVER_US) {
-      return BLIS_OK;
-    }
-    next_us = change_us > next_us ? change_us : next_us;
-  } else if (!has_left) {
-    BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
-  }
-  return plan(cluster, gateway, cycle_from(gateway, next_us), error);
+  return gateway->policy.band_hook.ask == NULL
+             ? serve_in_order(cluster, gateway, !evicts_first, has_left, error)
+             : serve_chosen(cluster, gateway, has_left, error);
 }
 
-/* Of BLIS (Go). */
-static blis_status run_tick(blis_cluster *cluster, blis__gateway *gateway,
-                            blis_error *error) {
-  bool has_left = false;
-  gateway->cycle = BLIS_EVENT_NONE;
-  if (blis_flow_queue_count(gateway->queue) > 0) {
-    BLIS_TRY(try_once(cluster, gateway, &has_left, error));
+/* All from the highest band down to this one. */
+static bool are_open(const blis__gateway *gateway, size_t last) {
+  size_t i = 0;
+  while (i <= last && gateway->saturation < gateway->ceilings.items[i]) {
+    i++;
   }
-  gateway->is_ticking = blis_flow_queue_count(gateway->queue) > 0;
-  if (!gateway->is_ticking) {
-    return BLIS_OK;
-  }
-  if (!has_left) {
-    BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
-  }
-  return plan(cluster, gateway,
-              blis_time_after_us(cluster->now_us, gateway->policy.cycle_us),
-              error);
+  return i > last;
 }
 
-/* The next one is looked at when the last one has been routed. */
-static blis_status run_look(blis_cluster *cluster, blis__gateway *gateway,
-                            blis_error *error) {
-  bool has_left = false;
-  plan_nothing(cluster, gateway);
-  if (blis_flow_queue_count(gateway->queue) > 0) {
-    BLIS_TRY(try_once(cluster, gateway, &has_left, error));
-  }
-  bool waits = blis_flow_queue_count(gateway->queue) > 0;
-  if (gateway->needs_order && !waits) {
-    blis__listeners_need_no_more(&cluster->listeners, BLIS__NEEDS_ORDER);
-  } else if (!gateway->needs_order && waits) {
-    blis__listeners_need(&cluster->listeners, BLIS__NEEDS_ORDER);
-  }
-  gateway->needs_order = waits;
-  return has_left && waits ? plan(cluster, gateway, cluster->now_us, error)
-                           : BLIS_OK;
-}
-
-blis_status blis__gateway_cycle(blis_cluster *cluster, blis__gateway *gateway,
-                                blis_error *error) {
-  switch (gateway->policy.dispatch) {
-  case BLIS_GATEWAY_CYCLE:
-    return run_cycle(cluster, gateway, error);
-  case BLIS_GATEWAY_TICK:
-    return run_tick(cluster, gateway, error);
-  default:
-    return run_look(cluster, gateway, error);
-  }
-}
-
-/* The tick is planned before anybody leaves. */
-static blis_status came_between_ticks(blis_cluster *cluster,
-                                      blis__gateway *gateway,
-                                      blis_error *error) {
-  bool has_left = false;
-  if (!gateway->is_ticking) {
-    gateway->is_ticking = true;
-    BLIS_TRY(plan(cluster, gateway,
-                  blis_time_after_us(cluster->now_us, gateway->policy.cycle_us),
-                  error));
-  }
-  return try_once(cluster, gateway, &has_left, error);
-}
-
-blis_status blis__gateway_came(blis_cluster *cluster, blis__gateway *gateway,
+blis_status blis__gateway_pass(blis_cluster *cluster, blis__gateway *gateway,
+                               const blis_flow_item *item, bool *has_passed,
                                blis_error *error) {
-  int64_t soon_us = cluster->now_us;
-  switch (gateway->policy.dispatch) {
-  case BLIS_GATEWAY_TICK:
-    return came_between_ticks(cluster, gateway, error);
-  case BLIS_GATEWAY_CYCLE:
-    if (gateway->last_cycle_us != cluster->now_us) {
-      return run_cycle(cluster, gateway, error);
-    }
-    soon_us = cycle_from(gateway, blis_time_after_us(soon_us, 1));
-    break;
-  default:
-    break;
+  size_t band = 0;
+  *has_passed = false;
+  BLIS_TRY(look(cluster, gateway, error));
+  BLIS_TRY_MEM(blis_flow_queue_open_band(gateway->queue, item->priority,
+                                         cluster->now_us, &band),
+               error);
+  BLIS_TRY(blis__gateway_find_ceilings(gateway, error));
+  *has_passed = are_open(gateway, band) &&
+                blis_flow_queue_pass(gateway->queue, item, band);
+  if (!*has_passed) {
+    return BLIS_OK;
   }
-  return gateway->cycle_at_us <= soon_us
-             ? BLIS_OK
-             : plan(cluster, gateway, soon_us, error);
-}
-
-blis_status blis__gateway_look_again(blis_cluster *cluster, blis_error *error) {
-  blis__gateway *gateway = cluster->gateway;
-  bool wants = gateway->policy.dispatch == BLIS_GATEWAY_EVENT &&
-               gateway->cycle_at_us == BLIS_TIME_NEVER_US &&
-               blis_flow_queue_count(gateway->queue) > 0;
-  return wants ? plan(cluster, gateway, blis_time_after_us(cluster->now_us, 1),
-                      error)
-               : BLIS_OK;
+  gateway->last_cycle_us = cluster->now_us;
+  blis__gateway_count_in(gateway,
+                         blis__gateway_known_book(gateway, item->priority), 1);
+  return dispatch(cluster, gateway, item, error);
 }

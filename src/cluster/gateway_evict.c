@@ -146,7 +146,9 @@ blis_status blis__gateway_evict(blis_cluster *cluster,
                                 blis__cluster_request *request,
                                 blis_error *error) {
   BLIS_TRY(blis__cluster_take_away(cluster, request, error));
-  cluster->gateway->counts.evicted++;
+  blis__gateway *gateway = cluster->gateway;
+  gateway->counts.evicted++;
+  blis__gateway_known_book(gateway, request->slo_value)->counts.evicted++;
   request->live.state = BLIS_REQUEST_FAILED;
   return blis__cluster_end(cluster, request, cluster->now_us,
                            BLIS_GATEWAY_EVICTED, error);

@@ -47,7 +47,11 @@ bool blis__gateway_is_expired(const blis_cluster *cluster,
 blis_status blis__gateway_expire(blis_cluster *cluster, blis__gateway *gateway,
                                  const blis_flow_item *item,
                                  blis_error *error) {
+  blis_gateway_band_counts *band =
+      &blis__gateway_known_book(gateway, item->priority)->counts;
   gateway->counts.expired++;
+  band->expired++;
+  band->waiting--;
   gateway->counts.without_instances += gateway->is_pool_empty;
   return blis__gateway_end(cluster, blis__gateway_request(cluster, item),
                            gateway->is_pool_empty ? BLIS_GATEWAY_NO_INSTANCE
@@ -85,6 +89,11 @@ blis_status blis__gateway_plan_sweep(blis_cluster *cluster,
 
 blis_status blis__gateway_note_pool(blis_cluster *cluster,
                                     blis__gateway *gateway, blis_error *error) {
+  uint64_t version = cluster->snapshot.candidates.version;
+  if (gateway->pool_version == version) {
+    return BLIS_OK;
+  }
+  gateway->pool_version = version;
   blis__group *group = blis__candidates_for(&cluster->snapshot.candidates,
                                             cluster->source->strings, 0, 0);
   BLIS_TRY_NEW(group, error);
@@ -105,8 +114,9 @@ blis_status blis__gateway_sweep(blis_cluster *cluster, blis__gateway *gateway,
   blis_flow_item oldest;
   while (blis_flow_queue_oldest(gateway->queue, &oldest) &&
          blis__gateway_is_expired(cluster, gateway, &oldest)) {
-    blis_flow_queue_remove(gateway->queue, oldest.handle, cluster->now_us);
+    oldest = blis_flow_queue_take_oldest(gateway->queue, cluster->now_us);
     BLIS_TRY(blis__gateway_expire(cluster, gateway, &oldest, error));
   }
+  blis__gateway_settle(cluster, gateway);
   return blis__gateway_plan_sweep(cluster, gateway, error);
 }

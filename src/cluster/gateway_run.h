@@ -1,11 +1,14 @@
 /*
  * gateway_run.h - the gateway's queue of a cluster: what the clock calls, and
- * what is between gateway.c, gateway_dispatch.c, gateway_expiry.c and
- * gateway_evict.c. The stages reach it as cluster->hold.
+ * what is between its files: gateway.c (who gets in), gateway_look.c (how full
+ * the instances are), gateway_dispatch.c (who leaves), gateway_cycle.c (when),
+ * gateway_expiry.c, gateway_evict.c and gateway_books.c. The stages reach it as
+ * cluster->hold.
  */
 #ifndef BLIS_CLUSTER_GATEWAY_RUN_H
 #define BLIS_CLUSTER_GATEWAY_RUN_H
 
+#include "base/sketch.h"
 #include "cluster/state.h"
 
 /* A sheddable request on an instance. */
@@ -14,6 +17,12 @@ typedef struct blis__evictable {
   int32_t priority;
   int64_t dispatch_us;
 } blis__evictable;
+
+/* What became of the requests of a band. */
+typedef struct blis__gateway_book {
+  blis_gateway_band_counts counts;
+  blis_sketch wait_us; /* of the dispatched */
+} blis__gateway_book;
 
 typedef struct blis__gateway {
   blis_alloc alloc;
@@ -29,21 +38,32 @@ typedef struct blis__gateway {
   int64_t last_cycle_us;
   bool is_ticking;
   bool needs_order; /* of the clock, just now */
+  bool is_pure;     /* detector and limit say the same of the same */
   bool may_skip;    /* tries with nothing in between have equal results */
   blis_event_handle sweep;
   int64_t sweep_at_us;
 
   bool is_pool_empty;
+  uint64_t pool_version;   /* of the candidates when that was looked at */
   int64_t regime_since_us; /* is_pool_empty has been like that */
 
+  /* How full the instances were at the last look, and whether they still are:
+     nothing has happened since that could have changed it. */
+  double saturation;
+  bool is_current;
   double *columns; /* what the detector looks at */
   double *tokens_in_flight;
   BLIS_ARRAY(int32_t) priorities; /* of the bands */
   BLIS_ARRAY(double) ceilings;
+  BLIS_ARRAY(blis_flow_band_seen) bands_seen; /* by the hooks */
+  BLIS_ARRAY(size_t) bands_shown;             /* their places */
+  BLIS_ARRAY(blis_flow_seen) flows_seen;
 
   BLIS_ARRAY(blis__evictable) evictables; /* a heap; the next victim first */
   int64_t next_eviction_us;
   blis_gateway_counts counts;
+  BLIS_ARRAY(blis__gateway_book *) books; /* highest priority first */
+  blis_sketch wait_us;                    /* of all dispatched */
 } blis__gateway;
 
 /* Executes an event of the classes EVICT, EXPIRY and CYCLE. */
@@ -51,12 +71,55 @@ BLIS_MUSTUSE blis_status blis__gateway_event(blis_cluster *cluster,
                                              const blis_event *event,
                                              blis_error *error);
 
-/* Something has happened that may have made room. */
+/* An instance or a call has done something that may have made room. */
 BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster,
                                                   blis_error *error);
 
 /* Between the files. */
 
+/* What is known of a band: found or made, or only found. */
+BLIS_MUSTUSE blis_status blis__gateway_book_of(blis__gateway *gateway,
+                                               int32_t priority,
+                                               blis__gateway_book **book);
+blis__gateway_book *blis__gateway_known_book(const blis__gateway *gateway,
+                                             int32_t priority);
+/* One more of the band has been let in, as one of so many. */
+void blis__gateway_count_in(blis__gateway *gateway, blis__gateway_book *book,
+                            int64_t waiting);
+void blis__gateway_free_books(blis__gateway *gateway);
+
+/* Everything that instances tell nobody waits for: only requests that come and
+   go change how full they are. */
+bool blis__gateway_counts_requests(const blis_cluster *cluster,
+                                   const blis__gateway *gateway);
+/* Measures anew unless that is not needed: gateway->saturation. */
+BLIS_MUSTUSE blis_status blis__gateway_look(blis_cluster *cluster,
+                                            blis__gateway *gateway,
+                                            blis_error *error);
+/* The bands and their ceilings at that saturation. */
+BLIS_MUSTUSE blis_status blis__gateway_find_ceilings(blis__gateway *gateway,
+                                                     blis_error *error);
+
+/*
+ * Nobody waits, and the item would leave at once: *has_passed tells that it has
+ * not been queued but is on its way to routing.
+ */
+BLIS_MUSTUSE blis_status blis__gateway_pass(blis_cluster *cluster,
+                                            blis__gateway *gateway,
+                                            const blis_flow_item *item,
+                                            bool *has_passed,
+                                            blis_error *error);
+/* At most one request leaves; *has_left tells. */
+BLIS_MUSTUSE blis_status blis__gateway_try(blis_cluster *cluster,
+                                           blis__gateway *gateway,
+                                           bool *has_left, blis_error *error);
+
+/* Somebody may have left without a try. */
+void blis__gateway_settle(blis_cluster *cluster, blis__gateway *gateway);
+/* There may be room, for whatever reason: tries soon if somebody waits. */
+BLIS_MUSTUSE blis_status blis__gateway_wake(blis_cluster *cluster,
+                                            blis__gateway *gateway,
+                                            blis_error *error);
 /* One was queued: tries, now or later. */
 BLIS_MUSTUSE blis_status blis__gateway_came(blis_cluster *cluster,
                                             blis__gateway *gateway,

@@ -18,6 +18,7 @@ typedef struct scene {
   blis_param params[4];
   size_t param_count;
   blis_param limit_param;
+  bool is_watched; /* the detector must be asked at every chance */
 } scene;
 
 static void begin(scene *s, uint32_t instances) {
@@ -26,6 +27,9 @@ static void begin(scene *s, uint32_t instances) {
   s->limit = "static";
   s->policy = (blis_gateway){.cycle_us = 1000, .sweep_us = 1};
 }
+
+/* Like the one that it stands for, but nobody knows that it is pure. */
+static blis_saturation_ops watched;
 
 static void open_scene(scene *s) {
   blis_alloc heap = blis_alloc_heap();
@@ -40,6 +44,11 @@ static void open_scene(scene *s) {
     CHECK_OK(blis_saturation_create(&heap, s->detector, &params, &context,
                                     &policy.saturation, &error),
              &error);
+  }
+  if (s->is_watched) {
+    watched = *policy.saturation.ops;
+    watched.is_pure = false;
+    policy.saturation.ops = &watched;
   }
   CHECK_OK(blis_usage_limit_create(&heap, s->limit, &limit, &context,
                                    &policy.usage_limit, &error),
@@ -401,6 +410,10 @@ static void engines_agree(void) {
     uint64_t hash = run_scene(&s, seed, BLIS_ENGINE_STEPWISE, false);
     bool agree = run_scene(&s, seed, BLIS_ENGINE_FAST, false) == hash &&
                  run_scene(&s, seed, BLIS_ENGINE_FAST, true) == hash;
+    /* Cycles that are left out would have found everything as it was. */
+    s.is_watched = s.policy.dispatch == BLIS_GATEWAY_CYCLE;
+    agree = agree && (!s.is_watched ||
+                      run_scene(&s, seed, BLIS_ENGINE_FAST, false) == hash);
     if (!agree) {
       printf("# case %" PRId64 "\n", seed);
     }

@@ -106,8 +106,7 @@ static void test_bands(void) {
   CHECK_EQ_I64(blis_flow_queue_band_count(queue), 1);
   CHECK_EQ_I64(blis_flow_queue_band(queue, 0).priority, -1);
   CHECK_EQ_I64(blis_flow_queue_bytes(queue), 100);
-  CHECK(blis_flow_queue_remove(queue, 1, 60));
-  CHECK(!blis_flow_queue_remove(queue, 1, 60));
+  CHECK_EQ_I64(blis_flow_queue_take_oldest(queue, 60).handle, 1);
   CHECK_EQ_I64(blis_flow_queue_bytes(queue), 0);
   blis_flow_queue_free(queue);
 }
@@ -172,9 +171,38 @@ static void test_least_service(void) {
   const blis_flow_claim claims[] = {{.program = 1, .head_wait_us = 500000},
                                     {.program = 2, .head_wait_us = 100000},
                                     {.program = 3, .head_wait_us = 0}};
-  CHECK_EQ_I64(blis_flow_service_pick(service, claims, 3, now_us), 2);
-  CHECK_EQ_I64(blis_flow_service_pick(service, claims, 2, now_us), 1);
+  CHECK_EQ_I64(blis_flow_service_pick(service, claims, 3), 2);
+  CHECK_EQ_I64(blis_flow_service_pick(service, claims, 2), 1);
   blis_flow_service_free(service);
+}
+
+/* As if it had been added and taken. */
+static void test_passing(void) {
+  blis_flow_queue *queue = queue_of(BLIS_FLOW_ROUND_ROBIN,
+                                    (blis_flow_limits){.band_max_bytes = 150});
+  blis_flow_item item = {.handle = 1,
+                         .priority = 2,
+                         .tenant = tenant_of("a"),
+                         .size_bytes = 100,
+                         .enqueue_us = 70};
+  size_t band;
+  CHECK_STATUS(blis_flow_queue_open_band(queue, 2, 70, &band), BLIS_OK);
+  CHECK(blis_flow_queue_pass(queue, &item, band));
+  CHECK_EQ_I64(blis_flow_queue_first_idle_us(queue, 5), 75);
+  item.size_bytes = 151;
+  CHECK(!blis_flow_queue_pass(queue, &item, band));
+  wait_for(queue, 2, 2, "a", 0);
+  CHECK_EQ_I64(blis_flow_queue_first_idle_us(queue, 5), INT64_MAX);
+  CHECK_EQ_I64(blis_flow_queue_take_oldest(queue, 80).handle, 2);
+  blis_flow_queue_free(queue);
+
+  queue = queue_of(BLIS_FLOW_ROUND_ROBIN, (blis_flow_limits){0});
+  CHECK_STATUS(blis_flow_queue_open_band(queue, 2, 70, &band), BLIS_OK);
+  CHECK(blis_flow_queue_pass(queue, &item, band));
+  wait_for(queue, 3, 2, "a", 0);
+  wait_for(queue, 4, 2, "b", 0);
+  CHECK_EQ_I64(take(queue, 0), 4); // a has had its turn
+  blis_flow_queue_free(queue);
 }
 
 /* Random use beside a plain list */
@@ -233,7 +261,22 @@ static size_t plain_find(const plain *list, uint64_t handle) {
   return i;
 }
 
-static void check_totals(const blis_flow_queue *queue, const plain *list) {
+/* Of a tenant of a band. */
+static size_t plain_of_tenant(const plain *list, int32_t priority,
+                              uint32_t tenant) {
+  size_t best = list->count;
+  for (size_t i = 0; i < list->count; i++) {
+    const blis_flow_item *item = &list->items[i];
+    if (item->priority == priority && item->tenant == tenant &&
+        (best == list->count || item->order < list->items[best].order)) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+static void check_totals(const blis_flow_queue *queue, const plain *list,
+                         blis_flow_fairness fairness) {
   blis_flow_item oldest;
   CHECK_EQ_I64(blis_flow_queue_count(queue), list->count);
   CHECK(blis_flow_queue_oldest(queue, &oldest) == (list->count > 0));
@@ -250,7 +293,7 @@ static void check_totals(const blis_flow_queue *queue, const plain *list) {
     for (size_t f = 0; f < blis_flow_queue_flow_count(queue, b); f++) {
       in_flows += blis_flow_queue_flow(queue, b, f).count;
     }
-    CHECK_EQ_I64(in_flows, band.count);
+    CHECK_EQ_I64(in_flows, fairness == BLIS_FLOW_CHOSEN ? band.count : 0);
   }
   CHECK_EQ_I64(in_bands, list->count);
 }
@@ -299,15 +342,26 @@ static void take_at_random(blis_flow_queue *queue, plain *list,
   size_t wanted = fairness == BLIS_FLOW_STRICT
                       ? plain_strict(list, its.priority)
                       : plain_strict_fifo(list, its.priority);
-  uint64_t handle = list->items[wanted].handle;
+  blis_flow_item taken;
+  if (fairness == BLIS_FLOW_CHOSEN) {
+    size_t count = blis_flow_queue_flow_count(queue, band);
+    size_t flow = (size_t)blis_random_intn(random, (int32_t)count);
+    blis_flow chosen = blis_flow_queue_flow(queue, band, flow);
+    wanted = plain_of_tenant(list, its.priority, chosen.tenant);
+    CHECK_EQ_I64(chosen.head.handle, list->items[wanted].handle);
+    taken = blis_flow_queue_take_from(queue, band, flow, 0);
+  } else {
+    taken = blis_flow_queue_take(queue, band, 0);
+  }
+  CHECK_EQ_I64(taken.handle, list->items[wanted].handle);
   plain_remove(list, wanted);
-  CHECK_EQ_I64(blis_flow_queue_take(queue, band, 0).handle, handle);
 }
 
 static void test_random_use(void) {
   for (int seed = 0; seed < 40; seed++) {
-    blis_flow_fairness fairness =
-        seed % 2 == 0 ? BLIS_FLOW_STRICT : BLIS_FLOW_STRICT_FIFO;
+    static const blis_flow_fairness all[] = {
+        BLIS_FLOW_STRICT, BLIS_FLOW_STRICT_FIFO, BLIS_FLOW_CHOSEN};
+    blis_flow_fairness fairness = all[seed % 3];
     blis_flow_queue *queue =
         queue_of(fairness, (blis_flow_limits){.max_requests = PLAIN_MAX - 1,
                                               .sheds = true});
@@ -326,12 +380,12 @@ static void test_random_use(void) {
         break;
       default:
         if (list.count > 0) {
-          size_t i = (size_t)blis_random_intn(&random, (int32_t)list.count);
-          CHECK(blis_flow_queue_remove(queue, list.items[i].handle, 0));
-          plain_remove(&list, i);
+          CHECK_EQ_I64(blis_flow_queue_take_oldest(queue, 0).handle,
+                       list.items[0].handle);
+          plain_remove(&list, 0);
         }
       }
-      check_totals(queue, &list);
+      check_totals(queue, &list, fairness);
     }
     blis_flow_queue_free(queue);
   }
@@ -347,6 +401,7 @@ int main(void) {
   RUN(test_limits);
   RUN(test_shedding);
   RUN(test_least_service);
+  RUN(test_passing);
   RUN(test_random_use);
   blis_intern_free(strings);
   return check_done();

@@ -6,6 +6,8 @@
 #include "base/invariant.h"
 #include "base/map.h"
 #include "base/node_heap.h"
+#include "base/pool.h"
+#include "base/time.h"
 #include "policy/flow/flow_service.h"
 
 typedef struct flow flow;
@@ -21,9 +23,10 @@ typedef struct link {
 struct entry {
   blis_heap_node node; /* in its flow, by order; first, so that it is found */
   blis_flow_item item;
+  uint32_t index; /* in the pool */
   flow *flow;
   link in_flow;
-  link in_queue;
+  link in_band;
 };
 
 typedef struct list {
@@ -33,12 +36,15 @@ typedef struct list {
 
 /* A tenant that waits; it goes with its last entry. */
 struct flow {
-  blis_heap_node node; /* in its band, by what strict goes by; first */
+  blis_heap_node node; /* in its band, with strict-fifo; first */
   uint32_t tenant;
-  const char *name;
+  uint32_t index;   /* in the pool */
+  const char *name; /* of the tenant */
   int64_t count;
-  blis_node_heap entries;
   list by_age;
+  /* By order; as long as that is the same for all, age says who is first. */
+  blis_node_heap entries;
+  bool is_ordered; /* they are in the heap */
 };
 
 struct band {
@@ -46,8 +52,11 @@ struct band {
   int64_t count;
   int64_t bytes;
   int64_t idle_since_us;
-  blis_node_heap heads;     /* of the flows */
-  BLIS_ARRAY(flow *) flows; /* the same, by name */
+  list by_age;
+  flow everybody;           /* with strict, the only one */
+  blis_map flow_of_tenant;  /* otherwise */
+  blis_node_heap heads;     /* of these, with strict-fifo */
+  BLIS_ARRAY(flow *) flows; /* with the others, by name */
   const char *last_served;  /* name of a tenant; NULL = none yet */
 };
 
@@ -58,8 +67,8 @@ struct blis_flow_queue {
   const blis_intern *strings;
   blis_flow_service *service;
   BLIS_ARRAY(band *) bands; /* from the highest priority down */
-  blis_map entries;         /* by handle */
-  list by_age;
+  blis_pool entries;
+  blis_pool flows;
   int64_t count;
   int64_t bytes;
   uint64_t next_sequence;
@@ -68,11 +77,11 @@ struct blis_flow_queue {
 
 /* Lists: which link of an entry is told by its offset. */
 
-static link *link_of(entry *item, size_t offset) {
+static inline link *link_of(entry *item, size_t offset) {
   return (link *)((char *)item + offset);
 }
 
-static void list_append(list *to, entry *item, size_t offset) {
+static inline void list_append(list *to, entry *item, size_t offset) {
   *link_of(item, offset) = (link){.older = to->newest};
   if (to->newest == NULL) {
     to->oldest = item;
@@ -82,7 +91,7 @@ static void list_append(list *to, entry *item, size_t offset) {
   to->newest = item;
 }
 
-static void list_remove(list *from, entry *item, size_t offset) {
+static inline void list_remove(list *from, entry *item, size_t offset) {
   link *its = link_of(item, offset);
   if (its->older == NULL) {
     from->oldest = its->newer;
@@ -97,7 +106,7 @@ static void list_remove(list *from, entry *item, size_t offset) {
 }
 
 #define IN_FLOW offsetof(entry, in_flow)
-#define IN_QUEUE offsetof(entry, in_queue)
+#define IN_BAND offsetof(entry, in_band)
 
 /* Making and ending */
 
@@ -114,23 +123,35 @@ blis_flow_queue *blis_flow_queue_new(const blis_alloc *alloc,
                                .strings = strings,
                                .service = service,
                                .next_sequence = 1};
-    blis_map_init(&queue->entries, alloc);
+    blis_pool_init(&queue->entries, alloc, sizeof(entry));
+    blis_pool_init(&queue->flows, alloc, sizeof(flow));
   }
   return queue;
 }
 
-static void free_flow(blis_flow_queue *queue, flow *its) {
-  blis_node_heap_deinit(&its->entries, &queue->alloc);
-  blis_alloc_free(&queue->alloc, its, sizeof *its);
+static bool is_strict(const blis_flow_queue *queue) {
+  return queue->fairness == BLIS_FLOW_STRICT;
+}
+
+/* Are flows kept by name? Otherwise the one with the oldest entry is next. */
+static bool has_names(const blis_flow_queue *queue) {
+  return !is_strict(queue) && queue->fairness != BLIS_FLOW_STRICT_FIFO;
 }
 
 static void free_band(blis_flow_queue *queue, band *its) {
-  for (size_t i = 0; i < its->flows.count; i++) {
-    free_flow(queue, its->flows.items[i]);
+  const blis_alloc *alloc = &queue->alloc;
+  for (entry *item = its->by_age.oldest; item != NULL;) {
+    entry *next = item->in_band.newer;
+    if (--item->flow->count == 0) { /* it goes with its last entry */
+      blis_node_heap_deinit(&item->flow->entries, alloc);
+    }
+    item = next;
   }
-  blis_array_deinit(&queue->alloc, &its->flows);
-  blis_node_heap_deinit(&its->heads, &queue->alloc);
-  blis_alloc_free(&queue->alloc, its, sizeof *its);
+  blis_node_heap_deinit(&its->everybody.entries, alloc);
+  blis_map_deinit(&its->flow_of_tenant);
+  blis_array_deinit(alloc, &its->flows);
+  blis_node_heap_deinit(&its->heads, alloc);
+  blis_alloc_free(alloc, its, sizeof *its);
 }
 
 void blis_flow_queue_free(blis_flow_queue *queue) {
@@ -138,32 +159,33 @@ void blis_flow_queue_free(blis_flow_queue *queue) {
     return;
   }
   blis_alloc alloc = queue->alloc;
-  while (queue->by_age.oldest != NULL) {
-    entry *item = queue->by_age.oldest;
-    list_remove(&queue->by_age, item, IN_QUEUE);
-    blis_alloc_free(&alloc, item, sizeof *item);
-  }
   for (size_t i = 0; i < queue->bands.count; i++) {
     free_band(queue, queue->bands.items[i]);
   }
+  blis_pool_deinit(&queue->entries);
+  blis_pool_deinit(&queue->flows);
   blis_array_deinit(&alloc, &queue->bands);
   blis_array_deinit(&alloc, &queue->claims);
-  blis_map_deinit(&queue->entries);
   blis_alloc_free(&alloc, queue, sizeof *queue);
 }
 
-/* Bands and flows: found, or made where they belong */
+/* Bands: found, or made where they belong */
 
-static blis_status band_for(blis_flow_queue *queue, int32_t priority,
-                            int64_t now_us, band **found) {
+static size_t band_place(const blis_flow_queue *queue, int32_t priority) {
   size_t place = 0;
   while (place < queue->bands.count &&
          queue->bands.items[place]->priority > priority) {
     place++;
   }
+  return place;
+}
+
+blis_status blis_flow_queue_open_band(blis_flow_queue *queue, int32_t priority,
+                                      int64_t now_us, size_t *index) {
+  size_t place = band_place(queue, priority);
+  *index = place;
   if (place < queue->bands.count &&
       queue->bands.items[place]->priority == priority) {
-    *found = queue->bands.items[place];
     return BLIS_OK;
   }
   BLIS_TRY(
@@ -173,13 +195,66 @@ static blis_status band_for(blis_flow_queue *queue, int32_t priority,
     return BLIS_ERR_NOMEM;
   }
   *made = (band){.priority = priority, .idle_since_us = now_us};
+  blis_map_init(&made->flow_of_tenant, &queue->alloc);
   memmove(&queue->bands.items[place + 1], &queue->bands.items[place],
           (queue->bands.count - place) * sizeof(band *));
   queue->bands.items[place] = made;
   queue->bands.count++;
-  *found = made;
   return BLIS_OK;
 }
+
+static band *band_of(const blis_flow_queue *queue, int32_t priority) {
+  return queue->bands.items[band_place(queue, priority)];
+}
+
+/* Entries of a flow */
+
+static entry *first_of(const flow *its) {
+  return its->is_ordered ? (entry *)blis_node_heap_first(&its->entries)
+                         : its->by_age.oldest;
+}
+
+/* They want to leave in another order than that in which they came. */
+static blis_status put_in_order(const blis_flow_queue *queue, flow *its) {
+  for (entry *item = its->by_age.oldest; item != NULL;
+       item = item->in_flow.newer) {
+    blis_status status =
+        blis_node_heap_add(&its->entries, &queue->alloc, &item->node);
+    if (status != BLIS_OK) {
+      blis_node_heap_deinit(&its->entries, &queue->alloc);
+      return status;
+    }
+  }
+  its->is_ordered = true;
+  return BLIS_OK;
+}
+
+static blis_status put_in_flow(const blis_flow_queue *queue, flow *its,
+                               entry *item) {
+  bool is_other =
+      its->count > 0 && item->node.key != its->by_age.newest->node.key;
+  if (is_other && !its->is_ordered) {
+    BLIS_TRY(put_in_order(queue, its));
+  }
+  if (its->is_ordered) {
+    BLIS_TRY(blis_node_heap_add(&its->entries, &queue->alloc, &item->node));
+  }
+  item->flow = its;
+  its->count++;
+  list_append(&its->by_age, item, IN_FLOW);
+  return BLIS_OK;
+}
+
+static void leave_flow(flow *its, entry *item) {
+  if (its->is_ordered) {
+    blis_node_heap_remove(&its->entries, &item->node);
+  }
+  list_remove(&its->by_age, item, IN_FLOW);
+  its->count--;
+  its->is_ordered = its->is_ordered && its->count > 0;
+}
+
+/* Flows of a band, where tenants are told apart */
 
 /* Index of the first flow whose name is not before name. */
 static size_t flow_place(const band *in, const char *name) {
@@ -196,26 +271,14 @@ static size_t flow_place(const band *in, const char *name) {
   return low;
 }
 
-static bool is_flow_at(const band *in, size_t place, const char *name) {
-  return place < in->flows.count &&
-         strcmp(in->flows.items[place]->name, name) == 0;
-}
-
-/* What strict goes by, of a flow that is not empty. */
-static void set_head(const blis_flow_queue *queue, flow *its) {
-  const entry *head = queue->fairness == BLIS_FLOW_STRICT_FIFO
-                          ? its->by_age.oldest
-                          : (const entry *)blis_node_heap_first(&its->entries);
-  its->node.key = queue->fairness == BLIS_FLOW_STRICT_FIFO ? 0 : head->node.key;
-  its->node.sequence = head->node.sequence;
-}
-
-static blis_status insert_flow(blis_flow_queue *queue, band *in, size_t place,
-                               flow *made) {
+static blis_status list_flow(blis_flow_queue *queue, band *in, flow *made) {
+  if (!has_names(queue)) {
+    return blis_node_heap_add(&in->heads, &queue->alloc, &made->node);
+  }
   BLIS_TRY(blis_array_reserve(&queue->alloc, &in->flows, in->flows.count + 1));
   BLIS_TRY(
       blis_array_reserve(&queue->alloc, &queue->claims, in->flows.count + 1));
-  BLIS_TRY(blis_node_heap_add(&in->heads, &queue->alloc, &made->node));
+  size_t place = flow_place(in, made->name);
   memmove(&in->flows.items[place + 1], &in->flows.items[place],
           (in->flows.count - place) * sizeof(flow *));
   in->flows.items[place] = made;
@@ -224,85 +287,81 @@ static blis_status insert_flow(blis_flow_queue *queue, band *in, size_t place,
 }
 
 /* A flow of this one entry. */
-static blis_status add_flow(blis_flow_queue *queue, band *in, size_t place,
-                            const char *name, entry *item) {
-  flow *made = blis_alloc_new(&queue->alloc, sizeof *made);
-  if (made == NULL) {
-    return BLIS_ERR_NOMEM;
+static blis_status add_flow(blis_flow_queue *queue, band *in, entry *item) {
+  uint32_t tenant = item->item.tenant;
+  uint32_t index = 0;
+  BLIS_TRY(blis_pool_take(&queue->flows, &index));
+  flow *made = blis_pool_item(&queue->flows, index);
+  *made = (flow){.tenant = tenant,
+                 .index = index,
+                 .name = blis_intern_text(queue->strings, tenant),
+                 .node = {.sequence = item->node.sequence}};
+  blis_status status =
+      blis_map_put(&in->flow_of_tenant, tenant, (uintptr_t)made);
+  if (status == BLIS_OK) {
+    status = list_flow(queue, in, made);
+    if (status != BLIS_OK) {
+      blis_map_remove(&in->flow_of_tenant, tenant);
+    }
   }
-  *made = (flow){.tenant = item->item.tenant, .name = name, .count = 1};
-  made->node.key =
-      queue->fairness == BLIS_FLOW_STRICT_FIFO ? 0 : item->node.key;
-  made->node.sequence = item->node.sequence;
-  if (blis_node_heap_add(&made->entries, &queue->alloc, &item->node) !=
-          BLIS_OK ||
-      insert_flow(queue, in, place, made) != BLIS_OK) {
-    free_flow(queue, made);
-    return BLIS_ERR_NOMEM;
+  if (status != BLIS_OK) {
+    blis_pool_give(&queue->flows, index);
+    return status;
   }
-  item->flow = made;
-  return BLIS_OK;
+  return put_in_flow(queue, made, item); /* without order it cannot fail */
 }
 
 static blis_status join_flow(blis_flow_queue *queue, band *in, entry *item) {
-  const char *name = blis_intern_text(queue->strings, item->item.tenant);
-  size_t place = flow_place(in, name);
-  if (!is_flow_at(in, place, name)) {
-    BLIS_TRY(add_flow(queue, in, place, name, item));
-    list_append(&item->flow->by_age, item, IN_FLOW);
-    return BLIS_OK;
+  if (is_strict(queue)) {
+    return put_in_flow(queue, &in->everybody, item);
   }
-  flow *its = in->flows.items[place];
-  BLIS_TRY(blis_node_heap_add(&its->entries, &queue->alloc, &item->node));
-  item->flow = its;
-  its->count++;
-  list_append(&its->by_age, item, IN_FLOW);
-  set_head(queue, its);
-  blis_node_heap_update(&in->heads, &its->node);
-  return BLIS_OK;
-}
-
-/* Leaving */
-
-static band *band_of(const blis_flow_queue *queue, int32_t priority) {
-  for (size_t i = 0; i < queue->bands.count; i++) {
-    if (queue->bands.items[i]->priority == priority) {
-      return queue->bands.items[i];
-    }
-  }
-  return NULL;
+  uint64_t *found = blis_map_find(&in->flow_of_tenant, item->item.tenant);
+  return found == NULL ? add_flow(queue, in, item)
+                       : put_in_flow(queue, (flow *)(uintptr_t)*found, item);
 }
 
 static void drop_flow(blis_flow_queue *queue, band *in, flow *its) {
-  size_t place = flow_place(in, its->name);
-  blis_node_heap_remove(&in->heads, &its->node);
-  in->flows.count--;
-  memmove(&in->flows.items[place], &in->flows.items[place + 1],
-          (in->flows.count - place) * sizeof(flow *));
-  free_flow(queue, its);
+  if (has_names(queue)) {
+    size_t place = flow_place(in, its->name);
+    in->flows.count--;
+    memmove(&in->flows.items[place], &in->flows.items[place + 1],
+            (in->flows.count - place) * sizeof(flow *));
+  } else {
+    blis_node_heap_remove(&in->heads, &its->node);
+  }
+  blis_map_remove(&in->flow_of_tenant, its->tenant);
+  blis_node_heap_deinit(&its->entries, &queue->alloc);
+  blis_pool_give(&queue->flows, its->index);
 }
+
+/* An entry of it has gone. */
+static void update_flow(blis_flow_queue *queue, band *in, flow *its) {
+  if (its->count == 0) {
+    drop_flow(queue, in, its);
+  } else if (!has_names(queue) &&
+             its->node.sequence != its->by_age.oldest->node.sequence) {
+    its->node.sequence = its->by_age.oldest->node.sequence;
+    blis_node_heap_update(&in->heads, &its->node);
+  }
+}
+
+/* Leaving */
 
 static blis_flow_item leave(blis_flow_queue *queue, entry *item,
                             int64_t now_us) {
   blis_flow_item left = item->item;
   band *in = band_of(queue, left.priority);
-  flow *its = item->flow;
-  blis_node_heap_remove(&its->entries, &item->node);
-  list_remove(&its->by_age, item, IN_FLOW);
-  list_remove(&queue->by_age, item, IN_QUEUE);
-  if (--its->count == 0) {
-    drop_flow(queue, in, its);
-  } else {
-    set_head(queue, its);
-    blis_node_heap_update(&in->heads, &its->node);
+  leave_flow(item->flow, item);
+  list_remove(&in->by_age, item, IN_BAND);
+  if (!is_strict(queue)) {
+    update_flow(queue, in, item->flow);
   }
   in->count--;
   in->bytes -= left.size_bytes;
   in->idle_since_us = now_us;
   queue->count--;
   queue->bytes -= left.size_bytes;
-  blis_map_remove(&queue->entries, left.handle);
-  blis_alloc_free(&queue->alloc, item, sizeof *item);
+  blis_pool_give(&queue->entries, item->index);
   return left;
 }
 
@@ -335,48 +394,31 @@ static entry *victim_for(const blis_flow_queue *queue, int32_t priority) {
   if (!queue->limits.sheds) {
     return NULL;
   }
-  for (size_t b = queue->bands.count; b-- > 0;) {
-    const band *in = queue->bands.items[b];
-    if (in->count == 0) {
-      continue;
-    }
-    if (in->priority >= 0 || in->priority >= priority) {
-      return NULL;
-    }
-    entry *newest = in->flows.items[0]->by_age.newest;
-    for (size_t f = 1; f < in->flows.count; f++) {
-      entry *other = in->flows.items[f]->by_age.newest;
-      if (other->node.sequence > newest->node.sequence) {
-        newest = other;
-      }
-    }
-    return newest;
+  size_t b = queue->bands.count;
+  while (b > 0 && queue->bands.items[b - 1]->count == 0) {
+    b--;
   }
-  return NULL;
+  const band *lowest = b == 0 ? NULL : queue->bands.items[b - 1];
+  bool may_go =
+      lowest != NULL && lowest->priority < 0 && lowest->priority < priority;
+  return may_go ? lowest->by_age.newest : NULL;
 }
 
 static blis_status enter(blis_flow_queue *queue, band *in,
                          const blis_flow_item *item) {
-  entry *made = blis_alloc_new(&queue->alloc, sizeof *made);
-  if (made == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
+  uint32_t index = 0;
+  BLIS_TRY(blis_pool_take(&queue->entries, &index));
+  entry *made = blis_pool_item(&queue->entries, index);
   *made =
       (entry){.node = {.key = item->order, .sequence = queue->next_sequence},
-              .item = *item};
-  blis_status status =
-      blis_map_put(&queue->entries, item->handle, (uintptr_t)made);
-  if (status == BLIS_OK) {
-    status = join_flow(queue, in, made);
-    if (status != BLIS_OK) {
-      blis_map_remove(&queue->entries, item->handle);
-    }
-  }
+              .item = *item,
+              .index = index};
+  blis_status status = join_flow(queue, in, made);
   if (status != BLIS_OK) {
-    blis_alloc_free(&queue->alloc, made, sizeof *made);
+    blis_pool_give(&queue->entries, index);
     return status;
   }
-  list_append(&queue->by_age, made, IN_QUEUE);
+  list_append(&in->by_age, made, IN_BAND);
   in->count++;
   in->bytes += item->size_bytes;
   queue->count++;
@@ -388,8 +430,10 @@ blis_status blis_flow_queue_add(blis_flow_queue *queue,
                                 const blis_flow_item *item,
                                 blis_flow_verdict *verdict, bool *has_displaced,
                                 blis_flow_item *displaced) {
-  band *in;
-  BLIS_TRY(band_for(queue, item->priority, item->enqueue_us, &in));
+  size_t place;
+  BLIS_TRY(blis_flow_queue_open_band(queue, item->priority, item->enqueue_us,
+                                     &place));
+  band *in = queue->bands.items[place];
   *has_displaced = false;
   *verdict = room_for(queue, in, item->size_bytes);
   entry *victim = *verdict == BLIS_FLOW_FULL_REQUESTS
@@ -409,25 +453,51 @@ blis_status blis_flow_queue_add(blis_flow_queue *queue,
   return BLIS_OK;
 }
 
-bool blis_flow_queue_remove(blis_flow_queue *queue, uint64_t handle,
-                            int64_t now_us) {
-  uint64_t *found = blis_map_find(&queue->entries, handle);
-  if (found == NULL) {
+bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item,
+                          size_t index) {
+  band *in = queue->bands.items[index];
+  BLIS_ASSERT(queue->count == 0 && in->priority == item->priority);
+  if (room_for(queue, in, item->size_bytes) != BLIS_FLOW_QUEUED) {
     return false;
   }
-  (void)leave(queue, (entry *)(uintptr_t)*found, now_us);
+  queue->next_sequence++;
+  in->idle_since_us = item->enqueue_us;
+  in->last_served =
+      has_names(queue) ? blis_intern_text(queue->strings, item->tenant) : NULL;
   return true;
 }
 
 /* Looking */
 
+/* Of the bands that have entries, the one with the oldest; NULL = none has. */
+static const band *oldest_band(const blis_flow_queue *queue) {
+  const band *oldest = NULL;
+  for (size_t i = 0; i < queue->bands.count && queue->count > 0; i++) {
+    const band *its = queue->bands.items[i];
+    bool is_older =
+        its->count > 0 &&
+        (oldest == NULL || its->by_age.oldest->node.sequence <
+                               oldest->by_age.oldest->node.sequence);
+    oldest = is_older ? its : oldest;
+  }
+  return oldest;
+}
+
 bool blis_flow_queue_oldest(const blis_flow_queue *queue,
                             blis_flow_item *item) {
-  if (queue->by_age.oldest == NULL) {
+  const band *in = oldest_band(queue);
+  if (in == NULL) {
     return false;
   }
-  *item = queue->by_age.oldest->item;
+  *item = in->by_age.oldest->item;
   return true;
+}
+
+blis_flow_item blis_flow_queue_take_oldest(blis_flow_queue *queue,
+                                           int64_t now_us) {
+  const band *in = oldest_band(queue);
+  BLIS_ASSERT(in != NULL);
+  return leave(queue, in->by_age.oldest, now_us);
 }
 
 int64_t blis_flow_queue_count(const blis_flow_queue *queue) {
@@ -445,10 +515,12 @@ size_t blis_flow_queue_band_count(const blis_flow_queue *queue) {
 blis_flow_band blis_flow_queue_band(const blis_flow_queue *queue,
                                     size_t index) {
   const band *its = queue->bands.items[index];
-  return (blis_flow_band){.priority = its->priority,
-                          .count = its->count,
-                          .bytes = its->bytes,
-                          .idle_since_us = its->idle_since_us};
+  return (blis_flow_band){
+      .priority = its->priority,
+      .count = its->count,
+      .bytes = its->bytes,
+      .idle_since_us = its->idle_since_us,
+      .oldest_us = its->count > 0 ? its->by_age.oldest->item.enqueue_us : 0};
 }
 
 void blis_flow_queue_forget_bands(blis_flow_queue *queue, int64_t before_us) {
@@ -464,6 +536,17 @@ void blis_flow_queue_forget_bands(blis_flow_queue *queue, int64_t before_us) {
   queue->bands.count = kept;
 }
 
+int64_t blis_flow_queue_first_idle_us(const blis_flow_queue *queue,
+                                      int64_t idle_us) {
+  int64_t first_us = BLIS_TIME_NEVER_US;
+  for (size_t i = 0; i < queue->bands.count; i++) {
+    const band *its = queue->bands.items[i];
+    int64_t due_us = blis_time_after_us(its->idle_since_us, idle_us);
+    first_us = its->count == 0 && due_us < first_us ? due_us : first_us;
+  }
+  return first_us;
+}
+
 size_t blis_flow_queue_flow_count(const blis_flow_queue *queue, size_t index) {
   return queue->bands.items[index]->flows.count;
 }
@@ -471,9 +554,10 @@ size_t blis_flow_queue_flow_count(const blis_flow_queue *queue, size_t index) {
 blis_flow blis_flow_queue_flow(const blis_flow_queue *queue, size_t index,
                                size_t place) {
   const flow *its = queue->bands.items[index]->flows.items[place];
-  const entry *head = (const entry *)blis_node_heap_first(&its->entries);
-  return (blis_flow){
-      .tenant = its->tenant, .count = its->count, .head = head->item};
+  return (blis_flow){.tenant = its->tenant,
+                     .name = its->name,
+                     .count = its->count,
+                     .head = first_of(its)->item};
 }
 
 /* Taking */
@@ -484,50 +568,51 @@ static size_t pick_in_turn(const band *in) {
     return 0;
   }
   size_t place = flow_place(in, in->last_served);
-  if (is_flow_at(in, place, in->last_served)) {
+  if (place < in->flows.count &&
+      strcmp(in->flows.items[place]->name, in->last_served) == 0) {
     place++;
   }
   return place < in->flows.count ? place : 0;
 }
 
 /* Memory for the choice was set aside when the flows came. */
-static size_t pick_least_served(blis_flow_queue *queue, size_t index,
+static size_t pick_least_served(blis_flow_queue *queue, const band *in,
                                 int64_t now_us) {
-  const band *in = queue->bands.items[index];
   for (size_t i = 0; i < in->flows.count; i++) {
-    blis_flow its = blis_flow_queue_flow(queue, index, i);
+    const flow *its = in->flows.items[i];
     queue->claims.items[i] = (blis_flow_claim){
-        .program = its.tenant, .head_wait_us = now_us - its.head.enqueue_us};
+        .program = its->tenant,
+        .head_wait_us = now_us - first_of(its)->item.enqueue_us};
   }
   return blis_flow_service_pick(queue->service, queue->claims.items,
-                                in->flows.count, now_us);
+                                in->flows.count);
 }
 
-static flow *pick(blis_flow_queue *queue, size_t index, int64_t now_us) {
-  band *in = queue->bands.items[index];
+static flow *pick(blis_flow_queue *queue, band *in, int64_t now_us) {
   switch (queue->fairness) {
   case BLIS_FLOW_ROUND_ROBIN:
     return in->flows.items[pick_in_turn(in)];
   case BLIS_FLOW_LEAST_SERVICE:
-    return in->flows.items[pick_least_served(queue, index, now_us)];
-  case BLIS_FLOW_STRICT:
+    return in->flows.items[pick_least_served(queue, in, now_us)];
   case BLIS_FLOW_STRICT_FIFO:
-    break;
+    return (flow *)blis_node_heap_first(&in->heads);
+  default:
+    BLIS_ASSERT(is_strict(queue));
+    return &in->everybody;
   }
-  return (flow *)blis_node_heap_first(&in->heads);
 }
 
 static blis_flow_item take_from(blis_flow_queue *queue, band *in, flow *its,
                                 int64_t now_us) {
   in->last_served = its->name;
-  return leave(queue, (entry *)blis_node_heap_first(&its->entries), now_us);
+  return leave(queue, first_of(its), now_us);
 }
 
 blis_flow_item blis_flow_queue_take(blis_flow_queue *queue, size_t index,
                                     int64_t now_us) {
   band *in = queue->bands.items[index];
   BLIS_ASSERT(in->count > 0);
-  return take_from(queue, in, pick(queue, index, now_us), now_us);
+  return take_from(queue, in, pick(queue, in, now_us), now_us);
 }
 
 blis_flow_item blis_flow_queue_take_from(blis_flow_queue *queue, size_t index,

@@ -4,9 +4,10 @@
  *
  * It knows who waits and who is next, and nothing of time, saturation or
  * instances: who dispatches asks band after band. Every item has a sequence
- * number by its enqueue, refused ones too. Adding, taking and removing are
- * O(log items), with round-robin and service plus the flows that wait in the
- * band.
+ * number by its enqueue, refused ones too. Adding and taking are O(1) while the
+ * items of a flow want to go in the order in which they come, and O(log items)
+ * otherwise; where flows are told apart O(log flows) more, and with service and
+ * for policies that choose themselves O(flows that wait in the band).
  */
 #ifndef BLIS_POLICY_FLOW_FLOW_QUEUE_H
 #define BLIS_POLICY_FLOW_FLOW_QUEUE_H
@@ -21,10 +22,12 @@
 
 /* Which flow of a band is served. */
 typedef enum blis_flow_fairness {
-  BLIS_FLOW_STRICT,        /* the one whose head is first of all */
+  BLIS_FLOW_STRICT,        /* whoever is first of all: tenants are not told
+                              apart, and all of a band are one flow */
   BLIS_FLOW_STRICT_FIFO,   /* the one whose oldest item is oldest of all */
   BLIS_FLOW_ROUND_ROBIN,   /* tenants in byte order, after the last served */
   BLIS_FLOW_LEAST_SERVICE, /* by attained service and wait; flow_service.h */
+  BLIS_FLOW_CHOSEN         /* somebody else says, see take_from */
 } blis_flow_fairness;
 
 /* 0 = no limit. */
@@ -83,9 +86,25 @@ BLIS_MUSTUSE blis_status blis_flow_queue_add(blis_flow_queue *queue,
                                              bool *has_displaced,
                                              blis_flow_item *displaced);
 
-/* Removes a waiting item; false when it does not wait. */
-bool blis_flow_queue_remove(blis_flow_queue *queue, uint64_t handle,
-                            int64_t now_us);
+/*
+ * The band of that priority, which exists from now on; *index is its place.
+ * BLIS_ERR_NOMEM leaves the queue as it was.
+ */
+BLIS_MUSTUSE blis_status blis_flow_queue_open_band(blis_flow_queue *queue,
+                                                   int32_t priority,
+                                                   int64_t now_us,
+                                                   size_t *index);
+
+/*
+ * Does what adding the item and taking it at once would, with nobody waiting
+ * and its band open; false, and nothing is done, when there is no room for it.
+ */
+bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item,
+                          size_t band);
+
+/* Removes the item that has waited longest; there is one. */
+blis_flow_item blis_flow_queue_take_oldest(blis_flow_queue *queue,
+                                           int64_t now_us);
 
 /* The item that has waited longest; false when none waits. */
 bool blis_flow_queue_oldest(const blis_flow_queue *queue, blis_flow_item *item);
@@ -102,6 +121,7 @@ typedef struct blis_flow_band {
   int64_t count;
   int64_t bytes;
   int64_t idle_since_us; /* of an empty one */
+  int64_t oldest_us;     /* enqueue of the oldest item; of one that has any */
 } blis_flow_band;
 
 size_t blis_flow_queue_band_count(const blis_flow_queue *queue);
@@ -110,14 +130,22 @@ blis_flow_band blis_flow_queue_band(const blis_flow_queue *queue, size_t index);
 /* Forgets bands that have been empty since before that time. */
 void blis_flow_queue_forget_bands(blis_flow_queue *queue, int64_t before_us);
 
-/* Takes the next item of a band that has one. */
+/* When the first band will have been empty so long; BLIS_TIME_NEVER_US = none
+   is empty. */
+int64_t blis_flow_queue_first_idle_us(const blis_flow_queue *queue,
+                                      int64_t idle_us);
+
+/* Takes the next item of a band that has one; not with BLIS_FLOW_CHOSEN. */
 blis_flow_item blis_flow_queue_take(blis_flow_queue *queue, size_t band,
                                     int64_t now_us);
 
-/* For policies that choose a flow themselves: those that wait in a band, in
-   byte order of their tenants. */
+/*
+ * For policies that choose a flow themselves, with BLIS_FLOW_CHOSEN: those that
+ * wait in a band, in byte order of their tenants.
+ */
 typedef struct blis_flow {
   uint32_t tenant;
+  const char *name; /* of the tenant */
   int64_t count;
   blis_flow_item head;
 } blis_flow;

@@ -4,15 +4,18 @@
 
 #include "base/array.h"
 
-typedef struct attained {
-  double tokens;
-  int64_t time_us; /* as of */
-} attained;
+/* Of half-lives: more than that, and numbers would get too large. */
+#define HALVES_MAX 512.0
 
+/*
+ * Instead of letting all service fade as time goes by, what is added later
+ * counts for more: tokens are those of base_us.
+ */
 struct blis_flow_service {
   blis_alloc alloc;
   blis_flow_service_rules rules;
-  BLIS_ARRAY(attained) programs; /* by number */
+  int64_t base_us;
+  BLIS_ARRAY(double) tokens; /* by program */
 };
 
 blis_flow_service *blis_flow_service_new(const blis_alloc *alloc,
@@ -29,39 +32,50 @@ void blis_flow_service_free(blis_flow_service *service) {
     return;
   }
   blis_alloc alloc = service->alloc;
-  blis_array_deinit(&alloc, &service->programs);
+  blis_array_deinit(&alloc, &service->tokens);
   blis_alloc_free(&alloc, service, sizeof *service);
 }
 
-static double faded(const blis_flow_service *service, const attained *program,
-                    int64_t now_us) {
-  if (service->rules.half_life_s <= 0) {
-    return program->tokens;
+static double halves_since_base(const blis_flow_service *service,
+                                int64_t now_us) {
+  double half_life_s = service->rules.half_life_s;
+  return half_life_s <= 0
+             ? 0
+             : (double)(now_us - service->base_us) / 1e6 / half_life_s;
+}
+
+static void move_base(blis_flow_service *service, int64_t now_us) {
+  double factor = exp2(-halves_since_base(service, now_us));
+  for (size_t i = 0; i < service->tokens.count; i++) {
+    service->tokens.items[i] *= factor;
   }
-  double halves =
-      (double)(now_us - program->time_us) / 1e6 / service->rules.half_life_s;
-  return program->tokens * exp2(-halves);
+  service->base_us = now_us;
 }
 
 blis_status blis_flow_service_add(blis_flow_service *service, uint32_t program,
                                   int64_t now_us, int64_t prompt_tokens,
                                   int64_t output_tokens) {
-  while (service->programs.count <= program) {
-    BLIS_TRY(blis_array_push(&service->alloc, &service->programs,
-                             ((attained){.time_us = now_us})));
+  while (service->tokens.count <= program) {
+    BLIS_TRY(blis_array_push(&service->alloc, &service->tokens, 0));
   }
-  attained *its = &service->programs.items[program];
-  its->tokens =
-      faded(service, its, now_us) + (double)(prompt_tokens + 2 * output_tokens);
-  its->time_us = now_us;
+  if (halves_since_base(service, now_us) > HALVES_MAX) {
+    move_base(service, now_us);
+  }
+  service->tokens.items[program] +=
+      (double)(prompt_tokens + 2 * output_tokens) *
+      exp2(halves_since_base(service, now_us));
   return BLIS_OK;
+}
+
+static inline double tokens_of(const blis_flow_service *service,
+                               uint32_t program) {
+  return program < service->tokens.count ? service->tokens.items[program] : 0;
 }
 
 double blis_flow_service_of(const blis_flow_service *service, uint32_t program,
                             int64_t now_us) {
-  return program < service->programs.count
-             ? faded(service, &service->programs.items[program], now_us)
-             : 0;
+  return tokens_of(service, program) *
+         exp2(-halves_since_base(service, now_us));
 }
 
 typedef struct range {
@@ -69,33 +83,33 @@ typedef struct range {
   double most;
 } range;
 
-static void widen(range *r, double value) {
-  r->least = fmin(r->least, value);
-  r->most = fmax(r->most, value);
+static inline void widen(range *r, double value) {
+  r->least = value < r->least ? value : r->least;
+  r->most = value > r->most ? value : r->most;
 }
 
-static double normal(const range *r, double value) {
-  return r->most > r->least ? (value - r->least) / (r->most - r->least) : 0;
+/* What a value is multiplied by, less the least one: 1 makes the most of it. */
+static double share_of(const range *r, double weight) {
+  return r->most > r->least ? weight / (r->most - r->least) : 0;
 }
 
 size_t blis_flow_service_pick(const blis_flow_service *service,
-                              const blis_flow_claim *claims, size_t count,
-                              int64_t now_us) {
+                              const blis_flow_claim *claims, size_t count) {
   range services = {INFINITY, -INFINITY};
   range waits = {INFINITY, -INFINITY};
   for (size_t i = 0; i < count; i++) {
-    widen(&services, blis_flow_service_of(service, claims[i].program, now_us));
+    widen(&services, tokens_of(service, claims[i].program));
     widen(&waits, (double)claims[i].head_wait_us);
   }
+  double per_token = share_of(&services, service->rules.service_weight);
+  double per_us = share_of(&waits, service->rules.wait_weight);
   size_t best = 0;
   double best_score = -INFINITY;
   for (size_t i = 0; i < count; i++) {
-    double attained_tokens =
-        blis_flow_service_of(service, claims[i].program, now_us);
-    double score = service->rules.service_weight *
-                       (1 - normal(&services, attained_tokens)) +
-                   service->rules.wait_weight *
-                       normal(&waits, (double)claims[i].head_wait_us);
+    double service_tokens = tokens_of(service, claims[i].program);
+    double score = service->rules.service_weight -
+                   (service_tokens - services.least) * per_token +
+                   ((double)claims[i].head_wait_us - waits.least) * per_us;
     if (score > best_score) {
       best = i;
       best_score = score;

@@ -42,9 +42,11 @@ typedef struct blis_flow_claim {
   int64_t head_wait_us;
 } blis_flow_claim;
 
-/* Index of the claim with the highest score, the first of equal ones. */
+/*
+ * Index of the claim with the highest score, the first of equal ones. All
+ * service fades alike, so it does not matter at what time it is compared.
+ */
 size_t blis_flow_service_pick(const blis_flow_service *service,
-                              const blis_flow_claim *claims, size_t count,
-                              int64_t now_us);
+                              const blis_flow_claim *claims, size_t count);
 
 #endif
