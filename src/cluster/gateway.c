@@ -186,7 +186,9 @@ blis_status blis__gateway_event(blis_cluster *cluster, const blis_event *event,
     BLIS_TRY(blis__gateway_evict(cluster, event->object, error));
     return blis__gateway_wake(cluster, cluster->gateway, error);
   case BLIS__CLUSTER_EXPIRY:
-    return blis__gateway_sweep(cluster, cluster->gateway, error);
+    BLIS_TRY(blis__gateway_sweep(cluster, cluster->gateway, error));
+    blis__gateway_settle(cluster, cluster->gateway);
+    return BLIS_OK;
   default:
     return blis__gateway_cycle(cluster, cluster->gateway, error);
   }
@@ -330,6 +332,23 @@ static blis_status copy_targets(blis_cluster *cluster, blis__gateway *gateway,
   return BLIS_OK;
 }
 
+static bool has_service(const blis_gateway *policy) {
+  return policy->fairness == BLIS_FLOW_LEAST_SERVICE ||
+         policy->fairness == BLIS_FLOW_CHOSEN;
+}
+
+/* Service is added up in the order of time, or it would be rounded otherwise. */
+static blis__need need_of(const blis_cluster *cluster,
+                          const blis_gateway *policy) {
+  if (has_service(policy)) {
+    return BLIS__NEEDS_ORDER;
+  }
+  return policy->saturation.needs == 0 &&
+                 cluster->config.snapshot_refresh_us == 0
+             ? BLIS__NEEDS_NOTHING
+             : BLIS__NEEDS_STATE;
+}
+
 static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
   const blis_gateway *policy = &gateway->policy;
   uint32_t count = cluster->config.instance_count;
@@ -337,30 +356,25 @@ static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
       blis_alloc_zeroed(&gateway->alloc, count, COLUMNS_SEEN * sizeof(double));
   gateway->tokens_in_flight =
       blis_alloc_zeroed(&gateway->alloc, count, sizeof(double));
-  bool has_service = policy->fairness == BLIS_FLOW_LEAST_SERVICE ||
-                     policy->fairness == BLIS_FLOW_CHOSEN;
-  if (has_service) {
+  if (has_service(policy)) {
     gateway->service = blis_flow_service_new(&gateway->alloc, &policy->service);
   }
   gateway->queue =
       blis_flow_queue_new(&gateway->alloc, &policy->limits, policy->fairness,
                           cluster->source->strings, gateway->service);
   if (gateway->columns == NULL || gateway->tokens_in_flight == NULL ||
-      gateway->queue == NULL || (has_service && gateway->service == NULL)) {
+      gateway->queue == NULL || (has_service(policy) && gateway->service == NULL)) {
     return BLIS_ERR_NOMEM;
   }
   const blis__listener listener = {
       .ud = gateway,
       .rank = BLIS__BOOKS,
-      .need = policy->saturation.needs == 0 &&
-                      cluster->config.snapshot_refresh_us == 0
-                  ? BLIS__NEEDS_NOTHING
-                  : BLIS__NEEDS_STATE,
+      .need = need_of(cluster, policy),
       .on = {[BLIS__JOINED] = on_joined,
              [BLIS__LEFT] = on_left,
              [BLIS__SERVICE_CHANGED] = on_service_changed,
              [BLIS__REPORTING] = on_reporting,
-             [BLIS__ENDED] = has_service ? on_ended : NULL}};
+             [BLIS__ENDED] = has_service(policy) ? on_ended : NULL}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 

@@ -117,6 +117,5 @@ blis_status blis__gateway_sweep(blis_cluster *cluster, blis__gateway *gateway,
     oldest = blis_flow_queue_take_oldest(gateway->queue, cluster->now_us);
     BLIS_TRY(blis__gateway_expire(cluster, gateway, &oldest, error));
   }
-  blis__gateway_settle(cluster, gateway);
   return blis__gateway_plan_sweep(cluster, gateway, error);
 }
