@@ -256,7 +256,8 @@ BLIS_MUSTUSE blis_status blis_cluster_set_gateway(blis_cluster *cluster,
 void blis_cluster_get_gateway(const blis_cluster *cluster,
                               blis_gateway_counts *counts);
 
-/* Its bands, the highest priority first, and how long the dispatched waited. */
+/* Its bands, the highest priority first, and how long the dispatched waited;
+   NULL without such a queue. */
 size_t blis_cluster_gateway_band_count(const blis_cluster *cluster);
 blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster,
                                                    size_t index);

@@ -120,7 +120,7 @@ typedef struct blis_gateway_counts {
 
 /* The same of one band; since the start, also of one that was forgotten. */
 typedef struct blis_gateway_band_counts {
-  int32_t priority;
+  int64_t priority;
   int64_t enqueued;
   int64_t dispatched;
   int64_t rejected;

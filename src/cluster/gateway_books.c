@@ -84,7 +84,7 @@ blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster,
 }
 
 const blis_sketch *blis_cluster_gateway_waits(const blis_cluster *cluster) {
-  return &cluster->gateway->wait_us;
+  return cluster->gateway == NULL ? NULL : &cluster->gateway->wait_us;
 }
 
 const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster,

@@ -82,6 +82,11 @@ static const blis_figure queue_figures[] = {BLIS_QUEUE_COUNT_MAP(OF_COUNTS)
                                                 BLIS_QUEUE_FIGURES(MEMBER)};
 #undef OWNER
 
+#define OWNER blis_queue_band
+static const blis_figure band_figures[] = {BLIS_BAND_COUNT_MAP(OF_COUNTS)
+                                               BLIS_BAND_FIGURES(MEMBER)};
+#undef OWNER
+
 #define OWNER blis_goodput
 static const blis_figure goodput_figures[] = {BLIS_GOODPUT_FIGURES(MEMBER)};
 #undef OWNER

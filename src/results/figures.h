@@ -180,8 +180,31 @@
 
 /* What follows from these counts. */
 #define BLIS_QUEUE_FIGURES(XX)                                                 \
+  XX(INTEGER, status_429, "requests", LESS, "",                                \
+     "that ended here with status 429 of HTTP, too many requests")             \
+  XX(INTEGER, status_503, "requests", LESS, "",                                \
+     "the same with status 503, no instance")                                  \
   XX(NUMBER, mean_wait_ms, "ms", LESS, "queue: {2} ms on average",             \
-     "of the dispatched; it is part of their TTFT")
+     "of the dispatched; it is part of their TTFT")                            \
+  XX(TIMES, wait_ms, "ms", LESS, "",                                           \
+     "the same: percentiles, at most 0.4 % too low")
+
+/* Members of blis_gateway_band_counts, of a band of that queue. */
+#define BLIS_BAND_COUNT_MAP(XX)                                                \
+  XX(INTEGER, priority, "", NEUTRAL, "", "of the band")                        \
+  XX(INTEGER, enqueued, "requests", NEUTRAL, "", "that got into the band")     \
+  XX(INTEGER, dispatched, "requests", MORE, "", "that left it to be routed")   \
+  XX(INTEGER, rejected, "requests", LESS, "", "for which there was no room")   \
+  XX(INTEGER, shed, "requests", LESS, "",                                      \
+     "that made room for one of a higher class")                               \
+  XX(INTEGER, expired, "requests", LESS, "", "that waited too long")           \
+  XX(INTEGER, evicted, "requests", LESS, "", "taken from their instances")     \
+  XX(INTEGER, waiting, "requests", NEUTRAL, "", "at the end of the run")       \
+  XX(INTEGER, peak, "requests", LESS, "", "waiting at once, at most")
+
+#define BLIS_BAND_FIGURES(XX)                                                  \
+  XX(TIMES, wait_ms, "ms", LESS, "",                                           \
+     "of the dispatched: percentiles, at most 0.4 % too low")
 
 /* Of the requests of an SLO class with a target. */
 #define BLIS_GOODPUT_FIGURES(XX)                                               \
@@ -224,6 +247,7 @@
   BLIS__FIGURE_##type name;
 #define BLIS__FIGURE_INTEGER int64_t
 #define BLIS__FIGURE_NUMBER double
+#define BLIS__FIGURE_TIMES blis_percentiles
 
 /* Requests by how they ended. */
 typedef struct blis_state_counts {
@@ -269,6 +293,7 @@ typedef struct blis_figure {
   XX(CACHE_BELIEF, cache_belief) /* blis_belief */                             \
   XX(HANDOFFS, handoffs)         /* blis_handoff_summary */                    \
   XX(QUEUE, queue)               /* blis_queue_summary */                      \
+  XX(BAND, band)                 /* blis_queue_band */                         \
   XX(GOODPUT, goodput)           /* blis_goodput */                            \
   XX(ATTEMPTS, attempts)         /* blis_attempt_figures */                    \
   XX(CASCADE, cascade)           /* blis_cascade_figures */

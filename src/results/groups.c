@@ -106,6 +106,7 @@ blis_status blis__group_fill(blis_group *group, const blis_alloc *alloc,
       group->output_tokens += record->output_tokens;
     }
   }
+  BLIS_TRY(blis__gateway_waits_fill(&group->gateway_wait, alloc, selection));
   return blis__times_fill(&group->times, alloc, selection, NULL);
 }
 
@@ -117,7 +118,9 @@ static blis_status fill_with_all(blis_group *group, const blis_alloc *alloc,
   group->prompt_tokens = whole->prompt_tokens;
   group->output_tokens = whole->output_tokens;
   group->times = whole->times;
-  return BLIS_OK;
+  const blis__record_store *store = blis__recorder_store(recorder);
+  const blis__selection all = {.store = store, .count = store->records.count};
+  return blis__gateway_waits_fill(&group->gateway_wait, alloc, &all);
 }
 
 static int compare_names(const void *a, const void *b) {

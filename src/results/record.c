@@ -12,6 +12,7 @@ blis_record blis_record_of(const blis_request_end *end) {
       .scheduling_delay_us = end->scheduling_delay_us,
       .itl_sum_us = end->itl_sum_us,
       .end_us = end->end_us,
+      .gateway_wait_us = end->gateway_wait_us,
       .itl_count = (uint32_t)end->itl_count,
       .prompt_tokens = request->prompt_tokens,
       .output_tokens = request->output_tokens,

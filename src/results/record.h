@@ -20,6 +20,7 @@ typedef struct blis_record {
   int64_t scheduling_delay_us; /* of the last admission; -1 = never */
   int64_t itl_sum_us;
   int64_t end_us;
+  int64_t gateway_wait_us; /* in its queue, until dispatched; -1 = never */
   uint32_t itl_count;
   uint32_t prompt_tokens;
   uint32_t output_tokens; /* planned */

@@ -13,6 +13,7 @@ void blis__record_store_deinit(blis__record_store *store) {
   blis_array_deinit(&store->alloc, &store->records);
   blis_array_deinit(&store->alloc, &store->longs);
   blis_array_deinit(&store->alloc, &store->sessions);
+  blis_array_deinit(&store->alloc, &store->gateway_waits_us);
   blis_array_deinit(&store->alloc, &store->origins);
   blis_map_deinit(&store->senders);
   blis_map_deinit(&store->origin_of_sender);
@@ -72,6 +73,21 @@ static blis_status keep_session(blis__record_store *store,
   return BLIS_OK;
 }
 
+static blis_status keep_gateway_wait(blis__record_store *store,
+                                     const blis_record *record) {
+  if (record->gateway_wait_us < 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_array_reserve(&store->alloc, &store->gateway_waits_us,
+                              store->records.count));
+  while (store->gateway_waits_us.count + 1 < store->records.count) {
+    store->gateway_waits_us.items[store->gateway_waits_us.count++] = -1;
+  }
+  store->gateway_waits_us.items[store->gateway_waits_us.count++] =
+      record->gateway_wait_us;
+  return BLIS_OK;
+}
+
 /* Keeps a time of -1 or more; false when it is too long. */
 static bool shorten(int64_t time_us, uint32_t *kept) {
   BLIS_ASSERT(time_us >= -1);
@@ -120,6 +136,7 @@ blis_status blis__record_store_add(blis__record_store *store,
   BLIS_TRY(find_origin(store, record, &kept.origin));
   BLIS_TRY(put_times(store, record, &kept));
   BLIS_TRY(blis_array_push(&store->alloc, &store->records, kept));
+  BLIS_TRY(keep_gateway_wait(store, record));
   return keep_session(store, record);
 }
 
@@ -137,6 +154,7 @@ blis_record blis__record_store_get(const blis__record_store *store,
       .scheduling_delay_us = times.scheduling_delay_us,
       .itl_sum_us = times.itl_sum_us,
       .end_us = kept->arrival_us + (int64_t)kept->end_us - 1,
+      .gateway_wait_us = blis__record_store_gateway_wait_us(store, index),
       .itl_count = kept->itl_count,
       .prompt_tokens = kept->prompt_tokens,
       .output_tokens = kept->output_tokens,

@@ -3,7 +3,8 @@
  *
  * Almost all times of a run fit 32 bits; the few records with longer ones keep
  * theirs beside the others. What few requests have, or all have alike, is kept
- * beside them, too: sessions, and who sent it for which model.
+ * beside them, too: sessions, waits at the gateway, and who sent it for which
+ * model.
  */
 #ifndef BLIS_RESULTS_RECORD_STORE_H
 #define BLIS_RESULTS_RECORD_STORE_H
@@ -60,6 +61,8 @@ typedef struct blis__record_store {
   BLIS_ARRAY(blis__short_record) records;
   BLIS_ARRAY(blis__long_record) longs;
   BLIS_ARRAY(blis__session) sessions; /* by record; none while all are 0 */
+  /* In the gateway's queue, by record as far as any has one; -1 = none. */
+  BLIS_ARRAY(int64_t) gateway_waits_us;
   BLIS_ARRAY(blis__origin) origins;   /* in the order of first sight */
   blis_map origin_of_sender;          /* a sender is a tenant's class */
   blis_map senders;
@@ -77,6 +80,14 @@ BLIS_MUSTUSE blis_status blis__record_store_add(blis__record_store *store,
 /* As it was added. */
 blis_record blis__record_store_get(const blis__record_store *store,
                                    size_t index);
+
+static inline int64_t
+blis__record_store_gateway_wait_us(const blis__record_store *store,
+                                   size_t index) {
+  return index < store->gateway_waits_us.count
+             ? store->gateway_waits_us.items[index]
+             : -1;
+}
 
 /* The times of one record; below 0 = it has none. */
 typedef struct blis__record_times {

@@ -60,6 +60,9 @@ bool blis_recorder_priority(const blis_recorder *recorder, size_t index,
 const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
                                              size_t index);
 
+/* Did any request leave the gateway's queue? */
+bool blis_recorder_has_gateway_waits(const blis_recorder *recorder);
+
 /* Why a request was rejected; "" for the others. */
 const char *blis_recorder_reason(const blis_recorder *recorder,
                                  const blis_record *record);

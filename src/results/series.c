@@ -60,6 +60,22 @@ static blis_status add_instances(blis_series *series,
                          series->instances.count);
 }
 
+/* What the gateway's queue is like, if there is one. */
+static blis_status add_queue(blis_series *series, blis_cluster *cluster) {
+  double saturation = 0;
+  if (!blis_cluster_gateway_saturation(cluster, &saturation)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_array_push(&series->alloc, &series->saturations, saturation));
+  for (size_t i = 0; i < blis_cluster_gateway_band_count(cluster); i++) {
+    blis_gateway_band_counts its = blis_cluster_gateway_band(cluster, i);
+    const blis_series_band seen = {its.priority, its.waiting};
+    BLIS_TRY(blis_array_push(&series->alloc, &series->bands, seen));
+  }
+  return blis_array_push(&series->alloc, &series->band_ends,
+                         series->bands.count);
+}
+
 static blis_status take_row(void *ud, blis_cluster *cluster,
                             blis_error *error) {
   blis_series *series = ud;
@@ -72,6 +88,7 @@ static blis_status take_row(void *ud, blis_cluster *cluster,
   }
   BLIS_TRY_MEM(add_counts(series, cluster), error);
   BLIS_TRY_MEM(add_instances(series, cluster), error);
+  BLIS_TRY_MEM(add_queue(series, cluster), error);
   series->rows++;
   BLIS_ASSERT(series->counts.count == series->rows * BLIS_SERIES_COUNT_COUNT);
   BLIS_ASSERT(series->row_ends.count == series->rows);
@@ -102,6 +119,9 @@ void blis_series_deinit(blis_series *series) {
     blis_array_deinit(&series->alloc, &series->counts);
     blis_array_deinit(&series->alloc, &series->instances);
     blis_array_deinit(&series->alloc, &series->row_ends);
+    blis_array_deinit(&series->alloc, &series->saturations);
+    blis_array_deinit(&series->alloc, &series->bands);
+    blis_array_deinit(&series->alloc, &series->band_ends);
   }
   *series = (blis_series){0};
 }
@@ -119,4 +139,15 @@ const blis_series_instance *blis_series_instance_at(const blis_series *series,
   size_t end = series->row_ends.items[row];
   return instance < end - start ? &series->instances.items[start + instance]
                                 : &absent;
+}
+
+int64_t blis_series_waiting(const blis_series *series, size_t row,
+                            int64_t priority) {
+  size_t start = row == 0 ? 0 : series->band_ends.items[row - 1];
+  for (size_t i = start; i < series->band_ends.items[row]; i++) {
+    if (series->bands.items[i].priority == priority) {
+      return series->bands.items[i].waiting;
+    }
+  }
+  return 0;
 }

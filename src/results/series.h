@@ -44,6 +44,12 @@ typedef struct blis_series_instance {
   double kv_utilization;
 } blis_series_instance;
 
+/* A band of the gateway's queue at the time of a row. */
+typedef struct blis_series_band {
+  int64_t priority;
+  int64_t waiting;
+} blis_series_band;
+
 typedef struct blis_series {
   blis_alloc alloc;
   int64_t interval_us;
@@ -52,6 +58,10 @@ typedef struct blis_series {
   BLIS_ARRAY(int64_t) counts; /* BLIS_SERIES_COUNT_COUNT per row */
   BLIS_ARRAY(blis_series_instance) instances; /* as many as there were */
   BLIS_ARRAY(size_t) row_ends;                /* of rows, in instances */
+  /* Of the gateway's queue: one per row, or none without such a queue. */
+  BLIS_ARRAY(double) saturations;
+  BLIS_ARRAY(blis_series_band) bands; /* that there had been by then */
+  BLIS_ARRAY(size_t) band_ends;       /* of rows, in bands */
 } blis_series;
 
 /*
@@ -74,5 +84,10 @@ int64_t blis_series_at(const blis_series *series, size_t row,
 const blis_series_instance *blis_series_instance_at(const blis_series *series,
                                                     size_t row,
                                                     uint32_t instance);
+
+/* Requests that waited in a band of the gateway's queue; 0 before there was
+   such a band. */
+int64_t blis_series_waiting(const blis_series *series, size_t row,
+                            int64_t priority);
 
 #endif

@@ -133,9 +133,23 @@ static void put_handoffs(blis_summary *summary, const blis_cluster *cluster) {
 }
 
 static void put_queue(blis_queue_summary *queue, const blis_cluster *cluster) {
+  const blis_gateway_counts *c = &queue->counts;
+  const blis_sketch *waits = blis_cluster_gateway_waits(cluster);
   blis_cluster_get_gateway(cluster, &queue->counts);
-  queue->mean_wait_ms =
-      mean_of(queue->counts.wait_us, queue->counts.dispatched) / 1000;
+  queue->status_503 = c->without_instances;
+  queue->status_429 =
+      c->rejected + c->shed + c->expired + c->evicted - queue->status_503;
+  queue->mean_wait_ms = mean_of(c->wait_us, c->dispatched) / 1000;
+  if (waits != NULL) {
+    blis_percentiles_of_sketch(&queue->wait_ms, waits);
+  }
+}
+
+void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster,
+                          size_t index) {
+  band->counts = blis_cluster_gateway_band(cluster, index);
+  blis_percentiles_of_sketch(&band->wait_ms,
+                             blis_cluster_gateway_band_waits(cluster, index));
 }
 
 blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,

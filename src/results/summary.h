@@ -35,6 +35,16 @@ typedef struct blis_queue_summary {
   BLIS_QUEUE_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_queue_summary;
 
+/* The same of one of its bands. */
+typedef struct blis_queue_band {
+  blis_gateway_band_counts counts;
+  BLIS_BAND_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_queue_band;
+
+/* index < blis_cluster_gateway_band_count(cluster), highest priority first. */
+void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster,
+                          size_t index);
+
 typedef struct blis_summary {
   blis_state_counts counts;
   BLIS_RESULT_FIGURES(BLIS_FIGURE_MEMBER)

@@ -13,10 +13,14 @@ typedef struct blis__selection {
   size_t count;
 } blis__selection;
 
+static inline size_t blis__selected_index(const blis__selection *selection,
+                                          size_t i) {
+  return selection->which == NULL ? i : selection->which[i];
+}
+
 static inline const blis__short_record *
 blis__selected(const blis__selection *selection, size_t i) {
-  size_t index = selection->which == NULL ? i : selection->which[i];
-  return &selection->store->records.items[index];
+  return &selection->store->records.items[blis__selected_index(selection, i)];
 }
 
 /*
@@ -27,6 +31,11 @@ BLIS_MUSTUSE blis_status blis__times_fill(blis_times *times,
                                           const blis_alloc *alloc,
                                           const blis__selection *selection,
                                           blis_histogram *itl_us);
+
+/* Waits in the gateway's queue, of those that left it for an instance. */
+BLIS_MUSTUSE blis_status
+blis__gateway_waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
+                         const blis__selection *selection);
 
 /*
  * Of all records, worked out once for as many as there are; *whole is the

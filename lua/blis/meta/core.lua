@@ -238,6 +238,8 @@ function vec.eq(a, b) end
 ---@field arrival_us integer
 ---@field ttft_us? integer
 ---@field e2e_us? integer
+---@field gateway_wait_us? integer in the gateway's queue, until it was dispatched; part of ttft_us
+---@field status_code? integer of HTTP, 429 or 503, of one that ended at that queue
 ---@field scheduling_delay_us? integer from the arrival to the first step
 ---@field itl_sum_us integer sum of the times between its tokens
 ---@field itl_count integer how many these are

@@ -27,7 +27,10 @@ local figures = {}
 ---@field figures blis.Figure[] its own, in the order in which they are written
 
 --- Coefficient of variation, and Jain's index of some numbers.
-local function evenness(values)
+---@param values number[]
+---@return number
+---@return number
+function figures.evenness(values)
   local sum, squares, n = 0.0, 0.0, #values
   for _, value in ipairs(values) do sum, squares = sum + value, squares + value * value end
   if n == 0 then return 0.0, 0.0 end
@@ -37,6 +40,8 @@ local function evenness(values)
   for _, value in ipairs(values) do variance = variance + (value - mean) * (value - mean) end
   return math.sqrt(variance / n) / mean, sum * sum / (n * squares)
 end
+
+local evenness = figures.evenness
 
 local function tenant_tokens(result)
   local tokens = {}
@@ -208,7 +213,9 @@ end
 figures.classes = {
   class("Percentiles", "Times of a set of requests, in milliseconds.", nil, lists.percentiles),
   class("Counts", "Requests by how they ended.", nil, lists.counts),
-  class("Part", "Some of the requests of a run.", "Counts", lists.group, lists.times),
+  class("Part", "Some of the requests of a run.", "Counts", lists.group, lists.times, {
+    { name = "gateway_wait_ms", class = "Percentiles", asked = "queue = ...", unit = "ms",
+      doc = "with queue: in the gateway's queue, of those that left it; part of ttft_ms" } }),
   class("Group", "One SLO class, tenant or model.", "Part", {
     { name = "name", type = "string", doc = 'of the group; "" = none' } }),
   class("Window", "The requests that arrived in a part of a run.", "Part", lists.window, {
@@ -219,7 +226,12 @@ figures.classes = {
   class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
     lists.cache_belief),
   class("Handoffs", "Hand-offs of KV, where prefill and decode are apart.", nil, lists.handoffs),
-  class("Queue", "The queue of the gateway.", nil, lists.queue),
+  class("QueueBand", "A band of the gateway's queue.", nil, lists.band),
+  class("Queue", "The queue of the gateway.", nil, lists.queue, {
+    { name = "wait_fairness", type = "number", unit = "0 to 1", better = "more",
+      doc = "Jain's index of the mean waits of tenants, 1 = all wait alike; nil without records" },
+    { name = "bands", class = "QueueBand", is_list = true,
+      doc = "each of them, the highest priority first" } }),
   class("Coverage", "Steps beyond what their times were fitted to.", nil, {
     { name = "steps_beyond", type = "integer", better = "less", doc = "of all instances" },
     { name = "share_beyond", type = "number", unit = "0 to 1", better = "less",

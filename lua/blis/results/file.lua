@@ -81,6 +81,7 @@ end
 --- Columns of the records of a run; those of a cascade have one more.
 local function columns_of(r)
   local names = table.move(columns, 1, #columns, 1, {})
+  if rawget(r, "queue") then names[#names + 1] = "gateway_wait_us" end
   if has_priorities(r) then names[#names + 1] = "priority" end
   if rawget(r, "cascade") then names[#names + 1] = "attempts" end
   return names

@@ -234,9 +234,22 @@ local function steady_of(summary, warm_up_us)
   return steady
 end
 
+--- How evenly tenants waited in the gateway's queue.
+local function wait_fairness_of(by_tenant)
+  local waits = {}
+  for _, tenant in ipairs(by_tenant) do
+    local wait_ms = tenant.gateway_wait_ms
+    if wait_ms and wait_ms.count > 0 then waits[#waits + 1] = wait_ms.mean end
+  end
+  return (select(2, figures.evenness(waits)))
+end
+
 local function add_asked_for(summary, config)
   if config.slo_targets then
     summary.goodput = slo.goodput(summary.requests, config.slo_targets, summary.duration_us)
+  end
+  if summary.queue and summary.by_tenant then
+    summary.queue.wait_fairness = wait_fairness_of(summary.by_tenant)
   end
   if config.warm_up_us then summary.steady = steady_of(summary, config.warm_up_us) end
   if summary.series then

@@ -19,6 +19,8 @@ local series = {}
 ---@field tokens_per_sec number[] output tokens of these
 ---@field replicas? integer[] instances that were ready; with autoscaler
 ---@field paid_replicas? integer[] instances that were asked for and had not gone
+---@field saturation? number[] of the instances, by the detector of the gateway's queue
+---@field bands? { priority: integer, waiting: integer[] }[] of that queue
 ---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
 
 local counts = { "arrived", "completed", "rejected", "timed_out", "prompt_tokens", "output_tokens",
@@ -47,12 +49,18 @@ end
 local plain = { "t_us", "requests_per_sec", "tokens_per_sec", table.unpack(counts) }
 local levels = { "queue_depth", "batch_size", "kv_utilization" }
 
+local function band_column(band) return ("band_%d.waiting"):format(band.priority) end
+
 --- The names of the columns of a file.
 ---@param given blis.Series
 ---@return string[]
 function series.columns(given)
   local names = table.move(plain, 1, #plain, 1, {})
   if given.replicas then table.move({ "replicas", "paid_replicas" }, 1, 2, #names + 1, names) end
+  if given.bands then
+    names[#names + 1] = "saturation"
+    for _, band in ipairs(given.bands) do names[#names + 1] = band_column(band) end
+  end
   table.move(levels, 1, #levels, #names + 1, names)
   for i in ipairs(given.instances) do
     for _, level in ipairs(levels) do
@@ -72,6 +80,10 @@ function series.row(given, index)
   for _, name in ipairs(plain) do row[name] = given[name][index] end
   if given.replicas then
     row.replicas, row.paid_replicas = given.replicas[index], given.paid_replicas[index]
+  end
+  if given.bands then
+    row.saturation = given.saturation[index]
+    for _, band in ipairs(given.bands) do row[band_column(band)] = band.waiting[index] end
   end
   for i, instance in ipairs(given.instances) do
     for _, level in ipairs(levels) do

@@ -57,10 +57,15 @@ int bind_figures(lua_State *L) {
   return 1;
 }
 
-static void set_group(lua_State *L, const blis_group *group) {
+static void set_group(lua_State *L, const blis_group *group, bool has_waits) {
   set_figures(L, BLIS_FIGURES_COUNTS, &group->counts);
   set_figures(L, BLIS_FIGURES_GROUP, group);
   set_figures(L, BLIS_FIGURES_TIMES, &group->times);
+  if (has_waits) {
+    lua_createtable(L, 0, BLIS_PERCENTILE_COUNT + 4);
+    set_figures(L, BLIS_FIGURES_PERCENTILES, &group->gateway_wait);
+    lua_setfield(L, -2, "gateway_wait_ms");
+  }
 }
 
 /* Groups that Lua frees should something raise. */
@@ -90,7 +95,7 @@ void push_groups(lua_State *L, const bind_records *records,
     const blis_group *group = &self->groups.items[i];
     lua_createtable(L, 0, 18);
     set_field_string(L, "name", group->name);
-    set_group(L, group);
+    set_group(L, group, blis_recorder_has_gateway_waits(records->recorder));
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, group->name);
     lua_rawseti(L, -2, i + 1);
@@ -118,7 +123,8 @@ int bind_records_window(lua_State *L) {
       L, blis_window_fill(&window, &alloc, records->recorder, from_us, to_us),
       NULL);
   lua_createtable(L, 0, 22);
-  set_group(L, &window.group);
+  set_group(L, &window.group,
+            blis_recorder_has_gateway_waits(records->recorder));
   set_figures(L, BLIS_FIGURES_WINDOW, &window);
   return 1;
 }

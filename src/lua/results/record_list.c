@@ -41,6 +41,14 @@ static void set_stages(lua_State *L, const blis_stage_times *stages) {
   set_field_integer(L, "moved_bytes", stages->moved_bytes);
 }
 
+/* Of who was turned away at the gateway's queue. */
+static void set_status_code(lua_State *L, const char *reason) {
+  int code = blis_gateway_status_code(reason);
+  if (code != 0) {
+    set_field_integer(L, "status_code", code);
+  }
+}
+
 static void push_record(lua_State *L, const bind_records *self, size_t index) {
   const blis_record kept = blis_recorder_record(self->recorder, index);
   const blis_record *record = &kept;
@@ -60,6 +68,7 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   set_field_integer(L, "itl_sum_us", record->itl_sum_us);
   set_field_integer(L, "itl_count", record->itl_count);
   set_field_integer(L, "end_us", record->end_us);
+  set_time(L, "gateway_wait_us", record->gateway_wait_us);
   set_field_integer(L, "prompt_tokens", record->prompt_tokens);
   set_field_integer(L, "output_tokens", record->output_tokens);
   if (record->instance >= 0) {
@@ -78,6 +87,7 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   const char *reason = blis_recorder_reason(self->recorder, record);
   if (reason[0] != '\0') {
     set_field_string(L, "reason", reason);
+    set_status_code(L, reason);
   }
   double priority;
   if (blis_recorder_priority(self->recorder, index, &priority)) {
@@ -184,6 +194,8 @@ static int records_add(lua_State *L) {
       .itl_sum_us = record_integer(L, "itl_sum_us", 0, INT64_MAX, 0),
       .itl_count = record_integer(L, "itl_count", 0, UINT32_MAX, 0),
       .end_us = record_integer(L, "end_us", 0, INT64_MAX, 0),
+      .gateway_wait_us =
+          record_integer(L, "gateway_wait_us", 0, INT64_MAX, -1),
       .priority = opt_field_number(L, 2, "priority", 0),
   };
   const blis_request_sink *sink = blis_recorder_sink(self->recorder);

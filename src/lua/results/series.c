@@ -46,6 +46,40 @@ static void push_instance(lua_State *L, const blis_series *series,
   lua_setfield(L, top + 1, "queue_depth");
 }
 
+static void push_band(lua_State *L, const blis_series *series,
+                      int64_t priority) {
+  lua_createtable(L, 0, 2);
+  set_field_integer(L, "priority", priority);
+  lua_createtable(L, (int)series->rows, 0);
+  for (size_t row = 0; row < series->rows; row++) {
+    lua_pushinteger(L, blis_series_waiting(series, row, priority));
+    lua_rawseti(L, -2, (lua_Integer)row + 1);
+  }
+  lua_setfield(L, -2, "waiting");
+}
+
+/* Bands are never fewer than in the row before. */
+static void set_queue(lua_State *L, const blis_series *series) {
+  if (series->saturations.count < series->rows || series->rows == 0) {
+    return;
+  }
+  lua_createtable(L, (int)series->rows, 0);
+  for (size_t row = 0; row < series->rows; row++) {
+    lua_pushnumber(L, series->saturations.items[row]);
+    lua_rawseti(L, -2, (lua_Integer)row + 1);
+  }
+  lua_setfield(L, -2, "saturation");
+  size_t start =
+      series->rows == 1 ? 0 : series->band_ends.items[series->rows - 2];
+  size_t end = series->band_ends.items[series->rows - 1];
+  lua_createtable(L, (int)(end - start), 0);
+  for (size_t i = start; i < end; i++) {
+    push_band(L, series, series->bands.items[i].priority);
+    lua_rawseti(L, -2, (lua_Integer)(i - start) + 1);
+  }
+  lua_setfield(L, -2, "bands");
+}
+
 void push_series(lua_State *L, const blis_series *series) {
   lua_createtable(L, 0, BLIS_SERIES_COUNT_COUNT + 4);
   set_field_integer(L, "interval_us", series->interval_us);
@@ -54,6 +88,7 @@ void push_series(lua_State *L, const blis_series *series) {
   for (int count = 0; count < BLIS_SERIES_COUNT_COUNT; count++) {
     set_count(L, series, (blis_series_count)count);
   }
+  set_queue(L, series);
   lua_createtable(L, (int)series->instance_count, 0);
   for (uint32_t i = 0; i < series->instance_count; i++) {
     push_instance(L, series, i);

@@ -139,6 +139,22 @@ static void set_coverage(lua_State *L, const bind_simulation *sim,
   lua_setfield(L, -2, "coverage");
 }
 
+static void push_queue(lua_State *L, const blis_cluster *cluster,
+                       const blis_queue_summary *queue) {
+  size_t count = blis_cluster_gateway_band_count(cluster);
+  lua_createtable(L, 0, 18);
+  set_figures(L, BLIS_FIGURES_QUEUE, queue);
+  lua_createtable(L, (int)count, 0);
+  for (size_t i = 0; i < count; i++) {
+    blis_queue_band band;
+    blis_queue_band_fill(&band, cluster, i);
+    lua_createtable(L, 0, 12);
+    set_figures(L, BLIS_FIGURES_BAND, &band);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "bands");
+}
+
 void push_summary(lua_State *L, int index, bind_simulation *sim) {
   blis_error error = {0};
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
@@ -159,8 +175,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     lua_setfield(L, -2, "handoffs");
   }
   if (sim->has_gateway) {
-    lua_createtable(L, 0, 16);
-    set_figures(L, BLIS_FIGURES_QUEUE, &w->summary.queue);
+    push_queue(L, sim->cluster, &w->summary.queue);
     lua_setfield(L, -2, "queue");
   }
   set_coverage(L, sim, &w->summary);
