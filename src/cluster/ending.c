@@ -167,6 +167,7 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .itl_sum_us = live->itl_sum_us,
       .itl_count = live->itl_count,
       .end_us = end_us,
+      .gateway_wait_us = request->gateway_wait_us,
       .priority = live->priority,
   };
   BLIS_TRY(BLIS__TELL(cluster, BLIS__REPORTING, error, .request = request,

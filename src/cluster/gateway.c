@@ -242,13 +242,6 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster,
   return blis__gateway_wake(cluster, ud, error);
 }
 
-static blis_status on_reporting(void *ud, blis_cluster *cluster,
-                                const blis__news *news, blis_error *error) {
-  (void)ud, (void)cluster, (void)error;
-  news->end->gateway_wait_us = news->request->gateway_wait_us;
-  return BLIS_OK;
-}
-
 static blis_status on_ended(void *ud, blis_cluster *cluster,
                             const blis__news *news, blis_error *error) {
   blis__gateway *gateway = ud;
@@ -337,7 +330,8 @@ static bool has_service(const blis_gateway *policy) {
          policy->fairness == BLIS_FLOW_CHOSEN;
 }
 
-/* Service is added up in the order of time, or it would be rounded otherwise. */
+/* Service is added up in the order of time, or it would be rounded otherwise.
+ */
 static blis__need need_of(const blis_cluster *cluster,
                           const blis_gateway *policy) {
   if (has_service(policy)) {
@@ -363,7 +357,8 @@ static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
       blis_flow_queue_new(&gateway->alloc, &policy->limits, policy->fairness,
                           cluster->source->strings, gateway->service);
   if (gateway->columns == NULL || gateway->tokens_in_flight == NULL ||
-      gateway->queue == NULL || (has_service(policy) && gateway->service == NULL)) {
+      gateway->queue == NULL ||
+      (has_service(policy) && gateway->service == NULL)) {
     return BLIS_ERR_NOMEM;
   }
   const blis__listener listener = {
@@ -373,7 +368,6 @@ static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
       .on = {[BLIS__JOINED] = on_joined,
              [BLIS__LEFT] = on_left,
              [BLIS__SERVICE_CHANGED] = on_service_changed,
-             [BLIS__REPORTING] = on_reporting,
              [BLIS__ENDED] = has_service(policy) ? on_ended : NULL}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }

@@ -206,26 +206,26 @@ blis_status blis__gateway_try(blis_cluster *cluster, blis__gateway *gateway,
 }
 
 /* All from the highest band down to this one. */
-static bool are_open(const blis__gateway *gateway, size_t last) {
-  size_t i = 0;
-  while (i <= last && gateway->saturation < gateway->ceilings.items[i]) {
-    i++;
+static bool are_open(const blis__gateway *gateway, int32_t lowest) {
+  for (size_t i = 0; gateway->saturation < gateway->ceilings.items[i]; i++) {
+    if (gateway->priorities.items[i] == lowest) {
+      return true;
+    }
   }
-  return i > last;
+  return false;
 }
 
 blis_status blis__gateway_pass(blis_cluster *cluster, blis__gateway *gateway,
                                const blis_flow_item *item, bool *has_passed,
                                blis_error *error) {
-  size_t band = 0;
   *has_passed = false;
-  BLIS_TRY(look(cluster, gateway, error));
   BLIS_TRY_MEM(blis_flow_queue_open_band(gateway->queue, item->priority,
-                                         cluster->now_us, &band),
+                                         cluster->now_us),
                error);
+  BLIS_TRY(look(cluster, gateway, error));
   BLIS_TRY(blis__gateway_find_ceilings(gateway, error));
-  *has_passed = are_open(gateway, band) &&
-                blis_flow_queue_pass(gateway->queue, item, band);
+  *has_passed = are_open(gateway, item->priority) &&
+                blis_flow_queue_pass(gateway->queue, item);
   if (!*has_passed) {
     return BLIS_OK;
   }

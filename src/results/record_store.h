@@ -63,8 +63,8 @@ typedef struct blis__record_store {
   BLIS_ARRAY(blis__session) sessions; /* by record; none while all are 0 */
   /* In the gateway's queue, by record as far as any has one; -1 = none. */
   BLIS_ARRAY(int64_t) gateway_waits_us;
-  BLIS_ARRAY(blis__origin) origins;   /* in the order of first sight */
-  blis_map origin_of_sender;          /* a sender is a tenant's class */
+  BLIS_ARRAY(blis__origin) origins; /* in the order of first sight */
+  blis_map origin_of_sender;        /* a sender is a tenant's class */
   blis_map senders;
 } blis__record_store;
 

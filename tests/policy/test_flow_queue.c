@@ -185,20 +185,19 @@ static void test_passing(void) {
                          .tenant = tenant_of("a"),
                          .size_bytes = 100,
                          .enqueue_us = 70};
-  size_t band;
-  CHECK_STATUS(blis_flow_queue_open_band(queue, 2, 70, &band), BLIS_OK);
-  CHECK(blis_flow_queue_pass(queue, &item, band));
+  CHECK_STATUS(blis_flow_queue_open_band(queue, 2, 70), BLIS_OK);
+  CHECK(blis_flow_queue_pass(queue, &item));
   CHECK_EQ_I64(blis_flow_queue_first_idle_us(queue, 5), 75);
   item.size_bytes = 151;
-  CHECK(!blis_flow_queue_pass(queue, &item, band));
+  CHECK(!blis_flow_queue_pass(queue, &item));
   wait_for(queue, 2, 2, "a", 0);
   CHECK_EQ_I64(blis_flow_queue_first_idle_us(queue, 5), INT64_MAX);
   CHECK_EQ_I64(blis_flow_queue_take_oldest(queue, 80).handle, 2);
   blis_flow_queue_free(queue);
 
   queue = queue_of(BLIS_FLOW_ROUND_ROBIN, (blis_flow_limits){0});
-  CHECK_STATUS(blis_flow_queue_open_band(queue, 2, 70, &band), BLIS_OK);
-  CHECK(blis_flow_queue_pass(queue, &item, band));
+  CHECK_STATUS(blis_flow_queue_open_band(queue, 2, 70), BLIS_OK);
+  CHECK(blis_flow_queue_pass(queue, &item));
   wait_for(queue, 3, 2, "a", 0);
   wait_for(queue, 4, 2, "b", 0);
   CHECK_EQ_I64(take(queue, 0), 4); // a has had its turn

@@ -35,6 +35,7 @@
 ---@field itl_ms blis.Percentiles inter-token latency, of completed requests: over tokens; of groups and windows over the requests' own means (ms)
 ---@field e2e_ms blis.Percentiles arrival to last token, of completed requests (ms)
 ---@field scheduling_delay_ms blis.Percentiles arrival to first admission to a batch (ms)
+---@field gateway_wait_ms blis.Percentiles with queue: in the gateway's queue, of those that left it; part of ttft_ms (ms)
 
 --- One SLO class, tenant or model.
 ---@class blis.Group : blis.Part
@@ -113,6 +114,19 @@
 ---@field moved_gb number over all links, each byte once (GB)
 ---@field busiest_link number share of the run in which it had something to move (0 to 1)
 
+--- A band of the gateway's queue.
+---@class blis.QueueBand
+---@field priority integer of the band
+---@field enqueued integer that got into the band (requests)
+---@field dispatched integer that left it to be routed (requests)
+---@field rejected integer for which there was no room (requests)
+---@field shed integer that made room for one of a higher class (requests)
+---@field expired integer that waited too long (requests)
+---@field evicted integer taken from their instances (requests)
+---@field waiting integer at the end of the run (requests)
+---@field peak integer waiting at once, at most (requests)
+---@field wait_ms blis.Percentiles of the dispatched: percentiles, at most 0.4 % too low (ms)
+
 --- The queue of the gateway.
 ---@class blis.Queue
 ---@field enqueued integer that got into the queue (requests)
@@ -124,7 +138,12 @@
 ---@field evicted integer taken from their instances for others that waited, 429 (requests)
 ---@field waiting integer at the end of the run (requests)
 ---@field peak integer waiting at once, at most (requests)
+---@field status_429 integer that ended here with status 429 of HTTP, too many requests (requests)
+---@field status_503 integer the same with status 503, no instance (requests)
 ---@field mean_wait_ms number of the dispatched; it is part of their TTFT (ms)
+---@field wait_ms blis.Percentiles the same: percentiles, at most 0.4 % too low (ms)
+---@field wait_fairness number Jain's index of the mean waits of tenants, 1 = all wait alike; nil without records (0 to 1)
+---@field bands blis.QueueBand[] each of them, the highest priority first
 
 --- Steps beyond what their times were fitted to.
 ---@class blis.Coverage

@@ -194,8 +194,7 @@ static int records_add(lua_State *L) {
       .itl_sum_us = record_integer(L, "itl_sum_us", 0, INT64_MAX, 0),
       .itl_count = record_integer(L, "itl_count", 0, UINT32_MAX, 0),
       .end_us = record_integer(L, "end_us", 0, INT64_MAX, 0),
-      .gateway_wait_us =
-          record_integer(L, "gateway_wait_us", 0, INT64_MAX, -1),
+      .gateway_wait_us = record_integer(L, "gateway_wait_us", 0, INT64_MAX, -1),
       .priority = opt_field_number(L, 2, "priority", 0),
   };
   const blis_request_sink *sink = blis_recorder_sink(self->recorder);

@@ -180,26 +180,32 @@ static size_t band_place(const blis_flow_queue *queue, int32_t priority) {
   return place;
 }
 
-blis_status blis_flow_queue_open_band(blis_flow_queue *queue, int32_t priority,
-                                      int64_t now_us, size_t *index) {
-  size_t place = band_place(queue, priority);
-  *index = place;
-  if (place < queue->bands.count &&
-      queue->bands.items[place]->priority == priority) {
-    return BLIS_OK;
-  }
+static blis_status add_band(blis_flow_queue *queue, int32_t priority,
+                            size_t place) {
   BLIS_TRY(
       blis_array_reserve(&queue->alloc, &queue->bands, queue->bands.count + 1));
   band *made = blis_alloc_new(&queue->alloc, sizeof *made);
   if (made == NULL) {
     return BLIS_ERR_NOMEM;
   }
-  *made = (band){.priority = priority, .idle_since_us = now_us};
+  *made = (band){.priority = priority};
   blis_map_init(&made->flow_of_tenant, &queue->alloc);
   memmove(&queue->bands.items[place + 1], &queue->bands.items[place],
           (queue->bands.count - place) * sizeof(band *));
   queue->bands.items[place] = made;
   queue->bands.count++;
+  return BLIS_OK;
+}
+
+blis_status blis_flow_queue_open_band(blis_flow_queue *queue, int32_t priority,
+                                      int64_t now_us) {
+  size_t place = band_place(queue, priority);
+  if (place == queue->bands.count ||
+      queue->bands.items[place]->priority != priority) {
+    BLIS_TRY(add_band(queue, priority, place));
+  }
+  band *its = queue->bands.items[place];
+  its->idle_since_us = its->count == 0 ? now_us : its->idle_since_us;
   return BLIS_OK;
 }
 
@@ -430,10 +436,8 @@ blis_status blis_flow_queue_add(blis_flow_queue *queue,
                                 const blis_flow_item *item,
                                 blis_flow_verdict *verdict, bool *has_displaced,
                                 blis_flow_item *displaced) {
-  size_t place;
-  BLIS_TRY(blis_flow_queue_open_band(queue, item->priority, item->enqueue_us,
-                                     &place));
-  band *in = queue->bands.items[place];
+  BLIS_TRY(blis_flow_queue_open_band(queue, item->priority, item->enqueue_us));
+  band *in = band_of(queue, item->priority);
   *has_displaced = false;
   *verdict = room_for(queue, in, item->size_bytes);
   entry *victim = *verdict == BLIS_FLOW_FULL_REQUESTS
@@ -453,9 +457,8 @@ blis_status blis_flow_queue_add(blis_flow_queue *queue,
   return BLIS_OK;
 }
 
-bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item,
-                          size_t index) {
-  band *in = queue->bands.items[index];
+bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item) {
+  band *in = band_of(queue, item->priority);
   BLIS_ASSERT(queue->count == 0 && in->priority == item->priority);
   if (room_for(queue, in, item->size_bytes) != BLIS_FLOW_QUEUED) {
     return false;

@@ -87,20 +87,18 @@ BLIS_MUSTUSE blis_status blis_flow_queue_add(blis_flow_queue *queue,
                                              blis_flow_item *displaced);
 
 /*
- * The band of that priority, which exists from now on; *index is its place.
- * BLIS_ERR_NOMEM leaves the queue as it was.
+ * The band of that priority exists from now on, and if it is empty it has been
+ * so since now. BLIS_ERR_NOMEM leaves the queue as it was.
  */
 BLIS_MUSTUSE blis_status blis_flow_queue_open_band(blis_flow_queue *queue,
                                                    int32_t priority,
-                                                   int64_t now_us,
-                                                   size_t *index);
+                                                   int64_t now_us);
 
 /*
  * Does what adding the item and taking it at once would, with nobody waiting
- * and its band open; false, and nothing is done, when there is no room for it.
+ * and its band there; false, and nothing is done, when there is no room for it.
  */
-bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item,
-                          size_t band);
+bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item);
 
 /* Removes the item that has waited longest; there is one. */
 blis_flow_item blis_flow_queue_take_oldest(blis_flow_queue *queue,
