@@ -1,6 +1,7 @@
 -- The second set of runs of BLIS in Go recorded with their flags: reading, running and comparing
 -- its cases.
 local core = require "blis.core"
+local replay = require "blis.cmd.replay"
 local run = require "blis.cmd.run"
 local support = require "tests.parity.support"
 
@@ -134,7 +135,8 @@ end
 
 --- What is different in a case; nil when nothing is.
 local function difference(case, place)
-  local text, problem = support.call(run, arguments_of(case, place))
+  local command = case.command == "replay" and replay or run
+  local text, problem = support.call(command, arguments_of(case, place))
   if not text then return problem end
   local got = core.json_read(support.read_file(place .. "metrics.json"))
   return compare_requests(case, got)
@@ -155,7 +157,7 @@ function cli2.each(first, last, is_wanted, what)
       what(name, difference(case, place .. "."))
     end
   end
-  for _, rest in ipairs { "", ".metrics.json", ".spec.yaml", ".bundle.yaml" } do
+  for _, rest in ipairs { "", ".metrics.json", ".spec.yaml", ".bundle.yaml", ".t.yaml", ".t.csv" } do
     os.remove(place .. rest)
   end
   return total

@@ -64,12 +64,16 @@ local function write_value(writer, key, value)
   writer:done()
 end
 
---- Writes a value as JSON, which is YAML, too.
-function support.write_file(path, value)
+local function to_json(value)
   local writer = core.json_writer(2)
   write_value(writer, nil, value)
+  return writer:take()
+end
+
+--- Writes a text as it is, any other value as JSON, which is YAML, too.
+function support.write_file(path, value)
   local output <close> = core.output(path)
-  output:write(writer:take()):commit()
+  output:write(type(value) == "string" and value or to_json(value)):commit()
 end
 
 --- Sections of printed text by title.
