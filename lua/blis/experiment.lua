@@ -80,8 +80,9 @@ end
 --- What is good enough: as the experiment says, and for the rest as the workload does.
 local function targets_of(values, traffic)
   local targets = values.slo_targets and slo.read(values.slo_targets, "slo_targets")
-  if values.keep_records and core.is_workload_spec(traffic) then
-    return slo.merge(targets, traffic:goodput_targets())
+  local requests = type(traffic) == "table" and traffic.trace or traffic
+  if values.keep_records and type(requests) == "userdata" then
+    return slo.merge(targets, requests:goodput_targets())
   end
   return targets
 end

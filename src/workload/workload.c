@@ -17,7 +17,9 @@ struct blis_workload {
   BLIS_ARRAY(blis_request) requests; /* segments: set by seal */
   BLIS_ARRAY(blis_segment) segments; /* in the order of adding */
   BLIS_ARRAY(const char *) notes;
-  blis_arena texts; /* description and notes */
+  BLIS_ARRAY(blis_goodput_target) targets;
+  size_t *added;    /* place in the order of adding -> index; NULL = the same */
+  blis_arena texts; /* description, notes, classes of targets */
   const char *description;
   bool sessions_grow;
   bool is_placed; /* requests point to their segments */
@@ -45,9 +47,12 @@ void blis_workload_free(blis_workload *workload) {
   }
   blis_alloc alloc = workload->alloc;
   blis_intern_free(workload->strings);
+  blis_alloc_free(&alloc, workload->added,
+                  workload->requests.count * sizeof *workload->added);
   blis_array_deinit(&alloc, &workload->requests);
   blis_array_deinit(&alloc, &workload->segments);
   blis_array_deinit(&alloc, &workload->notes);
+  blis_array_deinit(&alloc, &workload->targets);
   blis_arena_deinit(&workload->texts);
   blis_alloc_free(&alloc, workload, sizeof *workload);
 }
@@ -92,6 +97,16 @@ blis_status blis_workload_note(blis_workload *workload, const char *format,
              : blis_array_push(&workload->alloc, &workload->notes, text);
 }
 
+blis_status blis_workload_add_target(blis_workload *workload,
+                                     const blis_goodput_target *target) {
+  blis_goodput_target copy = *target;
+  copy.slo_class = blis_arena_text(&workload->texts, target->slo_class,
+                                   strlen(target->slo_class));
+  return copy.slo_class == NULL
+             ? BLIS_ERR_NOMEM
+             : blis_array_push(&workload->alloc, &workload->targets, copy);
+}
+
 blis_status blis_workload_describe(blis_workload *workload, const char *format,
                                    ...) {
   va_list arguments;
@@ -114,17 +129,40 @@ bool blis_workload_sessions_grow(const blis_workload *workload) {
   return workload->sessions_grow;
 }
 
+/* A request while they are sorted. */
+typedef struct arrival {
+  int64_t time_us;
+  size_t place; /* in the order of adding */
+} arrival;
+
 /* Merges the sorted runs [0, middle) and [middle, count) of from into to. */
-static void merge(const blis_request *from, size_t middle, size_t count,
-                  blis_request *to) {
+static void merge(const arrival *from, size_t middle, size_t count,
+                  arrival *to) {
   size_t left = 0;
   size_t right = middle;
   for (size_t i = 0; i < count; i++) {
     bool take_left =
         right == count ||
-        (left < middle && from[left].arrival_us <= from[right].arrival_us);
+        (left < middle && from[left].time_us <= from[right].time_us);
     to[i] = take_left ? from[left++] : from[right++];
   }
+}
+
+/* Sorts the first count of arrivals; behind them is room for as many. */
+static const arrival *sort(arrival *arrivals, size_t count) {
+  arrival *from = arrivals;
+  arrival *to = arrivals + count;
+  for (size_t width = 1; width < count; width *= 2) {
+    for (size_t start = 0; start < count; start += 2 * width) {
+      size_t rest = count - start;
+      merge(from + start, rest < width ? rest : width,
+            rest < 2 * width ? rest : 2 * width, to + start);
+    }
+    arrival *sorted = to;
+    to = from;
+    from = sorted;
+  }
+  return from;
 }
 
 static bool is_sorted(const blis_request *requests, size_t count) {
@@ -136,31 +174,44 @@ static bool is_sorted(const blis_request *requests, size_t count) {
   return true;
 }
 
-static blis_status sort_by_arrival(blis_workload *workload) {
-  blis_request *from = workload->requests.items;
+/* Moves all requests to their places in time. */
+static void move(blis_workload *workload, const arrival *sorted,
+                 blis_request *to, size_t *added) {
   size_t count = workload->requests.count;
-  if (is_sorted(from, count)) {
+  blis_request *from = workload->requests.items;
+  for (size_t i = 0; i < count; i++) {
+    to[i] = from[sorted[i].place];
+    added[sorted[i].place] = i;
+  }
+  blis_alloc_free(&workload->alloc, from,
+                  workload->requests.capacity * sizeof *from);
+  workload->requests.items = to;
+  workload->added = added;
+}
+
+static blis_status sort_by_arrival(blis_workload *workload) {
+  const blis_alloc *alloc = &workload->alloc;
+  size_t count = workload->requests.count;
+  const blis_request *requests = workload->requests.items;
+  if (is_sorted(requests, count)) {
     return BLIS_OK;
   }
-  blis_request *to = blis_alloc_zeroed(&workload->alloc,
-                                       workload->requests.capacity, sizeof *to);
-  if (to == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  for (size_t width = 1; width < count; width *= 2) {
-    for (size_t start = 0; start < count; start += 2 * width) {
-      size_t rest = count - start;
-      merge(from + start, rest < width ? rest : width,
-            rest < 2 * width ? rest : 2 * width, to + start);
+  arrival *arrivals = blis_alloc_zeroed(alloc, 2 * count, sizeof *arrivals);
+  size_t capacity = workload->requests.capacity;
+  blis_request *to = blis_alloc_zeroed(alloc, capacity, sizeof *to);
+  size_t *added = blis_alloc_zeroed(alloc, count, sizeof *added);
+  bool is_made = arrivals != NULL && to != NULL && added != NULL;
+  if (is_made) {
+    for (size_t i = 0; i < count; i++) {
+      arrivals[i] = (arrival){requests[i].arrival_us, i};
     }
-    blis_request *sorted = to;
-    to = from;
-    from = sorted;
+    move(workload, sort(arrivals, count), to, added);
+  } else {
+    blis_alloc_free(alloc, to, capacity * sizeof *to);
+    blis_alloc_free(alloc, added, count * sizeof *added);
   }
-  workload->requests.items = from;
-  blis_alloc_free(&workload->alloc, to,
-                  workload->requests.capacity * sizeof *to);
-  return BLIS_OK;
+  blis_alloc_free(alloc, arrivals, 2 * count * sizeof *arrivals);
+  return is_made ? BLIS_OK : BLIS_ERR_NOMEM;
 }
 
 /* Lets requests point to their segments, which lie in the order of adding. */
@@ -227,6 +278,12 @@ const blis_request *blis_workload_request(const blis_workload *workload,
   return &workload->requests.items[index];
 }
 
+size_t blis_workload_added(const blis_workload *workload, size_t place) {
+  BLIS_ASSERT(workload->is_sealed);
+  BLIS_ASSERT(place < workload->requests.count);
+  return workload->added != NULL ? workload->added[place] : place;
+}
+
 blis_intern *blis_workload_strings(const blis_workload *workload) {
   return workload->strings;
 }
@@ -243,6 +300,15 @@ const char *blis_workload_note_text(const blis_workload *workload,
                                     size_t index) {
   BLIS_ASSERT(index < workload->notes.count);
   return workload->notes.items[index];
+}
+
+size_t blis_workload_target_count(const blis_workload *workload) {
+  return workload->targets.count;
+}
+
+const blis_goodput_target *
+blis_workload_targets(const blis_workload *workload) {
+  return workload->targets.items;
 }
 
 static blis_status next_request(void *state, blis_request *request, bool *done,
@@ -313,6 +379,9 @@ static blis_status copy_texts(const blis_workload *from, blis_workload *to) {
   BLIS_TRY(blis_workload_describe(to, "%s", from->description));
   for (size_t i = 0; i < from->notes.count; i++) {
     BLIS_TRY(blis_workload_note(to, "%s", from->notes.items[i]));
+  }
+  for (size_t i = 0; i < from->targets.count; i++) {
+    BLIS_TRY(blis_workload_add_target(to, &from->targets.items[i]));
   }
   return BLIS_OK;
 }

@@ -3,7 +3,8 @@
  *
  * It is built once (by a trace reader, say) and never changes after it is
  * sealed, so any number of simulations can read it at the same time, each
- * through a source of its own. A request takes 152 bytes, a segment 16.
+ * through a source of its own. A request takes 152 bytes (8 more when they were
+ * added in another order), a segment 16.
  */
 #ifndef BLIS_WORKLOAD_WORKLOAD_H
 #define BLIS_WORKLOAD_WORKLOAD_H
@@ -15,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/intern.h"
+#include "workload/goodput.h"
 #include "workload/request.h"
 
 /*
@@ -52,6 +54,10 @@ BLIS_MUSTUSE blis_status blis_workload_note(blis_workload *workload,
                                             const char *format, ...)
     BLIS_PRINTF(2, 3);
 
+/* Says what was good enough where the requests come from. Copied. */
+BLIS_MUSTUSE blis_status blis_workload_add_target(
+    blis_workload *workload, const blis_goodput_target *target);
+
 /*
  * Lengths of later rounds are those of their new tokens, before which comes all
  * that was said in the session.
@@ -64,8 +70,8 @@ BLIS_MUSTUSE blis_status blis_workload_describe(blis_workload *workload,
     BLIS_PRINTF(2, 3);
 
 /*
- * Takes over texts with their numbers, description, notes and whether sessions
- * grow from another workload. Only before anything else is added.
+ * Takes over texts with their numbers, description, notes, targets and whether
+ * sessions grow from another workload. Only before anything else is added.
  */
 BLIS_MUSTUSE blis_status blis_workload_take_texts(blis_workload *workload,
                                                   const blis_workload *from);
@@ -85,6 +91,12 @@ const blis_request *blis_workload_request(const blis_workload *workload,
                                           size_t index);
 
 /*
+ * The index of the request that was added as number place < count, from 0: in
+ * the order of a file in place of that of time.
+ */
+size_t blis_workload_added(const blis_workload *workload, size_t place);
+
+/*
  * What the string numbers of the requests mean; borrowed. A run may add texts
  * of its own, which changes no request.
  */
@@ -98,6 +110,9 @@ const char *blis_workload_description(const blis_workload *workload);
 size_t blis_workload_note_count(const blis_workload *workload);
 const char *blis_workload_note_text(const blis_workload *workload,
                                     size_t index);
+
+size_t blis_workload_target_count(const blis_workload *workload);
+const blis_goodput_target *blis_workload_targets(const blis_workload *workload);
 
 /* The place of one reader; may be copied to read on from given twice. */
 typedef struct blis_workload_cursor {
@@ -114,7 +129,7 @@ blis_request_source blis_workload_source(const blis_workload *workload,
 
 /*
  * A new, sealed workload of at most limit requests from first on; they keep
- * their numbers and times. Descriptions and notes are copied.
+ * their numbers and times. Descriptions, notes and targets are copied.
  */
 BLIS_MUSTUSE blis_status blis_workload_slice(const blis_alloc *alloc,
                                              const blis_workload *workload,

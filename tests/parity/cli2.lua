@@ -74,15 +74,26 @@ local function sorted_keys(of)
   return keys
 end
 
+--- The numbers of a tree by their paths, such as per_class.critical.count.
+local function numbers_of(tree, path, into)
+  for key, value in pairs(tree) do
+    if type(value) == "table" then
+      numbers_of(value, path .. key .. ".", into)
+    elseif type(value) == "number" then
+      into[path .. key] = value
+    end
+  end
+  return into
+end
+
 --- The first metric that is neither what was recorded nor what is right instead of it.
 local function compare_metrics(case, got)
   local other, out = case.alt and case.alt.metrics or {}, left_out(case, "metrics")
-  for _, key in ipairs(sorted_keys(case.expected.metrics)) do
-    local value = case.expected.metrics[key]
-    if type(value) == "number" and not out[key] and not is_near(got[key], value)
-      and not is_near(got[key], other[key])
+  local expected, own = numbers_of(case.expected.metrics, "", {}), numbers_of(got, "", {})
+  for _, key in ipairs(sorted_keys(expected)) do
+    if not out[key] and not is_near(own[key], expected[key]) and not is_near(own[key], other[key])
     then
-      return support.differ("metric", key, value, got[key])
+      return support.differ("metric", key, expected[key], own[key])
     end
   end
 end
@@ -157,9 +168,8 @@ function cli2.each(first, last, is_wanted, what)
       what(name, difference(case, place .. "."))
     end
   end
-  for _, rest in ipairs { "", ".metrics.json", ".spec.yaml", ".bundle.yaml", ".t.yaml", ".t.csv" } do
-    os.remove(place .. rest)
-  end
+  local names = { "", ".metrics.json", ".spec.yaml", ".bundle.yaml", ".t.yaml", ".t.csv" }
+  for _, rest in ipairs(names) do os.remove(place .. rest) end
   return total
 end
 

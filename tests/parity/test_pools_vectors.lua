@@ -11,7 +11,6 @@ local differs = {
   { "the numbers of follow-ups: there, decodes end by id within one step",
     "022 025 027", text = "is missing" },
   { "which requests are dropped where blocks are scarce", "017 138", text = "number of requests" },
-  { "times from the second token on", "058", text = "itl_ms" },
   { "bytes of a transfer: there, a shared instance of another TP sends as one of the prefill pool",
     "009", text = "request_0 ttft_ms" },
   { "a pool with roofline alone: there, it has the fixed overheads of the other model", "021 057",

@@ -183,10 +183,15 @@ local function class_line(name, values)
   return ("    %-5s mean=%.2f p99=%.2f (n=%d)"):format(name, d.mean, d.at(99), d.n)
 end
 
+local function has_time(record) return record.ttft_us or record.e2e_us end
+
+--- Of classes of which a request has got a first token.
 function sections.slo_classes(run)
   local least = rawget(run.result, "goodput") and 1 or 2
   if #run.result.by_slo_class < least then return nil end
-  local groups, names = group(run.registered(), class_of)
+  local groups, names = group(run.registered(), function(record)
+    return has_time(record) and class_of(record) or nil
+  end)
   if #names < least then return nil end
   local lines = { "=== Per-SLO Metrics ===" }
   for _, name in ipairs(names) do
@@ -276,14 +281,15 @@ local function session_line(lines, name, values)
     d.at(50), d.at(95), d.at(99), d.n)
 end
 
---- From the first round's arrival to the last completion, in ms.
+--- From the first round's arrival to the last completion, in ms. Each is in ms before they are
+--- subtracted, which rounds otherwise than their difference in us would.
 local function session_duration(records)
   local start, stop = nil, 0
   for _, record in ipairs(records) do
     if record.round_index == 0 then start = record.arrival_us end
     if record.e2e_us then stop = math.max(stop, record.arrival_us + record.e2e_us) end
   end
-  return start and stop > start and (stop - start) / 1000 or nil
+  return start and stop > start and stop / 1000 - start / 1000 or nil
 end
 
 function sections.sessions(run)

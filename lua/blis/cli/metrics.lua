@@ -85,8 +85,9 @@ function metrics.write(writer, list)
   for _, pair in ipairs(list) do writer:field(pair[1], pair[2]) end
 end
 
--- The times of a class without requests.
-local no_group = { e2e_ms = { p99 = 0 }, ttft_ms = { p99 = 0 } }
+local function class_name(record)
+  return record.slo_class == "" and "default" or record.slo_class
+end
 
 --- Means of the requests' mean inter-token latencies by SLO class, summed up in order of arrival.
 local function mean_itl_ms(records)
@@ -94,7 +95,7 @@ local function mean_itl_ms(records)
   for i = 1, #records do
     local record = records[i]
     if record.e2e_us then
-      local class = record.slo_class == "" and "default" or record.slo_class
+      local class = class_name(record)
       sums[class] = (sums[class] or 0) + metrics.mean_itl_us(record)
       counts[class] = (counts[class] or 0) + 1
     end
@@ -103,11 +104,37 @@ local function mean_itl_ms(records)
   return sums
 end
 
-local function write_class(writer, class, group, itl_ms)
+--- The 99th percentiles of the TTFTs of completed requests by SLO class, which BLIS (Go) tells of
+--- classes with targets; elsewhere it counts everybody who got a first token.
+local function ttft_p99_ms(records)
+  local values = {}
+  for i = 1, #records do
+    local record = records[i]
+    if record.e2e_us then
+      local class = class_name(record)
+      values[class] = values[class] or {}
+      table.insert(values[class], record.ttft_us)
+    end
+  end
+  for class, ttfts_us in pairs(values) do
+    table.sort(ttfts_us)
+    local rank = 99 / 100 * (#ttfts_us - 1)
+    local low = math.floor(rank)
+    local lower, upper = ttfts_us[low + 1], ttfts_us[math.min(low + 2, #ttfts_us)]
+    values[class] = lower / 1000 + (upper - lower) * (rank - low) / 1000
+  end
+  return values
+end
+
+--- times: e2e_p99_ms, itl_mean_ms and ttft_p99_ms, as far as there are any.
+local function write_class(writer, class, times)
+  local function time(name)
+    if (times[name] or 0) > 0 then writer:field(name, times[name]) end
+  end
   writer:object(class.name):field("count", class.arrived)
-  if group.e2e_ms.p99 > 0 then writer:field("e2e_p99_ms", group.e2e_ms.p99) end
+  time "e2e_p99_ms"
   writer:field("goodput_rps", class.requests_per_sec)
-  if itl_ms and itl_ms > 0 then writer:field("itl_mean_ms", itl_ms) end
+  time "itl_mean_ms"
   writer:field("slo_attainment", class.attainment):object("slo_attainment_by_dim")
   for _, name in ipairs { "e2e", "itl", "ttft" } do
     if class.targets[name .. "_ms"] then
@@ -116,7 +143,7 @@ local function write_class(writer, class, group, itl_ms)
     end
   end
   writer:done()
-  if group.ttft_ms.p99 > 0 then writer:field("ttft_p99_ms", group.ttft_ms.p99) end
+  time "ttft_p99_ms"
   writer:done()
 end
 
@@ -126,16 +153,25 @@ end
 ---@param run blis.cli.Run
 function metrics.write_judgement(writer, run)
   local result = run.result
-  if run.saturation then saturation.write_final(writer, "saturation", run.saturation) end
+  local is_go_blis = rawget(result.setup, "profile") == "go-blis"
+  if run.saturation and (result.completed > 0 or not is_go_blis) then
+    saturation.write_final(writer, "saturation", run.saturation)
+  end
   local goodput = rawget(result, "goodput")
   if not goodput then return end
   writer:field("goodput_rps", goodput.requests_per_sec)
   writer:field("slo_attainment", goodput.attainment):object("per_class")
   local itl_ms = mean_itl_ms(result.requests)
+  local of_completed_ms = is_go_blis and ttft_p99_ms(result.requests)
   for _, class in ipairs(goodput.classes) do
     local name = class.name == "default" and "" or class.name
     local group = result.by_slo_class[name] or result.by_slo_class[class.name]
-    write_class(writer, class, group or no_group, itl_ms[class.name])
+    local ttft_ms = group and group.ttft_ms.p99
+    if of_completed_ms then ttft_ms = of_completed_ms[class.name] end
+    write_class(writer, class, {
+      e2e_p99_ms = group and group.e2e_ms.p99, itl_mean_ms = itl_ms[class.name],
+      ttft_p99_ms = ttft_ms,
+    })
   end
   writer:done()
 end

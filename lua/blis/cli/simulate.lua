@@ -23,9 +23,6 @@ local targets = require "blis.cli.targets"
 
 local simulate = {}
 
--- How old the router's view of the caches is in BLIS (Go) unless a flag says otherwise.
-local go_blis_cache_delay_us = 50000
-
 --- The flags of a section whose options say that they belong together.
 local function group(title, section)
   return { title = title, section = section.name, options = flags.of_group(section, title) }
@@ -76,7 +73,7 @@ function simulate.groups(traffic)
     options = flag_sections.results.options,
   }
   groups[#groups + 1] = {
-    title = "Without effect", section = "ignored", options = flag_sections.ignored.options,
+    title = "For compatibility", section = "ignored", options = flag_sections.ignored.options,
   }
   return groups
 end
@@ -269,9 +266,6 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
   local given = parsed.values.experiment
   local cluster = parsed.values.cluster
   local keeps_records = not parsed.values.output.no_records
-  if given.profile == "go-blis" then
-    cluster.cache_signal_delay_us = cluster.cache_signal_delay_us or go_blis_cache_delay_us
-  end
   return {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
     disaggregation = disaggregation_of(definition, parsed),

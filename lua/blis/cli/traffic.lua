@@ -47,9 +47,23 @@ local function lengths_of(definition, parsed, kind)
   return preset and preset[kind] or lengths_of_flags(definition, parsed, kind)
 end
 
---- The prefix flags; nil without prefixes.
-local function prefixes_of(definition, parsed)
-  local prefixes = parsed.values.prefixes
+local prefix_flags = { "--prefix-tokens", "--prefix-groups", "--prefix-zipf" }
+
+--- Says which flags have no effect beside another.
+local function say_without_effect(parsed, names, beside, talk)
+  for _, flag in ipairs(names) do
+    if parsed.given[flag] then talk("%s has no effect beside %s", flag, beside) end
+  end
+end
+
+--- The prefix flags; nil without prefixes. Presets of BLIS (Go) have none.
+local function prefixes_of(definition, parsed, talk)
+  local prefixes, preset = parsed.values.prefixes, parsed.values.synthesis.preset
+  if parsed.values.experiment.profile == "go-blis" and presets.lengths[preset] then
+    say_without_effect(parsed, prefix_flags,
+      ("--workload %s in profile go-blis"):format(preset), talk)
+    return nil
+  end
   if (prefixes.tokens or 0) > 0 then return prefixes end
   if next(prefixes) ~= nil and prefixes.tokens == nil then
     flags.fail(definition, "--prefix-groups and --prefix-zipf need --prefix-tokens")
@@ -59,13 +73,6 @@ end
 local length_flags = { "--prompt-tokens", "--prompt-tokens-stdev", "--prompt-tokens-min",
   "--prompt-tokens-max", "--output-tokens", "--output-tokens-stdev", "--output-tokens-min",
   "--output-tokens-max" }
-
---- Says which flags have no effect beside another.
-local function say_without_effect(parsed, names, beside, talk)
-  for _, flag in ipairs(names) do
-    if parsed.given[flag] then talk("%s has no effect beside %s", flag, beside) end
-  end
-end
 
 --- Traffic of one client, in the short form of blis.run.
 local function with_rate(definition, parsed, talk)
@@ -81,12 +88,12 @@ local function with_rate(definition, parsed, talk)
   short.prompt = lengths_of(definition, parsed, "prompt")
   short.output = lengths_of(definition, parsed, "output")
   short.timeout_us = timeout_us(values)
-  short.prefixes = prefixes_of(definition, parsed)
+  short.prefixes = prefixes_of(definition, parsed, talk)
   return short
 end
 
 --- Traffic of users, each of whom waits for an answer before the next request.
-local function with_users(definition, parsed)
+local function with_users(definition, parsed, talk)
   local values, given = parsed.values.synthesis, parsed.values.workload
   for _, flag in ipairs { "--rate", "--arrival", "--prefix-groups", "--prefix-zipf" } do
     if parsed.given[flag] then
@@ -96,7 +103,7 @@ local function with_users(definition, parsed)
   if presets.scenarios[values.preset] then
     flags.fail(definition, "--workload %s cannot be combined with --concurrency", values.preset)
   end
-  local prefix_tokens = parsed.values.prefixes.tokens or 0
+  local prefix_tokens = (prefixes_of(definition, parsed, talk) or {}).tokens or 0
   return {
     num_requests = given.requests, tokens = given.tokens,
     clients = {
@@ -129,6 +136,7 @@ local function from_file(definition, parsed, talk)
     num_requests = given["--num-requests"] and parsed.values.workload.requests or nil,
     timeout_us = given["--timeout"] and timeout_us(values) or nil,
     tokens = parsed.values.workload.tokens,
+    lazy_generation = (parsed.values.ignored or {}).lazy_generation,
   }
 end
 
@@ -163,7 +171,7 @@ function traffic.of_flags(definition, parsed, talk)
   if not requests and not horizon_us then
     flags.fail(definition, "--concurrency needs --num-requests or --horizon")
   end
-  return with_users(definition, parsed)
+  return with_users(definition, parsed, talk)
 end
 
 --- On a command line 0 means that there are no prefixes.

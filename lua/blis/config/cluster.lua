@@ -278,6 +278,7 @@ return {
     },
     {
       name = "cache_signal_delay_us", type = "time_us", min = 0, default = 0, unit = "us",
+      profiles = { ["go-blis"] = 50000 },
       flag = "--cache-signal-delay", group = "Signals and delays",
       doc = "How old the router's view of the KV caches is, 0 = current.",
     },

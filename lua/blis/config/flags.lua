@@ -339,7 +339,7 @@ end
 ---@type blis.Section
 local ignored = {
   name = "ignored",
-  summary = "Flags of BLIS in Go that have no effect here.",
+  summary = "Flags of BLIS in Go that have little or no effect here.",
   options = {
     {
       name = "log", type = "choice", flag = "--log",
@@ -352,7 +352,8 @@ local ignored = {
     },
     {
       name = "lazy_generation", type = "boolean", flag = "--lazy-generation",
-      doc = "Accepted for compatibility; has no effect: requests are always generated on demand.",
+      doc = "Requests are always generated on demand. With --profile go-blis, later rounds of "
+        .. "sessions begin with the whole prefix of their group, as they do there.",
     },
   },
 }

@@ -161,6 +161,11 @@ local file = {
       doc = "Deadline after arrival for all clients, 0 = none.",
     },
     {
+      name = "lazy_generation", type = "boolean", default = false,
+      doc = "Of profile go-blis: later rounds of sessions begin with the whole prefix of their "
+        .. "group, not with as much of it as their client asks for. Elsewhere they always do.",
+    },
+    {
       name = "tokens", type = "choice", choices = { "drawn", "lazy" },
       doc = "drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and "
         .. "lengths have their own random streams: different requests, generated faster.",

@@ -663,6 +663,11 @@ function list:write(path, options) end
 ---@return string[]
 function list:notes() end
 
+--- What was good enough where the requests come from: the goodput_slo_targets of a tracev2 header.
+--- Results have goodput by them, unless slo_targets says otherwise.
+---@return blis.SloTarget[]
+function list:goodput_targets() end
+
 --- What it is and where it comes from.
 ---@return string
 function list:description() end
@@ -706,6 +711,9 @@ function stream:last_arrival_us() end
 
 ---@return string[]
 function stream:notes() end
+
+---@return blis.SloTarget[]
+function stream:goodput_targets() end
 
 ---@return string
 function stream:description() end

@@ -263,6 +263,7 @@
 ---@field num_requests? integer Number of requests. (requests)
 ---@field horizon_us? integer No request arrives from this time on; the run ends then, unless the experiment has a horizon. (us)
 ---@field timeout_us? integer Deadline after arrival for all clients, 0 = none. (us)
+---@field lazy_generation? boolean Of profile go-blis: later rounds of sessions begin with the whole prefix of their group, not with as much of it as their client asks for. Elsewhere they always do. (default false)
 ---@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and lengths have their own random streams: different requests, generated faster.
 
 --- Replays the requests of a trace.

@@ -257,6 +257,7 @@ local function read_file(given, path, defaults)
     horizon_us = horizon_us, replaces_horizon = horizon_us ~= nil,
     timeout_us = values.timeout_us, go_blis = is_go_blis,
     has_lazy_tokens = values.tokens and values.tokens == "lazy",
+    keeps_group_prefixes = values.lazy_generation,
   })
   local own_horizon_us = spec:totals().horizon_us
   return spec, own_horizon_us > 0 and own_horizon_us or nil

@@ -159,6 +159,14 @@ static int stream_last_arrival_us(lua_State *L) {
   return 1;
 }
 
+static int stream_goodput_targets(lua_State *L) {
+  const blis_workload *about =
+      blis_trace_stream_about(check_trace_stream(L, 1));
+  push_goodput_targets(L, blis_workload_targets(about),
+                       blis_workload_target_count(about));
+  return 1;
+}
+
 static int stream_notes(lua_State *L) {
   push_notes(L, blis_trace_stream_about(check_trace_stream(L, 1)));
   return 1;
@@ -201,6 +209,7 @@ static const luaL_Reg stream_methods[] = {
     {"statistics", stream_statistics},
     {"requests", stream_requests},
     {"notes", stream_notes},
+    {"goodput_targets", stream_goodput_targets},
     {"description", stream_description},
     {"last_arrival_us", stream_last_arrival_us},
     {"list", stream_list},

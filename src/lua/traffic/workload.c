@@ -99,6 +99,19 @@ void push_workload_request(lua_State *L, const blis_workload *workload,
                         blis_workload_strings(workload));
 }
 
+void push_goodput_targets(lua_State *L, const blis_goodput_target *targets,
+                          size_t count) {
+  lua_newtable(L);
+  for (size_t i = 0; i < count; i++) {
+    lua_createtable(L, 0, 4);
+    set_field_string(L, "slo_class", targets[i].slo_class);
+    set_field_number(L, "ttft_ms", targets[i].ttft_ms);
+    set_field_number(L, "itl_ms", targets[i].itl_ms);
+    set_field_number(L, "e2e_ms", targets[i].e2e_ms);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 void push_notes(lua_State *L, const blis_workload *workload) {
   lua_newtable(L);
   for (size_t i = 0; i < blis_workload_note_count(workload); i++) {

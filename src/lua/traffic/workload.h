@@ -30,6 +30,10 @@ void push_statistics(lua_State *L, const blis_workload_statistics *measured,
 /* The block size that is argument 2 of statistics([block_size]). */
 uint32_t check_block_size(lua_State *L);
 
+/* Pushes { { slo_class =, ttft_ms =, itl_ms =, e2e_ms = }, ... }; 0 = none. */
+void push_goodput_targets(lua_State *L, const blis_goodput_target *targets,
+                          size_t count);
+
 /* Pushes the notes as a list. */
 void push_notes(lua_State *L, const blis_workload *workload);
 

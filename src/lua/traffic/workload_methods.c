@@ -102,6 +102,14 @@ static int workload_index(lua_State *L) {
   return 1;
 }
 
+/* workload:goodput_targets(): see push_goodput_targets. */
+static int workload_goodput_targets(lua_State *L) {
+  const blis_workload *workload = check_workload(L, 1);
+  push_goodput_targets(L, blis_workload_targets(workload),
+                       blis_workload_target_count(workload));
+  return 1;
+}
+
 /* workload:notes(): what a user should hear of the input. */
 static int workload_notes(lua_State *L) {
   push_notes(L, check_workload(L, 1));
@@ -155,6 +163,7 @@ static const luaL_Reg workload_methods[] = {
     {"statistics", workload_statistics},
     {"requests", workload_requests},
     {"notes", workload_notes},
+    {"goodput_targets", workload_goodput_targets},
     {"description", workload_description},
     {"last_arrival_us", workload_last_arrival_us},
     {"slice", workload_slice},

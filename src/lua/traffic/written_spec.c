@@ -4,6 +4,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/files/tree.h"
+#include "lua/traffic/workload.h"
 #include "workload/spec/compose.h"
 #include "workload/spec/write.h"
 
@@ -45,6 +46,8 @@ static void check_settings(lua_State *L, blis_spec_settings *s) {
       .replaces_horizon = opt_field_boolean(L, 3, "replaces_horizon", false),
       .lazy_tokens = opt_field_boolean(L, 3, "has_lazy_tokens", false),
       .reproduce_go_blis_defects = opt_field_boolean(L, 3, "go_blis", false),
+      .keeps_group_prefixes =
+          opt_field_boolean(L, 3, "keeps_group_prefixes", false),
       .refuses_adapters = !opt_field_boolean(L, 3, "is_only_read", false),
       .may_be_endless = opt_field_boolean(L, 3, "is_only_read", false),
       .cohort_prefix = opt_field_string(L, 3, "cohort_prefix"),
@@ -112,16 +115,7 @@ static int written_totals(lua_State *L) {
 /* spec:goodput_targets(): { { slo_class =, ttft_ms =, ... }, ... }, 0 = none */
 static int written_goodput_targets(lua_State *L) {
   const blis_workload_spec *spec = check_written_spec(L, 1);
-  lua_newtable(L);
-  for (size_t i = 0; i < spec->goodput_target_count; i++) {
-    const blis_goodput_target *target = &spec->goodput_targets[i];
-    lua_createtable(L, 0, 4);
-    set_field_string(L, "slo_class", target->slo_class);
-    set_field_number(L, "ttft_ms", target->ttft_ms);
-    set_field_number(L, "itl_ms", target->itl_ms);
-    set_field_number(L, "e2e_ms", target->e2e_ms);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+  push_goodput_targets(L, spec->goodput_targets, spec->goodput_target_count);
   return 1;
 }
 

@@ -33,6 +33,7 @@ void blis__drawing_init(blis__drawing *drawing, blis__plan *plan,
     blis_random_init(&drawing->arrivals, seed);
     drawing->lengths = &drawing->arrivals;
   }
+  blis__plan_begin_arrivals(plan, process, &drawing->arrivals);
 }
 
 /* Single requests. */

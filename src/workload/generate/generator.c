@@ -127,6 +127,7 @@ static void seed_processes(blis_generator *generator) {
     } else {
       blis_random_init(arrivals_of(generator, i), seed);
     }
+    blis__plan_begin_arrivals(plan, i, arrivals_of(generator, i));
   }
 }
 
@@ -301,7 +302,8 @@ static void next_laid_out(blis_generator *generator, blis_request *request,
     request->prefix_group = 0;
     request->prefix_tokens = 0;
   }
-  fill_values(generator, drawn->arrival_us, loses ? 0 : kind->timeout_us,
+  bool has_deadline = !loses || plan->has_run_timeout;
+  fill_values(generator, drawn->arrival_us, has_deadline ? kind->timeout_us : 0,
               drawn->input_tokens, drawn->output_tokens, request);
   request->session = drawn->session;
   if (kind->is_multi_turn) {

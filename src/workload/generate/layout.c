@@ -112,21 +112,33 @@ static blis_status name_session(blis__plan *plan, blis__drawn *request,
   return BLIS_OK;
 }
 
+/*
+ * What later rounds begin with. A client that cuts prefixes gives them as much
+ * as it asks for itself, nothing by default. In a growing conversation the
+ * whole prefix is there in any case.
+ */
+static blis_segment follow_up_prefix(const blis__plan *plan,
+                                     const blis__client_plan *client) {
+  const blis__kind *kind = &plan->kinds[client->kind];
+  blis_segment prefix = client->prefix;
+  bool is_cut =
+      plan->cuts_prefixes && kind->concurrency == 0 && !kind->accumulates;
+  if (is_cut && kind->own_prefix_tokens < prefix.length_tokens) {
+    prefix.length_tokens = (uint32_t)kind->own_prefix_tokens;
+  }
+  return prefix;
+}
+
 static blis_status add_session(blis__plan *plan, const blis__drawn *request,
                                blis_error *error) {
   const blis__client_plan *client = &plan->clients[request->client];
-  const blis__kind *kind = &plan->kinds[client->kind];
-  /* In a growing conversation the prefix is there in any case. */
-  bool loses_prefix = plan->is_compatible && kind->concurrency == 0 &&
-                      !kind->has_prefix_length && !kind->accumulates;
-  blis__session_start start = {.name = request->session,
-                               .client = request->client,
-                               .first_sequence = request->sequence,
-                               .rule = &plan->layout.rules[client->kind],
-                               .stream = SESSION_STREAM | request->session};
-  if (!loses_prefix) {
-    start.prefix = client->prefix;
-  }
+  const blis__session_start start = {.name = request->session,
+                                     .client = request->client,
+                                     .first_sequence = request->sequence,
+                                     .rule = &plan->layout.rules[client->kind],
+                                     .prefix = follow_up_prefix(plan, client),
+                                     .stream =
+                                         SESSION_STREAM | request->session};
   BLIS_TRY_MEM(blis_array_push(&plan->alloc, &plan->layout.sessions, start),
                error);
   return BLIS_OK;

@@ -169,12 +169,15 @@ static void take_turns(const blis__plan *plan, const blis_client_spec *spec,
       kind->reason_ratio.first < 1;
 }
 
-static int64_t timeout_of(const blis_client_spec *spec) {
+/* BLIS (Go) gives rounds that wait for nobody a deadline, too. */
+static int64_t timeout_of(const blis__plan *plan,
+                          const blis_client_spec *spec) {
   if (spec->timeout_us > 0 || spec->has_no_timeout) {
     return spec->timeout_us;
   }
-  return blis_client_is_closed_loop(spec) ? BLIS_WORKLOAD_SESSION_TIMEOUT_US
-                                          : 0;
+  bool has_deadline = blis_client_is_closed_loop(spec) ||
+                      (plan->is_compatible && spec->multi_turn != NULL);
+  return has_deadline ? BLIS_WORKLOAD_SESSION_TIMEOUT_US : 0;
 }
 
 static blis_status plan_kind(blis__plan *plan, const blis_workload_spec *spec,
@@ -186,13 +189,14 @@ static blis_status plan_kind(blis__plan *plan, const blis_workload_spec *spec,
   BLIS_TRY(blis__plan_windows(plan, spec, index, error));
   BLIS_TRY(take_distributions(&p, from, kind, error));
   take_turns(plan, from, kind);
-  kind->timeout_us = timeout_of(from);
+  kind->timeout_us = timeout_of(plan, from);
   kind->slo_target_us = from->slo_target_us;
   kind->spread_count = from->spread_count;
   kind->spread_us = from->spread_us;
   kind->concurrency = (uint32_t)from->concurrency;
+  kind->has_fixed_rate = from->fixed_rate > 0;
   kind->is_streaming = from->is_streaming;
-  kind->has_prefix_length = from->prefix_tokens > 0;
+  kind->own_prefix_tokens = from->prefix_tokens;
   BLIS_TRY(intern(plan, from->tenant, &kind->tenant, error));
   BLIS_TRY(intern(plan, from->slo_class, &kind->slo_class, error));
   BLIS_TRY(intern(plan, from->model, &kind->model, error));
@@ -357,6 +361,9 @@ blis_status blis__plan_new(const blis_alloc *alloc,
       .is_lazy = spec->lazy_tokens,
       .keeps_tokens = spec->keep_tokens && !spec->lazy_tokens,
       .is_compatible = spec->reproduce_go_blis_defects,
+      .cuts_prefixes = spec->reproduce_go_blis_defects &&
+                       !spec->keeps_group_prefixes && !spec->lazy_tokens,
+      .has_run_timeout = spec->has_run_timeout,
       .has_end = spec->horizon_us > 0 || spec->num_requests == 0};
   blis_status status = plan_fill(made, spec, error);
   if (status != BLIS_OK) {
@@ -392,6 +399,13 @@ uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process,
     }
   }
   return low;
+}
+
+void blis__plan_begin_arrivals(const blis__plan *plan, uint32_t process,
+                               blis_random *random) {
+  if (blis__plan_kind_of(plan, process)->has_fixed_rate) {
+    (void)blis_random_int63(random);
+  }
 }
 
 void blis__plan_label(const blis__plan *plan, uint32_t client,

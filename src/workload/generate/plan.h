@@ -64,10 +64,11 @@ typedef struct blis__kind {
   int64_t think_us;
   int64_t spread_count;
   int64_t spread_us;
+  int64_t own_prefix_tokens; /* given, whatever its group has; 0 = none */
   uint32_t concurrency;
+  bool has_fixed_rate; /* whatever its fraction */
   bool is_streaming;
-  bool has_prefix_length; /* it was given, not left to the default */
-  bool is_multimodal;     /* input does not count */
+  bool is_multimodal; /* input does not count */
   bool is_multi_turn;
   bool is_single_session;
   bool is_closed_loop;
@@ -139,8 +140,10 @@ typedef struct blis__plan {
   int64_t horizon_us;
   bool is_lazy;
   bool keeps_tokens;
-  bool is_compatible; /* with BLIS (Go), where that has defects */
-  bool is_varying;    /* windows have rates, arrivals or lengths of their own */
+  bool is_compatible;   /* with BLIS (Go), where that has defects */
+  bool cuts_prefixes;   /* of later rounds, to what their clients ask for */
+  bool has_run_timeout; /* see blis_workload_spec */
+  bool is_varying; /* windows have rates, arrivals or lengths of their own */
   bool has_end;    /* a horizon or windows: fewer than num_requests may come */
   bool has_layout; /* which blis__plan_lay_out fills */
   blis__layout layout;
@@ -171,6 +174,13 @@ void blis__plan_seed_stream(const blis__plan *plan, blis_random *random);
  */
 uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process,
                                 blis_random *random);
+
+/*
+ * What a process takes of a fresh stream before its first arrival: in
+ * BLIS (Go) the stages of inference-perf have a seed of their own, unused.
+ */
+void blis__plan_begin_arrivals(const blis__plan *plan, uint32_t process,
+                               blis_random *random);
 
 /* How messages name a client of the list: client 2 ("users-1"). */
 void blis__plan_label(const blis__plan *plan, uint32_t client,

@@ -111,6 +111,15 @@ static blis_status draw_tokens(plan *p, blis_random *random, uint64_t count) {
   return BLIS_OK;
 }
 
+/* Row number place of the file. */
+static size_t row_index(const plan *p, size_t place) {
+  return blis_workload_added(p->workload, place);
+}
+
+static const blis_request *row_request(const plan *p, size_t place) {
+  return blis_workload_request(p->workload, row_index(p, place));
+}
+
 /* Prefixes come before everything else, in the order of their first rows. */
 static blis_status draw_prefixes(planning *g) {
   plan *p = g->plan;
@@ -121,7 +130,7 @@ static blis_status draw_prefixes(planning *g) {
     return BLIS_ERR_NOMEM;
   }
   for (size_t i = 0; i < blis_workload_count(p->workload); i++) {
-    const blis_request *request = blis_workload_request(p->workload, i);
+    const blis_request *request = row_request(p, i);
     uint32_t group = request->prefix_group;
     p->has_content = p->has_content || !is_plain(request);
     if (request->segment_count > 0 && is_plain(request) && !is_drawn[group]) {
@@ -161,7 +170,8 @@ static blis_status list_rows(planning *g) {
     return BLIS_ERR_NOMEM;
   }
   for (size_t i = 0; i < count; i++) {
-    const blis_request *request = blis_workload_request(workload, i);
+    size_t index = row_index(g->plan, i);
+    const blis_request *request = blis_workload_request(workload, index);
     uint32_t *number = &sessions[request->session];
     if (request->session == 0) {
       continue;
@@ -170,7 +180,7 @@ static blis_status list_rows(planning *g) {
       *number = (uint32_t)++g->plan->session_count;
     }
     g->rows[g->row_count++] =
-        (row){*number - 1, (uint32_t)i, request->round_index};
+        (row){*number - 1, (uint32_t)index, request->round_index};
   }
   if (g->row_count > 1) {
     qsort(g->rows, g->row_count, sizeof *g->rows, compare_rows);
@@ -348,7 +358,7 @@ static blis_status start_sessions(planning *g, blis_error *error) {
 static blis_status add_others(planning *g) {
   plan *p = g->plan;
   for (size_t i = 0; i < blis_workload_count(p->workload); i++) {
-    const blis_request *request = blis_workload_request(p->workload, i);
+    const blis_request *request = row_request(p, i);
     if (g->options->sessions_wait && request->session != 0) {
       continue;
     }

@@ -205,7 +205,7 @@ static blis_status append_tokens(const blis_alloc *alloc, token_array *array,
 static blis_status keep_tokens(blis__sessions *sessions, round *r) {
   const blis_alloc *alloc = &sessions->alloc;
   token_array *said = &r->session->conversation;
-  if (r->before->round_index == 0) {
+  if (r->start->rule->accumulates && r->before->round_index == 0) {
     size_t first = (size_t)r->before->prompt_tokens -
                    r->start->prefix.length_tokens + r->before->output_tokens;
     BLIS_TRY(append_tokens(alloc, said, r->start->first_tokens, first));

@@ -242,8 +242,10 @@ static blis_status set_constant_rates(blis__plan *plan,
     double rate =
         plan->shares != NULL ? spec->aggregate_rate : from->fixed_rate;
     if (rate == 0) {
-      rate = spec->aggregate_rate * kind->fraction /
-             (has_windows ? total_fraction(plan, kind) : total);
+      /* The share comes first: another rounding moves constant arrivals. */
+      rate =
+          spec->aggregate_rate *
+          (kind->fraction / (has_windows ? total_fraction(plan, kind) : total));
     }
     kind->rate_per_us = rate / 1e6;
     blis_arrival_init(&kind->arrival, &from->arrival, kind->rate_per_us);
@@ -264,7 +266,17 @@ static double weight_during(const blis__kind *kind,
   return kind->window_count == 0 ? kind->fraction : 0;
 }
 
-/* Requests per second of one member in a window. */
+/* As far as it is before the horizon. */
+static blis__window clamped(const blis__plan *plan,
+                            const blis__window *window) {
+  blis__window open = *window;
+  if (open.end_us > plan->horizon_us) {
+    open.end_us = plan->horizon_us;
+  }
+  return open;
+}
+
+/* Requests per second of one member in a clamped window. */
 static double rate_in_window(const blis__plan *plan,
                              const blis_workload_spec *spec,
                              const blis__kind *kind,
@@ -278,7 +290,7 @@ static double rate_in_window(const blis__plan *plan,
     total = add_times(total, weight_during(&plan->kinds[i], window),
                       plan->kinds[i].client_count);
   }
-  return total > 0 ? spec->aggregate_rate * weight / total : 0;
+  return total > 0 ? spec->aggregate_rate * (weight / total) : 0;
 }
 
 static blis_status set_window_rate(blis__plan *plan,
@@ -290,10 +302,9 @@ static blis_status set_window_rate(blis__plan *plan,
   }
   const blis__kind *kind = &plan->kinds[index];
   const blis_client_spec *from = blis_workload_spec_client(spec, index);
-  double rate = rate_in_window(plan, spec, kind, window);
-  int64_t end_us =
-      window->end_us < plan->horizon_us ? window->end_us : plan->horizon_us;
-  double seconds = (double)(end_us - window->start_us) / 1e6;
+  const blis__window open = clamped(plan, window);
+  double rate = rate_in_window(plan, spec, kind, &open);
+  double seconds = (double)(open.end_us - open.start_us) / 1e6;
   double requests = ceil(rate * seconds);
   if (requests > MAX_WINDOW_REQUESTS) {
     char label[BLIS_CLIENT_LABEL_SIZE];

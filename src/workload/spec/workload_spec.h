@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "workload/arrival.h"
 #include "workload/distribution.h"
+#include "workload/goodput.h"
 
 enum {
   /* Length of a shared prefix that gives none. */
@@ -139,14 +140,6 @@ typedef struct blis_cohort_spec {
   const blis_drain_spec *drain;
 } blis_cohort_spec;
 
-/* What counts as good enough for one SLO class; 0 = not gated. */
-typedef struct blis_goodput_target {
-  const char *slo_class;
-  double ttft_ms;
-  double itl_ms;
-  double e2e_ms;
-} blis_goodput_target;
-
 typedef struct blis_workload_spec {
   int64_t seed;
   const char *category; /* language, multimodal or reasoning: only a label */
@@ -174,6 +167,16 @@ typedef struct blis_workload_spec {
    */
   bool shares_arrivals;
   bool reproduce_go_blis_defects;
+  /*
+   * One defect less: later rounds begin with the prefix of their group, as they
+   * do in BLIS (Go) with lazy generation (which is not lazy_tokens).
+   */
+  bool keeps_group_prefixes;
+  /*
+   * The timeouts of all clients were set for the whole run: they hold where
+   * BLIS (Go) loses those that clients give.
+   */
+  bool has_run_timeout;
   const blis_client_spec *clients;
   size_t client_count;
   const blis_cohort_spec *cohorts; /* come behind the clients */

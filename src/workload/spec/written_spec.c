@@ -166,12 +166,13 @@ static void apply_totals(reading *r) {
   }
   top->spec.keep_tokens = top->spec.keep_tokens || s->keep_tokens;
   top->spec.reproduce_go_blis_defects = s->reproduce_go_blis_defects;
+  top->spec.keeps_group_prefixes = s->keeps_group_prefixes;
 }
 
 static void apply_timeout(reading *r) {
   blis_workload_spec *spec = &r->written->top.spec;
-  for (size_t i = 0; r->settings->replaces_timeout && i < client_count(spec);
-       i++) {
+  spec->has_run_timeout = r->settings->replaces_timeout;
+  for (size_t i = 0; spec->has_run_timeout && i < client_count(spec); i++) {
     client_at(spec, i)->timeout_us = r->settings->timeout_us;
     client_at(spec, i)->has_no_timeout = r->settings->timeout_us == 0;
   }

@@ -162,6 +162,7 @@ static input *find_next(input *inputs, size_t count) {
   return best;
 }
 
+/* Notes and targets of all; of targets of one class the first goes first. */
 static blis_status copy_notes(const input *inputs, size_t count,
                               blis_workload *merged) {
   for (size_t i = 0; i < count; i++) {
@@ -169,6 +170,10 @@ static blis_status copy_notes(const input *inputs, size_t count,
     for (size_t k = 0; k < blis_workload_note_count(workload); k++) {
       BLIS_TRY(blis_workload_note(merged, "%s",
                                   blis_workload_note_text(workload, k)));
+    }
+    const blis_goodput_target *targets = blis_workload_targets(workload);
+    for (size_t k = 0; k < blis_workload_target_count(workload); k++) {
+      BLIS_TRY(blis_workload_add_target(merged, &targets[k]));
     }
   }
   return BLIS_OK;

@@ -11,6 +11,7 @@
 enum {
   MAX_SIZE = 1 << 24,
   NEWEST_VERSION = 3,
+  MAX_CLASS = 256,
   MAX_DEPTH = 4 /* header, kv_offload, secondary_tiers, one of them */
 };
 
@@ -249,6 +250,44 @@ static blis_status note_growth(const blis_yaml_node *root,
   return BLIS_OK;
 }
 
+static blis_status read_limit(const blis_yaml_node *target, const char *key,
+                              double *limit_ms, blis_error *error) {
+  const blis_yaml_node *node = blis_yaml_get(target, key);
+  return node == NULL ? BLIS_OK
+                      : blis_yaml_double(node, 0, DBL_MAX, limit_ms, error);
+}
+
+/* What was good enough for one class; its keys have been checked. */
+static blis_status take_target(const blis_yaml_node *name,
+                               const blis_yaml_node *node,
+                               blis_workload *workload, blis_error *error) {
+  char class[MAX_CLASS];
+  blis_slice text = blis_yaml_scalar(name);
+  if (text.length >= sizeof class) {
+    return blis_yaml_fail(name, "is too long for an SLO class", error);
+  }
+  memcpy(class, text.data, text.length);
+  class[text.length] = '\0';
+  blis_goodput_target target = {.slo_class = class};
+  BLIS_TRY(read_limit(node, "ttft_ms", &target.ttft_ms, error));
+  BLIS_TRY(read_limit(node, "itl_ms", &target.itl_ms, error));
+  BLIS_TRY(read_limit(node, "e2e_ms", &target.e2e_ms, error));
+  BLIS_TRY_MEM(blis_workload_add_target(workload, &target), error);
+  return BLIS_OK;
+}
+
+static blis_status take_targets(const blis_yaml_node *root,
+                                blis_workload *workload, blis_error *error) {
+  const blis_yaml_node *targets = blis_yaml_get(root, "goodput_slo_targets");
+  for (size_t i = 0; targets != NULL && i < blis_yaml_count(targets); i++) {
+    const blis_yaml_node *target = blis_yaml_item(targets, i);
+    if (!blis_yaml_is_null(target)) {
+      BLIS_TRY(take_target(blis_yaml_key(targets, i), target, workload, error));
+    }
+  }
+  return BLIS_OK;
+}
+
 static blis_status interpret(const blis_yaml_node *root,
                              blis_workload *workload,
                              blis__trace_v2_header *header, blis_error *error) {
@@ -258,6 +297,7 @@ static blis_status interpret(const blis_yaml_node *root,
       check_choice(root, "time_unit", "microseconds", "us", &is_short, error));
   BLIS_TRY(note_version(root, workload, error));
   BLIS_TRY(note_growth(root, workload, error));
+  BLIS_TRY(take_targets(root, workload, error));
   const blis_yaml_node *mode = blis_yaml_get(root, "mode");
   header->is_observed =
       mode != NULL && blis_slice_equals(blis_yaml_scalar(mode), "real");

@@ -104,6 +104,9 @@ static void sessions_have_a_deadline_unless_it_is_zero(void) {
   check_deadline(TOTALS CLIENT TURNS "    closed_loop: false\n", NULL, 0);
   check_deadline(TOTALS CLIENT TURNS "    timeout: 0\n", NULL, 0);
   check_deadline(TOTALS CLIENT TURNS "    timeout: 7\n", NULL, 7);
+  check_deadline(TOTALS CLIENT TURNS "    closed_loop: false\n", &compatible,
+                 300 * SECOND);
+  check_deadline(TOTALS CLIENT, &compatible, 0);
   const blis_spec_settings none = {.replaces_timeout = true};
   check_deadline(TOTALS CLIENT TURNS, &none, 0);
 }
