@@ -84,9 +84,8 @@ describe("an autoscaler", function()
 
   it("keeps the samples of its last 32 looks", function()
     local last
-    run { autoscaler = blis.autoscaler { name = "watcher", interval_us = seconds(1), decide = function(context)
-      last = context
-    end } }
+    run { autoscaler = blis.autoscaler { name = "watcher", interval_us = seconds(1),
+      decide = function(context) last = context end } }
     assert.equal(32, #last.samples)
     assert.equal(last.now_us, last.samples[32].now_us)
     assert.equal(last.now_us - seconds(31), last.samples[1].now_us)
@@ -192,6 +191,77 @@ describe("an autoscaler", function()
     assert.truthy(tostring(r):find("by plan", 1, true))
   end)
 
+  describe("tells when there were as many as wanted", function()
+    local function told(more)
+      local spec = { autoscaler = plan(3, 3, 1), slo_targets = { default = { ttft_ms = 1000 } },
+        scaling = { loading_delay_us = seconds(4), instance_capacity = 4.1 } }
+      for key, value in pairs(more or {}) do spec[key] = value end
+      return run(spec)
+    end
+
+    it("and how requests fared then", function()
+      local r = told()
+      local phases, arrived, good, whole = r.scaling.phases, 0, 0, 0.0
+      for _, phase in ipairs(phases) do
+        arrived, good = arrived + phase.arrived, good + phase.good
+        whole = whole + phase.seconds
+      end
+      assert.equal(phases[2], phases.short)
+      assert.equal(4.0, phases.short.seconds)
+      assert.equal(400, arrived)
+      assert.equal(r.goodput.good, good)
+      assert.near(r.scaling.end_us / 1e6, whole, 1e-6)
+      local between = 0
+      for i = 1, #r.requests do
+        local arrival_us = r.requests[i].arrival_us
+        between = between + (arrival_us >= seconds(5) and arrival_us < seconds(9) and 1 or 0)
+      end
+      assert.equal(between, phases.short.arrived)
+      assert.is_true(phases.short.attainment < phases.surplus.attainment)
+      assert.truthy(tostring(r):find("short of what was wanted for 4.0 s: " .. between, 1, true))
+      assert.truthy(tostring(r):find("1 to 3 at 5.0 s", 1, true))
+    end)
+
+    it("against what the load takes", function()
+      local scaled = told { workload = { arrival = "constant", rate = 8, requests = 959,
+        prompt_tokens = 40, output_tokens = 2 } }
+      local s = scaled.scaling -- two are needed: 1 for 5 s, 3 paid and 1 ready for 4 s, 3 for 6 s
+      assert.near(120, s.end_us / 1e6, 1)
+      assert.near(5 + 4 + s.end_us / 1e6 - 15, s.under_provisioned_seconds, 0.2)
+      assert.near(10, s.over_provisioned_seconds, 0.2)
+      assert.is_nil(run({ autoscaler = plan(1) }).scaling.over_provisioned_seconds)
+    end)
+
+    it("without targets or records", function()
+      local plain = run { autoscaler = plan(3), scaling = { loading_delay_us = seconds(4) } }
+      assert.equal(4.0, plain.scaling.phases.short.seconds)
+      assert.is_nil(plain.scaling.phases.short.good)
+      assert.is_true(plain.scaling.phases.short.arrived > 20)
+      local streaming = run { autoscaler = plan(3), keep_records = false,
+        scaling = { loading_delay_us = seconds(4), instance_capacity = 4 } }
+      assert.equal(4.0, streaming.scaling.phases.short.seconds)
+      assert.is_nil(streaming.scaling.phases.short.arrived)
+      assert.is_nil(streaming.scaling.over_provisioned_seconds)
+    end)
+
+    it("in files as well", function()
+      local path, r = os.tmpname(), told()
+      r:save(path)
+      local loaded = blis.load_result(path)
+      os.remove(path)
+      assert.same(r.scaling.events, loaded.scaling.events)
+      assert.same(r.scaling.levels, loaded.scaling.levels)
+      assert.equal(r.scaling.phases.short.good, loaded.scaling.phases.short.good)
+      assert.equal(tostring(r), tostring(loaded))
+    end)
+  end)
+
+  it("has a price", function()
+    local r = run { autoscaler = plan(2), scaling = { replica_price_per_hour = 7.2 } }
+    assert.near(r.scaling.replica_seconds * 7.2 / 3600, r.cost.usd, 1e-9)
+    assert.near(7.2, r.cost.usd_per_gpu_hour, 1e-9)
+  end)
+
   it("leaves a run as it is when it never acts", function()
     assert.equal(run({}).hash, run({ autoscaler = function() end }).hash)
   end)
@@ -274,6 +344,8 @@ describe("an autoscaler", function()
       scaling = { loading_delay_us = seconds(2) } }
     assert.same({ 1, 1, 3 }, { table.unpack(r.series.replicas, 1, 3) })
     assert.same({ 1, 1, 3 }, { table.unpack(r.series.paid_replicas, 1, 3) })
+    assert.same({ 1, 1, 3 }, { table.unpack(r.series.wanted_replicas, 1, 3) })
+    assert.is_nil(r.series.good)
     assert.equal(3, #r.series.instances)
     assert.equal(0, r.series.instances[3].batch_size[1])
   end)

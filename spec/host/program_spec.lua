@@ -109,6 +109,7 @@ for flag, value in pairs { ["--autoscaler-parameter"] = "cooldown_seconds=1",
   ["--autoscaler-min"] = "1", ["--autoscaler-max"] = "2", ["--provisioning-delay"] = "1s",
   ["--loading-delay"] = "1s", ["--warmup-duration"] = "1s", ["--drain-policy"] = "redirect",
   ["--autoscaler-trigger-queue-depth"] = "3", ["--autoscaler-ttft-target"] = "1s",
+  ["--replica-price-per-hour"] = "2.5",
   ["--autoscaler-tpot-target"] = "50ms", ["--autoscaler-e2e-target"] = "1m",
   ["--autoscaler-trigger-slo-attainment"] = "0.9 --autoscaler-ttft-target 1s" } do
   examples[flag] = ("--autoscaler threshold %s %s"):format(flag, value)

@@ -30,4 +30,22 @@ BLIS_MUSTUSE blis_status blis_goodput_fill(blis_goodput *goodputs,
                                            const blis_recorder *recorder,
                                            const blis_intern *strings);
 
+/* Requests that arrived in a part of a run. */
+typedef struct blis_goodput_span {
+  int64_t from_us; /* the next span begins where this one ends */
+  int64_t arrived;
+  int64_t judged; /* of these: their class has a target */
+  int64_t good;   /* of these: they kept it */
+} blis_goodput_span;
+
+/*
+ * Counts the requests of each span by their arrival; the caller has set
+ * from_us, in ascending order. Requests before the first one are left out, and
+ * the last one has no end. One pass over the records.
+ */
+BLIS_MUSTUSE blis_status blis_goodput_over_time(
+    blis_goodput_span *spans, size_t span_count,
+    const blis_goodput_target *targets, size_t count, const blis_alloc *alloc,
+    const blis_recorder *recorder, const blis_intern *strings);
+
 #endif

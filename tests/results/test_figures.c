@@ -126,6 +126,40 @@ static void a_series_changes_nothing(void) {
   }
 }
 
+static void goodput_over_time(void) {
+  site s;
+  open_busy(&s, blis_alloc_heap());
+  site_must_open(&s);
+  site_run(&s);
+  blis_goodput whole[2];
+  CHECK(blis_goodput_fill(whole, targets, 2, &s.alloc, s.recorder, s.strings) ==
+        BLIS_OK);
+  const blis_record *records = site_records(&s);
+  int64_t middle_us = records[200].arrival_us;
+  blis_goodput_span spans[] = {
+      {.from_us = 0}, {.from_us = middle_us}, {.from_us = middle_us}};
+  CHECK(blis_goodput_over_time(spans, 3, targets, 2, &s.alloc, s.recorder,
+                               s.strings) == BLIS_OK);
+  int64_t early = 0;
+  for (int i = 0; i < 400; i++) {
+    early += records[i].arrival_us < middle_us;
+  }
+  CHECK(early > 100);
+  CHECK_EQ_I64(spans[0].arrived, early);
+  CHECK_EQ_I64(spans[1].arrived, 0); /* empty: the next one begins with it */
+  CHECK_EQ_I64(spans[2].arrived, 400 - early);
+  CHECK_EQ_I64(spans[0].judged + spans[2].judged, 400);
+  CHECK_EQ_I64(spans[0].good + spans[2].good, whole[0].good + whole[1].good);
+  /* Only one class has a target, and nothing before the first span counts. */
+  blis_goodput_span late = {.from_us = middle_us};
+  CHECK(blis_goodput_over_time(&late, 1, targets, 1, &s.alloc, s.recorder,
+                               s.strings) == BLIS_OK);
+  CHECK_EQ_I64(late.arrived, 400 - early);
+  CHECK(late.judged > 0 && late.judged < late.arrived);
+  CHECK(late.good <= late.judged);
+  site_deinit(&s);
+}
+
 static bool figures_with_failure_at(site *s, long request) {
   blis_alloc_probe memory = {.fail_at = request};
   blis_alloc alloc = blis_alloc_probed(&memory);
@@ -181,6 +215,7 @@ static void no_memory_is_an_error(void) {
 
 int main(void) {
   RUN(goodput_of_classes);
+  RUN(goodput_over_time);
   RUN(window_of_a_run);
   RUN(window_of_nothing_is_empty);
   RUN(a_series_changes_nothing);

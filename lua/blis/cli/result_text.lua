@@ -6,6 +6,7 @@ local figures = require "blis.results.figures"
 local listing = require "blis.listing"
 local over_time = require "blis.results.series"
 local saturation = require "blis.results.saturation"
+local sorted = require "blis.sorted"
 
 local result_text = {}
 
@@ -26,6 +27,19 @@ local function write_list(writer, name, list, write)
   writer:array(name)
   for _, item in ipairs(list) do write(item) end
   writer:done()
+end
+
+--- A number, a text, or a table of such and of tables: a list, or fields in the order of names.
+local function write_any(writer, key, value)
+  if type(value) ~= "table" then
+    if key then writer:field(key, value) else writer:item(value) end
+  elseif #value > 0 or next(value) == nil then
+    write_list(writer, key, value, function(item) write_any(writer, nil, item) end)
+  else
+    writer:object(key)
+    for _, name in ipairs(sorted.names(value)) do write_any(writer, name, value[name]) end
+    writer:done()
+  end
 end
 
 local setup_fields = { "model", "hardware", "tp", "dp", "instances", "latency_model", "kv_blocks",
@@ -76,18 +90,6 @@ local special = {
   end,
 }
 
---- An item of a list: a scalar, or a table of them.
-local function write_item(writer, item)
-  if type(item) ~= "table" then
-    writer:item(item)
-    return
-  end
-  local names = {}
-  for name in pairs(item) do names[#names + 1] = name end
-  table.sort(names)
-  write_object(writer, nil, names, item)
-end
-
 local write_figures
 
 local function write_figure(writer, figure, value, run)
@@ -103,10 +105,8 @@ local function write_figure(writer, figure, value, run)
     write_list(writer, name, value, function(item) write_part(nil, item) end)
   elseif figure.class then
     if next(value) ~= nil then write_part(name, value) end
-  elseif type(value) == "table" then
-    write_list(writer, name, value, function(item) write_item(writer, item) end)
   else
-    writer:field(name, value)
+    write_any(writer, name, value)
   end
 end
 

@@ -62,6 +62,16 @@ return {
       default = "newest", doc = "Who goes first, after those that are still starting.",
     },
     {
+      name = "replica_price_per_hour", type = "number", min = 0, unit = "USD/h",
+      flag = "--replica-price-per-hour", group = "Autoscaling",
+      doc = "Price of an instance, for the cost of a run; default: that of its GPUs.",
+    },
+    {
+      name = "instance_capacity", type = "number", above = 0, max = 1e9, unit = "requests/s",
+      doc = "What one instance takes within its targets; for over_provisioned_seconds and "
+        .. "under_provisioned_seconds of results.",
+    },
+    {
       name = "oscillation_us", type = "time_us", min = 0, default = 120000000, unit = "us",
       doc = "A change that undoes the direction of the last one within this time counts as an "
         .. "oscillation.",

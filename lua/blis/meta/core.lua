@@ -283,6 +283,19 @@ function requests:window(from_us, to_us) end
 ---@return blis.ClassGoodput[]
 function requests:goodput(targets) end
 
+--- Requests that arrived in a part of a run.
+---@class blis.GoodputSpan
+---@field from_us integer the next span begins where this one ends
+---@field arrived integer
+---@field judged integer of these: their class has a target
+---@field good integer of these: they kept it
+
+--- How often targets were kept over time, by arrivals; the last span has no end.
+---@param times_us integer[] where spans begin, in ascending order
+---@param targets { slo_class: string, ttft_ms?: number, itl_ms?: number, e2e_ms?: number }[]
+---@return blis.GoodputSpan[]
+function requests:goodput_over_time(times_us, targets) end
+
 --- How many times lie in each of count equal intervals; what is outside counts at the ends.
 ---@param time "ttft_us"|"e2e_us"|"scheduling_delay_us"
 ---@param from_us integer

@@ -212,6 +212,14 @@
 ---@field earlier_ms blis.Percentiles arrival to the last attempt, of requests with more than one
 ---@field models blis.CascadeModel[] in the order in which they were first done
 
+--- The times when there were as many instances as wanted, or not.
+---@class blis.ScalePhase
+---@field name string short: fewer were ready than wanted, as during cold starts; surplus: more were paid, as while instances drain; steady: neither
+---@field seconds number all of them together (s)
+---@field arrived integer? at these times (requests)
+---@field good integer? of these: they kept their targets; with slo_targets (requests)
+---@field attainment number? the share of those with targets (0 to 1)
+
 --- What an autoscaler did, and what it cost.
 ---@class blis.Scaling
 ---@field policy string what the autoscaler is called
@@ -232,6 +240,9 @@
 ---@field waited_mean_ms number how long they did (ms)
 ---@field waited_max_ms number the longest wait (ms)
 ---@field state_seconds table<string, number> of all instances by state: provisioning, loading, active, draining, ... (s)
+---@field over_provisioned_seconds number? instances paid beyond what the load of every minute took; with instance_capacity (s)
+---@field under_provisioned_seconds number? instances that it took beyond those that were ready (s)
+---@field phases table<string|integer, blis.ScalePhase> steady, short and surplus: as many as wanted, fewer ready, more paid
 ---@field events blis.ScaleEvent[] changes, and wishes out of bounds
 ---@field levels blis.ScaleLevel[] how many there were, from when on
 

@@ -124,6 +124,8 @@
 ---@field drain? "wait"|"redirect"|"immediate" What becomes of the requests of an instance that is to go. wait: it finishes them; redirect: those that are not running yet are routed again; immediate: they fail, reason instance-stopped. (default wait)
 ---@field grace_us? integer How long an instance may take to finish; default: as long as it takes. (us)
 ---@field victim? "newest"|"oldest"|"least-loaded" Who goes first, after those that are still starting. (default newest)
+---@field replica_price_per_hour? number Price of an instance, for the cost of a run; default: that of its GPUs. (USD/h)
+---@field instance_capacity? number What one instance takes within its targets; for over_provisioned_seconds and under_provisioned_seconds of results. (requests/s)
 ---@field oscillation_us? integer A change that undoes the direction of the last one within this time counts as an oscillation. (us, default 120000000)
 ---@field trigger_queue_depth? integer The autoscaler is also asked between its intervals, as soon as a request finds so many waiting for its instance, or is one of so many that wait at the gateway. Default: at its intervals only. (requests)
 ---@field trigger_slo_attainment? number The same, as soon as a smaller share of the requests that ended in the last minute, of ten or more, has kept its targets (ttft_target_us, ...); 0 = never. (default 0)

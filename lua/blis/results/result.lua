@@ -196,12 +196,13 @@ local function gpus_of(setup)
 end
 
 --- What the GPUs of a run cost; prices are nil when the catalogue has none.
-local function cost_of(summary)
+local function cost_of(summary, price_per_replica)
   local gpus, usd_per_hour = gpus_of(summary.setup)
   local hours = summary.duration_us / 3.6e9
   if summary.scaling then -- of as many as there were at first
     hours = summary.scaling.replica_seconds / 3600 / summary.setup.instances
   end
+  if price_per_replica then usd_per_hour = price_per_replica * summary.setup.instances end
   local gpu_hours, usd = gpus * hours, usd_per_hour and usd_per_hour * hours
   local tokens = summary.output_tokens
   return {
@@ -254,6 +255,9 @@ local function add_asked_for(summary, config)
   if config.warm_up_us then summary.steady = steady_of(summary, config.warm_up_us) end
   if summary.series then
     series.add_rates(summary.series)
+    if config.slo_targets then
+      series.add_goodput(summary.series, summary.requests, config.slo_targets)
+    end
     if summary.scaling then series.add_replicas(summary.series, summary.scaling) end
   end
 end
@@ -302,10 +306,11 @@ function result.new(summary, config)
   summary.requests_per_instance = counts
   summary.routing = config.routing.label
   if summary.scaling then
-    scaling.complete(summary.scaling)
+    scaling.complete(summary.scaling, config.keep_records and summary.requests or nil,
+      config.slo_targets, config.scaling.instance_capacity)
     summary.scaling.policy = name_of(config.scaling.policy)
   end
-  summary.cost = cost_of(summary)
+  summary.cost = cost_of(summary, config.scaling and config.scaling.replica_price_per_hour)
   summary.energy = energy_of(summary, config.cluster.gpu_watts)
   if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)

@@ -4,41 +4,151 @@ local format = require "blis.format"
 
 local scaling = {}
 
---- Adds what follows from the levels: means and the most at any time.
----@param given table
-function scaling.complete(given)
-  local ready_us, most_paid = 0, 0
+-- How long the load is counted before it is held against the instances there are.
+local demand_window_us = 60000000
+
+--- Calls with every level and the time for which it lasted.
+local function each_level(given, visit)
   for i, level in ipairs(given.levels) do
     local next_level = given.levels[i + 1]
     local until_us = math.min(next_level and next_level.time_us or given.end_us, given.end_us)
-    ready_us = ready_us + level.ready * math.max(until_us - level.time_us, 0)
-    most_paid = math.max(most_paid, level.paid)
+    visit(level, math.max(until_us - level.time_us, 0))
   end
+end
+
+local function phase_of(level)
+  if level.ready < level.wanted then return "short" end
+  return level.paid > level.wanted and "surplus" or "steady"
+end
+
+--- How long there were as many as wanted, fewer and more, and who arrived then.
+local function phases_of(given, records, targets)
+  local phases = {}
+  for i, name in ipairs { "steady", "short", "surplus" } do
+    phases[i] = { name = name, seconds = 0.0 }
+    phases[name] = phases[i]
+  end
+  each_level(given, function(level, length_us)
+    local phase = phases[phase_of(level)]
+    phase.seconds = phase.seconds + length_us / 1e6
+  end)
+  if not records then return phases end
+  local times = {}
+  for i, level in ipairs(given.levels) do times[i] = level.time_us end
+  local judged = {}
+  for _, phase in ipairs(phases) do phase.arrived = 0 end
+  for i, span in ipairs(records:goodput_over_time(times, targets or {})) do
+    local phase = phases[phase_of(given.levels[i])]
+    phase.arrived = phase.arrived + span.arrived
+    if targets then
+      phase.good = (phase.good or 0) + span.good
+      judged[phase] = (judged[phase] or 0) + span.judged
+    end
+  end
+  for phase, count in pairs(judged) do
+    phase.attainment = count > 0 and phase.good / count or nil
+  end
+  return phases
+end
+
+--- Adds by how much there were too many and too few for the load of every minute, when one
+--- instance takes so many requests a second.
+local function add_provision(given, records, capacity)
+  local times, over, under = {}, 0.0, 0.0
+  for time_us = 0, math.max(given.end_us - 1, 0), demand_window_us do
+    times[#times + 1] = time_us
+  end
+  local spans, row = records:goodput_over_time(times, {}), 1
+  local function needed(span, to_us)
+    local seconds = (to_us - span.from_us) / 1e6
+    return seconds > 0 and math.ceil(span.arrived / seconds / capacity) or 0
+  end
+  each_level(given, function(level, length_us)
+    local from_us, to_us = level.time_us, level.time_us + length_us
+    while from_us < to_us do
+      while spans[row + 1] and spans[row + 1].from_us <= from_us do row = row + 1 end
+      local span_end_us = spans[row + 1] and spans[row + 1].from_us or given.end_us
+      local part_end_us = math.min(to_us, span_end_us)
+      local n, seconds = needed(spans[row], span_end_us), (part_end_us - from_us) / 1e6
+      over = over + math.max(level.paid - n, 0) * seconds
+      under = under + math.max(n - level.ready, 0) * seconds
+      from_us = part_end_us
+    end
+  end)
+  given.over_provisioned_seconds, given.under_provisioned_seconds = over, under
+end
+
+--- Adds what follows from the levels and from the requests.
+---@param given table
+---@param records? blis.Requests nil: they are not kept
+---@param targets? blis.SloTarget[]
+---@param capacity? number requests per second of an instance
+function scaling.complete(given, records, targets, capacity)
+  local ready_us, most_paid = 0, 0
+  each_level(given, function(level, length_us)
+    ready_us = ready_us + level.ready * length_us
+    most_paid = math.max(most_paid, level.paid)
+  end)
   local seconds = given.end_us / 1e6
   given.mean_ready = seconds > 0 and ready_us / given.end_us or 0.0
   given.mean_paid = seconds > 0 and given.replica_seconds / seconds or 0.0
   given.most_paid = most_paid
+  given.phases = phases_of(given, records, targets)
+  if capacity and records then add_provision(given, records, capacity) end
 end
 
---- How many instances were ready and paid at some times, in ascending order.
+--- How many instances were wanted, ready and paid at some times, in ascending order.
 ---@param given table
 ---@param times_us integer[]
----@return integer[] ready
----@return integer[] paid
+---@return { wanted: integer[], ready: integer[], paid: integer[] }
 function scaling.at(given, times_us)
-  local ready, paid, position = {}, {}, 1
+  local columns, position = { wanted = {}, ready = {}, paid = {} }, 1
   local levels = given.levels
   for row, time_us in ipairs(times_us) do
     while levels[position + 1] and levels[position + 1].time_us <= time_us do
       position = position + 1
     end
-    ready[row], paid[row] = levels[position].ready, levels[position].paid
+    for name, column in pairs(columns) do column[row] = levels[position][name] end
   end
-  return ready, paid
+  return columns
 end
 
 local function plural(number, noun)
   return ("%s %s%s"):format(format.count(number), noun, number == 1 and "" or "s")
+end
+
+--- "short for 240.0 s: 812 requests came then, 71.2 % within their targets, 99.1 % at other times"
+local function short_line(phases)
+  local short = phases.short
+  if short.seconds == 0 then return nil end
+  local text = ("short of what was wanted for %.1f s"):format(short.seconds)
+  if not short.arrived then return text end
+  text = ("%s: %s came then"):format(text, plural(short.arrived, "request"))
+  if not short.attainment then return text end
+  local good, arrived = 0, 0
+  for _, phase in ipairs { phases.steady, phases.surplus } do
+    good = good + phase.good
+    arrived = arrived + (phase.attainment and phase.good / phase.attainment or 0)
+  end
+  return ("%s, %s within their targets%s"):format(text, format.percent(short.attainment),
+    arrived > 0 and (" (%s at other times)"):format(format.percent(good / arrived)) or "")
+end
+
+local most_events = 3
+
+--- "1 to 3 at 10.0 s, mean queue depth of 12 against 10", the first few.
+local function event_lines(events)
+  local lines = {}
+  for i = 1, math.min(#events, most_events) do
+    local event = events[i]
+    lines[i] = ("%d to %d at %.1f s%s%s"):format(event.from, event.to, event.time_us / 1e6,
+      event.reason ~= "" and ": " .. event.reason or "",
+      event.proposed ~= event.to and (" (%d was asked for)"):format(event.proposed) or "")
+  end
+  if #events > most_events then
+    lines[most_events + 1] = ("... and %s"):format(plural(#events - most_events, "more decision"))
+  end
+  return lines
 end
 
 --- The lines of a summary.
@@ -54,9 +164,16 @@ function scaling.lines(given)
       given.scale_ups, given.scale_downs, plural(given.oscillations, "oscillation"),
       plural(given.started, "instance"), given.policy),
   }
+  local function add(text) lines[#lines + 1] = text and "            " .. text end
+  for _, line in ipairs(event_lines(given.events)) do add(line) end
+  add(short_line(given.phases))
   if given.waited > 0 then
-    lines[3] = ("            %s waited for an instance, %.1f s on average, %.1f s at most"):format(
-      plural(given.waited, "request"), given.waited_mean_ms / 1e3, given.waited_max_ms / 1e3)
+    add(("%s waited for an instance, %.1f s on average, %.1f s at most"):format(
+      plural(given.waited, "request"), given.waited_mean_ms / 1e3, given.waited_max_ms / 1e3))
+  end
+  if given.over_provisioned_seconds then
+    add(("%.0f instance-seconds too many and %.0f too few for the load"):format(
+      given.over_provisioned_seconds, given.under_provisioned_seconds))
   end
   return lines
 end

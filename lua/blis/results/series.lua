@@ -17,7 +17,10 @@ local series = {}
 ---@field preemptions integer[]
 ---@field requests_per_sec number[] completed since the row before
 ---@field tokens_per_sec number[] output tokens of these
+---@field judged? integer[] requests that had arrived and have a target; with slo_targets
+---@field good? integer[] of these, those that kept it, in the end
 ---@field replicas? integer[] instances that were ready; with autoscaler
+---@field wanted_replicas? integer[] instances that the autoscaler asked for
 ---@field paid_replicas? integer[] instances that were asked for and had not gone
 ---@field saturation? number[] of the instances, by the detector of the gateway's queue
 ---@field bands? { priority: integer, waiting: integer[] }[] of that queue
@@ -43,8 +46,28 @@ end
 ---@param given blis.Series
 ---@param of blis.Scaling
 function series.add_replicas(given, of)
-  given.replicas, given.paid_replicas = scaling.at(of, given.t_us)
+  local columns = scaling.at(of, given.t_us)
+  given.replicas, given.wanted_replicas = columns.ready, columns.wanted
+  given.paid_replicas = columns.paid
 end
+
+--- Adds how many of the requests that had arrived have kept their targets.
+---@param given blis.Series
+---@param records blis.Requests
+---@param targets blis.SloTarget[]
+function series.add_goodput(given, records, targets)
+  local times, judged, good = { 0 }, 0, 0
+  for row, time_us in ipairs(given.t_us) do times[row + 1] = time_us + 1 end
+  local spans = records:goodput_over_time(times, targets)
+  given.judged, given.good = {}, {}
+  for row = 1, given.rows do
+    judged, good = judged + spans[row].judged, good + spans[row].good
+    given.judged[row], given.good[row] = judged, good
+  end
+end
+
+-- Columns that are there where something was asked for.
+local optional = { "judged", "good", "replicas", "wanted_replicas", "paid_replicas" }
 
 local plain = { "t_us", "requests_per_sec", "tokens_per_sec", table.unpack(counts) }
 local levels = { "queue_depth", "batch_size", "kv_utilization" }
@@ -56,7 +79,9 @@ local function band_column(band) return ("band_%d.waiting"):format(band.priority
 ---@return string[]
 function series.columns(given)
   local names = table.move(plain, 1, #plain, 1, {})
-  if given.replicas then table.move({ "replicas", "paid_replicas" }, 1, 2, #names + 1, names) end
+  for _, name in ipairs(optional) do
+    if given[name] then names[#names + 1] = name end
+  end
   if given.bands then
     names[#names + 1] = "saturation"
     for _, band in ipairs(given.bands) do names[#names + 1] = band_column(band) end
@@ -78,9 +103,7 @@ end
 function series.row(given, index)
   local row = { queue_depth = 0, batch_size = 0, kv_utilization = 0.0 }
   for _, name in ipairs(plain) do row[name] = given[name][index] end
-  if given.replicas then
-    row.replicas, row.paid_replicas = given.replicas[index], given.paid_replicas[index]
-  end
+  for _, name in ipairs(optional) do row[name] = given[name] and given[name][index] end
   if given.bands then
     row.saturation = given.saturation[index]
     for _, band in ipairs(given.bands) do row[band_column(band)] = band.waiting[index] end

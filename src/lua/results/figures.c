@@ -129,15 +129,14 @@ int bind_records_window(lua_State *L) {
   return 1;
 }
 
-/* goodput { { slo_class =, ttft_ms =, itl_ms =, e2e_ms = }, ... } */
-int bind_records_goodput(lua_State *L) {
-  const bind_records *records = check_records(L, 1);
-  luaL_checktype(L, 2, LUA_TTABLE);
-  size_t count = lua_rawlen(L, 2);
-  blis_goodput_target *targets = push_buffer(L, count, sizeof *targets);
-  blis_goodput *goodputs = push_buffer(L, count, sizeof *goodputs);
-  for (size_t i = 0; i < count; i++) {
-    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+/* A buffer, which it pushes, of the targets in the list at index. */
+static blis_goodput_target *push_targets(lua_State *L, int index,
+                                         size_t *count) {
+  luaL_checktype(L, index, LUA_TTABLE);
+  *count = lua_rawlen(L, index);
+  blis_goodput_target *targets = push_buffer(L, *count, sizeof *targets);
+  for (size_t i = 0; i < *count; i++) {
+    lua_rawgeti(L, index, (lua_Integer)i + 1);
     luaL_checktype(L, -1, LUA_TTABLE);
     targets[i] = (blis_goodput_target){
         .slo_class = check_field_string(L, -1, "slo_class"),
@@ -147,6 +146,15 @@ int bind_records_goodput(lua_State *L) {
     };
     lua_pop(L, 1);
   }
+  return targets;
+}
+
+/* goodput { { slo_class =, ttft_ms =, itl_ms =, e2e_ms = }, ... } */
+int bind_records_goodput(lua_State *L) {
+  const bind_records *records = check_records(L, 1);
+  size_t count;
+  const blis_goodput_target *targets = push_targets(L, 2, &count);
+  blis_goodput *goodputs = push_buffer(L, count, sizeof *goodputs);
   blis_alloc alloc = bind_alloc(L);
   check_status(L,
                blis_goodput_fill(goodputs, targets, count, &alloc,
@@ -158,6 +166,51 @@ int bind_records_goodput(lua_State *L) {
     lua_createtable(L, 0, 11);
     set_field_string(L, "name", targets[i].slo_class);
     set_figures(L, BLIS_FIGURES_GOODPUT, &goodputs[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* A buffer, which it pushes, of spans that begin at the times of the list. */
+static blis_goodput_span *push_spans(lua_State *L, int index, size_t *count) {
+  luaL_checktype(L, index, LUA_TTABLE);
+  *count = lua_rawlen(L, index);
+  blis_goodput_span *spans = push_buffer(L, *count, sizeof *spans);
+  for (size_t i = 0; i < *count; i++) {
+    int is_integer;
+    lua_rawgeti(L, index, (lua_Integer)i + 1);
+    spans[i].from_us = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || (i > 0 && spans[i].from_us < spans[i - 1].from_us)) {
+      luaL_error(L,
+                 "goodput_over_time: time %d is not a whole number of "
+                 "microseconds, or it is before the one before it",
+                 (int)i + 1);
+    }
+    lua_pop(L, 1);
+  }
+  return spans;
+}
+
+/* goodput_over_time(times_us, targets): { from_us =, arrived =, ... }, ... */
+int bind_records_goodput_over_time(lua_State *L) {
+  const bind_records *records = check_records(L, 1);
+  size_t span_count;
+  size_t count;
+  blis_goodput_span *spans = push_spans(L, 2, &span_count);
+  const blis_goodput_target *targets = push_targets(L, 3, &count);
+  blis_alloc alloc = bind_alloc(L);
+  check_status(L,
+               blis_goodput_over_time(spans, span_count, targets, count, &alloc,
+                                      records->recorder,
+                                      records->source.source.strings),
+               NULL);
+  lua_createtable(L, (int)span_count, 0);
+  for (size_t i = 0; i < span_count; i++) {
+    lua_createtable(L, 0, 4);
+    set_field_integer(L, "from_us", spans[i].from_us);
+    set_field_integer(L, "arrived", spans[i].arrived);
+    set_field_integer(L, "judged", spans[i].judged);
+    set_field_integer(L, "good", spans[i].good);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

@@ -25,5 +25,6 @@ void push_groups(lua_State *L, const bind_records *records, blis_group_key key);
 int bind_records_groups(lua_State *L);
 int bind_records_window(lua_State *L);
 int bind_records_goodput(lua_State *L);
+int bind_records_goodput_over_time(lua_State *L);
 
 #endif

@@ -227,6 +227,7 @@ static const luaL_Reg records_methods[] = {
     {"add", records_add},
     {"batches", bind_records_batches},
     {"goodput", bind_records_goodput},
+    {"goodput_over_time", bind_records_goodput_over_time},
     {"groups", bind_records_groups},
     {"hash", records_hash},
     {"spread", bind_records_spread},
