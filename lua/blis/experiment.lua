@@ -160,6 +160,7 @@ function experiment.read(spec)
     counterfactual_k = values.counterfactual_k,
     series_interval_us = values.series_interval_us,
     oracle = values.oracle,
+    live_signals = values.live_signals,
     progress_interval_ms = values.progress_interval_ms,
   }
   config.priority_policy, config.priority = hooks.read_priority(values.priority, "priority")

@@ -347,11 +347,25 @@ local function compare_once(spec)
   return require("blis").compare(copy)
 end
 
-local function facade()
-  local blis = require "blis"
+-- What of that is for policies alone: they are run by others.
+local for_runs = { compare = true, event_queue = true, kv_cache = true, kv_capacity = true,
+  run = true, simulation = true }
+
+-- What makes policies of functions.
+local constructors = { "admission", "autoscaler", "cascade", "disaggregation", "filter", "picker",
+  "preemption", "router", "scheduler", "scorer" }
+
+local function facade(options)
+  local blis, is_policy = require "blis", options.is_policy
   local shown = { vec = {} }
-  for _, name in ipairs(offered) do shown[name] = rawget(blis, name) end
-  shown.compare = compare_once
+  for _, name in ipairs(offered) do
+    if not (is_policy and for_runs[name]) then shown[name] = rawget(blis, name) end
+  end
+  if not is_policy then shown.compare = compare_once end
+  for _, name in ipairs(options.wrap and constructors or {}) do
+    local construct = shown[name]
+    shown[name] = function(spec) return construct(options.wrap(spec)) end
+  end
   for name, fn in pairs(core.vec) do shown.vec[name] = fn end
   return setmetatable(shown, {
     __metatable = false,
@@ -364,14 +378,21 @@ end
 
 local function write_to_output(line) io.write(line) end
 
+---@class blis.SandboxOptions
+---@field write? fun(line: string) gets what it prints; default: standard output does
+---@field seed? integer of math.random, default 0
+---@field is_policy? boolean it makes policies, and runs nothing itself
+---@field wrap? fun(spec: any): any is put around what it makes policies of
+
 --- The environment of a script.
----@param write? fun(line: string) gets what it prints; default: standard output does
+---@param options? blis.SandboxOptions
 ---@return table
-function sandbox.environment(write)
-  local shown = facade()
+function sandbox.environment(options)
+  options = options or {}
+  local shown = facade(options)
   local environment = {}
   for name, value in pairs(base) do environment[name] = value end
-  environment.print = new_print(write or write_to_output)
+  environment.print = new_print(options.write or write_to_output)
   environment.string, environment.table = {}, {}
   for name, fn in pairs(text) do environment.string[name] = fn end
   for name, fn in pairs(lists) do environment.table[name] = fn end
@@ -409,13 +430,13 @@ end
 --- starts with the seed: this is for a process of their own.
 ---@param source string
 ---@param name string for messages
----@param options? { write?: fun(line: string), seed?: integer }
+---@param options? blis.SandboxOptions
 ---@return function
 function sandbox.load(source, name, options)
   options = options or {}
   source = source:gsub("^#[^\n]*", "")
   check_source(source)
-  local environment = sandbox.environment(options.write)
+  local environment = sandbox.environment(options)
   io.open = function(path)
     return nil, path .. ": the sandbox has no files"
   end

@@ -4,7 +4,8 @@ local commands = require "spec.support.commands"
 local files = require "spec.support.files"
 local program = require "spec.support.program"
 
-local names = { "calibrate", "capacity", "compare", "completion", "compose", "diff", "hardware",
+local names = { "calibrate", "capacity", "compare", "completion", "compose", "diff", "eval",
+  "gepa-evaluate", "hardware",
   "man", "models", "policies", "recommend" }
 
 describe("every command", function()
@@ -25,9 +26,9 @@ describe("every command", function()
       local start = name .. ": unknown flag '--no-such-flag'"
       assert.equal(start, message:sub(1, #start))
       assert.equal(tail, message:sub(-#tail))
-      code, message = commands.error_of(name, "a", "b", "c")
+      code, message = commands.error_of(name, "a", "b", "c", "d")
       assert.equal("usage", code)
-      assert.matches(": unexpected argument '[abc]'; ", message)
+      assert.matches(": unexpected argument '[abcd]'; ", message)
       assert.equal(tail, message:sub(-#tail))
       code, message = commands.error_of(name, "--help=perhaps")
       assert.equal("usage", code)

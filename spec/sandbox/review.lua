@@ -38,8 +38,8 @@ return {
   { try = "the address in a number format", source = "print(('%p'):format({}))", says = "knows" },
   { try = "the address of a run", source = "print((tostring(require('blis').rng(1)):find('0x')))",
     out = "nil\n" },
-  { try = "false kept by pairs", out = "a false\n",
-    source = "for k, v in pairs { a = false } do print(k, v == false and 'false') end", tabs = true },
+  { try = "false kept by pairs", out = "a no\n",
+    source = "for k, v in pairs { a = false } do print(k, v == false and 'no') end" },
   -- Times that wrap, windows that wrap.
   { try = "milliseconds that wrap", says = "more than a simulation can count",
     source = "require('blis').milliseconds(math.maxinteger)" },

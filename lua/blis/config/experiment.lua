@@ -195,5 +195,10 @@ return {
       name = "oracle", type = "boolean", default = false,
       doc = "Let policies read request.output_tokens, which is knowledge of the future.",
     },
+    {
+      name = "live_signals", type = "boolean", default = true,
+      doc = "Let functions of policies read instance.live_prefix_hit, which is current whatever "
+        .. "the delay of cache signals; no router knows it.",
+    },
   },
 }

@@ -38,6 +38,7 @@
 ---@field progress? fun(ended: integer, arrived: integer, now_us: integer) A function(ended, arrived, now_us) that is called now and then during a long run, to show progress.
 ---@field progress_interval_ms? integer Wall-clock time between two calls of progress. (ms, default 1000)
 ---@field oracle? boolean Let policies read request.output_tokens, which is knowledge of the future. (default false)
+---@field live_signals? boolean Let functions of policies read instance.live_prefix_hit, which is current whatever the delay of cache signals; no router knows it. (default true)
 
 --- The simulated cluster: model, hardware, serving engines and the network between them.
 ---@class blis.ClusterOptions

@@ -36,9 +36,14 @@ const double *bind_view_column(const bind_view *view, blis_signal signal) {
   return column_of(view->view, signal);
 }
 
-static const double *check_column_of(lua_State *L,
+static const double *check_column_of(lua_State *L, const bind_view *view,
                                      const blis_routing_view *shown,
                                      blis_signal signal) {
+  if (signal == BLIS_SIGNAL_LIVE_PREFIX_HIT && view->hides_live) {
+    luaL_error(L, "instance.live_prefix_hit is fresher than what a router "
+                  "knows; policies see it only with live_signals = true in the "
+                  "experiment");
+  }
   const double *column = column_of(shown, signal);
   if (column == NULL && shown->column == NULL) {
     luaL_error(L,
@@ -54,14 +59,14 @@ static const double *check_column_of(lua_State *L,
 
 const double *check_view_column(lua_State *L, const bind_view *view,
                                 blis_signal signal) {
-  return check_column_of(L, view->view, signal);
+  return check_column_of(L, view, view->view, signal);
 }
 
 /* Brings one field of the tables of those shown up to date. */
 static void refresh_field_of(lua_State *L, const bind_view *view,
                              const blis_routing_view *shown, int tables,
                              blis_signal signal) {
-  const double *column = check_column_of(L, shown, signal);
+  const double *column = check_column_of(L, view, shown, signal);
   const uint32_t *instances = shown->instances;
   const size_t count = shown->count;
   double *held = &view->instance_values[(size_t)signal * view->instance_count];

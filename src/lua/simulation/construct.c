@@ -77,6 +77,7 @@ static void check_hooks_parts(lua_State *L, int self, int config,
   };
   push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
   push_stage_context(L, &sim->view);
+  sim->view.hides_live = !opt_field_boolean(L, config, "live_signals", true);
   push_scorer_places(L, &sim->view);
   check_observer(L, config, &sim->view, &sim->observer);
   check_scheduler_parts(L, config, sim);

@@ -1,0 +1,2 @@
+--- blis gepa-evaluate: blis eval, by the name that users of that framework look for.
+return require("blis.eval.command").of "gepa-evaluate"

@@ -1,0 +1,2 @@
+--- blis openevolve-evaluate: blis eval, by the name that users of that framework look for.
+return require("blis.eval.command").of "openevolve-evaluate"

@@ -1,0 +1,222 @@
+--- Candidates: the text of a policy, or a set of parameters, as an optimiser or a language model
+--- proposes it; and what of an experiment it decides.
+local core = require "blis.core"
+local errors = require "blis.errors"
+local json = require "blis.eval.json"
+local sandbox = require "blis.sandbox"
+local sorted = require "blis.sorted"
+
+local candidate = {}
+
+---@class blis.eval.Candidate
+---@field text string as it came
+---@field name string for messages
+---@field lua? string to be loaded; lines are where they were
+---@field parameters? table<string, any> in place of lua
+---@field hash string 16 hexadecimal digits of the text
+
+-- What a candidate may decide.
+local points = { "routing", "admission", "scheduler", "preemption", "priority", "autoscaler",
+  "disaggregation", "cascade" }
+
+--- EVOLVE-BLOCK-START or -END where the line is such a marker, in any form that loops write:
+--- "# X", "-- # X", "--# X", "-- X", "X", "// X", "--// X".
+local function marker_of(line)
+  local rest = line:match "^%s*(.-)%s*$"
+  rest = rest:gsub("^%-%-%s*", "")
+  rest = rest:match "^#%s*(.*)$" or rest:match "^//%s*(.*)$" or rest
+  local which = rest:match "^EVOLVE%-BLOCK%-(%u+)$"
+  return (which == "START" or which == "END") and which or nil
+end
+
+local function lines_of(text)
+  local lines = {}
+  for line in (text .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = line end
+  return lines
+end
+
+local function without_mark(text) return (text:gsub("^\xEF\xBB\xBF", "")) end
+
+--- The text as Lua can load it: markers of blocks and a first line "lua", which is left of a code
+--- fence, are blank; all lines stay where they are. A marker inside a long string is blank as well.
+---@param text string
+---@return string
+function candidate.clean(text)
+  local lines = lines_of(without_mark(text))
+  for i, line in ipairs(lines) do
+    if marker_of(line) or (i == 1 and line:match "^%s*lua%s*$") then lines[i] = "" end
+  end
+  return table.concat(lines, "\n")
+end
+
+--- What is outside of the blocks, without their markers.
+local function frozen_part(text)
+  local kept, is_inside = {}, false
+  for _, line in ipairs(lines_of(without_mark(text))) do
+    local marker = marker_of(line)
+    if marker then
+      is_inside = marker == "START"
+      kept[#kept + 1] = "\0" -- where a block is
+    elseif not is_inside then
+      kept[#kept + 1] = (line:gsub("%s+$", ""))
+    end
+  end
+  return kept
+end
+
+--- What of the text outside of its block differs from a seed's; nil when nothing does.
+---@param text string
+---@param seed string
+---@return string?
+function candidate.frozen_problem(text, seed)
+  local own, wanted = frozen_part(text), frozen_part(seed)
+  for i = 1, math.max(#own, #wanted) do
+    if own[i] ~= wanted[i] then
+      local function show(line)
+        if line == nil then return "nothing" end
+        return line == "\0" and "a marker of the block" or ("'%s'"):format(line)
+      end
+      return ("the text outside of the EVOLVE-BLOCK is frozen: %s stands where %s is expected")
+        :format(show(own[i]), show(wanted[i]))
+    end
+  end
+end
+
+--- Whether the first line of the block may have been commented out by whoever took it apart.
+---@param text string
+---@return boolean
+function candidate.may_be_swallowed(text)
+  local lines = lines_of(text)
+  for i, line in ipairs(lines) do
+    if marker_of(line) == "START" then
+      return (lines[i + 1] or ""):match "^%s*%-%-%s*[%w_.]+%s*[=(]" ~= nil
+    end
+  end
+  return false
+end
+
+local function hash_of(text) return core.hash128(text):sub(1, 16) end
+
+local function read_parameters(text, name)
+  local ok, values = pcall(json.decode, text)
+  if not ok or type(values) ~= "table" then
+    errors.invalid("%s: it begins with '{' as a set of parameters does, and is no JSON: %s", name,
+      ok and "expected an object" or tostring(values):gsub("^JSON:1: ", ""))
+  end
+  return values
+end
+
+--- A candidate of a text: Lua, or a JSON object of parameters.
+---@param text string
+---@param name string
+---@return blis.eval.Candidate
+function candidate.read(text, name)
+  local self = { text = text, name = name, hash = hash_of(text) }
+  if text:match "^%s*{" then
+    self.parameters = read_parameters(text, name)
+  else
+    self.lua = candidate.clean(text)
+  end
+  return self
+end
+
+--- A candidate that is a set of parameters.
+---@param values table<string, any>
+---@param name string
+---@return blis.eval.Candidate
+function candidate.of_parameters(values, name)
+  local text = json.encode(values)
+  return { text = text, name = name, hash = hash_of(text), parameters = values }
+end
+
+---@class blis.eval.Parameter
+---@field name string
+---@field low number
+---@field high number
+---@field default number
+
+--- Checks values against the parameters of a suite, and fills in what is missing.
+---@param parameters blis.eval.Parameter[]
+---@param values table<string, any>
+---@param name string
+---@return table<string, number>
+function candidate.check_parameters(parameters, values, name)
+  local known, words, full = {}, {}, {}
+  for i, one in ipairs(parameters) do
+    known[one.name], words[i], full[one.name] = one, one.name, one.default
+  end
+  for _, key in ipairs(sorted.names(values)) do
+    local one, value = known[key], values[key]
+    if not one then
+      errors.invalid("%s: unknown parameter '%s'%s", name, key, errors.suggestion(key, words))
+    elseif type(value) ~= "number" or value ~= value or value < one.low or value > one.high then
+      errors.invalid("%s: %s is %s, expected a number from %s to %s", name, key,
+        errors.show(value), errors.show(one.low), errors.show(one.high))
+    end
+    full[key] = value
+  end
+  return full
+end
+
+--- Raises what a candidate returned in place of a policy.
+local function fail_shape(name, value)
+  errors.invalid("%s: it returned %s, expected a function(request, instances), a policy, "
+    .. "{ \"weighted\", scorers = ... } or a table of %s", name, errors.show(value),
+    table.concat(points, ", "))
+end
+
+local of_kind = { router = "routing", admission = "admission", scheduler = "scheduler",
+  preemption = "preemption", autoscaler = "autoscaler", cascade = "cascade",
+  disaggregation = "disaggregation" }
+
+local function points_of(name, value)
+  local chosen, is_known = {}, {}
+  for _, point in ipairs(points) do is_known[point] = true end
+  for _, key in ipairs(sorted.names(value)) do
+    if not is_known[key] then
+      errors.invalid("%s: a candidate does not decide '%s'%s", name, key,
+        errors.suggestion(key, points))
+    end
+    chosen[key] = value[key]
+  end
+  if next(chosen) == nil then fail_shape(name, value) end
+  return chosen
+end
+
+--- What a candidate returned, as options of an experiment.
+---@param value any
+---@param name string
+---@return table<string, any>
+function candidate.options(value, name)
+  if type(value) == "function" or type(value) == "string" then return { routing = value } end
+  local made = type(value) == "userdata" and core.policy_definition(value)
+  if made and made.kind == "scorer" then
+    return { routing = { "weighted", scorers = { { value, 1 } } } }
+  elseif made and of_kind[made.kind] then
+    return { [of_kind[made.kind]] = value }
+  end
+  if type(value) ~= "table" or getmetatable(value) ~= nil then fail_shape(name, value) end
+  if type(rawget(value, 1)) == "string" then return { routing = value } end
+  if rawget(value, "route") ~= nil or rawget(value, "new") ~= nil then
+    return { routing = value }
+  end
+  return points_of(name, value)
+end
+
+--- Loads a candidate and asks it for its policies; inside of a sandbox.
+---@param self blis.eval.Candidate
+---@param suite blis.eval.Suite
+---@param given? { seed?: integer, write?: fun(line: string), parameters?: table, wrap?: function }
+---@return table<string, any> options of an experiment
+function candidate.load(self, suite, given)
+  given = given or {}
+  if self.parameters then
+    local full = candidate.check_parameters(suite.parameters, self.parameters, self.name)
+    return suite.policy(full)
+  end
+  local chunk = sandbox.load(self.lua, self.name,
+    { is_policy = true, seed = given.seed, write = given.write, wrap = given.wrap })
+  return candidate.options(chunk(given.parameters or {}), self.name)
+end
+
+return candidate

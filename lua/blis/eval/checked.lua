@@ -1,0 +1,85 @@
+--- A candidate that is watched: what its functions are shown can be read, not written, and it is
+--- noted what they read. It is slower, so a short run is done like that, and the others are not.
+local checked = {}
+
+---@class blis.eval.Watch
+---@field reads table<string, boolean> fields of requests and instances that were read
+---@field violation? string where the candidate wrote to what it was shown
+
+local originals = setmetatable({}, { __mode = "k" })
+
+local show
+
+local function new_meta(original, watch)
+  return {
+    __index = function(_, key)
+      if type(key) == "string" then watch.reads[key] = true end
+      return show(original[key], watch)
+    end,
+    __newindex = function(_, key)
+      local ok, problem = pcall(error, ("writes '%s' to what it is shown, which is read-only")
+        :format(tostring(key)), 3)
+      watch.violation = watch.violation or (not ok and problem)
+      error(watch.violation, 0)
+    end,
+    __len = function() return #original end,
+    __pairs = function()
+      return function(_, key)
+        local next_key, value = next(original, key)
+        return next_key, show(value, watch)
+      end, original, nil
+    end,
+    __metatable = false,
+  }
+end
+
+--- Tables behind a wall of glass; everything else as it is.
+function show(value, watch)
+  if type(value) ~= "table" then return value end
+  local proxy = setmetatable({}, new_meta(value, watch))
+  originals[proxy] = value
+  return proxy
+end
+
+local function original_of(value)
+  if type(value) ~= "table" then return value end
+  if originals[value] then return originals[value] end
+  for key, item in pairs(value) do value[key] = originals[item] or item end
+  return value
+end
+
+local wrap
+
+local function wrap_function(fn, watch)
+  return function(...)
+    local arguments = table.pack(...)
+    for i = 1, arguments.n do
+      -- The scores of score_all are there to be written.
+      if not (i == 3 and type(arguments[i]) == "table") then
+        arguments[i] = show(arguments[i], watch)
+      end
+    end
+    local results = table.pack(fn(table.unpack(arguments, 1, arguments.n)))
+    for i = 1, results.n do results[i] = wrap(original_of(results[i]), watch) end
+    return table.unpack(results, 1, results.n)
+  end
+end
+
+--- A copy in which every function is watched.
+---@param value any
+---@param watch blis.eval.Watch
+---@return any
+function wrap(value, watch)
+  if type(value) == "function" then return wrap_function(value, watch) end
+  if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
+  local copy = {}
+  for key, item in pairs(value) do copy[key] = wrap(item, watch) end
+  return copy
+end
+
+checked.wrap = wrap
+
+---@return blis.eval.Watch
+function checked.new() return { reads = {} } end
+
+return checked

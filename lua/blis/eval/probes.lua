@@ -1,0 +1,85 @@
+--- Questions about a policy that its score does not answer: does it depend on the order in which
+--- instances are listed, and does another idle instance make it worse? Reported, never fatal.
+local processes = require "blis.eval.processes"
+local score = require "blis.eval.score"
+
+local probes = {}
+
+-- More of a change than this is told. Another order breaks ties differently, which alone moves the
+-- cost of a single run by some percent.
+local order_tolerance, monotone_tolerance = 0.25, 0.05
+
+local function with_cluster(scenario, changes)
+  local copy, cluster = {}, {}
+  for key, value in pairs(scenario) do copy[key] = value end
+  for key, value in pairs(scenario.cluster) do cluster[key] = value end
+  for key, value in pairs(changes) do cluster[key] = value end
+  copy.cluster = cluster
+  return copy
+end
+
+local function reversed(list)
+  local turned = {}
+  for i = #list, 1, -1 do turned[#turned + 1] = list[i] end
+  return turned
+end
+
+--- Instances that are all alike have no order that could matter; groups have.
+local function in_other_order(scenario)
+  local groups = scenario.cluster.groups
+  return groups and #groups > 1 and with_cluster(scenario, { groups = reversed(groups) }) or nil
+end
+
+local function with_one_more(scenario)
+  local groups = scenario.cluster.groups
+  if not groups then
+    return with_cluster(scenario, { instances = (scenario.cluster.instances or 1) + 1 })
+  end
+  local more, first = { table.unpack(groups) }, {}
+  for key, value in pairs(groups[1]) do first[key] = value end
+  first.instances = (first.instances or 1) + 1
+  more[1] = first
+  return with_cluster(scenario, { groups = more })
+end
+
+local function share(measures) return measures.good / math.max(1, measures.offered) end
+
+--- What there is to say, in the order of the scenarios.
+---@param suite blis.eval.Suite
+---@param one blis.eval.Candidate
+---@param options blis.eval.Options
+---@param measures blis.eval.Measures[][] of the stage
+---@return string[]
+function probes.run(suite, one, options, measures)
+  local tasks, kinds = {}, {}
+  local function add(kind, index, scenario)
+    if not scenario then return end
+    tasks[#tasks + 1] = { suite = suite, candidate = one, scenario = scenario,
+      seed = options.stage.seeds[1], limits = options.limits }
+    kinds[#tasks] = { kind = kind, index = index }
+  end
+  for index, scenario in ipairs(options.stage.scenarios) do
+    add("order", index, in_other_order(scenario))
+    add("monotone", index, with_one_more(scenario))
+  end
+  local notes = {}
+  for i, outcome in ipairs(processes.run(tasks, options.jobs)) do
+    local index, id = kinds[i].index, tasks[i].scenario.id
+    local before, after = measures[index][1], outcome.measures
+    if not after then
+      notes[#notes + 1] = ("probe of %s failed: %s"):format(id, outcome.failure.message)
+    elseif kinds[i].kind == "order" then
+      local change = score.of_run(tasks[i].scenario.cost, before, after)
+      if math.abs(change) > order_tolerance then
+        notes[#notes + 1] = ("PROBE: depends on the order of the endpoints: %s changes by %+.0f%%"
+          .. " when they are listed the other way round."):format(id, 100 * (math.exp(change) - 1))
+      end
+    elseif share(after) < share(before) * (1 - monotone_tolerance) then
+      notes[#notes + 1] = ("PROBE: one more idle endpoint makes %s worse: %.1f%% served well "
+        .. "instead of %.1f%%."):format(id, 100 * share(after), 100 * share(before))
+    end
+  end
+  return notes
+end
+
+return probes

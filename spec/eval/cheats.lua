@@ -1,0 +1,146 @@
+--- Candidates that try to look better than they are, by the rule that is against it. `says` is in
+--- the error of one that is not valid (score 0); one without it is valid and no better than the
+--- baseline.
+local function route(body) return "return function(request, instances) " .. body .. " end" end
+local function admit(body)
+  return "return { admission = function(request, cluster) " .. body .. " end }"
+end
+
+return {
+  -- Reject or shed everything.
+  { rule = "reject all", lua = "local blis = require 'blis' " .. admit "return blis.reject('no')",
+    says = "starved" },
+  { rule = "reject all but a few", says = "starved",
+    lua = "local blis, n = require 'blis', 0 " .. admit
+      "n = n + 1 if n % 10 > 0 then return blis.reject() end return blis.admit()" },
+  { rule = "reject what is long", lua = "local blis, n = require 'blis', 0 " .. admit
+    "n = n + 1 if n % 3 == 0 then return blis.reject() end return blis.admit()" },
+  -- Push work past the end.
+  { rule = "delay for ever", says = "starved", lua = "local blis = require 'blis' " .. admit
+    "return blis.delay(10000000)" },
+  { rule = "delay some", lua = "local blis, n = require 'blis', 0 " .. admit
+    "n = n + 1 if n % 4 == 0 then return blis.delay(9000000) end return blis.admit()" },
+  { rule = "all onto one", lua = route "return 1" },
+  -- Starve a class or a tenant.
+  { rule = "starve a class", says = "starved", lua = "local blis = require 'blis' " .. admit
+    "if request.slo_class == 'standard' then return blis.reject() end return blis.admit()" },
+  { rule = "starve a tenant", says = "starved", lua = "local blis = require 'blis' " .. admit
+    "if request.tenant == 'two' then return blis.reject() end return blis.admit()" },
+  { rule = "delay a tenant", says = "starved", lua = "local blis = require 'blis' " .. admit
+    "if request.tenant == 'one' then return blis.delay(4000000) end return blis.admit()" },
+  -- The length of the output.
+  { rule = "output length", lua = route "return request.output_tokens % 3 + 1", says = "future" },
+  { rule = "output length, by pieces", says = "future",
+    lua = route "return request['output_' .. 'tokens'] % 3 + 1" },
+  { rule = "output length, in a scorer", says = "future",
+    lua = "return require('blis').scorer { name = 'x', score = function(r, i) "
+      .. "return 1 / r.output_tokens end }" },
+  -- Future arrivals, other requests.
+  { rule = "the event queue", lua = "return require('blis').event_queue()", says = "event_queue" },
+  { rule = "a run of its own", lua = "require('blis').run {} return 'round-robin'",
+    says = "blis has no 'run'" },
+  { rule = "the workload", lua = "return require('blis').workload {}", says = "not offered" },
+  -- Fresher signals.
+  { rule = "live signals", lua = route "return instances[1].live_prefix_hit > 1 and 1 or 2",
+    says = "live_signals" },
+  { rule = "live signals in columns", says = "live_signals",
+    lua = "return require('blis').scorer { name = 'x', columns = true, score = function(r, c) "
+      .. "return c.live_prefix_hit end }" },
+  { rule = "a scorer that knows the caches", says = "it is for bounds",
+    lua = "return { 'weighted', scorers = 'oracle-prefix:1' }" },
+  { rule = "signals of another age", lua = "return { cluster = { snapshot_refresh_us = 0 } }",
+    says = "does not decide 'cluster'" },
+  -- Shared tables.
+  { rule = "write to an instance", lua = route "instances[1].in_flight = 0 return 1",
+    says = "policy.lua:1: writes 'in_flight'" },
+  { rule = "write to the request", lua = route "request.prompt_tokens = 1 return 1",
+    says = "read-only" },
+  { rule = "write to the list", lua = route "instances[2] = nil return 1", says = "read-only" },
+  { rule = "write in a scorer", says = "read-only",
+    lua = "return require('blis').scorer { name = 'x', score = function(r, i) r.id = 'y' "
+      .. "return 1 end }" },
+  -- Out of the sandbox.
+  { rule = "files", lua = "local f = io.open('/etc/passwd') return 'round-robin'", says = "io" },
+  { rule = "processes", lua = "os.execute('true') return 'round-robin'", says = "os" },
+  { rule = "modules", lua = "require('blis.core') return 'round-robin'",
+    says = "only 'blis' is offered" },
+  { rule = "debug", lua = "debug.getregistry() return 'round-robin'", says = "debug" },
+  { rule = "bytecode", lua = "load(string.dump(print))() return 'random'", says = "policy.lua:1" },
+  { rule = "the metatable of texts", says = "policy.lua:1",
+    lua = "getmetatable('').__index = nil return 'round-robin'" },
+  { rule = "long texts", lua = "local s = ('x'):rep(1 << 40) return s", says = "at most" },
+  { rule = "patterns that explode", says = "policy.lua:1",
+    lua = "local a = ('a'):rep(30) return a:match(('a*'):rep(30) .. 'b')" },
+  { rule = "memory", says = "memory",
+    lua = "local t = {} for i = 1, 1e9 do t[i] = { i, i, i, i, i, i } end" },
+  -- Clocks and machines.
+  { rule = "the clock", lua = "return os.time() % 2 == 0 and 'lmetric' or 'random'", says = "os" },
+  { rule = "addresses", lua = route "return tostring({}):byte(-1) % #instances + 1" },
+  { rule = "random numbers of the machine", lua = route "return math.random(#instances)" },
+  -- Which scenario, which seed.
+  { rule = "names", lua = "return scenario.id", says = "scenario" },
+  { rule = "seeds", lua = "return require('blis').seed", says = "blis has no 'seed'" },
+  { rule = "arguments", lua = "local p = ... return p.scenario", says = "it returned nil" },
+  -- A trace by heart.
+  { rule = "by number", lua = "local n = 0 " .. route "n = n + 1 return n % #instances + 1" },
+  { rule = "by id", lua = route "return (request.id or 'x'):byte(-1) % #instances + 1" },
+  { rule = "by arrival", lua = route
+    "return (request.arrival_us or 0) // 1000 % #instances + 1" },
+  -- Outside of the candidates.
+  { rule = "no choice", lua = route "return nil", says = "it returned nil" },
+  { rule = "choice 0", lua = route "return 0", says = "it returned 0" },
+  { rule = "choice n + 1", lua = route "return #instances + 1", says = "expected the index" },
+  { rule = "choice 1.5", lua = route "return 1.5", says = "1.5" },
+  { rule = "late", lua = "local n = 0 " .. route "n = n + 1 if n > 50 then return 99 end return 1",
+    says = "it returned 99" },
+  -- No numbers.
+  { rule = "nan", says = "not a number",
+    lua = "return require('blis').scorer { name = 'x', score = function() return 0 / 0 end }" },
+  { rule = "nan in columns", says = "not a number",
+    lua = "return require('blis').scorer { name = 'x', columns = true, "
+      .. "score = function(r, c) return c.in_flight * (0 / 0) end }" },
+  { rule = "a text", says = "expected a number",
+    lua = "return require('blis').scorer { name = 'x', score = function() return 'much' end }" },
+  { rule = "huge", lua = "return require('blis').scorer { name = 'x', "
+    .. "score = function() return 1e308 end }" },
+  { rule = "infinite", lua = "return require('blis').scorer { name = 'x', "
+    .. "score = function() return math.huge end }", may_say = true },
+  -- Crash or time out late.
+  { rule = "crash late", says = "late",
+    lua = "local n = 0 " .. route "n = n + 1 if n == 55 then error('late') end return n % 3 + 1" },
+  { rule = "loop late", says = "instructions", lua = "local n = 0 " .. route
+    "n = n + 1 while n > 55 do end return n % 3 + 1" },
+  { rule = "memory late", says = "memory", lua = "local n, t = 0, {} " .. route
+    "n = n + 1 for i = 1, n > 50 and 99999 or 0 do t[i] = { n, n, n, n } end return n % 3 + 1" },
+  -- Burn time.
+  { rule = "loop", lua = route "while true do end", says = "instructions" },
+  { rule = "loop when loaded", lua = "while true do end", says = "instructions" },
+  { rule = "loop behind pcall", says = "instructions",
+    lua = route "while true do pcall(function() while true do end end) end" },
+  { rule = "recursion", lua = "local function f(n) return f(n) + 1 end " .. route "return f(1)",
+    says = "policy.lua" },
+  -- Outside of the block: see frozen in the spec. The baseline and ties are the suite's.
+  { rule = "another baseline", lua = "return { baseline = 'random' }",
+    says = "does not decide 'baseline'" },
+  { rule = "another seed", lua = "return { seed = 7, routing = 'random' }", says = "'seed'" },
+  { rule = "another workload", lua = "return { workload = {}, routing = 'random' }",
+    says = "decide 'workload'" },
+  { rule = "other targets", lua = "return { slo_targets = {}, routing = 'random' }",
+    says = "decide 'slo_targets'" },
+  { rule = "oracle", lua = "return { oracle = true, routing = 'random' }", says = "'oracle'" },
+  { rule = "other hooks", lua = "return { on_completion = function() end, routing = 'random' }",
+    says = "decide 'on_completion'" },
+  -- What is no policy.
+  { rule = "nothing", lua = "", says = "it returned nil" },
+  { rule = "a number", lua = "return 42", says = "it returned 42" },
+  { rule = "a syntax error", lua = "return function(", says = "policy.lua:1" },
+  { rule = "fences", lua = "```lua\nreturn 'round-robin'\n```", says = "policy.lua:1" },
+  { rule = "an unknown name", lua = "return 'round-robbin'", says = "round-robin" },
+  { rule = "parameters out of range", lua = '{"queue": 1e9}', says = "from 0.1 to 10" },
+  { rule = "parameters that are none", lua = '{"nope": 1}', says = "unknown parameter 'nope'" },
+  { rule = "parameters that are no numbers", lua = '{"queue": "x"}', says = "expected a number" },
+  { rule = "parameters that are no JSON", lua = '{"queue": ', says = "no JSON" },
+  { rule = "an error object", lua = "error(setmetatable({}, { __tostring = function() "
+    .. "while true do end end }))", says = "" },
+  { rule = "an error of nothing", lua = "error()", says = "" },
+}

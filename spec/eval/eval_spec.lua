@@ -1,0 +1,255 @@
+--- Evaluations: what they say of good candidates, bad ones and those that cheat.
+local candidate = require "blis.eval.candidate"
+local eval = require "blis.eval"
+local json = require "blis.eval.json"
+local program = require "spec.support.program"
+local score = require "blis.eval.score"
+local small = require "spec.support.small"
+local suites = require "blis.eval.suite"
+
+local path = "spec/eval/small_suite.lua"
+
+local function evaluate(lua, changes)
+  local suite = suites.read(path)
+  local options = { stage = suite.stages.train, limits = suite.limits, jobs = 2 }
+  for key, value in pairs(changes or {}) do options[key] = value end
+  return eval.run(suite, lua, "policy.lua", options)
+end
+
+local function decoded(result) return json.decode(json.encode(result.object)) end
+
+describe("scores", function()
+  it("are those of the worked example", function()
+    local items = {}
+    for i, one in ipairs { { 2, 800, 640 }, { 1, 400, 400 }, { 1, 1200, 1320 } } do
+      items[i] = { weight = one[1], log_ratio = score.log_ratio(one[2], one[3]) }
+    end
+    local log_ratio = score.combined(items)
+    assert.near(0.087744, log_ratio, 1e-6)
+    assert.near(1.091709, math.exp(log_ratio), 1e-6)
+    assert.near(1.039723, math.exp(log_ratio) * score.penalty(0.05, 1), 1e-6)
+  end)
+
+  it("stay within 1/16 and 16", function()
+    assert.near(math.log(16), score.log_ratio(1e9, 1), 1e-12)
+    assert.near(-math.log(16), score.log_ratio(1, 1e9), 1e-12)
+    assert.equal(0.0, score.log_ratio(0, 0))
+  end)
+end)
+
+describe("text of candidates", function()
+  local forms = { "# %s", "-- # %s", "--# %s", "-- %s", "  %s", "// %s", "--// %s", "\t# %s  " }
+
+  it("has markers in any form, on any line, with any ends of lines", function()
+    for _, form in ipairs(forms) do
+      for _, ending in ipairs { "\n", "\r\n" } do
+        local text = table.concat({ form:format "EVOLVE-BLOCK-START", "local a = 1",
+          form:format "EVOLVE-BLOCK-END", "return a, debug.traceback and 4" }, ending)
+        local chunk = assert(load(candidate.clean(text), "=policy.lua"), form)
+        assert.equal(1, (chunk()))
+        local broken = text .. ending .. "error 'five'"
+        broken = broken:gsub("return a, [^\r\n]*", "")
+        local _, problem = pcall(assert(load(candidate.clean(broken), "=policy.lua")))
+        assert.equal("policy.lua:5: five", problem)
+      end
+    end
+  end)
+
+  it("may begin with the tag of a fence, or a byte-order mark", function()
+    assert.equal(7, load(candidate.clean "lua\nreturn 7")())
+    assert.equal(7, load(candidate.clean "\xEF\xBB\xBFreturn 7")())
+  end)
+
+  it("is frozen outside of the block", function()
+    local seed = "local a\n# EVOLVE-BLOCK-START\nx()\n# EVOLVE-BLOCK-END\nreturn a\n"
+    local function problem(text) return candidate.frozen_problem(text, seed) end
+    assert.is_nil(problem(seed))
+    assert.is_nil(problem(seed:gsub("x%(%)", "y()\nz()")))
+    assert.is_nil(problem(seed:gsub("# EV", "-- EV")))
+    small.says(problem(seed:gsub("return a", "return b")), "return b")
+    small.says(problem("more()\n" .. seed), "more()")
+    small.says(problem "x()", "frozen")
+  end)
+end)
+
+describe("an evaluation #host", function()
+  it("gives the baseline exactly 1", function()
+    local result = evaluate(suites.read(path).baseline)
+    assert.equal(1, result.score)
+    assert.is_true(result.is_valid)
+  end)
+
+  it("ranks what is better above, what is worse below", function()
+    local good = evaluate [[return { "weighted", scorers = "prefix-affinity:3,queue-depth:2" }]]
+    local bad = evaluate [[return function() return 1 end]]
+    assert.is_true(good.score > bad.score, good.feedback)
+    assert.is_true(bad.score > 0 and bad.score < 1, bad.feedback)
+    small.says(bad.feedback, "WORST")
+    small.says(bad.feedback, "hot spot")
+  end)
+
+  for _, cheat in ipairs(require "spec.eval.cheats") do
+    it("is not deceived: " .. cheat.rule, function()
+      local result = evaluate(cheat.lua)
+      local object = decoded(result)
+      if cheat.says then
+        assert.equal(0, object.combined_score)
+        assert.is_false(object.correct)
+        assert.equal(-1, object.metrics.validity)
+        small.says(object.artifacts.error, cheat.says)
+      elseif object.correct then
+        assert.is_true(object.combined_score > 0 and object.combined_score <= 1, result.feedback)
+      else
+        assert.is_true(cheat.may_say, result.feedback)
+      end
+      assert.is_true(#object.artifacts.feedback <= 4000)
+      assert.is_nil(object.artifacts.feedback:find "%w+%w+" and
+        object.artifacts.feedback:find(("%w"):rep(32)))
+      assert.is_nil(object.artifacts.feedback:lower():find "token[:=]")
+    end)
+  end
+
+  it("says the same whatever the number of processes, but for the time", function()
+    local lua = [[return { "weighted", scorers = "prefix-affinity:1,queue-depth:1" }]]
+    local function text(jobs)
+      return (json.encode(evaluate(lua, { jobs = jobs, stage = suites.read(path).stages.full,
+        probes = true }).object):gsub('"wall_ms":%d+', ""))
+    end
+    assert.equal(text(1), text(4))
+  end)
+
+  it("holds parts outside of the block, when asked", function()
+    local suite = suites.read(path)
+    local frozen = { frozen = suite.seed_program }
+    assert.is_true(evaluate(suite.seed_program, frozen).is_valid)
+    local changed = evaluate(suite.seed_program:gsub("local a = 1", "local a = 2"), frozen)
+    assert.equal(0, changed.score)
+    small.says(changed.feedback, "frozen")
+  end)
+
+  it("keeps held-out scores where models do not look", function()
+    local suite = suites.read(path)
+    local object = decoded(evaluate([[return "round-robin"]], { heldout = suite.stages.test }))
+    assert.is_number(object.private.heldout)
+    for _, part in ipairs { "metrics", "artifacts", "public", "scenarios" } do
+      assert.is_nil(json.encode(object[part]):find("secret", 1, true))
+      assert.is_nil(json.encode(object[part]):find("heldout", 1, true))
+    end
+  end)
+
+  it("has no booleans among its metrics, and no error in a success", function()
+    local object = decoded(evaluate [[return "round-robin"]])
+    for name, value in pairs(object.metrics) do assert.is_number(value, name) end
+    assert.is_nil(object.artifacts.error)
+    for _, value in pairs(object.artifacts) do assert.is_string(value) end
+    assert.equal(16, #object.provenance.result_sha)
+  end)
+
+  it("tells what depends on the order of instances", function()
+    local suite = suites.read(path)
+    local result = evaluate([[return function() return 1 end]],
+      { stage = suite.stages.test, probes = true })
+    small.says(result.feedback, "depends on the order of the endpoints")
+    local fair = evaluate([[return "least-loaded"]], { stage = suite.stages.test, probes = true })
+    assert.is_nil(fair.feedback:find("PROBE", 1, true))
+  end)
+
+  it("takes parameters in place of a program", function()
+    local result = evaluate [[{"queue": 2, "prefix": 3}]]
+    assert.is_true(result.is_valid)
+  end)
+end)
+
+describe("blis eval #host", function()
+  local function with_policy(lua, fn) program.with_file(lua, fn) end
+
+  it("prints one JSON object, and nothing else", function()
+    with_policy([[return "round-robin"]], function(file)
+      local result = program.run("eval", path, file, "train", "--json")
+      assert.equal("", result.err)
+      assert.equal(0, result.status)
+      assert.equal(1, select(2, result.out:gsub("\n", "")))
+      assert.equal("blis-eval/1", json.decode(result.out).schema)
+    end)
+  end)
+
+  it("ends with 0 for what is not valid, 1 for a broken suite, 2 for mistakes", function()
+    with_policy("return 42", function(file)
+      assert.equal(0, program.run("eval", path, file, "--stage", "smoke").status)
+      assert.equal(1, program.run("eval", "no_such_suite", file).status)
+      assert.equal(1, program.run("eval", file, file).status)
+      assert.equal(2, program.run("eval", path, file, "--stage", "no").status)
+      assert.equal(2, program.run("eval", path, "no_such_policy.lua").status)
+      assert.equal(2, program.run("eval", path, file, "train", "--heldout").status)
+      assert.equal(2, program.run("eval", path, file, "--scenario", "secret").status)
+      assert.equal(2, program.run("eval").status)
+    end)
+  end)
+
+  it("reads a policy from standard input, under the names of frameworks too", function()
+    for _, name in ipairs { "eval", "gepa-evaluate", "openevolve-evaluate" } do
+      local result = program.feed(suites.read(path).baseline, name, path, "-", "smoke", "--json")
+      assert.equal(1, json.decode(result.out).combined_score)
+    end
+  end)
+
+  it("answers a batch in order", function()
+    local first = json.encode { lua = suites.read(path).baseline, scenario = "a" }
+    with_policy(table.concat({ first,
+      [[{"lua":"return 42"}]], [[{"parameters":{"queue":1},"scenario":"tenants"}]],
+      [[garbage]], [[{"lua":"return 1","scenario":"nope"}]] }, "\n"), function(file)
+      local result = program.run("eval", path, "--batch", file, "--stage", "train")
+      local lines = {}
+      for line in result.out:gmatch "[^\n]+" do lines[#lines + 1] = json.decode(line) end
+      assert.equal(5, #lines)
+      assert.equal(1, lines[1].combined_score)
+      assert.equal(1, #lines[1].scenarios)
+      assert.equal("tenants", lines[3].scenarios[1].id)
+      for _, i in ipairs { 2, 4, 5 } do assert.equal(0, lines[i].combined_score) end
+      assert.equal(0, result.status)
+    end)
+  end)
+
+  it("writes what ShinkaEvolve reads", function()
+    with_policy("return 42", function(file)
+      local folder = os.tmpname()
+      os.remove(folder)
+      program.run("eval", path, file, "smoke", "--shinka-dir", folder)
+      local correct = assert(io.open(folder .. "/correct.json")):read "a"
+      local metrics = assert(io.open(folder .. "/metrics.json")):read "a"
+      os.execute("rm -r " .. folder)
+      assert.is_false(json.decode(correct).correct)
+      small.says(json.decode(correct).error, "42")
+      assert.equal(0, json.decode(metrics).combined_score)
+    end)
+  end)
+
+  it("knows how much there is to win", function()
+    local result = program.run("eval", path, "--bounds", "--stage", "train")
+    small.says(result.out, "oracle")
+    small.says(result.out, "reactive")
+  end)
+end)
+
+describe("suites that ship #host", function()
+  for _, name in ipairs(suites.names) do
+    it("can be run, and there is something to win: " .. name, function()
+      local suite = suites.read(name)
+      local function of(lua, stage)
+        return eval.run(suite, lua, "policy.lua",
+          { stage = stage, limits = suite.limits, jobs = 2 })
+      end
+      local smoke = suite.stages.smoke
+      assert.equal(1, of(suite.baseline, smoke).score)
+      assert.is_true(of(suite.bounds.oracle, suites.oracle(smoke)).score > 1)
+      local seed = of(suite.seed_program, smoke)
+      assert.is_true(seed.is_valid, seed.feedback)
+    end)
+  end
+
+  it("refuse a baseline that has changed", function()
+    local given = dofile(path)
+    given.baseline_sha = "0123456789abcdef"
+    small.says(small.message_of(suites.of_table, given, "text"), "baseline")
+  end)
+end)
