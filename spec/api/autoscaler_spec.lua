@@ -180,6 +180,20 @@ describe("an autoscaler", function()
     assert.truthy(found)
   end)
 
+  it("may say which metrics it reads", function()
+    local seen
+    local function decide(context) seen = context end
+    run { autoscaler = blis.autoscaler { name = "one", metrics = { "queue_depth" }, decide = decide } }
+    assert.is_number(seen.queue_depth)
+    assert.is_nil(seen.ttft_p90_us)
+    assert.is_number(seen.samples[1].queue_depth)
+    assert.is_nil(seen.samples[1].request_rate)
+    local ok, message = pcall(run, { autoscaler = blis.autoscaler { name = "one",
+      metrics = { "queue_deep" }, decide = decide } })
+    assert.is_false(ok)
+    assert.truthy(tostring(message):find("'queue_depth'", 1, true), tostring(message))
+  end)
+
   it("costs what its instances do, from being asked for on", function()
     local fixed = run {}
     local r = run { autoscaler = plan(2), scaling = { provisioning_delay_us = seconds(20) } }

@@ -170,6 +170,9 @@ blis_status blis__cluster_report(blis_cluster *cluster,
       .gateway_wait_us = request->gateway_wait_us,
       .priority = live->priority,
   };
+  if (end_us > cluster->last_end_us) {
+    cluster->last_end_us = end_us;
+  }
   BLIS_TRY(BLIS__TELL(cluster, BLIS__REPORTING, error, .request = request,
                       .end = &end));
   blis_status status = cluster->sink->ended(cluster->sink->ud, &end, error);

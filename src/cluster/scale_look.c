@@ -13,6 +13,10 @@ enum { WINDOW_US = 60000000 };
 #define FULL_QUEUE 5.0
 #define FULL_KV 0.8
 
+static bool needs(const blis__scale_look *look, blis_scale_metric metric) {
+  return (look->needs & BLIS_SCALE_BIT(metric)) != 0;
+}
+
 /* What is heard. */
 
 static blis_status on_arrived(void *ud, blis_cluster *cluster,
@@ -83,19 +87,18 @@ static blis_status on_ended(void *ud, blis_cluster *cluster,
                             const blis__news *news, blis_error *error) {
   blis__scale_look *look = ud;
   const blis_request_end *end = news->end;
-  if (end->end_us > look->last_end_us) {
-    look->last_end_us = end->end_us;
-  }
   if (blis_request_is_completed(end->state)) {
     look->completed++;
     look->output_tokens += news->request->live.output_tokens;
-    if (end->itl_count > 0) {
+    if (end->itl_count > 0 && needs(look, BLIS_SCALE_TPOT_P90)) {
       BLIS_TRY(
           add(cluster, &look->tpot_us, end->end_us, tpot_us_of(end), error));
     }
   }
-  return add(cluster, &look->kept, end->end_us,
-             blis__keeps_scale_targets(look->config, end), error);
+  return needs(look, BLIS_SCALE_SLO_ATTAINMENT)
+             ? add(cluster, &look->kept, end->end_us,
+                   blis__keeps_scale_targets(look->config, end), error)
+             : BLIS_OK;
 }
 
 /* One decode or prefill step of so much, as the engine's model has it. */
@@ -116,8 +119,9 @@ static double step_us(void *state, double prefill_tokens, double requests,
 }
 
 blis_status blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
-                                  const blis_scaling_config *config) {
-  *look = (blis__scale_look){.config = config};
+                                  const blis_scaling_config *config,
+                                  blis_scale_needs wanted) {
+  *look = (blis__scale_look){.config = config, .needs = wanted};
   uint32_t count = cluster->config.instance_count;
   look->place_of =
       blis_alloc_zeroed(&cluster->alloc, count, sizeof *look->place_of);
@@ -125,11 +129,16 @@ blis_status blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
     return BLIS_ERR_NOMEM;
   }
   BLIS_TRY(blis_array_reserve(&cluster->alloc, &look->instances, count));
-  const blis__listener listener = {.ud = look,
-                                   .rank = BLIS__BOOKS,
-                                   .on = {[BLIS__ARRIVED] = on_arrived,
-                                          [BLIS__FIRST_TOKEN] = on_first_token,
-                                          [BLIS__ENDED] = on_ended}};
+  bool hears_arrivals = needs(look, BLIS_SCALE_REQUEST_RATE) ||
+                        needs(look, BLIS_SCALE_PROMPT_TOKENS_MEAN);
+  bool hears_ends = needs(look, BLIS_SCALE_TPOT_P90) ||
+                    needs(look, BLIS_SCALE_SLO_ATTAINMENT) ||
+                    needs(look, BLIS_SCALE_OUTPUT_TOKENS_MEAN);
+  blis__listener listener = {.ud = look, .rank = BLIS__BOOKS};
+  listener.on[BLIS__ARRIVED] = hears_arrivals ? on_arrived : NULL;
+  listener.on[BLIS__FIRST_TOKEN] =
+      needs(look, BLIS_SCALE_TTFT_P90) ? on_first_token : NULL;
+  listener.on[BLIS__ENDED] = hears_ends ? on_ended : NULL;
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
@@ -309,11 +318,16 @@ static void begin_anew(blis__scale_look *look, int64_t now_us) {
 
 void blis__scale_look_take(blis__scale_look *look, const blis_cluster *cluster,
                            blis_scale_context *context) {
+  context->collected = look->needs;
   double *metrics = context->metrics;
   int64_t now_us = cluster->now_us;
   double seconds = (double)(now_us - look->looked_us) / 1e6;
   look_at_instances(look, cluster, metrics);
-  look_at_requests(look, cluster, metrics);
+  if (needs(look, BLIS_SCALE_REQUESTS_RUNNING) ||
+      needs(look, BLIS_SCALE_INFLIGHT_TOKENS) ||
+      (look->needs & BLIS_SCALE_NEEDS_QUEUED_TOKENS) != 0) {
+    look_at_requests(look, cluster, metrics);
+  }
   blis_gateway_counts queue;
   blis_cluster_get_gateway(cluster, &queue);
   metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] =

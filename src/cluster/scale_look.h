@@ -5,8 +5,9 @@
  * Counts and samples come from listeners that need nothing of the clock; their
  * order does not matter, since a look is taken when all instances have got to
  * the same time and its figures are percentiles and sums. A look costs
- * O(live requests + instances), and O(samples of the last minute) for each
- * metric of these that is asked for.
+ * O(instances), O(live requests) for metrics of these, and O(samples of the
+ * last minute) for each metric of these that is asked for. What the policy does
+ * not need is neither heard of nor collected.
  */
 #ifndef BLIS_CLUSTER_SCALE_LOOK_H
 #define BLIS_CLUSTER_SCALE_LOOK_H
@@ -24,6 +25,7 @@ typedef BLIS_ARRAY(blis__scale_sample) blis__scale_samples;
 
 typedef struct blis__scale_look {
   const blis_scaling_config *config; /* borrowed */
+  blis_scale_needs needs;
   blis__scale_samples ttft_us;
   blis__scale_samples tpot_us;
   blis__scale_samples kept; /* 1 = a request kept its targets */
@@ -32,7 +34,6 @@ typedef struct blis__scale_look {
   int64_t completed;
   int64_t output_tokens;
   int64_t looked_us;
-  int64_t last_end_us; /* of any request so far */
   BLIS_ARRAY(blis_scale_instance) instances;
   uint32_t *place_of; /* in instances; by number, + 1, 0 = not ready */
   blis_scale_model model;
@@ -41,7 +42,8 @@ typedef struct blis__scale_look {
 /* Adds its listeners; config outlives the look. deinit whatever the status. */
 BLIS_MUSTUSE blis_status
 blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
-                      const blis_scaling_config *config);
+                      const blis_scaling_config *config,
+                      blis_scale_needs needs);
 void blis__scale_look_deinit(blis__scale_look *look,
                              const blis_cluster *cluster);
 

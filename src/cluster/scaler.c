@@ -300,7 +300,11 @@ static blis_status check_config(const blis_cluster *cluster,
 
 static blis_status add_scaler(blis_cluster *cluster) {
   struct blis__scaler *scaler = cluster->scaler;
-  BLIS_TRY(blis__scale_look_init(&scaler->look, cluster, &scaler->config));
+  bool is_traced = cluster->config.decisions != NULL &&
+                   cluster->config.decisions->scaling != NULL;
+  BLIS_TRY(blis__scale_look_init(
+      &scaler->look, cluster, &scaler->config,
+      is_traced ? BLIS_SCALE_NEEDS_ALL : scaler->policy.needs));
   BLIS_TRY(blis__add_waiting_room(cluster));
   BLIS_TRY(
       blis__scale_trigger_init(&scaler->trigger, cluster, &scaler->config));
@@ -377,7 +381,7 @@ bool blis_cluster_get_scaling(const blis_cluster *cluster,
   report->event_count = scaler->events.count;
   report->levels = scaler->levels.items;
   report->level_count = scaler->levels.count;
-  report->end_us = scaler->look.last_end_us;
+  report->end_us = cluster->last_end_us;
   report->waited = room->waited;
   report->waited_us = room->waited_us;
   report->longest_us = room->longest_us;

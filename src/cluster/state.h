@@ -124,6 +124,7 @@ struct blis_cluster {
   bool has_arrival;
   blis_request arrival; /* the next one of the source, when there is one */
   int64_t now_us;
+  int64_t last_end_us; /* of any request so far */
   int64_t check_us; /* of the scaler's next look; BLIS_TIME_NEVER_US = none */
   int64_t calls_at_now; /* functions of call_at called at this time so far */
   int64_t fruitless;    /* calls and delays since a request last moved on */

@@ -296,6 +296,7 @@ static void make(asked *a, const char *name, const blis_param *items,
   a->context = (blis_scale_context){.min = 1,
                                     .max = 100,
                                     .since_last_scale_us = BLIS_TIME_NEVER_US,
+                                    .collected = a->policy.needs,
                                     .instances = a->instances};
 }
 

@@ -37,6 +37,8 @@ hooks.kinds = {
     "function(context) that returns the wanted number of instances", {
       { name = "interval_us", type = "time_us", min = 1, default = scale_interval_us, unit = "us",
         doc = "How often it is asked." },
+      { name = "metrics", type = "texts",
+        doc = "Which metrics the function reads; the others are not collected. Default: all." },
     }),
   saturation = kind_of("saturation", "saturation detector", "saturation_detectors", "measure",
     "function(instances) that returns how full they are"),

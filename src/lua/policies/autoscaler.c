@@ -23,6 +23,7 @@ typedef struct scale_sample {
   int64_t now_us;
   uint32_t replicas;
   uint32_t ready;
+  blis_scale_needs collected;
   double metrics[SAMPLED_COUNT];
 } scale_sample;
 
@@ -73,6 +74,7 @@ static void keep_sample(scripted_autoscaler *self,
   sample->ready = context->ready;
   for (int k = 0; k < SAMPLED_COUNT; k++) {
     sample->metrics[k] = context->metrics[sampled[k]];
+    sample->collected = context->collected;
   }
 }
 
@@ -88,7 +90,9 @@ static void push_samples(lua_State *L, const scripted_autoscaler *self) {
     set_field_integer(L, "replicas", sample->replicas);
     set_field_integer(L, "ready", sample->ready);
     for (int k = 0; k < SAMPLED_COUNT; k++) {
-      set_signal(L, blis_scale_metric_name(sampled[k]), sample->metrics[k]);
+      if ((sample->collected & BLIS_SCALE_BIT(sampled[k])) != 0) {
+        set_signal(L, blis_scale_metric_name(sampled[k]), sample->metrics[k]);
+      }
     }
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
@@ -120,8 +124,10 @@ static void push_context(lua_State *L, const blis_scale_context *context) {
   set_field_integer(L, "min", context->min);
   set_field_integer(L, "max", context->max);
   for (int m = 0; m < BLIS_SCALE_METRIC_COUNT; m++) {
-    set_signal(L, blis_scale_metric_name((blis_scale_metric)m),
-               blis_scale_value(context, (blis_scale_metric)m));
+    if ((context->collected & BLIS_SCALE_BIT(m)) != 0) {
+      set_signal(L, blis_scale_metric_name((blis_scale_metric)m),
+                 blis_scale_value(context, (blis_scale_metric)m));
+    }
   }
   push_instances(L, context);
   lua_setfield(L, -2, "instances");
@@ -188,6 +194,28 @@ static blis_status decide(void *state, const blis_scale_context *context,
 
 static const blis_autoscaler_ops ops = {.decide = decide};
 
+/* Those that its field metrics names; all without one. */
+static blis_scale_needs check_needs(lua_State *L, int index) {
+  if (lua_getfield(L, index, "metrics") == LUA_TNIL) {
+    lua_pop(L, 1);
+    return BLIS_SCALE_NEEDS_ALL;
+  }
+  int list = lua_gettop(L);
+  luaL_checktype(L, list, LUA_TTABLE);
+  blis_scale_needs needs = 0;
+  for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
+    blis_scale_metric metric;
+    blis_error error = {0};
+    check_status(
+        L, blis_scale_metric_find(luaL_checkstring(L, -1), &metric, &error),
+        &error);
+    needs |= BLIS_SCALE_BIT(metric);
+    lua_pop(L, 1);
+  }
+  lua_settop(L, list - 1);
+  return needs;
+}
+
 static void check_scripted(lua_State *L, int index, bind_hooks *hooks,
                            blis_autoscaler *autoscaler) {
   scripted_autoscaler made = {.hooks = hooks};
@@ -195,11 +223,13 @@ static void check_scripted(lua_State *L, int index, bind_hooks *hooks,
            check_field_string(L, index, "name"));
   made.function = push_hook_field(L, index, "decide", hooks);
   int64_t interval_us = check_field_integer(L, index, "interval_us");
+  blis_scale_needs needs = check_needs(L, index);
   scripted_autoscaler *state = check_copy(L, &made, sizeof made);
   *autoscaler = (blis_autoscaler){.ops = &ops,
                                   .state = state,
                                   .state_size = sizeof *state,
                                   .alloc = bind_alloc(L),
+                                  .needs = needs,
                                   .interval_us = interval_us,
                                   .name = state->name};
 }

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/invariant.h"
 
 /* Metrics of a pool, as monitoring would tell them: XX(id, name, unit, text) */
 #define BLIS_SCALE_METRICS(XX)                                                 \
@@ -54,6 +55,16 @@ typedef enum blis_scale_metric {
 } blis_scale_metric;
 
 const char *blis_scale_metric_name(blis_scale_metric metric);
+
+/*
+ * What a policy reads: metrics, and the tokens of instances that take a walk
+ * over all requests. Nothing else is collected.
+ */
+typedef uint32_t blis_scale_needs;
+#define BLIS_SCALE_BIT(metric) ((blis_scale_needs)1 << (metric))
+#define BLIS_SCALE_NEEDS_QUEUED_TOKENS ((blis_scale_needs)1 << 31)
+#define BLIS_SCALE_NEEDS_ALL UINT32_MAX
+
 /* Of that name; BLIS_ERR_INVALID names the nearest one. */
 BLIS_MUSTUSE blis_status blis_scale_metric_find(const char *name,
                                                 blis_scale_metric *metric,
@@ -83,6 +94,7 @@ typedef struct blis_scale_instance {
   double kv_utilization; /* 0 to 1 */
   double queue_depth;
   double batch_size;
+  /* Of requests, with BLIS_SCALE_NEEDS_QUEUED_TOKENS. */
   double queued_prefill_tokens; /* prompt tokens not computed yet */
   double running_kv_tokens;     /* held by the batch */
   double queued_kv_tokens;      /* that the queue will hold */
@@ -112,6 +124,7 @@ typedef struct blis_scale_context {
   uint32_t draining; /* on their way out, with requests left */
   uint32_t min;
   uint32_t max;
+  blis_scale_needs collected;
   double metrics[BLIS_SCALE_METRIC_COUNT]; /* to be read by blis_scale_value */
   /* Tells those that take a search (BLIS_SCALE_TTFT_P90 to SLO_ATTAINMENT) when
      they are asked for; NULL = they are in metrics. */
@@ -125,6 +138,7 @@ typedef struct blis_scale_context {
 
 static inline double blis_scale_value(const blis_scale_context *context,
                                       blis_scale_metric metric) {
+  BLIS_ASSERT((context->collected & BLIS_SCALE_BIT(metric)) != 0);
   bool is_searched =
       metric >= BLIS_SCALE_TTFT_P90 && metric <= BLIS_SCALE_SLO_ATTAINMENT;
   return context->measure != NULL && is_searched
@@ -155,6 +169,7 @@ typedef struct blis_autoscaler {
   void *state;
   size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;
+  blis_scale_needs needs;
   int64_t interval_us; /* between decisions */
   const char *name;    /* static, or owned by state */
 } blis_autoscaler;

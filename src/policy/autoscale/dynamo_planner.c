@@ -194,10 +194,12 @@ static int64_t planned(const state *self, const blis_scale_context *context) {
 }
 
 static void plan(state *self, const blis_scale_context *context) {
-  const double *metrics = context->metrics;
-  blis_forecast_add(&self->rate, metrics[BLIS_SCALE_REQUEST_RATE]);
-  blis_forecast_add(&self->prompt, metrics[BLIS_SCALE_PROMPT_TOKENS_MEAN]);
-  blis_forecast_add(&self->output, metrics[BLIS_SCALE_OUTPUT_TOKENS_MEAN]);
+  blis_forecast_add(&self->rate,
+                    blis_scale_value(context, BLIS_SCALE_REQUEST_RATE));
+  blis_forecast_add(&self->prompt,
+                    blis_scale_value(context, BLIS_SCALE_PROMPT_TOKENS_MEAN));
+  blis_forecast_add(&self->output,
+                    blis_scale_value(context, BLIS_SCALE_OUTPUT_TOKENS_MEAN));
   if (context->now_us < self->next_throughput_us) {
     return;
   }
@@ -251,8 +253,14 @@ static blis_status decide(void *ud, const blis_scale_context *context,
 }
 
 static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
-  (void)setup, (void)error;
+  (void)error;
   state *self = ud;
+  setup->needs = BLIS_SCALE_NEEDS_QUEUED_TOKENS;
+  if (self->target == TARGET_SLA) {
+    setup->needs |= BLIS_SCALE_BIT(BLIS_SCALE_REQUEST_RATE) |
+                    BLIS_SCALE_BIT(BLIS_SCALE_PROMPT_TOKENS_MEAN) |
+                    BLIS_SCALE_BIT(BLIS_SCALE_OUTPUT_TOKENS_MEAN);
+  }
   self->rate.kind = self->prompt.kind = self->output.kind =
       (blis_forecast_kind)self->predictor;
   self->ttft_us *= 1000;

@@ -66,6 +66,14 @@ blis_status blis_hpa_loop_init(blis_hpa_loop *loop,
   return BLIS_OK;
 }
 
+blis_scale_needs blis_hpa_loop_needs(const blis_hpa_loop *loop) {
+  blis_scale_needs needs = 0;
+  for (size_t i = 0; i < loop->trigger_count; i++) {
+    needs |= BLIS_SCALE_BIT(loop->triggers[i].metric);
+  }
+  return needs;
+}
+
 void blis_hpa_loop_deinit(blis_hpa_loop *loop) {
   blis_hpa_deinit(&loop->hpa, &loop->alloc);
 }

@@ -43,6 +43,9 @@ BLIS_MUSTUSE blis_status blis_hpa_loop_init(blis_hpa_loop *loop,
                                             size_t usual_count,
                                             blis_error *error);
 
+/* What its triggers read. */
+blis_scale_needs blis_hpa_loop_needs(const blis_hpa_loop *loop);
+
 void blis_hpa_loop_deinit(blis_hpa_loop *loop);
 
 /*

@@ -22,7 +22,10 @@ static void free_state(const blis_alloc *alloc, void *ud) {
 
 static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
   static const blis_scale_trigger usual = {BLIS_SCALE_KV_UTILIZATION, 0.8};
-  return blis_hpa_loop_init(&((state *)ud)->loop, setup, &usual, 1, error);
+  state *self = ud;
+  BLIS_TRY(blis_hpa_loop_init(&self->loop, setup, &usual, 1, error));
+  setup->needs = blis_hpa_loop_needs(&self->loop);
+  return BLIS_OK;
 }
 
 static const blis_param_spec params[] = {

@@ -17,6 +17,7 @@ typedef struct recipe {
   /* Replicas that one formula over metrics asks for; NULL = the triggers'. */
   double (*composite)(state *self, const blis_scale_context *context);
   const char *composite_name;
+  blis_scale_needs needs; /* of that formula */
 } recipe;
 
 enum { SLO_SAMPLES_MAX = 64 };
@@ -185,6 +186,7 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
                      "of each trigger, such as { requests_running = 16 }",
                      setup->entry->name);
   }
+  setup->needs = blis_hpa_loop_needs(&self->loop) | self->rule->needs;
   return BLIS_OK;
 }
 
@@ -279,6 +281,10 @@ static const blis_scale_trigger saturation_triggers[] = {
 static const blis_scale_trigger token_triggers[] = {
     {BLIS_SCALE_INFLIGHT_TOKENS, 1}, {BLIS_SCALE_KV_UTILIZATION, 0.8}};
 
+#define QUEUE_NEEDS                                                            \
+  (BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) |                             \
+   BLIS_SCALE_BIT(BLIS_SCALE_REQUESTS_RUNNING))
+
 #define POLICY(function)                                                       \
   .kind = BLIS_POLICY_AUTOSCALER,                                              \
   .ops = &(const blis_autoscaler_ops){.decide = decide, .free = free_state},   \
@@ -326,7 +332,8 @@ const blis_policy_entry blis__autoscaler_llmd_guard = {
     .rule = &(const recipe){.triggers = queue_triggers,
                             .trigger_count = 2,
                             .composite = guarded_demand,
-                            .composite_name = "guarded demand"},
+                            .composite_name = "guarded demand",
+                            .needs = QUEUE_NEEDS},
 };
 
 const blis_policy_entry blis__autoscaler_llmd_token_aware = {
@@ -340,7 +347,10 @@ const blis_policy_entry blis__autoscaler_llmd_token_aware = {
     .rule = &(const recipe){.triggers = token_triggers,
                             .trigger_count = 2,
                             .composite = token_demand,
-                            .composite_name = "demand of tokens"},
+                            .composite_name = "demand of tokens",
+                            .needs =
+                                BLIS_SCALE_BIT(BLIS_SCALE_INFLIGHT_TOKENS) |
+                                BLIS_SCALE_BIT(BLIS_SCALE_KV_UTILIZATION)},
 };
 
 const blis_policy_entry blis__autoscaler_llmd_slo_aware = {
@@ -353,5 +363,7 @@ const blis_policy_entry blis__autoscaler_llmd_slo_aware = {
     .rule = &(const recipe){.triggers = queue_triggers,
                             .trigger_count = 2,
                             .composite = slo_demand,
-                            .composite_name = "latency asks, demand"},
+                            .composite_name = "latency asks, demand",
+                            .needs = BLIS_SCALE_BIT(BLIS_SCALE_TTFT_P90) |
+                                     BLIS_SCALE_BIT(BLIS_SCALE_TPOT_P90)},
 };

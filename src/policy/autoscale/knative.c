@@ -183,5 +183,7 @@ const blis_policy_entry blis__autoscaler_knative = {
     BLIS__PARAMS(params),
     .ops = &(const blis_autoscaler_ops){.decide = decide, .free = free_state},
     .state_size = sizeof(state),
+    .needs = BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) |
+             BLIS_SCALE_BIT(BLIS_SCALE_REQUESTS_RUNNING),
     .init = init,
 };

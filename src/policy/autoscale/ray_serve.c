@@ -125,4 +125,6 @@ const blis_policy_entry blis__autoscaler_ray_serve = {
     BLIS__PARAMS(params),
     .ops = &(const blis_autoscaler_ops){.decide = decide},
     .state_size = sizeof(state),
+    .needs = BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) |
+             BLIS_SCALE_BIT(BLIS_SCALE_REQUESTS_RUNNING),
 };

@@ -80,7 +80,8 @@ struct blis_policy_entry {
   /* What one in use begins with. */
   const void *ops;       /* blis_<kind>_ops */
   size_t state_size;     /* of its state, which is zeroed; 0 = init makes it */
-  blis_signal_set needs; /* columns it reads; more by view->column */
+  /* Columns it reads; more by view->column. Of an autoscaler: its metrics. */
+  blis_signal_set needs;
   bool needs_least_load; /* of a router; see router.h */
   bool is_blind;         /* of a router; see router.h */
   const void *rule;      /* what tells policies with the same init apart */
