@@ -151,6 +151,14 @@ bool blis__candidates_serve(const blis__candidates *candidates,
   return find_name(c, model) < c->names.count;
 }
 
+void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i) {
+  const char *model =
+      candidates->facts == NULL ? NULL : candidates->facts[i].model;
+  candidates->models[i] = model == NULL || *model == '\0'
+                              ? ANY_MODEL
+                              : find_name(candidates, model);
+}
+
 void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
                                      bool is_in_service) {
   candidates->out_count -= candidates->is_out[i];

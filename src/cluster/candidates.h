@@ -58,6 +58,10 @@ void blis__candidates_deinit(blis__candidates *candidates);
 bool blis__candidates_serve(const blis__candidates *candidates,
                             const char *model);
 
+/* The facts of an instance that is out of service are others, but its model is
+   one of those that were there. */
+void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i);
+
 /* At first everybody is in service. */
 void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i,
                                      bool is_in_service);

@@ -98,6 +98,7 @@ typedef struct blis_tenant_budget {
 
 typedef struct blis_cluster_config {
   const blis_instance_config *instances; /* instance_count; copied */
+  bool has_own_latencies; /* each of these has a latency model of its own */
   const blis_instance_facts *facts;      /* one each, copied; NULL = none */
   int64_t admission_latency_us;          /* >= 0 */
   int64_t routing_latency_us;            /* >= 0 */
@@ -111,7 +112,7 @@ typedef struct blis_cluster_config {
   uint32_t instance_count; /* >= 1 */
   /*
    * Those of them that are there at first; 0 = all. The others are room for
-   * instances that are started later (life_cycle.h), in their order.
+   * instances that are started later (life_cycle.h), like one of these.
    */
   uint32_t initial_count;
   /* Values of SLO classes other than the usual ones; copied. */

@@ -10,6 +10,7 @@
 #include "cluster/ending.h"
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
+#include "cluster/places.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
 
@@ -94,6 +95,17 @@ static bool has_roles(const blis_cluster_config *config) {
   return false;
 }
 
+static blis_status name_instances(blis_cluster *cluster, blis_error *error) {
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    char id[32];
+    int length = snprintf(id, sizeof id, "instance_%" PRIu32, i);
+    cluster->ids[i] = blis_arena_text(&cluster->texts, id, (size_t)length);
+    BLIS_TRY_NEW(cluster->ids[i], error);
+  }
+  return BLIS_OK;
+}
+
+/* Those behind the first ones are not there yet. */
 static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                   blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
@@ -101,24 +113,12 @@ static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                     ? blis__handoff_instance_events
                                     : blis__cluster_instance_events;
   events.ud = cluster;
-  for (uint32_t i = 0; i < config->instance_count; i++) {
-    events.itl_us = config->itl_of_instance_us != NULL
-                        ? &config->itl_of_instance_us[i]
-                        : itl_us;
-    char id[32];
-    int length = snprintf(id, sizeof id, "instance_%" PRIu32, i);
-    cluster->ids[i] = blis_arena_text(&cluster->texts, id, (size_t)length);
-    BLIS_TRY_NEW(cluster->ids[i], error);
-    blis_instance_config instance = config->instances[i];
-    if (config->horizon_us < instance.horizon_us) {
-      instance.horizon_us = config->horizon_us;
-    }
-    blis_error cause = {0};
-    blis_status status = blis_instance_new(&cluster->alloc, &instance, &events,
-                                           &cluster->instances[i], &cause);
-    if (status != BLIS_OK) {
-      return blis_fail(error, status, "%s: %s", id, cause.message);
-    }
+  cluster->existing = config->initial_count == 0 ? config->instance_count
+                                                 : config->initial_count;
+  BLIS_TRY(name_instances(cluster, error));
+  BLIS_TRY(blis__places_init(cluster, &events, itl_us, error));
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    BLIS_TRY(blis__make_instance(cluster, i, i, error));
   }
   return BLIS_OK;
 }
@@ -135,11 +135,8 @@ static bool has_scripts(const blis_cluster_config *config) {
   return found;
 }
 
-/* The instances behind the first ones are not there yet. */
 static void leave_room(blis_cluster *cluster) {
   const blis_cluster_config *config = &cluster->config;
-  cluster->existing = config->initial_count == 0 ? config->instance_count
-                                                 : config->initial_count;
   for (uint32_t i = cluster->existing; i < config->instance_count; i++) {
     cluster->services[i] = BLIS_SERVICE_ABSENT;
     blis__snapshot_put_in_service(&cluster->snapshot, i, false);

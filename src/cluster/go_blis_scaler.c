@@ -98,7 +98,7 @@ static blis_status start_some(blis_cluster *cluster, const change *c,
     start.part_us[BLIS_SERVICE_LOADING - BLIS_SERVICE_REQUESTED] =
         blis_delay_draw(&scaler->config.loading, &scaler->loading);
     uint32_t index;
-    BLIS_TRY(blis__start_next(cluster, &start, &index, error));
+    BLIS_TRY(blis__start_next(cluster, c->like, &start, &index, error));
   }
   return BLIS_OK;
 }

@@ -8,6 +8,7 @@
 #include "cluster/clock.h"
 #include "cluster/features.h"
 #include "cluster/placement.h"
+#include "cluster/places.h"
 #include "cluster/service.h"
 #include "cluster/start.h"
 
@@ -135,8 +136,9 @@ blis_status blis__start_pending(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-blis_status blis__start_next(blis_cluster *cluster, const blis__start *start,
-                             uint32_t *index, blis_error *error) {
+blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
+                             const blis__start *start, uint32_t *index,
+                             blis_error *error) {
   uint32_t room = cluster->config.instance_count;
   if (cluster->existing == room) {
     return blis_fail(
@@ -146,7 +148,10 @@ blis_status blis__start_next(blis_cluster *cluster, const blis__start *start,
         room, cluster->now_us);
   }
   BLIS_TRY_MEM(need_lives(cluster), error);
+  BLIS_TRY(blis__make_instance(cluster, cluster->existing, like, error));
   *index = cluster->existing++;
+  cluster->facts[*index] = cluster->facts[like];
+  blis__snapshot_add(&cluster->snapshot, *index);
   life *l = &cluster->life_cycle->lives[*index];
   l->start = *start;
   cluster->service_times[*index].since_us = cluster->now_us;
@@ -155,7 +160,7 @@ blis_status blis__start_next(blis_cluster *cluster, const blis__start *start,
              : find_machine(cluster, l, error);
 }
 
-blis_status blis_cluster_instance_start(blis_cluster *cluster,
+blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
                                         const blis_cold_start *cold_start,
                                         int64_t seed, uint32_t *index,
                                         blis_error *error) {
@@ -171,7 +176,7 @@ blis_status blis_cluster_instance_start(blis_cluster *cluster,
   for (int part = 0; part < BLIS__START_PARTS; part++) {
     start.part_us[part] = blis_delay_draw(parts[part], &random);
   }
-  return blis__start_next(cluster, &start, index, error);
+  return blis__start_next(cluster, like, &start, index, error);
 }
 
 blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,

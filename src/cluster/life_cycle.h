@@ -32,12 +32,13 @@ typedef enum blis_stop {
 } blis_stop;
 
 /*
- * Starts the next instance; its times are drawn from a stream of its own name
- * under the seed. BLIS_ERR_INVALID: there is no room for more.
+ * Starts the next instance, like one that is or was there; its times are drawn
+ * from a stream of its own name under the seed. BLIS_ERR_INVALID: there is no
+ * room for more.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_start(
-    blis_cluster *cluster, const blis_cold_start *cold_start, int64_t seed,
-    uint32_t *index, blis_error *error);
+    blis_cluster *cluster, uint32_t like, const blis_cold_start *cold_start,
+    int64_t seed, uint32_t *index, blis_error *error);
 
 /*
  * The instance goes, in whatever state it is. It has grace_us for what it is

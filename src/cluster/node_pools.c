@@ -267,13 +267,13 @@ static blis_status place_first_ones(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Those that may be started later are like those in front of them. */
+/* Those that are started later are like these. */
 static blis_status check_all_fit(const blis_cluster *cluster,
                                  blis_error *error) {
   if (cluster->node_pools->go_blis) {
     return BLIS_OK;
   }
-  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+  for (uint32_t i = 0; i < cluster->existing; i++) {
     if (!can_hold(cluster, i)) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "node pools: none has nodes with %" PRIu32

@@ -119,7 +119,7 @@ static blis_status reconcile(blis_cluster *cluster, blis_error *error) {
   uint32_t count = count_replicas(cluster);
   for (; count < wanted; count++) {
     uint32_t index;
-    BLIS_TRY(blis_cluster_instance_start(cluster, &scaler->config.cold_start,
+    BLIS_TRY(blis_cluster_instance_start(cluster, 0, &scaler->config.cold_start,
                                          scaler->config.seed, &index, error));
     scaler->report.started++;
   }

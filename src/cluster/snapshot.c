@@ -216,6 +216,18 @@ static void write_constants(blis__snapshot *snapshot, uint32_t i,
   COLUMN(snapshot, ROLE)[i] = (double)facts->roles;
 }
 
+static void show_first(blis__snapshot *snapshot, uint32_t i) {
+  const blis_instance_facts *facts = snapshot->candidates.facts;
+  write_constants(snapshot, i,
+                  facts == NULL ? &BLIS_INSTANCE_FACTS_UNKNOWN : &facts[i]);
+  blis__snapshot_instance_changed(snapshot, i);
+}
+
+/* Its place may be empty. */
+static bool is_there(const blis__snapshot *snapshot, uint32_t i) {
+  return snapshot->instances[i] != NULL;
+}
+
 static blis_status allocate(blis__snapshot *snapshot) {
   const blis_alloc *alloc = &snapshot->alloc;
   uint32_t count = snapshot->count;
@@ -260,12 +272,19 @@ blis_status blis__snapshot_init(blis__snapshot *snapshot,
     return status;
   }
   for (uint32_t i = 0; i < config->count; i++) {
-    write_constants(snapshot, i,
-                    config->facts == NULL ? &BLIS_INSTANCE_FACTS_UNKNOWN
-                                          : &config->facts[i]);
-    blis__snapshot_instance_changed(snapshot, i);
+    if (is_there(snapshot, i)) {
+      show_first(snapshot, i);
+    }
   }
   return BLIS_OK;
+}
+
+void blis__snapshot_add(blis__snapshot *snapshot, uint32_t i) {
+  blis__candidates_note_facts(&snapshot->candidates, i);
+  show_first(snapshot, i);
+  if (snapshot->has_marks) {
+    blis_instance_mark_cache(snapshot->instances[i]);
+  }
 }
 
 void blis__snapshot_deinit(blis__snapshot *snapshot) {
@@ -321,8 +340,10 @@ void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals) {
   forget_shown(snapshot); /* the next view has more columns */
   if ((snapshot->kept & ENGINE_SIGNALS) != kept_engine) {
     for (uint32_t i = 0; i < snapshot->count; i++) {
-      mark(snapshot, i,
-           snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
+      if (is_there(snapshot, i)) {
+        mark(snapshot, i,
+             snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
+      }
     }
   }
 }
@@ -334,7 +355,9 @@ void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals) {
       ((signals & CACHE_SIGNALS) != 0 || late != 0)) {
     snapshot->has_marks = true;
     for (uint32_t i = 0; i < snapshot->count; i++) {
-      blis_instance_mark_cache(snapshot->instances[i]);
+      if (is_there(snapshot, i)) {
+        blis_instance_mark_cache(snapshot->instances[i]);
+      }
     }
   }
   blis__snapshot_keep(snapshot, signals);

@@ -46,7 +46,7 @@ typedef struct blis__shown {
 typedef struct blis__snapshot {
   blis_alloc alloc;
   uint32_t count;
-  blis_instance *const *instances; /* borrowed */
+  blis_instance *const *instances; /* borrowed; NULL: an empty place */
   int64_t refresh_us;
   int64_t cache_delay_us;
   bool load_counts_in_flight;
@@ -114,6 +114,9 @@ void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i,
                                   int change);
 void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
                                 int64_t tokens);
+
+/* An instance has been made in an empty place; it is out of service. */
+void blis__snapshot_add(blis__snapshot *snapshot, uint32_t i);
 
 /* Out of service an instance is no candidate and is not read again. */
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,

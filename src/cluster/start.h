@@ -16,8 +16,9 @@ typedef struct blis__start {
   int64_t part_us[BLIS__START_PARTS];
 } blis__start;
 
-/* Starts the next instance. BLIS_ERR_INVALID: there is no room for more. */
-BLIS_MUSTUSE blis_status blis__start_next(blis_cluster *cluster,
+/* Starts the next instance, like another one. BLIS_ERR_INVALID: there is no
+   room for more. */
+BLIS_MUSTUSE blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
                                           const blis__start *start,
                                           uint32_t *index, blis_error *error);
 

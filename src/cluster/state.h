@@ -67,7 +67,8 @@ struct blis_cluster {
   const blis_request_source *source;
   const blis_request_sink *sink;
 
-  blis_instance **instances;
+  blis_instance **instances;   /* NULL: it was never asked for */
+  struct blis__places *places; /* places.c */
   char **ids;
   blis_instance_facts *facts;
   blis_service *services;

@@ -37,7 +37,7 @@ static uint32_t start(site *s) {
   const blis_cold_start cold = {.loading = {1000, 0}};
   uint32_t index;
   blis_error error;
-  CHECK_OK(blis_cluster_instance_start(s->cluster, &cold, 1, &index, &error),
+  CHECK_OK(blis_cluster_instance_start(s->cluster, 0, &cold, 1, &index, &error),
            &error);
   return index;
 }

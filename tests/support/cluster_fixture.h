@@ -269,7 +269,7 @@ static inline void site_check_states_sum_up(const site *s, int64_t arrived) {
 
 /* Counters of the router side are back at zero when everybody has left. */
 static inline void site_check_counters_are_zero(const site *s) {
-  for (uint32_t i = 0; i < s->config.instance_count; i++) {
+  for (uint32_t i = 0; i < blis_cluster_instance_count(s->cluster); i++) {
     CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_PENDING),
                     0.0);
     CHECK_EQ_DOUBLE(blis_cluster_signal(s->cluster, i, BLIS_SIGNAL_IN_FLIGHT),

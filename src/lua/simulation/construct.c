@@ -150,6 +150,7 @@ static void check_cluster_instances(lua_State *L, int options,
   for (uint32_t i = 0; i < sim->instance_count && sim->latencies != NULL; i++) {
     instances[i].latency = &sim->latencies[i].model;
   }
+  made->has_own_latencies = sim->latencies != NULL;
   made->instances = instances;
   made->facts = facts;
   made->instance_count = sim->instance_count;

@@ -1,0 +1,50 @@
+#include "cluster/places.h"
+
+#include "base/invariant.h"
+
+struct blis__places {
+  blis_instance_config *configs; /* one each; in the arena */
+  blis_instance_events events;
+  blis_histogram *itl_us; /* borrowed */
+};
+
+blis_status blis__places_init(blis_cluster *cluster,
+                              const blis_instance_events *events,
+                              blis_histogram *itl_us, blis_error *error) {
+  const blis_cluster_config *config = &cluster->config;
+  struct blis__places *places =
+      blis_arena_new(&cluster->texts, sizeof *places);
+  BLIS_TRY_NEW(places, error);
+  blis_instance_config *configs = blis_arena_new(
+      &cluster->texts, config->instance_count * sizeof *configs);
+  BLIS_TRY_NEW(configs, error);
+  for (uint32_t i = 0; i < config->instance_count; i++) {
+    configs[i] = config->instances[i];
+    if (config->horizon_us < configs[i].horizon_us) {
+      configs[i].horizon_us = config->horizon_us;
+    }
+  }
+  *places = (struct blis__places){configs, *events, itl_us};
+  cluster->places = places;
+  return BLIS_OK;
+}
+
+blis_status blis__make_instance(blis_cluster *cluster, uint32_t i,
+                                uint32_t like, blis_error *error) {
+  BLIS_ASSERT(cluster->instances[i] == NULL);
+  struct blis__places *places = cluster->places;
+  blis_histogram *own = cluster->config.itl_of_instance_us;
+  blis_instance_events events = places->events;
+  events.itl_us = own != NULL ? &own[i] : places->itl_us;
+  blis_instance_config config = places->configs[like];
+  if (cluster->config.has_own_latencies) {
+    config.latency = places->configs[i].latency;
+  }
+  places->configs[i] = config;
+  blis_error cause = {0};
+  blis_status status = blis_instance_new(&cluster->alloc, &config, &events,
+                                         &cluster->instances[i], &cause);
+  return status == BLIS_OK ? BLIS_OK
+                           : blis_fail(error, status, "%s: %s",
+                                       cluster->ids[i], cause.message);
+}
