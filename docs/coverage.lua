@@ -19,6 +19,7 @@ local hooks = "spec/api/hooks_spec.lua: "
 local parts = "spec/api/parts_spec.lua: "
 local byhand = "spec/api/by_hand_spec.lua: "
 local decisions = "spec/results/decisions_spec.lua: "
+local history = "spec/api/history_spec.lua: "
 local autoscaler = "spec/api/autoscaler_spec.lua: "
 local pools = "spec/api/disaggregation_spec.lua: "
 
@@ -69,7 +70,8 @@ return {
       { "7", "stateless default of the first stage: queue-depth:2, kv-utilization:2, load-balance:1",
         "tests/policy/test_weighted.c", "blis policies" },
       { "7", "load-balance:1 alone is least-loaded", "tests/policy/test_weighted.c" },
-      { "7, future", "predicted-latency scorer", waits = "a scorer over predicted step times" },
+      { "7, future", "predicted-latency scorer", history .. "make a good scorer",
+        "tests/policy/test_scorers.c" },
       { "7, future", "LoRA-affinity scorer", waits = "adapters" },
       { "7, future", "oracle prefix scorer",
         "spec/api/cache_belief_spec.lua: is right for a policy that asks the caches" },
@@ -130,7 +132,9 @@ return {
         hooks .. "is given on arrival, and seen by every policy" },
       { "D.7", "per instance QueueDepth, BatchSize, KVUtilization, CacheHitRate",
         scorer .. "sees every signal, and the same values in every form" },
-      { "D.7", "per instance RecentTTFT, RecentTPOT, EstimatedWaitTime", waits = "these signals" },
+      { "D.7", "per instance RecentTTFT, RecentTPOT, EstimatedWaitTime",
+        history .. "are sums and moving means over the requests of an instance",
+        history .. "are as late as the other signals of engines" },
       { "D.7", "schedulers see arrival, prompt tokens, priority of what is local",
         rules .. "must answer with true or false, and knows its fields" },
       { "D.7", "not observable: other tenants' content, the future (without oracle = true)",
@@ -186,7 +190,8 @@ return {
       { "G.1", "OnRequestArrival of a scheduler", waits = "schedulers of whole batches" },
       { "G.1", "AutoScalePolicy.Evaluate over AutoScaleContext",
         autoscaler .. "sees the cluster and says how many instances there are to be" },
-      { "G.2", "InstanceSnapshot.PoolType", waits = "a field role of candidates" },
+      { "G.2", "InstanceSnapshot.PoolType", "src/policy/contract/signals.h",
+        "docs/disaggregation.md" },
       { "G.3", "fitness is a map", waits = "result.fitness_by_name" },
       { "G.3", "distributions by SLO class, rates, SLO attainment, Jain index",
         "spec/api/run_spec.lua: groups by SLO class and tenant",
@@ -276,7 +281,8 @@ return {
     rows = {
       { "state", "pending_prefill_tokens, num_requests, cached blocks of 512 tokens",
         "tests/policy/test_b3.c" },
-      { "state", "ongoing_tokens, ongoing_decode_tokens", waits = "ongoing_tokens" },
+      { "state", "ongoing_tokens, ongoing_decode_tokens",
+        history .. "are sums and moving means over the requests of an instance" },
       { "1", "lmetric", "tests/policy/test_b3.c" },
       { "2", "load_only, ties to the first", "tests/policy/test_b3.c" },
       { "3", "sticky", "tests/policy/test_b3.c" },

@@ -282,6 +282,10 @@ const char *blis_cluster_instance_id(const blis_cluster *cluster,
   return cluster->ids[index];
 }
 
+bool blis_cluster_has_history(const blis_cluster *cluster) {
+  return cluster->has_prefill_history;
+}
+
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
                            blis_signal signal) {
   return blis__snapshot_live(&cluster->snapshot, index, signal);

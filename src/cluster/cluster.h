@@ -405,6 +405,12 @@ const blis_instance *blis_cluster_instance(const blis_cluster *cluster,
 const char *blis_cluster_instance_id(const blis_cluster *cluster,
                                      uint32_t index);
 
+/*
+ * Whether the signals are kept that count what happened since the start: where
+ * a policy reads one of them, or might.
+ */
+bool blis_cluster_has_history(const blis_cluster *cluster);
+
 /* The live value of a signal that does not depend on a request. */
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index,
                            blis_signal signal);

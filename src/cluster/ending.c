@@ -41,12 +41,13 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
 
 blis_status blis__cluster_leave_instance(blis_cluster *cluster,
                                          blis__cluster_request *request,
-                                         blis_error *error) {
+                                         int64_t at_us, blis_error *error) {
   BLIS_ASSERT(request->place == BLIS__AT_INSTANCE);
   forget_pending(cluster, request);
   blis__snapshot_add_in_flight(&cluster->snapshot, (uint32_t)request->instance,
                                -1);
-  return BLIS__TELL(cluster, BLIS__LEFT, error, .request = request);
+  return BLIS__TELL(cluster, BLIS__LEFT, error, .request = request,
+                    .end_us = at_us);
 }
 
 blis_status blis__cluster_take_away(blis_cluster *cluster,
@@ -64,7 +65,7 @@ blis_status blis__cluster_take_away(blis_cluster *cluster,
   blis__snapshot_instance_changed(&cluster->snapshot, number);
   blis_winner_tree_set(cluster->next_events, number,
                        blis_instance_next_us(instance));
-  return blis__cluster_leave_instance(cluster, request, error);
+  return blis__cluster_leave_instance(cluster, request, cluster->now_us, error);
 }
 
 static blis_status on_completed(void *ud, const blis_live_request *live,
@@ -83,7 +84,7 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us,
   blis_cluster *cluster = ud;
   blis__cluster_request *request =
       blis__request_table_of(&cluster->requests, live);
-  BLIS_TRY(blis__cluster_leave_instance(cluster, request, error));
+  BLIS_TRY(blis__cluster_leave_instance(cluster, request, end_us, error));
   return blis__cluster_end(cluster, request, end_us, NULL, error);
 }
 

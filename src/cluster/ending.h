@@ -6,9 +6,13 @@
 
 #include "cluster/state.h"
 
-/* The request is with its instance no longer, which forgets it here, too. */
+/*
+ * The request is with its instance no longer, which forgets it here, too; at_us
+ * may lie ahead, at the end of its last step.
+ */
 BLIS_MUSTUSE blis_status blis__cluster_leave_instance(
-    blis_cluster *cluster, blis__cluster_request *request, blis_error *error);
+    blis_cluster *cluster, blis__cluster_request *request, int64_t at_us,
+    blis_error *error);
 
 /* The instance that has the request gives it up, and the request leaves it. */
 BLIS_MUSTUSE blis_status blis__cluster_take_away(blis_cluster *cluster,

@@ -38,7 +38,7 @@ typedef enum blis__moment {
   BLIS__JOINED,            /* instance, which gets it now, its blocks named */
   BLIS__FIRST_TOKEN,       /* again after a preemption */
   BLIS__COMPLETED,         /* it is still at its instance; end_us, counts_itl */
-  BLIS__LEFT,              /* its instance, in whatever way */
+  BLIS__LEFT,              /* its instance, in whatever way; end_us */
   BLIS__OVER,              /* in its last state; end_us, reason, goes_on */
   BLIS__JUDGED,            /* by a cascade; attempt, verdict */
   BLIS__REPORTING,         /* end, to be added to before the sink gets it */

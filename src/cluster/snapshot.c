@@ -7,11 +7,19 @@
 
 #define BIT(name) BLIS_SIGNAL_BIT(BLIS_SIGNAL_##name)
 
+/* What follows from a history; and what changes while nothing happens. */
+#define HISTORY_SIGNALS                                                        \
+  (BIT(REQUESTS_SERVED) | BIT(RECENT_TTFT_US) | BIT(RECENT_TPOT_US) |          \
+   BIT(ESTIMATED_WAIT_US))
+#define TIME_SIGNALS (BIT(UTILIZATION) | BIT(ROLLING_WATTS))
+
 #define ENGINE_SIGNALS                                                         \
   (BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) | BIT(EFFECTIVE_LOAD) |                  \
    BIT(KV_UTILIZATION) | BIT(FREE_KV_BLOCKS) | BIT(DECODED_TOKENS) |           \
-   BIT(OUTPUT_TOKENS) | BIT(PREEMPTIONS) | BIT(CACHE_HIT_RATE))
-#define CACHE_SIGNALS (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT))
+   BIT(OUTPUT_TOKENS) | BIT(PREEMPTIONS) | BIT(CACHE_HIT_RATE) |               \
+   HISTORY_SIGNALS | TIME_SIGNALS)
+#define CACHE_SIGNALS                                                          \
+  (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT) | BIT(ESTIMATED_TTFT_US))
 
 enum { ENGINE_CHANGED = 1, COUNTERS_CHANGED = 2 };
 
@@ -41,8 +49,66 @@ static inline double share(int64_t part, int64_t whole) {
 #define BIT_OF(name, value) | BIT(name)
 #define STATS_SIGNALS ((blis_signal_set)0 STATS_READINGS(BIT_OF))
 
+double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i,
+                                 double tokens) {
+  const blis_instance *instance = snapshot->instances[i];
+  const blis_instance_config *config = blis_instance_get_config(instance);
+  blis_instance_load load = blis_instance_get_load(instance);
+  double budget = (double)config->max_batched_tokens;
+  int64_t chunk = (int64_t)(tokens < budget ? tokens : budget);
+  blis_batch_sums sums = {
+      .requests = load.batch_size,
+      .decode_requests = load.batch_size,
+      .decode_context_tokens =
+          load.batch_size > 0 ? load.used_kv_blocks * config->block_size_tokens
+                              : 0};
+  const blis_batch_item item = {
+      .new_tokens = chunk, .prompt_tokens = chunk, .output_tokens = 1};
+  int64_t step_us = 0;
+  blis_batch_sums_add(&sums, &item);
+  bool is_told = chunk > 0 && blis_latency_step_time_from_sums(config->latency,
+                                                               &sums, &step_us);
+  return is_told ? (double)step_us * (tokens / (double)chunk) : 0;
+}
+
+static double history_value(const blis__snapshot *snapshot, uint32_t i,
+                            blis_signal signal) {
+  const blis__instance_history *history = &snapshot->history[i];
+  switch (signal) {
+  case BLIS_SIGNAL_REQUESTS_SERVED:
+    return (double)history->served;
+  case BLIS_SIGNAL_RECENT_TTFT_US:
+    return history->recent_ttft_us;
+  case BLIS_SIGNAL_RECENT_TPOT_US:
+    return history->recent_tpot_us;
+  default:
+    return blis__snapshot_prefill_us(
+        snapshot, i, COLUMN(snapshot, PENDING_PREFILL_TOKENS)[i]);
+  }
+}
+
+static double time_value(const blis__snapshot *snapshot, uint32_t i,
+                         blis_signal signal, int64_t now_us) {
+  double utilization = blis__history_utilization(&snapshot->history[i], now_us);
+  double idle_watts = snapshot->idle_watts[i];
+  double watts = COLUMN(snapshot, WATTS)[i];
+  return signal == BLIS_SIGNAL_UTILIZATION
+             ? utilization
+             : idle_watts + (watts - idle_watts) * utilization;
+}
+
 /* Of one of these signals. */
-static double engine_value(const blis_instance *instance, blis_signal signal) {
+static double engine_value(const blis__snapshot *snapshot, uint32_t i,
+                           blis_signal signal) {
+  const blis_instance *instance = snapshot->instances[i];
+  if ((BLIS_SIGNAL_BIT(signal) & (HISTORY_SIGNALS | TIME_SIGNALS)) != 0) {
+    if (snapshot->history == NULL) {
+      return 0;
+    }
+    return (BLIS_SIGNAL_BIT(signal) & TIME_SIGNALS) != 0
+               ? time_value(snapshot, i, signal, snapshot->seen_us)
+               : history_value(snapshot, i, signal);
+  }
   blis_instance_load load = blis_instance_get_load(instance);
   blis_instance_stats stats;
   blis_instance_get_stats(instance, &stats);
@@ -78,6 +144,29 @@ static inline void put(blis__snapshot *snapshot, blis_signal signal, uint32_t i,
 #define PUT(snapshot, name, i, value)                                          \
   put((snapshot), BLIS_SIGNAL_##name, (i), (value))
 
+static void read_history(blis__snapshot *snapshot, uint32_t i) {
+  static const blis_signal signals[] = {
+      BLIS_SIGNAL_REQUESTS_SERVED, BLIS_SIGNAL_RECENT_TTFT_US,
+      BLIS_SIGNAL_RECENT_TPOT_US, BLIS_SIGNAL_ESTIMATED_WAIT_US};
+  for (size_t k = 0;
+       snapshot->history != NULL && k < sizeof signals / sizeof *signals; k++) {
+    if ((snapshot->written & BLIS_SIGNAL_BIT(signals[k])) != 0) {
+      put(snapshot, signals[k], i, history_value(snapshot, i, signals[k]));
+    }
+  }
+}
+
+/* What passes with the time, too; an instance apart keeps what it had. */
+static void read_time(blis__snapshot *snapshot, uint32_t i, int64_t now_us) {
+  if (snapshot->history == NULL || snapshot->is_apart[i]) {
+    return;
+  }
+  PUT(snapshot, UTILIZATION, i,
+      time_value(snapshot, i, BLIS_SIGNAL_UTILIZATION, now_us));
+  PUT(snapshot, ROLLING_WATTS, i,
+      time_value(snapshot, i, BLIS_SIGNAL_ROLLING_WATTS, now_us));
+}
+
 static void read_again(blis__snapshot *snapshot, uint32_t i) {
   if (snapshot->is_apart[i]) {
     return; /* it is read when it can be */
@@ -98,6 +187,9 @@ static void read_again(blis__snapshot *snapshot, uint32_t i) {
     STATS_READINGS(XX)
   }
 #undef XX
+  if ((written & HISTORY_SIGNALS) != 0) {
+    read_history(snapshot, i);
+  }
   snapshot->has_moved[i] = false;
 }
 
@@ -107,6 +199,11 @@ static void clear_readings(blis__snapshot *snapshot, uint32_t i) {
   LOAD_READINGS(XX)
   STATS_READINGS(XX)
 #undef XX
+  for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
+    if ((BLIS_SIGNAL_BIT(s) & (HISTORY_SIGNALS | TIME_SIGNALS)) != 0) {
+      put(snapshot, (blis_signal)s, i, 0);
+    }
+  }
 }
 
 static double load_of(const blis__snapshot *snapshot, uint32_t i,
@@ -176,6 +273,22 @@ static void forget_shown(blis__snapshot *snapshot) {
   snapshot->peers.group = NULL;
 }
 
+blis_status blis__snapshot_keep_history(blis__snapshot *snapshot) {
+  snapshot->history = blis_alloc_zeroed(&snapshot->alloc, snapshot->count,
+                                        sizeof *snapshot->history);
+  return snapshot->history == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
+}
+
+void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i,
+                                int64_t tokens, int64_t decode_tokens) {
+  double ongoing = COLUMN(snapshot, ONGOING_TOKENS)[i] + (double)tokens;
+  double decoding =
+      COLUMN(snapshot, ONGOING_DECODE_TOKENS)[i] + (double)decode_tokens;
+  BLIS_ASSERT(ongoing >= 0 && decoding >= 0);
+  PUT(snapshot, ONGOING_TOKENS, i, ongoing);
+  PUT(snapshot, ONGOING_DECODE_TOKENS, i, decoding);
+}
+
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
                                    bool is_in_service) {
   blis__candidates_put_in_service(&snapshot->candidates, i, is_in_service);
@@ -211,6 +324,7 @@ static void write_constants(blis__snapshot *snapshot, uint32_t i,
   [i] = (double)config->max_batched_tokens;
   COLUMN(snapshot, TP)[i] = (double)facts->tp;
   COLUMN(snapshot, WATTS)[i] = facts->watts;
+  snapshot->idle_watts[i] = facts->idle_watts;
   COLUMN(snapshot, CAPACITY)[i] = facts->capacity;
   COLUMN(snapshot, COST_PER_HOUR)[i] = facts->cost_per_hour;
   COLUMN(snapshot, ROLE)[i] = (double)facts->roles;
@@ -233,6 +347,8 @@ static blis_status allocate(blis__snapshot *snapshot) {
   uint32_t count = snapshot->count;
   snapshot->values = blis_alloc_zeroed(
       alloc, count, BLIS_SIGNAL_COUNT * sizeof *snapshot->values);
+  snapshot->idle_watts =
+      blis_alloc_zeroed(alloc, count, sizeof *snapshot->idle_watts);
   snapshot->refreshed_us =
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->refreshed_us);
   snapshot->changes =
@@ -243,9 +359,10 @@ static blis_status allocate(blis__snapshot *snapshot) {
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_apart);
   snapshot->is_unmarked =
       blis_alloc_zeroed(alloc, count, sizeof *snapshot->is_unmarked);
-  if (snapshot->values == NULL || snapshot->refreshed_us == NULL ||
-      snapshot->changes == NULL || snapshot->has_moved == NULL ||
-      snapshot->is_apart == NULL || snapshot->is_unmarked == NULL) {
+  if (snapshot->values == NULL || snapshot->idle_watts == NULL ||
+      snapshot->refreshed_us == NULL || snapshot->changes == NULL ||
+      snapshot->has_moved == NULL || snapshot->is_apart == NULL ||
+      snapshot->is_unmarked == NULL) {
     return BLIS_ERR_NOMEM;
   }
   BLIS_TRY(blis_array_reserve(alloc, &snapshot->unmarked, count));
@@ -294,6 +411,9 @@ void blis__snapshot_deinit(blis__snapshot *snapshot) {
   blis_alloc_free(alloc, snapshot->values, values_size);
   blis_alloc_free(alloc, snapshot->shown.gathered, values_size);
   blis_alloc_free(alloc, snapshot->peers.gathered, values_size);
+  blis_alloc_free(alloc, snapshot->history, count * sizeof *snapshot->history);
+  blis_alloc_free(alloc, snapshot->idle_watts,
+                  count * sizeof *snapshot->idle_watts);
   blis_alloc_free(alloc, snapshot->refreshed_us,
                   count * sizeof *snapshot->refreshed_us);
   blis_alloc_free(alloc, snapshot->changes, count * sizeof *snapshot->changes);
@@ -335,14 +455,27 @@ static blis_signal_set written_signals(const blis__snapshot *snapshot) {
 
 void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals) {
   blis_signal_set kept_engine = snapshot->kept & ENGINE_SIGNALS;
+  if ((signals & BLIS_SIGNALS_OF_HISTORY) != 0) {
+    signals |= BIT(PENDING_PREFILL_TOKENS);
+  }
+  if ((signals & BIT(ESTIMATED_TTFT_US)) != 0) {
+    signals |= BIT(ESTIMATED_WAIT_US);
+  }
   snapshot->kept |= signals;
   snapshot->written = written_signals(snapshot);
   forget_shown(snapshot); /* the next view has more columns */
   if ((snapshot->kept & ENGINE_SIGNALS) != kept_engine) {
     for (uint32_t i = 0; i < snapshot->count; i++) {
+<<<<<<< HEAD
       if (is_there(snapshot, i)) {
         mark(snapshot, i,
              snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
+=======
+      mark(snapshot, i,
+           snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
+      if (snapshot->refresh_us == 0 && (signals & TIME_SIGNALS) != 0) {
+        read_time(snapshot, i, snapshot->seen_us);
+>>>>>>> e45b150 (signals: prompts under way, recent latencies, estimated wait and ttft, utilization, rolling watts; scorer predicted-latency)
       }
     }
   }
@@ -405,8 +538,13 @@ blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
 bool blis__snapshot_can_keep(const blis__snapshot *snapshot,
                              blis_signal signal) {
   blis_signal_set bit = BLIS_SIGNAL_BIT(signal);
-  if ((bit & ENGINE_SIGNALS) != 0 && snapshot->refresh_us > 0) {
-    return snapshot->has_readers;
+  blis_signal_set engine = ENGINE_SIGNALS | BIT(ESTIMATED_TTFT_US);
+  if ((bit & BLIS_SIGNALS_OF_HISTORY) != 0 && snapshot->history == NULL) {
+    return false;
+  }
+  if ((bit & engine) != 0 && snapshot->refresh_us > 0 &&
+      !snapshot->has_readers) {
+    return false;
   }
   if ((bit & CACHE_SIGNALS) != 0 && snapshot->cache_delay_us > 0) {
     return snapshot->has_marks;
@@ -441,6 +579,7 @@ static void read_due(blis__snapshot *snapshot, blis__group *group,
     uint32_t i = group->instances[k];
     if (now_us - snapshot->refreshed_us[i] >= snapshot->refresh_us) {
       snapshot->refreshed_us[i] = now_us;
+      read_time(snapshot, i, now_us);
       if (snapshot->has_moved[i]) {
         read_again(snapshot, i);
         mark(snapshot, i, COUNTERS_CHANGED);
@@ -465,6 +604,12 @@ static void mark_caches(blis__snapshot *snapshot, int64_t now_us) {
 
 void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group,
                              int64_t now_us) {
+  snapshot->seen_us = now_us;
+  if (snapshot->refresh_us == 0 && (snapshot->kept & TIME_SIGNALS) != 0) {
+    for (uint32_t k = 0; k < group->count; k++) {
+      read_time(snapshot, group->instances[k], now_us);
+    }
+  }
   if (snapshot->refresh_us > 0 && snapshot->has_readers &&
       now_us >= group->due_us) {
     read_due(snapshot, group, now_us);
@@ -480,11 +625,10 @@ double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i,
   if ((BLIS_SIGNAL_BIT(signal) & ENGINE_SIGNALS) == 0) {
     return blis__snapshot_column(snapshot, signal)[i];
   }
-  const blis_instance *instance = snapshot->instances[i];
   if (signal != BLIS_SIGNAL_EFFECTIVE_LOAD) {
-    return engine_value(instance, signal);
+    return engine_value(snapshot, i, signal);
   }
-  blis_instance_load load = blis_instance_get_load(instance);
+  blis_instance_load load = blis_instance_get_load(snapshot->instances[i]);
   return load_of(snapshot, i, (double)load.queue_depth,
                  (double)load.batch_size);
 }

@@ -30,6 +30,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "cluster/candidates.h"
+#include "cluster/instance_history.h"
 #include "instance/instance.h"
 #include "policy/contract/facts.h"
 #include "policy/contract/view.h"
@@ -64,6 +65,10 @@ typedef struct blis__snapshot {
   BLIS_ARRAY(uint32_t) changed; /* the instances with changes; has room */
   bool *is_unmarked;
   BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
+
+  blis__instance_history *history; /* by instance; NULL while not kept */
+  double *idle_watts;              /* by instance */
+  int64_t seen_us;                 /* time of the last look */
 
   blis_least_tree *least_load; /* of those in service; NULL: nobody asks */
   blis_extremes *extremes[BLIS_SIGNAL_COUNT]; /* the same, of columns */
@@ -117,6 +122,13 @@ void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i,
 
 /* An instance has been made in an empty place; it is out of service. */
 void blis__snapshot_add(blis__snapshot *snapshot, uint32_t i);
+
+/* From now on there is a history of every instance. */
+BLIS_MUSTUSE blis_status blis__snapshot_keep_history(blis__snapshot *snapshot);
+
+/* Tokens of prompts that are on their way there, or being decoded. */
+void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i,
+                                int64_t tokens, int64_t decode_tokens);
 
 /* Out of service an instance is no candidate and is not read again. */
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i,
@@ -184,6 +196,13 @@ static inline double *blis__snapshot_column(const blis__snapshot *snapshot,
 
 /* These columns are kept up from now on. */
 void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals);
+
+/*
+ * In microseconds, by the latency model of an instance: to compute that many
+ * tokens of prompts beside its running batch; 0 when the model does not say.
+ */
+double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i,
+                                 double tokens);
 
 /* Brings the columns up to date where something has changed. */
 void blis__snapshot_update(blis__snapshot *snapshot);

@@ -48,6 +48,16 @@ static double cached_value(blis_signal signal, uint32_t cached,
              : 0;
 }
 
+/* What is ahead of a prompt there, and what of it is to be computed. */
+static double estimated_ttft_us(const blis__snapshot *snapshot, uint32_t i,
+                                int64_t prompt_tokens, int64_t cached_tokens) {
+  const double *waits =
+      blis__snapshot_column(snapshot, BLIS_SIGNAL_ESTIMATED_WAIT_US);
+  int64_t tokens = prompt_tokens - cached_tokens;
+  return waits[i] + blis__snapshot_prefill_us(snapshot, i,
+                                              tokens > 0 ? (double)tokens : 1);
+}
+
 static bool write_request_signal(const blis__shown *shown, blis_signal signal) {
   const blis__snapshot *snapshot = shown->snapshot;
   const blis_routing_request *request = shown->request;
@@ -69,7 +79,10 @@ static bool write_request_signal(const blis__shown *shown, blis_signal signal) {
                BLIS_OK) {
       return false;
     }
-    column[k] = cached_value(signal, cached, chain, block_size);
+    column[k] = signal == BLIS_SIGNAL_ESTIMATED_TTFT_US
+                    ? estimated_ttft_us(snapshot, i, request->prompt_tokens,
+                                        (int64_t)cached * block_size)
+                    : cached_value(signal, cached, chain, block_size);
   }
   return true;
 }

@@ -108,7 +108,7 @@ struct blis_cluster {
                            blis__cluster_request *request, int64_t *peer,
                            blis_error *error);
   const struct blis_stages *stages;    /* what policies may ask; else NULL */
-  struct blis__life_cycle *life_cycle;         /* life_cycle.c */
+  struct blis__life_cycle *life_cycle; /* life_cycle.c */
   struct blis__waiting_room *waiting_room;     /* waiting_room.h */
   struct blis__scaler *scaler;                 /* scaler.c */
   struct blis__go_blis_scaler *go_blis_scaler; /* go_blis_scaler.c */

@@ -54,6 +54,14 @@ static void scores_of_counts(void) {
        {0, 1, .25}},
       {"precise-prefix-cache", BLIS_SIGNAL_CACHED_TOKENS, {0}, {1, 1, 1}},
       {"oracle-prefix", BLIS_SIGNAL_LIVE_PREFIX_HIT, {0, .8, 1}, {0, .8, 1}},
+      {"predicted-latency",
+       BLIS_SIGNAL_ESTIMATED_TTFT_US,
+       {5000, 1000, 2000},
+       {0, 1, .75}},
+      {"predicted-latency",
+       BLIS_SIGNAL_ESTIMATED_TTFT_US,
+       {7, 7, 7},
+       {1, 1, 1}},
   };
   blis_alloc alloc = blis_alloc_heap();
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -84,6 +92,22 @@ static void the_threshold_of_load_aware_is_a_parameter(void) {
   score(&scorer, &f.view, 2, scores);
   CHECK_EQ_DOUBLE(scores[0], 0.25);
   CHECK_EQ_DOUBLE(scores[1], 0.0);
+  blis_scorer_free(&scorer);
+}
+
+static void predicted_latency_may_keep_proportions(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  blis_param param = {.name = "scale", .text = "ratio"};
+  blis_params params = {&param, 1};
+  blis_scorer scorer = scorer_of(&alloc, "predicted-latency", &params);
+  fixture f;
+  fixture_init(&f, 3);
+  fixture_set(&f, BLIS_SIGNAL_ESTIMATED_TTFT_US, (double[]){2000, 1000, 4000});
+  double scores[3];
+  score(&scorer, &f.view, 3, scores);
+  CHECK_EQ_DOUBLE(scores[0], 0.5);
+  CHECK_EQ_DOUBLE(scores[1], 1.0);
+  CHECK_EQ_DOUBLE(scores[2], 0.25);
   blis_scorer_free(&scorer);
 }
 
@@ -248,6 +272,7 @@ static void no_memory_is_an_error(void) {
 int main(void) {
   RUN(scores_of_counts);
   RUN(the_threshold_of_load_aware_is_a_parameter);
+  RUN(predicted_latency_may_keep_proportions);
   RUN(vllm_dp_weighs_waiting_requests_fourfold);
   RUN(no_hit_lru_prefers_the_one_longest_without_a_cold_request);
   RUN(no_hit_lru_with_one_candidate);

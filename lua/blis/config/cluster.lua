@@ -208,6 +208,12 @@ return {
         .. "reported.",
     },
     {
+      name = "gpu_idle_watts", type = "number", min = 0, max = 1e6, default = 0, unit = "W",
+      flag = "--gpu-idle-watts", group = "Cost and energy",
+      doc = "Power draw of one GPU without requests, for policies that look at rolling_watts; "
+        .. "gpu_watts is then its draw under load.",
+    },
+    {
       name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
       flag = "--max-model-len", group = "Serving engine",
       doc = "Longest sequence, 0 = unlimited; default: what the model allows. Never more than the "

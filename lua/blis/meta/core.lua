@@ -52,6 +52,15 @@
 ---@field capacity number how strong it is among its kind, 0 to 1, as stated; 1 = not stated
 ---@field cost_per_hour number US dollars, as stated; 0 = not stated
 ---@field role integer sum of what it does: 1 prefill, 2 decode, 4 encode; 0 = no pools
+---@field ongoing_tokens integer prompts of the requests in flight
+---@field ongoing_decode_tokens integer prompts of those that have their first token
+---@field requests_served integer completed here so far
+---@field recent_ttft_us number moving mean of the TTFT, each new one with 1/16; 0 = none yet
+---@field recent_tpot_us number the same of the mean time between the tokens of a request
+---@field estimated_wait_us number to compute pending_prefill_tokens beside the running batch, by the latency model; 0 for one in Lua
+---@field estimated_ttft_us number estimated_wait_us + the same of what is not cached of the prompt
+---@field utilization number 0 to 1, share of the last 30 s in which it had requests
+---@field rolling_watts number mean power draw of the last 30 s: gpu_idle_watts, and the rest of watts by utilization
 
 --- What deciders and routing policies know of the other stage, where prefill and decode are apart;
 --- elsewhere all fields are nil. Worked out as it is read, and valid during the decision.
@@ -97,6 +106,15 @@
 ---@field capacity blis.Vector
 ---@field cost_per_hour blis.Vector
 ---@field role blis.Vector
+---@field ongoing_tokens blis.Vector
+---@field ongoing_decode_tokens blis.Vector
+---@field requests_served blis.Vector
+---@field recent_ttft_us blis.Vector
+---@field recent_tpot_us blis.Vector
+---@field estimated_wait_us blis.Vector
+---@field estimated_ttft_us blis.Vector
+---@field utilization blis.Vector
+---@field rolling_watts blis.Vector
 ---@operator len: integer
 
 --- Numbers on which arithmetic works as a whole. Vectors made in a decision end with it.

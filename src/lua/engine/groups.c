@@ -60,6 +60,7 @@ static blis_instance_facts facts_of(lua_State *L, int index,
                                         engine->gpu_price_per_hour * gpus),
       .watts = opt_field_number(
           L, index, "watts", opt_field_number(L, index, "gpu_watts", 0) * gpus),
+      .idle_watts = opt_field_number(L, index, "gpu_idle_watts", 0) * gpus,
       .capacity = opt_field_number(L, index, "capacity", 1),
       .roles = (uint32_t)opt_field_integer(L, index, "roles", 0),
       .kv_bytes_per_token = engine->kv_bytes_per_token};

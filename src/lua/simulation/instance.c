@@ -199,6 +199,10 @@ static bool push_instance_field(lua_State *L, const char *name) {
     return push_stat(L, sim, self->index, name);
   }
   check_is_lasting(L, signal);
+  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_HISTORY) != 0 &&
+      !blis_cluster_has_history(sim->cluster)) {
+    luaL_error(L, "'%s' is kept only where a policy of the run reads it", name);
+  }
   push_signal(L, blis_cluster_signal(sim->cluster, self->index, signal));
   return true;
 }

@@ -23,6 +23,7 @@ typedef struct blis_instance_facts {
   int64_t tp;           /* its GPUs; 0 = unknown */
   double cost_per_hour; /* in whatever money, >= 0 */
   double watts;         /* that it draws, >= 0 */
+  double idle_watts;    /* of these without requests, >= 0 */
   /*
    * BLIS_ROLE_*. 0 for all instances: there are no pools, each does everything.
    * Where one has a role, those without get no requests.

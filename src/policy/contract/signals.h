@@ -46,7 +46,28 @@
      "relative capacity, as stated; 1 = not stated")                           \
   XX(COST_PER_HOUR, "cost_per_hour", "USD/h", "as stated; 0 = not stated")     \
   XX(ROLE, "role", "roles",                                                    \
-     "sum of what it does: 1 prefill, 2 decode, 4 encode; 0 = no pools")
+     "sum of what it does: 1 prefill, 2 decode, 4 encode; 0 = no pools")       \
+  XX(ONGOING_TOKENS, "ongoing_tokens", "tokens",                               \
+     "prompts of the requests in flight")                                      \
+  XX(ONGOING_DECODE_TOKENS, "ongoing_decode_tokens", "tokens",                 \
+     "prompts of those that have their first token")                           \
+  XX(REQUESTS_SERVED, "requests_served", "requests", "completed here so far")  \
+  XX(RECENT_TTFT_US, "recent_ttft_us", "us",                                   \
+     "moving mean of the TTFT, each new one with 1/16; 0 = none yet")          \
+  XX(RECENT_TPOT_US, "recent_tpot_us", "us",                                   \
+     "moving mean of the mean time between the tokens of a request; 0 = none " \
+     "yet")                                                                    \
+  XX(ESTIMATED_WAIT_US, "estimated_wait_us", "us",                             \
+     "to compute pending_prefill_tokens beside the running batch, by the "     \
+     "latency model; 0 for one in Lua")                                        \
+  XX(ESTIMATED_TTFT_US, "estimated_ttft_us", "us",                             \
+     "estimated_wait_us + the same of what is not cached of the prompt")       \
+  XX(UTILIZATION, "utilization", "0 to 1",                                     \
+     "share of the last 30 s in which it had requests")                        \
+  XX(ROLLING_WATTS, "rolling_watts", "W",                                      \
+     "mean power draw of the last 30 s: gpu_idle_watts, and the rest of "      \
+     "watts "                                                                  \
+     "by utilization")
 
 typedef enum blis_signal {
 #define XX(constant, name, unit, what) BLIS_SIGNAL_##constant,
@@ -56,7 +77,7 @@ typedef enum blis_signal {
 } blis_signal;
 
 /* A set of signals: what a policy reads, so that nothing else is kept up. */
-typedef uint32_t blis_signal_set;
+typedef uint64_t blis_signal_set;
 
 #define BLIS_SIGNAL_BIT(signal) ((blis_signal_set)1 << (signal))
 
@@ -69,13 +90,27 @@ typedef uint32_t blis_signal_set;
  * view->column, declares that signal or one of these.
  */
 #define BLIS_SIGNALS_WITH_HISTORY                                              \
-  BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS)
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_PENDING_PREFILL_TOKENS) |                       \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_ONGOING_TOKENS) |                               \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_ONGOING_DECODE_TOKENS))
+
+/* Signals that come of such counts and of nothing else: they can be had where
+   any of those is declared. */
+#define BLIS_SIGNALS_OF_HISTORY                                                \
+  (BLIS_SIGNAL_BIT(BLIS_SIGNAL_REQUESTS_SERVED) |                              \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_RECENT_TTFT_US) |                               \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_RECENT_TPOT_US) |                               \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_ESTIMATED_WAIT_US) |                            \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_ESTIMATED_TTFT_US) |                            \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_UTILIZATION) |                                  \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_ROLLING_WATTS))
 
 /* Signals about one request and one instance. */
 #define BLIS_SIGNALS_OF_REQUEST                                                \
   (BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |                                \
    BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |                                   \
-   BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT))
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_LIVE_PREFIX_HIT) |                              \
+   BLIS_SIGNAL_BIT(BLIS_SIGNAL_ESTIMATED_TTFT_US))
 
 /* Static storage. */
 const char *blis_signal_name(blis_signal signal);

@@ -18,6 +18,7 @@ static const blis_policy_entry *const filters[] = {
   XX(scorer, queue_depth)                                                      \
   XX(scorer, kv_utilization)                                                   \
   XX(scorer, load_balance)                                                     \
+  XX(scorer, predicted_latency)                                                \
   XX(scorer, precise_prefix_cache)                                             \
   XX(scorer, oracle_prefix)                                                    \
   XX(scorer, no_hit_lru)                                                       \
