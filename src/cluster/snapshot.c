@@ -466,16 +466,13 @@ void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals) {
   forget_shown(snapshot); /* the next view has more columns */
   if ((snapshot->kept & ENGINE_SIGNALS) != kept_engine) {
     for (uint32_t i = 0; i < snapshot->count; i++) {
-<<<<<<< HEAD
-      if (is_there(snapshot, i)) {
-        mark(snapshot, i,
-             snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
-=======
+      if (!is_there(snapshot, i)) {
+        continue;
+      }
       mark(snapshot, i,
            snapshot->refresh_us == 0 ? ENGINE_CHANGED : COUNTERS_CHANGED);
       if (snapshot->refresh_us == 0 && (signals & TIME_SIGNALS) != 0) {
         read_time(snapshot, i, snapshot->seen_us);
->>>>>>> e45b150 (signals: prompts under way, recent latencies, estimated wait and ttft, utilization, rolling watts; scorer predicted-latency)
       }
     }
   }

@@ -274,7 +274,7 @@ static int64_t interval_of(const blis_policy_setup *setup) {
 }
 
 BLIS__POLICY_CREATE(autoscaler, &autoscaler_list, .name = entry->name,
-                    .needs = setup.needs,
+                    .needs = (blis_scale_needs)setup.needs,
                     .interval_us = status == BLIS_OK ? interval_of(&setup) : 0)
 
 BLIS__POLICY_CREATE(saturation, &saturation_list, .name = entry->name,
