@@ -415,7 +415,8 @@ describe("wrong flags of blis run", function()
       { { "--prefill-instances", "2" }, "run: cluster: --prefill-instances is 2 and "
         .. "--decode-instances 0; without --prefill-decode-instances both are needed" },
       { { "--encode-instances", "2" },
-        "run: --encode-instances is not available: there is no encode stage" .. hint },
+        "run: cluster: --encode-instances is 2, but nobody prefills and decodes; give "
+        .. "--prefill-decode-instances, or --prefill-instances and --decode-instances" },
     } do
       local message = message_of(table.unpack(case[1]))
       assert.equal(case[2], message:sub(1, #case[2]))

@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/clock.h"
+#include "cluster/encode_run.h"
 #include "cluster/ending.h"
 #include "cluster/gateway_run.h"
 #include "cluster/handoff_run.h"
@@ -77,6 +78,9 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
     return blis__cluster_admit(cluster, event.object, error);
   case BLIS__CLUSTER_ROUTING:
     return blis__cluster_route(cluster, event.object, error);
+  case BLIS__CLUSTER_ENCODED:
+  case BLIS__CLUSTER_ENCODE_LATE:
+    return blis__encode_event(cluster, &event, error);
   case BLIS__CLUSTER_EVICT:
   case BLIS__CLUSTER_EXPIRY:
   case BLIS__CLUSTER_CYCLE:

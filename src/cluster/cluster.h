@@ -14,6 +14,7 @@
 #include "base/histogram.h"
 #include "base/sketch.h"
 #include "cluster/decision_sink.h"
+#include "cluster/encode.h"
 #include "cluster/gateway.h"
 #include "cluster/handoff.h"
 #include "instance/instance.h"
@@ -275,6 +276,19 @@ bool blis_cluster_gateway_saturation(blis_cluster *cluster, double *value);
 /* All zero without disaggregation. */
 void blis_cluster_get_handoffs(const blis_cluster *cluster,
                                blis_handoff_counts *counts);
+
+/*
+ * Takes the router of *stage (also on failure), once, before the first event
+ * and after the disaggregation. BLIS_ERR_INVALID says that no instance encodes,
+ * or names a cost that is out of range.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_encode_stage(blis_cluster *cluster,
+                                                       blis_encode_stage *stage,
+                                                       blis_error *error);
+
+/* All zero without an encode stage. */
+void blis_cluster_get_encodes(const blis_cluster *cluster,
+                              blis_encode_counts *counts);
 
 /*
  * Executes the next event (a fast engine: all events of one instance at one

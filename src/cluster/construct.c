@@ -287,6 +287,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__free_pins(cluster);
   blis__free_cascade(cluster);
   blis__free_handoffs(cluster);
+  blis__free_encoders(cluster);
   blis__free_life_cycle(cluster);
   blis__free_waiting_room(cluster);
   blis__free_scaler(cluster);

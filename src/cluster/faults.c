@@ -5,6 +5,7 @@
 
 #include "base/invariant.h"
 #include "cluster/clock.h"
+#include "cluster/encode_run.h"
 #include "cluster/ending.h"
 #include "cluster/handoff_run.h"
 #include "cluster/placement.h"
@@ -83,6 +84,7 @@ blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint32_t index,
     return BLIS_OK;
   }
   BLIS_TRY(blis__set_service(cluster, index, BLIS_SERVICE_FAILED, error));
+  BLIS_TRY(blis__encode_lose_instance(cluster, index, re_route, error));
   BLIS_TRY(blis__handoff_lose_instance(cluster, index, error));
   const blis__eviction how = {
       .index = index, .re_route = re_route, .reason = "instance-failed"};

@@ -56,6 +56,8 @@ void blis__free_gateway(blis_cluster *cluster);
 
 /* handoff_run.c: hand-offs of blis_cluster_set_disaggregation. */
 void blis__free_handoffs(blis_cluster *cluster);
+/* encode.c: the stage of blis_cluster_set_encode_stage. */
+void blis__free_encoders(blis_cluster *cluster);
 /* life_cycle.c, waiting_room.c, scaler.c: made when they are first needed. */
 void blis__free_life_cycle(blis_cluster *cluster);
 void blis__free_waiting_room(blis_cluster *cluster);

@@ -114,13 +114,27 @@ typedef struct blis_handoff_counts {
 
 /* When a request was where; -1 = never. Of the last hand-off of a request. */
 typedef struct blis_stage_times {
+  int32_t encode_instance;
   int32_t prefill_instance;
   int32_t decode_instance;
+  int64_t encode_start_us;
+  int64_t encode_end_us;
   int64_t prefill_admitted_us; /* first in a batch */
   int64_t prefill_end_us;
   int64_t transfer_start_us;
   int64_t transfer_end_us; /* then it is in the queue of its destination */
   int64_t moved_bytes;
 } blis_stage_times;
+
+#define BLIS_STAGE_TIMES_NONE                                                  \
+  ((blis_stage_times){.encode_instance = -1,                                   \
+                      .prefill_instance = -1,                                  \
+                      .decode_instance = -1,                                   \
+                      .encode_start_us = -1,                                   \
+                      .encode_end_us = -1,                                     \
+                      .prefill_admitted_us = -1,                               \
+                      .prefill_end_us = -1,                                    \
+                      .transfer_start_us = -1,                                 \
+                      .transfer_end_us = -1})
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/clock.h"
+#include "cluster/encode_run.h"
 #include "cluster/ending.h"
 #include "cluster/handoff_run.h"
 #include "cluster/stages.h"
@@ -69,12 +70,7 @@ static blis_status new_handoff(blis_cluster *cluster,
   *handoff = (blis__handoff){.request = request,
                              .slot = slot,
                              .retries = retries,
-                             .times = {.prefill_instance = -1,
-                                       .decode_instance = -1,
-                                       .prefill_admitted_us = -1,
-                                       .prefill_end_us = -1,
-                                       .transfer_start_us = -1,
-                                       .transfer_end_us = -1}};
+                             .times = BLIS_STAGE_TIMES_NONE};
   request->handoff = handoff;
   *made = handoff;
   return BLIS_OK;
@@ -142,6 +138,12 @@ blis_status blis__handoff_decide(blis_cluster *cluster,
   blis_split split = {.prefill = -1, .decode = -1};
   BLIS_TRY(ask(cluster, choice, &split, error));
   *is_taken = can_split(cluster, request, &split, choice->instance);
+  if (h->policy.go_blis && cluster->encoders != NULL) {
+    BLIS_TRY(blis__encode_in_passing(cluster, request, error));
+    choice->view = blis__snapshot_show(&cluster->snapshot, &choice->shown,
+                                       cluster->now_us);
+    BLIS_TRY_NEW(choice->view, error);
+  }
   if (!*is_taken) {
     blis__handoff_drop_preview(cluster);
     h->counts.colocated++;

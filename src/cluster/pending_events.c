@@ -18,6 +18,9 @@ static const char *kind_of(int32_t event_class) {
     return "routing";
   case BLIS__CLUSTER_CALL:
     return "call";
+  case BLIS__CLUSTER_ENCODED:
+  case BLIS__CLUSTER_ENCODE_LATE:
+    return "encoder";
   case BLIS__CLUSTER_PREFILL:
   case BLIS__CLUSTER_MOVE:
   case BLIS__CLUSTER_MOVED:

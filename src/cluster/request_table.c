@@ -46,7 +46,7 @@ void blis__request_table_remove(blis__request_table *table,
 
 /*
  * A cascade sends requests from everywhere back to admission, a fault from an
- * instance or a hand-off back to routing.
+ * instance, a hand-off or an encoder back to routing.
  */
 static bool is_legal(blis__place from, blis__place to) {
   switch (to) {
@@ -57,7 +57,8 @@ static bool is_legal(blis__place from, blis__place to) {
   case BLIS__AT_ROUTING:
     return from == BLIS__AT_ADMISSION || from == BLIS__AT_GATEWAY ||
            from == BLIS__AT_WAITING || from == BLIS__AT_INSTANCE ||
-           from == BLIS__AT_HANDOFF;
+           from == BLIS__AT_HANDOFF || from == BLIS__AT_ENCODER;
+  case BLIS__AT_ENCODER:
   case BLIS__AT_HANDOFF:
   case BLIS__AT_WAITING:
     return from == BLIS__AT_ROUTING;

@@ -15,6 +15,7 @@ typedef enum blis__place {
   BLIS__AT_ADMISSION, /* or on its way there */
   BLIS__AT_GATEWAY,   /* admitted, and in its queue */
   BLIS__AT_ROUTING,   /* admitted; or on its way there */
+  BLIS__AT_ENCODER,   /* waits there, or is encoded; then it is routed */
   BLIS__AT_HANDOFF,   /* routed; prefilled elsewhere, or its KV on its way */
   BLIS__AT_WAITING,   /* for an instance that may take it */
   BLIS__AT_INSTANCE,
@@ -41,6 +42,7 @@ typedef struct blis__cluster_request {
   blis_ticket router_ticket;
   blis_ticket admission_ticket;
   struct blis__handoff *handoff;     /* handoff_run.h; NULL = there was none */
+  struct blis__encoding *encoding;   /* encode.c; NULL = there was none */
   struct blis__cascade_run *cascade; /* cascade_run.h; NULL = takes no part */
   struct blis__cluster_request *earlier;
   struct blis__cluster_request *later;

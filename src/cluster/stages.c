@@ -315,6 +315,13 @@ static blis_status route_and_send(blis_cluster *cluster,
                                   blis__cluster_request *request,
                                   const char **rejected, blis_error *error) {
   bool has_pools = cluster->divert != NULL;
+  bool is_taken = false;
+  if (cluster->encode != NULL) {
+    BLIS_TRY(cluster->encode(cluster, request, &is_taken, rejected, error));
+  }
+  if (is_taken || *rejected != NULL) {
+    return BLIS_OK;
+  }
   blis__stage stage = {.router = &cluster->router,
                        .ticket = &request->router_ticket,
                        .role = has_pools ? BLIS_ROLE_DECODE : 0,
@@ -336,7 +343,6 @@ static blis_status route_and_send(blis_cluster *cluster,
   if (*rejected != NULL) {
     return blis__cluster_tell_choice(cluster, request, &choice, error);
   }
-  bool is_taken = false;
   if (has_pools) {
     BLIS_TRY(cluster->divert(cluster, request, &choice, &is_taken, error));
   }

@@ -25,6 +25,7 @@ enum {
   BLIS__CLUSTER_ARRIVAL = 0,
   BLIS__CLUSTER_ADMISSION = 1,
   BLIS__CLUSTER_ROUTING = 2,
+  BLIS__CLUSTER_ENCODED = 3, /* by who had its turn at an encoder */
   BLIS__CLUSTER_PREFILL = 4, /* routing of the prefill of a hand-off */
   BLIS__CLUSTER_EVICT = 5,   /* for somebody in the gateway's queue */
   BLIS__CLUSTER_MOVE = 6,    /* the KV of a hand-off wants to go */
@@ -34,6 +35,7 @@ enum {
   BLIS__CLUSTER_CYCLE = 10,  /* somebody may leave it */
   BLIS__CLUSTER_CHECK = 11,  /* of the load, in BLIS (Go) */
   BLIS__CLUSTER_SCALED = 12, /* what follows from one */
+  BLIS__CLUSTER_ENCODE_LATE = 13, /* the deadline of who is there */
   BLIS__CLUSTER_CALL = 20
 };
 
@@ -92,10 +94,18 @@ struct blis_cluster {
   struct blis__pins *pins;
   struct blis__cascades *cascades;
   struct blis__handoffs *handoffs; /* handoff_run.h */
+  struct blis__encoders *encoders; /* encode.c */
   struct blis__gateway *gateway;   /* gateway_run.h */
   /* With that: takes an admitted request, to be routed later. Else NULL. */
   blis_status (*hold)(blis_cluster *cluster, blis__cluster_request *request,
                       blis_error *error);
+  /*
+   * With an encode stage: may take a request that is about to be routed, and
+   * send it back there later; or have it rejected. Else NULL.
+   */
+  blis_status (*encode)(blis_cluster *cluster, blis__cluster_request *request,
+                        bool *is_taken, const char **rejected,
+                        blis_error *error);
   /*
    * With pools: may take a request that was routed by a choice (stages.h),
    * whose instance does not get it then; or choose another one. Else NULL.

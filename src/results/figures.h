@@ -154,6 +154,10 @@
      "from the start of a transfer to its end")                                \
   XX(NUMBER, mean_depth, "transfers", NEUTRAL, "",                             \
      "under way when one starts, this one included")                           \
+  XX(INTEGER, encoded, "requests", NEUTRAL, "", "by the encode pool")          \
+  XX(NUMBER, mean_encode_wait_ms, "ms", LESS, "",                              \
+     "for their turn, of those that were encoded")                             \
+  XX(NUMBER, mean_encode_ms, "ms", LESS, "", "from then on")                   \
   XX(NUMBER, moved_gb, "GB", NEUTRAL, "", "over all links, each byte once")    \
   XX(NUMBER, busiest_link, "0 to 1", NEUTRAL,                                  \
      "hand-offs: busiest link busy {%} of the time",                           \

@@ -59,7 +59,7 @@ static blis_status keep_stages(blis_recorder *recorder,
   if (stages == NULL) {
     return BLIS_OK;
   }
-  const blis_stage_times none = {.prefill_instance = -1};
+  const blis_stage_times none = BLIS_STAGE_TIMES_NONE;
   while (recorder->stages.count < last) {
     BLIS_TRY(blis_array_push(&recorder->alloc, &recorder->stages, none));
   }
@@ -237,8 +237,10 @@ const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder,
   }
   size_t at = index_of(recorder, index);
   const blis_stage_times *stages = &recorder->stages.items[at];
-  return at < recorder->stages.count && stages->prefill_instance >= 0 ? stages
-                                                                      : NULL;
+  return at < recorder->stages.count &&
+                 (stages->prefill_instance >= 0 || stages->encode_instance >= 0)
+             ? stages
+             : NULL;
 }
 
 bool blis_recorder_priority(const blis_recorder *recorder, size_t index,

@@ -129,6 +129,11 @@ static void put_handoffs(blis_summary *summary, const blis_cluster *cluster) {
   h->mean_transfer_ms = mean_of(counts->transfer_us, counts->transfers) / 1000;
   h->mean_depth = mean_of(counts->depth_sum, counts->moves);
   h->moved_gb = counts->bytes / 1e9;
+  blis_encode_counts encodes;
+  blis_cluster_get_encodes(cluster, &encodes);
+  h->encoded = encodes.encoded;
+  h->mean_encode_wait_ms = mean_of(encodes.wait_us, encodes.encoded) / 1000;
+  h->mean_encode_ms = mean_of(encodes.busy_us, encodes.encoded) / 1000;
   h->busiest_link = mean_of(counts->busiest_link_us, summary->duration_us);
 }
 

@@ -17,6 +17,7 @@ typedef struct scene {
   blis_disaggregation policy;
   const char *decider;
   const blis_decider_ops *decides; /* NULL: the decider of that name */
+  blis_encode_stage stage;
 } scene;
 
 static const blis_engine_rules real_engine = {.leaves_at_step_end = true,
@@ -65,6 +66,11 @@ static void open_scene(scene *s) {
   }
   CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &policy, &error),
            &error);
+  if (s->stage.rule != BLIS_ENCODES_NOBODY) {
+    s->stage.go_blis = s->policy.go_blis;
+    CHECK_OK(blis_cluster_set_encode_stage(s->site.cluster, &s->stage, &error),
+             &error);
+  }
 }
 
 static blis_handoff_counts counts_of(const scene *s) {
@@ -366,6 +372,18 @@ static void draw_policy(scene *s, blis_random *random) {
   }
 }
 
+/* One more instance encodes what half of the requests bring. */
+static void add_encoder(scene *s, blis_random *random) {
+  uint32_t last = s->site.config.instance_count++;
+  s->site.instances[last] = s->site.instances[0];
+  s->facts[last] = s->facts[0];
+  s->facts[last].roles = BLIS_ROLE_ENCODE;
+  s->stage =
+      (blis_encode_stage){.rule = BLIS_ENCODES_MULTIMODAL,
+                          .base_us = blis_random_intn(random, 20000),
+                          .us_per_token = blis_random_intn(random, 300) / 7.0};
+}
+
 static void set_horizon(scene *s, int64_t horizon_us) {
   s->site.config.horizon_us = horizon_us;
   for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
@@ -416,6 +434,9 @@ static void draw_scene(scene *s, int64_t seed) {
     s->site.config.snapshot_refresh_us = 30000;
   }
   draw_policy(s, &random);
+  if (blis_random_intn(&random, 4) == 0) {
+    add_encoder(s, &random);
+  }
   if (blis_random_intn(&random, 6) == 0) {
     go_blis(s, &random);
   }
@@ -429,6 +450,9 @@ static void draw_scene(scene *s, int64_t seed) {
     if (blis_random_intn(&random, 4) == 0) {
       r->deadline_us = r->arrival_us + blis_random_intn(&random, 3000000);
     }
+    if (blis_random_intn(&random, 2) == 0) {
+      r->image_tokens = (uint32_t)blis_random_intn(&random, 200);
+    }
   }
 }
 
@@ -438,9 +462,11 @@ static void draw_scene(scene *s, int64_t seed) {
  * and again beside blocks that are held.
  */
 static bool may_get_stuck(const scene *s) {
-  return s->policy.timeout_us == 0 && !s->policy.go_blis &&
-         s->facts[s->site.config.instance_count - 1].roles ==
-             (BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE);
+  bool has_both = false;
+  for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
+    has_both |= s->facts[i].roles == (BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE);
+  }
+  return s->policy.timeout_us == 0 && !s->policy.go_blis && has_both;
 }
 
 static uint64_t give_up(const scene *s, const blis_error *error,

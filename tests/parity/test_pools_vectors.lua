@@ -5,17 +5,18 @@ local cli2 = require "tests.parity.cli2"
 -- What keeps cases from being equal, with their names. Every other case must be equal, and one of
 -- these that becomes equal must be taken off. The problem of a case has the text in it.
 local differs = {
-  { "there is no encode stage",
-    "011 012 013 014 016 019 031 032 033 034 036 039 051 052 053 054 056 059 145",
-    text = "--encode-instances is not available" },
+  { "several rounds of multimodal requests", "012 034 036 054",
+    text = "multimodal and reasoning.multi_turn exclude each other" },
+  { "follow-ups that are missing", "053", text = "number of requests" },
   { "the numbers of follow-ups: there, decodes end by id within one step",
     "022 025 027", text = "is missing" },
+  { "times from the second token on", "013", text = "itl_ms" },
   { "which requests are dropped where blocks are scarce", "017 138", text = "number of requests" },
   { "bytes of a transfer: there, a shared instance of another TP sends as one of the prefill pool",
     "009", text = "request_0 ttft_ms" },
   { "a pool with roofline alone: there, it has the fixed overheads of the other model", "021 057",
     text = "request_0 ttft_ms" },
-  { "times to the first token", "035 046", text = "ttft_ms" },
+  { "times to the first token", "035 046 051", text = "ttft_ms" },
   { "which blocks are found cached", "010", text = "metric cache_hit_rate" },
   { "the count of priority inversions", "041 146", text = "Priority Inversions" },
   { "how often blocks leave the CPU tier", "135 147", text = "KV Thrashing Rate" },

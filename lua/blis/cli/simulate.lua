@@ -121,6 +121,7 @@ end
 local function has_pools(cluster)
   return cluster.architecture == "pd" or (cluster.prefill_instances or 0) > 0
     or (cluster.decode_instances or 0) > 0 or (cluster.prefill_decode_instances or 0) > 0
+    or (cluster.encode_instances or 0) > 0
 end
 
 --- What flags say of prefill and decode apart; without pools it has no effect, as in BLIS (Go).

@@ -88,6 +88,11 @@ return {
       doc = "The next so many do both; with the options of the decode pool.",
     },
     {
+      name = "encode_instances", type = "integer", min = 0, max = 1000000,
+      flag = "--encode-instances", group = "Prefill and decode",
+      doc = "The next so many encode images, sound and video; with the options of the cluster.",
+    },
+    {
       name = "architecture", type = "choice", choices = { "monolithic", "pd" },
       flag = "--architecture", group = "Prefill and decode",
       doc = "pd: with prefill_instances and decode_instances; monolithic: without them.",

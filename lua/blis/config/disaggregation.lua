@@ -39,6 +39,27 @@ return {
         .. "With prefill-first the decider has to be always, as in llm-d.",
     },
     {
+      name = "encode_decider", type = "choice", choices = { "never", "always", "multimodal" },
+      profiles = { ["go-blis"] = "never" }, flag = "--encode-decider", group = group,
+      doc = "Which requests the instances of role encode get before all others: those with images, "
+        .. "sound or video, all, or none; default: multimodal where there are such instances.",
+    },
+    {
+      name = "encode_base_us", type = "number", min = 0, max = 1e12, unit = "us",
+      flag = "--encode-base-us", group = group,
+      doc = "Time to encode a request, one at a time on an instance, beside that of its tokens; "
+        .. "needed with instances that encode, there is no default.",
+    },
+    {
+      name = "encode_us_per_token", type = "number", min = 0, max = 1e12, unit = "us",
+      flag = "--encode-us-per-token", group = group,
+      doc = "Time to encode a token that is not text; needed as well.",
+    },
+    {
+      name = "encode_routing", type = "any",
+      doc = "Routing policy of the encode stage, as prefill_routing.",
+    },
+    {
       name = "order", type = "choice", choices = { "source", "destination" }, default = "source",
       flag = "--pd-order", group = group,
       doc = "Where a hand-off begins: source, prefill first and then room at the destination "

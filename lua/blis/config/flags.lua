@@ -315,9 +315,6 @@ local refused_groups = {
     { "--lora-load-bandwidth-bytes-us", "number", 0 },
     { "--lora-footprint-bytes-per-rank", "number", 0 }, { "--lora-scorer-weight", "number", 0 },
   }),
-  refuse("there is no encode stage", {
-    { "--encode-instances", "integer", 0 }, { "--encode-decider", "string", "never" },
-  }),
   refuse("weights are given by --routing-scorers prefix-affinity:3,queue-depth:2", {
     { "--routing-cache-weight", "number" }, { "--routing-load-weight", "number" },
   }),

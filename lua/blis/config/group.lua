@@ -7,7 +7,8 @@ local whole = {}
 for _, name in ipairs { "groups", "instances", "catalogue", "scheduler", "preemption_policy",
   "engine", "strict_coverage", "snapshot_refresh_us", "cache_signal_delay_us",
   "admission_latency_us",
-  "prefill_instances", "decode_instances", "prefill_decode_instances", "architecture", "prefill_tp",
+  "prefill_instances", "decode_instances", "prefill_decode_instances", "encode_instances", "architecture",
+  "prefill_tp",
   "prefill_hardware", "prefill_max_model_len", "prefill_latency_model", "decode_tp",
   "decode_hardware", "decode_max_model_len", "decode_latency_model",
   "routing_latency_us", "slo_priorities", "tenant_budgets", "max_requests_in_memory" } do
@@ -32,7 +33,7 @@ local options = {
     doc = "Cost of an instance, for policies; default: the price of its GPUs.",
   },
   {
-    name = "role", type = "choice", choices = { "prefill", "decode", "both", "none" },
+    name = "role", type = "choice", choices = { "prefill", "decode", "both", "encode", "none" },
     doc = "What the instances do where prefill and decode are apart; if one group has a role, "
       .. "those without one get no requests.",
   },

@@ -24,14 +24,39 @@ local function bytes_per_us(gb_s)
   return gb_s == 0 and math.huge or gb_s * 1000
 end
 
---- The router of the prefill stage: the other's, anew, but in BLIS (Go), where it is the other.
-local function read_prefill_routing(values, experiment, path)
-  if values.prefill_routing ~= nil then
-    return policy.read_router(values.prefill_routing, path .. ".prefill_routing"), "prefill-router"
-  end
+--- The router of a stage, prefill or encode, and whose ties it has: that of the decode stage, anew,
+--- but in BLIS (Go), where it is the same one.
+local function read_stage_routing(values, stage, experiment, path)
+  local name, ties = stage .. "_routing", stage .. "-router"
+  if values[name] ~= nil then return policy.read_router(values[name], path .. "." .. name), ties end
   if values.decode_routing ~= nil then return policy.read_router(experiment.routing, "routing") end
   if experiment.profile == "go-blis" then return nil end
-  return policy.read_router(experiment.routing, "routing"), "prefill-router"
+  return policy.read_router(experiment.routing, "routing"), ties
+end
+
+--- Nobody but the user knows what encoding costs; in BLIS (Go) it costs nothing.
+local function read_encode(values, experiment, cluster, path)
+  if not cluster.has_encoders then
+    for _, name in ipairs { "encode_decider", "encode_base_us", "encode_us_per_token",
+      "encode_routing" } do
+      if values[name] ~= nil and values[name] ~= "never" then
+        errors.invalid("%s.%s: there are no instances that encode; give encode_instances, or a "
+          .. "group with role = \"encode\"", path, name)
+      end
+    end
+    values.encode_decider = "never"
+    return
+  end
+  values.encode_decider = values.encode_decider or "multimodal"
+  if values.encode_decider == "never" then return end
+  for _, name in ipairs { "encode_base_us", "encode_us_per_token" } do
+    if experiment.profile == "go-blis" then values[name] = 0.0 end
+    if values[name] == nil then
+      errors.invalid("%s: instances that encode need %s; there is no default, since it depends on "
+        .. "the encoder", path, name)
+    end
+  end
+  values.encode_routing, values.encode_ties = read_stage_routing(values, "encode", experiment, path)
 end
 
 --- The part of a step's KV that goes at once; 0 = nothing goes before the prefill is over.
@@ -66,7 +91,9 @@ function disaggregation.read(experiment, cluster)
       .. "decider, or let it be \"always\"", path)
   end
   values.decider = read_decider(values, path)
-  values.prefill_routing, values.prefill_ties = read_prefill_routing(values, experiment, path)
+  values.prefill_routing, values.prefill_ties = read_stage_routing(values, "prefill", experiment,
+    path)
+  read_encode(values, experiment, cluster, path)
   if values.decode_routing ~= nil then
     values.decode_routing = policy.read_router(values.decode_routing, path .. ".decode_routing")
   end
@@ -82,7 +109,7 @@ end
 ---@param values table what read returned
 ---@return boolean
 function disaggregation.is_scripted(values)
-  for _, one in ipairs { values.decider, values.prefill_routing } do
+  for _, one in pairs { values.decider, values.prefill_routing, values.encode_routing } do
     if one.make or one.route or one.decide then return true end
   end
   return false

@@ -233,12 +233,19 @@ function engine.check_groups(list, path)
   end
 end
 
--- Roles as the core has them: bits for prefill and decode.
-local role_bits = { prefill = 1, decode = 2, both = 3, none = 0 }
+-- Roles as the core has them: bits for prefill, decode and encode.
+local role_bits = { prefill = 1, decode = 2, both = 3, encode = 4, none = 0 }
 
 local function has_roles(groups)
   for _, group in ipairs(groups) do
     if group.role then return true end
+  end
+  return false
+end
+
+local function have_role(groups, role)
+  for _, group in ipairs(groups) do
+    if group.role == role then return true end
   end
   return false
 end
@@ -264,16 +271,18 @@ local function read_groups(given, path, profile)
   end
   local whole = read_equal(overlay(given, list[1]), path, profile)
   whole.groups, whole.instances = groups, count
-  whole.has_pools = has_roles(groups)
+  whole.has_pools, whole.has_encoders = has_roles(groups), have_role(groups, "encode")
   return whole
 end
 
-local pool_sizes = { "prefill_instances", "decode_instances", "prefill_decode_instances" }
+local pool_sizes = { "prefill_instances", "decode_instances", "prefill_decode_instances",
+  "encode_instances" }
 
 --- What the options of a pool, such as decode_tp, say of its instances.
 local function pool(given, role, count)
   local prefix = role == "prefill" and "prefill_" or "decode_"
   local group = { role = role, instances = count }
+  if role == "encode" then return group end
   for _, name in ipairs { "tp", "hardware", "max_model_len", "latency_model" } do
     group[name] = given[prefix .. name]
   end
@@ -293,15 +302,20 @@ local function as_in_go_blis(groups, given)
 end
 
 local function check_pools(sizes, total, path)
-  local p, d, both = sizes.prefill_instances, sizes.decode_instances,
-    sizes.prefill_decode_instances
+  local p, d, both, e = sizes.prefill_instances, sizes.decode_instances,
+    sizes.prefill_decode_instances, sizes.encode_instances
+  if p + d + both == 0 and e > 0 then
+    errors.invalid("%s: encode_instances is %d, but nobody prefills and decodes; give "
+      .. "prefill_decode_instances, or prefill_instances and decode_instances", path, e)
+  end
   if both == 0 and (p == 0 or d == 0) then
     errors.invalid("%s: prefill_instances is %d and decode_instances %d; without "
       .. "prefill_decode_instances both are needed", path, p, d)
   end
-  if total and p + d + both > total then
+  if total and p + d + both + e > total then
     errors.invalid("%s: there are %d instances, and %d in pools (prefill_instances + "
-      .. "decode_instances + prefill_decode_instances)", path, total, p + d + both)
+      .. "decode_instances + prefill_decode_instances + encode_instances)", path, total,
+      p + d + both + e)
   end
 end
 
@@ -326,8 +340,9 @@ local function groups_of_pools(given, path, profile)
   add("prefill", sizes.prefill_instances)
   add("decode", sizes.decode_instances)
   add("both", sizes.prefill_decode_instances)
-  local rest = (given.instances or 0) - sizes.prefill_instances - sizes.decode_instances
-    - sizes.prefill_decode_instances
+  add("encode", sizes.encode_instances)
+  local rest = given.instances or 0
+  for _, name in ipairs(pool_sizes) do rest = rest - sizes[name] end
   add("none", rest, { role = "none", instances = rest })
   local all = {}
   for key, value in pairs(given) do all[key] = value end

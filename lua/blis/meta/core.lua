@@ -272,6 +272,9 @@ function vec.eq(a, b) end
 ---@field round_index? integer of requests with a session
 ---@field was_counted boolean it is part of the percentiles
 ---@field reason? string of a rejection
+---@field encode_instance? string where it was encoded, if it was; then also:
+---@field encode_start_us? integer when it had its turn there
+---@field encode_end_us? integer from then on it was routed
 ---@field prefill_instance? string where its prompt was computed, if it decoded elsewhere; then also:
 ---@field prefill_admitted_us? integer when it first got into a batch there
 ---@field prefill_end_us? integer
@@ -497,7 +500,7 @@ local simulation = {}
 --- Something that is scheduled.
 ---@class blis.PendingEvent
 ---@field time_us integer
----@field kind "arrival"|"admission"|"routing"|"hand-off"|"queue"|"call"|"instance"|"scaling"
+---@field kind "arrival"|"admission"|"routing"|"hand-off"|"queue"|"encoder"|"call"|"instance"|"scaling"
 ---@field request? string of an arrival, admission or routing
 ---@field instance? string whose next event it is
 

@@ -111,6 +111,9 @@
 ---@field mean_wait_ms number for room, of those that waited (ms)
 ---@field mean_transfer_ms number from the start of a transfer to its end (ms)
 ---@field mean_depth number under way when one starts, this one included (transfers)
+---@field encoded integer by the encode pool (requests)
+---@field mean_encode_wait_ms number for their turn, of those that were encoded (ms)
+---@field mean_encode_ms number from then on (ms)
 ---@field moved_gb number over all links, each byte once (GB)
 ---@field busiest_link number share of the run in which it had something to move (0 to 1)
 

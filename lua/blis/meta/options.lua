@@ -55,6 +55,7 @@
 ---@field prefill_instances? integer Of the instances, the first so many only prefill; without instances, they are so many in addition.
 ---@field decode_instances? integer The next so many only decode.
 ---@field prefill_decode_instances? integer The next so many do both; with the options of the decode pool.
+---@field encode_instances? integer The next so many encode images, sound and video; with the options of the cluster.
 ---@field architecture? "monolithic"|"pd" pd: with prefill_instances and decode_instances; monolithic: without them.
 ---@field prefill_tp? integer Tensor parallel degree of the prefill pool; default: tp. (GPUs)
 ---@field prefill_hardware? string|table GPU of the prefill pool; default: hardware.
@@ -152,7 +153,7 @@
 ---@field watts? number Mean power draw of an instance, for policies; default: gpu_watts times its GPUs. (W)
 ---@field capacity? number Relative capacity of an instance, for policies. (default 1)
 ---@field cost_per_hour? number Cost of an instance, for policies; default: the price of its GPUs. (USD)
----@field role? "prefill"|"decode"|"both"|"none" What the instances do where prefill and decode are apart; if one group has a role, those without one get no requests.
+---@field role? "prefill"|"decode"|"both"|"encode"|"none" What the instances do where prefill and decode are apart; if one group has a role, those without one get no requests.
 ---@field model? string|table Model id of the catalogue, with or without its owner; or the path of a config.json or its folder; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and models/NAME/config.json beside the script take precedence over the catalogue. (default qwen/qwen3-14b)
 ---@field model_config? string The model's own config.json, or its folder; default: the catalogue's figures.
 ---@field hardware? string|table GPU of every instance; default: the model's usual GPU; in Lua also a table { name =, peak_tflops =, ... }. hardware/NAME.yaml beside the script takes precedence over the catalogue.
@@ -211,6 +212,10 @@
 ---@field prefill_routing? any Routing policy of the prefill stage, as routing of the experiment, which is that of the decode stage; default: the same policy, with a memory of its own (go-blis: one for both).
 ---@field decode_routing? any Routing policy of the decode stage; default: routing of the experiment.
 ---@field stage_order? "decode-first"|"prefill-first" Which stage is routed first, so that the policy of the other one knows its choice. With prefill-first the decider has to be always, as in llm-d. (default decode-first)
+---@field encode_decider? "never"|"always"|"multimodal" Which requests the instances of role encode get before all others: those with images, sound or video, all, or none; default: multimodal where there are such instances.
+---@field encode_base_us? number Time to encode a request, one at a time on an instance, beside that of its tokens; needed with instances that encode, there is no default. (us)
+---@field encode_us_per_token? number Time to encode a token that is not text; needed as well. (us)
+---@field encode_routing? any Routing policy of the encode stage, as prefill_routing.
 ---@field order? "source"|"destination" Where a hand-off begins: source, prefill first and then room at the destination (vLLM); or destination, room first and then the prefill (SGLang). (default source)
 ---@field first_token? "decode"|"prefill" Who gives the first token: the instance that decodes, which computes the last token of the prompt again (vLLM), or the one that prefills (SGLang). (default decode)
 ---@field on_no_room? "wait"|"drop"|"local" What becomes of a hand-off for which the destination has no room: it waits, first come, first served; the request fails; or the destination computes all of it. (default wait)

@@ -84,6 +84,20 @@ static bool has_function(lua_State *L, int index) {
   return found;
 }
 
+/* The router of a stage, if there is one, with a stream of its own for ties. */
+static void check_stage_router(lua_State *L, int index, const char *name,
+                               const char *ties, bind_view *view,
+                               const blis_policy_context *context,
+                               blis_router *router) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, name) != LUA_TNIL) {
+    blis_policy_context own = *context;
+    own.ties = opt_field_string(L, index, ties);
+    check_router(L, top + 1, view, &own, router);
+  }
+  lua_settop(L, top);
+}
+
 static void check_policies(lua_State *L, int index, bind_view *view,
                            const blis_policy_context *context,
                            blis_disaggregation *made) {
@@ -95,11 +109,8 @@ static void check_policies(lua_State *L, int index, bind_view *view,
   } else {
     check_builtin_decider(L, top + 1, context, &made->decider);
   }
-  if (lua_getfield(L, index, "prefill_routing") != LUA_TNIL) {
-    blis_policy_context own = *context;
-    own.ties = opt_field_string(L, index, "prefill_ties");
-    check_router(L, lua_gettop(L), view, &own, &made->prefill);
-  }
+  check_stage_router(L, index, "prefill_routing", "prefill_ties", view, context,
+                     &made->prefill);
   lua_settop(L, top);
 }
 
@@ -138,4 +149,20 @@ void check_disaggregation(lua_State *L, int index, bind_view *view,
   made->go_blis = opt_field_boolean(L, index, "go_blis", false);
   made->has_contention = opt_field_boolean(L, index, "contention", false);
   check_policies(L, index, view, context, made);
+}
+
+void check_encode_stage(lua_State *L, int index, bind_view *view,
+                        const blis_policy_context *context,
+                        blis_encode_stage *made) {
+  static const char *const rules[] = {"never", "always", "multimodal", NULL};
+  made->rule =
+      (blis_encode_rule)check_field_choice(L, index, "encode_decider", rules);
+  if (made->rule == BLIS_ENCODES_NOBODY) {
+    return;
+  }
+  made->base_us = check_field_number(L, index, "encode_base_us");
+  made->us_per_token = check_field_number(L, index, "encode_us_per_token");
+  made->go_blis = opt_field_boolean(L, index, "go_blis", false);
+  check_stage_router(L, index, "encode_routing", "encode_ties", view, context,
+                     &made->router);
 }

@@ -7,6 +7,7 @@
 
 #include <lua.h>
 
+#include "cluster/encode.h"
 #include "cluster/handoff.h"
 #include "lua/policies/view.h"
 #include "policy/contract/entry.h"
@@ -19,5 +20,10 @@
 void check_disaggregation(lua_State *L, int index, bind_view *view,
                           const blis_policy_context *context,
                           blis_disaggregation *made);
+
+/* The same for the encode stage; its rule says whether there is one. */
+void check_encode_stage(lua_State *L, int index, bind_view *view,
+                        const blis_policy_context *context,
+                        blis_encode_stage *made);
 
 #endif

@@ -27,13 +27,22 @@ static void set_time(lua_State *L, const char *name, int64_t time_us) {
   }
 }
 
-/* Where prefill and decode were apart. */
+static void set_instance(lua_State *L, const char *name, int32_t instance) {
+  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance);
+  lua_setfield(L, -2, name);
+}
+
+/* Where stages of the request were apart. */
 static void set_stages(lua_State *L, const blis_stage_times *stages) {
-  if (stages == NULL) {
+  if (stages != NULL && stages->encode_instance >= 0) {
+    set_instance(L, "encode_instance", stages->encode_instance);
+    set_time(L, "encode_start_us", stages->encode_start_us);
+    set_time(L, "encode_end_us", stages->encode_end_us);
+  }
+  if (stages == NULL || stages->prefill_instance < 0) {
     return;
   }
-  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)stages->prefill_instance);
-  lua_setfield(L, -2, "prefill_instance");
+  set_instance(L, "prefill_instance", stages->prefill_instance);
   set_time(L, "prefill_admitted_us", stages->prefill_admitted_us);
   set_time(L, "prefill_end_us", stages->prefill_end_us);
   set_time(L, "transfer_start_us", stages->transfer_start_us);
@@ -72,8 +81,7 @@ static void push_record(lua_State *L, const bind_records *self, size_t index) {
   set_field_integer(L, "prompt_tokens", record->prompt_tokens);
   set_field_integer(L, "output_tokens", record->output_tokens);
   if (record->instance >= 0) {
-    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)record->instance);
-    lua_setfield(L, -2, "instance");
+    set_instance(L, "instance", record->instance);
   }
   set_field_text(L, "tenant", strings, record->tenant);
   set_field_text(L, "slo_class", strings, record->slo_class);

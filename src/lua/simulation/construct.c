@@ -99,6 +99,7 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   if (lua_getfield(L, config, "disaggregation") != LUA_TNIL) {
     sim->has_pools = true;
     check_disaggregation(L, lua_gettop(L), &sim->view, context, &sim->apart);
+    check_encode_stage(L, lua_gettop(L), &sim->view, context, &sim->encode);
   }
   if (lua_getfield(L, config, "queue") != LUA_TNIL) {
     sim->has_gateway = true;
@@ -133,7 +134,7 @@ static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT);
   return opt_field_boolean(L, config, "is_scripted", false) ||
          ((sim->router.needs | sim->admission.needs | sim->apart.decider.needs |
-           sim->apart.prefill.needs) &
+           sim->apart.prefill.needs | sim->encode.router.needs) &
           signals) != 0;
 }
 
@@ -208,6 +209,11 @@ static void hand_over_policies(lua_State *L, bind_simulation *sim) {
   if (sim->has_pools) {
     check_status(
         L, blis_cluster_set_disaggregation(sim->cluster, &sim->apart, &error),
+        &error);
+  }
+  if (sim->encode.rule != BLIS_ENCODES_NOBODY) {
+    check_status(
+        L, blis_cluster_set_encode_stage(sim->cluster, &sim->encode, &error),
         &error);
   }
   if (sim->has_gateway) {

@@ -55,6 +55,7 @@ typedef struct bind_simulation {
   blis_cascade cascade;               /* until the cluster takes it */
   blis_autoscaler autoscaler;         /* until the cluster takes it */
   blis_disaggregation apart;          /* until the cluster takes it */
+  blis_encode_stage encode;           /* likewise */
   blis_gateway gateway;               /* until the cluster takes it */
   blis_priority priority;             /* the cluster borrows it */
   blis_cluster *cluster;              /* NULL once closed */

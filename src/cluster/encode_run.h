@@ -1,0 +1,28 @@
+/*
+ * encode_run.h - the encode stage of a cluster, as its other files see it.
+ */
+#ifndef BLIS_CLUSTER_ENCODE_RUN_H
+#define BLIS_CLUSTER_ENCODE_RUN_H
+
+#include "cluster/state.h"
+
+/* One of the classes ENCODED and ENCODE_LATE. */
+BLIS_MUSTUSE blis_status blis__encode_event(blis_cluster *cluster,
+                                            const blis_event *event,
+                                            blis_error *error);
+
+/*
+ * BLIS (Go): the router chooses who encodes a request that is being routed,
+ * though nothing comes of it. The view shown before is no longer valid.
+ */
+BLIS_MUSTUSE blis_status blis__encode_in_passing(blis_cluster *cluster,
+                                                 blis__cluster_request *request,
+                                                 blis_error *error);
+
+/* The instance has failed: who was there is routed again, or fails. */
+BLIS_MUSTUSE blis_status blis__encode_lose_instance(blis_cluster *cluster,
+                                                    uint32_t instance,
+                                                    bool re_route,
+                                                    blis_error *error);
+
+#endif
