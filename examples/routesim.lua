@@ -112,10 +112,12 @@ for _, n in ipairs { 4, 8, 16 } do
   print_row(n .. " backends", run("routesim.least_outstanding", 12.5 * n, { instances = n }))
 end
 
-print("\nCache pressure: prefix_overlap")
+-- The prompts of gen-trace have no block ids, so prefix_overlap alone goes by load, as RouteSim does.
+print("\nCache pressure: prefix_overlap, with the blocks of all prompts")
 print_header()
 for _, blocks in ipairs { 2048, 4096, 32768 } do
-  print_row(blocks .. " blocks", run("routesim.prefix_overlap", 100, { kv_blocks = blocks }))
+  print_row(blocks .. " blocks", run({ "routesim.prefix_overlap", blocks = "all" }, 100,
+    { kv_blocks = blocks }))
 end
 
 -- Its worked figures: throughput points of the compute model, and an even rotation.

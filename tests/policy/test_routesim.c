@@ -142,13 +142,18 @@ static void prefix_aware_example(void) {
   }
 }
 
+/* A prompt whose first four blocks are known. */
+static void know_blocks(bench *b) {
+  static blis_block_id ids[] = {1, 2, 3, 4};
+  b->chain = (blis_block_chain){ids, 4, 8, BLIS_BLOCK_PRIVATE};
+}
+
 /* What counts as having the prefix. */
 static void prefix_aware_finds_prefixes(void) {
   bench b;
   bench_init(&b, "routesim.prefix_aware", NULL, 3);
   set(&b, BLIS_SIGNAL_CACHED_TOKENS, (double[]){0, 32, 64});
   set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){1, 2, 3});
-  static blis_block_id ids[] = {1, 2, 3, 4};
   b.request.prefix_tokens = 64; /* all of it */
   CHECK_EQ_I64(decide(&b).chosen, 2);
   b.request.prefix_tokens = 47; /* its full blocks */
@@ -158,7 +163,7 @@ static void prefix_aware_finds_prefixes(void) {
   CHECK(decide(&b).scores == NULL);
   b.request.prefix_tokens = 0;
   CHECK_EQ_I64(decide(&b).chosen, 0);
-  b.chain = (blis_block_chain){ids, 4, 8, BLIS_BLOCK_PRIVATE};
+  know_blocks(&b);
   CHECK_EQ_I64(decide(&b).chosen, 1); /* shared content: its first block */
   blis_router_free(&b.router);
 }
@@ -168,6 +173,7 @@ static void prefix_overlap_example(void) {
     bench b;
     bench_init_profile(&b, "routesim.prefix_overlap",
                        is_code ? "routesim" : "design", 5);
+    know_blocks(&b);
     set(&b, BLIS_SIGNAL_PREFIX_HIT, (double[]){0.75, 0.25, 1, 1, 0});
     set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){32, 2, 240, 0, 0});
     for (int i = 0; i < 600; i++) { /* decoding: load above the depth */
@@ -191,6 +197,26 @@ static void prefix_overlap_example(void) {
   }
 }
 
+/* Prompts of which a prefix is known at most go to the least outstanding. */
+static void prefix_overlap_needs_block_ids(void) {
+  for (int takes_all = 0; takes_all <= 1; takes_all++) {
+    blis_param param = {.name = "blocks", .text = takes_all ? "all" : "named"};
+    blis_params params = {&param, 1};
+    bench b;
+    bench_init(&b, "routesim.prefix_overlap", &params, 2);
+    set(&b, BLIS_SIGNAL_PREFIX_HIT, (double[]){0, 0.5});
+    set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){1, 2});
+    CHECK_EQ_I64(decide(&b).chosen, takes_all ? 1 : 0);
+    CHECK((decide(&b).scores != NULL) == takes_all);
+    know_blocks(&b);
+    b.request.prefix_tokens = 64; /* the four blocks and nothing else */
+    CHECK_EQ_I64(decide(&b).chosen, takes_all ? 1 : 0);
+    b.request.prefix_tokens = 63; /* one of them is known otherwise */
+    CHECK_EQ_I64(decide(&b).chosen, 1);
+    blis_router_free(&b.router);
+  }
+}
+
 /* At exactly 0.9 of the depth the code breaks, the document does not yet. */
 static void profiles_differ_at_the_limit_and_in_ties(void) {
   blis_param items[] = {{.name = "max_queue_depth", .number = 10},
@@ -200,6 +226,7 @@ static void profiles_differ_at_the_limit_and_in_ties(void) {
     items[1].text = is_code ? "routesim" : "design";
     bench b;
     bench_init(&b, "routesim.prefix_overlap", &params, 3);
+    know_blocks(&b);
     set(&b, BLIS_SIGNAL_PREFIX_HIT, (double[]){1, 0, 0});
     set(&b, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){9, 5, 5});
     blis_decision d = decide(&b);
@@ -316,6 +343,7 @@ int main(void) {
   RUN(prefix_aware_example);
   RUN(prefix_aware_finds_prefixes);
   RUN(prefix_overlap_example);
+  RUN(prefix_overlap_needs_block_ids);
   RUN(profiles_differ_at_the_limit_and_in_ties);
   RUN(session_affinity_example);
   RUN(session_affinity_keeps_what_is_used);

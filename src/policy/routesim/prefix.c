@@ -11,6 +11,11 @@
  * declares none, but shares content: if its first block is), and
  * prefix_overlap counts the leading run of cached blocks. A block that lies in
  * a cache without its predecessors is counted by neither.
+ *
+ * prefix_overlap needs ids of the prompt's blocks, as traces with hash ids and
+ * conversations have them; a prompt of which only the prefix is known by a hash
+ * has none, and goes to the least outstanding. Here every prompt has blocks
+ * that can be looked for, which the parameter blocks asks for.
  */
 #include "policy/routesim/routesim.h"
 
@@ -19,7 +24,8 @@ typedef struct prefix_router {
   double cache_weight;
   double breaker;          /* load / depth from which on it works; 0 = none */
   bool breaker_at_limit;   /* also at exactly that ratio */
-  bool clamps_ratio;       /* of prefix_overlap */
+  bool clamps_ratio;       /* of prefix_overlap, as is the next */
+  bool takes_all_blocks;   /* of prompts without ids, too */
   int64_t kv_block_tokens; /* of the instances */
   blis_tie tie;
 } prefix_router;
@@ -86,10 +92,30 @@ static blis_status choose_aware(const blis_question *q, size_t *chosen) {
   return BLIS_OK;
 }
 
+/* Whether blocks are known beyond a declared prefix. */
+static blis_status has_block_ids(const prefix_router *self,
+                                 const blis_routing_request *request,
+                                 bool *has) {
+  *has = request->prompt_tokens >= self->kv_block_tokens;
+  if (!*has || self->takes_all_blocks) {
+    return BLIS_OK;
+  }
+  const blis_block_chain *chain =
+      request->chain(request->chain_ud, (uint32_t)self->kv_block_tokens);
+  if (chain == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  int64_t known_tokens = (int64_t)chain->shared_count * self->kv_block_tokens;
+  *has = known_tokens > request->prefix_tokens;
+  return BLIS_OK;
+}
+
 static blis_status choose_overlap(const blis_question *q, size_t *chosen) {
   const blis_routing_view *view = q->view;
   prefix_router *self = q->state;
-  if (q->request->prompt_tokens < self->kv_block_tokens) {
+  bool has_ids;
+  BLIS_TRY_MEM(has_block_ids(self, q->request, &has_ids), q->error);
+  if (!has_ids) {
     *chosen = blis__routesim_least_outstanding(&self->base, view);
     return BLIS_OK;
   }
@@ -127,7 +153,13 @@ static const blis_param_spec aware_params[] = {
                  "at that load; ties to the last")};
 
 static const blis_param_spec overlap_params[] = {
-    BLIS__ROUTESIM_PARAMS, CACHE_WEIGHT(0.7), BREAKER(0.9, ""), TIE,
+    BLIS__ROUTESIM_PARAMS,
+    CACHE_WEIGHT(0.7),
+    BREAKER(0.9, ""),
+    TIE,
+    BLIS__CHOICE("blocks", "named|all",
+                 "named: prompts with block ids beyond a declared prefix, "
+                 "others go to the least outstanding; all: every prompt's"),
     BLIS__CHOICE(
         "profile", "design|routesim",
         "the design document, or the code: breaker already at that load; a "
@@ -142,6 +174,8 @@ static blis_status init(void *state, blis_policy_setup *setup,
   self->breaker = blis_setup_number_or(setup, "breaker", is_code, CODE_BREAKER);
   self->breaker_at_limit = is_code;
   self->clamps_ratio = is_code;
+  self->takes_all_blocks = blis_setup_has(setup, "blocks") &&
+                           blis_setup_choice(setup, "blocks") == 1;
   self->kv_block_tokens = setup->context->kv_block_size_tokens;
   blis_setup_tie(setup, &self->tie);
   if (is_code && !blis_setup_has(setup, "tie")) {

@@ -111,11 +111,8 @@ static blis_status check_blocks(reading *r, const blis__trace_line *line,
   uint32_t block_tokens = given != 0 ? given : USUAL_BLOCK_TOKENS;
   uint32_t blocks = count_blocks(tokens, block_tokens);
   if (request->segment_count > blocks) {
-    return blis_fail(error, BLIS_ERR_PARSE,
-                     "%s:%lld: key 'hash_ids' has %u ids; %u tokens in "
-                     "blocks of %u need %u",
-                     r->rows.job->name, (long long)line->line,
-                     request->segment_count, tokens, block_tokens, blocks);
+    return blis__trace_fail_ids(&r->rows, line, request->segment_count, tokens,
+                                block_tokens, error);
   }
   r->has_small_blocks =
       r->has_small_blocks ||
@@ -277,10 +274,16 @@ static blis_status open_reading(void *reader, blis_error *error) {
   return blis__trace_open_text(reader, error);
 }
 
+static const char *const fields[] = {
+    "chat_id",       "parent_chat_id", "timestamp", "input_length",
+    "output_length", "type",           "turn",      "hash_ids",
+    "turn_id",       "session_id",     NULL};
+
 const blis__trace_format blis__trace_bailian = {
     .name = "bailian",
     .text = "JSONL with chat_id, parent_chat_id, timestamp, hash_ids",
     .recognise = recognise,
+    .fields = fields,
     .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,

@@ -47,7 +47,13 @@ typedef struct blis__trace_format {
    * NULL: when its first line has both marks. */
   bool (*recognise)(blis_slice head);
   const char *marks[2];
-  const void *rule;   /* what the reader makes of it; may be NULL */
+  const void *rule; /* what the reader makes of it; may be NULL */
+  /*
+   * The columns, or the members of a row, that are read or passed over on
+   * purpose, ending with NULL: others are told. NULL when the reader sees to
+   * it.
+   */
+  const char *const *fields;
   size_t reader_size; /* of the state behind every void *reader */
   /*
    * A reader is a structure that begins with a blis__trace_rows (rows.h), which

@@ -28,7 +28,9 @@ blis_status blis__trace_next_json(blis__trace_rows *rows,
   *line = (blis__trace_line){.row = blis_json_root(&rows->json),
                              .number = rows->taken++,
                              .line = content.number};
-  return blis_json_need_object(line->row, error);
+  BLIS_TRY(blis_json_need_object(line->row, error));
+  blis__trace_see_members(rows, line->row, rows->fields);
+  return BLIS_OK;
 }
 
 blis_slice blis__trace_first_row(blis_slice head) {
@@ -78,6 +80,19 @@ blis_status blis__trace_name(const blis__trace_job *job, blis_json_value row,
     BLIS_TRY(blis_json_text(value, &name, error));
   }
   return blis__trace_text(job, name, id, error);
+}
+
+blis_status blis__trace_fail_ids(const blis__trace_rows *rows,
+                                 const blis__trace_line *line, size_t ids,
+                                 uint32_t tokens, uint32_t block_tokens,
+                                 blis_error *error) {
+  uint32_t blocks = tokens / block_tokens + (tokens % block_tokens != 0);
+  return blis_fail(error, BLIS_ERR_PARSE,
+                   "%s:%lld: key 'hash_ids' has %zu ids; %u tokens in blocks "
+                   "of %u need %u; hash_block_tokens (--hash-block-tokens) "
+                   "says how many tokens an id stands for",
+                   rows->job->name, (long long)line->line, ids, tokens,
+                   block_tokens, blocks);
 }
 
 blis_status blis__trace_read_ids(const blis_alloc *alloc, blis_json_value list,

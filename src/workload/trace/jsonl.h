@@ -52,6 +52,12 @@ BLIS_MUSTUSE blis_status blis__trace_name(const blis__trace_job *job,
                                           blis_json_value row, const char *key,
                                           uint32_t *id, blis_error *error);
 
+/* Fails: a row has more hash ids than blocks. */
+blis_status blis__trace_fail_ids(const blis__trace_rows *rows,
+                                 const blis__trace_line *line, size_t ids,
+                                 uint32_t tokens, uint32_t block_tokens,
+                                 blis_error *error);
+
 /* Hash ids of a row, as its segments; zero it first. */
 typedef struct blis__trace_ids {
   BLIS_ARRAY(int64_t) numbers;

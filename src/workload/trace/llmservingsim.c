@@ -43,6 +43,19 @@ typedef struct reading {
   bool is_measured;
 } reading;
 
+static const char *const call_fields[] = {"input_toks",       "output_toks",
+                                          "tool_duration_ns", "input_tok_ids",
+                                          "output_tok_ids",   NULL};
+
+/* Of all kinds, with the measured times that only calibration reads. */
+static const char *const row_fields[] = {"request_id",     "input_toks",
+                                         "output_toks",    "arrival_time_ns",
+                                         "arrival_time",   "input_tok_ids",
+                                         "output_tok_ids", "session_id",
+                                         "sub_requests",   "queued_ts",
+                                         "scheduled_ts",   "first_token_ts",
+                                         "last_token_ts",  NULL};
+
 static bool recognise(blis_slice head) {
   return head.length > 0 && head.data[0] == '{' &&
          (blis__trace_first_line_has(head, "\"input_toks\"") ||
@@ -170,6 +183,7 @@ static blis_status next_call(reading *r, blis_request *request,
   bool is_first = r->next_call++ == 0;
   bool is_last = r->next_call == r->call_count;
   BLIS_TRY(blis_json_need_object(call, error));
+  blis__trace_see_members(&r->rows, call, call_fields);
   BLIS_TRY(read_call(r, call, request, error));
   request->arrival_us = r->arrival_us;
   request->session = r->session;
@@ -239,6 +253,7 @@ const blis__trace_format blis__trace_llmservingsim = {
     .name = "llmservingsim",
     .text = "JSONL with input_toks, output_toks, arrival_time_ns; or calls",
     .recognise = recognise,
+    .fields = row_fields,
     .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,

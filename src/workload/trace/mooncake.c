@@ -30,11 +30,8 @@ static blis_status set_content(reading *r, const blis__trace_line *line,
   size_t blocks = ((size_t)left + r->block_tokens - 1) / r->block_tokens;
   size_t count = r->ids.segments.count;
   if (count > blocks) {
-    return blis_fail(error, BLIS_ERR_PARSE,
-                     "%s:%lld: key 'hash_ids' has %zu ids; %u tokens in "
-                     "blocks of %u need %zu",
-                     r->rows.job->name, (long long)line->line, count, left,
-                     r->block_tokens, blocks);
+    return blis__trace_fail_ids(&r->rows, line, count, left, r->block_tokens,
+                                error);
   }
   for (size_t i = 0; i < count; i++) {
     uint32_t length = left < r->block_tokens ? left : r->block_tokens;
@@ -81,10 +78,14 @@ static blis_status open_reading(void *reader, blis_error *error) {
   return blis__trace_open_text(reader, error);
 }
 
+static const char *const fields[] = {"timestamp", "input_length",
+                                     "output_length", "hash_ids", NULL};
+
 const blis__trace_format blis__trace_mooncake = {
     .name = "mooncake",
     .text = "JSONL with timestamp, input_length, output_length, hash_ids",
     .recognise = recognise,
+    .fields = fields,
     .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,

@@ -137,6 +137,7 @@ static blis_status open_reader(blis__trace_file *file, const void *known,
   blis__trace_rows *rows = file->reader;
   rows->job = job;
   rows->rule = file->format->rule;
+  rows->fields = file->format->fields;
   rows->known = known != NULL ? known : rows;
   rows->start = INT64_MAX;
   blis_json_init(&rows->json, job->alloc);
@@ -177,6 +178,21 @@ blis_status blis__trace_open_again(const blis__trace_file *known,
   return status;
 }
 
+/* What the file has and nobody reads. */
+static blis_status note_unread(const blis__trace_rows *rows,
+                               blis_error *error) {
+  if (rows->unread.count == 0) {
+    return BLIS_OK;
+  }
+  char names[BLIS__UNREAD_TEXT_SIZE];
+  blis__unread_list(&rows->unread, names);
+  BLIS_TRY_MEM(blis_workload_note(rows->job->workload,
+                                  "%s: fields that are not read: %s",
+                                  rows->job->name, names),
+               error);
+  return BLIS_OK;
+}
+
 blis_status blis__trace_finish(const blis__trace_file *file,
                                blis_error *error) {
   blis__trace_rows *rows = file->reader;
@@ -184,6 +200,7 @@ blis_status blis__trace_finish(const blis__trace_file *file,
   BLIS_TRY(blis__trace_note(
       rows, "failed requests skipped, since their output is unknown",
       rows->failed, "", error));
+  BLIS_TRY(note_unread(rows, error));
   return file->format->finish != NULL
              ? file->format->finish(file->reader, error)
              : BLIS_OK;

@@ -5,7 +5,8 @@
  * that start with '#' are comments. priority is checked and not used.
  *
  * Files that are written here may have keys of their own beside these, so that
- * nothing is lost: those in the tables below, and segments (segments.h),
+ * nothing is lost: those in the tables below, arrival_us where ts, which is a
+ * whole number for RouteSim, cannot tell it, and segments (segments.h),
  * which then tells all shared content in place of prefix_hash. Without any
  * turn, the rows of a session are its rounds in order of time.
  */
@@ -112,6 +113,23 @@ static blis_status read_rest(reading *r, blis_json_value row,
   return BLIS_OK;
 }
 
+/* In milliseconds, or to the microsecond where a file written here says so. */
+static blis_status read_time(blis_json_value row, blis_request *request,
+                             blis_error *error) {
+  BLIS_TRY(blis__trace_time(row, "ts", 1000, &request->arrival_us, error));
+  blis_json_value exact = blis_json_member(row, "arrival_us");
+  if (!blis_json_has(exact)) {
+    return BLIS_OK;
+  }
+  int64_t arrival_us;
+  BLIS_TRY(blis_json_int64(exact, 0, INT64_MAX, &arrival_us, error));
+  if (arrival_us / 1000 != request->arrival_us / 1000) {
+    return blis_json_fail(exact, "is another time than ts", error);
+  }
+  request->arrival_us = arrival_us;
+  return BLIS_OK;
+}
+
 static blis_status read_segments(reading *r, blis_json_value segments,
                                  blis_request *request, blis_error *error) {
   blis_slice text;
@@ -146,7 +164,7 @@ static blis_status read_row(reading *r, const blis__trace_line *line,
                             blis_request *request, blis_error *error) {
   blis_json_value row = line->row;
   *request = (blis_request){.number = line->number};
-  BLIS_TRY(blis__trace_time(row, "ts", 1000, &request->arrival_us, error));
+  BLIS_TRY(read_time(row, request, error));
   BLIS_TRY(
       blis__trace_tokens(row, "prompt_tokens", &request->prompt_tokens, error));
   BLIS_TRY(
@@ -191,10 +209,41 @@ static void close_reading(void *reader) {
   blis_array_deinit(r->rows.job->alloc, &r->segments);
 }
 
+static const char *const fields[] = {"id",
+                                     "ts",
+                                     "arrival_us",
+                                     "prompt_tokens",
+                                     "gen_tokens",
+                                     "max_tokens",
+                                     "prefix_hash",
+                                     "prefix_len",
+                                     "segments",
+                                     "conversation_id",
+                                     "turn",
+                                     "model",
+                                     "tenant",
+                                     "slo_class",
+                                     "client",
+                                     "lora_adapter",
+                                     "cascade",
+                                     "mean_logprob",
+                                     "deadline_us",
+                                     "slo_target_us",
+                                     "text_tokens",
+                                     "image_tokens",
+                                     "audio_tokens",
+                                     "video_tokens",
+                                     "think_us",
+                                     "reason_ratio",
+                                     "streaming",
+                                     "priority",
+                                     NULL};
+
 const blis__trace_format blis__trace_routesim = {
     .name = "routesim",
     .text = "JSONL with ts, prompt_tokens, gen_tokens, prefix_hash, prefix_len",
     .recognise = recognise,
+    .fields = fields,
     .reader_size = sizeof(reading),
     .open = blis__trace_open_text,
     .next = next,

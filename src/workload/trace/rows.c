@@ -16,8 +16,12 @@ blis_status blis__trace_open_csv(blis__trace_rows *rows, bool has_even_rows,
                                  blis_error *error) {
   const blis_csv_options options = {.has_header = true,
                                     .has_even_rows = has_even_rows};
-  return blis_csv_open_input(rows->job->alloc, take_input(rows->job), &options,
-                             &rows->csv, error);
+  BLIS_TRY(blis_csv_open_input(rows->job->alloc, take_input(rows->job),
+                               &options, &rows->csv, error));
+  if (rows->fields != NULL) {
+    blis__unread_see_columns(&rows->unread, rows->csv, rows->fields);
+  }
+  return BLIS_OK;
 }
 
 blis_status blis__trace_open_text(void *reader, blis_error *error) {
@@ -29,6 +33,13 @@ blis_status blis__trace_open_text(void *reader, blis_error *error) {
 blis_status blis__trace_open_json(blis__trace_rows *rows, blis_error *error) {
   return blis_json_read_input(&rows->json, rows->job->input, rows->job->name,
                               MAX_JSON_SIZE, error);
+}
+
+void blis__trace_see_members(blis__trace_rows *rows, blis_json_value object,
+                             const char *const *fields) {
+  if (fields != NULL && rows->known == rows) {
+    blis__unread_see_members(&rows->unread, object, fields);
+  }
 }
 
 void blis__trace_drop_input(blis__trace_job *job) {

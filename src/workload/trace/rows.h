@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "workload/trace/format.h"
+#include "workload/trace/unread.h"
 
 /*
  * The first member of every reader. Whoever opens the trace fills it in, and
@@ -23,7 +24,9 @@ typedef struct blis__trace_rows {
    * has to, and adds no notes.
    */
   const void *known;
-  const void *rule; /* of the format */
+  const void *rule;          /* of the format */
+  const char *const *fields; /* of the format, which may have none */
+  blis__unread unread;       /* fields that are not among them */
   blis_csv *csv;
   blis_text *text;
   blis_json json; /* of the row, or of the whole file */
@@ -49,6 +52,10 @@ BLIS_MUSTUSE blis_status blis__trace_open_json(blis__trace_rows *rows,
 BLIS_MUSTUSE blis_status blis__trace_change_input(blis__trace_job *job,
                                                   const char *path,
                                                   blis_error *error);
+
+/* Notes the members of an object of the format that it does not know. */
+void blis__trace_see_members(blis__trace_rows *rows, blis_json_value object,
+                             const char *const *fields);
 
 /* Closes the input of a job if nobody has taken it. */
 void blis__trace_drop_input(blis__trace_job *job);

@@ -7,7 +7,7 @@
  * Azure's were published 2023 (Patel et al., Splitwise) with times such as
  * "2023-11-16 18:15:46.6805900", 2024 (Stojkovic et al., DynamoLLM) with
  * "2024-05-10 00:00:00.009930+00:00". That of multimodal models of 2025
- * (ModServe) has a column NumImages, too, which is passed over. A request
+ * (ModServe) has a column NumImages, too, which is told and not read. A request
  * arrives at its time minus that of the earliest row, both known to a
  * nanosecond, in whole microseconds.
  *
@@ -152,11 +152,15 @@ static const table_rule azure_rule = {.time = "TIMESTAMP",
                                       .output = "GeneratedTokens",
                                       .has_timestamps = true};
 
+static const char *const azure_fields[] = {"TIMESTAMP", "ContextTokens",
+                                           "GeneratedTokens", NULL};
+
 const blis__trace_format blis__trace_azure = {
     .name = "azure",
     .text = "CSV with TIMESTAMP, ContextTokens, GeneratedTokens",
     .marks = {"TIMESTAMP,", "ContextTokens,GeneratedTokens"},
     .rule = &azure_rule,
+    .fields = azure_fields,
     .settle = blis__trace_settle_ns,
     TABLE_READER};
 
@@ -167,11 +171,17 @@ static const table_rule burstgpt_rule = {.time = "Timestamp",
                                          .session = "Session ID",
                                          .has_failed_rows = true};
 
+static const char *const burstgpt_fields[] = {
+    "Timestamp",    "Session ID",     "Elapsed time",
+    "Model",        "Request tokens", "Response tokens",
+    "Total tokens", "Log Type",       NULL};
+
 const blis__trace_format blis__trace_burstgpt = {
     .name = "burstgpt",
     .text = "CSV with Timestamp, Request tokens, Response tokens",
     .marks = {"Request tokens", "Response tokens"},
     .rule = &burstgpt_rule,
+    .fields = burstgpt_fields,
     .settle = blis__trace_settle_us,
     TABLE_READER};
 
@@ -179,11 +189,15 @@ static const table_rule vidur_rule = {.time = "arrived_at",
                                       .prompt = "num_prefill_tokens",
                                       .output = "num_decode_tokens"};
 
+static const char *const vidur_fields[] = {"arrived_at", "num_prefill_tokens",
+                                           "num_decode_tokens", NULL};
+
 const blis__trace_format blis__trace_vidur = {
     .name = "vidur",
     .text = "CSV with arrived_at, num_prefill_tokens, num_decode_tokens",
     .marks = {"num_prefill_tokens", "num_decode_tokens"},
     .rule = &vidur_rule,
+    .fields = vidur_fields,
     TABLE_READER};
 
 static const table_rule splitwise_rule = {.time = "arrival_timestamp",
@@ -192,9 +206,14 @@ static const table_rule splitwise_rule = {.time = "arrival_timestamp",
                                           .client = "application_id",
                                           .batch = "batch_size"};
 
+static const char *const splitwise_fields[] = {
+    "request_id", "request_type", "application_id", "arrival_timestamp",
+    "batch_size", "prompt_size",  "token_size",     NULL};
+
 const blis__trace_format blis__trace_splitwise = {
     .name = "splitwise",
     .text = "CSV with arrival_timestamp, prompt_size, token_size",
     .marks = {"arrival_timestamp", "prompt_size"},
     .rule = &splitwise_rule,
+    .fields = splitwise_fields,
     TABLE_READER};

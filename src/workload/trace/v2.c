@@ -201,7 +201,33 @@ blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path,
 
 /* Rows. */
 
+/* What happened to a request, and how a proxy names it, is not simulated. */
+static const char *const passed_over[] = {"segments",      "status",
+                                          "error_message", "finish_reason",
+                                          "x_request_id",  NULL};
+
+static bool is_column(const char *name) {
+  for (size_t i = 0; i < COLUMNS; i++) {
+    if (strcmp(columns[i].name, name) == 0) {
+      return true;
+    }
+  }
+  for (size_t i = 0; passed_over[i] != NULL; i++) {
+    if (strcmp(passed_over[i], name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static blis_status find_columns(reading *r, blis_error *error) {
+  const blis_csv *csv = r->rows.csv;
+  for (size_t i = 0; i < blis_csv_column_count(csv); i++) {
+    const char *name = blis_csv_column_name(csv, i);
+    if (!is_column(name)) {
+      blis__unread_add(&r->rows.unread, name);
+    }
+  }
   for (size_t i = 0; i < COLUMNS; i++) {
     if (columns[i].is_required) {
       BLIS_TRY(

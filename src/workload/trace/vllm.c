@@ -8,6 +8,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "workload/trace/rows.h"
 
@@ -56,6 +57,28 @@ static blis_status check_count(blis_json_value list, size_t count,
   snprintf(what, sizeof what, "has %zu entries; input_lens has %zu",
            blis_json_count(list), count);
   return blis_json_fail(list, what, error);
+}
+
+/*
+ * Lists that have an entry per request: what the server did with it, and its
+ * text. Everything else is about the whole run.
+ */
+static const char *const known_lists[] = {
+    "input_lens", "output_lens", "start_times",     "errors",
+    "ttfts",      "itls",        "generated_texts", NULL};
+
+static void see_lists(reading *r, blis_json_value root) {
+  const char *name = NULL;
+  blis_json_value member;
+  while (blis_json_next(root, &name, &member)) {
+    bool is_known = blis_json_type_of(member) != BLIS_JSON_ARRAY;
+    for (size_t i = 0; !is_known && known_lists[i] != NULL; i++) {
+      is_known = strcmp(known_lists[i], name) == 0;
+    }
+    if (!is_known) {
+      blis__unread_add(&r->rows.unread, name);
+    }
+  }
 }
 
 static blis_status find_lists(const blis__trace_job *job, blis_json_value root,
@@ -126,6 +149,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
   BLIS_TRY(blis__trace_open_json(&r->rows, error));
   BLIS_TRY(
       find_lists(r->rows.job, blis_json_root(&r->rows.json), &r->lists, error));
+  see_lists(r, blis_json_root(&r->rows.json));
   r->count = (int64_t)blis_json_count(r->lists.inputs);
   return BLIS_OK;
 }

@@ -9,13 +9,11 @@ static void write_whole(blis_json_writer *json, const char *key,
   blis_json_writer_int64(json, value);
 }
 
-/* Milliseconds, with a fraction when there is one. */
+/* RouteSim reads whole milliseconds alone; the rest of a time is beside it. */
 static void write_time(blis_json_writer *json, int64_t time_us) {
-  blis_json_writer_key(json, "ts");
-  if (time_us % 1000 == 0) {
-    blis_json_writer_int64(json, time_us / 1000);
-  } else {
-    blis_json_writer_double(json, (double)time_us / 1000);
+  write_whole(json, "ts", time_us / 1000);
+  if (time_us % 1000 != 0) {
+    write_whole(json, "arrival_us", time_us);
   }
 }
 

@@ -44,12 +44,14 @@ static void routesim_prefixes_are_shared(void) {
 static void compact_rows_may_tell_everything(void) {
   blis_workload *workload = read_trace(temp_file(
       "full.jsonl", COMPACT
-      ", \"id\": 7, \"turn\": 3, \"max_tokens\": 9, "
+      ", \"id\": 7, \"arrival_us\": 1999, \"turn\": 3, \"max_tokens\": 9, "
       "\"deadline_us\": 5000, \"model\": \"m\", \"tenant\": \"t\", "
       "\"slo_class\": \"batch\", \"client\": 12, \"prefix_len\": 4, "
       "\"prefix_hash\": \"g\", \"segments\": \"3:40 4:20@60\"}\n" COMPACT
       ", \"segments\": \"3:16\", \"model\": null}\n"));
-  const blis_request *request = blis_workload_request(workload, 0);
+  CHECK_EQ_I64(blis_workload_request(workload, 0)->arrival_us, 1000);
+  const blis_request *request = blis_workload_request(workload, 1);
+  CHECK_EQ_I64(request->arrival_us, 1999);
   CHECK(request->number == 7 && request->round_index == 3);
   CHECK(request->max_output_tokens == 9 && request->deadline_us == 5000);
   CHECK_STR(text_of(workload, request->model), "m");
@@ -80,6 +82,9 @@ static void wrong_compact_rows_are_named(void) {
       {COMPACT ", \"streaming\": 1}", "key 'streaming': 1 is neither"},
       {COMPACT ", \"think_us\": -1}", "key 'think_us': -1"},
       {COMPACT ", \"conversation_id\": []}", "key 'conversation_id'"},
+      {COMPACT ", \"arrival_us\": 2000}",
+       "key 'arrival_us': 2000 is another time than ts"},
+      {COMPACT ", \"arrival_us\": -1}", "key 'arrival_us': -1"},
       {COMPACT ", \"turn\": 3000000000}", "key 'turn': 3000000000"},
       {COMPACT ", \"segments\": \"+\"}", "is not a list of segments"},
       {COMPACT ", \"segments\": \"1:99+\"}",
