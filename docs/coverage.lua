@@ -20,6 +20,7 @@ local parts = "spec/api/parts_spec.lua: "
 local byhand = "spec/api/by_hand_spec.lua: "
 local decisions = "spec/results/decisions_spec.lua: "
 local history = "spec/api/history_spec.lua: "
+local tenants = "spec/api/tenant_state_spec.lua: "
 local autoscaler = "spec/api/autoscaler_spec.lua: "
 local pools = "spec/api/disaggregation_spec.lua: "
 
@@ -79,7 +80,7 @@ return {
       { "8", "correspondence with logs of llm-d",
         left_out = "there are no logs to compare with; the llm-d.* scorers have its formulas" },
       { "8", "more weight on prefixes, more concentrated routing (sweep 0 to 5)",
-        framework .. "follows prefixes more, the more they weigh" },
+        framework .. "follows prefixes more, the more they weigh", "examples/weight_sweep.lua" },
       { "9", "scores in the decision trace, by scorer too",
         decisions .. "has what each scorer contributes", "blis run --decisions-path" },
       { "2, deferred", "pickers beyond arg-max", pipeline .. "can be built in" },
@@ -124,10 +125,11 @@ return {
         autoscaler .. "costs what its instances do, from being asked for on" },
       { "D.7", "admission sees prompt tokens, tenant, SLO class, requests in flight",
         rules .. "sees the cluster as a whole", scorer .. "sees what there is to know about a request" },
-      { "D.7", "PrefixHash of a request", waits = "prefix_hash" },
+      { "D.7", "PrefixHash of a request", tenants .. "comes with a hash of the prefix" },
       { "D.7, G.2", "tenant state: RequestCount, ActiveRequests, RecentRate, SLOClass",
-        waits = "tenant state" },
-      { "D.7, G.2", "global RequestRate", waits = "global rates" },
+        tenants .. "is what has come and not gone, in admission, routing and priority" },
+      { "D.7, G.2", "global RequestRate",
+        tenants .. "is what has come and not gone, in admission, routing and priority" },
       { "D.7", "PriorityScore for routing and scheduling",
         hooks .. "is given on arrival, and seen by every policy" },
       { "D.7", "per instance QueueDepth, BatchSize, KVUtilization, CacheHitRate",

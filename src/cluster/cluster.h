@@ -100,13 +100,13 @@ typedef struct blis_tenant_budget {
 typedef struct blis_cluster_config {
   const blis_instance_config *instances; /* instance_count; copied */
   bool has_own_latencies; /* each of these has a latency model of its own */
-  const blis_instance_facts *facts;      /* one each, copied; NULL = none */
-  int64_t admission_latency_us;          /* >= 0 */
-  int64_t routing_latency_us;            /* >= 0 */
-  int64_t snapshot_refresh_us;           /* 0 = every signal is live */
-  int64_t cache_signal_delay_us;         /* 0 = caches are seen as they are */
-  int64_t horizon_us;                    /* BLIS_TIME_NEVER_US = none */
-  int64_t max_requests_in_memory;        /* waiting or running; 0 = unlimited */
+  const blis_instance_facts *facts; /* one each, copied; NULL = none */
+  int64_t admission_latency_us;     /* >= 0 */
+  int64_t routing_latency_us;       /* >= 0 */
+  int64_t snapshot_refresh_us;      /* 0 = every signal is live */
+  int64_t cache_signal_delay_us;    /* 0 = caches are seen as they are */
+  int64_t horizon_us;               /* BLIS_TIME_NEVER_US = none */
+  int64_t max_requests_in_memory;   /* waiting or running; 0 = unlimited */
   /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
@@ -127,6 +127,7 @@ typedef struct blis_cluster_config {
   const blis_tenant_budget *tenant_budgets;
   size_t tenant_budget_count;
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
+  bool keeps_traffic;         /* policies are told what tenants send */
   bool oracle;                /* policies see the true output length */
   /*
    * One each, borrowed as itl_us is: inter-token latencies by instance, which

@@ -202,6 +202,7 @@ static blis_status add_features(blis_cluster *cluster, blis_error *error) {
     blis__listeners_need(&cluster->listeners, BLIS__NEEDS_STATE);
   }
   BLIS_TRY_MEM(blis__add_late_signals(cluster), error);
+  BLIS_TRY_MEM(blis__add_traffic_state(cluster), error);
   BLIS_TRY(blis__add_tenant_budgets(cluster, error));
   BLIS_TRY_MEM(blis__add_priority(cluster), error);
   BLIS_TRY_MEM(blis__add_router_feedback(cluster), error);
@@ -284,6 +285,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis__request_table_deinit(&cluster->requests);
   blis__listeners_deinit(&cluster->listeners);
   blis__free_tenant_budgets(cluster);
+  blis__free_traffic_state(cluster);
   blis__free_pins(cluster);
   blis__free_cascade(cluster);
   blis__free_handoffs(cluster);

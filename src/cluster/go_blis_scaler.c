@@ -74,7 +74,7 @@ static blis_status look(blis_cluster *cluster, blis_scale_context *context,
   *context =
       (blis_scale_context){.now_us = cluster->now_us,
                            .since_last_scale_us = BLIS_TIME_NEVER_US,
-      .collected = scaler->policy.needs,
+                           .collected = scaler->policy.needs,
                            .replicas = all->count,
                            .ready = all->count,
                            .min = all->count > 0 ? 1 : 0,

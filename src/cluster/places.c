@@ -12,11 +12,10 @@ blis_status blis__places_init(blis_cluster *cluster,
                               const blis_instance_events *events,
                               blis_histogram *itl_us, blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
-  struct blis__places *places =
-      blis_arena_new(&cluster->texts, sizeof *places);
+  struct blis__places *places = blis_arena_new(&cluster->texts, sizeof *places);
   BLIS_TRY_NEW(places, error);
-  blis_instance_config *configs = blis_arena_new(
-      &cluster->texts, config->instance_count * sizeof *configs);
+  blis_instance_config *configs =
+      blis_arena_new(&cluster->texts, config->instance_count * sizeof *configs);
   BLIS_TRY_NEW(configs, error);
   for (uint32_t i = 0; i < config->instance_count; i++) {
     configs[i] = config->instances[i];
@@ -45,6 +44,6 @@ blis_status blis__make_instance(blis_cluster *cluster, uint32_t i,
   blis_status status = blis_instance_new(&cluster->alloc, &config, &events,
                                          &cluster->instances[i], &cause);
   return status == BLIS_OK ? BLIS_OK
-                           : blis_fail(error, status, "%s: %s",
-                                       cluster->ids[i], cause.message);
+                           : blis_fail(error, status, "%s: %s", cluster->ids[i],
+                                       cause.message);
 }

@@ -35,8 +35,9 @@ typedef struct blis__cluster_request {
   int32_t returns;          /* from instances to routing, so far */
   uint32_t evictable;       /* place in gateway_evict.c + 1; 0 = none */
   int64_t pending_prefill_tokens;
-  bool is_ongoing;         /* counted where it is, see prefill_history.c */
-  bool is_decoding;        /* and there after its first token */
+  bool is_ongoing;  /* counted where it is, see prefill_history.c */
+  bool is_active;   /* admitted and not ended, as traffic_state.c counts */
+  bool is_decoding; /* and there after its first token */
   int64_t gateway_wait_us; /* in the gateway's queue; -1 = never left it */
   int64_t gateway_left_us; /* the last time */
   blis_ticket router_ticket;

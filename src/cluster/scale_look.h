@@ -40,10 +40,9 @@ typedef struct blis__scale_look {
 } blis__scale_look;
 
 /* Adds its listeners; config outlives the look. deinit whatever the status. */
-BLIS_MUSTUSE blis_status
-blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
-                      const blis_scaling_config *config,
-                      blis_scale_needs needs);
+BLIS_MUSTUSE blis_status blis__scale_look_init(
+    blis__scale_look *look, blis_cluster *cluster,
+    const blis_scaling_config *config, blis_scale_needs needs);
 void blis__scale_look_deinit(blis__scale_look *look,
                              const blis_cluster *cluster);
 

@@ -302,9 +302,9 @@ static blis_status add_scaler(blis_cluster *cluster) {
   struct blis__scaler *scaler = cluster->scaler;
   bool is_traced = cluster->config.decisions != NULL &&
                    cluster->config.decisions->scaling != NULL;
-  BLIS_TRY(blis__scale_look_init(
-      &scaler->look, cluster, &scaler->config,
-      is_traced ? BLIS_SCALE_NEEDS_ALL : scaler->policy.needs));
+  BLIS_TRY(blis__scale_look_init(&scaler->look, cluster, &scaler->config,
+                                 is_traced ? BLIS_SCALE_NEEDS_ALL
+                                           : scaler->policy.needs));
   BLIS_TRY(blis__add_waiting_room(cluster));
   BLIS_TRY(
       blis__scale_trigger_init(&scaler->trigger, cluster, &scaler->config));

@@ -25,5 +25,7 @@ blis__cluster_show_request(const blis_cluster *cluster,
       .segments = r->segments,
       .segment_count = r->segment_count,
       .strings = cluster->source->strings,
+      .traffic = cluster->traffic == NULL ? NULL : blis__cluster_traffic,
+      .traffic_ud = cluster->traffic,
   };
 }

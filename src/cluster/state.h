@@ -92,6 +92,7 @@ struct blis_cluster {
   /* What listeners keep, each in its file; NULL when it is not configured. */
   struct blis__tenant_budgets *budgets;
   struct blis__pins *pins;
+  struct blis__traffic *traffic; /* traffic_state.c */
   struct blis__cascades *cascades;
   struct blis__handoffs *handoffs; /* handoff_run.h */
   struct blis__encoders *encoders; /* encode.c */
@@ -144,6 +145,12 @@ struct blis_cluster {
   blis__dropped_counts dropped;
   blis_cache_belief belief;
 };
+
+typedef struct blis__traffic blis__traffic;
+
+/* Of a request that has arrived, with config.keeps_traffic; ud is the state. */
+blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number,
+                                         int64_t now_us);
 
 /* As policies see the request, without prompt and ticket. */
 blis_routing_request

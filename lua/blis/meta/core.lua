@@ -17,6 +17,11 @@
 ---@field prefix_tokens integer length of the prefix shared with others
 ---@field round_index integer turn of the session, from 0
 ---@field priority number higher is more urgent (profile go-blis: lower)
+---@field tenant_requests integer of its tenant that have arrived, this one included
+---@field tenant_active integer of its tenant, admitted and not ended
+---@field tenant_rate number of its tenant, arrivals per second over the last 10 s
+---@field request_rate number the same of all tenants
+---@field prefix_hash integer equal where prompts begin with the same shared prefix; 0 without one
 ---@field arrival_us integer
 ---@field deadline_us integer? nil = none
 ---@field stage string? "prefill" or "decode" that it is routed for; nil where these are not apart

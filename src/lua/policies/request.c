@@ -2,19 +2,20 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/nearest.h"
 #include "lua/bind/bind.h"
 #include "policy/contract/facts.h"
 
 typedef enum field_kind {
   FIELD_INTEGER,
-  FIELD_PRIORITY, /* bits of a double */
-  FIELD_ID,       /* "request_<number>" */
-  FIELD_TEXT,     /* number of a text */
-  FIELD_TIME,     /* 0 means none and is shown as nil */
-  FIELD_PEER,     /* the same */
-  FIELD_STAGE,    /* one of BLIS_ROLE_* as a word, or nil */
-  FIELD_FUTURE,   /* shown in oracle experiments only */
+  FIELD_NUMBER, /* bits of a double */
+  FIELD_ID,     /* "request_<number>" */
+  FIELD_TEXT,   /* number of a text */
+  FIELD_TIME,   /* 0 means none and is shown as nil */
+  FIELD_PEER,   /* the same */
+  FIELD_STAGE,  /* one of BLIS_ROLE_* as a word, or nil */
+  FIELD_FUTURE, /* shown in oracle experiments only */
 } field_kind;
 
 /* XX(constant, name, kind, value, from request r and view v) */
@@ -32,7 +33,16 @@ typedef enum field_kind {
   XX(PREFIX_GROUP, "prefix_group", FIELD_TEXT, r->prefix_group)                \
   XX(PREFIX_TOKENS, "prefix_tokens", FIELD_INTEGER, r->prefix_tokens)          \
   XX(ROUND_INDEX, "round_index", FIELD_INTEGER, r->round_index)                \
-  XX(PRIORITY, "priority", FIELD_PRIORITY, priority_bits(view, r))             \
+  XX(PRIORITY, "priority", FIELD_NUMBER, priority_bits(view, r))               \
+  XX(TENANT_REQUESTS, "tenant_requests", FIELD_INTEGER,                        \
+     traffic_of(r, v).tenant_requests)                                         \
+  XX(TENANT_ACTIVE, "tenant_active", FIELD_INTEGER,                            \
+     traffic_of(r, v).tenant_active)                                           \
+  XX(TENANT_RATE, "tenant_rate", FIELD_NUMBER,                                 \
+     bits_of(traffic_of(r, v).tenant_rate))                                    \
+  XX(REQUEST_RATE, "request_rate", FIELD_NUMBER,                               \
+     bits_of(traffic_of(r, v).request_rate))                                   \
+  XX(PREFIX_HASH, "prefix_hash", FIELD_INTEGER, prefix_hash(r))                \
   XX(ARRIVAL_US, "arrival_us", FIELD_INTEGER, r->arrival_us)                   \
   XX(DEADLINE_US, "deadline_us", FIELD_TIME, r->deadline_us)                   \
   XX(STAGE, "stage", FIELD_STAGE, r->stage)                                    \
@@ -57,19 +67,41 @@ static const struct {
 #undef XX
 };
 
-/* Of the priority as scripts have it. */
-static int64_t priority_bits(const bind_view *view,
-                             const blis_routing_request *request) {
-  double shown = bind_view_priority(view, request->priority);
+static int64_t bits_of(double number) {
   int64_t bits;
-  memcpy(&bits, &shown, sizeof bits);
+  memcpy(&bits, &number, sizeof bits);
   return bits;
 }
 
-static void push_priority(lua_State *L, int64_t bits) {
-  double priority;
-  memcpy(&priority, &bits, sizeof priority);
-  push_signal(L, priority);
+/* Of the priority as scripts have it. */
+static int64_t priority_bits(const bind_view *view,
+                             const blis_routing_request *request) {
+  return bits_of(bind_view_priority(view, request->priority));
+}
+
+static void push_number(lua_State *L, int64_t bits) {
+  double number;
+  memcpy(&number, &bits, sizeof number);
+  push_signal(L, number);
+}
+
+static blis_traffic_state traffic_of(const blis_routing_request *request,
+                                     const blis_routing_view *view) {
+  return request->traffic == NULL
+             ? (blis_traffic_state){0}
+             : request->traffic(request->traffic_ud, request->tenant,
+                                view->now_us);
+}
+
+/* Of what the prompt shares with others; 0 when it shares nothing. */
+static int64_t prefix_hash(const blis_routing_request *request) {
+  if (request->segment_count == 0) {
+    return 0;
+  }
+  const blis_segment *first = &request->segments[0];
+  const uint64_t name[] = {first->stream, first->offset_tokens,
+                           first->length_tokens};
+  return (int64_t)(blis_hash64(name, sizeof name, 0) >> 11) + 1;
 }
 
 static int64_t request_value(const bind_view *view, request_field field) {
@@ -121,8 +153,8 @@ static void push_request_value(lua_State *L, const bind_view *view,
       return;
     }
     break;
-  case FIELD_PRIORITY:
-    push_priority(L, value);
+  case FIELD_NUMBER:
+    push_number(L, value);
     return;
   case FIELD_INTEGER:
   case FIELD_FUTURE:

@@ -175,6 +175,7 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config,
       .horizon_us = sim->engine.config.horizon_us,
       .load_counts_in_flight = sim->view.context.go_blis,
       .counts_priorities_down = sim->view.context.go_blis,
+      .keeps_traffic = opt_field_boolean(L, config, "is_scripted", false),
       .oracle = sim->view.oracle,
       .max_requests_in_memory =
           check_field_integer(L, options, "max_requests_in_memory"),

@@ -36,6 +36,14 @@ typedef struct blis_request_times {
   int64_t itl_count;
 } blis_request_times;
 
+/* What the tenant of a request sends, and everybody, up to now. */
+typedef struct blis_traffic_state {
+  int64_t tenant_requests; /* that have arrived, this one included */
+  int64_t tenant_active;   /* admitted and not ended */
+  double tenant_rate;      /* arrivals per second, over the last 10 s */
+  double request_rate;     /* the same of all tenants */
+} blis_traffic_state;
+
 typedef struct blis_routing_request {
   int64_t number; /* id is "request_<number>" */
   int64_t arrival_us;
@@ -73,6 +81,10 @@ typedef struct blis_routing_request {
    */
   const blis_block_chain *(*chain)(void *chain_ud, uint32_t block_size_tokens);
   void *chain_ud;
+  /* NULL unless it is kept. */
+  blis_traffic_state (*traffic)(void *traffic_ud, uint32_t tenant,
+                                int64_t now_us);
+  void *traffic_ud;
   bool wants_parts; /* the decision should tell its parts and its facts */
 } blis_routing_request;
 
