@@ -178,8 +178,7 @@ local function may_remember(config)
   end
   policies[#policies + 1] = config.scaling and config.scaling.policy
   if config.queue then
-    policies[#policies + 1] = config.queue.saturation
-    policies[#policies + 1] = config.queue.usage_limit
+    for _, one in ipairs(queue.policies(config.queue)) do policies[#policies + 1] = one end
   end
   return repeats.may_remember(policies)
 end

@@ -126,6 +126,7 @@ local function type_of(class, option)
   if not option.choices then return type_names[option.type] end
   local words = {}
   for i, word in ipairs(option.choices) do words[i] = '"' .. word .. '"' end
+  words[#words + 1] = option.scripted
   return table.concat(words, "|")
 end
 

@@ -62,19 +62,37 @@ return {
       name = "fairness", type = "choice",
       choices = { "global-strict", "round-robin", "least-service" }, default = "global-strict",
       flag = "--fairness-policy", group = group,
+      scripted = "fun(flows: blis.Flow[], now_us: integer): integer",
       doc = "Which tenant of a band is next. global-strict: whoever is first of all; round-robin: "
-        .. "one after the other; least-service: the one with the least attained service of late, "
-        .. "and the longest wait.",
+        .. "one after the other, a request each; least-service: the one with the least attained "
+        .. "service of late, and the longest wait (program-aware-fairness of llm-d-router).",
     },
     {
       name = "service_half_life_s", type = "number", min = 0, max = 1e9, default = 60, unit = "s",
-      doc = "With least-service: service counts half after this time, 0 = it never fades.",
+      doc = "With least-service: service, prompt tokens and twice the output tokens of what is "
+        .. "completed, counts half after this time, 0 = it never fades.",
     },
     {
-      name = "order", type = "choice", choices = { "fifo", "priority", "slo-deadline" },
+      name = "service_weight", type = "number", min = 0, max = 1e6, default = 0.8,
+      doc = "With least-service: what the least service counts for, from 0 to 1 between the "
+        .. "tenants that wait.",
+    },
+    {
+      name = "wait_weight", type = "number", min = 0, max = 1e6, default = 0.2,
+      doc = "With least-service: what the longest wait counts for.",
+    },
+    {
+      name = "order", type = "choice", choices = { "fifo", "priority", "edf", "slo-deadline" },
       default = "fifo", flag = "--dispatch-order", group = group,
-      doc = "Who is next of a tenant's requests in a band. fifo and priority: the oldest; "
-        .. "slo-deadline: by time of coming and wanted time to first token.",
+      scripted = "fun(request: blis.Request, now_us: integer): number",
+      doc = "Who is next of a tenant's requests in a band. fifo and priority: the oldest; edf: by "
+        .. "when they expire; slo-deadline: by time of coming and wanted time to first token.",
+    },
+    {
+      name = "band_selection", type = "choice", choices = { "strict" }, default = "strict",
+      scripted = "fun(bands: blis.Band[], saturation: number, now_us: integer): integer?",
+      doc = "Which band with requests is next. strict: the highest, and a closed one closes those "
+        .. "below it.",
     },
     {
       name = "slo_targets", type = "numbers_by_name", of = "integer", min = 1,

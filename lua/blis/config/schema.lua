@@ -30,6 +30,7 @@ local schema = {}
 ---@field suffixes? table<string, number> units that a number may have on a command line, in its own
 ---@field aliases? string[] other accepted names
 ---@field choices? string[]
+---@field scripted? string type of the function that a script may give instead
 ---@field min? number
 ---@field max? number
 ---@field above? number exclusive lower limit

@@ -453,6 +453,33 @@ function scorer:observe(request, instance) end
 ---@field kv_utilization number
 ---@field gateway_queue_size number
 
+--- An instance, for saturation detectors as functions: as it was when it was last read.
+---@class blis.SaturationInstance
+---@field queue_depth number
+---@field kv_utilization number 0 to 1
+---@field in_flight number requests that were routed there and have not left
+---@field in_flight_tokens number their prompts
+---@field age_us number since it was read
+
+--- A tenant that waits in a band of the gateway's queue, for fairness as a function, which is asked
+--- where several do.
+---@class blis.Flow
+---@field tenant string
+---@field waiting integer requests
+---@field head_wait_us integer how long the one has waited that would be next
+---@field service_tokens number attained of late: prompt tokens and twice the output tokens
+
+--- A band of the gateway's queue with requests, for band_selection; the highest priority first. If
+--- the chosen band is closed, or none is chosen, nobody leaves.
+---@class blis.Band
+---@field priority integer
+---@field waiting integer requests
+---@field longest_wait_us integer
+---@field ceiling number it is open while saturation is below that
+---@field is_open boolean
+---@field dispatched integer requests since the start of the run
+---@field dispatched_tokens number the same in prompt tokens
+
 --- A look at a cluster, for blis.autoscaler.
 ---@class blis.ScaleContext
 ---@field now_us integer

@@ -44,6 +44,12 @@ hooks.kinds = {
     "function(instances) that returns how full they are"),
   usage_limit = kind_of("usage_limit", "usage limit", "usage_limits", "ceilings",
     "function(saturation, priorities) that returns a list of ceilings"),
+  fairness = kind_of("fairness", "fairness policy", nil, "pick",
+    "function(flows, now_us) that returns the index of a flow"),
+  queue_order = kind_of("queue_order", "order of a queue", nil, "key",
+    "function(request, now_us) that returns a number, the least of which is next"),
+  band_selection = kind_of("band_selection", "band selection", nil, "pick",
+    "function(bands, saturation, now_us) that returns the index of a band or nil"),
   disaggregation = kind_of("disaggregation", "decider", "deciders", "decide",
     "function(request, context) that returns \"local\", \"split\" or { prefill =, decode = }"),
 }
@@ -68,6 +74,20 @@ end
 --- The definition of a usage limit.
 function hooks.read_usage_limit(given, path)
   return definition.read(hooks.kinds.usage_limit, given, path)
+end
+
+--- The definitions of how a gateway's queue tells tenants apart, puts requests in order, and
+--- chooses bands, as functions.
+function hooks.read_fairness(given, path)
+  return definition.read(hooks.kinds.fairness, given, path)
+end
+
+function hooks.read_queue_order(given, path)
+  return definition.read(hooks.kinds.queue_order, given, path)
+end
+
+function hooks.read_band_selection(given, path)
+  return definition.read(hooks.kinds.band_selection, given, path)
 end
 
 --- The definition of a decider of whether prefill and decode are apart.

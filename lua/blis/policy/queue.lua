@@ -1,4 +1,5 @@
 --- The gateway's queue, for the core.
+local core = require "blis.core"
 local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
 local schema = require "blis.config.schema"
@@ -7,6 +8,12 @@ local section = require "blis.config.queue"
 local queue = {}
 
 local usual_cycle_us, sweep_us, forget_bands_us = 1000, 1000000, 600000000
+
+local function copy(options)
+  local copied = {}
+  for key, value in pairs(options) do copied[key] = value end
+  return copied
+end
 
 --- The detector, with the parameters that have options of their own.
 local function read_detector(values, is_go_blis, path)
@@ -34,27 +41,90 @@ local function read_limit(values, path)
   return hooks.read_usage_limit(given, path .. ".usage_limit")
 end
 
+-- What a script may say with a function, and how its definition is called and read.
+local functions = {
+  { name = "fairness", as = "fairness_policy", read = hooks.read_fairness },
+  { name = "order", as = "order_policy", read = hooks.read_queue_order },
+  { name = "band_selection", as = "band_policy", read = hooks.read_band_selection },
+}
+
+--- Takes what is said with functions out of the options; returns the definitions.
+local function take_functions(given, path)
+  local definitions = {}
+  for _, one in ipairs(functions) do
+    local value = given[one.name]
+    if value ~= nil and type(value) ~= "string" then
+      definitions[one.as] = one.read(value, path .. "." .. one.name)
+      given[one.name] = nil
+    end
+  end
+  return definitions
+end
+
+local function check_event(values, path)
+  if values.dispatch ~= "event" then return end
+  local what = values.eviction and "eviction" or values.band_policy and "band_selection"
+  if what then
+    errors.invalid("%s.%s goes by how often the queue is looked at, which dispatch 'event' leaves "
+      .. "open; use dispatch 'cycle'", path, what)
+  end
+end
+
+--- What was given, without the constructor that a script may have used.
+local function plain(given, path)
+  local made = core.policy_definition(given)
+  if made and made.kind ~= "queue" then
+    errors.invalid("%s: got a policy of kind %s, expected the options of a queue", path, made.kind)
+  end
+  if given == true then return {} end
+  return made and made.options or given
+end
+
 --- What the core takes; nil without a queue.
----@param given table|boolean|nil
+---@param given table|boolean|blis.Policy|nil
 ---@param profile string
 ---@return table?
 function queue.read(given, profile)
   if given == nil or given == false then return nil end
-  if given == true then given = {} end
   local path, is_go_blis = "queue", profile == "go-blis"
-  local values = schema.read(section, given, path, profile)
+  local options = plain(given, path)
+  local definitions = {}
+  if type(options) == "table" then
+    options = copy(options)
+    definitions = take_functions(options, path)
+  end
+  local values = schema.read(section, options, path, profile)
+  for name, one in pairs(definitions) do values[name] = one end
   values.saturation = read_detector(values, is_go_blis, path)
   values.usage_limit = read_limit(values, path)
   if values.cycle_us == 0 then values.cycle_us = usual_cycle_us end
-  if values.dispatch == "event" and values.eviction then
-    errors.invalid("queue.eviction goes by how often the queue is looked at, which dispatch "
-      .. "'event' leaves open; use dispatch 'cycle'")
-  end
+  check_event(values, path)
   values.no_endpoint_ttl_us = values.no_endpoint_ttl_us or values.ttl_us
   values.is_go_blis = is_go_blis
   values.sweep_us = is_go_blis and 1 or sweep_us
   values.forget_bands_us = is_go_blis and 0 or forget_bands_us
   return values
+end
+
+--- The policies of a queue that was read.
+---@param values table
+---@return table[]
+function queue.policies(values)
+  local list = { values.saturation, values.usage_limit }
+  for _, one in ipairs(functions) do list[#list + 1] = values[one.as] end
+  return list
+end
+
+--- The queue of the gateway, between admission and routing, checked here and now: `blis.queue {
+--- saturation = "concurrency", max_concurrency = 64, fairness = "round-robin" }`, for queue = in any
+--- number of experiments. Its options are those of blis.QueueOptions; a saturation detector, a usage
+--- limit, fairness, order and band_selection may be functions.
+---@param options? blis.QueueOptions
+---@return blis.Policy
+function queue.new(options)
+  local given = options == nil and {} or options
+  queue.read(given, "design")
+  return core.policy { kind = "queue", name = "queue", options = copy(given) }
 end
 
 return queue

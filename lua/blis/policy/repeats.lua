@@ -33,7 +33,7 @@ local function is_same(a, b)
 end
 
 local main_functions = { "route", "decide", "pick", "score", "observe", "keep", "goes_before",
-  "victim", "quality", "escalate" }
+  "victim", "quality", "escalate", "measure", "ceilings", "key" }
 
 --- Whether a definition of a policy has functions that outlive a run.
 local function is_plain(definition)

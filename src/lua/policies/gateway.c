@@ -4,19 +4,35 @@
 
 #include "lua/bind/bind.h"
 #include "lua/policies/flow_function.h"
+#include "lua/policies/queue_hook.h"
 
-/* llm-d's. */
-#define SERVICE_WEIGHT 0.8
-#define WAIT_WEIGHT 0.2
-
-static void check_policies(lua_State *L, int index, bind_hooks *hooks,
+static void check_policies(lua_State *L, int index, bind_view *view,
                            const blis_policy_context *context,
                            blis_gateway *made) {
   int top = lua_gettop(L);
   lua_getfield(L, index, "saturation");
-  check_saturation(L, top + 1, hooks, context, &made->saturation);
+  check_saturation(L, top + 1, view->hooks, context, &made->saturation);
   lua_getfield(L, index, "usage_limit");
-  check_usage_limit(L, top + 2, hooks, context, &made->usage_limit);
+  check_usage_limit(L, top + 2, view->hooks, context, &made->usage_limit);
+  lua_settop(L, top);
+}
+
+/* What functions of the script decide, instead of what is built in. */
+static void check_hooks(lua_State *L, int index, bind_view *view,
+                        const blis_policy_context *context,
+                        blis_gateway *made) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, "fairness_policy") != LUA_TNIL) {
+    check_fairness_hook(L, top + 1, view, context, &made->flow_hook);
+    made->fairness = BLIS_FLOW_CHOSEN;
+  }
+  if (lua_getfield(L, index, "order_policy") != LUA_TNIL) {
+    check_order_hook(L, top + 2, view, context, &made->order_hook);
+    made->order = BLIS_GATEWAY_SCRIPTED;
+  }
+  if (lua_getfield(L, index, "band_policy") != LUA_TNIL) {
+    check_band_hook(L, top + 3, view, context, &made->band_hook);
+  }
   lua_settop(L, top);
 }
 
@@ -52,21 +68,26 @@ static blis_flow_fairness check_fairness(lua_State *L, int index,
                                                   : chosen;
 }
 
-void check_gateway(lua_State *L, int index, bind_hooks *hooks,
+static blis_gateway_order check_order(lua_State *L, int index) {
+  static const char *const names[] = {"fifo", "priority", "edf", "slo-deadline",
+                                      NULL};
+  static const blis_gateway_order values[] = {
+      BLIS_GATEWAY_FIFO, BLIS_GATEWAY_FIFO, BLIS_GATEWAY_EDF,
+      BLIS_GATEWAY_DEADLINE};
+  return values[check_field_choice(L, index, "order", names)];
+}
+
+void check_gateway(lua_State *L, int index, bind_view *view,
                    const blis_policy_context *context, blis_gateway *made) {
   static const char *const dispatches[] = {"cycle", "tick", "event", NULL};
-  static const char *const orders[] = {"fifo", "priority", "slo-deadline",
-                                       NULL};
   bool is_go_blis = opt_field_boolean(L, index, "is_go_blis", false);
   made->dispatch = (blis_gateway_dispatch)check_field_choice(
       L, index, "dispatch", dispatches);
-  made->order = check_field_choice(L, index, "order", orders) == 2
-                    ? BLIS_GATEWAY_DEADLINE
-                    : BLIS_GATEWAY_FIFO;
+  made->order = check_order(L, index);
   made->fairness = check_fairness(L, index, is_go_blis);
   made->service = (blis_flow_service_rules){
-      .service_weight = SERVICE_WEIGHT,
-      .wait_weight = WAIT_WEIGHT,
+      .service_weight = check_field_number(L, index, "service_weight"),
+      .wait_weight = check_field_number(L, index, "wait_weight"),
       .half_life_s = check_field_number(L, index, "service_half_life_s")};
   made->limits = (blis_flow_limits){
       .max_requests = check_field_integer(L, index, "max_requests"),
@@ -84,6 +105,7 @@ void check_gateway(lua_State *L, int index, bind_hooks *hooks,
         is_go_blis ? BLIS_GATEWAY_EVICTS_ONE : BLIS_GATEWAY_EVICTS_SOME;
   }
   made->by_stage = !is_go_blis;
-  check_policies(L, index, hooks, context, made);
+  check_policies(L, index, view, context, made);
+  check_hooks(L, index, view, context, made);
   check_targets(L, index, made);
 }

@@ -7,15 +7,15 @@
 #include <lua.h>
 
 #include "cluster/gateway.h"
-#include "lua/bind/hook.h"
+#include "lua/policies/view.h"
 #include "policy/contract/entry.h"
 
 /*
  * Fills *made, which is zeroed, from the table at index, as
  * lua/blis/policy/queue.lua returns it; it borrows from that table. The caller
- * owns its policies, which borrow hooks, in any case. May raise.
+ * owns its policies, which borrow view, in any case. May raise.
  */
-void check_gateway(lua_State *L, int index, bind_hooks *hooks,
+void check_gateway(lua_State *L, int index, bind_view *view,
                    const blis_policy_context *context, blis_gateway *made);
 
 #endif

@@ -103,7 +103,7 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   }
   if (lua_getfield(L, config, "queue") != LUA_TNIL) {
     sim->has_gateway = true;
-    check_gateway(L, lua_gettop(L), &sim->hooks, context, &sim->gateway);
+    check_gateway(L, lua_gettop(L), &sim->view, context, &sim->gateway);
   }
   if (lua_getfield(L, config, "cascade") != LUA_TNIL) {
     check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);

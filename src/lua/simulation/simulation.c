@@ -36,8 +36,7 @@ void bind_simulation_close(bind_simulation *sim) {
   blis_router_free(&sim->apart.prefill);
   blis_decider_free(&sim->apart.decider);
   blis_router_free(&sim->encode.router);
-  blis_saturation_free(&sim->gateway.saturation);
-  blis_usage_limit_free(&sim->gateway.usage_limit);
+  blis_gateway_free(&sim->gateway);
   blis_priority_free(&sim->priority);
   if (sim->itl_us.alloc.fn != NULL) {
     close_instance_times(sim);
