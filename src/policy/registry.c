@@ -90,6 +90,8 @@ static const blis_policy_entry *const routers[] = {
   XX(admission, tenant_quota)                                                  \
   XX(admission, tier_shed)                                                     \
   XX(admission, gaie_legacy)                                                   \
+  XX(admission, probabilistic)                                                 \
+  XX(admission, latency_slo)                                                   \
   XX(admission, cognitora_admission)
 
 ADMISSIONS(BLIS__DECLARE_ENTRY)

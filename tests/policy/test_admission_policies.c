@@ -229,6 +229,51 @@ static void gaie_legacy_example(void) {
   desk_close(&d);
 }
 
+/* Saturation 0.2 refuses 9.6 % of the sheddable, from 0.32 on all of them. */
+static void probabilistic_example(void) {
+  desk d;
+  desk_open(&d, "probabilistic-admitter", NULL, 0, false);
+  const blis_routing_request batch = {.slo_value = -1,
+                                      .slo_class = number_of(&d, "batch")};
+  const blis_routing_request standard = {.slo_value = 0};
+  fixture_set(&d.f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.16, 0.16});
+  int refused = 0;
+  for (int i = 0; i < 5000; i++) {
+    refused += ask_again(&d, batch, 0).verdict == BLIS_REJECT;
+    CHECK_EQ_I64(ask_again(&d, standard, 0).verdict, BLIS_ADMIT);
+  }
+  CHECK(refused > 480 - 63 && refused < 480 + 63); /* 3 standard deviations */
+  fixture_set(&d.f, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){1.6, 1.6});
+  check_rejected(ask(&d, batch, 0), "probability 1.000 at saturation 0.32");
+  d.f.view.count = 0;
+  CHECK_EQ_I64(ask(&d, batch, 0).verdict, BLIS_ADMIT);
+  desk_close(&d);
+}
+
+/* 2,000 + 500 tokens at 10,000 per second, and 50 ms have gone: 300 ms. */
+static void latency_slo_example(void) {
+  const blis_param rate = {.name = "prefill_tokens_per_s", .number = 10000};
+  desk d;
+  desk_open(&d, "latency-slo", &rate, 1, false);
+  blis_routing_request batch = {
+      .slo_value = -1, .slo_target_us = 300000, .prompt_tokens = 500};
+  fixture_set(&d.f, BLIS_SIGNAL_BATCH_SIZE, (double[]){1, 1});
+  fixture_set(&d.f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.5, 0.02});
+  fixture_set(&d.f, BLIS_SIGNAL_PENDING_PREFILL_TOKENS, (double[]){9000, 2000});
+  CHECK_EQ_I64(ask(&d, batch, 50000).verdict, BLIS_ADMIT);
+  batch.slo_target_us = 299999;
+  check_rejected(ask(&d, batch, 50000), "within 299999 us");
+  fixture_set(&d.f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.5, 0.019});
+  CHECK_EQ_I64(ask(&d, batch, 50000).verdict, BLIS_ADMIT); /* cold */
+  fixture_set(&d.f, BLIS_SIGNAL_KV_UTILIZATION, (double[]){0.5, 0.5});
+  fixture_set(&d.f, BLIS_SIGNAL_BATCH_SIZE, (double[]){0, 1});
+  CHECK_EQ_I64(ask(&d, batch, 50000).verdict, BLIS_ADMIT); /* idle */
+  fixture_set(&d.f, BLIS_SIGNAL_BATCH_SIZE, (double[]){1, 1});
+  batch.slo_target_us = 0; /* nothing was promised */
+  CHECK_EQ_I64(ask(&d, batch, 50000).verdict, BLIS_ADMIT);
+  desk_close(&d);
+}
+
 static void wrong_parameters(void) {
   static const struct {
     const char *policy;
@@ -295,7 +340,8 @@ static void whole_runs(void) {
                    strcmp(entry->name, "tier-shed") == 0 ||
                    strcmp(entry->name, "reject-all") == 0;
       CHECK((c.rejected > 0) == sheds ||
-            strcmp(entry->name, "gaie-legacy") == 0);
+            strcmp(entry->name, "gaie-legacy") == 0 ||
+            strcmp(entry->name, "probabilistic") == 0);
       site_deinit(&s);
     }
     CHECK(hashes[0] == hashes[1]);
@@ -432,6 +478,8 @@ int main(void) {
   RUN(cognitora_example);
   RUN(tier_shed_example);
   RUN(gaie_legacy_example);
+  RUN(probabilistic_example);
+  RUN(latency_slo_example);
   RUN(wrong_parameters);
   RUN(whole_runs);
   RUN(no_memory_is_an_error);

@@ -24,6 +24,7 @@
 ---@field prefix_hash integer equal where prompts begin with the same shared prefix; 0 without one
 ---@field arrival_us integer
 ---@field deadline_us integer? nil = none
+---@field slo_target_us integer? wanted time to first token; nil = not said
 ---@field stage string? "prefill" or "decode" that it is routed for; nil where these are not apart
 ---@field peer integer? index of the instance of the other stage; nil = not known yet
 ---@field now_us integer time of the decision

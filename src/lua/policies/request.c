@@ -45,6 +45,7 @@ typedef enum field_kind {
   XX(PREFIX_HASH, "prefix_hash", FIELD_INTEGER, prefix_hash(r))                \
   XX(ARRIVAL_US, "arrival_us", FIELD_INTEGER, r->arrival_us)                   \
   XX(DEADLINE_US, "deadline_us", FIELD_TIME, r->deadline_us)                   \
+  XX(SLO_TARGET_US, "slo_target_us", FIELD_TIME, r->slo_target_us)             \
   XX(STAGE, "stage", FIELD_STAGE, r->stage)                                    \
   XX(PEER, "peer", FIELD_PEER, r->stage != 0 ? r->peer + 1 : 0)                \
   XX(NOW_US, "now_us", FIELD_INTEGER, v->now_us)
