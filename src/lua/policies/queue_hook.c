@@ -105,9 +105,8 @@ static int pick_band(lua_State *L) {
   lua_pushnumber(L, question->saturation);
   lua_pushinteger(L, question->now_us);
   lua_call(L, 3, 1);
-  asked->answer = lua_isnil(L, -1)
-                      ? -1
-                      : check_index(L, question->count, "bands, or nil");
+  asked->answer =
+      lua_isnil(L, -1) ? -1 : check_index(L, question->count, "bands, or nil");
   return 0;
 }
 
@@ -127,8 +126,9 @@ static int find_key(lua_State *L, void *ud) {
   lua_call(L, 2, 1);
   lua_Number key = lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER || isnan(key)) {
-    return luaL_error(L, "it returned %s, expected a number, the least of "
-                         "which is next",
+    return luaL_error(L,
+                      "it returned %s, expected a number, the least of "
+                      "which is next",
                       push_what(L, -1));
   }
   asked->answer = key;
@@ -151,8 +151,7 @@ static void check_hook(lua_State *L, int index, bind_view *view,
                        const blis_policy_context *context, const char *kind,
                        const char *field, blis_flow_hook *hook) {
   check_fresh(L, index, context);
-  const scripted made = {.decider =
-                             check_decider(L, index, view, kind, field)};
+  const scripted made = {.decider = check_decider(L, index, view, kind, field)};
   scripted *state = check_copy(L, &made, sizeof made);
   hook->state = state;
   hook->state_size = sizeof *state;

@@ -56,8 +56,8 @@ static double check_score(lua_State *L, int index, const bind_scorer *self,
                           size_t candidate) {
   const char *const *ids = self->decider.view->view->ids;
   int type = lua_type(L, index);
-  bool is_missing = type == LUA_TNIL ||
-                    (type == LUA_TBOOLEAN && self->form == SCORER_ALL);
+  bool is_missing =
+      type == LUA_TNIL || (type == LUA_TBOOLEAN && self->form == SCORER_ALL);
   if (is_missing && self->decider.view->missing_is_zero) {
     return 0;
   }

@@ -102,8 +102,7 @@ const blis_policy_entry blis__admission_probabilistic = {
    rate, those first that have come before. */
 static double expected_ttft_us(const admitter *self, const blis_question *q,
                                size_t i) {
-  const double *pending =
-      q->view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
+  const double *pending = q->view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   return (double)(q->view->now_us - q->request->arrival_us) +
          (pending[i] + (double)q->request->prompt_tokens) * 1e6 /
              self->tokens_per_s;
@@ -113,8 +112,7 @@ static bool has_hope(const admitter *self, const blis_question *q) {
   const blis_routing_view *view = q->view;
   for (size_t i = 0; i < view->count; i++) {
     if (view->columns[BLIS_SIGNAL_BATCH_SIZE][i] == 0 ||
-        view->columns[BLIS_SIGNAL_KV_UTILIZATION][i] <
-            self->cold_utilization ||
+        view->columns[BLIS_SIGNAL_KV_UTILIZATION][i] < self->cold_utilization ||
         expected_ttft_us(self, q, i) <= (double)q->request->slo_target_us) {
       return true;
     }

@@ -47,7 +47,7 @@ typedef struct blis_traffic_state {
 typedef struct blis_routing_request {
   int64_t number; /* id is "request_<number>" */
   int64_t arrival_us;
-  int64_t deadline_us; /* absolute; 0 = none */
+  int64_t deadline_us;   /* absolute; 0 = none */
   int64_t slo_target_us; /* wanted time to first token; 0 = not said */
   int64_t prompt_tokens;
   int64_t max_output_tokens;
