@@ -119,7 +119,112 @@ describe("a queue of the gateway", function()
     assert.matches("looked at", failure { dispatch = "event", saturation = measure })
   end)
 
+  it("says how long requests, bands and tenants waited, and with what status they ended", function()
+    local result = run { saturation = full_at_8, ttl_us = 1000000, max_requests = 60 }
+    local high, low = result.queue.bands[1], result.queue.bands[2]
+    assert.same({ 4, -1 }, { high.priority, low.priority })
+    assert.equal(result.queue.rejected, high.rejected + low.rejected)
+    assert.equal(result.queue.expired, high.expired + low.expired)
+    assert.equal(result.queue.status_429, result.rejected)
+    assert.equal(0, result.queue.status_503)
+    local waits, turned_away = {}, 0
+    for _, request in ipairs(result.requests) do
+      if request.gateway_wait_us then
+        assert.is_true(request.gateway_wait_us <= request.ttft_us)
+        waits[#waits + 1] = request.gateway_wait_us
+      else
+        turned_away = turned_away + 1
+        assert.equal(429, request.status_code)
+      end
+    end
+    assert.equal(result.rejected, turned_away)
+    assert.equal(#waits, result.queue.wait_ms.count)
+    local of_class = result.by_slo_class.critical.gateway_wait_ms
+    assert.equal(high.dispatched, of_class.count)
+    assert.is_true(math.abs(high.wait_ms.p50 - of_class.p50) <= of_class.p50 / 256)
+    assert.equal(of_class.mean, result.by_tenant.a.gateway_wait_ms.mean)
+    assert.is_true(result.queue.wait_fairness < 1)
+    assert.is_nil(rawget(run(nil).by_slo_class.critical, "gateway_wait_ms"))
+  end)
+
+  it("shows its bands and saturation over time", function()
+    local series = run({ saturation = full_at_8 }, { series_interval_us = 500000 }).series
+    assert.equal(series.rows, #series.saturation)
+    assert.same({ 4, -1 }, { series.bands[1].priority, series.bands[2].priority })
+    local most, fullest = 0, 0
+    for row = 1, series.rows do
+      most = math.max(most, series.bands[2].waiting[row])
+      fullest = math.max(fullest, series.saturation[row])
+    end
+    assert.is_true(most > 10)
+    assert.equal(1, fullest)
+    assert.equal(0, series.bands[2].waiting[series.rows])
+    assert.is_nil(run({}, { series_interval_us = 500000, queue = false }).series.bands)
+  end)
+
+  it("lets functions choose tenants, order and bands", function()
+    local function with(more)
+      more.saturation, more.ttl_us = full_at_8, 0
+      return run(more)
+    end
+    local strict = with {}
+    assert.equal(strict.hash, with { band_selection = function() return 1 end }.hash)
+    assert.equal(strict.hash, with { order = function(_, now_us) return now_us end }.hash)
+    local last_first = with { order = function(request) return -request.arrival_us end }
+    assert.are_not.equal(strict.hash, last_first.hash)
+    assert.equal(400, last_first.completed)
+    -- The lower band first is the higher band last.
+    local upside_down = with { band_selection = function(bands) return #bands end }
+    assert.is_true(upside_down.by_slo_class.batch.gateway_wait_ms.mean
+      < upside_down.by_slo_class.critical.gateway_wait_ms.mean)
+    local asked = 0
+    local queue = blis.queue {
+      saturation = full_at_8, ttl_us = 0,
+      fairness = { name = "longest wait", new = function()
+        return { pick = function(flows)
+          asked = asked + 1
+          local best = 1
+          for i, flow in ipairs(flows) do
+            if flow.head_wait_us > flows[best].head_wait_us then best = i end
+          end
+          return best
+        end }
+      end },
+    }
+    local priorities = { cluster = { model = "qwen3-14b", hardware = "H100", instances = 1,
+      slo_priorities = { critical = 0, batch = 0 } } }
+    local by_wait = run(queue, priorities)
+    assert.is_true(asked > 100)
+    assert.equal(run({ saturation = full_at_8, ttl_us = 0 }, priorities).hash, by_wait.hash)
+  end)
+
+  it("gives bands room of their own", function()
+    local result = run { saturation = full_at_8, ttl_us = 0,
+      bands = { { priority = -1, max_requests = 5 }, { priority = 4, max_bytes = 8000 } } }
+    assert.equal(5, result.queue.bands[2].peak)
+    assert.equal(10, result.queue.bands[1].peak) -- of 800 bytes each
+    assert.equal(400, result.completed + result.queue.rejected)
+  end)
+
   it("says what is wrong", function()
+    assert.matches("max_concurrency is a parameter of saturation = 'concurrency'",
+      failure { max_concurrency = 5 })
+    assert.matches("usage_limit_threshold is a parameter of usage_limit = 'linear'",
+      failure { usage_limit = "static", usage_limit_threshold = 0.5 })
+    assert.matches("queue.bands%[1%].priority is missing", failure { bands = { { max_requests = 5 } } })
+    assert.matches("priority 3 is there twice",
+      failure { bands = { { priority = 3 }, { priority = 3 } } })
+    assert.matches("queue.bands", failure { bands = { priority = 3 } })
+    assert.matches("order of a queue, request_0.*nan", failure {
+      order = function() return 0 / 0 end })
+    assert.matches("band selection.*one of 1 bands, or nil", failure {
+      band_selection = function() return 2 end })
+    assert.matches("queue.fairness: 'fair'", failure { fairness = "fair" })
+    assert.matches("queue.order.key", failure { order = { name = "mine", key = 3 } })
+    assert.matches("band_selection goes by how often", failure {
+      dispatch = "event", band_selection = function() return 1 end })
+    assert.matches("expected the options of a queue", failure(blis.scorer "queue-depth"))
+    assert.has_error(function() blis.queue { satturation = "never" } end)
     assert.matches("saturation", failure { saturation = "fullness" })
     assert.matches("unknown saturation detector 'utilisation'",
       failure { saturation = "utilisation" })

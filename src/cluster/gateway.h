@@ -68,8 +68,8 @@ typedef struct blis_gateway {
   blis_saturation saturation;   /* ops NULL = never full */
   blis_usage_limit usage_limit; /* ops NULL = 1 for all */
   blis_gateway_dispatch dispatch;
-  int64_t cycle_us; /* > 0 */
-  blis_flow_limits limits;
+  int64_t cycle_us;        /* > 0 */
+  blis_flow_limits limits; /* copied */
   blis_flow_fairness fairness;
   blis_flow_service_rules service; /* of least-service */
   blis_gateway_order order;

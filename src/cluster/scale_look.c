@@ -316,13 +316,17 @@ static void begin_anew(blis__scale_look *look, int64_t now_us) {
   look->looked_us = now_us;
 }
 
-void blis__scale_look_take(blis__scale_look *look, const blis_cluster *cluster,
+void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
                            blis_scale_context *context) {
   context->collected = look->needs;
   double *metrics = context->metrics;
   int64_t now_us = cluster->now_us;
   double seconds = (double)(now_us - look->looked_us) / 1e6;
   look_at_instances(look, cluster, metrics);
+  if (needs(look, BLIS_SCALE_POOL_SATURATION)) { /* a gateway says it itself */
+    blis_cluster_gateway_saturation(cluster,
+                                    &metrics[BLIS_SCALE_POOL_SATURATION]);
+  }
   if (needs(look, BLIS_SCALE_REQUESTS_RUNNING) ||
       needs(look, BLIS_SCALE_INFLIGHT_TOKENS) ||
       (look->needs & BLIS_SCALE_NEEDS_QUEUED_TOKENS) != 0) {

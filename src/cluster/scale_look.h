@@ -54,7 +54,7 @@ bool blis__keeps_scale_targets(const blis_scaling_config *config,
  * Fills what *context says of metrics, instances and the model; valid until the
  * next look.
  */
-void blis__scale_look_take(blis__scale_look *look, const blis_cluster *cluster,
+void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
                            blis_scale_context *context);
 
 #endif

@@ -3,6 +3,7 @@ local engine = require "blis.engine"
 local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
 local policy = require "blis.policy"
+local queue = require "blis.policy.queue"
 local schema = require "blis.config.schema"
 local config = require "blis.config.bundle"
 local yaml_file = require "blis.yaml_file"
@@ -214,6 +215,17 @@ local function check_pipeline(given)
   end
 end
 
+--- The queue of the gateway as blis.run takes it; nil for none.
+local function queue_of(given)
+  if not given then return nil end
+  local options = {}
+  for key, value in pairs(given) do options[key] = value end
+  for _, name in ipairs { "saturation", "usage_limit" } do
+    if type(options[name]) == "table" then options[name] = policy_of(options[name]) end
+  end
+  return options
+end
+
 local function check_names(values, scorers)
   local admission, routing = values.admission or {}, values.routing or {}
   if admission.policy then
@@ -223,6 +235,7 @@ local function check_names(values, scorers)
   if scorers then policy.read_scorers(scorers, "bundle.routing.scorers") end
   hooks.read_priority(policy_of(values.priority), "bundle.priority.policy")
   hooks.read_cascade(cascade_of(values.cascade), "bundle.cascade")
+  queue.read(queue_of(values.queue), "design", "bundle.queue")
   local autoscaler = policy_of(values.autoscale)
   if autoscaler then hooks.read_autoscaler(autoscaler, "bundle.autoscale") end
   check_pipeline(pipeline_of(values.autoscaler))
@@ -281,6 +294,15 @@ local function add_pipeline(values, given)
   end
 end
 
+local function add_queue(block, given)
+  local options = queue_of(block)
+  if not options then return end
+  given.policies.flow_control = true
+  for key, value in pairs(options) do
+    if given.queue[key] == nil then given.queue[key] = value end
+  end
+end
+
 --- Reads a bundle into the values of the flags that were not given.
 ---@param path string
 ---@param given table<string, table> values of flags by section, see blis.cli.Parsed
@@ -313,6 +335,7 @@ function bundle.add(path, given, talk)
     if given.scaling[key] == nil then given.scaling[key] = value end
   end
   add_pipeline(values, given)
+  add_queue(values.queue, given)
   if values.groups and cluster.instances then
     errors.invalid("--num-instances and groups of %s both say how many instances there are", path)
   end

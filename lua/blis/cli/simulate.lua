@@ -203,7 +203,7 @@ local function queue_of(definition, parsed)
   local all = {}
   for key, value in pairs(given) do all[key] = value end
   all.slo_targets = policies.slo_targets and targets_of_text(definition, policies.slo_targets)
-    or policies.slo_targets_of_bundle
+    or policies.slo_targets_of_bundle or all.slo_targets
   return all
 end
 

@@ -118,6 +118,11 @@ return {
       default = 1000000000, profiles = go_blis(0), unit = "bytes", doc = "The same in bytes.",
     },
     {
+      name = "bands", type = "any",
+      doc = "Bands with room of their own: a list of { priority =, max_requests =, max_bytes = }; "
+        .. "what one leaves out is band_max_requests and band_max_bytes.",
+    },
+    {
       name = "sheds", type = "boolean", default = false, flag = "--queue-shedding", group = group,
       doc = "A full queue gives up the newest request of the lowest class below 0 for one of a "
         .. "higher class.",

@@ -15,27 +15,43 @@ local function copy(options)
   return copied
 end
 
+-- Parameters that have options of their own, by detector.
+local parameters = {
+  concurrency = { "max_concurrency" },
+  utilization = { "queue_depth_threshold", "kv_utilization_threshold" },
+}
+
+--- In the default profile a parameter of a detector that is not there is a mistake.
+local function check_parameters(values, given, path)
+  for _, detector in ipairs { "concurrency", "utilization" } do
+    for _, name in ipairs(parameters[detector]) do
+      if values[name] ~= nil and given ~= detector then
+        errors.invalid("%s.%s is a parameter of saturation = '%s', which is not used; give it with "
+          .. "the detector, { name, parameter = value, ... }", path, name, detector)
+      end
+    end
+  end
+end
+
 --- The detector, with the parameters that have options of their own.
 local function read_detector(values, is_go_blis, path)
   local given = values.saturation
-  local own = {
-    concurrency = { max_concurrency = values.max_concurrency },
-    utilization = {
-      queue_depth_threshold = values.queue_depth_threshold,
-      kv_utilization_threshold = values.kv_utilization_threshold,
-      staleness_seconds = is_go_blis and 0 or nil,
-    },
-  }
-  if type(given) == "string" and own[given] then
-    own[given][1] = given
-    given = own[given]
+  if not is_go_blis then check_parameters(values, given, path) end
+  if type(given) == "string" and parameters[given] then
+    given = { given }
+    for _, name in ipairs(parameters[given[1]]) do given[name] = values[name] end
+    if is_go_blis and given[1] == "utilization" then given.staleness_seconds = 0 end
   end
   return hooks.read_saturation(given, path .. ".saturation")
 end
 
-local function read_limit(values, path)
+local function read_limit(values, options, path)
   local given = values.usage_limit
   if values.usage_limit_threshold then
+    if options.usage_limit ~= nil and options.usage_limit ~= "linear" then
+      errors.invalid("%s.usage_limit_threshold is a parameter of usage_limit = 'linear', and "
+        .. "another one is given", path)
+    end
     given = { "linear", threshold = values.usage_limit_threshold }
   end
   return hooks.read_usage_limit(given, path .. ".usage_limit")
@@ -61,6 +77,41 @@ local function take_functions(given, path)
   return definitions
 end
 
+---@type blis.Section
+local band_section = {
+  name = "band",
+  summary = "Room of a band of the queue.",
+  options = {
+    { name = "priority", type = "integer", min = -1000000, max = 1000000, required = true,
+      doc = "The value of its SLO classes." },
+    { name = "max_requests", type = "integer", min = 0, max = 1000000000, unit = "requests",
+      doc = "0 = no limit; default: band_max_requests." },
+    { name = "max_bytes", type = "integer", min = 0, max = 1000000000000000, unit = "bytes",
+      doc = "0 = no limit; default: band_max_bytes." },
+  },
+}
+
+--- Bands with limits of their own, as the core takes them.
+local function read_bands(values, path)
+  if values.bands == nil then return nil end
+  if type(values.bands) ~= "table" or #values.bands == 0 and next(values.bands) ~= nil then
+    schema.raise_value(path, values.bands, "a list of { priority =, max_requests =, max_bytes = }")
+  end
+  local list, known = {}, {}
+  for i, one in ipairs(values.bands) do
+    local band = schema.read(band_section, one, ("%s[%d]"):format(path, i))
+    if known[band.priority] then
+      errors.invalid("%s: priority %d is there twice", path, band.priority)
+    end
+    known[band.priority] = true
+    list[i] = {
+      priority = band.priority, max_requests = band.max_requests or values.band_max_requests,
+      max_bytes = band.max_bytes or values.band_max_bytes,
+    }
+  end
+  return list
+end
+
 local function check_event(values, path)
   if values.dispatch ~= "event" then return end
   local what = values.eviction and "eviction" or values.band_policy and "band_selection"
@@ -83,10 +134,11 @@ end
 --- What the core takes; nil without a queue.
 ---@param given table|boolean|blis.Policy|nil
 ---@param profile string
+---@param where? string what messages call it
 ---@return table?
-function queue.read(given, profile)
+function queue.read(given, profile, where)
   if given == nil or given == false then return nil end
-  local path, is_go_blis = "queue", profile == "go-blis"
+  local path, is_go_blis = where or "queue", profile == "go-blis"
   local options = plain(given, path)
   local definitions = {}
   if type(options) == "table" then
@@ -96,8 +148,9 @@ function queue.read(given, profile)
   local values = schema.read(section, options, path, profile)
   for name, one in pairs(definitions) do values[name] = one end
   values.saturation = read_detector(values, is_go_blis, path)
-  values.usage_limit = read_limit(values, path)
+  values.usage_limit = read_limit(values, options, path)
   if values.cycle_us == 0 then values.cycle_us = usual_cycle_us end
+  values.bands = read_bands(values, path .. ".bands")
   check_event(values, path)
   values.no_endpoint_ttl_us = values.no_endpoint_ttl_us or values.ttl_us
   values.is_go_blis = is_go_blis

@@ -56,6 +56,29 @@ static void check_targets(lua_State *L, int index, blis_gateway *made) {
   lua_settop(L, top);
 }
 
+/* The same for bands with limits of their own. */
+static void check_bands(lua_State *L, int index, blis_gateway *made) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, "bands") != LUA_TTABLE) {
+    lua_settop(L, top);
+    return;
+  }
+  size_t count = (size_t)lua_rawlen(L, top + 1);
+  blis_flow_band_limits *bands = push_buffer(L, count + 1, sizeof *bands);
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
+    bands[i] = (blis_flow_band_limits){
+        .priority = (int32_t)check_field_integer(L, top + 3, "priority"),
+        .max_requests = check_field_integer(L, top + 3, "max_requests"),
+        .max_bytes = check_field_integer(L, top + 3, "max_bytes")};
+    lua_settop(L, top + 2);
+  }
+  made->limits.bands = bands;
+  made->limits.band_count = count;
+  lua_setfield(L, index, "bands_buffer");
+  lua_settop(L, top);
+}
+
 static blis_flow_fairness check_fairness(lua_State *L, int index,
                                          bool is_go_blis) {
   static const char *const names[] = {"global-strict", "round-robin",
@@ -108,4 +131,5 @@ void check_gateway(lua_State *L, int index, bind_view *view,
   check_policies(L, index, view, context, made);
   check_hooks(L, index, view, context, made);
   check_targets(L, index, made);
+  check_bands(L, index, made);
 }

@@ -49,6 +49,8 @@ struct flow {
 
 struct band {
   int32_t priority;
+  int64_t max_requests;
+  int64_t max_bytes;
   int64_t count;
   int64_t bytes;
   int64_t idle_since_us;
@@ -62,7 +64,8 @@ struct band {
 
 struct blis_flow_queue {
   blis_alloc alloc;
-  blis_flow_limits limits;
+  blis_flow_limits limits; /* without those of bands */
+  BLIS_ARRAY(blis_flow_band_limits) band_limits;
   blis_flow_fairness fairness;
   const blis_intern *strings;
   blis_flow_service *service;
@@ -110,6 +113,16 @@ static inline void list_remove(list *from, entry *item, size_t offset) {
 
 /* Making and ending */
 
+static blis_status copy_limits(blis_flow_queue *queue,
+                               const blis_flow_limits *limits) {
+  for (size_t i = 0; i < limits->band_count; i++) {
+    BLIS_TRY(
+        blis_array_push(&queue->alloc, &queue->band_limits, limits->bands[i]));
+  }
+  queue->limits.bands = NULL;
+  return BLIS_OK;
+}
+
 blis_flow_queue *blis_flow_queue_new(const blis_alloc *alloc,
                                      const blis_flow_limits *limits,
                                      blis_flow_fairness fairness,
@@ -125,6 +138,10 @@ blis_flow_queue *blis_flow_queue_new(const blis_alloc *alloc,
                                .next_sequence = 1};
     blis_pool_init(&queue->entries, alloc, sizeof(entry));
     blis_pool_init(&queue->flows, alloc, sizeof(flow));
+    if (copy_limits(queue, limits) != BLIS_OK) {
+      blis_flow_queue_free(queue);
+      return NULL;
+    }
   }
   return queue;
 }
@@ -166,6 +183,7 @@ void blis_flow_queue_free(blis_flow_queue *queue) {
   blis_pool_deinit(&queue->flows);
   blis_array_deinit(&alloc, &queue->bands);
   blis_array_deinit(&alloc, &queue->claims);
+  blis_array_deinit(&alloc, &queue->band_limits);
   blis_alloc_free(&alloc, queue, sizeof *queue);
 }
 
@@ -180,6 +198,17 @@ static size_t band_place(const blis_flow_queue *queue, int32_t priority) {
   return place;
 }
 
+static blis_flow_band_limits limits_of(const blis_flow_queue *queue,
+                                       int32_t priority) {
+  for (size_t i = 0; i < queue->band_limits.count; i++) {
+    if (queue->band_limits.items[i].priority == priority) {
+      return queue->band_limits.items[i];
+    }
+  }
+  return (blis_flow_band_limits){priority, queue->limits.band_max_requests,
+                                 queue->limits.band_max_bytes};
+}
+
 static blis_status add_band(blis_flow_queue *queue, int32_t priority,
                             size_t place) {
   BLIS_TRY(
@@ -188,7 +217,10 @@ static blis_status add_band(blis_flow_queue *queue, int32_t priority,
   if (made == NULL) {
     return BLIS_ERR_NOMEM;
   }
-  *made = (band){.priority = priority};
+  const blis_flow_band_limits limits = limits_of(queue, priority);
+  *made = (band){.priority = priority,
+                 .max_requests = limits.max_requests,
+                 .max_bytes = limits.max_bytes};
   blis_map_init(&made->flow_of_tenant, &queue->alloc);
   memmove(&queue->bands.items[place + 1], &queue->bands.items[place],
           (queue->bands.count - place) * sizeof(band *));
@@ -380,10 +412,10 @@ static bool is_over(int64_t limit, int64_t wanted) {
 static blis_flow_verdict room_for(const blis_flow_queue *queue, const band *in,
                                   int64_t size_bytes) {
   const blis_flow_limits *limits = &queue->limits;
-  if (is_over(limits->band_max_requests, in->count + 1)) {
+  if (is_over(in->max_requests, in->count + 1)) {
     return BLIS_FLOW_BAND_FULL_REQUESTS;
   }
-  if (is_over(limits->band_max_bytes, in->bytes + size_bytes)) {
+  if (is_over(in->max_bytes, in->bytes + size_bytes)) {
     return BLIS_FLOW_BAND_FULL_BYTES;
   }
   if (is_over(limits->max_bytes, queue->bytes + size_bytes)) {

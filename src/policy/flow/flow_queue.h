@@ -30,6 +30,13 @@ typedef enum blis_flow_fairness {
   BLIS_FLOW_CHOSEN         /* somebody else says, see take_from */
 } blis_flow_fairness;
 
+/* Of one band; 0 = no limit. */
+typedef struct blis_flow_band_limits {
+  int32_t priority;
+  int64_t max_requests;
+  int64_t max_bytes;
+} blis_flow_band_limits;
+
 /* 0 = no limit. */
 typedef struct blis_flow_limits {
   int64_t max_requests;
@@ -41,6 +48,9 @@ typedef struct blis_flow_limits {
    * 0, makes room for one of a higher priority.
    */
   bool sheds;
+  /* Bands with limits of their own, each once; the queue copies them. */
+  const blis_flow_band_limits *bands;
+  size_t band_count;
 } blis_flow_limits;
 
 typedef struct blis_flow_item {
