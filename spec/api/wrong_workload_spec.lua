@@ -103,6 +103,8 @@ local wrong = {
     { { "constant", vale = 3 }, { "did you mean" } } },
   arrival = { { "nosuch", { "known are" } }, { { "gamma", cv = 0 }, { "must be" } },
     { { "gamma", cw = 1 }, { "did you mean", "known are" } } },
+  shape = { { 7, { "expected" } }, { "nosuch", { "expected" } },
+    { { "ramp", form = 1 }, { "did you mean" } } },
   section = { { 7, list_words }, { { nosuch = 1 }, { "nosuch" } } },
   table = { { 7, list_words } },
   prefixes = { { 7, list_words }, { { nosuch = 1 }, { "known are", "did you mean" } } },

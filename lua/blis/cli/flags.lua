@@ -7,6 +7,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
+local shape = require "blis.traffic.shape"
 
 local flags = {}
 
@@ -108,6 +109,25 @@ function readers.arrival(text)
   local process, cv = text:match("^([^:]+):([^:]+)$")
   if not process then return text end
   return { process, cv = read_number(cv) or cv }
+end
+
+--- diurnal:period=2h,speed=10 as { "diurnal", period_us = 7200000000, speed = 10 }.
+function readers.shape(text)
+  local kind, rest = text:match("^([^:]+):(.+)$")
+  local section = shape.section_of(kind or text)
+  if not kind or not section then return text end
+  local known, given = {}, { kind }
+  for _, option in ipairs(section.options) do known[option.name] = true end
+  for item in (rest .. ","):gmatch("([^,]*),") do
+    local key, value = item:match("^([%w_]+)=(.+)$")
+    if not key then return nil end
+    if known[key .. "_us"] then
+      given[key .. "_us"] = flags.read_time(value) or value
+    else
+      given[key] = read_number(value) or value
+    end
+  end
+  return given
 end
 
 --- A number whose unit is the option's, or that has one of its own: 1ms, 10GB/s.

@@ -83,8 +83,10 @@ local function with_rate(definition, parsed, talk)
     say_without_effect(parsed, { "--arrival", "--tenant", "--slo-class", "--prefix-tokens",
       "--prefix-groups", "--prefix-zipf" }, beside, talk)
     return { preset = values.preset, rate = short.rate, requests = short.requests,
+      shape = short.shape,
       tokens = short.tokens, timeout_us = timeout_us(values) }
   end
+  short.shape = short.shape or presets.shapes[values.preset]
   short.prompt = lengths_of(definition, parsed, "prompt")
   short.output = lengths_of(definition, parsed, "output")
   short.timeout_us = timeout_us(values)
@@ -95,7 +97,7 @@ end
 --- Traffic of users, each of whom waits for an answer before the next request.
 local function with_users(definition, parsed, talk)
   local values, given = parsed.values.synthesis, parsed.values.workload
-  for _, flag in ipairs { "--rate", "--arrival", "--prefix-groups", "--prefix-zipf" } do
+  for _, flag in ipairs { "--rate", "--shape", "--arrival", "--prefix-groups", "--prefix-zipf" } do
     if parsed.given[flag] then
       flags.fail(definition, "%s cannot be combined with --concurrency", flag)
     end
@@ -131,7 +133,7 @@ local function from_file(definition, parsed, talk)
     flags.fail(definition, "--timeout: 0 is not allowed; below 0 means no deadline")
   end
   return {
-    file = values.spec,
+    file = values.spec, shape = parsed.values.workload.shape,
     seed = given["--seed"] and parsed.values.experiment.seed or nil,
     num_requests = given["--num-requests"] and parsed.values.workload.requests or nil,
     timeout_us = given["--timeout"] and timeout_us(values) or nil,
@@ -184,8 +186,8 @@ end
 --- Functions are for scripts.
 local function rate_options()
   local options = flags.pick(sections.short,
-    { "rate", "requests", "arrival", "tenant", "slo_class", "tokens" })
-  options[3] = setmetatable({ type = "arrival" }, { __index = options[3] })
+    { "rate", "requests", "shape", "arrival", "tenant", "slo_class", "tokens" })
+  options[4] = setmetatable({ type = "arrival" }, { __index = options[4] })
   return options
 end
 

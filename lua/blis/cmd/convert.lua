@@ -4,6 +4,7 @@ local core = require "blis.core"
 local flags = require "blis.cli.flags"
 local presets = require "blis.traffic.presets"
 local sections = require "blis.config.conversion"
+local shape = require "blis.traffic.shape"
 
 --- A command whose flags are those of a section.
 local function define(name, what, section, convert)
@@ -20,13 +21,25 @@ local function define(name, what, section, convert)
     local values = parsed.values.input
     local required = section.options[1]
     if not values[required.name] then flags.fail(definition, "%s is missing", required.flag) end
-    local spec, notes = command.checked(definition, convert, values)
+    local spec, notes = command.checked(definition, convert, values, parsed.given)
     for _, note in ipairs(notes or spec:notes()) do command.talk(parsed, "%s", note) end
     command.print(spec:yaml())
   end)
 end
 
-local function of_preset(values)
+--- Traffic with a shape, in windows of its own rates.
+local function of_shaped(values, given)
+  local lengths = presets.lengths[values.name]
+  local found = shape.read(presets.shapes[values.name], "shape")
+  return core.workload_spec({ category = "language",
+    num_requests = given["--num-requests"] and values.requests or 0, horizon = found.length_us,
+    clients = { { id = "preset-" .. values.name, rate_fraction = 1, arrival = "poisson",
+      prompt = lengths.prompt, output = lengths.output,
+      lifecycle = { windows = shape.windows(found, values.rate) } } } }, "preset", { seed = 0 })
+end
+
+local function of_preset(values, given)
+  if presets.shapes[values.name] then return of_shaped(values, given) end
   local lengths = presets.lengths[values.name]
   local clients = lengths and { { id = "preset-" .. values.name, arrival = "constant",
     prompt = lengths.prompt, output = lengths.output } } or presets.scenarios[values.name]

@@ -16,7 +16,9 @@ local preset = {
     },
     {
       name = "requests", type = "integer", min = 0, default = 100, unit = "requests",
-      flag = "--num-requests", doc = "How many requests there will be.",
+      flag = "--num-requests",
+      doc = "How many requests there will be; of a preset with a shape at most, without end by "
+        .. "default.",
     },
   },
 }

@@ -79,9 +79,9 @@ return {
     {
       name = "trigger_queue_depth", type = "integer", min = 1, unit = "requests",
       flag = "--autoscaler-trigger-queue-depth", group = "Autoscaling",
-      doc = "The autoscaler is also asked between its intervals, as soon as a request finds so many "
-        .. "waiting for its instance, or is one of so many that wait at the gateway. Default: at "
-        .. "its intervals only.",
+      doc = "The autoscaler is also asked between its intervals, as soon as a request finds so "
+        .. "many waiting for its instance, or is one of so many that wait at the gateway. Default: "
+        .. "at its intervals only.",
     },
     {
       name = "trigger_slo_attainment", type = "number", min = 0, max = 1, default = 0,

@@ -28,9 +28,22 @@ local short = {
         .. "= 2 }, or a function(rng) that draws the microseconds until the next one.",
     },
     {
+      name = "shape", type = "shape",
+      flag = "--shape",
+      flag_doc = "How the rate changes with time, which it is multiplied by: diurnal, ramp, surges "
+        .. "or servegen (the hours of 14 days), with options such as "
+        .. "diurnal:period=2h,peak_to_trough=4,speed=10. Without --num-requests and --horizon, "
+        .. "requests come for as long as the shape lasts.",
+      doc = "How the rate changes with time, which it is multiplied by: 'diurnal', 'ramp', "
+        .. "'surges', 'servegen' (the hours of 14 days), or { 'diurnal', period_us =, "
+        .. "peak_to_trough =, speed = } and so on, see shape. Without requests and horizon, "
+        .. "requests come for as long as the shape lasts.",
+    },
+    {
       name = "preset", type = "choice", choices = presets.names,
-      doc = "Lengths typical of an application (chatbot, summarization, contentgen, multidoc), or "
-        .. "a scenario of several clients with its own lengths and arrivals.",
+      doc = "Lengths typical of an application (chatbot, summarization, contentgen, multidoc), a "
+        .. "scenario of several clients with its own lengths and arrivals, or traffic with a shape "
+        .. "(diurnal, ramp and surges with the lengths of chatbot, servegen-days with its own).",
     },
     {
       name = "prompt", type = "lengths",
@@ -146,6 +159,10 @@ local file = {
     .. "given here take precedence over the file.",
   options = {
     { name = "file", type = "path", required = true, doc = "Path of the file." },
+    {
+      name = "shape", type = "shape",
+      doc = "How the rate changes with time: requests are moved to where it has them, see shape.",
+    },
     { name = "seed", type = "integer", doc = "Seed of arrivals and lengths." },
     {
       name = "num_requests", type = "integer", min = 0, unit = "requests",
@@ -183,6 +200,10 @@ local replay = {
       doc = "What blis.trace.read or blis.trace.stream returned, or the path of a trace.",
     },
     {
+      name = "shape", type = "shape",
+      doc = "How the rate changes with time: requests are moved to where it has them, see shape.",
+    },
+    {
       name = "stream", type = "choice", choices = { "auto", "always", "never" }, default = "auto",
       doc = "For a path, whether the trace stays in its file, to be read as the simulation "
         .. "proceeds, or is read into memory; the results are the same. auto: in its file beyond "
@@ -214,6 +235,10 @@ local generator = {
       name = "generator", type = "any", required = true,
       doc = "A function(rng) that returns the next request, { arrival_us =, prompt_tokens =, "
         .. "output_tokens =, ... }, or nil at the end.",
+    },
+    {
+      name = "shape", type = "shape",
+      doc = "How the rate changes with time: requests are moved to where it has them, see shape.",
     },
     {
       name = "requests", type = "integer", min = 0, default = 0, unit = "requests",

@@ -243,7 +243,8 @@
 ---@field rate? number Requests per second. (requests/s, default 1)
 ---@field requests? integer Number of requests, 0 = as many as fit before the horizon. (requests, default 100)
 ---@field arrival? string|table|fun(rng: blis.Rng): integer How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 }, { 'weibull', cv = 2 }, or a function(rng) that draws the microseconds until the next one. (default poisson)
----@field preset? "chatbot"|"summarization"|"contentgen"|"multidoc"|"bursty"|"unfair-tenants"|"prefix-heavy"|"mixed-slo" Lengths typical of an application (chatbot, summarization, contentgen, multidoc), or a scenario of several clients with its own lengths and arrivals.
+---@field shape? string|blis.ShapeOptions How the rate changes with time, which it is multiplied by: 'diurnal', 'ramp', 'surges', 'servegen' (the hours of 14 days), or { 'diurnal', period_us =, peak_to_trough =, speed = } and so on, see shape. Without requests and horizon, it lasts as long as the shape.
+---@field preset? "chatbot"|"summarization"|"contentgen"|"multidoc"|"bursty"|"unfair-tenants"|"prefix-heavy"|"mixed-slo"|"diurnal"|"ramp"|"surges"|"servegen-days" Lengths typical of an application (chatbot, summarization, contentgen, multidoc), a scenario of several clients with its own lengths and arrivals, or traffic with a shape (diurnal, ramp and surges with the lengths of chatbot, servegen-days with its own).
 ---@field prompt? number|table|fun(rng: blis.Rng): integer Lengths of prompts, or a function(rng) that draws one; default: { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
 ---@field output? number|table|fun(rng: blis.Rng): integer Lengths of outputs, or a function(rng) that draws one; default: { 'gaussian', mean = 512, std_dev = 256, min = 2, max = 7000 }.
 ---@field prompt_tokens? integer The same length for all prompts, instead of prompt. (tokens)
@@ -256,6 +257,21 @@
 ---@field seed? integer Seed of arrivals and lengths; default: the experiment's (42 outside of one).
 ---@field horizon_us? integer No request arrives from this time on; default: the experiment's horizon. (us)
 ---@field tokens? "drawn"|"lazy" drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and lengths have their own random streams: different requests, generated faster. (default drawn)
+
+--- How the rate of traffic changes with time.
+---@class blis.ShapeOptions
+---@field kind "diurnal"|"ramp"|"surges"|"servegen" The first item, { "diurnal", ... }; or the name alone for the whole.
+---@field period_us? integer diurnal: Length of a day. (us, default 86400000000)
+---@field peak_us? integer diurnal: When it is at its highest; default: 14 of 24 hours. (us)
+---@field peak_to_trough? number diurnal: The highest rate is so many times the lowest one. (default 4)
+---@field speed? number Time runs so many times as fast. (default 1)
+---@field from? number ramp: Factor at the beginning. (default 0.2)
+---@field to? number ramp: Factor at the end. (default 2)
+---@field start_us? integer ramp: When it begins to change. (us, default 0)
+---@field duration_us? integer ramp: How long it does; twice as long in all by default. surges: How long one lasts, at the end of that time. (30000000 by default) (us, default 600000000)
+---@field every_us? integer surges: From one to the next. (us, default 300000000)
+---@field height? number surges: Factor meanwhile; 1 at other times. (default 5)
+---@field days? integer servegen: The first so many. (default 14)
 
 --- Prefixes shared by prompts, as when applications with long system prompts share a cluster.
 ---@class blis.PrefixOptions
@@ -273,6 +289,7 @@
 --- Traffic as a YAML file describes it (workload specification, version 2). Options given here take precedence over the file.
 ---@class blis.FileOptions
 ---@field file string Path of the file.
+---@field shape? string|blis.ShapeOptions How the rate changes with time: requests are moved to where it has them, see shape.
 ---@field seed? integer Seed of arrivals and lengths.
 ---@field num_requests? integer Number of requests. (requests)
 ---@field horizon_us? integer No request arrives from this time on; the run ends then, unless the experiment has a horizon. (us)
@@ -283,6 +300,7 @@
 --- Replays the requests of a trace.
 ---@class blis.ReplayOptions
 ---@field trace blis.Workload|blis.TraceStream|string What blis.trace.read or blis.trace.stream returned, or the path of a trace.
+---@field shape? string|blis.ShapeOptions How the rate changes with time: requests are moved to where it has them, see shape.
 ---@field stream? "auto"|"always"|"never" For a path, whether the trace stays in its file, to be read as the simulation proceeds, or is read into memory; the results are the same. auto: in its file beyond 64 MB (8 MB packed), where that is possible. (default auto)
 ---@field session_mode? "fixed"|"closed-loop" fixed: every round of a session at its recorded time; closed-loop: after the answer to the previous one. (default fixed)
 ---@field think_time? number|table closed-loop: delay between an answer and the next round; default: as recorded. (us)
@@ -291,6 +309,7 @@
 --- Traffic generated by a function.
 ---@class blis.GeneratorOptions
 ---@field generator fun(rng: blis.Rng): table? A function(rng) that returns the next request, { arrival_us =, prompt_tokens =, output_tokens =, ... }, or nil at the end.
+---@field shape? string|blis.ShapeOptions How the rate changes with time: requests are moved to where it has them, see shape.
 ---@field requests? integer Maximum number of requests, 0 = as many as the function returns. (requests, default 0)
 ---@field horizon_us? integer No request arrives from this time on; default: the experiment's horizon. (us)
 ---@field seed? integer Seed of the random stream; default: the experiment's (42 outside of one).

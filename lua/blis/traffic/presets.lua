@@ -50,8 +50,20 @@ presets.scenarios = {
   },
 }
 
+--- Presets whose rate changes with time, and their shapes.
+presets.shapes = { diurnal = "diurnal", ramp = "ramp", surges = "surges",
+  ["servegen-days"] = "servegen" }
+
+for _, name in ipairs { "diurnal", "ramp", "surges" } do
+  presets.lengths[name] = presets.lengths.chatbot
+end
+presets.lengths["servegen-days"] = {
+  prompt = { "lognormal", mu = 5.85, sigma = 0.81 },
+  output = { "lognormal", mu = 4.64, sigma = 0.93 },
+}
+
 --- All names, in the order of help texts.
 presets.names = { "chatbot", "summarization", "contentgen", "multidoc", "bursty",
-  "unfair-tenants", "prefix-heavy", "mixed-slo" }
+  "unfair-tenants", "prefix-heavy", "mixed-slo", "diurnal", "ramp", "surges", "servegen-days" }
 
 return presets

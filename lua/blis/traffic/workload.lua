@@ -5,6 +5,7 @@ local format = require "blis.format"
 local presets = require "blis.traffic.presets"
 local schema = require "blis.config.schema"
 local sections = require "blis.config.workload"
+local shape = require "blis.traffic.shape"
 local trace = require "blis.traffic.trace"
 local types = require "blis.config.types"
 
@@ -337,14 +338,7 @@ local function raise_text(text, path)
       shown))
 end
 
---- The workload of an experiment: a list of requests as it is, a specification, or a checked short
---- form; and the horizon that comes with it, if there is one.
----@param given any
----@param path string
----@param defaults blis.WorkloadDefaults
----@return userdata|table
----@return integer? horizon_us
-function workload.read(given, path, defaults)
+local function read_any(given, path, defaults)
   if core.is_workload(given) or core.is_workload_spec(given) or core.is_trace_stream(given) then
     return given
   end
@@ -363,6 +357,59 @@ function workload.read(given, path, defaults)
       go_blis = defaults.profile == "go-blis" })
   end
   return read_short(given, path, defaults)
+end
+
+--- The shape that is given, or that of a preset.
+local function shape_of(given, path)
+  local wanted = given.shape or presets.shapes[given.preset]
+  return wanted and shape.read(wanted, path .. ".shape")
+end
+
+--- The options without the shape, for as long as a constant rate takes for the same requests.
+local function even_options(given, found, defaults)
+  local options = {}
+  for key, value in pairs(given) do options[key] = value end
+  options.shape = nil
+  if given.trace ~= nil or given.generator ~= nil then return options end
+  local is_short = given.file == nil and not is_specification(given)
+  local horizon_key = is_specification(given) and "horizon" or "horizon_us"
+  local horizon_us = given[horizon_key] or defaults.horizon_us
+  if is_short and (given.requests or given.num_requests or 0) == 0 then
+    options.requests, options.num_requests = 0, nil
+    horizon_us = horizon_us or found.length_us
+  end
+  if math.type(horizon_us) == "integer" then
+    options[horizon_key] = shape.even_us(found, horizon_us)
+  end
+  return options
+end
+
+--- Moves the requests of a constant rate to where a shape has them.
+local function shaped(given, found, path, defaults)
+  local spec = read_any(even_options(given, found, defaults), path,
+    { seed = defaults.seed, profile = defaults.profile })
+  if core.is_trace_stream(spec) then spec = spec:list() end
+  if not core.is_workload(spec) then
+    if workload.has_follow_ups(spec) then
+      errors.invalid("%s: with a shape, requests cannot wait for answers; give sessions "
+        .. "closed_loop = false", path)
+    end
+    spec = workload.collect(spec)
+  end
+  return spec:warp(shape.points(found, spec:last_arrival_us(), path .. ".shape"))
+end
+
+--- The workload of an experiment: a list of requests as it is, a specification, or a checked short
+--- form; and the horizon that comes with it, if there is one.
+---@param given any
+---@param path string
+---@param defaults blis.WorkloadDefaults
+---@return userdata|table
+---@return integer? horizon_us
+function workload.read(given, path, defaults)
+  local found = type(given) == "table" and shape_of(given, path)
+  if found then return shaped(given, found, path, defaults) end
+  return read_any(given, path, defaults)
 end
 
 --- Generates requests and keeps them in memory, to be looked at and to be run several times:
