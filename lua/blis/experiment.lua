@@ -125,10 +125,6 @@ function experiment.read(spec)
   local cascade = hooks.read_cascade(values.cascade, "cascade")
   if cascade then check_cascade(cascade, cluster) end
   local apart = disaggregation.read(values, cluster)
-  if apart and values.autoscaler ~= nil then
-    errors.invalid("autoscaler: instances that come would have no role; it cannot be combined with "
-      .. "pools of prefill and decode")
-  end
   local routing_ties
   if apart and apart.decode_routing then
     routing, routing_ties = apart.decode_routing, "decode-router"
@@ -176,7 +172,9 @@ local function may_remember(config)
   for _, name in ipairs { "cascade", "scheduler", "preemption", "priority" } do
     policies[#policies + 1] = config[name]
   end
-  policies[#policies + 1] = config.scaling and config.scaling.policy
+  for _, pool in ipairs(config.scaling and config.scaling.pools or {}) do
+    policies[#policies + 1] = pool.policy
+  end
   if config.queue then
     for _, one in ipairs(queue.policies(config.queue)) do policies[#policies + 1] = one end
   end
@@ -195,8 +193,7 @@ function experiment.wants_repeat(spec)
     routing = policy.read_router(spec.routing or "round-robin", "routing"),
     admission = hooks.read_admission(spec.admission, "admission"),
     cascade = hooks.read_cascade(spec.cascade, "cascade"),
-    scaling = spec.autoscaler ~= nil
-      and { policy = hooks.read_autoscaler(spec.autoscaler, "autoscaler") } or nil,
+    scaling = { pools = scaling.policies(spec.autoscaler) },
     queue = queue.read(spec.queue, spec.profile or "design"),
     scheduler = hooks.read_scheduler(spec.scheduler, {}),
     preemption = hooks.read_preemption(spec.preemption, {}),

@@ -183,7 +183,9 @@ describe("an autoscaler", function()
   it("may say which metrics it reads", function()
     local seen
     local function decide(context) seen = context end
-    run { autoscaler = blis.autoscaler { name = "one", metrics = { "queue_depth" }, decide = decide } }
+    run { autoscaler = blis.autoscaler {
+      name = "one", metrics = { "queue_depth" }, decide = decide,
+    } }
     assert.is_number(seen.queue_depth)
     assert.is_nil(seen.ttft_p90_us)
     assert.is_number(seen.samples[1].queue_depth)
@@ -391,6 +393,68 @@ describe("an autoscaler", function()
     assert.equal(400, r.completed)
   end)
 
+  local function apart(more)
+    local spec = {
+      cluster = { model = "qwen3-14b", tp = 1, prefill_instances = 1, decode_instances = 2,
+        max_num_seqs = 16 },
+      disaggregation = "always",
+    }
+    for key, value in pairs(more) do spec[key] = value end
+    return run(spec)
+  end
+
+  it("scales prefill and decode each on its own", function()
+    local seen = {}
+    local function watch(context)
+      seen[context.pool] = context
+      if context.pool == "prefill" then return 2 end
+      return { target = 4, reason = "decode" }
+    end
+    local r = apart { autoscaler = watch, scaling = { loading_delay_us = seconds(1),
+      prefill = { max_replicas = 2 }, decode = { max_replicas = 3, drain = "redirect" } } }
+    assert.equal(400, r.completed)
+    assert.equal(2, seen.prefill.replicas)
+    assert.equal(3, seen.decode.replicas)
+    assert.same({ 2, 3 }, { seen.prefill.max, seen.decode.max })
+    assert.is_true(#seen.prefill.instances == 2 and #seen.decode.instances == 3)
+    local pools = r.scaling.pools
+    assert.same({ 1, 1 }, { pools.prefill.started, pools.decode.started })
+    assert.equal(2, pools.prefill.levels[#pools.prefill.levels].ready)
+    assert.equal(5, r.scaling.levels[#r.scaling.levels].ready)
+    assert.equal("decode", r.scaling.events[2].pool)
+    assert.equal(2, r.scaling.scale_ups)
+    local prefills = {}
+    for i = 1, #r.requests do
+      local record = r.requests[i]
+      prefills[record.prefill_instance] = (prefills[record.prefill_instance] or 0) + 1
+    end
+    assert.is_true(prefills.instance_3 > 0)
+  end)
+
+  it("may leave one of two pools as it is", function()
+    local r = apart { autoscaler = { decode = plan(3, 1) } }
+    assert.equal(400, r.completed)
+    assert.same({ "decode" }, require("blis.sorted").names(r.scaling.pools))
+    assert.same({ 1, 1 }, { r.scaling.scale_ups, r.scaling.scale_downs })
+    assert.equal(1, r.scaling.levels[#r.scaling.levels].ready)
+  end)
+
+  it("starts the cheapest of unequal instances, and lets the dearest go first", function()
+    local groups = { { instances = 1, hardware = "H100", cost_per_hour = 4 },
+      { instances = 1, hardware = "L40S", cost_per_hour = 1 } }
+    local r = run { cluster = { model = "qwen3-14b", tp = 1, groups = groups },
+      autoscaler = plan(3, 2) }
+    assert.equal(400, r.completed)
+    local states, gpus = {}, {}
+    local sim = blis.simulation(experiment {
+      cluster = { model = "qwen3-14b", tp = 1, groups = groups }, autoscaler = plan(3, 2) })
+    sim:run()
+    for i = 1, 3 do states[i], gpus[i] = sim.instances[i].state, sim.instances[i].gpu end
+    assert.same({ "drained", "active", "active" }, states)
+    assert.same({ "H100", "L40S", "L40S" }, gpus)
+    sim:close()
+  end)
+
   it("is refused where it makes no sense", function()
     local wrong = {
       { { scaling = { max_replicas = 2 } }, "no effect without autoscaler" },
@@ -402,6 +466,15 @@ describe("an autoscaler", function()
       { { autoscaler = "hpa", scaling = { trigger_queue_depth = 0 } }, "trigger_queue_depth" },
       { { autoscaler = "hpa", scaling = { trigger_slo_attainment = 0.9 } }, "needs a target" },
       { { autoscaler = "hpa", scaling = { drain = "later" } }, "wait, redirect, immediate" },
+      { { autoscaler = { prefill = "hpa" } }, "no pools of prefill and decode" },
+      { { autoscaler = "hpa", scaling = { decode = {} } }, "no pools of prefill and decode" },
+      { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 1 },
+        scaling = { min_replicas = 0 } }, "hand-offs need one instance of each stage" },
+      { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 3 },
+        scaling = { decode = { max_replicas = 2 } } }, "begins with 3 decode instances" },
+      { { autoscaler = "hpa", cluster = {
+        groups = { { model = "qwen3-14b" }, { model = "llama-3.1-8b" } } } },
+        "serve different models" },
       { { autoscaler = "hpa", profile = "go-blis" }, "there is only 'saturation-pipeline'" },
       { { autoscaler = "hpa", scaling = { node_pools = {} } }, "a list of node pools" },
       { { autoscaler = "hpa", scaling = { node_pools = { { name = "a", gpu = "H1000" } } } },

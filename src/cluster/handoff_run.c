@@ -11,6 +11,7 @@
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/features.h"
+#include "cluster/service.h"
 #include "cluster/stages.h"
 #include "instance/arrival.h"
 #include "instance/remote_kv.h"
@@ -170,7 +171,7 @@ static blis_status leave_destination(blis_cluster *cluster,
   }
   blis_block_namer_release(cluster->namer, &live->chain);
   blis__reset_request(live);
-  return BLIS_OK;
+  return blis__check_drained(cluster, destination, error);
 }
 
 blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff,

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/time.h"
+#include "cluster/handoff_run.h"
 #include "cluster/placement.h"
 #include "cluster/service.h"
 #include "cluster/waiting_room.h"
@@ -12,6 +13,11 @@ enum { WINDOW_US = 60000000 };
 /* llm-d: an instance is full with so many waiting, or at that KV use. */
 #define FULL_QUEUE 5.0
 #define FULL_KV 0.8
+
+static bool is_own(const blis__scale_look *look, const blis_cluster *cluster,
+                   uint32_t i) {
+  return blis__is_in_scaled_pool(cluster, look->config->role, i);
+}
 
 static bool needs(const blis__scale_look *look, blis_scale_metric metric) {
   return (look->needs & BLIS_SCALE_BIT(metric)) != 0;
@@ -256,7 +262,7 @@ static void look_at_instances(blis__scale_look *look,
   look->instances.count = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
     look->place_of[i] = 0;
-    if (cluster->services[i] == BLIS_SERVICE_ACTIVE) {
+    if (cluster->services[i] == BLIS_SERVICE_ACTIVE && is_own(look, cluster, i)) {
       look_at_instance(look, cluster, i, metrics);
     }
   }
@@ -266,16 +272,31 @@ static void look_at_instances(blis__scale_look *look,
       count > 0 ? metrics[BLIS_SCALE_POOL_SATURATION] / count : 1;
 }
 
-static double starting_kv_tokens(const blis_cluster *cluster) {
+static double starting_kv_tokens(const blis__scale_look *look,
+                                 const blis_cluster *cluster) {
   double sum = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
     const blis_instance_config *config =
         blis_instance_get_config(cluster->instances[i]);
-    sum += blis__is_starting(cluster->services[i])
+    sum += blis__is_starting(cluster->services[i]) && is_own(look, cluster, i)
                ? (double)config->kv_blocks * (double)config->block_size_tokens
                : 0;
   }
   return sum;
+}
+
+/* The record of a request at an instance, and which; NULL = it is at none. */
+static const blis_live_request *leg_of(const blis__cluster_request *r,
+                                       uint32_t *instance) {
+  if (r->place == BLIS__AT_INSTANCE) {
+    *instance = (uint32_t)r->instance;
+    return &r->live;
+  }
+  if (r->place == BLIS__AT_HANDOFF && r->handoff->is_at_source) {
+    *instance = r->handoff->source;
+    return &r->handoff->prefill;
+  }
+  return NULL;
 }
 
 /* What requests say about their instances and the cluster. */
@@ -283,22 +304,23 @@ static void look_at_requests(blis__scale_look *look,
                              const blis_cluster *cluster, double *metrics) {
   for (const blis__cluster_request *r = cluster->requests.first; r != NULL;
        r = r->later) {
-    const blis_live_request *live = &r->live;
-    double prompt = (double)live->prompt_tokens;
-    bool is_there = r->place == BLIS__AT_INSTANCE;
+    double prompt = (double)r->live.prompt_tokens;
+    uint32_t where = 0;
+    const blis_live_request *leg = leg_of(r, &where);
+    bool is_there = leg != NULL && is_own(look, cluster, where);
     metrics[BLIS_SCALE_REQUESTS_RUNNING] += is_there;
-    if (live->ttft_us < 0) {
+    if (r->live.ttft_us < 0) {
       metrics[BLIS_SCALE_INFLIGHT_TOKENS] += prompt;
     }
-    uint32_t place = is_there ? look->place_of[r->instance] : 0;
+    uint32_t place = is_there ? look->place_of[where] : 0;
     if (place == 0) {
       continue;
     }
     blis_scale_instance *instance = &look->instances.items[place - 1];
-    if (live->ttft_us < 0) {
+    if (leg->ttft_us < 0) {
       instance->queued_prefill_tokens += prompt;
     }
-    if (live->state != BLIS_REQUEST_RUNNING) {
+    if (leg->state != BLIS_REQUEST_RUNNING) {
       instance->queued_kv_tokens += prompt;
     }
   }
@@ -348,9 +370,13 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   context->measure_ud = look;
   context->instances = look->instances.items;
   context->instance_count = look->instances.count;
-  context->starting_kv_tokens = starting_kv_tokens(cluster);
+  context->starting_kv_tokens = starting_kv_tokens(look, cluster);
+  uint32_t first = 0;
+  while (!is_own(look, cluster, first)) { /* there was one at first */
+    first++;
+  }
   const blis_latency_model *latency =
-      blis_instance_get_config(cluster->instances[0])->latency;
+      blis_instance_get_config(cluster->instances[first])->latency;
   if (blis_latency_uses_sums(latency)) {
     look->model = (blis_scale_model){.step_us = step_us,
                                      .state = (void *)(uintptr_t)latency};

@@ -39,6 +39,13 @@ typedef struct blis__scale_look {
   blis_scale_model model;
 } blis__scale_look;
 
+/* Is the instance one of those that are scaled for a role? */
+static inline bool blis__is_in_scaled_pool(const blis_cluster *cluster,
+                                           blis_scale_role role, uint32_t i) {
+  static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE};
+  return cluster->facts[i].roles == roles[role];
+}
+
 /* Adds its listeners; config outlives the look. deinit whatever the status. */
 BLIS_MUSTUSE blis_status blis__scale_look_init(
     blis__scale_look *look, blis_cluster *cluster,

@@ -1,6 +1,6 @@
 /*
  * scaler.c - asks an autoscaler at its intervals, and keeps as many instances
- * as it wants.
+ * as it wants. Where prefill and decode are apart, each pool may have one.
  */
 #include "cluster/scaler.h"
 
@@ -12,13 +12,16 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/features.h"
+#include "cluster/placement.h"
 #include "cluster/scale_trigger.h"
 #include "cluster/scaling.h"
 #include "cluster/service.h"
 #include "cluster/start.h"
 #include "cluster/waiting_room.h"
 
+/* That of a pool; cluster->scaler is the first. */
 struct blis__scaler {
+  struct blis__scaler *next;
   blis_autoscaler policy;
   blis_scaling_config config;
   blis__scale_look look;
@@ -26,6 +29,7 @@ struct blis__scaler {
   int64_t next_us;    /* of the next look by the interval */
   blis_random random; /* of actuation delays */
   uint32_t wanted;
+  uint32_t like;     /* those that start are like this one */
   bool is_due;       /* the number is to be looked after, see reconcile */
   int64_t scaled_us; /* last; -1 = never */
   int direction;     /* of that: 1, -1 */
@@ -45,21 +49,29 @@ static bool is_replica(const blis_cluster *cluster, uint32_t i) {
           blis_cluster_instance_will_recover(cluster, i));
 }
 
-static uint32_t count_replicas(const blis_cluster *cluster) {
+static bool is_own(const struct blis__scaler *scaler,
+                   const blis_cluster *cluster, uint32_t i) {
+  return blis__is_in_scaled_pool(cluster, scaler->config.role, i);
+}
+
+static uint32_t count_replicas(const struct blis__scaler *scaler,
+                               const blis_cluster *cluster) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    count += is_replica(cluster, i);
+    count += is_own(scaler, cluster, i) && is_replica(cluster, i);
   }
   return count;
 }
 
-static blis_status note_level(blis_cluster *cluster) {
-  struct blis__scaler *scaler = cluster->scaler;
+static blis_status note_level(struct blis__scaler *scaler,
+                              const blis_cluster *cluster) {
   blis_scale_level level = {.time_us = cluster->now_us,
                             .wanted = scaler->wanted};
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    level.ready += cluster->services[i] == BLIS_SERVICE_ACTIVE;
-    level.paid += blis_cluster_instance_is_paid(cluster, i);
+    if (is_own(scaler, cluster, i)) {
+      level.ready += cluster->services[i] == BLIS_SERVICE_ACTIVE;
+      level.paid += blis_cluster_instance_is_paid(cluster, i);
+    }
   }
   size_t count = scaler->levels.count;
   if (count > 0 && scaler->levels.items[count - 1].time_us == level.time_us) {
@@ -71,16 +83,25 @@ static blis_status note_level(blis_cluster *cluster) {
 
 /* Keeping the number. */
 
-/* Later ones are newer. Those that have not started yet go before all others.
- */
-static bool goes_before(const blis_cluster *cluster, uint32_t i,
+static bool is_dearer(const blis_cluster *cluster, uint32_t i, uint32_t other) {
+  return blis__machine_of(cluster, i).cost_per_hour >
+         blis__machine_of(cluster, other).cost_per_hour;
+}
+
+/* Later ones are newer. Those that have not started yet go before all others,
+   and then those that cost more. */
+static bool goes_before(const struct blis__scaler *scaler,
+                        const blis_cluster *cluster, uint32_t i,
                         uint32_t other) {
   bool serves = cluster->services[i] == BLIS_SERVICE_ACTIVE;
   bool other_serves = cluster->services[other] == BLIS_SERVICE_ACTIVE;
   if (serves != other_serves) {
     return other_serves;
   }
-  switch (cluster->scaler->config.victim) {
+  if (is_dearer(cluster, i, other) || is_dearer(cluster, other, i)) {
+    return is_dearer(cluster, i, other);
+  }
+  switch (scaler->config.victim) {
   case BLIS_VICTIM_OLDEST:
     return serves ? i < other : i > other;
   case BLIS_VICTIM_LEAST_LOADED: {
@@ -95,45 +116,53 @@ static bool goes_before(const blis_cluster *cluster, uint32_t i,
   }
 }
 
-static blis_status remove_one(blis_cluster *cluster, blis_error *error) {
-  const blis_scaling_config *config = &cluster->scaler->config;
+static uint32_t choose_victim(const struct blis__scaler *scaler,
+                              const blis_cluster *cluster) {
   uint32_t chosen = UINT32_MAX;
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    if (is_replica(cluster, i) &&
-        (chosen == UINT32_MAX || goes_before(cluster, i, chosen))) {
+    if (!is_own(scaler, cluster, i) || !is_replica(cluster, i)) {
+      continue;
+    }
+    if (chosen == UINT32_MAX || goes_before(scaler, cluster, i, chosen)) {
       chosen = i;
     }
   }
   BLIS_ASSERT(chosen != UINT32_MAX);
+  return chosen;
+}
+
+static blis_status remove_one(struct blis__scaler *scaler,
+                              blis_cluster *cluster, blis_error *error) {
+  uint32_t chosen = choose_victim(scaler, cluster);
   blis_service service = cluster->services[chosen];
   if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_RECOVERING) {
     return blis_cluster_instance_give_up(cluster, chosen, error);
   }
-  return blis_cluster_instance_stop(cluster, chosen, config->stop,
-                                    config->grace_us, error);
+  return blis_cluster_instance_stop(cluster, chosen, scaler->config.stop,
+                                    scaler->config.grace_us, error);
 }
 
-static blis_status reconcile(blis_cluster *cluster, blis_error *error) {
-  struct blis__scaler *scaler = cluster->scaler;
+static blis_status reconcile(struct blis__scaler *scaler, blis_cluster *cluster,
+                             blis_error *error) {
   uint32_t wanted = scaler->wanted;
-  uint32_t count = count_replicas(cluster);
+  uint32_t count = count_replicas(scaler, cluster);
   for (; count < wanted; count++) {
     uint32_t index;
-    BLIS_TRY(blis_cluster_instance_start(cluster, 0, &scaler->config.cold_start,
-                                         scaler->config.seed, &index, error));
+    BLIS_TRY(blis_cluster_instance_start(
+        cluster, scaler->like, &scaler->config.cold_start, scaler->config.seed,
+        &index, error));
     scaler->report.started++;
   }
   for (; count > wanted; count--) {
-    BLIS_TRY(remove_one(cluster, error));
+    BLIS_TRY(remove_one(scaler, cluster, error));
   }
-  BLIS_ASSERT(count_replicas(cluster) == wanted);
-  BLIS_TRY_MEM(note_level(cluster), error);
+  BLIS_ASSERT(count_replicas(scaler, cluster) == wanted);
+  BLIS_TRY_MEM(note_level(scaler, cluster), error);
   return BLIS_OK;
 }
 
 static blis_status act(void *ud, blis_cluster *cluster, blis_error *error) {
-  (void)ud;
-  return blis_cluster_has_requests(cluster) ? reconcile(cluster, error)
+  return blis_cluster_has_requests(cluster) ? reconcile(ud, cluster, error)
                                             : BLIS_OK;
 }
 
@@ -151,8 +180,12 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster,
   blis_service service = cluster->services[news->instance];
   bool is_gone =
       service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINING;
-  BLIS_TRY_MEM(note_level(cluster), error);
-  if (!is_gone || scaler->is_due || count_replicas(cluster) == scaler->wanted) {
+  if (!is_own(scaler, cluster, news->instance)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY_MEM(note_level(scaler, cluster), error);
+  if (!is_gone || scaler->is_due ||
+      count_replicas(scaler, cluster) == scaler->wanted) {
     return BLIS_OK;
   }
   scaler->is_due = true;
@@ -161,10 +194,10 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster,
 
 /* Deciding. */
 
-static blis_status note_decision(blis_cluster *cluster,
+static blis_status note_decision(struct blis__scaler *scaler,
+                                 blis_cluster *cluster,
                                  const blis_scale_decision *decision,
                                  blis_scale_cause cause, int64_t proposed) {
-  struct blis__scaler *scaler = cluster->scaler;
   const blis_scaling_config *config = &scaler->config;
   blis_scaling_report *report = &scaler->report;
   int64_t change = decision->target - (int64_t)scaler->wanted;
@@ -199,23 +232,26 @@ static blis_status note_decision(blis_cluster *cluster,
              : blis_array_push(&cluster->alloc, &scaler->events, event);
 }
 
-static void count_others(const blis_cluster *cluster,
+static void count_others(const struct blis__scaler *scaler,
+                         const blis_cluster *cluster,
                          blis_scale_context *context) {
   for (uint32_t i = 0; i < cluster->existing; i++) {
     blis_service service = cluster->services[i];
-    context->starting += blis__is_starting(service);
-    context->draining += service == BLIS_SERVICE_DRAINING;
+    if (is_own(scaler, cluster, i)) {
+      context->starting += blis__is_starting(service);
+      context->draining += service == BLIS_SERVICE_DRAINING;
+    }
   }
 }
 
-static blis_status decide(blis_cluster *cluster, blis_scale_cause cause,
-                          blis_error *error) {
-  struct blis__scaler *scaler = cluster->scaler;
+static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
+                          blis_scale_cause cause, blis_error *error) {
   const blis_scaling_config *config = &scaler->config;
   int64_t now_us = cluster->now_us;
   blis_scale_context context = {
       .now_us = now_us,
       .cause = cause,
+      .role = config->role,
       .since_last_scale_us = scaler->scaled_us < 0 ? BLIS_TIME_NEVER_US
                                                    : now_us - scaler->scaled_us,
       .replicas = scaler->wanted,
@@ -223,7 +259,7 @@ static blis_status decide(blis_cluster *cluster, blis_scale_cause cause,
       .max = config->max};
   blis__scale_look_take(&scaler->look, cluster, &context);
   context.ready = (uint32_t)context.instance_count;
-  count_others(cluster, &context);
+  count_others(scaler, cluster, &context);
   blis_scale_decision decision;
   int64_t proposed;
   BLIS_TRY(blis_autoscaler_decide(&scaler->policy, &context, &decision,
@@ -232,80 +268,134 @@ static blis_status decide(blis_cluster *cluster, blis_scale_cause cause,
   BLIS_TRY(BLIS__TELL(cluster, BLIS__SCALE_DECIDED, error, .look = &context,
                       .scale = &decision, .proposed = proposed));
   bool changes = decision.target != scaler->wanted;
-  BLIS_TRY_MEM(note_decision(cluster, &decision, cause, proposed), error);
+  BLIS_TRY_MEM(note_decision(scaler, cluster, &decision, cause, proposed), error);
   scaler->wanted = (uint32_t)decision.target;
   scaler->report.checks++;
   scaler->report.triggered += cause != BLIS_SCALE_BY_INTERVAL;
   if (!changes) {
     return BLIS_OK;
   }
+  if (decision.like >= 0) {
+    scaler->like = (uint32_t)decision.like;
+  }
   int64_t delay_us = blis_delay_draw(&config->actuation, &scaler->random);
   return delay_us == 0
-             ? reconcile(cluster, error)
+             ? reconcile(scaler, cluster, error)
              : blis_cluster_call_at(cluster,
                                     blis_time_after_us(now_us, delay_us), act,
-                                    NULL, error);
+                                    scaler, error);
 }
 
-blis_status blis__scaler_check(blis_cluster *cluster, blis_error *error) {
-  struct blis__scaler *scaler = cluster->scaler;
+static blis_status check_one(struct blis__scaler *scaler, blis_cluster *cluster,
+                             blis_error *error) {
   int64_t now_us = cluster->now_us;
-  if (!blis_cluster_has_requests(cluster)) {
-    cluster->check_us = BLIS_TIME_NEVER_US;
-    return BLIS_OK;
-  }
   blis_scale_cause cause = blis__scale_trigger_of(&scaler->trigger, cluster);
   bool is_due = now_us == scaler->next_us;
   if (is_due) {
     cause = BLIS_SCALE_BY_INTERVAL;
     scaler->next_us = blis_time_after_us(now_us, scaler->policy.interval_us);
   }
-  cluster->check_us = scaler->next_us;
   if (!is_due && cause == BLIS_SCALE_BY_INTERVAL) {
     return BLIS_OK; /* it was nothing */
   }
   blis__scale_trigger_note_look(&scaler->trigger, cluster);
   BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
-  return decide(cluster, cause, error);
+  return decide(scaler, cluster, cause, error);
+}
+
+static void set_check(blis_cluster *cluster) {
+  cluster->check_us = BLIS_TIME_NEVER_US;
+  for (const struct blis__scaler *s = cluster->scaler; s != NULL; s = s->next) {
+    cluster->check_us =
+        s->next_us < cluster->check_us ? s->next_us : cluster->check_us;
+  }
+}
+
+blis_status blis__scaler_check(blis_cluster *cluster, blis_error *error) {
+  if (!blis_cluster_has_requests(cluster)) {
+    cluster->check_us = BLIS_TIME_NEVER_US;
+    return BLIS_OK;
+  }
+  cluster->check_us = BLIS_TIME_NEVER_US; /* triggers may set it anew */
+  for (struct blis__scaler *s = cluster->scaler; s != NULL; s = s->next) {
+    BLIS_TRY(check_one(s, cluster, error));
+  }
+  int64_t triggered_us = cluster->check_us;
+  set_check(cluster);
+  cluster->check_us =
+      triggered_us < cluster->check_us ? triggered_us : cluster->check_us;
+  return BLIS_OK;
 }
 
 /* Making. */
 
+static blis_status check_bounds(const blis_scaling_config *config,
+                                blis_error *error) {
+  bool may_be_empty = config->role == BLIS_SCALE_BOTH;
+  if (config->max >= 1 && config->min <= config->max &&
+      (may_be_empty || config->min >= 1)) {
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "autoscaler: %" PRIu32 " to %" PRIu32
+                   " replicas are not bounds%s",
+                   config->min, config->max,
+                   may_be_empty ? "" : " of a pool, which keeps one at least");
+}
+
+static const char *pool_name(blis_scale_role role) {
+  static const char *const names[] = {"instances", "prefill instances",
+                                      "decode instances"};
+  return names[role];
+}
+
 static blis_status check_config(const blis_cluster *cluster,
                                 const blis_scaling_config *config,
                                 blis_error *error) {
-  if (config->max < 1 || config->min > config->max) {
-    return blis_fail(error, BLIS_ERR_INVALID,
-                     "autoscaler: %" PRIu32 " to %" PRIu32
-                     " replicas are not bounds",
-                     config->min, config->max);
-  }
-  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
-    if (cluster->facts[i].roles != 0) {
-      return blis_fail(
-          error, BLIS_ERR_INVALID,
-          "autoscaler: pools for prefill and decode keep their "
-          "size; it is for clusters whose instances do everything");
+  uint32_t count = 0;
+  BLIS_TRY(check_bounds(config, error));
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    count += blis__is_in_scaled_pool(cluster, config->role, i);
+    if (config->role == BLIS_SCALE_BOTH && cluster->facts[i].roles != 0) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "autoscaler: %s has a role; the pools of prefill and "
+                       "decode are scaled each on its own",
+                       cluster->ids[i]);
     }
   }
-  if (cluster->existing < config->min || cluster->existing > config->max) {
+  if (count < config->min || count > config->max || count == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "autoscaler: there are %" PRIu32
-                     " instances at first, expected %" PRIu32 " to %" PRIu32
+                     " %s at first, expected %" PRIu32 " to %" PRIu32
                      " (min_replicas to max_replicas)",
-                     cluster->existing, config->min, config->max);
+                     count, pool_name(config->role), config->min, config->max);
   }
   return BLIS_OK;
 }
 
-static blis_status add_scaler(blis_cluster *cluster) {
-  struct blis__scaler *scaler = cluster->scaler;
+/* The cheapest that there is. */
+static uint32_t cheapest(const struct blis__scaler *scaler,
+                         const blis_cluster *cluster) {
+  uint32_t chosen = UINT32_MAX;
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    if (is_own(scaler, cluster, i) &&
+        (chosen == UINT32_MAX || is_dearer(cluster, chosen, i))) {
+      chosen = i;
+    }
+  }
+  return chosen;
+}
+
+static blis_status add_scaler(struct blis__scaler *scaler,
+                              blis_cluster *cluster) {
   bool is_traced = cluster->config.decisions != NULL &&
                    cluster->config.decisions->scaling != NULL;
-  BLIS_TRY(blis__scale_look_init(&scaler->look, cluster, &scaler->config,
-                                 is_traced ? BLIS_SCALE_NEEDS_ALL
-                                           : scaler->policy.needs));
-  BLIS_TRY(blis__add_waiting_room(cluster));
+  BLIS_TRY(blis__scale_look_init(
+      &scaler->look, cluster, &scaler->config,
+      is_traced ? BLIS_SCALE_NEEDS_ALL : scaler->policy.needs));
+  if (cluster->waiting_room == NULL) {
+    BLIS_TRY(blis__add_waiting_room(cluster));
+  }
   BLIS_TRY(
       blis__scale_trigger_init(&scaler->trigger, cluster, &scaler->config));
   const blis__listener listener = {
@@ -313,13 +403,17 @@ static blis_status add_scaler(blis_cluster *cluster) {
       .rank = BLIS__BOOKS,
       .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
-  return note_level(cluster);
+  return note_level(scaler, cluster);
 }
 
-static blis_status load_first_ones(blis_cluster *cluster, blis_error *error) {
-  const blis_scaling_config *config = &cluster->scaler->config;
+static blis_status load_first_ones(const struct blis__scaler *scaler,
+                                   blis_cluster *cluster, blis_error *error) {
+  const blis_scaling_config *config = &scaler->config;
   for (uint32_t i = 0; i < cluster->existing && config->initial_ones_load;
        i++) {
+    if (!is_own(scaler, cluster, i)) {
+      continue;
+    }
     blis_random random;
     char stream[64];
     snprintf(stream, sizeof stream, "cold start of %s", cluster->ids[i]);
@@ -331,11 +425,21 @@ static blis_status load_first_ones(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
+/* Behind those that are there. */
+static void append(blis_cluster *cluster, struct blis__scaler *scaler) {
+  struct blis__scaler **place = &cluster->scaler;
+  while (*place != NULL) {
+    BLIS_ASSERT((*place)->config.role != scaler->config.role);
+    place = &(*place)->next;
+  }
+  *place = scaler;
+}
+
 blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
                                         blis_autoscaler *autoscaler,
                                         const blis_scaling_config *config,
                                         blis_error *error) {
-  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->scaler == NULL);
+  BLIS_ASSERT(cluster->counts.arrived == 0);
   struct blis__scaler *scaler =
       blis_alloc_zeroed(&cluster->alloc, 1, sizeof *scaler);
   if (scaler == NULL) {
@@ -345,38 +449,46 @@ blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
   scaler->policy = *autoscaler;
   *autoscaler = (blis_autoscaler){0};
   scaler->config = *config;
-  scaler->wanted = cluster->existing;
   scaler->scaled_us = -1;
-  blis_random_init_named(&scaler->random, config->seed, "autoscaler");
-  cluster->scaler = scaler;
+  static const char *const streams[] = {"autoscaler", "autoscaler of prefill",
+                                        "autoscaler of decode"};
+  blis_random_init_named(&scaler->random, config->seed, streams[config->role]);
+  append(cluster, scaler);
   BLIS_TRY(check_config(cluster, config, error));
-  BLIS_TRY(load_first_ones(cluster, error));
-  BLIS_TRY_MEM(add_scaler(cluster), error);
+  scaler->wanted = count_replicas(scaler, cluster);
+  scaler->like = cheapest(scaler, cluster);
+  BLIS_TRY(load_first_ones(scaler, cluster, error));
+  BLIS_TRY_MEM(add_scaler(scaler, cluster), error);
   scaler->next_us = scaler->policy.interval_us;
-  cluster->check_us = scaler->next_us;
+  set_check(cluster);
   return BLIS_OK;
 }
 
 void blis__free_scaler(blis_cluster *cluster) {
-  struct blis__scaler *scaler = cluster->scaler;
-  if (scaler != NULL) {
-    blis_autoscaler_free(&scaler->policy);
-    blis__scale_look_deinit(&scaler->look, cluster);
-    blis__scale_trigger_deinit(&scaler->trigger, cluster);
-    blis_array_deinit(&cluster->alloc, &scaler->events);
-    blis_array_deinit(&cluster->alloc, &scaler->levels);
-    blis_alloc_free(&cluster->alloc, scaler, sizeof *scaler);
+  struct blis__scaler *next;
+  for (struct blis__scaler *s = cluster->scaler; s != NULL; s = next) {
+    next = s->next;
+    blis_autoscaler_free(&s->policy);
+    blis__scale_look_deinit(&s->look, cluster);
+    blis__scale_trigger_deinit(&s->trigger, cluster);
+    blis_array_deinit(&cluster->alloc, &s->events);
+    blis_array_deinit(&cluster->alloc, &s->levels);
+    blis_alloc_free(&cluster->alloc, s, sizeof *s);
   }
 }
 
-bool blis_cluster_get_scaling(const blis_cluster *cluster,
+bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
                               blis_scaling_report *report) {
   const struct blis__scaler *scaler = cluster->scaler;
+  while (scaler != NULL && pool-- > 0) {
+    scaler = scaler->next;
+  }
   if (scaler == NULL) {
     return false;
   }
   const blis__waiting_room *room = cluster->waiting_room;
   *report = scaler->report;
+  report->role = scaler->config.role;
   report->events = scaler->events.items;
   report->event_count = scaler->events.count;
   report->levels = scaler->levels.items;

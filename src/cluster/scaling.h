@@ -22,6 +22,8 @@ typedef enum blis_scale_victim {
 } blis_scale_victim;
 
 typedef struct blis_scaling_config {
+  /* BOTH: instances without a role. Else those that do this stage alone. */
+  blis_scale_role role;
   uint32_t min;
   uint32_t max; /* >= 1 */
   blis_cold_start cold_start;
@@ -62,7 +64,9 @@ typedef struct blis_scale_level {
   uint32_t paid; /* from being asked for until they have gone */
 } blis_scale_level;
 
+/* Of one pool. */
 typedef struct blis_scaling_report {
+  blis_scale_role role;
   const blis_scale_event *events; /* borrowed, like levels */
   size_t event_count;
   const blis_scale_level *levels;
@@ -82,7 +86,9 @@ typedef struct blis_scaling_report {
 } blis_scaling_report;
 
 /*
- * Takes *autoscaler (also on failure), once, before the first event.
+ * Takes *autoscaler (also on failure), before the first event; once, or once
+ * for each of the pools of prefill and decode. Instances that start are like
+ * the cheapest at first, and the dearest go first, unless the policy says which.
  * BLIS_ERR_INVALID names what is out of range, such as a number of instances
  * at first that is not within the bounds.
  */
@@ -90,8 +96,9 @@ BLIS_MUSTUSE blis_status blis_cluster_set_autoscaler(
     blis_cluster *cluster, blis_autoscaler *autoscaler,
     const blis_scaling_config *config, blis_error *error);
 
-/* False: there is no autoscaler. */
-bool blis_cluster_get_scaling(const blis_cluster *cluster,
+/* Of a pool that has an autoscaler, in the order they were set; false: there
+   are no more. */
+bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
                               blis_scaling_report *report);
 
 #endif

@@ -58,7 +58,7 @@ static void open_scaled(site *s, uint32_t initial, plan *p,
 
 static blis_scaling_report report_of(const site *s) {
   blis_scaling_report report;
-  CHECK(blis_cluster_get_scaling(s->cluster, &report));
+  CHECK(blis_cluster_get_scaling(s->cluster, 0, &report));
   return report;
 }
 

@@ -158,7 +158,7 @@ static bool run_to_the_end(scene *s, bool by_steps, blis_error *error) {
 static void check_report(const scene *s) {
   const blis_cluster *cluster = s->site.cluster;
   blis_scaling_report r;
-  CHECK(blis_cluster_get_scaling(cluster, &r));
+  CHECK(blis_cluster_get_scaling(cluster, 0, &r));
   int64_t ups = 0;
   for (size_t i = 0; i < r.event_count; i++) {
     CHECK(r.events[i].to >= s->scaling.min && r.events[i].to <= s->scaling.max);
@@ -188,7 +188,7 @@ static void check_report(const scene *s) {
 /* When there were how many. */
 static uint64_t add_levels(uint64_t hash, const scene *s) {
   blis_scaling_report r;
-  CHECK(blis_cluster_get_scaling(s->site.cluster, &r));
+  CHECK(blis_cluster_get_scaling(s->site.cluster, 0, &r));
   for (size_t i = 0; i < r.level_count; i++) {
     const blis_scale_level *level = &r.levels[i];
     const int64_t values[] = {level->time_us, level->wanted, level->ready,

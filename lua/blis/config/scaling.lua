@@ -37,6 +37,12 @@ return {
       doc = "How often the autoscaler is asked; default: its own interval.",
     },
     {
+      name = "prefill", type = "table",
+      doc = "Where prefill and decode are apart: options of the prefill pool over these, such as "
+        .. "{ max_replicas = 4 }.",
+    },
+    { name = "decode", type = "table", doc = "The same of the decode pool." },
+    {
       name = "warm_start", type = "boolean", default = true,
       doc = "Whether the instances at first take requests at once; else they load first.",
     },

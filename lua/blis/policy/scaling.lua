@@ -31,18 +31,17 @@ local function check_triggers(values)
   end
 end
 
-local function check_bounds(values, instances)
+-- Of pools, as the core has them.
+local roles = { all = 0, prefill = 1, decode = 2 }
+
+local function check_bounds(values, instances, path, what)
   local low, high = values.min_replicas, values.max_replicas
   if low > high then
-    errors.invalid("scaling: min_replicas is %d, more than max_replicas, %d", low, high)
+    errors.invalid("%s: min_replicas is %d, more than max_replicas, %d", path, low, high)
   end
   if instances < low or instances > high then
-    errors.invalid("scaling: the cluster begins with %d instances, expected %d to %d "
-      .. "(min_replicas to max_replicas)", instances, low, high)
-  end
-  if values.max_starts < instances then
-    errors.invalid("scaling.max_starts is %d, less than the %d instances at first",
-      values.max_starts, instances)
+    errors.invalid("%s: the cluster begins with %d %s, expected %d to %d "
+      .. "(min_replicas to max_replicas)", path, instances, what, low, high)
   end
 end
 
@@ -101,7 +100,112 @@ local function read_go_blis(autoscaler, given, cluster)
   values.max_starts = cluster.instances + (values.node_pools and autoscaler ~= nil
     and go_blis_starts or 0)
   values.policy = autoscaler ~= nil and hooks.read_autoscaler(autoscaler, "autoscaler") or nil
+  values.role, values.pools = roles.all, { values }
   return values
+end
+
+--- How many instances of a cluster with pools do a stage alone.
+local function count_of(cluster, role)
+  local count = 0
+  for _, group in ipairs(cluster.groups) do
+    if group.role == role then count = count + group.instances end
+  end
+  return count
+end
+
+local stages = { "prefill", "decode" }
+
+--- Whether an autoscaler is given for each stage: { prefill =, decode = }.
+local function is_by_stage(autoscaler)
+  return type(autoscaler) == "table" and (autoscaler.prefill ~= nil or autoscaler.decode ~= nil)
+end
+
+local function without_stages(given)
+  local rest = {}
+  for key, value in pairs(given or {}) do
+    if key ~= "prefill" and key ~= "decode" then rest[key] = value end
+  end
+  return rest
+end
+
+--- What is said of a pool: the options of all, and its own over them.
+local function options_of(given, stage)
+  local own = (given or {})[stage]
+  if own ~= nil and type(own) ~= "table" then
+    schema.raise_value("scaling." .. stage, own, "options of that pool, such as max_replicas")
+  end
+  local options = without_stages(given)
+  for key, value in pairs(own or {}) do options[key] = value end
+  return options
+end
+
+local function read_values(given, path, slo_targets)
+  local values = schema.read(section, given, path)
+  fill_delays(section.options, values)
+  add_targets(values, slo_targets)
+  check_triggers(values)
+  return values
+end
+
+--- Each stage on its own; one that has no autoscaler keeps its size.
+local function read_stages(autoscaler, given, cluster, slo_targets)
+  local pools, most = {}, 0
+  for _, stage in ipairs(stages) do
+    local own, path = autoscaler, "autoscaler"
+    if is_by_stage(autoscaler) then own, path = autoscaler[stage], "autoscaler." .. stage end
+    if own ~= nil then
+      local values = read_values(options_of(given, stage), "scaling", slo_targets)
+      if values.min_replicas < 1 then
+        errors.invalid("scaling.%s: min_replicas is 0, and hand-offs need one instance of each "
+          .. "stage", stage)
+      end
+      check_bounds(values, count_of(cluster, stage), "scaling." .. stage, stage .. " instances")
+      values.role, values.policy = roles[stage], hooks.read_autoscaler(own, path)
+      pools[#pools + 1], most = values, most + values.max_replicas
+    end
+  end
+  return pools, most
+end
+
+local function check_alike(cluster)
+  for _, group in ipairs(cluster.groups or {}) do
+    if group.model ~= cluster.groups[1].model then
+      errors.invalid("autoscaler: the groups of the cluster serve different models (%s, %s), and "
+        .. "one number of instances cannot follow the load of both", cluster.groups[1].model,
+        group.model)
+    end
+  end
+end
+
+local function read_one_pool(autoscaler, given, cluster, slo_targets)
+  if is_by_stage(autoscaler) or type(given) == "table" and (given.prefill or given.decode) then
+    errors.invalid("autoscaler: the cluster has no pools of prefill and decode to be scaled apart; "
+      .. "give prefill_instances and decode_instances")
+  end
+  check_alike(cluster)
+  local values = read_values(given, "scaling", slo_targets)
+  check_bounds(values, cluster.instances, "scaling", "instances")
+  values.role, values.policy = roles.all, hooks.read_autoscaler(autoscaler, "autoscaler")
+  return { values }, values.max_replicas
+end
+
+--- The definitions of the autoscalers that an experiment asks for.
+---@param autoscaler any as in an experiment
+---@return { policy: table }[]
+function scaling.policies(autoscaler)
+  local list = {}
+  local function add(one)
+    if one ~= nil then
+      list[#list + 1] = { policy = hooks.read_autoscaler(one, "autoscaler") }
+    end
+  end
+  if is_by_stage(autoscaler) then
+    add(autoscaler.prefill)
+    add(autoscaler.decode)
+  else
+    add(autoscaler)
+  end
+  return list
 end
 
 --- What the core takes as scaling; nil without an autoscaler.
@@ -123,18 +227,18 @@ function scaling.read(autoscaler, given, cluster, profile, slo_targets)
     end
     return nil
   end
-  if cluster.groups then
-    errors.invalid("autoscaler: a cluster with groups keeps its size")
-  end
-  local values = schema.read(section, given, "scaling")
-  fill_delays(section.options, values)
+  local read = cluster.has_pools and read_stages or read_one_pool
+  local pools, most = read(autoscaler, given, cluster, slo_targets)
+  local values = {}
+  for key, value in pairs(pools[1]) do values[key] = value end
+  values.pools = pools
   values.node_pools = read_node_pools(values.node_pools, "scaling.node_pools", cluster)
   values.max_starts = values.max_starts
-    or math.max(starts_usual, starts_per_replica * values.max_replicas)
-  check_bounds(values, cluster.instances)
-  add_targets(values, slo_targets)
-  check_triggers(values)
-  values.policy = hooks.read_autoscaler(autoscaler, "autoscaler")
+    or math.max(starts_usual, starts_per_replica * most)
+  if values.max_starts < cluster.instances then
+    errors.invalid("scaling.max_starts is %d, less than the %d instances at first",
+      values.max_starts, cluster.instances)
+  end
   return values
 end
 

@@ -7,6 +7,7 @@ local fitness = require "blis.results.fitness"
 local format = require "blis.format"
 local report = require "blis.results.report"
 local result_file = require "blis.results.file"
+local scaled_pools = require "blis.results.scaled_pools"
 local scaling = require "blis.results.scaling"
 local saturation = require "blis.results.saturation"
 local schema = require "blis.config.schema"
@@ -306,6 +307,7 @@ function result.new(summary, config)
   summary.requests_per_instance = counts
   summary.routing = config.routing.label
   if summary.scaling then
+    scaled_pools.add_up(summary.scaling)
     scaling.complete(summary.scaling, config.keep_records and summary.requests or nil,
       config.slo_targets, config.scaling.instance_capacity)
     summary.scaling.policy = name_of(config.scaling.policy)

@@ -23,14 +23,30 @@ void check_scaling_room(lua_State *L, int config, bind_simulation *sim) {
   lua_settop(L, top);
 }
 
+/* Pushes what is said of a pool; false: there are no more. Pools from 1. */
+static bool push_pool(lua_State *L, int scaling, int pool) {
+  lua_getfield(L, scaling, "pools");
+  return lua_rawgeti(L, -1, pool) == LUA_TTABLE;
+}
+
+static void check_pool_policy(lua_State *L, int pool, bind_simulation *sim,
+                              blis_autoscaler *autoscaler) {
+  if (lua_getfield(L, pool, "policy") != LUA_TNIL) {
+    check_autoscaler(L, lua_gettop(L), &sim->hooks, &sim->view.context,
+                     autoscaler);
+    autoscaler->interval_us =
+        opt_field_integer(L, pool, "interval_us", autoscaler->interval_us);
+  }
+}
+
 void check_scaling_policy(lua_State *L, int config, bind_simulation *sim) {
   int top = lua_gettop(L);
-  if (push_scaling(L, config) &&
-      lua_getfield(L, top + 1, "policy") != LUA_TNIL) {
-    check_autoscaler(L, top + 2, &sim->hooks, &sim->view.context,
-                     &sim->autoscaler);
-    sim->autoscaler.interval_us = opt_field_integer(
-        L, top + 1, "interval_us", sim->autoscaler.interval_us);
+  if (push_scaling(L, config)) {
+    for (int k = 0; k < SIMULATION_SCALED_POOLS; k++) {
+      if (push_pool(L, top + 1, k + 1)) {
+        check_pool_policy(L, lua_gettop(L), sim, &sim->autoscalers[k]);
+      }
+    }
   }
   lua_settop(L, top);
 }
@@ -51,6 +67,7 @@ static blis_scaling_config check_config(lua_State *L, int index,
   static const char *const victims[] = {"newest", "oldest", "least-loaded",
                                         NULL};
   return (blis_scaling_config){
+      .role = (blis_scale_role)check_field_integer(L, index, "role"),
       .min = (uint32_t)check_field_integer(L, index, "min_replicas"),
       .max = (uint32_t)check_field_integer(L, index, "max_replicas"),
       .cold_start = {.request = check_delay(L, index, "request_delay_us"),
@@ -140,8 +157,12 @@ void check_set_scaling(lua_State *L, int config, bind_simulation *sim) {
   if (push_scaling(L, config)) {
     bool is_go_blis = opt_field_boolean(L, top + 1, "go_blis", false);
     check_set_node_pools(L, top + 1, sim);
-    (is_go_blis ? check_set_go_blis : check_set_own)(L, top + 1,
-                                                     &sim->autoscaler, sim);
+    for (int k = 0; k < SIMULATION_SCALED_POOLS; k++) {
+      if (push_pool(L, top + 1, k + 1)) {
+        (is_go_blis ? check_set_go_blis : check_set_own)(
+            L, lua_gettop(L), &sim->autoscalers[k], sim);
+      }
+    }
   }
   lua_settop(L, top);
 }
@@ -219,22 +240,43 @@ static int64_t paid_us_of(const blis_cluster *cluster, int64_t end_us) {
   return paid_us;
 }
 
-void set_scaling(lua_State *L, const bind_simulation *sim) {
+/* What was decided for a pool, into the table on top. */
+static void set_pool(lua_State *L, const blis_scaling_report *report) {
+  set_field_integer(L, "checks", report->checks);
+  set_field_integer(L, "triggered", report->triggered);
+  set_field_integer(L, "scale_ups", report->scale_ups);
+  set_field_integer(L, "scale_downs", report->scale_downs);
+  set_field_integer(L, "clamped", report->clamped);
+  set_field_integer(L, "oscillations", report->oscillations);
+  set_field_integer(L, "started", report->started);
+  push_events(L, report);
+  lua_setfield(L, -2, "events");
+  push_levels(L, report);
+  lua_setfield(L, -2, "levels");
+}
+
+/* Pools of stages, by their names. */
+static void push_pools(lua_State *L, const blis_cluster *cluster) {
+  static const char *const names[] = {"all", "prefill", "decode"};
   blis_scaling_report report;
-  if (!blis_cluster_get_scaling(sim->cluster, &report)) {
+  lua_createtable(L, 0, 2);
+  for (size_t k = 0; blis_cluster_get_scaling(cluster, k, &report); k++) {
+    lua_createtable(L, 0, 10);
+    set_pool(L, &report);
+    lua_setfield(L, -2, names[report.role]);
+  }
+}
+
+void set_scaling(lua_State *L, const bind_simulation *sim) {
+  const blis_cluster *cluster = sim->cluster;
+  blis_scaling_report report;
+  if (!blis_cluster_get_scaling(cluster, 0, &report)) {
     return;
   }
   lua_createtable(L, 0, 20);
   set_field_integer(L, "end_us", report.end_us);
   set_field_number(L, "replica_seconds",
-                   (double)paid_us_of(sim->cluster, report.end_us) / 1e6);
-  set_field_integer(L, "checks", report.checks);
-  set_field_integer(L, "triggered", report.triggered);
-  set_field_integer(L, "scale_ups", report.scale_ups);
-  set_field_integer(L, "scale_downs", report.scale_downs);
-  set_field_integer(L, "clamped", report.clamped);
-  set_field_integer(L, "oscillations", report.oscillations);
-  set_field_integer(L, "started", report.started);
+                   (double)paid_us_of(cluster, report.end_us) / 1e6);
   set_field_integer(L, "waited", report.waited);
   set_field_integer(L, "most_waiting", report.most_waiting);
   set_field_number(L, "waited_mean_ms",
@@ -242,15 +284,17 @@ void set_scaling(lua_State *L, const bind_simulation *sim) {
                                       : (double)report.waited_us /
                                             (double)report.waited / 1e3);
   set_field_number(L, "waited_max_ms", (double)report.longest_us / 1e3);
-  push_states(L, sim->cluster, report.end_us);
+  push_states(L, cluster, report.end_us);
   lua_setfield(L, -2, "state_seconds");
-  if (blis_cluster_node_pool_count(sim->cluster) > 0) {
-    push_node_pools(L, sim->cluster);
+  if (blis_cluster_node_pool_count(cluster) > 0) {
+    push_node_pools(L, cluster);
     lua_setfield(L, -2, "node_pools");
   }
-  push_events(L, &report);
-  lua_setfield(L, -2, "events");
-  push_levels(L, &report);
-  lua_setfield(L, -2, "levels");
+  if (report.role == BLIS_SCALE_BOTH) {
+    set_pool(L, &report);
+  } else {
+    push_pools(L, cluster);
+    lua_setfield(L, -2, "pools");
+  }
   lua_setfield(L, -2, "scaling");
 }

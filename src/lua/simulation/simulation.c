@@ -32,7 +32,9 @@ void bind_simulation_close(bind_simulation *sim) {
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);
   blis_cascade_free(&sim->cascade);
-  blis_autoscaler_free(&sim->autoscaler);
+  for (int k = 0; k < SIMULATION_SCALED_POOLS; k++) {
+    blis_autoscaler_free(&sim->autoscalers[k]);
+  }
   blis_router_free(&sim->apart.prefill);
   blis_decider_free(&sim->apart.decider);
   blis_router_free(&sim->encode.router);

@@ -35,6 +35,9 @@ enum {
   SIMULATION_VALUES = SIMULATION_GROUPS
 };
 
+/* That may have autoscalers of their own: prefill and decode, or all as one. */
+enum { SIMULATION_SCALED_POOLS = 2 };
+
 /* Zeroed before anything is acquired, so that it can be closed at any time. */
 typedef struct bind_simulation {
   bind_hooks hooks;
@@ -53,7 +56,8 @@ typedef struct bind_simulation {
   blis_router router;                 /* until the cluster takes it */
   blis_admission admission;           /* until the cluster takes it */
   blis_cascade cascade;               /* until the cluster takes it */
-  blis_autoscaler autoscaler;         /* until the cluster takes it */
+  /* By pool, until the cluster takes them. */
+  blis_autoscaler autoscalers[SIMULATION_SCALED_POOLS];
   blis_disaggregation apart;          /* until the cluster takes it */
   blis_encode_stage encode;           /* likewise */
   blis_gateway gateway;               /* until the cluster takes it */
