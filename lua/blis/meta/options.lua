@@ -8,7 +8,7 @@
 ---@field admission? string|table|blis.Policy|fun(request: blis.Request, cluster: blis.ClusterView): string, any A policy by name, { name, parameter = value, ... }, or a function(request, cluster) that returns blis.admit() or blis.reject(reason).
 ---@field routing? string|table|blis.Policy|fun(request: blis.Request, instances: blis.Candidate[]): integer A policy by name, { name, parameter = value, ... }, or a function(request, instances) that returns the index of a candidate. (default round-robin)
 ---@field cascade? table|blis.Policy Models that are asked one after the other until an answer is good enough: { chain = { "small", "large" }, confidence_threshold = -1 }, or what blis.cascade returned.
----@field autoscaler? string|table|blis.Policy|fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil How many instances there are: an autoscaler by name, { name, parameter = value, ... }, what blis.autoscaler returned, or a function(context) that returns a number, { target =, reason = } or nil for no change. Default: the number stays.
+---@field autoscaler? string|table|blis.Policy|fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil How many instances there are: an autoscaler by name, { name, parameter = value, ... }, what blis.autoscaler returned, or a function(context) that returns a number, { target =, reason = } or nil for no change. Where prefill and decode are apart, it is for either pool, or { prefill =, decode = } gives each its own. Default: the number stays.
 ---@field scaling? blis.ScalingOptions With autoscaler: bounds, how long instances take to start, and how they leave.
 ---@field queue? boolean|blis.QueueOptions The queue of the gateway, between admission and routing: { saturation =, dispatch =, ttl_us =, ... }, or true for the defaults. Default: there is none.
 ---@field disaggregation? string|blis.Policy|blis.DisaggregationOptions|fun(request: blis.Request, context: table): any Prefill and decode apart, for a cluster with pools: { decider =, order =, bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.
@@ -122,6 +122,8 @@
 ---@field warmup_duration_us? integer|table<string, number> Until it takes requests, after that. Default: 0. (us)
 ---@field actuation_delay_us? integer|table<string, number> From a decision of the autoscaler to its effect. Default: 0. (us)
 ---@field interval_us? integer How often the autoscaler is asked; default: its own interval. (us)
+---@field prefill? table Where prefill and decode are apart: options of the prefill pool over these, such as { max_replicas = 4 }.
+---@field decode? table The same of the decode pool.
 ---@field warm_start? boolean Whether the instances at first take requests at once; else they load first. (default true)
 ---@field node_pools? blis.NodePoolOptions[] Machines on which instances are placed, a list of pools such as { { name = "a", gpu = "H100", gpus_per_node = 8, nodes = 2, max_nodes = 4 } }: an instance that finds no room starts when there is some. Default: there is always room.
 ---@field drain? "wait"|"redirect"|"immediate" What becomes of the requests of an instance that is to go. wait: it finishes them; redirect: those that are not running yet are routed again; immediate: they fail, reason instance-stopped. (default wait)
