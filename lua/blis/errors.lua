@@ -53,6 +53,25 @@ end
 ---@type fun(word: string, words: string[], otherwise?: string): string
 errors.suggestion = core.suggestion
 
+--- Raises for the first name of a table, in their order, that is not among the known ones; what is
+--- said of it: "store.json: unknown member 'x'".
+---@param given table<string, any>
+---@param known string[]
+---@param place string
+---@param what? string what a name is called (default member)
+function errors.check_names(given, known, place, what)
+  local is_known, unknown = {}, nil
+  for _, name in ipairs(known) do is_known[name] = true end
+  for name in pairs(given) do
+    local text = tostring(name)
+    if not is_known[name] and (not unknown or text < unknown) then unknown = text end
+  end
+  if unknown then
+    errors.invalid("%s: unknown %s %s%s", place, what or "member", errors.show(unknown),
+      errors.suggestion(unknown, known))
+  end
+end
+
 local longest_text = 200
 
 --- A text on one line, of a length that leaves room for the rest.

@@ -1,4 +1,5 @@
 local files = require "spec.support.files"
+local notices = require "blis.notices"
 local observed = require "blis.calibrate.observed"
 
 --- What a file with this text holds.
@@ -36,6 +37,16 @@ describe("measurements in tables", function()
       .. "0,30000,1.5,64,31,48\n")
     assert.same({ 0, 30000, 1500000 }, times(durations.requests.list[1]))
     assert.equal(48, durations.requests.list[1].cached_tokens)
+  end)
+
+  it("are told which columns are not read", function()
+    local told, tell = {}, notices.tell
+    finally(function() notices.tell = tell end)
+    notices.tell = function(line) told[#told + 1] = line:match "columns.*" end
+    read("prompt_tokens,output_tokens,ttft_ms,e2e_ms,queue_ms,model\n10,5,20,60,1,m\n")
+    read("rate_rps,prompt_tokens,output_tokens,ttft_ms,e2e_ms,seed\n1,10,5,20,60,1\n")
+    assert.same({ "columns that are not read: 'queue_ms'", "columns that are not read: 'seed'" },
+      told)
   end)
 
   it("may have no arrivals", function()

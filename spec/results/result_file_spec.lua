@@ -133,6 +133,9 @@ describe("a saved result", function()
       says(message(text:gsub('"completed","instance_0"', '"completed","instance_x"', 1)),
         "has instance = 'instance_x'")
       says(message(text:gsub('"blis_result":1', '"blis_result":2')), "this program reads version 1")
+      says(message(text:gsub('"figures":', '"pictures":1,"figures":', 1)),
+        "FILE:1: unknown member 'pictures'; did you mean 'figures'?")
+      says(message(text:gsub('"columns":%[', '%0"cost",', 1)), "FILE:1: unknown column 'cost'")
       says(message("{}\n"), "FILE:1: not a result of blis")
       says(message("hello\n"), "FILE:1: not a result of blis")
       says(message(""), "it is empty, not a result of blis")

@@ -373,7 +373,8 @@ describe("the store of a sweep", function()
         { '"names": %[.-%]', '"names": "x"' }, { '"points": %[', '"points": [7,' },
         { '"replications": 3', '"replications": -3' }, { '"level": 0.95', '"level": 95' },
         { '"interval": "student%-t"', '"interval": "t"' }, { '"seed": 42', '"metric": "y"' },
-        { '"names"', '"versions": {"1": "eat"}, "names"' }, { "^{", "[" }, { "..$", "" },
+        { '"names"', '"versions": {"1": "eat"}, "names"' }, { '"names"', '"colour": 1, "names"' },
+        { "^{", "[" }, { "..$", "" },
       } do
         local changed, n = text:gsub(change[1], change[2], 1)
         assert.equal(1, n)

@@ -9,6 +9,7 @@
 --- are points in time, ttft and e2e durations.
 local core = require "blis.core"
 local errors = require "blis.errors"
+local notices = require "blis.notices"
 local requests = require "blis.calibrate.requests"
 
 local tables = {}
@@ -57,6 +58,28 @@ local function need(path, what, value)
   errors.raise("parse", ("%s: no column for %s"):format(path, what))
 end
 
+-- Columns that a table may have beside those that are read: a TraceV2 tells more of a request than
+-- how it was served.
+local known_columns = {}
+for name in ([[
+  request_id client_id tenant_id slo_class session_id round_index prefix_group prefix_length
+  streaming text_tokens image_tokens audio_tokens video_tokens reason_ratio model deadline_us
+  arrival_time_us num_chunks error_message finish_reason vllm_priority x_request_id adapter
+  slo_target_us think_time_us segments cascade mean_logprob max_output_tokens
+]]):gmatch "%S+" do known_columns[name] = true end
+
+--- Tells of the columns that nobody reads.
+local function tell_unread(path, columns, read)
+  local is_read, unread = {}, {}
+  for _, name in pairs(read) do is_read[type(name) == "table" and name.column or name] = true end
+  for _, name in ipairs(columns) do
+    if not (is_read[name] or known_columns[name]) then unread[#unread + 1] = errors.show(name) end
+  end
+  if #unread > 0 then
+    notices.tell(("%s: columns that are not read: %s"):format(path, table.concat(unread, ", ")))
+  end
+end
+
 --- Rows as tables of texts.
 local function read_rows(path, columns)
   local wanted = {}
@@ -86,6 +109,9 @@ local function read_requests(path, columns)
   local cached = find_count(columns, "cached_tokens")
   local served = find_count(columns, "server_input_tokens")
   local status = find_count(columns, "status")
+  tell_unread(path, columns, { first = first, last = last, ttft = ttft, e2e = e2e,
+    arrival = arrival, prompt = prompt, output = output, cached = cached, served = served,
+    status = status })
   local all = requests.new(path)
   for _, row in ipairs(read_rows(path, columns)) do
     local place = ("%s:%d"):format(path, row.line)
@@ -142,6 +168,8 @@ local function read_means(path, columns)
   local ttft, e2e = find_time(columns, "ttft"), need(path, "e2e_ms", find_time(columns, "e2e"))
   local prompt = need(path, "prompt_tokens", find_count(columns, "prompt_tokens"))
   local output = need(path, "output_tokens", find_count(columns, "output_tokens"))
+  tell_unread(path, columns, { rate = "rate_rps", cached = cached, run = run, ttft = ttft,
+    e2e = e2e, prompt = prompt, output = output })
   for i, row in ipairs(read_rows(path, columns)) do
     local place = ("%s:%d"):format(path, row.line)
     local one = {

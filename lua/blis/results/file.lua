@@ -19,12 +19,17 @@ local result_file = {}
 
 local version = 1
 
+local header_names = { "blis_result", "columns", "figures" }
+
 -- What a record is made of; id follows from number, session and round.
 local columns = { "number", "state", "instance", "arrival_us", "ttft_us", "scheduling_delay_us",
   "e2e_us", "end_us", "itl_sum_us", "itl_count", "prompt_tokens", "output_tokens", "tenant",
   "slo_class", "model", "session", "round_index", "was_counted", "reason" }
 
 local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model = "model" }
+
+-- With those that are there where there is something to say.
+local known_columns = { "gateway_wait_us", "priority", "attempts", table.unpack(columns) }
 
 --- Records have them where requests are not equally urgent.
 local function has_priorities(r)
@@ -123,6 +128,10 @@ local function check_header(path, line)
     errors.invalid("%s:1: blis_result is %s, this program reads version %d", path,
       tostring(header.blis_result), version)
   end
+  errors.check_names(header, header_names, path .. ":1")
+  local named = {}
+  for _, name in ipairs(header.columns) do named[name] = true end
+  errors.check_names(named, known_columns, path .. ":1", "column")
   return header
 end
 

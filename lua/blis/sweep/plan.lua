@@ -181,20 +181,21 @@ local function write_list(writer, key, list)
   writer:done()
 end
 
+-- The members of a plan in its file, and those of its rule.
+local plain_members = { "name", "program", "script", "replications", "seed", "level", "interval" }
+local members = { "sweep", "metric", "rule", "versions", "names", "report", "points",
+  table.unpack(plain_members) }
+local rule_members = { "rule", "min", "max", "precision", "level" }
+
 --- The plan as JSON, for those who have the store and not the script.
 ---@param self blis.sweep.Plan
 ---@return string
 function plan.to_json(self)
   local writer = core.json_writer(1):object():field("sweep", 1)
-  for _, key in ipairs { "name", "program", "script", "replications", "seed", "level",
-    "interval" } do
-    writer:field(key, self[key])
-  end
+  for _, key in ipairs(plain_members) do writer:field(key, self[key]) end
   if self.metric then
     writer:field("metric", self.metric):object("rule")
-    for _, key in ipairs { "rule", "min", "max", "precision", "level" } do
-      writer:field(key, self.rule[key])
-    end
+    for _, key in ipairs(rule_members) do writer:field(key, self.rule[key]) end
     writer:done()
   end
   if next(self.versions) then canonical.write(writer, self.versions, "versions", "versions") end
@@ -254,6 +255,8 @@ function plan.from_json(text, path)
   if not is_plan(self) then
     errors.invalid("%s: not a sweep of this version of blis", path)
   end
+  errors.check_names(self, members, path)
+  if self.rule then errors.check_names(self.rule, rule_members, path .. ": rule") end
   for i, labels in ipairs(self.points) do self.points[i] = { labels = labels } end
   self.versions = self.versions or {}
   add_trials(self)

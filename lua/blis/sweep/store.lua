@@ -46,6 +46,7 @@ local function version_of(path, line)
     errors.invalid("%s:1: not the journal of a sweep; move the file away (trials without another "
       .. "record are run again)", path)
   end
+  errors.check_names(header, { "journal", "format", "program" }, path .. ":1")
   return header.program
 end
 

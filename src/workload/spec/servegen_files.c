@@ -286,6 +286,9 @@ static int compare_lengths(const void *a, const void *b) {
   return (left->start_s > right->start_s) - (left->start_s < right->start_s);
 }
 
+static const char *const known_members[] = {"input_tokens", "output_tokens",
+                                            "reason_ratio", NULL};
+
 static blis_status read_entry(blis__servegen_data *data,
                               blis__servegen_chunk *chunk, const char *key,
                               blis_json_value entry, first_ratios *first,
@@ -303,6 +306,7 @@ static blis_status read_entry(blis__servegen_data *data,
         "is multimodal; only language and reasoning data can be converted",
         error);
   }
+  blis__unread_see_members(&data->unread, entry, known_members);
   blis__servegen_lengths lengths = {.start_s = (int64_t)start};
   BLIS_TRY(read_fit(entry, "input_tokens", &lengths.input, error));
   BLIS_TRY(read_fit(entry, "output_tokens", &lengths.output, error));
@@ -364,6 +368,19 @@ static blis_status read_chunk(blis__servegen_data *data, size_t index,
   return tell(data, text, error);
 }
 
+static blis_status tell_unread(blis__servegen_data *data, const char *folder,
+                               blis_error *error) {
+  if (data->unread.count == 0) {
+    return BLIS_OK;
+  }
+  char names[BLIS__UNREAD_TEXT_SIZE];
+  char text[BLIS__UNREAD_TEXT_SIZE + 256];
+  blis__unread_list(&data->unread, names);
+  snprintf(text, sizeof text, "%.200s: members of datasets are not read: %s",
+           folder, names);
+  return tell(data, text, error);
+}
+
 blis_status blis__servegen_read(blis__servegen_data *data, const char *folder,
                                 blis_error *error) {
   BLIS_TRY(list_chunks(data, folder, error));
@@ -374,5 +391,6 @@ blis_status blis__servegen_read(blis__servegen_data *data, const char *folder,
     status = read_chunk(data, i, folder, &path, error);
   }
   blis_buffer_deinit(&path);
-  return status;
+  BLIS_TRY(status);
+  return tell_unread(data, folder, error);
 }

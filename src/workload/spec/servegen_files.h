@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "workload/unread.h"
 
 enum { BLIS__PERCENTS = 101 };
 
@@ -55,6 +56,7 @@ typedef struct blis__servegen_data {
   blis_arena arena;                        /* names */
   BLIS_ARRAY(blis__servegen_chunk) chunks; /* by file name */
   bool is_reasoning;
+  blis__unread unread;  /* members of datasets */
   bool rounds_percents; /* 0.29 is 29 percent, not 28 */
   blis_status (*note)(void *ud, const char *text);
   void *note_ud;

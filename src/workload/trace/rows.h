@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "workload/trace/format.h"
-#include "workload/trace/unread.h"
+#include "workload/unread.h"
 
 /*
  * The first member of every reader. Whoever opens the trace fills it in, and

@@ -241,6 +241,21 @@ static void chunks_are_dealt_in_turn(void) {
   }
 }
 
+static void unread_members_are_told(void) {
+  blis_alloc alloc = blis_alloc_heap();
+  write_chunks();
+  temp_file("chunk-3-dataset.json",
+            "{\"0\": {\"input_tokens\": \"{9: 1}\", \"output_tokens\": \"{9: "
+            "1}\", \"answer_tokens\": \"{}\"}}");
+  const char *path =
+      temp_file("spec.yaml", "servegen_data: {path: .}\nnum_requests: 1\n");
+  blis_written_spec *written = must_read(&alloc, path, NULL);
+  CHECK_EQ_I64(blis_written_spec_note_count(written), 1);
+  CHECK_CONTAINS(blis_written_spec_note(written, 0),
+                 "members of datasets are not read: 'answer_tokens'");
+  blis_written_spec_free(written);
+}
+
 /* Wrong data. */
 
 typedef struct wrong_data {
@@ -311,6 +326,7 @@ int main(void) {
   RUN(reasoning_becomes_cohorts_of_the_busiest_window);
   RUN(wrong_data_is_named);
   RUN(chunks_are_dealt_in_turn);
+  RUN(unread_members_are_told);
   RUN(no_memory_is_an_error);
   return check_done();
 }

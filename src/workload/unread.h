@@ -1,12 +1,12 @@
 /*
- * unread.h - fields of a trace that its reader does not know, which are told at
- * the end rather than dropped in silence; for trace files only.
+ * unread.h - fields of a file that its reader does not know, which are told at
+ * the end rather than dropped in silence; for readers of requests.
  *
  * Only the names of the first few are kept. Costs a comparison of names for
  * each member of a row whose order is that of the known fields.
  */
-#ifndef BLIS_WORKLOAD_TRACE_UNREAD_H
-#define BLIS_WORKLOAD_TRACE_UNREAD_H
+#ifndef BLIS_WORKLOAD_UNREAD_H
+#define BLIS_WORKLOAD_UNREAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

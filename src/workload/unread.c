@@ -1,4 +1,4 @@
-#include "workload/trace/unread.h"
+#include "workload/unread.h"
 
 #include <stdio.h>
 #include <string.h>
