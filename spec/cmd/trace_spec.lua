@@ -59,6 +59,32 @@ describe("blis trace", function()
     assert.equal(1000000 + math.floor(whole[2].arrival_us / 10 + 0.5), list[2].arrival_us)
   end)
 
+  it("caps sessions of plain JSON lines", function()
+    local lines = {}
+    for turn = 0, 9 do
+      for session, start in pairs { a = 0, b = 300 } do
+        if session == "a" or turn < 3 then
+          lines[#lines + 1] = ('{"timestamp": %d, "input_length": %d, "output_length": 5, '
+            .. '"session_id": "%s", "turn_id": %d}'):format(start + 1000 * turn, 100 + turn, session,
+            turn)
+        end
+      end
+    end
+    table.sort(lines, function(x, y)
+      return tonumber(x:match "%d+") < tonumber(y:match "%d+")
+    end)
+    files.with(table.concat(lines, "\n") .. "\n", function(path)
+      local capped = made_by("cap", path, "--turns", "8")
+      assert.equal(8 + 3, #capped)
+      local seen = {}
+      for _, request in capped:requests() do
+        seen[#seen + 1] = request.session .. request.round_index
+        assert.equal(100 + request.round_index, request.prompt_tokens)
+      end
+      assert.equal("a0 b0 a1 b1 a2 b2 a3 a4 a5 a6 a7", table.concat(seen, " "))
+    end)
+  end)
+
   it("caps sessions", function()
     assert.equal(2, made_by("cap", sessions, "--turns", "2"):statistics().turns.max)
   end)

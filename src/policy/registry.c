@@ -15,6 +15,7 @@
   XX(router, load_only)                                                        \
   XX(router, sticky)                                                           \
   XX(router, unified)                                                          \
+  XX(router, unified_as_printed)                                               \
   XX(router, capped)                                                           \
   XX(router, routesim_round_robin)                                             \
   XX(router, routesim_least_outstanding)                                       \

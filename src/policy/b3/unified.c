@@ -201,7 +201,7 @@ static const blis_router_ops ops = {.route = route,
                                     .ended = blis__b3_ended,
                                     .free = free_state};
 
-#define UNIFIED_PARAMS(overload)                                               \
+#define GATE_PARAMS(overload)                                                  \
   BLIS__B3_PARAMS,                                                             \
       BLIS__NUMBER("affinity_ratio", 0, 1, 0.5, "0 to 1",                      \
                    "a session stays if more than this share of the prompt is " \
@@ -210,7 +210,10 @@ static const blis_router_ops ops = {.route = route,
       BLIS__NUMBER("overload_factor", 0, 1e9, overload, "",                    \
                    "and if its instance has at most this multiple of the "     \
                    "mean number of requests",                                  \
-                   BLIS__INTO(unified, overload_factor)),                      \
+                   BLIS__INTO(unified, overload_factor))
+
+#define UNIFIED_PARAMS(overload)                                               \
+  GATE_PARAMS(overload),                                                       \
       BLIS__CHOICE("bind", "every-pick|first|never",                           \
                    "decisions that bind a session to its instance; "           \
                    "literally, the pseudocode never does",                     \
@@ -225,6 +228,8 @@ static const blis_param_spec ab_params[] = {
                  BLIS__INTO(unified, decode_weight)),
 };
 
+static const blis_param_spec printed_params[] = {GATE_PARAMS(2)};
+
 static blis_status init(void *state, blis_policy_setup *setup,
                         blis_error *error) {
   unified *self = state;
@@ -232,6 +237,26 @@ static blis_status init(void *state, blis_policy_setup *setup,
   BLIS_TRY_MEM(blis__b3_init(&self->b3, setup), error);
   return BLIS_OK;
 }
+
+static blis_status init_printed(void *state, blis_policy_setup *setup,
+                                blis_error *error) {
+  ((unified *)state)->bind = BIND_NEVER;
+  return init(state, setup, error);
+}
+
+const blis_policy_entry blis__router_unified_as_printed = {
+    .kind = BLIS_POLICY_ROUTER,
+    .name = "unified-as-printed",
+    .aliases = "b3.unified_as_printed",
+    .summary = "unified to the letter of its pseudocode, which binds no session "
+               "to an instance: lmetric with ties broken by prefill, requests "
+               "and turns",
+    .source = "B3 Routing Policies - Pseudocode (08530b3915)",
+    BLIS__PARAMS(printed_params),
+    .ops = &ops,
+    .state_size = sizeof(unified),
+    .init = init_printed,
+};
 
 const blis_policy_entry blis__router_unified = {
     .kind = BLIS_POLICY_ROUTER,

@@ -34,9 +34,8 @@ typedef struct reading {
   BLIS_ARRAY(chat) chats;        /* of the rows, until their sessions are */
   BLIS_ARRAY(uint32_t) sessions; /* known: these, by number of the row */
   blis_map row_of_chat;          /* of rows whose session is not named */
-  int64_t without_turn;          /* rows */
-  bool counts_from_zero;         /* turns */
-  bool has_small_blocks;         /* of USUAL_BLOCK_TOKENS */
+  blis__trace_turns turns;
+  bool has_small_blocks; /* of USUAL_BLOCK_TOKENS */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -46,23 +45,6 @@ static bool recognise(blis_slice head) {
 }
 
 /* Rows. */
-
-static blis_status read_turn(reading *r, blis_json_value row,
-                             blis_request *request, blis_error *error) {
-  blis_json_value turn = blis_json_member(row, "turn");
-  if (!blis_json_has(turn)) {
-    turn = blis_json_member(row, "turn_id");
-  }
-  if (!blis_json_has(turn)) {
-    r->without_turn++;
-    return BLIS_OK;
-  }
-  int64_t value;
-  BLIS_TRY(blis_json_int64(turn, 0, INT32_MAX, &value, error));
-  request->round_index = (int32_t)value;
-  r->counts_from_zero = r->counts_from_zero || value == 0;
-  return BLIS_OK;
-}
 
 static blis_status note_chat(reading *r, blis_json_value id, const chat *made,
                              blis_error *error) {
@@ -142,7 +124,7 @@ static blis_status read_row(reading *r, const blis__trace_line *line,
       blis__trace_tokens(row, "output_length", &request->output_tokens, error));
   request->max_output_tokens = request->output_tokens;
   BLIS_TRY(blis__trace_name(r->rows.job, row, "type", &request->client, error));
-  BLIS_TRY(read_turn(r, row, request, error));
+  BLIS_TRY(blis__trace_read_turn(&r->turns, row, &request->round_index, error));
   BLIS_TRY(read_chat(r, line, request, error));
   return read_hash_ids(r, line, request, error);
 }
@@ -228,9 +210,7 @@ static blis_status resolve_sessions(reading *r, blis_error *error) {
 static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
   BLIS_TRY(resolve_sessions(r, error));
-  return blis__trace_note(&r->rows, "rows without a turn", r->without_turn,
-                          "; the rounds of a session are ordered by time",
-                          error);
+  return blis__trace_note_turns(&r->rows, &r->turns, error);
 }
 
 static void settle(const void *reader, blis_request *row,
@@ -250,14 +230,12 @@ static void settle(const void *reader, blis_request *row,
   if ((size_t)row->number < known->sessions.count) {
     row->session = known->sessions.items[row->number];
   }
-  if (known->without_turn == 0 && !known->counts_from_zero) {
-    row->round_index--;
-  }
+  row->round_index = blis__trace_round_of(&known->turns, row->round_index);
 }
 
 static bool numbers_rounds(const void *reader) {
   const reading *r = reader;
-  return r->without_turn > 0;
+  return r->turns.missing > 0;
 }
 
 static void close_reading(void *reader) {

@@ -82,6 +82,35 @@ blis_status blis__trace_name(const blis__trace_job *job, blis_json_value row,
   return blis__trace_text(job, name, id, error);
 }
 
+blis_status blis__trace_read_turn(blis__trace_turns *turns, blis_json_value row,
+                                  int32_t *turn, blis_error *error) {
+  blis_json_value given = blis_json_member(row, "turn");
+  if (!blis_json_has(given)) {
+    given = blis_json_member(row, "turn_id");
+  }
+  if (!blis_json_has(given)) {
+    turns->missing++;
+    return BLIS_OK;
+  }
+  int64_t value;
+  BLIS_TRY(blis_json_int64(given, 0, INT32_MAX, &value, error));
+  *turn = (int32_t)value;
+  turns->from_zero = turns->from_zero || value == 0;
+  return BLIS_OK;
+}
+
+blis_status blis__trace_note_turns(blis__trace_rows *rows,
+                                   const blis__trace_turns *turns,
+                                   blis_error *error) {
+  return blis__trace_note(rows, "rows without a turn", turns->missing,
+                          "; the rounds of a session are ordered by time",
+                          error);
+}
+
+int32_t blis__trace_round_of(const blis__trace_turns *turns, int32_t turn) {
+  return turns->missing == 0 && !turns->from_zero ? turn - 1 : turn;
+}
+
 blis_status blis__trace_fail_ids(const blis__trace_rows *rows,
                                  const blis__trace_line *line, size_t ids,
                                  uint32_t tokens, uint32_t block_tokens,

@@ -52,6 +52,26 @@ BLIS_MUSTUSE blis_status blis__trace_name(const blis__trace_job *job,
                                           blis_json_value row, const char *key,
                                           uint32_t *id, blis_error *error);
 
+/* Turns of sessions, as the rows of a file say them; all zero at first. */
+typedef struct blis__trace_turns {
+  int64_t missing; /* rows of sessions without one */
+  bool from_zero;  /* some row is turn 0; else they count from 1 */
+} blis__trace_turns;
+
+/* The turn of a row: its member turn or turn_id. */
+BLIS_MUSTUSE blis_status blis__trace_read_turn(blis__trace_turns *turns,
+                                               blis_json_value row,
+                                               int32_t *turn,
+                                               blis_error *error);
+
+/* Tells of rows without a turn; for finish. */
+BLIS_MUSTUSE blis_status blis__trace_note_turns(blis__trace_rows *rows,
+                                                const blis__trace_turns *turns,
+                                                blis_error *error);
+
+/* The round of a turn, from 0, once all are known; for settle. */
+int32_t blis__trace_round_of(const blis__trace_turns *turns, int32_t turn);
+
 /* Fails: a row has more hash ids than blocks. */
 blis_status blis__trace_fail_ids(const blis__trace_rows *rows,
                                  const blis__trace_line *line, size_t ids,

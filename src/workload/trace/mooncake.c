@@ -1,6 +1,7 @@
 /*
  * The traces published with Mooncake (Qin et al., FAST 2025): one JSON object
- * per line with timestamp (ms), input_length, output_length and hash_ids.
+ * per line with timestamp (ms), input_length, output_length and hash_ids; and
+ * the same with session_id and turn_id (or turn) for conversations.
  *
  * Hash id k of a request stands for its tokens [512 k, 512 k + 512), the last
  * one for what is left of the prompt. Equal ids are equal tokens, so an id is a
@@ -21,7 +22,8 @@ static bool recognise(blis_slice head) {
 typedef struct reading {
   blis__trace_rows rows;
   uint32_t block_tokens;
-  blis__trace_ids ids; /* of the row */
+  blis__trace_ids ids;     /* of the row */
+  blis__trace_turns turns; /* of rows with a session */
 } reading;
 
 static blis_status set_content(reading *r, const blis__trace_line *line,
@@ -44,6 +46,16 @@ static blis_status set_content(reading *r, const blis__trace_line *line,
   return BLIS_OK;
 }
 
+static blis_status set_session(reading *r, blis_json_value row,
+                               blis_request *request, blis_error *error) {
+  BLIS_TRY(blis__trace_name(r->rows.job, row, "session_id", &request->session,
+                            error));
+  return request->session == 0
+             ? BLIS_OK
+             : blis__trace_read_turn(&r->turns, row, &request->round_index,
+                                     error);
+}
+
 static blis_status next(void *reader, blis_request *request, bool *has_row,
                         blis_error *error) {
   reading *r = reader;
@@ -60,10 +72,31 @@ static blis_status next(void *reader, blis_request *request, bool *has_row,
   BLIS_TRY(blis__trace_tokens(line.row, "output_length",
                               &request->output_tokens, error));
   request->max_output_tokens = request->output_tokens;
+  BLIS_TRY(set_session(r, line.row, request, error));
   BLIS_TRY(blis__trace_read_ids(r->rows.job->alloc,
                                 blis_json_member(line.row, "hash_ids"), &r->ids,
                                 error));
   return set_content(r, &line, request, error);
+}
+
+static blis_status finish(void *reader, blis_error *error) {
+  reading *r = reader;
+  return blis__trace_note_turns(&r->rows, &r->turns, error);
+}
+
+static void settle(const void *reader, blis_request *row,
+                   blis_segment *segments) {
+  (void)segments;
+  const reading *r = reader;
+  const reading *known = r->rows.known;
+  if (row->session != 0) {
+    row->round_index = blis__trace_round_of(&known->turns, row->round_index);
+  }
+}
+
+static bool numbers_rounds(const void *reader) {
+  const reading *r = reader;
+  return r->turns.missing > 0;
 }
 
 static void close_reading(void *reader) {
@@ -78,8 +111,9 @@ static blis_status open_reading(void *reader, blis_error *error) {
   return blis__trace_open_text(reader, error);
 }
 
-static const char *const fields[] = {"timestamp", "input_length",
-                                     "output_length", "hash_ids", NULL};
+static const char *const fields[] = {
+    "timestamp",  "input_length", "output_length", "hash_ids",
+    "session_id", "turn_id",      "turn",          NULL};
 
 const blis__trace_format blis__trace_mooncake = {
     .name = "mooncake",
@@ -89,5 +123,8 @@ const blis__trace_format blis__trace_mooncake = {
     .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,
+    .finish = finish,
+    .settle = settle,
+    .numbers_rounds = numbers_rounds,
     .close = close_reading,
 };

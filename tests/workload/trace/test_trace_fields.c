@@ -39,6 +39,8 @@ static const trace_format json_formats[] = {
      {{"timestamp", TIME, false, "5"},
       {"input_length", WHOLE, false, "600"},
       {"output_length", WHOLE, false, "4"},
+      {"session_id", NAME, true, "\"s\""},
+      {"turn_id", WHOLE, true, "1"},
       {"hash_ids", IDS, true, "[1, 2]"}}},
     {"bailian",
      {{"chat_id", WHOLE, false, "7"},
