@@ -8,7 +8,8 @@ local says = small.says
 
 local function names(gpus, degrees, kinds)
   local list = {}
-  for i, layout in ipairs(layouts.all(gpus, degrees, kinds)) do list[i] = layout.name end
+  local choice = { gpus = gpus, degrees = degrees, kinds = kinds }
+  for i, layout in ipairs(layouts.all(choice)) do list[i] = layout.name end
   return table.concat(list, ", ")
 end
 
@@ -55,6 +56,48 @@ describe("blis.recommend", function()
     assert.equal(tostring(found), tostring(search { jobs = 1 }))
   end)
 
+  it("finds the front that a search of all layouts with all seeds finds", function()
+    local function front(found)
+      local list = {}
+      for _, layout in ipairs(found.layouts) do
+        if layout.on_front then list[#list + 1] = layout.name end
+      end
+      table.sort(list)
+      return table.concat(list, ", ")
+    end
+    local changes = { gpus = 4, experiment = {
+      cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
+      workload = { prompt_tokens = 1500, output_tokens = 12 },
+    }, targets = { ["ttft_ms.p90"] = 400, ["itl_ms.p90"] = 40 }, replications = 3 }
+    local found = search(changes)
+    changes.exhaustive = true
+    local all = search(changes)
+    local interval, confirmed = {}, 0
+    for _, layout in ipairs(all.layouts) do
+      assert.is_true(layout.is_confirmed)
+      interval[layout.name] = { layout.low, layout.high }
+    end
+    for _, layout in ipairs(found.layouts) do
+      if layout.is_confirmed then
+        confirmed = confirmed + 1
+        assert.same(interval[layout.name], { layout.low, layout.high })
+      end
+    end
+    assert.is_true(confirmed < #all.layouts)
+    assert.equal(front(all), front(found))
+    assert.equal(all.layouts[1].name, found.layouts[1].name)
+  end)
+
+  it("tries types of GPUs, for each pool", function()
+    local found = search { degrees = { 1 }, hardware = { "H100" },
+      decode_hardware = { "H100", "A100-80" } }
+    local prices = {}
+    for _, layout in ipairs(found.layouts) do prices[layout.name] = layout.usd_per_hour end
+    assert.is_near(7, prices["1P TP 1 on H100 + 1D TP 1 on H100"], 1e-9)
+    assert.is_near(5.5, prices["1P TP 1 on H100 + 1D TP 1 on A100-80"], 1e-9)
+    assert.is_near(7, prices["2 x TP 1 on H100"], 1e-9)
+  end)
+
   it("says why a layout is infeasible", function()
     local found = search { targets = { ["ttft_ms.p90"] = 1 }, layouts = "aggregated" }
     assert.equal(0, #found.layouts)
@@ -65,6 +108,13 @@ describe("blis.recommend", function()
     } }
     assert.equal("2 x TP 1", found.infeasible[1].name)
     says(found.infeasible[1].reason, "does not fit")
+    found = search { layouts = "aggregated", gpus = 4, experiment = {
+      cluster = { model = "meta-llama/llama-3.1-70b-instruct", hardware = "H100" },
+      workload = { prompt_tokens = 2000, output_tokens = 200 },
+    } }
+    says(tostring(found), "4 x TP 1: model llama-3.1-70b-instruct does not fit")
+    says(tostring(found),
+      "2 x TP 2: requests of up to 2,200 tokens do not fit into instances of TP 2, which have 78")
   end)
 
   it("refuses what layouts say themselves", function()

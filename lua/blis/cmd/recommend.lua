@@ -10,7 +10,8 @@ local target_flags = require "blis.cli.target_flags"
 local traffic = require "blis.cli.traffic"
 
 local search_options = flags.pick(sweep_sections.recommend, { "gpus", "degrees", "layouts",
-  "finalists", "max_missed", "from", "tolerance", "max_requests", "replications", "jobs" })
+  "hardware", "decode_hardware", "finalists", "exhaustive", "max_missed", "from", "tolerance",
+  "max_requests", "replications", "jobs" })
 table.insert(search_options, 1, target_flags.option)
 
 -- What layouts say themselves.
@@ -37,8 +38,9 @@ local definition = {
   usage = "blis recommend --gpus N --target FIGURE=LIMIT [FLAGS]",
   description = "Tries all ways to put the model on the GPUs: equal instances, and pools for "
     .. "prefill and decode of any split, at several tensor parallel degrees. Bounds each by short "
-    .. "runs, confirms the best with several seeds, and prints the load they take while the "
-    .. "targets are kept, for each GPU and dollar, and why others are infeasible.",
+    .. "runs, screens those that may lead with three seeds, confirms the best with all of them, "
+    .. "and prints the load they take while the targets are kept, for each GPU and dollar, and "
+    .. "why others are infeasible.",
   groups = groups,
   notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }

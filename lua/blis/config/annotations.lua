@@ -50,7 +50,7 @@ local type_names = {
   experiment = "blis.Experiment|fun(p: table): blis.Experiment",
   comparisons = 'integer|"auto"|blis.StoppingOptions',
   described = "string|table", paths = "string|string[]",
-  numbers_by_name = "table<string, number>",
+  names = "string[]", numbers_by_name = "table<string, number>",
   shape = "string|blis.ShapeOptions",
   distribution = "number|table", arrival = "string|table", prefixes = "blis.PrefixOptions",
   lengths = "number|table|fun(rng: blis.Rng): integer", sessions = "blis.SessionOptions",

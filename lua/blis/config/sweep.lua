@@ -17,6 +17,17 @@ types.strings = {
   end,
 }
 
+--- As a flag, names with commas in between.
+types.names = {
+  expected = function() return "a list of names" end,
+  check = function(value)
+    if type(value) ~= "string" then return types.strings.check(value) end
+    local list = {}
+    for name in value:gmatch "[^,]+" do list[#list + 1] = name:match "^%s*(.-)%s*$" end
+    return types.strings.check(list)
+  end,
+}
+
 types.reals = {
   expected = function() return "a list of numbers" end,
   check = function(value)
@@ -396,9 +407,23 @@ sweep.recommend = {
       doc = "Equal instances (aggregated), pools for prefill and decode (disaggregated), or both.",
     },
     {
-      name = "finalists", type = "integer", min = 1, max = 1000, default = 4, unit = "layouts",
+      name = "hardware", type = "names", flag = "--try-hardware", metavar = "NAMES",
+      doc = "Types of GPUs that are tried, of equal instances and of both pools; default: that of "
+        .. "the cluster.",
+    },
+    {
+      name = "decode_hardware", type = "names", flag = "--try-decode-hardware", metavar = "NAMES",
+      doc = "The same for the decode pool alone.",
+    },
+    {
+      name = "finalists", type = "integer", min = 1, max = 1000, default = 8, unit = "layouts",
       flag = "--finalists",
-      doc = "How many layouts are confirmed with all seeds at most, and the best of each kind.",
+      doc = "How many layouts are confirmed with all seeds at most, beside the best of each kind; "
+        .. "four times as many are screened with three seeds.",
+    },
+    {
+      name = "exhaustive", type = "boolean", default = false, flag = "--exhaustive",
+      doc = "Confirm all layouts with all seeds, however few may lead.",
     },
     {
       name = "max_missed", type = "number", min = 0, max = 1, default = 0.01, flag = "--max-missed",

@@ -497,7 +497,10 @@
 ---@field targets table Figures and the limits they must not exceed, as of blis.capacity: { ["ttft_ms.p90"] = 2000, ["itl_ms.p90"] = 50 }. Of a request, itl_ms is the mean time between its tokens (TPOT).
 ---@field degrees? number[] Tensor parallel degrees that are tried, for each pool; default: 1, 2, 4 and 8.
 ---@field layouts? "all"|"aggregated"|"disaggregated" Equal instances (aggregated), pools for prefill and decode (disaggregated), or both. (default all)
----@field finalists? integer How many layouts are confirmed with all seeds at most, and the best of each kind. (layouts, default 4)
+---@field hardware? string[] Types of GPUs that are tried, of equal instances and of both pools; default: that of the cluster.
+---@field decode_hardware? string[] The same for the decode pool alone.
+---@field finalists? integer How many layouts are confirmed with all seeds at most, beside the best of each kind; four times as many are screened with three seeds. (layouts, default 8)
+---@field exhaustive? boolean Confirm all layouts with all seeds, however few may lead. (default false)
 ---@field max_missed? number Share of requests that may be rejected, time out, be unservable or unfinished. (default 0.01)
 ---@field from? number Lowest rate that is tried; a layout that misses the targets there is infeasible. (default 0.25)
 ---@field tolerance? number How close to each other rates are tried next to the answer and the ends of its interval, as a share. (default 0.05)

@@ -1,18 +1,13 @@
 --- The best ways to put a model on a budget of GPUs: which layout takes most load while targets are
---- kept, for each GPU and for each dollar.
----
---- Every layout is first bounded by short runs with one seed, which begin with an empty cluster and
---- so flatter it. The best of them are then confirmed in the steady state with all seeds
---- (blis.capacity), from the highest bound down, until no bound reaches what has been confirmed.
-local capacity = require "blis.capacity"
+--- kept, for each GPU and for each dollar. How the best are found is in blis.recommend.race.
 local core = require "blis.core"
 local errors = require "blis.errors"
-local experiment = require "blis.experiment"
+local format = require "blis.format"
 local layouts = require "blis.recommend.layouts"
 local options = require "blis.config.sweep"
+local race = require "blis.recommend.race"
 local report = require "blis.recommend.report"
 local schema = require "blis.config.schema"
-local sweep = require "blis.sweep"
 
 local recommend = {}
 
@@ -26,7 +21,7 @@ local recommend = {}
 ---@field is_confirmed boolean with all seeds; the fields below are nil otherwise
 ---@field interval string? what the interval is
 ---@field goodput number? requests/s with which targets are kept; nil when runs were too short
----@field low number? of its interval; nil = not known
+---@field low number? of its interval, of three seeds if it is not confirmed; nil = not known
 ---@field high number?
 ---@field per_gpu number? goodput (or the middle of its interval) of a GPU, requests/s
 ---@field per_usd number? requests for a dollar
@@ -46,22 +41,6 @@ local recommend = {}
 ---@field infeasible blis.InfeasibleLayout[]
 ---@field notes string[]
 
--- Short runs last so long, or have so many requests; and so close rates are tried. In less time
--- than a target allows, an overload does not show.
-local bound_s, bound_requests, bound_tolerance = 20, 100, 0.1
-
--- One seed may be off by so much.
-local doubt = 1.02
-
---- The experiment at one rate, laid out.
-local function trial_of(search, layout)
-  return function(p)
-    local spec = layouts.experiment(layout, search.experiment(p))
-    spec.seed = p.seed
-    return experiment.run(spec)
-  end
-end
-
 --- An experiment that is given as a table becomes a function of the rate, the seed and the length.
 local function experiment_function(given)
   if type(given) == "function" then return given end
@@ -80,154 +59,59 @@ local function experiment_function(given)
   end
 end
 
-local function search_at(search, layout, changes)
-  local spec = {
-    trial = trial_of(search, layout), targets = search.targets, max_missed = search.max_missed,
-    from = search.from, seed = search.seed, level = search.level, quiet = true,
-  }
-  for key, value in pairs(changes) do spec[key] = value end
-  return capacity.search(spec)
-end
+-- So many requests show what a layout can serve at all.
+local probe_requests = 20
 
---- Why targets are missed at the lowest rate.
-local function missed_text(search, figures)
-  local parts = {}
-  for i, name in ipairs(search.names) do
-    local value = figures["figure." .. i]
-    parts[i] = ("%s %s"):format(name, value and ("%.4g"):format(value) or "unknown")
+--- Nothing is served by instances that cannot hold it.
+local function unservable_text(result)
+  if result.unservable < result.arrived then return nil end
+  local longest, smallest = 0, nil
+  for _, request in ipairs(result.requests) do
+    longest = math.max(longest, request.prompt_tokens + request.output_tokens)
   end
-  return ("misses the targets at %g requests/s: %s"):format(search.from,
-    table.concat(parts, ", "))
-end
-
---- The lowest rate at which targets were missed, or else the highest that was tried.
-local function first_missed(curve)
-  for _, point in ipairs(curve) do
-    if point.missed > 0 then return point.value end
+  for _, group in ipairs(result.setup.groups or { result.setup }) do
+    if not smallest or group.kv_blocks < smallest.kv_blocks then smallest = group end
   end
-  return curve[#curve].value
+  return ("requests of up to %s tokens do not fit into instances of TP %d, which have %d KV "
+    .. "blocks"):format(format.count(longest), smallest.tp, smallest.kv_blocks)
 end
 
---- What short runs say of a layout, as numbers.
-local function bound_of(search, layout)
-  local trial = trial_of(search, layout)
-  local function short(p)
-    local requests = math.max(bound_requests, math.ceil(p.rate * bound_s))
-    return trial { rate = p.rate, seed = p.seed, requests = requests }
-  end
-  local found = search_at(search, layout, { trial = short, steady = false, replications = 1,
-    jobs = 1, requests = bound_requests, max_requests = bound_requests,
-    tolerance = bound_tolerance })
-  local first = found.curve[1]
-  local outcome = { bound = first_missed(found.curve) }
-  if first.missed > 0 then
-    outcome.is_missed = 1
-    for i, name in ipairs(search.names) do outcome["figure." .. i] = first.figures[name] end
-  end
-  return outcome
+--- Tries what a layout can serve: its price, or why it can serve nothing.
+local function probe(search, layout)
+  local one = race.trial(search, layout) { rate = search.from, seed = search.seed,
+    requests = probe_requests }
+  local cost = one.cost
+  layout.reason = unservable_text(one)
+  layout.usd_per_hour = cost.usd and cost.gpu_hours > 0
+    and cost.usd / cost.gpu_hours * layout.gpus or nil
 end
 
---- Bounds all layouts in worker processes.
-local function bound_all(search, list)
-  local points, outcomes = {}, {}
-  for i = 1, #list do points[i] = { layout = i } end
-  if #points == 0 then return outcomes end
-  local found = sweep {
-    name = "recommend", points = points, seed = search.seed, identity = "recommend",
-    report = { "bound" },
-    trial = function(p) return bound_of(search, list[p.layout]) end,
-  }:run { jobs = search.jobs, quiet = search.quiet }
-  local failure = found.failures[1]
-  if failure then errors.invalid("recommend: %s: %s", failure.name, failure.reason) end
-  for i, point in ipairs(found.points) do
-    outcomes[i] = {}
-    for name, values in pairs(point.values) do outcomes[i][name] = values[1] end
-  end
-  return outcomes
+--- Why a layout cannot be built, as the model says it; other errors go on.
+local function checked_probe(search, layout)
+  local ok, problem = pcall(probe, search, layout)
+  if ok then return end
+  if type(problem) ~= "table" or problem.code ~= "invalid" then error(problem, 0) end
+  layout.reason = tostring(problem.message):gsub("^%S+:%d+: ", "")
 end
 
---- Layouts that can be built; the others are infeasible, with what the model says.
-local function buildable(search, infeasible)
-  local list = {}
-  local function probe(layout)
-    local one = trial_of(search, layout) { rate = search.from, seed = search.seed, requests = 1 }
-    local cost = one.cost
-    return cost.usd and cost.gpu_hours > 0 and cost.usd / cost.gpu_hours * layout.gpus or nil
-  end
-  for _, layout in ipairs(layouts.all(search.gpus, search.degrees, search.kinds)) do
-    local ok, answer = pcall(probe, layout)
-    if ok then
-      layout.usd_per_hour = answer
-      list[#list + 1] = layout
-    elseif type(answer) == "table" and answer.code == "invalid" then
-      infeasible[#infeasible + 1] = { name = layout.name, kind = layout.kind,
-        reason = tostring(answer.message):gsub("^%S+:%d+: ", "") }
-    else
-      error(answer, 0)
-    end
-  end
-  return list
-end
-
---- Adds what a dimension is worth with a rate.
-local function per(layout, rate)
-  local usd = layout.usd_per_hour
-  return rate and rate / layout.gpus, rate and usd and usd > 0 and rate * 3600 / usd or nil
-end
-
-local function add_confirmed(layout, found)
-  layout.is_confirmed, layout.interval = true, found.interval
-  layout.goodput, layout.low, layout.high = found.value, found.low, found.high
-  local middle = found.value
-  if not middle and found.low and found.high then middle = math.sqrt(found.low * found.high) end
-  layout.per_gpu, layout.per_usd = per(layout, middle or found.low)
-end
-
-local function confirm(search, layout)
-  local found = search_at(search, layout, { replications = search.seeds, jobs = search.jobs,
-    requests = search.requests, max_requests = search.max_requests,
-    tolerance = search.tolerance, from = math.max(search.from, layout.bound / 1.5) })
-  if not found.low then -- short runs have flattered it by far
-    found = search_at(search, layout, { replications = search.seeds, jobs = search.jobs,
-      requests = search.requests, max_requests = search.max_requests,
-      tolerance = search.tolerance })
-  end
-  add_confirmed(layout, found)
-end
-
---- True when short runs leave open that a layout is the best of those that were confirmed.
-local function may_lead(layout, best)
-  local gpu, usd = per(layout, layout.bound * doubt)
-  return gpu >= best.gpu or usd ~= nil and usd >= best.usd
-end
-
-local function take_best(best, layout)
-  best.gpu = math.max(best.gpu, layout.per_gpu or 0)
-  best.usd = math.max(best.usd, layout.per_usd or 0)
-end
-
---- Confirms from the highest bound down; the best of each kind is among them.
-local function confirm_front(search, list)
-  local best, seen, count, left_out = { gpu = 0, usd = 0 }, {}, 0, 0
+--- Takes those with a reason out of a list.
+local function without_infeasible(list, infeasible)
+  local kept = {}
   for _, layout in ipairs(list) do
-    local is_wanted = not seen[layout.kind] or may_lead(layout, best)
-    if is_wanted and (count < search.finalists or not seen[layout.kind]) then
-      count = count + 1
-      report.tell(search, "recommend: %s with %d seeds", layout.name, search.seeds)
-      confirm(search, layout)
-      take_best(best, layout)
-      seen[layout.kind] = true
-    elseif is_wanted then
-      left_out = left_out + 1
+    if layout.reason then
+      infeasible[#infeasible + 1] = { name = layout.name, kind = layout.kind,
+        reason = layout.reason }
+    else
+      kept[#kept + 1] = layout
     end
   end
-  return left_out
+  return kept
 end
 
 --- a is surely better than b in one figure.
 local function is_surely_better(a, b, name)
   local function rate(layout, end_of)
-    local gpu, usd = per(layout, layout[end_of])
+    local gpu, usd = race.per(layout, layout[end_of])
     if name == "gpu" then return gpu end
     return usd
   end
@@ -278,25 +162,8 @@ local function read(spec)
   return search
 end
 
---- Layouts that were bounded, from the highest bound down; those that miss are infeasible.
-local function bounded(search, list, infeasible)
-  local found, kept = bound_all(search, list), {}
-  for i, layout in ipairs(list) do
-    local row = found[i]
-    layout.bound, layout.is_confirmed, layout.on_front = row.bound, false, false
-    if row.is_missed then
-      infeasible[#infeasible + 1] = { name = layout.name, kind = layout.kind,
-        reason = missed_text(search, row) }
-    else
-      kept[#kept + 1] = layout
-    end
-  end
-  table.sort(kept, is_before)
-  return kept
-end
-
 local function add_notes(self, search, left_out)
-  local function add(format, ...) self.notes[#self.notes + 1] = format:format(...) end
+  local function add(text, ...) self.notes[#self.notes + 1] = text:format(...) end
   if left_out > 0 then
     add("%d more layouts may lead by their bound; finalists = %d allows to confirm them", left_out,
       search.finalists + left_out)
@@ -317,8 +184,12 @@ function recommend.search(spec)
   for i, name in ipairs(search.names) do
     self.targets[i] = ("%s %.6g"):format(name, search.targets[name])
   end
-  self.layouts = bounded(search, buildable(search, self.infeasible), self.infeasible)
-  local left_out = confirm_front(search, self.layouts)
+  local list = layouts.all(search)
+  for _, layout in ipairs(list) do checked_probe(search, layout) end
+  list = without_infeasible(list, self.infeasible)
+  race.bound(search, list)
+  self.layouts = without_infeasible(list, self.infeasible)
+  local left_out = race.run(search, self.layouts)
   local confirmed = {}
   for _, layout in ipairs(self.layouts) do
     if layout.is_confirmed then confirmed[#confirmed + 1] = layout end

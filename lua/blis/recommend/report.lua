@@ -22,11 +22,13 @@ function report.tell(search, text, ...)
 end
 
 local function interval_text(layout)
-  if not layout.is_confirmed then return "not confirmed" end
+  if not layout.is_measured then return "not screened" end
+  local text = layout.is_confirmed and "" or ", 3 seeds"
   if layout.low and layout.high then
-    return ("%.4g to %.4g"):format(layout.low, layout.high)
+    return ("%.4g to %.4g%s"):format(layout.low, layout.high, text)
   end
-  return layout.low and ("at least %.4g"):format(layout.low) or "unknown"
+  if layout.high then return ("below %.4g%s"):format(layout.high, text) end
+  return layout.low and ("at least %.4g%s"):format(layout.low, text) or "unknown"
 end
 
 local function row_of(layout)
@@ -85,10 +87,26 @@ function Recommendation:headline()
     is_sure and "" or "; their intervals meet")
 end
 
---- Reasons with the layouts they hold for.
+--- Layouts with one reason are told together, so many of them by name.
+local shown_infeasible = 3
+
+--- Reasons with the layouts they hold for, in the order of the first of these.
 local function infeasible_lines(list)
-  local lines = {}
-  for _, one in ipairs(list) do lines[#lines + 1] = ("  %s: %s"):format(one.name, one.reason) end
+  local lines, reasons, of_reason = {}, {}, {}
+  for _, one in ipairs(list) do
+    if not of_reason[one.reason] then
+      reasons[#reasons + 1], of_reason[one.reason] = one.reason, {}
+    end
+    table.insert(of_reason[one.reason], one.name)
+  end
+  for i, reason in ipairs(reasons) do
+    local names = of_reason[reason]
+    local text = table.concat(names, ", ", 1, math.min(#names, shown_infeasible))
+    if #names > shown_infeasible then
+      text = ("%s and %d more"):format(text, #names - shown_infeasible)
+    end
+    lines[i] = ("  %s: %s"):format(text, reason)
+  end
   return lines
 end
 
@@ -104,7 +122,8 @@ function Recommendation:__tostring()
   if #self.infeasible > 0 then
     lines[#lines + 1] = ""
     lines[#lines + 1] = "infeasible:"
-    table.move(infeasible_lines(self.infeasible), 1, #self.infeasible, #lines + 1, lines)
+    local reasons = infeasible_lines(self.infeasible)
+    table.move(reasons, 1, #reasons, #lines + 1, lines)
   end
   for _, note in ipairs(self.notes) do lines[#lines + 1] = "note: " .. note end
   return table.concat(lines, "\n")

@@ -1,0 +1,318 @@
+--- Finds the best of many layouts without a long look at each:
+---
+--- 1. Each is bounded by short runs with one seed, which begin with an empty cluster and so flatter
+---    it: the bound is the lowest rate at which they miss the targets. Layouts of a chain differ by
+---    an instance, so each starts from what the one before takes.
+--- 2. The best of each kind is confirmed in the steady state with all seeds, which gives intervals.
+--- 3. Others that may lead are screened with three seeds at the rate that is to be beaten: what
+---    surely misses the targets there is out.
+--- 4. Of the rest, from the highest bound down, those are confirmed that still may lead.
+---
+--- A layout may lead unless the most it can take, for a GPU and for a dollar, is less than what
+--- another one takes at least: the upper end of its interval, or its bound with a slack. The slack
+--- is a tenth, and more if an interval has turned out to reach further beyond its bound. The best
+--- of each kind is confirmed in any case. How many are is limited, and told if it was too few. All
+--- runs of a round have the same seeds, so the same requests arrive.
+local capacity = require "blis.capacity"
+local errors = require "blis.errors"
+local layouts = require "blis.recommend.layouts"
+local experiment = require "blis.experiment"
+local report = require "blis.recommend.report"
+local sweep = require "blis.sweep"
+
+local race = {}
+
+-- Short runs last so long, or have so many requests; and so close rates are tried. In less time
+-- than a target allows, an overload does not show.
+local bound_s, bound_requests, bound_tolerance = 20, 100, 0.1
+
+-- A layout is likely to take this part of its bound, or of its neighbour's.
+local likely_part = 1.5
+
+-- By how much more than its bound a layout may take, until that was seen.
+local first_slack = 1.1
+
+-- Of the third round.
+local screen_seeds, screened_per_finalist = 3, 4
+
+--- The experiment of a layout at one rate.
+---@param search table
+---@param layout blis.recommend.Layout
+---@return fun(p: table): blis.Result
+function race.trial(search, layout)
+  return function(p)
+    local spec = layouts.experiment(layout, search.experiment(p))
+    spec.seed = p.seed
+    return experiment.run(spec)
+  end
+end
+
+local function search_at(search, layout, changes)
+  local spec = {
+    trial = race.trial(search, layout), targets = search.targets, max_missed = search.max_missed,
+    from = search.from, seed = search.seed, level = search.level, quiet = true, jobs = search.jobs,
+  }
+  for key, value in pairs(changes) do spec[key] = value end
+  return capacity.search(spec)
+end
+
+--- The same, from a rate that it may keep, unless that was too much.
+local function search_near(search, layout, near, changes)
+  if near and near > search.from then
+    changes.from = near
+    local found = search_at(search, layout, changes)
+    if found.curve[1].kept > 0 then return found end
+  end
+  changes.from = search.from
+  return search_at(search, layout, changes)
+end
+
+--- In worker processes, fn for each of a list; it returns numbers, figure among them.
+local function each(search, name, list, figure, fn)
+  local points, outcomes = {}, {}
+  for i = 1, #list do points[i] = { item = i } end
+  if #points == 0 then return outcomes end
+  local found = sweep {
+    name = "recommend " .. name, points = points, seed = search.seed,
+    identity = "recommend " .. name, report = { figure },
+    trial = function(p) return fn(list[p.item]) end,
+  }:run { jobs = search.jobs, quiet = search.quiet }
+  local failure = found.failures[1]
+  if failure then errors.invalid("recommend: %s: %s", failure.name, failure.reason) end
+  for i, point in ipairs(found.points) do
+    outcomes[i] = {}
+    for key, values in pairs(point.values) do outcomes[i][key] = values[1] end
+  end
+  return outcomes
+end
+
+--- The first round.
+
+--- The lowest rate at which targets were missed, or else the highest that was tried.
+local function first_missed(curve)
+  for _, point in ipairs(curve) do
+    if point.missed > 0 then return point.value end
+  end
+  return curve[#curve].value
+end
+
+--- What short runs say of a layout, as numbers; near is a rate that it may keep.
+local function bound_of(search, layout, near)
+  local trial = race.trial(search, layout)
+  local function short(p)
+    local requests = math.max(bound_requests, math.ceil(p.rate * bound_s))
+    return trial { rate = p.rate, seed = p.seed, requests = requests }
+  end
+  local found = search_near(search, layout, near, { trial = short, steady = false, jobs = 1,
+    replications = 1, requests = bound_requests, max_requests = bound_requests,
+    tolerance = bound_tolerance })
+  local first = found.curve[1]
+  local outcome = { bound = first_missed(found.curve) }
+  if first.missed > 0 then
+    outcome.is_missed, outcome.missed_share = 1, first.missed_share
+    for i, name in ipairs(search.names) do outcome["figure_" .. i] = first.figures[name] end
+  end
+  return outcome
+end
+
+--- Layouts by chain.
+local function chains_of(list)
+  local chains, of_name = {}, {}
+  for _, layout in ipairs(list) do
+    local chain = of_name[layout.chain]
+    if not chain then
+      chain = {}
+      of_name[layout.chain], chains[#chains + 1] = chain, chain
+    end
+    chain[#chain + 1] = layout
+  end
+  return chains
+end
+
+local function bound_chain(search, chain)
+  local outcome, near = {}, nil
+  for k, layout in ipairs(chain) do
+    local one = bound_of(search, layout, near)
+    for key, value in pairs(one) do outcome[("l%d_%s"):format(k, key)] = value end
+    near = not one.is_missed and one.bound / likely_part or nil
+  end
+  return outcome
+end
+
+--- Why targets are missed at the lowest rate.
+local function missed_text(search, row)
+  local parts = {}
+  if (row.missed_share or 0) > search.max_missed then
+    parts[1] = ("%.3g %% of the requests are not completed"):format(100 * row.missed_share)
+  end
+  for i, name in ipairs(search.names) do
+    local value = row["figure_" .. i]
+    if value then parts[#parts + 1] = ("%s %.4g"):format(name, value) end
+  end
+  return ("misses the targets at %g requests/s: %s"):format(search.from, table.concat(parts, ", "))
+end
+
+--- Bounds all layouts; those that miss the targets get a reason.
+---@param search table
+---@param list blis.recommend.Layout[]
+function race.bound(search, list)
+  local chains = chains_of(list)
+  local found = each(search, "bounds", chains, "l1_bound", function(chain)
+    return bound_chain(search, chain)
+  end)
+  for c, chain in ipairs(chains) do
+    for k, layout in ipairs(chain) do
+      local row, prefix = {}, ("l%d_"):format(k)
+      for key, value in pairs(found[c]) do
+        if key:sub(1, #prefix) == prefix then row[key:sub(#prefix + 1)] = value end
+      end
+      layout.bound, layout.is_confirmed, layout.on_front = row.bound, false, false
+      if row.is_missed then layout.reason = missed_text(search, row) end
+    end
+  end
+end
+
+--- What leads.
+
+--- A rate for a GPU and for a dollar.
+---@param layout blis.recommend.Layout
+---@param rate number?
+---@return number? gpu
+---@return number? usd
+function race.per(layout, rate)
+  local usd = layout.usd_per_hour
+  return rate and rate / layout.gpus, rate and usd and usd > 0 and rate * 3600 / usd or nil
+end
+
+local Race = {}
+Race.__index = Race
+
+--- The most that a layout can take: less than what it surely misses the targets at.
+local function most(self, layout)
+  if layout.is_measured then return layout.high or math.huge end
+  return layout.bound * self.slack
+end
+
+function Race:may_lead(layout)
+  local gpu, usd = race.per(layout, most(self, layout))
+  return gpu > self.gpu or usd ~= nil and usd > self.usd
+end
+
+--- Takes an interval over.
+function Race:measure(layout, found)
+  layout.is_measured, layout.interval = true, found.interval
+  layout.goodput, layout.low, layout.high = found.value, found.low, found.high
+  self.slack = math.max(self.slack, (found.high or found.low or 0) / layout.bound)
+  local gpu, usd = race.per(layout, found.low)
+  self.gpu, self.usd = math.max(self.gpu, gpu or 0), math.max(self.usd, usd or 0)
+end
+
+--- The middle of an interval on the scale of rates; the goodput, if that is known.
+---@param layout blis.recommend.Layout
+---@return number?
+function race.middle(layout)
+  if layout.goodput then return layout.goodput end
+  return layout.low and layout.high and math.sqrt(layout.low * layout.high) or nil
+end
+
+--- The best first.
+local function sort(list)
+  local function value(layout)
+    return race.per(layout, race.middle(layout) or layout.bound)
+  end
+  table.sort(list, function(a, b)
+    local one, other = value(a), value(b)
+    if one ~= other then return one > other end
+    return a.name < b.name
+  end)
+end
+
+--- The lowest rate with which a layout leads; nil = nobody has been measured yet.
+function Race:rate_to_beat(layout)
+  local gpu, usd = race.per(layout, 1)
+  local rate = self.gpu / gpu
+  if usd and self.usd > 0 then rate = math.min(rate, self.usd / usd) end
+  return rate > 0 and rate or nil
+end
+
+--- Tries those that were picked at the rate to beat, each in a process of its own.
+local function screen(self, search, picked)
+  local found = each(search, "screening", picked, "is_measured", function(layout)
+    local rate = self:rate_to_beat(layout)
+    local one = search_at(search, layout, { from = rate, to = rate, jobs = 1,
+      replications = math.min(screen_seeds, search.seeds), requests = search.requests,
+      max_requests = search.max_requests })
+    return { low = one.low, high = one.high, is_measured = 1 }
+  end)
+  for i, layout in ipairs(picked) do self:measure(layout, found[i]) end
+end
+
+local function confirm(self, search, layout)
+  report.tell(search, "recommend: %s with %d seeds", layout.name, search.seeds)
+  -- What is tried depends on the layout alone, not on what others have shown.
+  local found = search_near(search, layout, layout.bound / likely_part, {
+    replications = search.seeds, requests = search.requests, max_requests = search.max_requests,
+    tolerance = search.tolerance,
+  })
+  self:measure(layout, found)
+  layout.is_confirmed = true
+  layout.per_gpu, layout.per_usd = race.per(layout, race.middle(layout) or layout.low)
+end
+
+--- Of a list, sorted, those that may lead, at most so many.
+local function pick(self, list, limit)
+  local picked = {}
+  for _, layout in ipairs(list) do
+    if #picked < limit and self:may_lead(layout) then picked[#picked + 1] = layout end
+  end
+  return picked
+end
+
+--- Of a list, sorted, the first of each kind.
+local function first_of_kinds(list)
+  local picked, seen = {}, {}
+  for _, layout in ipairs(list) do
+    if not seen[layout.kind] then picked[#picked + 1], seen[layout.kind] = layout, true end
+  end
+  return picked
+end
+
+local function without(list, field)
+  local rest = {}
+  for _, layout in ipairs(list) do
+    if not layout[field] then rest[#rest + 1] = layout end
+  end
+  return rest
+end
+
+--- Confirms those of a list, sorted, that may lead after those before them, at most so many.
+local function confirm_best(self, search, list, limit)
+  for _, layout in ipairs(list) do
+    if limit > 0 and self:may_lead(layout) then
+      confirm(self, search, layout)
+      limit = limit - 1
+    end
+  end
+end
+
+--- Screens and confirms layouts that were bounded; returns how many more may lead.
+---@param search table
+---@param list blis.recommend.Layout[]
+---@return integer
+function race.run(search, list)
+  local self = setmetatable({ slack = first_slack, gpu = 0.0, usd = 0.0 }, Race)
+  sort(list)
+  local first = search.exhaustive and list or first_of_kinds(list)
+  for _, layout in ipairs(first) do confirm(self, search, layout) end
+  local rest = without(list, "is_confirmed")
+  local screened = pick(self, rest, screened_per_finalist * search.finalists)
+  if self.gpu > 0 then screen(self, search, screened) end
+  confirm_best(self, search, screened, search.finalists - #first)
+  local left_out = 0
+  for _, layout in ipairs(without(list, "is_confirmed")) do
+    left_out = left_out + (self:may_lead(layout) and 1 or 0)
+  end
+  return left_out
+end
+
+return race
