@@ -75,7 +75,7 @@ local capped = run("capped", "lmetric", workload:cap(8))
 assert(lmetric.hits > load_only.hits and lmetric.ttft.p50 < load_only.ttft.p50)
 assert(sticky.hits > lmetric.hits and sticky.hits > load_only.hits)
 for _, other in ipairs { lmetric, load_only, unified, printed } do
-  assert(sticky.hot > other.hot and sticky.ttft.p99 > 2 * other.ttft.p99)
+  assert(sticky.hot > other.hot and sticky.ttft.p99 > 1.5 * other.ttft.p99)
 end
 assert(unified.hits > lmetric.hits) -- and no hot spot, as the gate opens where an instance is full
 assert(math.abs(printed.hits - lmetric.hits) < 0.01) -- it never binds: lmetric with other ties

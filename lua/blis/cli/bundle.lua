@@ -81,16 +81,16 @@ end
 
 --- { routing-policy =, routing-scorers = } of the scorer framework as the routing block is written.
 local function without_flat_routing(given)
-  local policy, scorers = given["routing-policy"], given["routing-scorers"]
-  if policy == nil and scorers == nil then return given end
+  local name, scorers = given["routing-policy"], given["routing-scorers"]
+  if name == nil and scorers == nil then return given end
   if given.routing ~= nil then
     errors.invalid("bundle.routing and bundle.%s are two spellings of one thing; use one",
-      policy ~= nil and "routing-policy" or "routing-scorers")
+      name ~= nil and "routing-policy" or "routing-scorers")
   end
   local copy = {}
   for key, value in pairs(given) do copy[key] = value end
   copy["routing-policy"], copy["routing-scorers"] = nil, nil
-  copy.routing = { policy = policy, scorers = scorers }
+  copy.routing = { policy = name, scorers = scorers }
   return copy
 end
 
