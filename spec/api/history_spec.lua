@@ -148,6 +148,22 @@ describe("signals of what happened", function()
       end) })
   end)
 
+  it("are what Cognitora's score may be made of", function()
+    local function run(engine, more)
+      local routing = { "cognitora.score" }
+      for key, value in pairs(more) do routing[key] = value end
+      return blis.run(spec { more = { engine = engine }, routing = routing }).hash
+    end
+    local hashes = { run("fast", {}) }
+    for _, more in ipairs { { utilization = "max" }, { power_from = "rolling" },
+      { utilization = "max", power_from = "rolling", capacity_from = "hardware",
+        heartbeat_us = 100000 } } do
+      assert.equal(run("stepwise", more), run("fast", more))
+      hashes[#hashes + 1] = run("fast", more)
+    end
+    assert.not_equal(hashes[1], hashes[4])
+  end)
+
   it("are as late as the other signals of engines", function()
     local changes, last, last_us = 0, nil, 0
     blis.run(spec { more = { instances = 1, snapshot_refresh_us = 1000000 },

@@ -127,6 +127,33 @@ static void load_is_as_of_the_last_heartbeat(void) {
   blis_router_free(&b.router);
 }
 
+/* 0.25 (1 - max(4 / 32, 0.5)) + 0.10 (1 - 200 / 400) + 0.10 (0.5 + 0.25) / 2 */
+static void terms_may_be_measured(void) {
+  blis_param items[] = {{.name = "utilization", .text = "max"},
+                        {.name = "capacity_from", .text = "hardware"},
+                        {.name = "power_from", .text = "rolling"}};
+  blis_params params = {items, 3};
+  bench b;
+  bench_init(&b, &params, 2);
+  CHECK((b.router.needs & BLIS_SIGNAL_BIT(BLIS_SIGNAL_UTILIZATION)) != 0);
+  CHECK((b.router.needs & BLIS_SIGNAL_BIT(BLIS_SIGNAL_ROLLING_WATTS)) != 0);
+  set(&b, BLIS_SIGNAL_IN_FLIGHT, (double[]){4, 16});
+  set(&b, BLIS_SIGNAL_UTILIZATION, (double[]){0.5, 0.25});
+  set(&b, BLIS_SIGNAL_WATTS, (double[]){700, 1});
+  set(&b, BLIS_SIGNAL_ROLLING_WATTS, (double[]){200, 400});
+  set(&b, BLIS_SIGNAL_TP, (double[]){1, 2});
+  set(&b, BLIS_SIGNAL_KV_BLOCKS, (double[]){100, 400});
+  blis_decision d = decide(&b);
+  check_near(d.scores[0], 0.125 + 0.05 + 0.0375);
+  check_near(d.scores[1], 0.125 + 0 + 0.1);
+  set(&b, BLIS_SIGNAL_ROLLING_WATTS, (double[]){400, 100});
+  b.f.view.now_us = 4999999; /* watts come with the heartbeat */
+  check_near(decide(&b).scores[0], 0.125 + 0.05 + 0.0375);
+  b.f.view.now_us = 5000000;
+  check_near(decide(&b).scores[0], 0.125 + 0 + 0.0375);
+  blis_router_free(&b.router);
+}
+
 static void a_heartbeat_of_zero_is_live(void) {
   blis_param items[] = {{.name = "heartbeat_us", .number = 0},
                         {.name = "max_concurrent", .number = 16}};
@@ -233,6 +260,7 @@ int main(void) {
   RUN(short_prompts_have_no_overlap);
   RUN(near_ties_go_by_the_stable_hash);
   RUN(load_is_as_of_the_last_heartbeat);
+  RUN(terms_may_be_measured);
   RUN(a_heartbeat_of_zero_is_live);
   RUN(the_profile_of_the_code);
   RUN(weights_must_sum_to_one);

@@ -7,9 +7,11 @@
  *
  * Load and free blocks are what the instances published at their last
  * heartbeat: all of them are read at the first decision of every period. The
- * overlap is asked of the caches at the decision, power
- * and static capacity are as stated for the cluster. There is no signal of SM
- * utilisation, which counts as 0, as a missing one does in the document.
+ * overlap is asked of the caches at the decision, power and capacity are as
+ * stated for the cluster; or power is the mean of the last 30 s, published with
+ * the load, and capacity follows from the hardware. The share of busy SMs is
+ * the share of the last 30 s in which the engine had requests; without
+ * utilization = max it counts as 0, as a missing one does in the document.
  */
 #include <math.h>
 
@@ -21,8 +23,16 @@
 /* Weights, in the order of the parameters. */
 enum { KV, LOAD, POWER, CAPACITY, WEIGHT_COUNT };
 
+typedef enum load_kind { LOAD_IN_FLIGHT, LOAD_QUEUE, LOAD_MAX } load_kind;
+typedef enum capacity_kind {
+  CAPACITY_STATED,
+  CAPACITY_FREE_BLOCKS,
+  CAPACITY_HARDWARE
+} capacity_kind;
+
 typedef struct published {
   double utilization;
+  double watts;
   double free_share; /* of the KV blocks */
 } published;
 
@@ -34,8 +44,9 @@ typedef struct cognitora {
   int64_t period;          /* number of the one that was read last */
   double max_concurrent;   /* 0 = max_num_seqs */
   double queue_full;
-  bool load_is_queue;
-  bool capacity_is_free_blocks;
+  load_kind load;
+  capacity_kind capacity;
+  blis_signal power; /* the column of power draws */
   bool has_stable_ties;
   blis_tie tie;                /* otherwise */
   BLIS_ARRAY(published) heard; /* by instance number */
@@ -48,13 +59,17 @@ static double clamp(double value) {
 
 static double utilization_of(const cognitora *self,
                              const blis_routing_view *view, size_t i) {
-  if (self->load_is_queue) {
+  if (self->load == LOAD_QUEUE) {
     return clamp(view->columns[BLIS_SIGNAL_QUEUE_DEPTH][i] / self->queue_full);
   }
   double limit = self->max_concurrent > 0
                      ? self->max_concurrent
                      : view->columns[BLIS_SIGNAL_MAX_NUM_SEQS][i];
-  return clamp(view->columns[BLIS_SIGNAL_IN_FLIGHT][i] / limit);
+  double share = view->columns[BLIS_SIGNAL_IN_FLIGHT][i] / limit;
+  if (self->load == LOAD_MAX) {
+    share = fmax(share, view->columns[BLIS_SIGNAL_UTILIZATION][i]);
+  }
+  return clamp(share);
 }
 
 static double free_share_of(const blis_routing_view *view, size_t i) {
@@ -81,6 +96,7 @@ static blis_status listen(cognitora *self, const blis_routing_view *view) {
   for (size_t i = 0; i < view->count; i++) {
     self->heard.items[view->instances[i]] =
         (published){.utilization = utilization_of(self, view, i),
+                    .watts = view->columns[self->power][i],
                     .free_share = free_share_of(view, i)};
   }
   return BLIS_OK;
@@ -97,31 +113,63 @@ static double blocks_in_window(const cognitora *self,
   return (double)blocks;
 }
 
-static double highest_power(const blis_routing_view *view) {
-  const double *power = view->columns[BLIS_SIGNAL_WATTS];
+static double power_of(const cognitora *self, const blis_routing_view *view,
+                       size_t i) {
+  return self->power == BLIS_SIGNAL_WATTS
+             ? view->columns[BLIS_SIGNAL_WATTS][i]
+             : self->heard.items[view->instances[i]].watts;
+}
+
+static double highest_power(const cognitora *self,
+                            const blis_routing_view *view) {
   double highest = 0;
   for (size_t i = 0; i < view->count; i++) {
-    highest = power[i] > highest ? power[i] : highest;
+    highest = fmax(highest, power_of(self, view, i));
   }
   return highest;
+}
+
+static double highest_of(const blis_routing_view *view, blis_signal signal) {
+  double highest = 0;
+  for (size_t i = 0; i < view->count; i++) {
+    highest = fmax(highest, view->columns[signal][i]);
+  }
+  return highest;
+}
+
+static double share_of(double value, double highest) {
+  return highest > 0 ? value / highest : 1;
+}
+
+static double capacity_of(const cognitora *self, const blis_routing_view *view,
+                          size_t i) {
+  switch (self->capacity) {
+  case CAPACITY_FREE_BLOCKS:
+    return self->heard.items[view->instances[i]].free_share;
+  case CAPACITY_HARDWARE:
+    return (share_of(view->columns[BLIS_SIGNAL_TP][i],
+                     highest_of(view, BLIS_SIGNAL_TP)) +
+            share_of(view->columns[BLIS_SIGNAL_KV_BLOCKS][i],
+                     highest_of(view, BLIS_SIGNAL_KV_BLOCKS))) /
+           2;
+  default:
+    return view->columns[BLIS_SIGNAL_CAPACITY][i];
+  }
 }
 
 static void score_all(cognitora *self, const blis_routing_request *request,
                       const blis_routing_view *view) {
   const double *cached = view->columns[BLIS_SIGNAL_CACHED_TOKENS];
-  const double *power = view->columns[BLIS_SIGNAL_WATTS];
-  const double *capacity = view->columns[BLIS_SIGNAL_CAPACITY];
   const double *w = self->weights;
   double blocks = blocks_in_window(self, request);
   double block_size = (double)self->stable.block_size_tokens;
-  double highest_w = highest_power(view);
+  double highest_w = highest_power(self, view);
   for (size_t i = 0; i < view->count; i++) {
     const published *node = &self->heard.items[view->instances[i]];
     double matched = floor(cached[i] / block_size);
     double overlap = blocks > 0 ? clamp(matched / blocks) : 0;
-    double watts = highest_w > 0 ? power[i] / highest_w : 0;
-    double strength =
-        self->capacity_is_free_blocks ? node->free_share : capacity[i];
+    double watts = highest_w > 0 ? power_of(self, view, i) / highest_w : 0;
+    double strength = capacity_of(self, view, i);
     self->scores.items[i] = w[KV] * overlap +
                             w[LOAD] * (1 - node->utilization) +
                             w[POWER] * (1 - watts) + w[CAPACITY] * strength;
@@ -189,12 +237,16 @@ static const blis_param_spec params_of[] = {
         "queue_full", 1, 1e9, 64, "requests",
         "waiting requests at a fully loaded instance, with utilization = queue",
         BLIS__INTO(cognitora, queue_full)),
-    BLIS__CHOICE("utilization", "in-flight|queue",
+    BLIS__CHOICE("utilization", "in-flight|queue|max",
                  "load as requests in flight or waiting (profile "
-                 "cognitora: queue)"),
-    BLIS__CHOICE("capacity_from", "stated|free-blocks",
-                 "capacity as stated, or as the share of free KV blocks "
-                 "(profile cognitora: free-blocks)"),
+                 "cognitora: queue), or as the larger of the former and the "
+                 "share of the last 30 s in which the engine had work"),
+    BLIS__CHOICE("capacity_from", "stated|free-blocks|hardware",
+                 "capacity as stated, as the share of free KV blocks (profile "
+                 "cognitora: free-blocks), or as the mean of GPUs and KV "
+                 "blocks, each as a share of the highest among the candidates"),
+    BLIS__CHOICE("power_from", "stated|rolling",
+                 "power draw as stated, or of the last 30 s"),
     BLIS__CHOICE("tie", "stable-hash|lowest-id|first|random|last|rotate",
                  "tie break (profile cognitora: lowest-id)"),
     BLIS__CHOICE("profile", "design|cognitora",
@@ -217,6 +269,17 @@ static blis_status check_sum(const cognitora *self, blis_error *error) {
 
 static const blis_router_ops ops = {.route = route, .free = free_state};
 
+/* What only some of the choices read. */
+static void add_needs(const cognitora *self, blis_policy_setup *setup) {
+  setup->needs |= BLIS_SIGNAL_BIT(self->power);
+  if (self->load == LOAD_MAX) {
+    setup->needs |= BLIS_SIGNAL_BIT(BLIS_SIGNAL_UTILIZATION);
+  }
+  if (self->capacity == CAPACITY_HARDWARE) {
+    setup->needs |= BLIS_SIGNAL_BIT(BLIS_SIGNAL_TP);
+  }
+}
+
 /* Profile cognitora has other defaults. */
 static blis_status init(void *state, blis_policy_setup *setup,
                         blis_error *error) {
@@ -227,10 +290,14 @@ static blis_status init(void *state, blis_policy_setup *setup,
       (uint32_t)blis_setup_number_or(setup, "block_size", is_code, 32);
   self->stable.window_tokens =
       (int64_t)blis_setup_number_or(setup, "overlap_tokens", is_code, 0);
-  self->load_is_queue =
-      blis_setup_choice_or(setup, "utilization", is_code, 1) == 1;
-  self->capacity_is_free_blocks =
-      blis_setup_choice_or(setup, "capacity_from", is_code, 1) == 1;
+  self->load = (load_kind)blis_setup_choice_or(setup, "utilization", is_code,
+                                               LOAD_QUEUE);
+  self->capacity = (capacity_kind)blis_setup_choice_or(
+      setup, "capacity_from", is_code, CAPACITY_FREE_BLOCKS);
+  self->power = blis_setup_choice(setup, "power_from") == 1
+                    ? BLIS_SIGNAL_ROLLING_WATTS
+                    : BLIS_SIGNAL_WATTS;
+  add_needs(self, setup);
   blis_setup_tie(setup, &self->tie);
   if (is_code && !blis_setup_has(setup, "tie")) {
     self->tie.rule = BLIS_TIE_LOWEST_ID;
