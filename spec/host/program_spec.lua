@@ -78,6 +78,7 @@ local examples = {
   ["--prefix-groups"] = "--prefix-tokens 16 --prefix-groups 2",
   ["--prefix-zipf"] = "--prefix-tokens 16 --prefix-groups 2 --prefix-zipf 1",
   ["--priority-policy"] = "--priority-policy constant",
+  ["--shape"] = "--shape surges",
   ["--report"] = "--report ttft_ms.p99",
   ["--routing-parameter"] = "--routing-policy weighted --routing-parameter tie=first",
   ["--routing-scorers"] = "--routing-policy weighted --routing-scorers queue-depth:1",
