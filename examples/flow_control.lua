@@ -1,6 +1,7 @@
 #!/usr/bin/env blis
 -- A burst of three classes in front of four instances: what does a queue at the gateway do for each
--- of them, and what does it cost the others? And two things that went wrong in real clusters.
+-- of them, what does it cost the others, and what can admission do alone? And what goes wrong with
+-- old samples and low thresholds.
 local blis = require "blis"
 
 local seconds = blis.seconds
