@@ -206,6 +206,24 @@ describe("a queue of the gateway", function()
     assert.equal(400, result.completed + result.queue.rejected)
   end)
 
+  it("tells users of closed loops that they were turned away, and they come back", function()
+    local users = {
+      clients = { { id = "users", concurrency = 20, tenant_id = "a",
+        input_distribution = { type = "constant", params = { value = 200 } },
+        output_distribution = { type = "constant", params = { value = 100 } } } },
+      num_requests = 100000, version = "2", seed = 3,
+    }
+    local queue = { max_requests = 2, saturation = { "concurrency", max_concurrency = 2 } }
+    local function arrived(profile)
+      return run(queue, { workload = users, horizon_us = blis.seconds(30), profile = profile })
+    end
+    local design, go_blis = arrived "design", arrived "go-blis"
+    assert.is_true(design.rejected > 200)
+    assert.equal(18, go_blis.rejected) -- each user once, and never again
+    assert.equal(design.arrived, design.completed + design.rejected + design.still_running
+      + design.still_arriving + design.still_queued)
+  end)
+
   it("says what is wrong", function()
     assert.matches("max_concurrency is a parameter of saturation = 'concurrency'",
       failure { max_concurrency = 5 })

@@ -288,6 +288,7 @@ static blis_status make_rules(blis__plan *plan, blis_error *error) {
         .timeout_us = kind->timeout_us,
         .horizon_us = plan->horizon_us,
         .accumulates = kind->accumulates,
+        .persists = kind->concurrency > 0 && !plan->is_compatible,
         .keeps_labels = !plan->is_compatible};
   }
   return BLIS_OK;

@@ -10,7 +10,10 @@
 #include "workload/generate/generator.h"
 #include "workload/workload.h"
 
-enum { VOCABULARY = BLIS_GENERATOR_VOCABULARY };
+enum {
+  VOCABULARY = BLIS_GENERATOR_VOCABULARY,
+  RETURN_US = 1000000 /* of users whose request was given up */
+};
 
 #define NO_SESSION UINT32_MAX
 
@@ -140,6 +143,9 @@ static void draw_arrival(round *r, const blis_request_outcome *outcome) {
     }
   } else if (r->recorded != NULL && r->recorded->think_us >= 0) {
     think_us = r->recorded->think_us;
+  }
+  if (!outcome->is_completed && think_us < RETURN_US) {
+    think_us = RETURN_US;
   }
   r->arrival_us = blis_time_after_us(outcome->end_us, think_us);
 }
@@ -307,7 +313,7 @@ static bool goes_on(blis__sessions *sessions, const round *r,
                     const blis_request_outcome *outcome) {
   blis_session_counts *counts = &sessions->counts;
   int64_t *reason = NULL;
-  if (!outcome->is_completed ||
+  if ((!outcome->is_completed && !r->start->rule->persists) ||
       outcome->produced_tokens > (int64_t)r->before->output_tokens) {
     reason = &counts->cancelled;
   } else if (r->before->round_index + 1 >= r->start->rule->max_rounds) {

@@ -39,6 +39,9 @@ typedef struct blis__session_rule {
   int64_t timeout_us;             /* 0 = no deadline */
   int64_t horizon_us;             /* nothing arrives after it */
   bool accumulates;               /* prompts grow */
+  /* A round that was given up is followed by the next one, a second later at
+     the earliest, as a user would come back. */
+  bool persists;
   bool keeps_labels; /* follow-ups have prefix group and streaming, too */
 } blis__session_rule;
 
@@ -76,7 +79,7 @@ typedef struct blis__session_start {
 typedef struct blis_session_counts {
   int64_t sessions;
   int64_t completed;   /* had all their rounds */
-  int64_t cancelled;   /* a request was given up */
+  int64_t cancelled;   /* a request was given up, and that was the end */
   int64_t ended_early; /* by the horizon or the number of requests */
   int64_t follow_ups;
 } blis_session_counts;
