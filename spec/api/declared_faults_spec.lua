@@ -105,6 +105,91 @@ describe("a declared fault", function()
     assert.equal(450, r.completed)
   end)
 
+  it("empties the cache of an instance, which works on", function()
+    local more = { workload = { rate = 15, requests = 450, prompt_tokens = 300, output_tokens = 50,
+      prefixes = { groups = 4, tokens = 2000 } } }
+    local usual = run(nil, more)
+    local faults = {}
+    for i = 1, 3 do
+      for k = 1, 20 do
+        faults[#faults + 1] = { at = seconds(k), instance = i, kind = "lost-cache" }
+      end
+    end
+    local lost = run(faults, more)
+    assert.equal(450, lost.completed)
+    assert.equal(0, lost.faults[1].lost)
+    assert.is_true(lost.cache_hit_rate < usual.cache_hit_rate - 0.02)
+  end)
+
+  --- What a router sees of an instance's queue and batch, by time.
+  local function seen(faults)
+    local list = {}
+    run(faults, { routing = function(request, instances)
+      local one = instances[1]
+      list[#list + 1] = { t = request.arrival_us, load = one.batch_size + one.queue_depth }
+      return 1 + #list % #instances
+    end })
+    return function(from, to)
+      local values, last = 0, nil
+      for _, one in ipairs(list) do
+        if one.t > seconds(from) and one.t < seconds(to) and one.load ~= last then
+          values, last = values + 1, one.load
+        end
+      end
+      return values
+    end
+  end
+
+  it("shows signals of now and then, or none, and the older ones where two overlap", function()
+    local stale = { at = seconds(5), instance = 1, kind = "stale", every = seconds(2),
+      recover_after = seconds(10) }
+    local count = seen { stale }
+    assert.equal(1, count(5.1, 6.9))
+    assert.equal(1, count(7.1, 8.9))
+    assert.is_true(count(5.1, 14.9) > 2)
+    assert.is_true(count(15.1, 25) > 10)
+    count = seen { stale, { at = seconds(6), instance = 1, kind = "partition",
+      recover_after = seconds(6) } }
+    assert.equal(1, count(5.1, 11.9)) -- the partition hides the looks
+    assert.is_true(count(12.1, 14.9) > 1)
+    count = seen { { at = seconds(5), instance = 1, kind = "hang", recover_after = seconds(9) } }
+    assert.equal(1, count(5.1, 13.9))
+    count = seen { stale, { at = seconds(6), instance = 1, kind = "crash",
+      recover_after = seconds(1) } }
+    assert.is_true(count(7.1, 8.9) <= 2) -- what is outside of the engine outlives it
+  end)
+
+  it("misses who is gone, and a crash ends what was before it", function()
+    local crash = { at = seconds(6), instance = 1, kind = "crash", recover_after = seconds(2) }
+    local slow = { at = seconds(5), instance = 1, kind = "slow", factor = 50 }
+    local r = run { slow, crash, { at = seconds(7), instance = 1, kind = "slow", factor = 50 },
+      { at = seconds(7), instance = 1, kind = "lost-cache" } }
+    local missed = {}
+    for i, fault in ipairs(r.faults) do missed[i] = fault.is_missed end
+    assert.same({ false, false, true, true }, missed)
+    local rest = run { crash }
+    assert.is_true(math.abs(r.e2e_ms.p50 - rest.e2e_ms.p50) < 0.05 * rest.e2e_ms.p50)
+    assert.same({ "failed", "active" }, states({ slow, crash }, 1, { 7, 8.5 }))
+  end)
+
+  it("comes at random in several ways, each with a stream of its own", function()
+    local function crashes(...)
+      local times = {}
+      for _, fault in ipairs(run({ ... }).faults) do
+        if fault.kind == "crash" then times[#times + 1] = fault.time_us .. fault.instance end
+      end
+      return table.concat(times, " ")
+    end
+    local crash = { kind = "crash", mtbf = seconds(15), instance = 2, seed = 7,
+      recover_after = seconds(1), requests = "rerouted" }
+    local usual = crashes(crash)
+    assert.is_truthy(usual:find("instance_1"))
+    assert.is_nil(usual:find("instance_[02]"))
+    assert.equal(usual, crashes(crash, { kind = "lost-cache", mtbf = seconds(5) }))
+    crash.seed = 8
+    assert.is_true(usual ~= crashes(crash))
+  end)
+
   it("comes now and then", function()
     local faults = { { kind = "crash", mtbf = seconds(20), recover_after = seconds(2),
       requests = "rerouted" } }
@@ -129,6 +214,8 @@ describe("a declared fault", function()
       { at = seconds(4), instance = 1, kind = "slow", recover_after = seconds(9) },
       { at = seconds(5), instance = 2, kind = "partition", recover_after = seconds(4) },
       { kind = "crash", mtbf = seconds(25), recover_after = seconds(3), requests = "rerouted" },
+      { kind = "lost-cache", mtbf = seconds(9) },
+      { at = seconds(2), instance = 2, kind = "stale", every = seconds(1) },
       { at = seconds(9), instance = 3, kind = "reclaim", notice = seconds(2) },
     }, { autoscaler = { "queue-depth", up = 2, cooldown_seconds = 3, interval_seconds = 1 } })
     local whole = blis.run(spec)
@@ -158,6 +245,8 @@ describe("a declared fault", function()
       { { { at = at, instance = 1, kind = "crash", until_us = 3 } }, "unknown option 'until_us'" },
       { { { at = at, instance = 1, kind = "flap" } }, "recover_after is missing" },
       { { { at = at, instance = 1, kind = "crash", mtbf = 5 } }, "without mtbf" },
+      { { { at = at, instance = 1, kind = "crash", seed = 5 } }, "seed is for faults with mtbf" },
+      { { { mtbf = 5, instance = 4, kind = "crash" } }, "there is no instance_3" },
       { "crash", "a list of faults" },
       { { at = 3 }, "a list of faults" },
     }

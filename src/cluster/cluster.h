@@ -387,6 +387,13 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_slow(blis_cluster *cluster,
                                                     double factor,
                                                     blis_error *error);
 
+/*
+ * The instance loses its prefix cache (blis_instance_forget_cache) and works
+ * on.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_instance_lose_cache(
+    blis_cluster *cluster, uint32_t index, blis_error *error);
+
 blis_service blis_cluster_instance_service(const blis_cluster *cluster,
                                            uint32_t index);
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "base/time.h"
 #include "cluster/features.h"
@@ -18,12 +19,16 @@ typedef struct active_fault {
   bool is_on;
 } active_fault;
 
+/* One that comes again and again. */
+typedef struct random_fault {
+  blis_random_fault fault;
+  blis_random random;
+} random_fault;
+
 struct blis__fault_plan {
   blis_fault *faults;
   size_t count;
   size_t next;
-  blis_random_fault random_fault;
-  blis_random random;
   BLIS_ARRAY(active_fault *) active; /* all there were; in the arena */
   BLIS_ARRAY(blis_fault_note) notes;
 };
@@ -50,22 +55,52 @@ static blis_status set_speed(blis_cluster *cluster, uint32_t instance,
   return blis_cluster_instance_slow(cluster, instance, factor, error);
 }
 
-static void set_partition(blis_cluster *cluster, uint32_t instance) {
+/* Do routers see old signals? */
+static bool hides_signals(const active_fault *a, uint32_t instance) {
+  blis_fault_kind kind = a->effect.kind;
+  return a->is_on && a->instance == instance &&
+         (kind == BLIS_FAULT_PARTITION || kind == BLIS_FAULT_HANG ||
+          kind == BLIS_FAULT_STALE);
+}
+
+static void set_signals(blis_cluster *cluster, uint32_t instance) {
   const struct blis__fault_plan *plan = cluster->fault_plan;
   bool is_apart = false;
   for (size_t i = 0; i < plan->active.count; i++) {
-    const active_fault *a = plan->active.items[i];
-    is_apart |= a->is_on && a->instance == instance &&
-                a->effect.kind == BLIS_FAULT_PARTITION;
+    is_apart |= hides_signals(plan->active.items[i], instance);
   }
   blis__snapshot_set_apart(&cluster->snapshot, instance, is_apart);
+}
+
+/* Stale ones are seen now and then, unless another fault hides them. */
+static blis_status on_look(void *ud, blis_cluster *cluster, blis_error *error) {
+  active_fault *a = ud;
+  const struct blis__fault_plan *plan = a->plan;
+  if (!a->is_on || !blis_cluster_has_requests(cluster)) {
+    return BLIS_OK;
+  }
+  bool is_hidden = false;
+  for (size_t i = 0; i < plan->active.count; i++) {
+    const active_fault *other = plan->active.items[i];
+    is_hidden |= hides_signals(other, a->instance) &&
+                 other->effect.kind != BLIS_FAULT_STALE;
+  }
+  if (!is_hidden) {
+    blis__snapshot_set_apart(&cluster->snapshot, a->instance, false);
+    blis__snapshot_set_apart(&cluster->snapshot, a->instance, true);
+  }
+  return blis_cluster_call_at(
+      cluster, blis_time_after_us(cluster->now_us, a->effect.period_us),
+      on_look, a, error);
 }
 
 /* An engine that comes up anew knows nothing of what was before. */
 static void end_all_at(struct blis__fault_plan *plan, uint32_t instance) {
   for (size_t i = 0; i < plan->active.count; i++) {
     active_fault *a = plan->active.items[i];
-    if (a->instance == instance && a->effect.kind != BLIS_FAULT_PARTITION) {
+    bool is_outside = a->effect.kind == BLIS_FAULT_PARTITION ||
+                      a->effect.kind == BLIS_FAULT_STALE;
+    if (a->instance == instance && !is_outside) {
       a->is_on = false;
     }
   }
@@ -78,6 +113,7 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance,
       blis_cluster_instance_fail(cluster, instance, effect->re_route, error));
   end_all_at(cluster->fault_plan, instance);
   BLIS_TRY(set_speed(cluster, instance, error));
+  set_signals(cluster, instance);
   if (recover_us == BLIS_TIME_NEVER_US) {
     return BLIS_OK;
   }
@@ -121,7 +157,8 @@ static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
                        a->effect.recovering_us, error)
                : BLIS_OK;
   case BLIS_FAULT_PARTITION:
-    set_partition(cluster, a->instance);
+  case BLIS_FAULT_STALE:
+    set_signals(cluster, a->instance);
     return BLIS_OK;
   case BLIS_FAULT_RECLAIM:
     return end_reclaim(cluster, a, error);
@@ -133,11 +170,12 @@ static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
 /* It is on until after_us have passed. */
 static blis_status begin(blis_cluster *cluster, uint32_t instance,
                          const blis_fault_effect *effect, int64_t after_us,
-                         blis_error *error) {
+                         active_fault **made, blis_error *error) {
   struct blis__fault_plan *plan = cluster->fault_plan;
   active_fault *a = blis_arena_new(&cluster->texts, sizeof *a);
   BLIS_TRY_NEW(a, error);
   *a = (active_fault){plan, instance, *effect, true};
+  *made = a;
   BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &plan->active, a), error);
   int64_t end_us = blis_time_after_us(cluster->now_us, after_us);
   return end_us == BLIS_TIME_NEVER_US
@@ -150,12 +188,28 @@ static blis_status begin(blis_cluster *cluster, uint32_t instance,
 static blis_status begin_lasting(blis_cluster *cluster, uint32_t instance,
                                  const blis_fault_effect *effect,
                                  blis_error *error) {
-  BLIS_TRY(begin(cluster, instance, effect, effect->recover_us, error));
-  if (effect->kind == BLIS_FAULT_PARTITION) {
-    set_partition(cluster, instance);
+  active_fault *a;
+  BLIS_TRY(begin(cluster, instance, effect, effect->recover_us, &a, error));
+  set_signals(cluster, instance);
+  switch (effect->kind) {
+  case BLIS_FAULT_PARTITION:
     return BLIS_OK;
+  case BLIS_FAULT_STALE:
+    return blis_cluster_call_at(
+        cluster, blis_time_after_us(cluster->now_us, effect->period_us),
+        on_look, a, error);
+  default:
+    return set_speed(cluster, instance, error);
   }
-  return set_speed(cluster, instance, error);
+}
+
+static blis_status reclaim(blis_cluster *cluster, uint32_t instance,
+                           const blis_fault_effect *effect,
+                           blis_error *error) {
+  active_fault *a;
+  BLIS_TRY(begin(cluster, instance, effect, effect->notice_us, &a, error));
+  return blis_cluster_instance_drain(cluster, instance, effect->re_route,
+                                     error);
 }
 
 static blis_status strike(blis_cluster *cluster, uint32_t instance,
@@ -164,9 +218,9 @@ static blis_status strike(blis_cluster *cluster, uint32_t instance,
   case BLIS_FAULT_CRASH:
     return crash(cluster, instance, effect, effect->recover_us, error);
   case BLIS_FAULT_RECLAIM:
-    BLIS_TRY(begin(cluster, instance, effect, effect->notice_us, error));
-    return blis_cluster_instance_drain(cluster, instance, effect->re_route,
-                                       error);
+    return reclaim(cluster, instance, effect, error);
+  case BLIS_FAULT_LOST_CACHE:
+    return blis_cluster_instance_lose_cache(cluster, instance, error);
   default:
     return begin_lasting(cluster, instance, effect, error);
   }
@@ -215,10 +269,16 @@ static blis_status schedule_next(blis_cluster *cluster, blis_error *error) {
 
 /* Random ones: the next comes the sooner, the more instances there are. */
 
-static uint32_t count_up(const blis_cluster *cluster) {
+static bool may_suffer(const blis_cluster *cluster, const random_fault *f,
+                       uint32_t i) {
+  return cluster->services[i] == BLIS_SERVICE_ACTIVE &&
+         (f->fault.instance < 0 || f->fault.instance == i);
+}
+
+static uint32_t count_up(const blis_cluster *cluster, const random_fault *f) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    count += cluster->services[i] == BLIS_SERVICE_ACTIVE;
+    count += may_suffer(cluster, f, i);
   }
   return count;
 }
@@ -226,43 +286,39 @@ static uint32_t count_up(const blis_cluster *cluster) {
 static blis_status on_random(void *ud, blis_cluster *cluster,
                              blis_error *error);
 
-static blis_status schedule_random(blis_cluster *cluster, blis_error *error) {
-  struct blis__fault_plan *plan = cluster->fault_plan;
-  double mtbf_us = plan->random_fault.mtbf_us;
-  if (mtbf_us == 0) {
-    return BLIS_OK;
-  }
-  double count = fmax(1, (double)count_up(cluster));
-  double delay_us = blis_random_exp(&plan->random) * mtbf_us / count;
+static blis_status schedule_random(blis_cluster *cluster, random_fault *f,
+                                   blis_error *error) {
+  double count = fmax(1, (double)count_up(cluster, f));
+  double delay_us = blis_random_exp(&f->random) * f->fault.mtbf_us / count;
   int64_t at_us = blis_time_after_us(
       cluster->now_us,
       1 + (int64_t)fmin(delay_us, (double)BLIS_TIME_SPAN_MAX_US));
-  return blis_cluster_call_at(cluster, at_us, on_random, plan, error);
+  return blis_cluster_call_at(cluster, at_us, on_random, f, error);
 }
 
 static blis_status on_random(void *ud, blis_cluster *cluster,
                              blis_error *error) {
-  struct blis__fault_plan *plan = ud;
+  random_fault *f = ud;
   if (!blis_cluster_has_requests(cluster)) {
     return BLIS_OK;
   }
-  uint32_t count = count_up(cluster);
+  uint32_t count = count_up(cluster, f);
   if (count > 0) {
-    int32_t nth = blis_random_intn(&plan->random, (int32_t)count);
+    int32_t nth = blis_random_intn(&f->random, (int32_t)count);
     uint32_t i = 0;
-    while (cluster->services[i] != BLIS_SERVICE_ACTIVE || nth-- > 0) {
+    while (!may_suffer(cluster, f, i) || nth-- > 0) {
       i++;
     }
-    BLIS_TRY(suffer(cluster, i, &plan->random_fault.effect, error));
+    BLIS_TRY(suffer(cluster, i, &f->fault.effect, error));
   }
-  return schedule_random(cluster, error);
+  return schedule_random(cluster, f, error);
 }
 
 /* Making. */
 
 const char *blis_fault_kind_name(blis_fault_kind kind) {
-  static const char *const names[] = {"crash", "hang", "slow", "partition",
-                                      "reclaim"};
+  static const char *const names[] = {"crash",   "hang",  "slow", "partition",
+                                      "reclaim", "stale", "lost-cache"};
   return names[kind];
 }
 
@@ -272,10 +328,12 @@ static blis_status check_effect(const blis_fault_effect *effect, size_t place,
                    effect->notice_us >= 0;
   bool has_factor = effect->kind != BLIS_FAULT_SLOW ||
                     (effect->factor >= 1e-3 && effect->factor <= 1e6);
-  if (!has_times || !has_factor) {
+  bool has_period =
+      effect->kind != BLIS_FAULT_STALE || effect->period_us >= 1;
+  if (!has_times || !has_factor || !has_period) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "fault %zu (%s): times are 0 or more, factors 0.001 to "
-                     "1000000",
+                     "fault %zu (%s): times are 0 or more, periods 1 or more, "
+                     "factors 0.001 to 1000000",
                      place, blis_fault_kind_name(effect->kind));
   }
   return BLIS_OK;
@@ -301,18 +359,28 @@ static blis_status check_faults(const blis_cluster *cluster,
   return BLIS_OK;
 }
 
-blis_status blis_cluster_set_faults(blis_cluster *cluster,
-                                    const blis_fault *faults, size_t count,
-                                    const blis_random_fault *random,
-                                    int64_t seed, blis_error *error) {
-  BLIS_TRY(check_faults(cluster, faults, count, error));
-  BLIS_TRY(check_effect(&random->effect, 0, error));
-  struct blis__fault_plan *plan =
-      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *plan);
-  BLIS_TRY_NEW(plan, error);
-  cluster->fault_plan = plan;
-  plan->random_fault = *random;
-  blis_random_init_named(&plan->random, seed, "faults");
+static blis_status check_random(const blis_cluster *cluster,
+                                const blis_random_fault *random, size_t count,
+                                blis_error *error) {
+  for (size_t i = 0; i < count; i++) {
+    const blis_random_fault *f = &random[i];
+    BLIS_TRY(check_effect(&f->effect, i + 1, error));
+    if (!(f->mtbf_us > 0) || f->instance < -1 ||
+        f->instance >= cluster->config.instance_count) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "random fault %zu (%s): mtbf is %g us, instance %" PRId64
+                       "; expected a time above 0, and an instance or -1",
+                       i + 1, blis_fault_kind_name(f->effect.kind), f->mtbf_us,
+                       f->instance);
+    }
+  }
+  return BLIS_OK;
+}
+
+static blis_status copy_declared(blis_cluster *cluster,
+                                 const blis_fault *faults, size_t count,
+                                 blis_error *error) {
+  struct blis__fault_plan *plan = cluster->fault_plan;
   if (count > 0) {
     plan->faults = blis_arena_new(&cluster->texts, count * sizeof *faults);
     BLIS_TRY_NEW(plan->faults, error);
@@ -320,8 +388,37 @@ blis_status blis_cluster_set_faults(blis_cluster *cluster,
       plan->faults[plan->count] = faults[plan->count];
     }
   }
-  BLIS_TRY(schedule_next(cluster, error));
-  return schedule_random(cluster, error);
+  return schedule_next(cluster, error);
+}
+
+/* Each has a stream of its own. */
+static blis_status begin_random(blis_cluster *cluster,
+                                const blis_random_fault *random, size_t count,
+                                blis_error *error) {
+  for (size_t i = 0; i < count; i++) {
+    random_fault *f = blis_arena_new(&cluster->texts, sizeof *f);
+    BLIS_TRY_NEW(f, error);
+    *f = (random_fault){.fault = random[i]};
+    char stream[32];
+    snprintf(stream, sizeof stream, "faults %zu", i + 1);
+    blis_random_init_named(&f->random, random[i].seed, stream);
+    BLIS_TRY(schedule_random(cluster, f, error));
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_cluster_set_faults(blis_cluster *cluster,
+                                    const blis_fault *faults, size_t count,
+                                    const blis_random_fault *random,
+                                    size_t random_count, blis_error *error) {
+  BLIS_TRY(check_faults(cluster, faults, count, error));
+  BLIS_TRY(check_random(cluster, random, random_count, error));
+  struct blis__fault_plan *plan =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *plan);
+  BLIS_TRY_NEW(plan, error);
+  cluster->fault_plan = plan;
+  BLIS_TRY(copy_declared(cluster, faults, count, error));
+  return begin_random(cluster, random, random_count, error);
 }
 
 void blis__free_fault_plan(blis_cluster *cluster) {

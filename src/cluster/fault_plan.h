@@ -2,8 +2,11 @@
  * fault_plan.h - faults that are known before a run, and random ones.
  *
  * Several faults may be on at one instance. One that is gone or down cannot
- * suffer another: that one is noted as missed. Factors of step times multiply.
- * A crash ends what it finds: hangs and slowness before it are over.
+ * suffer another: that one is noted as missed. Factors of step times multiply,
+ * and signals are as the faults let them be that last longest: apart before
+ * stale. A crash ends what it finds: hangs and slowness before it are over, and
+ * so is their end. What is between an instance and its routers, partitions and
+ * stale signals, goes on through a crash.
  */
 #ifndef BLIS_CLUSTER_FAULT_PLAN_H
 #define BLIS_CLUSTER_FAULT_PLAN_H
@@ -12,10 +15,13 @@
 
 typedef enum blis_fault_kind {
   BLIS_FAULT_CRASH,     /* cache and running work are gone */
-  BLIS_FAULT_HANG,      /* no step ends; it is killed and comes back anew */
+  BLIS_FAULT_HANG,      /* the step under way is the last to end, and routers
+                           see its last signals; it is killed and comes back */
   BLIS_FAULT_SLOW,      /* steps take factor times as long */
   BLIS_FAULT_PARTITION, /* it works, and routers see its last signals */
   BLIS_FAULT_RECLAIM,   /* told to go, and switched off notice_us later */
+  BLIS_FAULT_STALE,     /* routers see its signals of every period_us */
+  BLIS_FAULT_LOST_CACHE, /* its prefix cache is emptied, at once */
   BLIS_FAULT_KIND_COUNT
 } blis_fault_kind;
 
@@ -30,6 +36,7 @@ typedef struct blis_fault_effect {
   int64_t recovering_us; /* the last part of that, in which it starts */
   double factor;         /* of BLIS_FAULT_SLOW, 1e-3 to 1e6 */
   int64_t notice_us;     /* of BLIS_FAULT_RECLAIM */
+  int64_t period_us;     /* of BLIS_FAULT_STALE, >= 1 */
   bool re_route;         /* requests that it ends go back to routing */
 } blis_fault_effect;
 
@@ -41,7 +48,9 @@ typedef struct blis_fault {
 
 /* Each instance that serves suffers it once in mtbf_us on average. */
 typedef struct blis_random_fault {
-  double mtbf_us; /* > 0; 0 = none */
+  double mtbf_us;   /* > 0 */
+  int64_t instance; /* this one alone; -1 = any */
+  int64_t seed;     /* of its times and of who suffers it */
   blis_fault_effect effect;
 } blis_random_fault;
 
@@ -64,7 +73,7 @@ const char *blis_fault_kind_name(blis_fault_kind kind);
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_faults(
     blis_cluster *cluster, const blis_fault *faults, size_t count,
-    const blis_random_fault *random, int64_t seed, blis_error *error);
+    const blis_random_fault *random, size_t random_count, blis_error *error);
 
 /* In order of time; borrowed. False: none was set. */
 bool blis_cluster_get_faults(const blis_cluster *cluster,

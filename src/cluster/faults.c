@@ -159,6 +159,16 @@ blis_status blis_cluster_instance_slow(blis_cluster *cluster, uint32_t index,
   return BLIS_OK;
 }
 
+blis_status blis_cluster_instance_lose_cache(blis_cluster *cluster,
+                                             uint32_t index,
+                                             blis_error *error) {
+  BLIS_TRY(blis__check_changeable(cluster, index, error));
+  BLIS_TRY(blis__cluster_bring_forward(cluster, index, error));
+  BLIS_TRY(blis_instance_forget_cache(cluster->instances[index], error));
+  blis__note_instance_change(cluster, index);
+  return BLIS_OK;
+}
+
 blis_service blis_cluster_instance_service(const blis_cluster *cluster,
                                            uint32_t index) {
   return cluster->services[index];

@@ -47,6 +47,8 @@ typedef struct blis__engine_ops {
   void (*set_journal)(void *state, blis_block_journal *journal);
   uint32_t (*cached_blocks_at_mark)(const void *state,
                                     const blis_block_chain *chain);
+  /* The prefix cache is emptied; who holds blocks keeps them. */
+  blis_status (*forget)(void *state, blis_error *error);
   /* Steps take another time from the next one on; NULL = it is not told. */
   void (*retime)(void *state);
   blis_status (*close)(void *state, blis_error *error);

@@ -269,6 +269,13 @@ static blis_status engine_close(void *state, blis_error *error) {
   return BLIS_OK;
 }
 
+static blis_status engine_forget(void *state, blis_error *error) {
+  fast_engine *engine = state;
+  BLIS_TRY(blis__fast_end_run(engine, error));
+  BLIS_TRY_MEM(blis_run_pool_forget(engine->pool), error);
+  return BLIS_OK;
+}
+
 static void engine_retime(void *state) {
   fast_engine *engine = state;
   engine->ahead.end = engine->ahead.next;
@@ -291,6 +298,7 @@ static const blis__engine_ops fast_ops = {
     .cached_blocks = engine_cached_blocks,
     .set_journal = engine_set_journal,
     .cached_blocks_at_mark = engine_cached_blocks_at_mark,
+    .forget = engine_forget,
     .retime = engine_retime,
     .close = engine_close,
     .check = engine_check,

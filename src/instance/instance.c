@@ -235,6 +235,11 @@ blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
   return BLIS_OK;
 }
 
+blis_status blis_instance_forget_cache(blis_instance *instance,
+                                       blis_error *error) {
+  return instance->engine.ops->forget(instance->engine.state, error);
+}
+
 void blis_instance_slow_down(blis_instance *instance, double factor) {
   BLIS_ASSERT(factor > 0 && isfinite(factor));
   instance->slowed.factor = factor;

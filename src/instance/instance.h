@@ -254,6 +254,14 @@ BLIS_MUSTUSE blis_status blis_instance_restart(blis_instance *instance,
                                                blis_error *error);
 
 /*
+ * The prefix cache is emptied. Requests in the batch keep their blocks, which
+ * others may go on to find; the CPU tier keeps what it has. Not to be called
+ * from the instance's own events.
+ */
+BLIS_MUSTUSE blis_status blis_instance_forget_cache(blis_instance *instance,
+                                                    blis_error *error);
+
+/*
  * From its next step on, a step takes factor (> 0, finite) times as long as the
  * latency model of the configuration says; 1 at first.
  */

@@ -250,6 +250,13 @@ static uint32_t cached_blocks_at_mark(const void *state,
   return blis_kv_cache_count_at_mark(engine->cache, chain);
 }
 
+static blis_status forget(void *state, blis_error *error) {
+  (void)error;
+  blis__stepwise *engine = state;
+  blis_kv_cache_forget(engine->cache);
+  return BLIS_OK;
+}
+
 /* Live records are always up to date here, and only completed requests are in
    the histogram. */
 static blis_status close_engine(void *state, blis_error *error) {
@@ -309,6 +316,7 @@ static const blis__engine_ops stepwise_ops = {
     .cached_blocks = cached_blocks,
     .set_journal = set_journal,
     .cached_blocks_at_mark = cached_blocks_at_mark,
+    .forget = forget,
     .close = close_engine,
     .check = check,
 };

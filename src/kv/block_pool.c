@@ -350,6 +350,12 @@ void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder) {
   holder->count = 0;
 }
 
+void blis_block_pool_forget(blis_block_pool *pool) {
+  for (int64_t left = pool->free_count; left > 0; left--) {
+    append_free(pool, take_free(pool));
+  }
+}
+
 blis_block_id blis__block_pool_identity_of(const blis_block_pool *pool,
                                            uint32_t block_index) {
   return pool->blocks[block_index].id;

@@ -115,6 +115,12 @@ BLIS_MUSTUSE blis_status blis_block_pool_name(blis_block_pool *pool,
 /* Gives back all blocks of holder, the last one first, and empties its list. */
 void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder);
 
+/*
+ * What is cached in free blocks can no longer be found; who holds blocks keeps
+ * them with their identities.
+ */
+void blis_block_pool_forget(blis_block_pool *pool);
+
 void blis_block_pool_get_stats(const blis_block_pool *pool,
                                blis_block_pool_stats *stats);
 

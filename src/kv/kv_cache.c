@@ -244,6 +244,10 @@ void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder) {
   blis_block_pool_release(cache->pool, holder);
 }
 
+void blis_kv_cache_forget(blis_kv_cache *cache) {
+  blis_block_pool_forget(cache->pool);
+}
+
 blis_status blis_kv_cache_save(blis_kv_cache *cache,
                                const blis_block_list *holder,
                                blis_error *error) {

@@ -96,6 +96,9 @@ BLIS_MUSTUSE blis_status blis_kv_cache_name(blis_kv_cache *cache,
 /* Gives back all blocks of holder, the last one first, and empties its list. */
 void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder);
 
+/* As blis_block_pool_forget; the CPU tier keeps what it has. */
+void blis_kv_cache_forget(blis_kv_cache *cache);
+
 /* Copies every full block of holder to the CPU tier, if there is one. */
 BLIS_MUSTUSE blis_status blis_kv_cache_save(blis_kv_cache *cache,
                                             const blis_block_list *holder,

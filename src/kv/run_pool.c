@@ -637,6 +637,12 @@ blis_status blis_run_pool_release(blis_run_pool *pool,
   return BLIS_OK;
 }
 
+blis_status blis_run_pool_forget(blis_run_pool *pool) {
+  int64_t count = pool->free_blocks;
+  blis_run_pool_take_uncounted(pool, count);
+  return append_anonymous(pool, count);
+}
+
 /* Checks. */
 
 int64_t blis_run_pool_held_named(const blis_run_pool *pool) {

@@ -139,6 +139,12 @@ BLIS_MUSTUSE blis_status blis_run_pool_release(blis_run_pool *pool,
                                                blis_run_holder *holder);
 
 /*
+ * What is cached in free blocks can no longer be found; who holds blocks keeps
+ * them with their names.
+ */
+BLIS_MUSTUSE blis_status blis_run_pool_forget(blis_run_pool *pool);
+
+/*
  * Grows with every change of the prefix table: as long as it is the same, so
  * is every match.
  */

@@ -40,7 +40,8 @@ struct scene {
   blis_scaling_config of_decode; /* the other is of prefill then */
   blis_fault faults[FAULTS_MAX];
   size_t fault_count;
-  blis_random_fault random_fault;
+  blis_random_fault random[2];
+  size_t random_count;
   int64_t interval_us;
   int64_t seed;
   wisher wishers[2];
@@ -85,6 +86,7 @@ static blis_fault_effect draw_effect(blis_random *random) {
       .recovering_us = draw(random, 2) * 50000,
       .factor = 0.5 + draw(random, 5),
       .notice_us = draw(random, 300000),
+      .period_us = 1000 + draw(random, 200000),
       .re_route = draw(random, 2) == 0};
 }
 
@@ -97,8 +99,13 @@ static void draw_faults(scene *s, blis_random *random) {
                                 .instance = (uint32_t)draw(random, 6),
                                 .effect = draw_effect(random)};
   }
-  s->random_fault = (blis_random_fault){
-      .mtbf_us = draw(random, 3) == 0 ? 2e6 : 0, .effect = draw_effect(random)};
+  s->random_count = (size_t)draw(random, 3);
+  for (size_t i = 0; i < s->random_count; i++) {
+    s->random[i] = (blis_random_fault){.mtbf_us = 1e6 * (1 + draw(random, 4)),
+                                       .instance = draw(random, 4) - 1,
+                                       .seed = s->seed,
+                                       .effect = draw_effect(random)};
+  }
 }
 
 static void draw_queue(scene *s, blis_random *random) {
@@ -299,7 +306,7 @@ static void set_policies(scene *s) {
     set_wisher(s, 1, &s->of_decode);
   }
   CHECK_OK(blis_cluster_set_faults(s->site.cluster, s->faults, s->fault_count,
-                                   &s->random_fault, s->seed, &error),
+                                   s->random, s->random_count, &error),
            &error);
 }
 

@@ -7,17 +7,25 @@ return {
   options = {
     {
       name = "kind", type = "choice", required = true,
-      choices = { "crash", "hang", "slow", "flap", "partition", "reclaim", "rolling-restart" },
-      doc = "crash: running work and cache are gone; hang: no step ends until it is killed at "
-        .. "recover_after; slow: steps take factor times as long; flap: times crashes, every so "
-        .. "often; partition: it works, and the router sees its last signals; reclaim: it is told "
-        .. "to finish, and switched off after notice; rolling-restart: a reclaim of every instance "
-        .. "at first, one after the other.",
+      choices = { "crash", "hang", "slow", "flap", "partition", "stale", "lost-cache", "reclaim",
+        "rolling-restart" },
+      doc = "crash: running work and cache are gone; hang: the step under way is the last to end, "
+        .. "and the router sees its last signals, until it is killed at recover_after; slow: steps "
+        .. "take factor times as long; flap: times crashes, every so often; partition: it works, "
+        .. "and the router sees its last signals; stale: the router sees its signals anew only "
+        .. "every so often; lost-cache: its prefix cache is emptied; reclaim: it is told to "
+        .. "finish, and switched off after notice; rolling-restart: a reclaim of every instance at "
+        .. "first, one after the other.",
     },
     { name = "at", type = "time_us", min = 0, unit = "us", doc = "When it happens." },
     {
       name = "mtbf", type = "time_us", min = 1, unit = "us",
-      doc = "Instead of at and instance: the mean time between two of them at one instance.",
+      doc = "Instead of at: the mean time between two of them at one instance, whichever it is, "
+        .. "or the one that instance says.",
+    },
+    {
+      name = "seed", type = "integer",
+      doc = "With mtbf: of the times; default: that of the experiment.",
     },
     {
       name = "instance", type = "any",
@@ -40,7 +48,7 @@ return {
     { name = "times", type = "integer", min = 1, max = 1000000, default = 3, doc = "Of flap." },
     {
       name = "every", type = "time_us", min = 1, default = 60000000, unit = "us",
-      doc = "Of flap and rolling-restart: from one to the next.",
+      doc = "Of flap, rolling-restart and stale: from one to the next.",
     },
     {
       name = "notice", type = "time_us", min = 0, default = 30000000, unit = "us",

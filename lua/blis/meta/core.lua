@@ -616,6 +616,10 @@ function instance:drain(options) end
 ---@return blis.Instance self
 function instance:restart() end
 
+--- Its prefix cache is emptied; requests in the batch keep their blocks.
+---@return blis.Instance self
+function instance:lose_cache() end
+
 --- From its next step on, steps take this many times as long as its latency model says; 1 = as at
 --- first.
 ---@param factor number from 0.001 to 1000000

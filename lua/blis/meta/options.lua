@@ -99,15 +99,16 @@
 
 --- Something that happens to an instance during a run, at a time or now and then.
 ---@class blis.FaultOptions
----@field kind "crash"|"hang"|"slow"|"flap"|"partition"|"reclaim"|"rolling-restart" crash: running work and cache are gone; hang: no step ends until it is killed at recover_after; slow: steps take factor times as long; flap: times crashes, every so often; partition: it works, and the router sees its last signals; reclaim: it is told to finish, and switched off after notice; rolling-restart: a reclaim of every instance at first, one after the other.
+---@field kind "crash"|"hang"|"slow"|"flap"|"partition"|"stale"|"lost-cache"|"reclaim"|"rolling-restart" crash: running work and cache are gone; hang: the step under way is the last to end, and the router sees its last signals, until it is killed at recover_after; slow: steps take factor times as long; flap: times crashes, every so often; partition: it works, and the router sees its last signals; stale: the router sees its signals anew only every so often; lost-cache: its prefix cache is emptied; reclaim: it is told to finish, and switched off after notice; rolling-restart: a reclaim of every instance at first, one after the other.
 ---@field at? integer When it happens. (us)
----@field mtbf? integer Instead of at and instance: the mean time between two of them at one instance. (us)
+---@field mtbf? integer Instead of at: the mean time between two of them at one instance, whichever it is, or the one that instance says. (us)
+---@field seed? integer With mtbf: of the times; default: that of the experiment.
 ---@field instance? integer|string An id such as "instance_2", or a place in sim.instances, from 1.
 ---@field recover_after? integer How long until the instance is as before, with an empty cache after a crash; of a reclaim from its end on. Default: never. (us)
 ---@field restart_time? integer The last part of recover_after, in which the instance is recovering; of a hang, the time after that. (us, default 0)
 ---@field factor? number Of slow. (default 2)
 ---@field times? integer Of flap. (default 3)
----@field every? integer Of flap and rolling-restart: from one to the next. (us, default 60000000)
+---@field every? integer Of flap, rolling-restart and stale: from one to the next. (us, default 60000000)
 ---@field notice? integer Of reclaim and rolling-restart. (us, default 30000000)
 ---@field requests? "failed"|"rerouted" What becomes of the requests that it ends: failed, reason instance-failed; rerouted: they start again from nothing, and their times count from their own arrival. (default failed)
 

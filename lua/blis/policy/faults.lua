@@ -20,7 +20,7 @@ local function effect_of(values, kind)
   return {
     kind = kind or values.kind, recover_us = values.recover_after,
     recovering_us = values.restart_time, factor = values.factor, notice_us = values.notice,
-    re_route = values.requests == "rerouted",
+    re_route = values.requests == "rerouted", period_us = values.every,
   }
 end
 
@@ -60,23 +60,28 @@ local function random_of(values, path)
   if several[values.kind] then
     errors.invalid("%s: a fault of kind %s has a time, at, and no mtbf", path, values.kind)
   end
-  if values.at ~= nil or values.instance ~= nil then
-    errors.invalid("%s: at and instance are for faults without mtbf", path)
+  if values.at ~= nil then
+    errors.invalid("%s: at is for faults without mtbf", path)
   end
   local effect = effect_of(values)
-  effect.mtbf_us = values.mtbf
+  effect.mtbf_us, effect.seed = values.mtbf, values.seed
+  effect.instance = values.instance ~= nil and instance_of(values.instance, path) or nil
   return effect
+end
+
+local function check_is_there(number, path, instances, may_grow)
+  if number and number >= instances and not may_grow then
+    errors.invalid("%s: there is no instance_%d; there are %d instances", path, number, instances)
+  end
 end
 
 local function read_one(read, given, path, instances)
   local values = schema.read(section, given, path)
   if values.mtbf then
-    if read.random then
-      errors.invalid("%s: there can be one fault with mtbf, and there is one already", path)
-    end
-    read.random = random_of(values, path)
+    read.random[#read.random + 1] = random_of(values, path)
     return
   end
+  if values.seed then errors.invalid("%s: seed is for faults with mtbf", path) end
   needs(values, "at", path)
   if several[values.kind] then
     several[values.kind](read.declared, values, path, instances)
@@ -96,15 +101,15 @@ function faults.read(given, instances, may_grow)
     schema.raise_value("faults", given, "a list of faults: { { at = blis.seconds(60), "
       .. "instance = 2, kind = \"crash\", recover_after = blis.seconds(30) }, ... }")
   end
-  local read = { declared = {} }
+  local read = { declared = {}, random = {} }
   for i, one in ipairs(given) do
     local path = ("faults[%d]"):format(i)
     read_one(read, one, path, instances)
     for _, fault in ipairs(read.declared) do
-      if fault.instance >= instances and not may_grow then
-        errors.invalid("%s: there is no instance_%d; there are %d instances", path,
-          fault.instance, instances)
-      end
+      check_is_there(fault.instance, path, instances, may_grow)
+    end
+    for _, fault in ipairs(read.random) do
+      check_is_there(fault.instance, path, instances, may_grow)
     end
   end
   table.sort(read.declared, function(a, b)

@@ -5,8 +5,8 @@
 #include "lua/bind/bind.h"
 
 static blis_fault_effect check_effect(lua_State *L, int index) {
-  static const char *const kinds[] = {"crash",     "hang",    "slow",
-                                      "partition", "reclaim", NULL};
+  static const char *const kinds[] = {"crash", "hang",       "slow", "partition",
+                                      "reclaim", "stale", "lost-cache", NULL};
   return (blis_fault_effect){
       .kind = (blis_fault_kind)check_field_choice(L, index, "kind", kinds),
       .recover_us =
@@ -14,6 +14,7 @@ static blis_fault_effect check_effect(lua_State *L, int index) {
       .recovering_us = opt_field_integer(L, index, "recovering_us", 0),
       .factor = opt_field_number(L, index, "factor", 1),
       .notice_us = opt_field_integer(L, index, "notice_us", 0),
+      .period_us = opt_field_integer(L, index, "period_us", 1),
       .re_route = opt_field_boolean(L, index, "re_route", false)};
 }
 
@@ -30,6 +31,20 @@ static void check_declared(lua_State *L, int list, blis_fault *faults,
   }
 }
 
+static void check_random(lua_State *L, int list, blis_random_fault *faults,
+                         size_t count, int64_t seed) {
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, list, (lua_Integer)i + 1);
+    int fault = lua_gettop(L);
+    faults[i] = (blis_random_fault){
+        .mtbf_us = check_field_number(L, fault, "mtbf_us"),
+        .instance = opt_field_integer(L, fault, "instance", -1),
+        .seed = opt_field_integer(L, fault, "seed", seed),
+        .effect = check_effect(L, fault)};
+    lua_pop(L, 1);
+  }
+}
+
 void check_set_faults(lua_State *L, int config, const bind_simulation *sim) {
   int top = lua_gettop(L);
   if (lua_getfield(L, config, "faults") == LUA_TNIL) {
@@ -41,16 +56,15 @@ void check_set_faults(lua_State *L, int config, const bind_simulation *sim) {
   size_t count = lua_rawlen(L, list);
   blis_fault *faults = push_buffer(L, count, sizeof *faults);
   check_declared(L, list, faults, count);
-  blis_random_fault random = {.effect.recover_us = BLIS_TIME_NEVER_US};
-  if (lua_getfield(L, top + 1, "random") != LUA_TNIL) {
-    int fault = lua_gettop(L);
-    random.mtbf_us = check_field_number(L, fault, "mtbf_us");
-    random.effect = check_effect(L, fault);
-  }
+  lua_getfield(L, top + 1, "random");
+  list = lua_gettop(L);
+  size_t random_count = lua_rawlen(L, list);
+  blis_random_fault *random = push_buffer(L, random_count, sizeof *random);
+  check_random(L, list, random, random_count, sim->seed);
   blis_error error = {0};
   check_status(L,
-               blis_cluster_set_faults(sim->cluster, faults, count, &random,
-                                       sim->seed, &error),
+               blis_cluster_set_faults(sim->cluster, faults, count, random,
+                                       random_count, &error),
                &error);
   lua_settop(L, top);
 }

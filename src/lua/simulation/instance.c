@@ -43,6 +43,12 @@ static blis_status make_slow(void *ud, blis_cluster *cluster,
   return blis_cluster_instance_slow(cluster, f->index, f->factor, error);
 }
 
+static blis_status make_lose_cache(void *ud, blis_cluster *cluster,
+                                   blis_error *error) {
+  const fault *f = ud;
+  return blis_cluster_instance_lose_cache(cluster, f->index, error);
+}
+
 /* The options of a fault, { reroute = true }; reroute is all there is. */
 static bool check_re_route(lua_State *L) {
   if (lua_isnoneornil(L, 2)) {
@@ -67,6 +73,7 @@ static const struct {
   blis_status (*change)(void *ud, blis_cluster *cluster, blis_error *error);
 } changes[] = {{"drain", make_drain},
                {"fail", make_fail},
+               {"lose_cache", make_lose_cache},
                {"restart", make_restart},
                {"slow", make_slow}};
 
@@ -116,6 +123,11 @@ static int instance_drain(lua_State *L) {
 /* instance:restart() */
 static int instance_restart(lua_State *L) {
   return suffer(L, "restart");
+}
+
+/* instance:lose_cache() */
+static int instance_lose_cache(lua_State *L) {
+  return suffer(L, "lose_cache");
 }
 
 /* instance:slow(factor) */
@@ -222,6 +234,7 @@ static const luaL_Reg instance_methods[] = {
     {"drain", instance_drain},
     {"fail", instance_fail},
     {"restart", instance_restart},
+    {"lose_cache", instance_lose_cache},
     {"slow", instance_slow},
     {NULL, NULL},
 };
