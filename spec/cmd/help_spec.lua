@@ -5,7 +5,7 @@ local files = require "spec.support.files"
 local program = require "spec.support.program"
 
 local names = { "calibrate", "capacity", "compare", "completion", "compose", "diff", "eval",
-  "gepa-evaluate", "hardware",
+  "gepa-evaluate", "hardware", "serve",
   "man", "models", "policies", "recommend" }
 
 describe("every command", function()

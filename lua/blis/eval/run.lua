@@ -163,7 +163,7 @@ function run.one(task)
   end
   local is_right, measures = pcall(measure.of, kind_or_result, task.scenario)
   if is_right then
-    outcome.measures = measures
+    outcome.measures, outcome.steps = measures, kind_or_result.steps
   else
     outcome.failure = failure_of(name, "error", measures, limits)
   end

@@ -181,21 +181,28 @@ local function read_cost(given, path)
   return list
 end
 
---- When the last planned request arrives, about.
-local function horizon_of(workload, drain_us)
+--- Where a run ends: so long after the last planned request arrives, about.
+---@param workload table
+---@param drain_us integer
+---@return integer
+function suite.horizon_of(workload, drain_us)
   local rate = workload.rate or workload.aggregate_rate or 1
   local seconds = (workload.requests or workload.num_requests or 100) / rate
   return math.tointeger(math.ceil(seconds * 1e6)) + drain_us
 end
 
-local function read_scenario(given, path)
+--- A scenario as suites write them.
+---@param given table
+---@param path string
+---@return blis.eval.Scenario
+function suite.read_scenario(given, path)
   local values = schema.read(scenario_section, given, path)
   values.cost = read_cost(values.cost or default_cost, path .. ".cost")
   values.requests = values.workload.requests or values.workload.num_requests
   if math.type(values.requests) ~= "integer" then
     errors.invalid("%s.workload.requests: expected the number of requests", path)
   end
-  values.horizon_us = horizon_of(values.workload, values.drain_us)
+  values.horizon_us = suite.horizon_of(values.workload, values.drain_us)
   values.options = values.options or {}
   values.targets = slo.read(values.slo, path .. ".slo")
   return values
@@ -296,7 +303,7 @@ function suite.of_table(given, text)
   local self = schema.read(suite_section, given, "suite")
   local scenarios, seen = {}, {}
   for i, one in ipairs(self.scenarios) do
-    scenarios[i] = read_scenario(one, ("scenarios[%d]"):format(i))
+    scenarios[i] = suite.read_scenario(one, ("scenarios[%d]"):format(i))
     if seen[scenarios[i].id] then
       errors.invalid("scenarios[%d]: '%s' is there twice", i, scenarios[i].id)
     end

@@ -9,7 +9,7 @@
 
 #include "lua/workers/jail.h"
 
-enum { READ_MAX = 1 << 20 };
+enum { READ_MAX = 1 << 16 };
 
 #ifndef PIPE_BUF
 #define PIPE_BUF 512

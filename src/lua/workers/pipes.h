@@ -7,7 +7,7 @@
 
 #include <lua.h>
 
-/* pipe_read(): what there is to read from standard input, up to 1 MiB; "" when
+/* pipe_read(): what there is to read from standard input, up to 64 KiB; "" when
  * there is nothing yet; nil at its end. */
 int bind_pipe_read(lua_State *L);
 

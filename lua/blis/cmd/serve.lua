@@ -1,0 +1,44 @@
+--- blis serve: evaluations for a program that asks for many, over standard input and output.
+local command = require "blis.cli.command"
+local core = require "blis.core"
+
+local definition = {
+  name = "serve",
+  summary = "evaluate policies for another program, over standard input and output",
+  usage = "blis serve (--stdio | --mcp) [FLAGS]",
+  description = "Stays until its input ends, and evaluates policies that come as lines of JSON "
+    .. "(--stdio) or as calls of tools (--mcp, for coding agents), several at a time, each in a "
+    .. "sandboxed process of its own. docs/serve.md has the protocol, and share/blis_client.py is "
+    .. "a client.",
+  groups = {
+    {
+      title = "Server", section = "serve", has_defaults = true,
+      options = {
+        { name = "stdio", type = "boolean", default = false, flag = "--stdio",
+          doc = "Lines of JSON, one request each." },
+        { name = "mcp", type = "boolean", default = false, flag = "--mcp",
+          doc = "The model context protocol." },
+        { name = "workers", type = "integer", min = 1, max = 1024, flag = "--workers",
+          doc = "Evaluations at a time. (default: one per processor)" },
+        { name = "suite", type = "path", flag = "--suite", metavar = "FILE",
+          doc = "A suite whose scenarios are known by name, beside those that ship." },
+      },
+    },
+  },
+}
+
+return command.define(definition, function(parsed)
+  local values = parsed.values.serve
+  if values.stdio == values.mcp then
+    command.fail(definition, "one of --stdio and --mcp is needed; %s", definition.usage)
+  end
+  local extra = values.suite and require("blis.eval.suite").read(values.suite)
+  local known = require("blis.serve.request").scenarios(extra)
+  local count = values.workers or core.processors()
+  if not core.jail_can_filter() then
+    command.say("blis: serve: this build has no libseccomp: processes of candidates are held by "
+      .. "limits of resources alone")
+  end
+  local protocol = require(values.mcp and "blis.serve.mcp" or "blis.serve.stdio")
+  return require("blis.serve.loop").run(count, protocol.opener(known, count))
+end)

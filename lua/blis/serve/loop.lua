@@ -1,0 +1,62 @@
+--- A server's life: it reads lines, hands out work, writes lines, and waits for whatever comes
+--- first.
+--- It never waits for its client.
+local core = require "blis.core"
+local jobs = require "blis.serve.jobs"
+local lines = require "blis.serve.lines"
+local output = require "blis.serve.output"
+
+local loop = {}
+
+-- Of a line; of answers that nobody has read, above which nothing more is read.
+local longest_line, most_unread = 64 << 20, 64 << 20
+
+-- How often a server looks up; how long it works on after the end of its input.
+local look_us, grace_us = 200000, 5000000
+
+---@class blis.serve.Session what a protocol makes of lines
+---@field line fun(text: string?) nil for one that was too long
+---@field stop fun() answers all that is open with "cancelled"
+
+--- Serves until the input ends or SIGTERM comes.
+---@param count integer processes at a time
+---@param open fun(jobs: blis.serve.Jobs, write: fun(line: string)): blis.serve.Session
+---@return integer exit status
+function loop.run(count, open)
+  core.watch_termination()
+  local work, out, input = jobs.new(count), output.new(), lines.new(longest_line)
+  local session = open(work, function(line) output.add(out, line) end)
+  local end_us
+  collectgarbage() -- garbage would be copied into every process
+  local function read()
+    local piece = core.pipe_read()
+    if piece then return lines.feed(input, piece, session.line) end
+    end_us = core.clock_us() + grace_us
+    local rest = lines.rest(input)
+    if rest then session.line(rest) end
+  end
+  while true do
+    output.flush(out)
+    if core.termination_requested() then
+      session.stop()
+      output.flush(out)
+      return 143
+    end
+    if end_us and (work.waiting == 0 or core.clock_us() >= end_us or out.is_closed) then
+      session.stop()
+      if output.is_empty(out) or core.clock_us() >= end_us then return 0 end
+    elseif out.is_closed then
+      return 0
+    end
+    local wants_input = not end_us and out.bytes < most_unread
+    local number, status, text, detail =
+      work.workers:wait(look_us, wants_input, not output.is_empty(out))
+    if number then
+      jobs.accept(work, number, status, text, detail)
+    elseif wants_input then
+      read()
+    end
+  end
+end
+
+return loop

@@ -1,0 +1,170 @@
+--- The protocol of `blis serve --stdio`: JSON lines, several requests open at a time, an answer for
+--- each in any order.
+local answer = require "blis.serve.answer"
+local core = require "blis.core"
+local describe = require "blis.serve.describe"
+local jobs = require "blis.serve.jobs"
+local json = require "blis.eval.json"
+local metrics = require "blis.serve.metrics"
+local request = require "blis.serve.request"
+
+local stdio = {}
+
+-- Evaluations that are open at most, those under way included.
+local most_waiting = 10000
+
+local methods = {}
+
+--- A name for an id, so that 7 and "7" are two.
+local function key_of(id) return math.type(id) and ("%s"):format(id) or "s" .. tostring(id) end
+
+local function fail(self, id, code, message, where)
+  self.write(json.encode(answer.failed(id, answer.error(code, message, where))))
+end
+
+local function problem_of(problem)
+  if type(problem) == "table" and type(rawget(problem, "message")) == "string" then
+    local is_bad = rawget(problem, "code") == "invalid" or rawget(problem, "code") == "parse"
+    return is_bad and "invalid_params" or "internal", (problem.message:gsub("^%S+%.lua:%d+: ", ""))
+  end
+  return "internal", tostring(problem)
+end
+
+--- The interim means of the seeds that are done.
+local function interim_of(evaluation, done)
+  local runs, object = {}, {}
+  for i, one in ipairs(done) do runs[i] = one.measures end
+  for _, metric in ipairs(evaluation.objectives) do
+    object[metric.name] = metrics.mean(metric, runs) or json.null
+  end
+  return object
+end
+
+--- Starts an evaluation whose answers have an id; is_over is called when it is answered.
+local function start(self, id, params, wants_progress, is_over)
+  if self.work.waiting >= most_waiting then
+    fail(self, id, "busy", ("%d evaluations are open, the most there can be"):format(most_waiting))
+    return is_over()
+  end
+  local ok, evaluation = pcall(request.read, params, self.known)
+  if not ok then
+    fail(self, id, problem_of(evaluation))
+    return is_over()
+  end
+  local key = key_of(id)
+  local function finish(result, problem)
+    self.open[key] = nil
+    self.write(json.encode(result and json.object("id", id, "ok", true, "result", result)
+      or answer.failed(id, problem)))
+    is_over()
+  end
+  local function progress(done, interim)
+    self.write(json.encode(json.object("id", id, "progress", json.object("done", done,
+      "interim", interim_of(evaluation, interim)))))
+  end
+  self.open[key] = jobs.add(self.work, evaluation, finish, wants_progress and progress or nil)
+end
+
+local function nothing() end
+
+function methods.evaluate(self, id, message)
+  start(self, id, message.params, message.progress == true, nothing)
+end
+
+function methods.evaluate_batch(self, id, message)
+  local items = type(message.params) == "table" and message.params.items or message.items
+  if type(items) ~= "table" then
+    return fail(self, id, "invalid_params", "items is missing, expected a list")
+  end
+  local missing = #items
+  local batch = { ids = {} }
+  self.batches[key_of(id)] = batch
+  local function done()
+    self.batches[key_of(id)] = nil
+    self.write(json.encode(json.object("id", id, "ok", true, "done", #items)))
+  end
+  if missing == 0 then return done() end
+  for i, item in ipairs(items) do
+    local own = ("%s/%d"):format(id, i - 1)
+    batch.ids[i] = own
+    start(self, own, item, message.progress == true, function()
+      missing = missing - 1
+      if missing == 0 then done() end
+    end)
+  end
+end
+
+function methods.cancel(self, id, message)
+  local params = type(message.params) == "table" and message.params or message
+  local target = params.target
+  local batch, job = self.batches[key_of(target)], self.open[key_of(target)]
+  for _, own in ipairs(batch and batch.ids or {}) do
+    local one = self.open[key_of(own)]
+    if one then jobs.cancel(self.work, one) end
+  end
+  if job then jobs.cancel(self.work, job) end
+  self.write(json.encode(json.object("id", id, "ok", true, "result",
+    json.object("cancelled", job ~= nil or batch ~= nil))))
+end
+
+function methods.describe(self, id)
+  self.write(json.encode(json.object("id", id, "ok", true, "result", describe.all(self.known))))
+end
+
+local function is_id(value) return type(value) == "string" or math.type(value) ~= nil end
+
+local function handle(self, message)
+  local id = message.id
+  if not is_id(id) then
+    return fail(self, json.null, "invalid_request", "id is missing, expected a text or a number")
+  end
+  if self.open[key_of(id)] or self.batches[key_of(id)] then
+    return fail(self, id, "duplicate_id", "a request with this id is open")
+  end
+  local method = methods[message.method]
+  if type(message.method) ~= "string" then
+    return fail(self, id, "invalid_request", "method is missing")
+  elseif not method then
+    return fail(self, id, "unknown_method", ("unknown method '%s'; there are evaluate, "
+      .. "evaluate_batch, cancel and describe"):format(message.method))
+  end
+  method(self, id, message)
+end
+
+local function read_line(self, text)
+  if not text then
+    return fail(self, json.null, "too_large", "the line has more than 67108864 bytes")
+  elseif text:match "^%s*$" then
+    return
+  end
+  local ok, message = pcall(json.decode, text)
+  if not ok then
+    return fail(self, json.null, "parse_error", (tostring(message):gsub("^JSON:1: ", "")))
+  elseif type(message) ~= "table" or message[1] ~= nil then
+    return fail(self, json.null, "invalid_request", "expected an object")
+  end
+  handle(self, message)
+end
+
+--- A session; says that it is ready.
+---@param known table of request.scenarios
+---@param count integer
+---@return fun(work: blis.serve.Jobs, write: fun(line: string)): blis.serve.Session
+function stdio.opener(known, count)
+  return function(work, write)
+    local self = { work = work, write = write, known = known, open = {}, batches = {} }
+    write(json.encode(json.object("ready", true, "protocol", 1, "version", core._VERSION,
+      "capabilities", { "evaluate", "cancel", "progress", "describe" }, "workers", count)))
+    return {
+      line = function(text) read_line(self, text) end,
+      stop = function()
+        local open = {}
+        for _, job in pairs(self.open) do open[#open + 1] = job end
+        table.sort(open, function(a, b) return a.tasks[1] < b.tasks[1] end)
+        for _, job in ipairs(open) do jobs.cancel(work, job) end
+      end,
+    }
+  end
+end
+
+return stdio

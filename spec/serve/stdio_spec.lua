@@ -1,0 +1,224 @@
+--- The protocol of `blis serve --stdio`, spoken with the program as a process.
+local core = require "blis.core"
+local json = require "blis.eval.json"
+local program = require "spec.support.program"
+local small = require "spec.support.small"
+
+local suite = "spec/eval/small_suite.lua"
+
+local function evaluate(id, lua, more)
+  local params = { program = { lua = lua }, scenario = "a" }
+  for key, value in pairs(more or {}) do params[key] = value end
+  return json.encode(json.object("id", id, "method", "evaluate", "params", params))
+end
+
+--- Sends lines and returns what came: in order, and the last line of each id.
+local function talk(lines, answers)
+  local input = table.concat(lines, "\n") .. "\n"
+  local outcome
+  program.with_file(input, function(path)
+    outcome = program.shell(('cat %s | "$BLIS" serve --stdio --suite %s'):format(path, suite))
+  end)
+  local list, by_id = {}, {}
+  for line in outcome.out:gmatch "[^\n]+" do
+    local object = json.decode(line)
+    list[#list + 1] = object
+    if object.id ~= nil and object.id ~= json.null then by_id[object.id] = object end
+  end
+  if answers then assert.equal(answers, #list - 1, outcome.out .. outcome.err) end
+  return list, by_id, outcome
+end
+
+describe("blis serve --stdio #host", function()
+  it("says first that it is ready", function()
+    local list, _, outcome = talk({}, 0)
+    assert.is_true(list[1].ready)
+    assert.equal(1, list[1].protocol)
+    assert.equal(0, outcome.status)
+    assert.equal("", outcome.err)
+  end)
+
+  it("answers every request once, short ones perhaps first", function()
+    local _, by_id = talk({
+      evaluate("long", "return 'round-robin'", { seeds = { 1, 2, 3, 4, 5, 6 } }),
+      evaluate("short", "return 'round-robin'"),
+    }, 2)
+    assert.is_true(by_id.long.ok)
+    assert.is_true(by_id.short.ok)
+    assert.equal("complete", by_id.short.result.status)
+  end)
+
+  it("stops what does not end, and goes on", function()
+    local start = core.clock_us()
+    local _, by_id = talk({
+      evaluate(1, "return function() while true do end end", { limits = {
+        instructions = 1000000000000, wall_s = 0.5 } }),
+      evaluate(2, "return 'round-robin'"),
+      evaluate(3, "while true do end"),
+    }, 3)
+    assert.equal("timeout", by_id[1].error.code)
+    assert.is_true(by_id[2].ok)
+    assert.equal("timeout", by_id[3].error.code)
+    assert.is_true(core.clock_us() - start < 10000000)
+  end)
+
+  it("lives through garbage", function()
+    local list, by_id = talk({ "garbage", "[1]", "{}", '{"id":{}}', '{"id":1}',
+      '{"id":2,"method":"nope"}', '{"id":3,"method":"evaluate"}', "", "\0\255",
+      evaluate(4, "return 'round-robin'") }, 9)
+    assert.equal("parse_error", list[2].error.code)
+    assert.equal(json.null, list[2].id)
+    assert.equal("invalid_request", list[3].error.code)
+    assert.equal("invalid_request", by_id[1].error.code)
+    assert.equal("unknown_method", by_id[2].error.code)
+    assert.equal("invalid_params", by_id[3].error.code)
+    assert.is_true(by_id[4].ok)
+  end)
+
+  it("says the same of the same", function()
+    local want = { want = { "objectives", "constraints", "per_seed", "feedback", "trace",
+      "metrics" }, seeds = { 3, 4 } }
+    local lua = "local n = math.random() return require('blis').scorer { name = 'x', "
+      .. "score = function(r, i) n = n + 1 return 1 / (1 + i.in_flight + math.random()) end }"
+    local _, by_id = talk({ evaluate("a", lua, want), evaluate("b", "return 'random'", want),
+      evaluate("c", lua, want) }, 3)
+    local function text(id)
+      local result = by_id[id].result
+      result.cpu_s = nil
+      return json.encode(result)
+    end
+    assert.equal(text "a", text "c")
+    assert.equal(16, #by_id.a.result.digest)
+  end)
+
+  it("ends with its input", function()
+    local result = program.shell('"$BLIS" serve --stdio </dev/null')
+    assert.equal(0, result.status)
+    assert.equal(1, select(2, result.out:gsub("\n", "")))
+  end)
+
+  it("takes a thousand requests from who does not read", function()
+    local lines = {}
+    for i = 1, 1000 do lines[i] = ('{"id":%d,"method":"describe"}'):format(i) end
+    lines[1001] = evaluate("last", "return 'round-robin'")
+    program.with_file(table.concat(lines, "\n") .. "\n", function(path)
+      -- All is written before anything is read.
+      local result = program.shell(([[mkfifo $F.in $F.out
+        "$BLIS" serve --stdio --suite $SUITE <$F.in >$F.out &
+        exec 3>$F.in 4<$F.out; cat $F >&3; exec 3>&-
+        grep -c '"ok":true' <&4; wait $!; rm -f $F.in $F.out]]):gsub("%$(%u+)",
+        { F = path, SUITE = suite }))
+      assert.equal("1001\n", result.out)
+      assert.equal("", result.err)
+    end)
+  end)
+
+  it("knows an id only once at a time", function()
+    local list = talk({ evaluate("x", "return 'random'", { seeds = { 1, 2, 3 } }),
+      evaluate("x", "return 'random'") }, 2)
+    local codes = {}
+    for i = 2, 3 do codes[#codes + 1] = list[i].ok and "ok" or list[i].error.code end
+    table.sort(codes)
+    assert.same({ "duplicate_id", "ok" }, codes)
+  end)
+
+  it("gives each item of a batch an answer, and one for all", function()
+    local items = { { program = { lua = "return 'random'" }, scenario = "a" },
+      { program = { lua = "return 42" }, scenario = "a" },
+      { params = { queue = 2 }, scenario = "a" } }
+    local _, by_id = talk({ json.encode(json.object("id", 7, "method", "evaluate_batch", "params",
+      { items = items })) }, 4)
+    assert.is_true(by_id["7/0"].ok)
+    assert.equal("script_error", by_id["7/1"].error.code)
+    assert.is_true(by_id["7/2"].ok)
+    assert.equal(3, by_id[7].done)
+  end)
+
+  it("tells how far it is, when asked", function()
+    local line = evaluate("p", "return 'random'", { seeds = { 1, 2, 3, 4 } })
+      :gsub("}$", ',"progress":true}')
+    local list, by_id = talk({ line })
+    assert.equal(5, #list)
+    assert.is_number(list[2].progress.done)
+    assert.is_number(list[2].progress.interim.ttft_p99_ms)
+    assert.is_true(by_id.p.ok)
+  end)
+
+  it("cancels", function()
+    local _, by_id = talk({
+      evaluate("w", "return function() while true do end end",
+        { limits = { instructions = 1000000000000, wall_s = 20 } }),
+      '{"id":"c","method":"cancel","params":{"target":"w"}}',
+      '{"id":"d","method":"cancel","params":{"target":"nobody"}}' }, 3)
+    assert.equal("cancelled", by_id.w.error.code)
+    assert.is_true(by_id.c.result.cancelled)
+    assert.is_true(by_id.d.ok)
+  end)
+
+  it("says where a program is wrong", function()
+    local _, by_id = talk({ evaluate(1, "local a = 1\nreturn function() return a.b.c end"),
+      evaluate(2, "return function("),
+      evaluate(3, "local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(60000) .. i end",
+        { limits = { memory_mb = 8, instructions = 1000000000 } }),
+      evaluate(4, "return 'random'", { limits = { events = 10 } }) }, 4)
+    assert.equal("script_error", by_id[1].error.code)
+    assert.equal(2, by_id[1].error.where.line)
+    assert.equal("script_error", by_id[2].error.code)
+    assert.equal("memory", by_id[3].error.code)
+    assert.equal("events", by_id[4].error.code)
+    assert.is_false(by_id[4].error.retry)
+  end)
+
+  it("refuses what it does not know, and says what it does", function()
+    local _, by_id = talk({ evaluate(1, "return 'random'", { scenario = "b" }),
+      evaluate(2, "return 'random'", { objectives = { "ttft" } }),
+      evaluate(3, "return 'random'", { want = { "all" } }),
+      evaluate(4, "return 'random'", { fidelity = 2 }),
+      evaluate(5, "return 'random'", { nope = 2 }),
+      evaluate(6, "return 'random'", { seeds = { 1.5 } }),
+      '{"id":7,"method":"describe"}' }, 7)
+    for i = 1, 6 do assert.equal("invalid_params", by_id[i].error.code, i) end
+    small.says(by_id[5].error.message, "nope")
+    assert.equal("a", by_id[7].result.scenarios[1].id)
+    assert.is_true(#by_id[7].result.metrics > 10)
+  end)
+
+  it("takes scenarios of one's own, workloads, parameters and names", function()
+    local _, by_id = talk({
+      json.encode(json.object("id", 1, "method", "evaluate", "params", {
+        program = { name = "llmd.default" }, scenario = { cluster = { instances = 2 },
+          workload = { rate = 20, requests = 30 } } })),
+      evaluate(2, "local p = ... return function(r, all) return p.place end",
+        { params = { place = 2 }, workload = { requests = 20 }, fidelity = 0.5,
+          want = { "metrics" }, constraints = { miss_frac = "<0.5" },
+          objectives = { "balance_cv" } }),
+    }, 2)
+    assert.is_true(by_id[1].ok, json.encode(by_id[1]))
+    assert.is_true(by_id[2].ok, json.encode(by_id[2]))
+    assert.is_true(by_id[2].result.metrics.balance_cv > 1)
+  end)
+
+  it("says that a line is too long, and goes on with the next", function()
+    local result = program.shell(([[{ head -c 68000000 /dev/zero | tr '\0' x; echo;
+      echo '{"id":1,"method":"describe"}'; } | "$BLIS" serve --stdio --suite %s]]):format(suite))
+    small.says(result.out, '"code":"too_large"')
+    small.says(result.out, '"id":1,"ok":true')
+  end)
+
+  it("cancels all when it is told to end, with 143", function()
+    local line = evaluate("w", "return function() while true do end end",
+      { limits = { instructions = 1000000000000, wall_s = 20 } })
+    program.with_file(line .. "\n", function(path)
+      local result = program.shell(([[mkfifo $F.in
+        "$BLIS" serve --stdio --suite $SUITE <$F.in >$F.out &
+        pid=$!; exec 3>$F.in; cat $F >&3
+        tries=0
+        until [ -n "$(cat /proc/$pid/task/$pid/children)" ] || [ $tries -gt 500 ]; do
+          tries=$((tries + 1)); sleep 0.01; done
+        kill -TERM $pid; wait $pid; echo "status $?"; cat $F.out; rm -f $F.in $F.out]])
+        :gsub("%$(%u+)", { F = path, SUITE = suite }))
+      small.says(result.out, "status 143")
+      small.says(result.out, '"code":"cancelled"')
+    end)
+  end)
+end)
