@@ -385,6 +385,35 @@ describe("an autoscaler", function()
     assert.equal(2, r.scaling.node_pools[1].most_nodes)
   end)
 
+  it("may serve slowly while it warms up", function()
+    local function with(more)
+      more.warmup_duration_us, more.max_replicas = seconds(10), 2
+      return run { autoscaler = plan(2), scaling = more }
+    end
+    local waits, slow, fast = with {}, with { warmup_factor = 3 }, with { warmup_factor = 1 }
+    assert.equal(10.0, waits.scaling.state_seconds.warming)
+    assert.equal(0.0, slow.scaling.state_seconds.warming)
+    assert.is_true(fast.e2e_ms.mean < slow.e2e_ms.mean)
+    assert.is_true(slow.e2e_ms.mean < waits.e2e_ms.mean)
+    local plain = run { autoscaler = plan(2), scaling = { max_replicas = 2 } }
+    assert.equal(plain.hash, fast.hash)
+  end)
+
+  it("draws how long a start takes", function()
+    local function loading(delay)
+      local r = run { workload = { rate = 40, requests = 800, prompt_tokens = 10,
+        output_tokens = 10 }, autoscaler = plan(40),
+        scaling = { max_replicas = 40, loading_delay_us = delay } }
+      return r.scaling.state_seconds.loading / 39
+    end
+    for _, shape in ipairs { "normal", "lognormal", "uniform", "exponential" } do
+      local mean = loading { mean_us = 2000000, distribution = shape,
+        stddev_us = shape ~= "exponential" and 500000 or nil }
+      local off = shape == "exponential" and 1 or 0.3
+      assert.is_true(mean ~= 2.0 and math.abs(mean - 2) < off, shape .. " " .. mean)
+    end
+  end)
+
   it("may let the instances at first load", function()
     local r = run { autoscaler = plan(1), scaling = { warm_start = false,
       loading_delay_us = seconds(4) } }
@@ -463,6 +492,11 @@ describe("an autoscaler", function()
       { { autoscaler = "hpa", scaling = { max_replicas = 0 } }, "max_replicas" },
       { { autoscaler = "hpa", scaling = { min_replicas = 9 } }, "more than max_replicas" },
       { { autoscaler = "hpa", scaling = { loading_delay_us = -1 } }, "loading_delay_us" },
+      { { autoscaler = "hpa", scaling = {
+          loading_delay_us = { mean_us = 1, distribution = "x" } } }, "loading_delay_us" },
+      { { autoscaler = "hpa", scaling = {
+          loading_delay_us = { mean_us = 1, stddev_us = 1, distribution = "exponential" } } },
+        "loading_delay_us" },
       { { autoscaler = "hpa", scaling = { trigger_queue_depth = 0 } }, "trigger_queue_depth" },
       { { autoscaler = "hpa", scaling = { trigger_slo_attainment = 0.9 } }, "needs a target" },
       { { autoscaler = "hpa", scaling = { drain = "later" } }, "wait, redirect, immediate" },

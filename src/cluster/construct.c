@@ -156,6 +156,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
       blis_alloc_zeroed(alloc, count, sizeof *cluster->services);
   cluster->service_times =
       blis_alloc_zeroed(alloc, count, sizeof *cluster->service_times);
+  cluster->speeds = blis_alloc_zeroed(alloc, count, sizeof *cluster->speeds);
   cluster->next_events = blis_winner_tree_new(alloc, count);
   cluster->queue = blis_event_queue_new(alloc);
   cluster->namer = blis_block_namer_new(alloc);
@@ -164,6 +165,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us,
   BLIS_TRY_NEW(cluster->facts, error);
   BLIS_TRY_NEW(cluster->services, error);
   BLIS_TRY_NEW(cluster->service_times, error);
+  BLIS_TRY_NEW(cluster->speeds, error);
   BLIS_TRY_NEW(cluster->next_events, error);
   BLIS_TRY_NEW(cluster->queue, error);
   BLIS_TRY_NEW(cluster->namer, error);
@@ -310,6 +312,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis_alloc_free(&alloc, cluster->services, count * sizeof *cluster->services);
   blis_alloc_free(&alloc, cluster->service_times,
                   count * sizeof *cluster->service_times);
+  blis_alloc_free(&alloc, cluster->speeds, count * sizeof *cluster->speeds);
   blis_alloc_free(&alloc, cluster->instances,
                   count * sizeof *cluster->instances);
   blis_alloc_free(&alloc, cluster, sizeof *cluster);

@@ -155,7 +155,7 @@ blis_status blis_cluster_instance_slow(blis_cluster *cluster, uint32_t index,
                      "1000000",
                      cluster->ids[index], factor);
   }
-  blis_instance_slow_down(cluster->instances[index], factor);
+  blis__slow_down(cluster, index, BLIS__SLOW_BY_FAULT, factor);
   return BLIS_OK;
 }
 

@@ -94,7 +94,7 @@ static blis_status start_some(blis_cluster *cluster, const change *c,
   for (int64_t k = 0;
        k < c->by && has_machines && blis__has_room_like(cluster, c->like);
        k++) {
-    blis__start start = {{0}};
+    blis__start start = {.warming_factor = 0};
     start.part_us[BLIS_SERVICE_LOADING - BLIS_SERVICE_REQUESTED] =
         blis_delay_draw(&scaler->config.loading, &scaler->loading);
     uint32_t index;

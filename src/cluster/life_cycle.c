@@ -12,6 +12,8 @@
 #include "cluster/service.h"
 #include "cluster/start.h"
 
+enum { WARMING_PART = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED };
+
 /* What an instance waits for. */
 typedef struct life {
   blis_cluster *cluster;
@@ -79,14 +81,36 @@ static blis_status wait_for(blis_cluster *cluster, life *l, int part,
                                on_part_done, l, error);
 }
 
+/* Its steps are as fast as they will be. */
+static blis_status on_warm(void *ud, blis_cluster *cluster, blis_error *error) {
+  (void)error;
+  const life *l = ud;
+  blis__slow_down(cluster, l->index, BLIS__SLOW_BY_WARMING, 1);
+  return BLIS_OK;
+}
+
+/* It serves already. */
+static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us,
+                           blis_error *error) {
+  blis__slow_down(cluster, l->index, BLIS__SLOW_BY_WARMING,
+                  l->start.warming_factor);
+  return blis_cluster_call_at(cluster,
+                              blis_time_after_us(cluster->now_us, for_us),
+                              on_warm, l, error);
+}
+
 /* The next state that takes time; none: it serves. */
 static blis_status go_on(blis_cluster *cluster, life *l, int part,
                          blis_error *error) {
   while (part < BLIS__START_PARTS && l->start.part_us[part] == 0) {
     part++;
   }
-  if (part < BLIS__START_PARTS) {
+  bool serves_slowly = part == WARMING_PART && l->start.warming_factor > 0;
+  if (part < BLIS__START_PARTS && !serves_slowly) {
     return wait_for(cluster, l, part, l->start.part_us[part], error);
+  }
+  if (serves_slowly) {
+    BLIS_TRY(warm_up(cluster, l, l->start.part_us[part], error));
   }
   BLIS_TRY(blis__set_service(cluster, l->index, BLIS_SERVICE_ACTIVE, error));
   blis__note_instance_change(cluster, l->index);
@@ -172,7 +196,7 @@ blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
   const blis_delay *parts[BLIS__START_PARTS] = {
       &cold_start->request, &cold_start->provisioning, &cold_start->loading,
       &cold_start->warming};
-  blis__start start;
+  blis__start start = {.warming_factor = cold_start->warming_factor};
   for (int part = 0; part < BLIS__START_PARTS; part++) {
     start.part_us[part] = blis_delay_draw(parts[part], &random);
   }

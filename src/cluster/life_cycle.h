@@ -21,6 +21,11 @@ typedef struct blis_cold_start {
   blis_delay provisioning;
   blis_delay loading; /* weights, compilation, graphs */
   blis_delay warming;
+  /*
+   * While it warms, it serves, and steps take so many times as long (1e-3 to
+   * 1e6): it is active from the end of loading on. 0 = it does not serve yet.
+   */
+  double warming_factor;
 } blis_cold_start;
 
 /* How an instance that is no longer wanted goes. */

@@ -1,6 +1,7 @@
 #include "cluster/service.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/invariant.h"
 #include "cluster/clock.h"
@@ -73,6 +74,18 @@ blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
     blis__snapshot_put_in_service(&cluster->snapshot, index, serves);
   }
   return BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error, .instance = index);
+}
+
+void blis__slow_down(blis_cluster *cluster, uint32_t index,
+                     blis__slowness reason, double factor) {
+  struct blis__speed *speed = &cluster->speeds[index];
+  speed->factors[reason] = factor;
+  double all = 1;
+  for (int k = 0; k < BLIS__SLOWNESS_COUNT; k++) {
+    all *= speed->factors[k] == 0 ? 1 : speed->factors[k];
+  }
+  blis_instance_slow_down(cluster->instances[index],
+                          fmin(fmax(all, 1e-3), 1e6));
 }
 
 void blis__note_instance_change(blis_cluster *cluster, uint32_t index) {

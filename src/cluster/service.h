@@ -31,6 +31,21 @@ BLIS_MUSTUSE blis_status blis__check_changeable(const blis_cluster *cluster,
                                                 uint32_t index,
                                                 blis_error *error);
 
+/* Why steps take longer; factors multiply. */
+typedef enum blis__slowness {
+  BLIS__SLOW_BY_FAULT,
+  BLIS__SLOW_BY_WARMING,
+  BLIS__SLOWNESS_COUNT
+} blis__slowness;
+
+struct blis__speed {
+  double factors[BLIS__SLOWNESS_COUNT]; /* 0 = 1 */
+};
+
+/* From its next step on; factor 1 = no longer for that reason. */
+void blis__slow_down(blis_cluster *cluster, uint32_t index,
+                     blis__slowness reason, double factor);
+
 /* The instance was changed from outside of its own events. */
 void blis__note_instance_change(blis_cluster *cluster, uint32_t index);
 

@@ -14,6 +14,7 @@ enum { BLIS__START_PARTS = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED + 1 };
 /* How long each part takes; 0 leaves it out. */
 typedef struct blis__start {
   int64_t part_us[BLIS__START_PARTS];
+  double warming_factor; /* as in blis_cold_start */
 } blis__start;
 
 /* Starts the next instance, like another one. BLIS_ERR_INVALID: there is no

@@ -75,6 +75,7 @@ struct blis_cluster {
   blis_instance_facts *facts;
   blis_service *services;
   struct blis__service_times *service_times; /* service.h */
+  struct blis__speed *speeds;                /* service.h */
   uint32_t existing; /* instances that are or were there: the first ones */
   blis_arena texts;  /* the ids, and what facts say */
   blis_winner_tree *next_events; /* of the instances */

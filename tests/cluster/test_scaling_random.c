@@ -72,7 +72,8 @@ static const blis_autoscaler_ops wishes = {.decide = wish};
 
 static blis_delay draw_delay(blis_random *random) {
   const double means[] = {0, 0, 30000, 400000};
-  return (blis_delay){means[draw(random, 4)], draw(random, 2) * 20000.0};
+  return (blis_delay){means[draw(random, 4)], draw(random, 2) * 20000.0,
+                      (blis_delay_shape)draw(random, BLIS_DELAY_SHAPE_COUNT)};
 }
 
 static int64_t draw_time(blis_random *random, int32_t most) {
@@ -212,7 +213,8 @@ static void draw_scene(scene *s, int64_t seed) {
       s->scaling.min == 0 ? 1 : s->scaling.min + (uint32_t)draw(&random, 2);
   s->scaling.cold_start =
       (blis_cold_start){draw_delay(&random), draw_delay(&random),
-                        draw_delay(&random), draw_delay(&random)};
+                        draw_delay(&random), draw_delay(&random),
+                        draw(&random, 2) * (0.5 + draw(&random, 4))};
   s->scaling.actuation = draw_delay(&random);
   s->scaling.stop = (blis_stop)draw(&random, BLIS_STOP_COUNT);
   s->scaling.grace_us = draw_time(&random, 400000);

@@ -25,8 +25,7 @@ return {
     },
     {
       name = "provisioning_delay_us", type = "delay_us", min = 0, unit = "us",
-      doc = "From the order of a machine until it is there: a number, or { mean_us =, "
-        .. "stddev_us = } of a normal distribution. Default: 0.",
+      doc = "From the order of a machine until it is there, as the times of scaling. Default: 0.",
     },
     {
       name = "cost_per_hour", type = "number", min = 0, max = 1e9, unit = "USD",

@@ -27,10 +27,17 @@ return {
         .. "of its own and takes 7 KB. Default: 256, or 16 times max_replicas if that is more.",
     },
     delay("request_delay_us", "From being asked for until there is a machine. Every one of these "
-      .. "times is a number, or { mean_us =, stddev_us = } of a normal distribution."),
+      .. "times is a number, or drawn: { mean_us =, stddev_us = }, normal or with distribution = "
+      .. "\"lognormal\", \"uniform\" or \"exponential\"."),
     delay("provisioning_delay_us", "Until the machine is up.", "--provisioning-delay"),
     delay("loading_delay_us", "Until weights are loaded and graphs captured.", "--loading-delay"),
     delay("warmup_duration_us", "Until it takes requests, after that.", "--warmup-duration"),
+    {
+      name = "warmup_factor", type = "number", min = 0.001, max = 1000000,
+      flag = "--warmup-factor", group = "Autoscaling",
+      doc = "It takes requests from the end of loading on, and its steps take so many times as "
+        .. "long for warmup_duration_us. Default: it waits.",
+    },
     delay("actuation_delay_us", "From a decision of the autoscaler to its effect."),
     {
       name = "interval_us", type = "time_us", min = 1, unit = "us",

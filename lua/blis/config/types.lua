@@ -58,22 +58,33 @@ types.time = {
   check = types.integer.check,
 }
 
--- How long something takes: always as long, or { mean_us =, stddev_us = } of a normal distribution.
+local delay_shapes = { normal = true, lognormal = true, uniform = true, exponential = true }
+local delay_keys = { mean_us = true, stddev_us = true, distribution = true }
+
+--- A time with a mean and a deviation, which an exponential one has by itself.
+local function check_drawn_delay(value, option)
+  for key in pairs(value) do
+    if not delay_keys[key] then return nil end
+  end
+  local shape = value.distribution or "normal"
+  local mean_us, stddev_us = value.mean_us, value.stddev_us or 0
+  local is_alone = shape == "exponential" and value.stddev_us ~= nil
+  local is_delay = delay_shapes[shape] and not is_alone and types.number.check(mean_us, option)
+    and types.number.check(stddev_us, option)
+  return is_delay and { mean_us = mean_us, stddev_us = stddev_us, distribution = shape } or nil
+end
+
+-- How long something takes: always as long, or drawn.
 types.delay_us = {
   expected = function(option)
-    return types.time_us.expected(option) .. ", or { mean_us =, stddev_us = }"
+    return types.time_us.expected(option) .. ", or { mean_us =, stddev_us =, distribution = "
+      .. "\"normal\", \"lognormal\" or \"uniform\" }, or { mean_us =, distribution = "
+      .. "\"exponential\" }"
   end,
   check = function(value, option)
-    if type(value) ~= "table" then
-      local mean_us = types.integer.check(value, option)
-      return mean_us and { mean_us = mean_us, stddev_us = 0 }
-    end
-    local mean_us, stddev_us = value.mean_us, value.stddev_us or 0
-    for key in pairs(value) do
-      if key ~= "mean_us" and key ~= "stddev_us" then return nil end
-    end
-    local is_delay = types.number.check(mean_us, option) and types.number.check(stddev_us, option)
-    return is_delay and { mean_us = mean_us, stddev_us = stddev_us } or nil
+    if type(value) == "table" then return check_drawn_delay(value, option) end
+    local mean_us = types.integer.check(value, option)
+    return mean_us and { mean_us = mean_us, stddev_us = 0, distribution = "normal" }
   end,
 }
 

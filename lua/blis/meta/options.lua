@@ -117,10 +117,11 @@
 ---@field min_replicas? integer Least number of instances. (default 1)
 ---@field max_replicas? integer Greatest number of instances. (default 8)
 ---@field max_starts? integer Instances that can be started during a run, the first ones included: each has an id of its own and takes 7 KB. Default: 256, or 16 times max_replicas if that is more. (instances)
----@field request_delay_us? integer|table<string, number> From being asked for until there is a machine. Every one of these times is a number, or { mean_us =, stddev_us = } of a normal distribution. Default: 0. (us)
+---@field request_delay_us? integer|table<string, number> From being asked for until there is a machine. Every one of these times is a number, or drawn: { mean_us =, stddev_us = }, normal or with distribution = "lognormal", "uniform" or "exponential". Default: 0. (us)
 ---@field provisioning_delay_us? integer|table<string, number> Until the machine is up. Default: 0. (us)
 ---@field loading_delay_us? integer|table<string, number> Until weights are loaded and graphs captured. Default: 0. (us)
 ---@field warmup_duration_us? integer|table<string, number> Until it takes requests, after that. Default: 0. (us)
+---@field warmup_factor? number It takes requests from the end of loading on, and its steps take so many times as long for warmup_duration_us. Default: it waits.
 ---@field actuation_delay_us? integer|table<string, number> From a decision of the autoscaler to its effect. Default: 0. (us)
 ---@field interval_us? integer How often the autoscaler is asked; default: its own interval. (us)
 ---@field prefill? table Where prefill and decode are apart: options of the prefill pool over these, such as { max_replicas = 4 }.
@@ -147,7 +148,7 @@
 ---@field gpus_per_node? integer GPUs of a machine. (default 8)
 ---@field nodes? integer Machines at first. (default 1)
 ---@field max_nodes? integer To how many it grows when an instance finds no room; default: nodes.
----@field provisioning_delay_us? integer|table<string, number> From the order of a machine until it is there: a number, or { mean_us =, stddev_us = } of a normal distribution. Default: 0. (us)
+---@field provisioning_delay_us? integer|table<string, number> From the order of a machine until it is there, as the times of scaling. Default: 0. (us)
 ---@field cost_per_hour? number Of an instance on it, for autoscalers; default: as its GPUs. (USD)
 
 --- Some of the instances of a cluster. Options not given are taken from the cluster.

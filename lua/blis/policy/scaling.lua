@@ -48,7 +48,7 @@ end
 local function fill_delays(options, values)
   for _, option in ipairs(options) do
     if option.type == "delay_us" and not values[option.name] then
-      values[option.name] = { mean_us = 0, stddev_us = 0 }
+      values[option.name] = { mean_us = 0, stddev_us = 0, distribution = "normal" }
     end
   end
 end

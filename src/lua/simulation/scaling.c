@@ -55,8 +55,12 @@ static blis_delay check_delay(lua_State *L, int index, const char *name) {
   lua_getfield(L, index, name);
   int delay = lua_gettop(L);
   luaL_checktype(L, delay, LUA_TTABLE);
-  const blis_delay read = {check_field_number(L, delay, "mean_us"),
-                           check_field_number(L, delay, "stddev_us")};
+  static const char *const shapes[] = {"normal", "lognormal", "uniform",
+                                       "exponential", NULL};
+  const blis_delay read = {
+      check_field_number(L, delay, "mean_us"),
+      check_field_number(L, delay, "stddev_us"),
+      (blis_delay_shape)check_field_choice(L, delay, "distribution", shapes)};
   lua_pop(L, 1);
   return read;
 }
@@ -74,7 +78,9 @@ static blis_scaling_config check_config(lua_State *L, int index,
                      .provisioning =
                          check_delay(L, index, "provisioning_delay_us"),
                      .loading = check_delay(L, index, "loading_delay_us"),
-                     .warming = check_delay(L, index, "warmup_duration_us")},
+                     .warming = check_delay(L, index, "warmup_duration_us"),
+                     .warming_factor =
+                         opt_field_number(L, index, "warmup_factor", 0)},
       .actuation = check_delay(L, index, "actuation_delay_us"),
       .stop = (blis_stop)check_field_choice(L, index, "drain", stops),
       .grace_us = opt_field_integer(L, index, "grace_us", BLIS_TIME_NEVER_US),
