@@ -218,11 +218,10 @@ describe("an autoscaler", function()
     it("and how requests fared then", function()
       local r = told()
       local phases, arrived, good, whole = r.scaling.phases, 0, 0, 0.0
-      for _, phase in ipairs(phases) do
+      for _, phase in pairs(phases) do
         arrived, good = arrived + phase.arrived, good + phase.good
         whole = whole + phase.seconds
       end
-      assert.equal(phases[2], phases.short)
       assert.equal(4.0, phases.short.seconds)
       assert.equal(400, arrived)
       assert.equal(r.goodput.good, good)

@@ -215,13 +215,18 @@
 ---@field earlier_ms blis.Percentiles arrival to the last attempt, of requests with more than one
 ---@field models blis.CascadeModel[] in the order in which they were first done
 
---- The times when there were as many instances as wanted, or not.
+--- All times together when there were as many instances as wanted, or not.
 ---@class blis.ScalePhase
----@field name string short: fewer were ready than wanted, as during cold starts; surplus: more were paid, as while instances drain; steady: neither
 ---@field seconds number all of them together (s)
----@field arrived integer? at these times (requests)
----@field good integer? of these: they kept their targets; with slo_targets (requests)
+---@field arrived number? at these times; with records (requests)
+---@field good number? of these: they kept their targets; with slo_targets (requests)
 ---@field attainment number? the share of those with targets (0 to 1)
+
+--- How long there were as many instances as wanted, and who came then.
+---@class blis.ScalePhases
+---@field steady blis.ScalePhase as many as wanted, all of them ready
+---@field short blis.ScalePhase fewer were ready than wanted, as during cold starts
+---@field surplus blis.ScalePhase more were paid than wanted, as while instances drain
 
 --- What an autoscaler did, and what it cost.
 ---@class blis.Scaling
@@ -245,7 +250,7 @@
 ---@field state_seconds table<string, number> of all instances by state: provisioning, loading, active, draining, ... (s)
 ---@field over_provisioned_seconds number? instances paid beyond what the load of every minute took; with instance_capacity (s)
 ---@field under_provisioned_seconds number? instances that it took beyond those that were ready (s)
----@field phases table<string|integer, blis.ScalePhase> steady, short and surplus: as many as wanted, fewer ready, more paid
+---@field phases blis.ScalePhases when there were as many as wanted, and when not
 ---@field events blis.ScaleEvent[] changes, and wishes out of bounds
 ---@field levels blis.ScaleLevel[] how many there were, from when on
 

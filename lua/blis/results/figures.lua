@@ -141,8 +141,8 @@ local lists_of_scaling = {
     doc = "instances paid beyond what the load of every minute took; with instance_capacity" },
   { name = "under_provisioned_seconds", type = "number?", unit = "s", better = "less",
     doc = "instances that it took beyond those that were ready" },
-  { name = "phases", class = "ScalePhase", is_named = true,
-    doc = "steady, short and surplus: as many as wanted, fewer ready, more paid" },
+  { name = "phases", class = "ScalePhases",
+    doc = "when there were as many as wanted, and when not" },
   { name = "events", type = "blis.ScaleEvent[]", doc = "changes, and wishes out of bounds" },
   { name = "levels", type = "blis.ScaleLevel[]", doc = "how many there were, from when on" },
 }
@@ -285,16 +285,20 @@ figures.classes = {
         doc = "arrival to the last attempt, of requests with more than one" },
       { name = "models", class = "CascadeModel", is_list = true,
         doc = "in the order in which they were first done" } }),
-  class("ScalePhase", "The times when there were as many instances as wanted, or not.", nil, {
-    { name = "name", type = "string",
-      doc = "short: fewer were ready than wanted, as during cold starts; surplus: more were "
-        .. "paid, as while instances drain; steady: neither" },
+  class("ScalePhase", "All times together when there were as many instances as wanted, or not.",
+    nil, {
     { name = "seconds", type = "number", unit = "s", doc = "all of them together" },
-    { name = "arrived", type = "integer?", unit = "requests", doc = "at these times" },
-    { name = "good", type = "integer?", unit = "requests", better = "more",
+    { name = "arrived", type = "number?", unit = "requests", doc = "at these times; with records" },
+    { name = "good", type = "number?", unit = "requests", better = "more",
       doc = "of these: they kept their targets; with slo_targets" },
     { name = "attainment", type = "number?", unit = "0 to 1", better = "more",
       doc = "the share of those with targets" } }),
+  class("ScalePhases", "How long there were as many instances as wanted, and who came then.", nil, {
+    { name = "steady", class = "ScalePhase", doc = "as many as wanted, all of them ready" },
+    { name = "short", class = "ScalePhase",
+      doc = "fewer were ready than wanted, as during cold starts" },
+    { name = "surplus", class = "ScalePhase",
+      doc = "more were paid than wanted, as while instances drain" } }),
   class("Scaling", "What an autoscaler did, and what it cost.", nil, lists_of_scaling),
   class("Result", "The figures of a run.", "Counts", head, lists.result, lists.times, derived,
     parts),

@@ -195,7 +195,6 @@ function result_file.read(path)
     for name, key in pairs(group_keys) do figures[name] = figures.requests:groups(key) end
   end
   if figures.goodput then name_items(figures.goodput.classes) end
-  if figures.scaling then name_items(figures.scaling.phases) end
   return figures
 end
 

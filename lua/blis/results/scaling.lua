@@ -16,6 +16,8 @@ local function each_level(given, visit)
   end
 end
 
+local phase_names = { "steady", "short", "surplus" }
+
 local function phase_of(level)
   if level.ready < level.wanted then return "short" end
   return level.paid > level.wanted and "surplus" or "steady"
@@ -24,10 +26,7 @@ end
 --- How long there were as many as wanted, fewer and more, and who arrived then.
 local function phases_of(given, records, targets)
   local phases = {}
-  for i, name in ipairs { "steady", "short", "surplus" } do
-    phases[i] = { name = name, seconds = 0.0 }
-    phases[name] = phases[i]
-  end
+  for _, name in ipairs(phase_names) do phases[name] = { seconds = 0.0 } end
   each_level(given, function(level, length_us)
     local phase = phases[phase_of(level)]
     phase.seconds = phase.seconds + length_us / 1e6
@@ -36,7 +35,7 @@ local function phases_of(given, records, targets)
   local times = {}
   for i, level in ipairs(given.levels) do times[i] = level.time_us end
   local judged = {}
-  for _, phase in ipairs(phases) do phase.arrived = 0 end
+  for _, phase in pairs(phases) do phase.arrived = 0 end
   for i, span in ipairs(records:goodput_over_time(times, targets or {})) do
     local phase = phases[phase_of(given.levels[i])]
     phase.arrived = phase.arrived + span.arrived

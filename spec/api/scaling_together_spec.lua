@@ -1,0 +1,219 @@
+-- Instances that come, go and fail, together with everything else there is: each pair of features
+-- gives the same by both engines, by steps and as a clone, and no request is lost.
+local blis = require "blis"
+
+local seconds = blis.seconds
+
+local function experiment(p)
+  p = p or {}
+  return {
+    cluster = { model = "qwen3-14b", tp = 1, instances = 2, max_num_seqs = 16 },
+    workload = { rate = p.rate or 14, requests = 250, prompt_tokens = 300, output_tokens = 120 },
+    routing = "least-loaded",
+    autoscaler = { p.autoscaler or "queue-depth", cooldown_seconds = 4, interval_seconds = 2 },
+    scaling = { max_replicas = 5, loading_delay_us = seconds(3), drain = "redirect",
+      trigger_queue_depth = 6 },
+    faults = {
+      { at = seconds(6), instance = 1, kind = p.kind or "crash", recover_after = seconds(5),
+        requests = "rerouted" },
+      { kind = "slow", mtbf = seconds(30), recover_after = seconds(4), factor = 2 },
+    },
+  }
+end
+
+local features = {
+  { "sessions", function(s)
+    s.workload.sessions = { max_rounds = 4, think_time_us = 500000 }
+  end },
+  { "a budget of a tenant", function(s)
+    s.workload.tenant, s.cluster.tenant_budgets = "a", { a = 0.5 }
+  end },
+  { "a queue of the gateway", function(s) s.queue = {} end },
+  { "decisions with counterfactuals", function(s)
+    s.trace_level, s.counterfactual_k = "decisions", 2
+  end },
+  { "a series and targets", function(s)
+    s.series_interval_us, s.slo_targets = seconds(2), { default = { ttft_ms = 500 } }
+  end },
+  { "a warm-up", function(s) s.warm_up_us = seconds(5) end },
+  { "priorities", function(s) s.priority, s.cluster.scheduler = "slo-based", "priority-fcfs" end },
+  { "prefixes and scorers", function(s)
+    s.routing, s.workload.prefixes = "weighted", { groups = 5, tokens = 256, zipf = 1 }
+  end },
+  { "late signals", function(s)
+    s.cluster.snapshot_refresh_us, s.cluster.cache_signal_delay_us = 200000, 100000
+  end },
+  { "surges", function(s)
+    s.workload.shape = { "surges", every_us = seconds(8), duration_us = seconds(2) }
+  end },
+  { "nothing at times", function(s)
+    s.scaling.min_replicas = 0
+    s.autoscaler = { "keda", metrics = { queue_depth = 2 }, cooldown_seconds = 3 }
+  end },
+  { "prefill and decode apart", function(s)
+    s.cluster.prefill_instances, s.cluster.decode_instances = 1, 1
+    s.cluster.instances, s.disaggregation = nil, {}
+  end },
+  { "an autoscaler of a script", function(s)
+    s.autoscaler = function(context)
+      return context.queue_depth > 4 and { target = context.replicas + 1, reason = "long" } or nil
+    end
+  end },
+  { "no records", function(s) s.keep_records = false end },
+}
+
+-- What does not go together, and how that is said.
+local refused = {
+  ["no records + a series and targets"] = "needs records",
+  ["no records + a warm-up"] = "needs records",
+  ["prefill and decode apart + nothing at times"] = "hand-offs need one instance of each",
+  ["sessions + surges"] = "closed_loop = false",
+}
+
+local function refusal_of(a, b)
+  return refused[a .. " + " .. b] or refused[b .. " + " .. a]
+end
+
+local function spec_of(a, b, engine)
+  local spec = experiment()
+  a[2](spec)
+  if a ~= b then b[2](spec) end
+  spec.cluster.engine = engine
+  return spec
+end
+
+local endings = { "completed", "rejected", "timed_out", "unservable", "failed", "still_running",
+  "still_queued", "still_arriving" }
+
+local function check(a, b)
+  local r = blis.run(spec_of(a, b))
+  local sum = 0
+  for _, ending in ipairs(endings) do sum = sum + r[ending] end
+  assert.equal(r.arrived, sum)
+  if a[1] == "sessions" or b[1] == "sessions" then -- they end with a request that is lost
+    assert.is_true(r.arrived > 150 and r.arrived <= 250)
+  else
+    assert.equal(250, r.arrived)
+  end
+  assert.equal(r.hash, blis.run(spec_of(a, b, "stepwise")).hash)
+  local sim = blis.simulation(spec_of(a, b))
+  sim:run_until(seconds(9))
+  local clone = sim:clone()
+  for _ = 1, 200 do sim:step() end
+  for _, other in ipairs { sim:run(), clone:run() } do
+    assert.equal(r.hash, other.hash)
+    assert.same(r.scaling, other.scaling)
+    assert.same(r.faults, other.faults)
+  end
+end
+
+describe("a cluster that scales and fails", function()
+  for i, a in ipairs(features) do
+    it("with " .. a[1], function()
+      for j = i, #features do
+        local b = features[j]
+        local wanted = refusal_of(a[1], b[1])
+        if wanted then
+          assert.error_matches(function() blis.run(spec_of(a, b)) end, wanted, 1, true)
+        else
+          check(a, b)
+        end
+      end
+    end)
+  end
+
+  it("refuses what no number of instances can follow", function()
+    local spec = experiment()
+    spec.cluster = { groups = { { model = "qwen3-14b", tp = 1, instances = 1 },
+      { model = "llama-3.1-8b-instruct", tp = 1, instances = 1 } } }
+    spec.cascade = { "cognitora.cascade", chain = { "llama-3.1-8b-instruct", "qwen3-14b" } }
+    assert.error_matches(function() blis.run(spec) end, "different models", 1, true)
+  end)
+
+  it("asks a cascade of models with faults, without scaling", function()
+    local spec = experiment()
+    spec.cluster = { groups = { { model = "qwen3-14b", tp = 1, instances = 2 },
+      { model = "llama-3.1-8b-instruct", tp = 1, instances = 2 } } }
+    spec.cascade = { "cognitora.cascade", chain = { "llama-3.1-8b-instruct", "qwen3-14b" } }
+    spec.autoscaler, spec.scaling = nil, nil
+    local r = blis.run(spec)
+    assert.equal(250, r.completed + r.failed)
+    spec.cluster.engine = "stepwise"
+    assert.equal(r.hash, blis.run(spec).hash)
+  end)
+
+  it("is compared by routing and by variants", function()
+    local spec = experiment()
+    spec.routing = { "round-robin", "least-loaded" }
+    local results = blis.compare(spec)
+    assert.equal(2, #results)
+    for _, r in ipairs(results) do assert.is_true(r.scaling.scale_ups > 0 and #r.faults > 0) end
+    assert.not_equal(results[1].hash, results[2].hash)
+    spec = experiment()
+    spec.variants = {
+      { name = "crash" }, { name = "none", faults = {} },
+      { name = "hang", faults = { { at = seconds(6), instance = 1, kind = "hang" } } },
+      { name = "hpa", autoscaler = "hpa" },
+      { name = "slow start", scaling = { max_replicas = 5, loading_delay_us = seconds(20) } },
+    }
+    local by_name, names = {}, {}
+    for i, r in ipairs(blis.compare(spec)) do
+      names[i] = spec.variants[i].name
+      by_name[names[i]] = r
+    end
+    assert.equal(0, #by_name.none.faults)
+    assert.equal("hang", by_name.hang.faults[1].kind)
+    assert.equal("hpa", by_name.hpa.scaling.policy)
+    assert.is_true(by_name["slow start"].scaling.phases.short.seconds
+      > by_name.crash.scaling.phases.short.seconds)
+    assert.equal(blis.run(experiment()).hash, by_name.crash.hash)
+  end)
+
+  it("has a capacity, which faults lower", function()
+    local function capacity(faults)
+      local spec = experiment()
+      spec.cluster.instances, spec.autoscaler, spec.scaling = 3, nil, nil
+      spec.faults = faults
+      return blis.capacity { experiment = spec, from = 4, to = 64, tolerance = 0.2,
+        targets = { ["ttft_ms.p90"] = 1000 }, requests = 3000, max_requests = 3000,
+        replications = 2, quiet = true, jobs = 1 }.value
+    end
+    local whole = capacity {}
+    local broken = capacity {
+      { at = 0, instance = 2, kind = "crash", requests = "rerouted" },
+      { at = 0, instance = 3, kind = "slow", factor = 4 },
+    }
+    assert.is_true(broken < 0.7 * whole, ("%s against %s"):format(broken, whole))
+  end)
+
+  it("is swept over autoscalers and kinds of faults, with figures of scaling", function()
+    local swept = blis.sweep {
+      parameters = { { "autoscaler", { "queue-depth", "threshold" } },
+        { "kind", { "crash", "hang", "slow" } } },
+      trial = function(p)
+        return blis.run(experiment { autoscaler = p.autoscaler, kind = p.kind })
+      end,
+      report = { "scaling.replica_seconds", "scaling.phases.short.seconds", "cost.usd" },
+    }:run { quiet = true, jobs = 1 }
+    for _, autoscaler in ipairs { "queue-depth", "threshold" } do
+      for _, kind in ipairs { "crash", "hang", "slow" } do
+        local expected = blis.run(experiment { autoscaler = autoscaler, kind = kind })
+        local point = swept:point { autoscaler = autoscaler, kind = kind }
+        local metrics = point.metrics
+        assert.near(expected.scaling.replica_seconds, metrics["scaling.replica_seconds"].mean,
+          1e-9)
+        assert.near(expected.scaling.phases.short.seconds,
+          metrics["scaling.phases.short.seconds"].mean, 1e-9)
+      end
+    end
+  end)
+
+  it("has regrets of single decisions", function()
+    local spec = experiment()
+    spec.workload.requests = 60
+    local regret = blis.regret { experiment = spec, decisions = { "request_5", "request_40" },
+      continuations = 2 }
+    assert.equal(2, #regret.decisions)
+    assert.equal(blis.run(spec).hash, regret.result.hash)
+  end)
+end)
