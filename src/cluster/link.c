@@ -13,12 +13,15 @@ void blis__links_deinit(blis__links *links) {
   blis_array_deinit(&links->alloc, &links->all);
   blis_array_deinit(&links->alloc, &links->active);
   blis_array_deinit(&links->alloc, &links->ended);
+  blis_array_deinit(&links->alloc, &links->busy);
 }
 
 blis_status blis__links_add(blis__links *links, double bytes_per_us,
                             uint32_t *link) {
   BLIS_ASSERT(bytes_per_us > 0);
   *link = (uint32_t)links->all.count;
+  BLIS_TRY(
+      blis_array_reserve(&links->alloc, &links->busy, links->all.count + 1));
   const blis__link added = {.bytes_per_us = bytes_per_us};
   return blis_array_push(&links->alloc, &links->all, added);
 }
@@ -64,22 +67,36 @@ static bool is_on(const blis__transfer *t, uint32_t link) {
   return false;
 }
 
-/* All links as they are without a transfer. */
-static void clear_shares(blis__links *links) {
-  for (size_t i = 0; i < links->all.count; i++) {
-    blis__link *link = &links->all.items[i];
-    link->left = link->bytes_per_us;
-    link->unfixed = 0;
-  }
-  for (size_t i = 0; i < links->active.count; i++) {
-    blis__transfer *t = links->active.items[i];
-    t->rate = is_flowing(links, t) ? -1 : 0; /* -1: still to be worked out */
-    for (uint32_t k = 0; k < t->link_count && t->rate < 0; k++) {
-      links->all.items[t->links[k]].unfixed++;
+static blis__link *busy_link(const blis__links *links, size_t i) {
+  return &links->all.items[links->busy.items[i]];
+}
+
+static void count_on_links(blis__links *links, const blis__transfer *t) {
+  for (uint32_t k = 0; k < t->link_count; k++) {
+    blis__link *link = &links->all.items[t->links[k]];
+    if (link->unfixed++ == 0) {
+      link->left = link->bytes_per_us;
+      links->busy.items[links->busy.count++] = t->links[k];
     }
   }
-  for (size_t i = 0; i < links->all.count; i++) {
-    blis__link *link = &links->all.items[i];
+}
+
+/* Who shares which links; rates are still to be worked out. */
+static void clear_shares(blis__links *links) {
+  for (size_t i = 0; i < links->busy.count; i++) {
+    busy_link(links, i)->active = 0;
+  }
+  links->busy.count = 0;
+  for (size_t i = 0; i < links->active.count; i++) {
+    blis__transfer *t = links->active.items[i];
+    t->rate = 0;
+    if (is_flowing(links, t)) {
+      t->rate = -1;
+      count_on_links(links, t);
+    }
+  }
+  for (size_t i = 0; i < links->busy.count; i++) {
+    blis__link *link = busy_link(links, i);
     link->active = link->unfixed;
     link->peak = link->active > link->peak ? link->active : link->peak;
   }
@@ -89,11 +106,14 @@ static void clear_shares(blis__links *links) {
 static bool find_tightest(const blis__links *links, uint32_t *tightest,
                           double *share) {
   bool found = false;
-  for (size_t i = 0; i < links->all.count; i++) {
-    const blis__link *link = &links->all.items[i];
+  for (size_t i = 0; i < links->busy.count; i++) {
+    const blis__link *link = busy_link(links, i);
+    if (link->unfixed == 0) {
+      continue;
+    }
     double its = link->left / link->unfixed;
-    if (link->unfixed > 0 && (!found || its < *share)) {
-      *tightest = (uint32_t)i;
+    if (!found || its < *share) {
+      *tightest = links->busy.items[i];
       *share = its;
       found = true;
     }
@@ -164,9 +184,9 @@ static void flow(blis__links *links, double to_us) {
       links->all.items[t->links[k]].bytes += bytes;
     }
   }
-  for (size_t i = 0; i < links->all.count && us > 0; i++) {
-    blis__link *link = &links->all.items[i];
-    link->busy_us += link->active > 0 ? us : 0;
+  for (size_t i = 0; i < links->busy.count && us > 0; i++) {
+    blis__link *link = busy_link(links, i);
+    link->busy_us += us;
     link->transfer_us += link->active * us;
   }
   links->now_us = to_us;

@@ -13,7 +13,8 @@
  * of its links.
  *
  * Stands alone: it knows neither requests nor instances. A change costs
- * O(transfers * links); memory is O(links + transfers).
+ * O(transfers * links that have something to move), whatever others there are;
+ * memory is O(links + transfers).
  */
 #ifndef BLIS_CLUSTER_LINK_H
 #define BLIS_CLUSTER_LINK_H
@@ -72,6 +73,7 @@ typedef struct blis__links {
   BLIS_ARRAY(blis__link) all;
   BLIS_ARRAY(blis__transfer *) active; /* also those to come; by start */
   BLIS_ARRAY(blis__transfer *) ended;  /* not yet taken; from next_ended on */
+  BLIS_ARRAY(uint32_t) busy; /* links with something to move, room for all */
   size_t next_ended;
 } blis__links;
 

@@ -25,16 +25,16 @@ enum {
   BLIS__CLUSTER_ARRIVAL = 0,
   BLIS__CLUSTER_ADMISSION = 1,
   BLIS__CLUSTER_ROUTING = 2,
-  BLIS__CLUSTER_ENCODED = 3, /* by who had its turn at an encoder */
-  BLIS__CLUSTER_PREFILL = 4, /* routing of the prefill of a hand-off */
-  BLIS__CLUSTER_EVICT = 5,   /* for somebody in the gateway's queue */
-  BLIS__CLUSTER_MOVE = 6,    /* the KV of a hand-off wants to go */
-  BLIS__CLUSTER_MOVED = 7,   /* transfers have ended */
-  BLIS__CLUSTER_TIMEOUT = 8, /* of a hand-off */
-  BLIS__CLUSTER_EXPIRY = 9,  /* of who waits in the gateway's queue */
-  BLIS__CLUSTER_CYCLE = 10,  /* somebody may leave it */
-  BLIS__CLUSTER_CHECK = 11,  /* of the load, in BLIS (Go) */
-  BLIS__CLUSTER_SCALED = 12, /* what follows from one */
+  BLIS__CLUSTER_ENCODED = 3,      /* by who had its turn at an encoder */
+  BLIS__CLUSTER_PREFILL = 4,      /* routing of the prefill of a hand-off */
+  BLIS__CLUSTER_EVICT = 5,        /* for somebody in the gateway's queue */
+  BLIS__CLUSTER_MOVE = 6,         /* the KV of a hand-off wants to go */
+  BLIS__CLUSTER_MOVED = 7,        /* transfers have ended */
+  BLIS__CLUSTER_TIMEOUT = 8,      /* of a hand-off */
+  BLIS__CLUSTER_EXPIRY = 9,       /* of who waits in the gateway's queue */
+  BLIS__CLUSTER_CYCLE = 10,       /* somebody may leave it */
+  BLIS__CLUSTER_CHECK = 11,       /* of the load, in BLIS (Go) */
+  BLIS__CLUSTER_SCALED = 12,      /* what follows from one */
   BLIS__CLUSTER_ENCODE_LATE = 13, /* the deadline of who is there */
   BLIS__CLUSTER_CALL = 20
 };

@@ -78,8 +78,8 @@ struct blis_policy_entry {
   size_t param_count;
 
   /* What one in use begins with. */
-  const void *ops;       /* blis_<kind>_ops */
-  size_t state_size;     /* of its state, which is zeroed; 0 = init makes it */
+  const void *ops;   /* blis_<kind>_ops */
+  size_t state_size; /* of its state, which is zeroed; 0 = init makes it */
   /* Columns it reads; more by view->column. Of an autoscaler: its metrics. */
   blis_signal_set needs;
   bool needs_least_load; /* of a router; see router.h */

@@ -69,6 +69,15 @@ add { name = "sessions, full caches", counted = { 12000, 16000 }, requests = 200
     return spec_of(n, {}, { sessions = { max_rounds = 5, think_time_us = 1000000 } }, "weighted")
   end }
 
+-- Of the sixteen, half prefill and half decode, so that each request is handed off; beside
+-- round-robin and weighted, which are the same load without pools.
+for _, routing in ipairs { "round-robin", "weighted" } do
+  add { name = "pools, " .. routing,
+    spec = function(n)
+      return spec_of(n, { instances = 16, prefill_instances = 8, decode_instances = 8 }, {}, routing)
+    end }
+end
+
 -- Preemptions begin after some thousand requests.
 add { name = "shortage", goal = 15000, speed_goal = 200000, requests = 30000,
   counted = { 10000, 30000 },
