@@ -101,6 +101,16 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
       FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight);
 }
 
+void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,
+                             bool is_eager) {
+  cluster->is_eager[number] = is_eager;
+  if (is_eager) {
+    blis__cluster_note_next(cluster, number);
+  } else {
+    blis_winner_tree_clear(cluster->eager_events, number);
+  }
+}
+
 blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
                                        int64_t time_us, int64_t limit_us,
                                        blis_error *error) {
@@ -128,8 +138,7 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number,
   BLIS_ASSERT(blis_instance_next_us(instance) >= time_us);
   cluster->fruitless = 0;
   blis__snapshot_instance_changed(&cluster->snapshot, number);
-  blis_winner_tree_set(cluster->next_events, number,
-                       blis_instance_next_us(instance));
+  blis__cluster_note_next(cluster, number);
   return BLIS_OK;
 }
 

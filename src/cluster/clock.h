@@ -34,6 +34,20 @@ BLIS_MUSTUSE blis_status blis__cluster_call_in(
 BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster,
                                                       blis_error *error);
 
+/* The instance has something new to do, or has done something. */
+static inline void blis__cluster_note_next(blis_cluster *cluster,
+                                           uint32_t number) {
+  int64_t next_us = blis_instance_next_us(cluster->instances[number]);
+  blis_winner_tree_set(cluster->next_events, number, next_us);
+  if (cluster->eager_events != NULL && cluster->is_eager[number]) {
+    blis_winner_tree_set(cluster->eager_events, number, next_us);
+  }
+}
+
+/* Something may follow on its events from now on, or no longer. */
+void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number,
+                             bool is_eager);
+
 /* Lets the instance execute its next event, or more of them before limit_us. */
 BLIS_MUSTUSE blis_status blis__cluster_run_instance(blis_cluster *cluster,
                                                     uint32_t number,

@@ -130,18 +130,46 @@ static blis_status run_check(blis_cluster *cluster, blis_error *error) {
   return blis__scaler_check(cluster, error);
 }
 
+/* An instance that may execute its next event. */
+typedef struct turn {
+  uint32_t number;
+  int64_t time_us; /* of that event; BLIS_TIME_NEVER_US = nobody has one */
+  bool runs_ahead; /* and those after it */
+} turn;
+
+static turn next_turn(const blis_cluster *cluster, int64_t cluster_us,
+                      int64_t last_us, bool may_run_ahead, bool lets_lag) {
+  turn next = {.time_us = BLIS_TIME_NEVER_US};
+  bool has_order = cluster->eager_events != NULL;
+  if (has_order && lets_lag && cluster->check_us == BLIS_TIME_NEVER_US) {
+    blis_winner_tree_min(cluster->eager_events, &next.number, &next.time_us);
+    int64_t next_us = cluster_us < next.time_us ? cluster_us : next.time_us;
+    if (next_us <= last_us && next_us != BLIS_TIME_NEVER_US) {
+      return next;
+    }
+    has_order = false; /* nothing can follow on what the others do */
+  }
+  next.time_us = BLIS_TIME_NEVER_US;
+  blis_winner_tree_min(cluster->next_events, &next.number, &next.time_us);
+  next.runs_ahead = may_run_ahead && !has_order &&
+                    blis__listeners_let_run_ahead(&cluster->listeners);
+  return next;
+}
+
 /*
  * Executes the next event if it is not later than last_us. Where listeners let
  * them, instances stay behind the cluster's events until their next request,
  * and their steps in between are computed together; or they run ahead of each
  * other, but neither beyond last_us nor past the next event of the cluster.
+ * With pools, those whose events something may follow on do neither.
  */
 static blis_status run_one(blis_cluster *cluster, int64_t last_us,
                            bool may_run_ahead, bool *done, blis_error *error) {
   int64_t cluster_us = next_cluster_us(cluster);
-  uint32_t number = 0;
-  int64_t instance_us = BLIS_TIME_NEVER_US;
-  blis_winner_tree_min(cluster->next_events, &number, &instance_us);
+  bool lets_lag = may_run_ahead && blis__listeners_let_lag(&cluster->listeners);
+  const turn chosen =
+      next_turn(cluster, cluster_us, last_us, may_run_ahead, lets_lag);
+  int64_t instance_us = chosen.time_us;
   int64_t next_us = cluster_us <= instance_us ? cluster_us : instance_us;
   bool is_check = cluster->check_us < next_us;
   next_us = is_check ? cluster->check_us : next_us;
@@ -157,18 +185,17 @@ static blis_status run_one(blis_cluster *cluster, int64_t last_us,
   cluster->is_busy = true;
   bool goes_first = cluster_us <= instance_us ||
                     (cluster_us <= last_us && cluster_us <= cluster->check_us &&
-                     cluster_us != BLIS_TIME_NEVER_US && may_run_ahead &&
-                     blis__listeners_let_lag(&cluster->listeners));
+                     cluster_us != BLIS_TIME_NEVER_US && lets_lag &&
+                     cluster->eager_events == NULL);
   if (goes_first) {
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
-    bool runs_ahead =
-        may_run_ahead && blis__listeners_let_run_ahead(&cluster->listeners);
-    int64_t limit_us = blis_time_after_us(runs_ahead ? last_us : next_us, 1);
+    int64_t limit_us =
+        blis_time_after_us(chosen.runs_ahead ? last_us : next_us, 1);
     int64_t end_us = end_of_instances_us(cluster, cluster_us);
     limit_us = end_us < limit_us ? end_us : limit_us;
-    status = blis__cluster_run_instance(cluster, number, instance_us, limit_us,
-                                        error);
+    status = blis__cluster_run_instance(cluster, chosen.number, instance_us,
+                                        limit_us, error);
     if (status == BLIS_OK) {
       status = look_again(cluster, error);
     }

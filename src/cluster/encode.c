@@ -322,9 +322,12 @@ static blis_status make_parts(blis_cluster *cluster, blis__encoders *e) {
   if (e->all == NULL) {
     return BLIS_ERR_NOMEM;
   }
+  const blis_router *router = &e->stage.router;
+  bool is_blind = router->ops == NULL || router->is_blind;
   const blis__listener listener = {
       .ud = e,
       .rank = BLIS__SEQUELS,
+      .need = is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE,
       .on = {[BLIS__REPORTING] = on_reporting, [BLIS__ENDED] = on_ended}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }

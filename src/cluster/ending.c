@@ -5,6 +5,7 @@
 #include "cluster/ending.h"
 
 #include "base/invariant.h"
+#include "cluster/clock.h"
 
 /* What the instances report. */
 
@@ -63,8 +64,7 @@ blis_status blis__cluster_take_away(blis_cluster *cluster,
                      cause.message);
   }
   blis__snapshot_instance_changed(&cluster->snapshot, number);
-  blis_winner_tree_set(cluster->next_events, number,
-                       blis_instance_next_us(instance));
+  blis__cluster_note_next(cluster, number);
   return blis__cluster_leave_instance(cluster, request, cluster->now_us, error);
 }
 

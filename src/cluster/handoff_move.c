@@ -11,14 +11,20 @@
 
 /* Waiting. */
 
-static void join(blis__room_queue *queue, blis__handoff *handoff) {
+static void join(blis_cluster *cluster, blis__handoff *handoff) {
+  blis__room_queue *queue = &cluster->handoffs->rooms[handoff->destination];
+  if (queue->head == NULL) {
+    blis__cluster_set_eager(cluster, handoff->destination, true);
+  }
   handoff->next_waiting = NULL;
   *(queue->tail != NULL ? &queue->tail->next_waiting : &queue->head) = handoff;
   queue->tail = handoff;
   handoff->waits = true;
 }
 
-static void leave(blis__room_queue *queue, blis__handoff *handoff) {
+static void leave(blis_cluster *cluster, blis__handoff *handoff) {
+  uint32_t instance = handoff->destination;
+  blis__room_queue *queue = &cluster->handoffs->rooms[instance];
   blis__handoff *before = NULL;
   blis__handoff *at = queue->head;
   while (at != handoff) {
@@ -28,6 +34,9 @@ static void leave(blis__room_queue *queue, blis__handoff *handoff) {
   *(before != NULL ? &before->next_waiting : &queue->head) = at->next_waiting;
   if (queue->tail == handoff) {
     queue->tail = before;
+  }
+  if (queue->head == NULL && !blis__handoff_is_source(cluster, instance)) {
+    blis__cluster_set_eager(cluster, instance, false);
   }
   handoff->waits = false;
 }
@@ -152,7 +161,7 @@ static blis_status wait_for_room(blis_cluster *cluster, blis__handoff *handoff,
   if (handoff->state == BLIS_HANDOFF_PREFILL) {
     handoff->state = BLIS_HANDOFF_HELD;
   }
-  join(&h->rooms[handoff->destination], handoff);
+  join(cluster, handoff);
   return BLIS_OK;
 }
 
@@ -285,7 +294,7 @@ blis_status blis__handoff_stop_moving(blis_cluster *cluster,
                                       blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   if (handoff->waits) {
-    leave(&h->rooms[handoff->destination], handoff);
+    leave(cluster, handoff);
     BLIS_TRY(blis__handoff_note_room(cluster, handoff->destination, error));
   }
   if (!handoff->is_moving) {
@@ -374,7 +383,7 @@ static blis_status serve_queue(blis_cluster *cluster, uint32_t instance,
     if (!is_done) {
       return BLIS_OK;
     }
-    leave(&h->rooms[instance], first);
+    leave(cluster, first);
     h->counts.wait_us += (double)(cluster->now_us - first->wait_since_us);
     BLIS_TRY(go_on(cluster, first, error));
   }

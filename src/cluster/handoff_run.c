@@ -18,8 +18,7 @@
 
 void blis__handoff_note_instance(blis_cluster *cluster, uint32_t instance) {
   blis__snapshot_instance_changed(&cluster->snapshot, instance);
-  blis_winner_tree_set(cluster->next_events, instance,
-                       blis_instance_next_us(cluster->instances[instance]));
+  blis__cluster_note_next(cluster, instance);
 }
 
 blis_status blis__handoff_schedule(blis_cluster *cluster,
@@ -446,6 +445,29 @@ static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
              : BLIS_OK;
 }
 
+/* Whose prefills end, moves KV at that time; who decodes alone may lag behind
+   until somebody waits for room there. */
+static blis_status make_order(blis_cluster *cluster) {
+  uint32_t count = cluster->config.instance_count;
+  cluster->eager_events = blis_winner_tree_new(&cluster->alloc, count);
+  cluster->is_eager =
+      blis_alloc_zeroed(&cluster->alloc, count, sizeof *cluster->is_eager);
+  if (cluster->eager_events == NULL || cluster->is_eager == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    cluster->is_eager[i] = blis__handoff_is_source(cluster, i);
+  }
+  return BLIS_OK;
+}
+
+/* What its policies see of instances. */
+static blis__need need_of(const blis_disaggregation *policy) {
+  bool is_blind = (policy->prefill.ops == NULL || policy->prefill.is_blind) &&
+                  (policy->decider.ops == NULL || policy->decider.is_blind);
+  return is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE;
+}
+
 static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
   uint32_t count = cluster->config.instance_count;
   const blis_alloc *alloc = &cluster->alloc;
@@ -456,9 +478,10 @@ static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
     return BLIS_ERR_NOMEM;
   }
   BLIS_TRY(make_links(cluster, h));
+  BLIS_TRY(make_order(cluster));
   const blis__listener listener = {.ud = h,
                                    .rank = BLIS__SEQUELS,
-                                   .need = BLIS__NEEDS_ORDER,
+                                   .need = need_of(&h->policy),
                                    .on = {[BLIS__LEFT] = on_left,
                                           [BLIS__REPORTING] = on_reporting,
                                           [BLIS__ENDED] = on_ended}};
@@ -512,4 +535,6 @@ void blis__free_handoffs(blis_cluster *cluster) {
   blis_alloc_free(alloc, h->egress, count * sizeof *h->egress);
   blis_alloc_free(alloc, h->ingress, count * sizeof *h->ingress);
   blis_alloc_free(alloc, h, sizeof *h);
+  blis_winner_tree_free(cluster->eager_events);
+  blis_alloc_free(alloc, cluster->is_eager, count * sizeof *cluster->is_eager);
 }

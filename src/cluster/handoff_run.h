@@ -251,6 +251,11 @@ blis__handoff_leg(const blis__cluster_request *request) {
                                             : &request->live;
 }
 
+static inline bool blis__handoff_is_source(const blis_cluster *cluster,
+                                           uint32_t instance) {
+  return (cluster->facts[instance].roles & BLIS_ROLE_PREFILL) != 0;
+}
+
 /* An instance has something new to do, or has room. */
 void blis__handoff_note_instance(blis_cluster *cluster, uint32_t instance);
 

@@ -266,7 +266,9 @@ static blis_status start(blis__links *links, blis__transfer *transfer,
   transfer->was_shared = false;
   transfer->is_on_its_way = true;
   links->active.items[links->active.count++] = transfer;
-  share_out(links);
+  if (has_begun(links, transfer)) { /* else nobody's rate changes yet */
+    share_out(links);
+  }
   return BLIS_OK;
 }
 

@@ -90,8 +90,7 @@ void blis__slow_down(blis_cluster *cluster, uint32_t index,
 
 void blis__note_instance_change(blis_cluster *cluster, uint32_t index) {
   blis__snapshot_instance_changed(&cluster->snapshot, index);
-  blis_winner_tree_set(cluster->next_events, index,
-                       blis_instance_next_us(cluster->instances[index]));
+  blis__cluster_note_next(cluster, index);
 }
 
 blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index,

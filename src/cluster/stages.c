@@ -238,8 +238,7 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
   cluster->counts.routed++;
   BLIS_TRY(blis_instance_inject(instance, live, cluster->now_us, error));
   blis__snapshot_instance_changed(snapshot, number);
-  blis_winner_tree_set(cluster->next_events, number,
-                       blis_instance_next_us(instance));
+  blis__cluster_note_next(cluster, number);
   return BLIS_OK;
 }
 

@@ -79,7 +79,14 @@ struct blis_cluster {
   uint32_t existing; /* instances that are or were there: the first ones */
   blis_arena texts;  /* the ids, and what facts say */
   blis_winner_tree *next_events; /* of the instances */
-  blis_event_queue *queue;       /* of the cluster */
+  /*
+   * With pools: the same of those alone whose events something may follow on
+   * elsewhere; they run in order of time, and only the others may lag behind.
+   * Else NULL.
+   */
+  blis_winner_tree *eager_events;
+  bool *is_eager;          /* by instance */
+  blis_event_queue *queue; /* of the cluster */
   blis_pool calls;
   blis_pool follow_ups; /* requests that are still to arrive */
   blis__request_table requests;

@@ -219,7 +219,7 @@ BLIS__POLICY_CREATE(admission, &admission_list, .name = entry->name,
                     .needs = setup.needs)
 BLIS__POLICY_CREATE(priority, &priority_list, .name = entry->name)
 BLIS__POLICY_CREATE(decider, &decider_list, .name = entry->name,
-                    .needs = setup.needs)
+                    .needs = setup.needs, .is_blind = setup.is_blind)
 BLIS__POLICY_CREATE(cascade, &cascade_list, .name = entry->name,
                     .chains = setup.chains, .chain_count = setup.chain_count)
 

@@ -61,7 +61,7 @@ typedef struct blis_policy_setup {
   /* As the entry has them; init may say otherwise. */
   const void *ops;
   blis_signal_set needs;
-  blis_signal_set needs_extremes; /* of a router; see router.h */
+  blis_signal_set needs_extremes; /* of a router or decider; see router.h */
   bool is_blind;
   /* Of a cascade. */
   const struct blis_cascade_chain *chains;

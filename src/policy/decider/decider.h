@@ -36,6 +36,7 @@ typedef struct blis_decider {
   size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;
   blis_signal_set needs; /* columns it reads; more by view->column */
+  bool is_blind;         /* it reads none: instances need not be up to date */
   const char *name;      /* static, or owned by state */
 } blis_decider;
 

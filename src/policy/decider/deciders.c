@@ -210,6 +210,7 @@ const blis_policy_entry blis__decider_never = {
     .name = "never",
     .summary = "the instance that decodes computes the prompt, too",
     .source = "BLIS (Go), inference-sim f90a1e3a",
+    .is_blind = true,
 };
 
 const blis_policy_entry blis__decider_always = {
@@ -219,6 +220,7 @@ const blis_policy_entry blis__decider_always = {
                "routesim.split",
     .summary = "every prompt is computed by an instance of the prefill pool",
     .source = "BLIS (Go), inference-sim f90a1e3a",
+    .is_blind = true,
 };
 
 const blis_policy_entry blis__decider_prefix_threshold = {
