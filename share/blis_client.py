@@ -1,8 +1,7 @@
 """A client of `blis serve --stdio`; standard library only:
 
     with Blis() as blis:
-        print(blis.evaluate({"lua": "return 'least-loaded'"}, scenario="chat-steady"))
-"""
+        print(blis.evaluate({"lua": "return 'least-loaded'"}, scenario="chat-steady"))"""
 import json
 import subprocess
 import threading

@@ -25,7 +25,8 @@ local function tasks_of(suite, one, stage, limits)
   for _, scenario in ipairs(stage.scenarios) do
     for _, seed in ipairs(stage.seeds) do
       tasks[#tasks + 1] = { suite = suite, candidate = one, scenario = scenario, seed = seed,
-        limits = limits, is_watched = #tasks == 0 }
+        limits = limits, is_watched = #tasks == 0,
+        is_audited = stage.name == "full" or stage.name == "test" }
     end
   end
   return tasks

@@ -1,8 +1,9 @@
 --- What a run came to, as evaluations see it: every request that was to come counts, and one that
 --- was not served well is a miss.
 ---
---- Figures are worked out of the records of the requests, one by one. What the core counts beside
---- that (goodput, states) has to agree, or the run does not count.
+--- The core works them out. Where a candidate is accepted (stages full and test) they are worked out
+--- once more, here, of the records of the requests, one by one; both have to agree exactly, or the
+--- run does not count.
 local statistics = require "blis.statistics"
 
 local measure = {}
@@ -55,8 +56,12 @@ local function check(holds, text, ...)
   if not holds then error({ code = "invariant", message = text:format(...) }, 0) end
 end
 
+local function is_completed(request)
+  return request.state == "completed" or request.state == "length_capped"
+end
+
 local function check_request(request, duration_us, instances)
-  if request.state ~= "completed" then return end
+  if not is_completed(request) then return end
   check(request.arrival_us <= request.end_us and request.end_us <= duration_us,
     "%s ends at a time that is not in the run", request.id)
   check(request.ttft_us >= 0 and request.ttft_us <= request.e2e_us,
@@ -82,7 +87,7 @@ local function gather(result, scenario)
     check_request(request, end_us, #result.instances)
     local n = seen.offered + 1
     seen.offered = n
-    local is_served, served_well = request.state == "completed", false
+    local is_served, served_well = is_completed(request), false
     if is_served then
       seen.completed = seen.completed + 1
       served_well = is_good(request, target_of(scenario.targets, request.slo_class))
@@ -94,9 +99,6 @@ local function gather(result, scenario)
     seen.ttft[n] = (is_served and request.ttft_us or waited_us) / 1000
     seen.e2e[n] = (is_served and request.e2e_us or waited_us) / 1000
     if served_well then seen.good = seen.good + 1 end
-    if seen.ttft[n] > (seen.worst_ms or -1) then
-      seen.worst, seen.worst_ms = request, seen.ttft[n]
-    end
     if request.state == "rejected" then seen.rejected = seen.rejected + 1 end
     if request.slo_class ~= "" then
       count(seen.classes, seen.index, "class " .. request.slo_class, served_well)
@@ -123,44 +125,79 @@ local function add_missing(seen, scenario)
   seen.offered = math.max(seen.offered, scenario.requests)
 end
 
-local function check_totals(result, seen)
-  check(result.completed == seen.completed, "%d completed, %d records say so", result.completed,
-    seen.completed)
-  check(result.arrived == #result.requests, "%d arrived, %d records say so", result.arrived,
-    #result.requests)
-  check(result.goodput.good == seen.good, "goodput of %d requests, and %d by the records",
-    result.goodput.good, seen.good)
+--- The figures of the core against those of the records.
+local function check_figures(result, figures, seen)
+  local again = {
+    offered = seen.offered, completed = seen.completed, rejected = seen.rejected,
+    ttft_p99_ms = statistics.quantile(seen.ttft, 0.99), ttft_mean_ms = mean_of(seen.ttft),
+    e2e_p99_ms = statistics.quantile(seen.e2e, 0.99), e2e_mean_ms = mean_of(seen.e2e),
+    itl_mean_ms = mean_of(seen.itl), good = seen.good,
+  }
+  figures.good = result.goodput.good
+  for name, value in pairs(again) do
+    check(figures[name] == value, "%s is %s, and %s by the records", name, tostring(figures[name]),
+      tostring(value))
+  end
+end
+
+--- Classes without going through the records; tenants need them.
+local function classes_of(result)
+  local list = {}
+  for _, class in ipairs(result.goodput.classes) do
+    if class.arrived > 0 and class.name ~= "default" then
+      list[#list + 1] = { name = "class " .. class.name, offered = class.arrived,
+        good = class.good }
+    end
+  end
+  return list
+end
+
+local function has_tenants(result)
+  for _, tenant in ipairs(result.by_tenant) do
+    if tenant.name ~= "" then return true end
+  end
+  return false
 end
 
 --- The measures of a run.
 ---@param result blis.Result with goodput by the scenario's targets
 ---@param scenario blis.eval.Scenario
+---@param is_audited? boolean whether they are worked out twice
 ---@return blis.eval.Measures
-function measure.of(result, scenario)
-  local seen = gather(result, scenario)
-  check_totals(result, seen)
-  add_missing(seen, scenario)
-  local seconds = result.duration_us / 1e6
-  table.sort(seen.classes, function(a, b) return a.name < b.name end)
+function measure.of(result, scenario, is_audited)
+  local figures = result.requests:outcomes(scenario.patience_us, result.duration_us,
+    scenario.requests)
+  local classes
+  check(result.arrived == #result.requests and result.completed == figures.completed,
+    "%d arrived, %d completed, and the records say otherwise", result.arrived, result.completed)
+  if is_audited or has_tenants(result) then
+    local seen = gather(result, scenario)
+    add_missing(seen, scenario)
+    check_figures(result, figures, seen)
+    classes = seen.classes
+  else
+    classes = classes_of(result)
+  end
+  table.sort(classes, function(a, b) return a.name < b.name end)
+  local seconds, good = result.duration_us / 1e6, result.goodput.good
+  local offered = figures.offered
   return {
-    offered = seen.offered, good = seen.good, completed = seen.completed,
-    rejected = seen.rejected, lost = seen.offered - seen.completed - seen.rejected,
-    miss_frac = (seen.offered - seen.good + 0.5) / (seen.offered + 1),
-    reject_frac = seen.rejected / math.max(1, seen.offered),
-    ttft_p99_ms = statistics.quantile(seen.ttft, 0.99) or 0.0,
-    ttft_mean_ms = mean_of(seen.ttft),
-    e2e_p99_ms = statistics.quantile(seen.e2e, 0.99) or 0.0,
-    e2e_mean_ms = mean_of(seen.e2e),
-    itl_mean_ms = mean_of(seen.itl),
-    goodput_rps = seconds > 0 and seen.good / seconds or 0.0,
+    offered = offered, good = good, completed = figures.completed,
+    rejected = figures.rejected, lost = offered - figures.completed - figures.rejected,
+    miss_frac = (offered - good + 0.5) / (offered + 1),
+    reject_frac = figures.rejected / math.max(1, offered),
+    ttft_p99_ms = figures.ttft_p99_ms, ttft_mean_ms = figures.ttft_mean_ms,
+    e2e_p99_ms = figures.e2e_p99_ms, e2e_mean_ms = figures.e2e_mean_ms,
+    itl_mean_ms = figures.itl_mean_ms,
+    goodput_rps = seconds > 0 and good / seconds or 0.0,
     duration_s = seconds,
-    classes = seen.classes,
+    classes = classes,
     cache_hit_rate = result.cache_hit_rate, balance_cv = result.balance_cv,
-    preemptions_per_request = result.preemptions / math.max(1, seen.offered),
+    preemptions_per_request = result.preemptions / math.max(1, offered),
     queue_ms = result.scheduling_delay_ms.mean or 0.0,
     cost_usd = result.cost.usd,
     tokens_per_s = result.tokens_per_sec,
-    worst = described(seen.worst),
+    worst = described(figures.worst and result.requests[figures.worst]),
     hash = result.hash,
   }
 end

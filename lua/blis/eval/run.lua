@@ -129,6 +129,7 @@ end
 ---@field traffic any
 ---@field parameters? table
 ---@field is_watched? boolean a watched run comes first
+---@field is_audited? boolean its figures are worked out twice
 ---@field limits blis.eval.Limits
 
 -- What is kept of what a candidate prints.
@@ -161,7 +162,7 @@ function run.one(task)
     outcome.failure = failure_of(name, kind_or_result, problem, limits)
     return outcome
   end
-  local is_right, measures = pcall(measure.of, kind_or_result, task.scenario)
+  local is_right, measures = pcall(measure.of, kind_or_result, task.scenario, task.is_audited)
   if is_right then
     outcome.measures, outcome.steps = measures, kind_or_result.steps
   else

@@ -369,6 +369,15 @@ function requests:batches(from_us, targets) end
 ---@return string
 function requests:hash() end
 
+--- Latencies over all requests that were to come, for evaluations: means and 99th percentiles of
+--- TTFT and E2E in which one that was not completed has waited, until end_us and at least
+--- patience_us; so have those that are missing to planned. worst is the place of the slowest.
+---@param patience_us integer
+---@param end_us integer
+---@param planned integer
+---@return { ttft_mean_ms: number, ttft_p99_ms: number, e2e_mean_ms: number, e2e_p99_ms: number, itl_mean_ms: number, offered: integer, completed: integer, rejected: integer, worst: integer? }
+function requests:outcomes(patience_us, end_us, planned) end
+
 --- One more record, of a list that `blis.records()` made.
 ---@param record blis.RequestRecord
 function requests:add(record) end

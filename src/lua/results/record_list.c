@@ -4,6 +4,7 @@
 #include "lua/bind/fields.h"
 #include "lua/results/attempts.h"
 #include "lua/results/figures.h"
+#include "lua/results/outcomes.h"
 #include "lua/results/records.h"
 #include "lua/results/spread.h"
 #include "lua/results/steady.h"
@@ -238,6 +239,7 @@ static const luaL_Reg records_methods[] = {
     {"goodput_over_time", bind_records_goodput_over_time},
     {"groups", bind_records_groups},
     {"hash", records_hash},
+    {"outcomes", bind_records_outcomes},
     {"spread", bind_records_spread},
     {"warm_up", bind_records_warm_up},
     {"window", bind_records_window},
