@@ -225,6 +225,15 @@ static blis_status check_dropped(const blis__plan *plan,
                    MAX_DROPPED_REQUESTS);
 }
 
+/*
+ * The part of a rate that a weight has. BLIS (Go) divides first, and so rounds
+ * otherwise: constant arrivals are 1 us apart from the others.
+ */
+static double share_of(const blis__plan *plan, double rate, double weight,
+                       double total) {
+  return plan->is_compatible ? rate * (weight / total) : rate * weight / total;
+}
+
 static blis_status set_constant_rates(blis__plan *plan,
                                       const blis_workload_spec *spec,
                                       blis_error *error) {
@@ -242,10 +251,8 @@ static blis_status set_constant_rates(blis__plan *plan,
     double rate =
         plan->shares != NULL ? spec->aggregate_rate : from->fixed_rate;
     if (rate == 0) {
-      /* The share comes first: another rounding moves constant arrivals. */
-      rate =
-          spec->aggregate_rate *
-          (kind->fraction / (has_windows ? total_fraction(plan, kind) : total));
+      rate = share_of(plan, spec->aggregate_rate, kind->fraction,
+                      has_windows ? total_fraction(plan, kind) : total);
     }
     kind->rate_per_us = rate / 1e6;
     blis_arrival_init(&kind->arrival, &from->arrival, kind->rate_per_us);
@@ -290,7 +297,7 @@ static double rate_in_window(const blis__plan *plan,
     total = add_times(total, weight_during(&plan->kinds[i], window),
                       plan->kinds[i].client_count);
   }
-  return total > 0 ? spec->aggregate_rate * (weight / total) : 0;
+  return total > 0 ? share_of(plan, spec->aggregate_rate, weight, total) : 0;
 }
 
 static blis_status set_window_rate(blis__plan *plan,

@@ -107,6 +107,16 @@ static void sessions_have_a_deadline_unless_it_is_zero(void) {
   check_deadline(TOTALS CLIENT TURNS "    closed_loop: false\n", &compatible,
                  300 * SECOND);
   check_deadline(TOTALS CLIENT, &compatible, 0);
+  /* In windows with rates BLIS (Go) loses a client's, but not the run's. */
+#define WINDOWS                                                                \
+  "    lifecycle: {windows: [{start_us: 0, end_us: 9000000, trace_rate: "      \
+  "1}]}\n"
+  check_deadline(TOTALS CLIENT WINDOWS "    timeout: 7\n", NULL, 7);
+  check_deadline(TOTALS CLIENT WINDOWS "    timeout: 7\n", &compatible, 0);
+  const blis_spec_settings nine = {.reproduce_go_blis_defects = true,
+                                   .replaces_timeout = true,
+                                   .timeout_us = 9};
+  check_deadline(TOTALS CLIENT WINDOWS "    timeout: 7\n", &nine, 9);
   const blis_spec_settings none = {.replaces_timeout = true};
   check_deadline(TOTALS CLIENT TURNS, &none, 0);
 }

@@ -378,6 +378,40 @@ static void stages_have_their_own_rates(void) {
   free_requests(&list);
 }
 
+/* 5 a second, of which one client has 2 of 7: one every 0.7 s. */
+static void shares_are_rounded_as_in_each_profile(void) {
+  static const char text[] = "aggregate_rate: 5\nnum_requests: 9\nclients:\n"
+                             "  - id: a\n    rate_fraction: 0.4\n" STEADY
+                             "  - id: b\n    rate_fraction: 1\n" STEADY;
+  for (int is_compatible = 0; is_compatible <= 1; is_compatible++) {
+    list_requests(&list, text, is_compatible ? &compatible : NULL);
+    int64_t gap_us = is_compatible ? 699999 : 700000;
+    CHECK_EQ_I64(count_between(&list, "a", 0, gap_us), 0);
+    CHECK_EQ_I64(count_between(&list, "a", gap_us, gap_us + 1), 1);
+    free_requests(&list);
+  }
+}
+
+/* Who is first active behind the horizon has no share before it. */
+static void who_comes_too_late_has_no_share(void) {
+  static const char text[] =
+      "aggregate_rate: 10\nclients:\n"
+      "  - id: a\n    rate_fraction: 1\n" STEADY
+      "    lifecycle: {windows: [{start_us: 0, end_us: 4000000, trace_rate: "
+      "4}]}\n"
+      "  - id: b\n    rate_fraction: 1\n" STEADY
+      "    lifecycle: {windows: [{start_us: 2500000, end_us: 4500000, "
+      "trace_rate: 4}]}\n";
+  const blis_spec_settings early = {.horizon_us = 2 * SECOND};
+  list_requests(&list, text, &early);
+  CHECK_EQ_I64(list.count, 20);
+  free_requests(&list);
+  const blis_spec_settings late = {.horizon_us = 3 * SECOND};
+  list_requests(&list, text, &late);
+  CHECK_EQ_I64(count_between(&list, "a", 0, 3 * SECOND), 15);
+  free_requests(&list);
+}
+
 int main(void) {
   RUN(requests_arrive_in_windows_only);
   RUN(a_window_has_its_start_and_not_its_end);
@@ -394,5 +428,7 @@ int main(void) {
   RUN(weights_are_those_of_the_first_window_beside);
   RUN(a_weight_of_zero_is_silence);
   RUN(stages_have_their_own_rates);
+  RUN(shares_are_rounded_as_in_each_profile);
+  RUN(who_comes_too_late_has_no_share);
   return check_done();
 }
