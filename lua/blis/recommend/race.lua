@@ -56,12 +56,12 @@ local function search_at(search, layout, changes)
   return capacity.search(spec)
 end
 
---- The same, from a rate that it may keep, unless that was too much.
+--- The same, from a rate that it may keep, unless it does not surely.
 local function search_near(search, layout, near, changes)
   if near and near > search.from then
     changes.from = near
     local found = search_at(search, layout, changes)
-    if found.curve[1].kept > 0 then return found end
+    if found.low then return found end
   end
   changes.from = search.from
   return search_at(search, layout, changes)
