@@ -413,6 +413,24 @@ describe("an autoscaler", function()
     end
   end)
 
+  it("may be an oracle, which asks before the load comes", function()
+    local spec = {
+      workload = { rate = 12, requests = 1500, prompt_tokens = 400, output_tokens = 200,
+        shape = "surges" },
+      scaling = { max_replicas = 12, loading_delay_us = seconds(30) },
+    }
+    local function with(autoscaler)
+      spec.autoscaler = autoscaler
+      return run(spec)
+    end
+    local knows = with "oracle"
+    local sees = with { "target-utilization", interval_seconds = 5, cooldown_seconds = 5 }
+    assert.equal(1500, knows.completed)
+    assert.is_true(knows.scaling.scale_ups > 0 and knows.scaling.scale_downs > 0)
+    assert.is_true(knows.ttft_ms.p99 < sees.ttft_ms.p99)
+    assert.equal(knows.hash, with("oracle").hash)
+  end)
+
   it("may let the instances at first load", function()
     local r = run { autoscaler = plan(1), scaling = { warm_start = false,
       loading_delay_us = seconds(4) } }

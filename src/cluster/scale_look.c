@@ -375,11 +375,16 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   while (!is_own(look, cluster, first)) { /* there was one at first */
     first++;
   }
-  const blis_latency_model *latency =
-      blis_instance_get_config(cluster->instances[first])->latency;
+  const blis_instance_config *kind =
+      blis_instance_get_config(cluster->instances[first]);
+  const blis_latency_model *latency = kind->latency;
   if (blis_latency_uses_sums(latency)) {
-    look->model = (blis_scale_model){.step_us = step_us,
-                                     .state = (void *)(uintptr_t)latency};
+    look->model = (blis_scale_model){
+        .step_us = step_us,
+        .state = (void *)(uintptr_t)latency,
+        .kv_capacity_tokens =
+            (double)kind->kv_blocks * (double)kind->block_size_tokens,
+        .max_num_seqs = (double)kind->max_num_seqs};
     context->model = &look->model;
   }
 }

@@ -244,6 +244,14 @@ static void count_others(const struct blis__scaler *scaler,
   }
 }
 
+/* On average, where there is room. */
+static double startup_us(const blis_scaling_config *config) {
+  const blis_cold_start *start = &config->cold_start;
+  double warming_us = start->warming_factor > 0 ? 0 : start->warming.mean_us;
+  return config->actuation.mean_us + start->request.mean_us +
+         start->provisioning.mean_us + start->loading.mean_us + warming_us;
+}
+
 static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
                           blis_scale_cause cause, blis_error *error) {
   const blis_scaling_config *config = &scaler->config;
@@ -256,7 +264,9 @@ static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
                                                    : now_us - scaler->scaled_us,
       .replicas = scaler->wanted,
       .min = config->min,
-      .max = config->max};
+      .max = config->max,
+      .startup_us = startup_us(config),
+      .future = config->future};
   blis__scale_look_take(&scaler->look, cluster, &context);
   context.ready = (uint32_t)context.instance_count;
   count_others(scaler, cluster, &context);

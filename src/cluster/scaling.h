@@ -41,6 +41,7 @@ typedef struct blis_scaling_config {
   int64_t trigger_queue_depth;   /* so many wait where one comes */
   double trigger_slo_attainment; /* fewer of the last minute kept them */
   int64_t trigger_gap_us;        /* at least, since the look before */
+  const blis_scale_future *future; /* borrowed; NULL = nobody asks for it */
   bool initial_ones_load;        /* those at first are not ready yet */
   int64_t seed;                  /* of the times that are drawn */
 } blis_scaling_config;

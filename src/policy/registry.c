@@ -131,7 +131,8 @@ static const blis_policy_entry *const cascades[] = {
   XX(autoscaler, dynamo_planner)                                               \
   XX(autoscaler, ray_serve)                                                    \
   XX(autoscaler, knative)                                                      \
-  XX(autoscaler, saturation_pipeline)
+  XX(autoscaler, saturation_pipeline)                                          \
+  XX(autoscaler, oracle)
 
 AUTOSCALERS(BLIS__DECLARE_ENTRY)
 static const blis_policy_entry *const autoscalers[] = {

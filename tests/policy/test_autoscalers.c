@@ -285,6 +285,22 @@ typedef struct asked {
   blis_scale_context context;
 } asked;
 
+/* One request a second for 100 s, and ten a second for 10 s from 50 s on. */
+static const blis_scale_future *a_surge(void) {
+  static blis_scale_arrival arrivals[200];
+  static blis_scale_future future = {.arrivals = arrivals};
+  future.count = 0;
+  for (int64_t s = 0; s < 100; s++) {
+    for (int64_t k = 0; k < (s >= 50 && s < 60 ? 10 : 1); k++) {
+      arrivals[future.count++] = (blis_scale_arrival){
+          .time_us = s * 1000000 + k * 100000,
+          .prompt_tokens = 100,
+          .output_tokens = 100};
+    }
+  }
+  return &future;
+}
+
 static void make(asked *a, const char *name, const blis_param *items,
                  size_t count) {
   const blis_params params = {items, count};
@@ -297,6 +313,7 @@ static void make(asked *a, const char *name, const blis_param *items,
                                     .max = 100,
                                     .since_last_scale_us = BLIS_TIME_NEVER_US,
                                     .collected = a->policy.needs,
+                                    .future = a_surge(),
                                     .instances = a->instances};
 }
 
@@ -555,6 +572,47 @@ static void test_random_looks(void) {
   compare_twins("dynamo.planner", promised, 2);
 }
 
+/* An oracle */
+
+static int64_t ask_oracle(asked *a, int64_t now_s, uint32_t replicas,
+                          double waiting) {
+  show(a, replicas, (blis_scale_instance){0});
+  a->context.now_us = now_s * 1000000;
+  a->context.startup_us = 20e6;
+  a->context.metrics[BLIS_SCALE_QUEUE_DEPTH] = waiting;
+  return target_of(a);
+}
+
+static void test_oracle(void) {
+  /* An instance does 2 requests/s: 1 for the base, 5 for ten a second. */
+  const blis_param items[] = {{.name = "requests_per_second", .number = 2},
+                              {.name = "utilization", .number = 1},
+                              {.name = "slice_seconds", .number = 2}};
+  asked a;
+  make(&a, "oracle", items, 3);
+  CHECK_EQ_I64(ask_oracle(&a, 10, 1, 0), 1);
+  CHECK_EQ_I64(ask_oracle(&a, 20, 1, 0), 1); /* up to 45 s */
+  CHECK_EQ_I64(ask_oracle(&a, 30, 1, 0), 5); /* ready at 50 s */
+  CHECK_EQ_I64(ask_oracle(&a, 35, 5, 0), 5);
+  CHECK_EQ_I64(ask_oracle(&a, 45, 5, 0), 5); /* still to come */
+  CHECK_EQ_I64(ask_oracle(&a, 64, 5, 0), 1);
+  CHECK_EQ_I64(ask_oracle(&a, 64, 5, 3), 5); /* some wait */
+  CHECK_EQ_I64(ask_oracle(&a, 45, 2, 0), 2); /* too late for the surge */
+  a.context.min = 0;
+  CHECK_EQ_I64(ask_oracle(&a, 200, 1, 0), 0);
+  blis_autoscaler_free(&a.policy);
+  make(&a, "oracle", NULL, 0);
+  a.context.model = NULL;
+  blis_scale_decision decision;
+  int64_t proposed;
+  blis_error error;
+  CHECK_EQ_I64(blis_autoscaler_decide(&a.policy, &a.context, &decision,
+                                      &proposed, &error),
+               BLIS_ERR_POLICY);
+  CHECK_CONTAINS(error.message, "requests_per_second");
+  blis_autoscaler_free(&a.policy);
+}
+
 /* The pipeline of BLIS (Go) */
 
 /* Two looks a second over instances of 1000 tokens, of two prices. */
@@ -659,6 +717,7 @@ int main(void) {
   RUN(test_ray_serve);
   RUN(test_planner_rules);
   RUN(test_wva);
+  RUN(test_oracle);
   RUN(test_pipeline);
   RUN(test_pipeline_windows);
   RUN(test_random_looks);

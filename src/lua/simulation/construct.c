@@ -292,6 +292,7 @@ static void check_simulation_parts(lua_State *L, int self, int config,
   check_latency_part(L, config, sim);
   check_policy_parts(L, config, sim);
   lua_getfield(L, config, "workload");
+  check_scaling_future(L, lua_gettop(L), sim);
   check_source(L, lua_gettop(L), &sim->records->source);
   if (opt_field_boolean(L, config, "keep_requests", false)) {
     check_source_copy(L, &sim->records->source);

@@ -23,6 +23,17 @@ void check_scaling_room(lua_State *L, int config, bind_simulation *sim) {
   lua_settop(L, top);
 }
 
+/* An oracle looks at the requests beforehand: they are made once more. */
+void check_scaling_future(lua_State *L, int workload, bind_simulation *sim) {
+  blis_scale_needs needs = 0;
+  for (int k = 0; k < SIMULATION_SCALED_POOLS; k++) {
+    needs |= sim->autoscalers[k].needs;
+  }
+  if ((needs & BLIS_SCALE_NEEDS_FUTURE) != 0) {
+    check_future(L, workload, &sim->future);
+  }
+}
+
 /* Pushes what is said of a pool; false: there are no more. Pools from 1. */
 static bool push_pool(lua_State *L, int scaling, int pool) {
   lua_getfield(L, scaling, "pools");
@@ -151,7 +162,10 @@ static void check_set_go_blis(lua_State *L, int scaling,
 
 static void check_set_own(lua_State *L, int scaling, blis_autoscaler *policy,
                           const bind_simulation *sim) {
-  const blis_scaling_config config = check_config(L, scaling, sim);
+  blis_scaling_config config = check_config(L, scaling, sim);
+  if ((policy->needs & BLIS_SCALE_NEEDS_FUTURE) != 0) {
+    config.future = &sim->future.future;
+  }
   blis_error error = {0};
   check_status(
       L, blis_cluster_set_autoscaler(sim->cluster, policy, &config, &error),

@@ -15,6 +15,8 @@
  */
 void check_scaling_room(lua_State *L, int config, bind_simulation *sim);
 void check_scaling_policy(lua_State *L, int config, bind_simulation *sim);
+/* What an oracle knows of the workload at index; after the policies. */
+void check_scaling_future(lua_State *L, int workload, bind_simulation *sim);
 void check_set_scaling(lua_State *L, int config, bind_simulation *sim);
 
 /* Sets scaling of the table on top of the stack, if instances come and go. */

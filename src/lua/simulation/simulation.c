@@ -32,6 +32,7 @@ void bind_simulation_close(bind_simulation *sim) {
   blis_router_free(&sim->router);
   blis_admission_free(&sim->admission);
   blis_cascade_free(&sim->cascade);
+  bind_future_close(&sim->future);
   for (int k = 0; k < SIMULATION_SCALED_POOLS; k++) {
     blis_autoscaler_free(&sim->autoscalers[k]);
   }

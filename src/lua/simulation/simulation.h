@@ -17,6 +17,7 @@
 #include "lua/policies/scheduler.h"
 #include "lua/policies/view.h"
 #include "lua/results/records.h"
+#include "lua/simulation/future.h"
 #include "lua/simulation/observer.h"
 #include "lua/simulation/progress.h"
 #include "policy/priority/priority.h"
@@ -58,6 +59,7 @@ typedef struct bind_simulation {
   blis_cascade cascade;               /* until the cluster takes it */
   /* By pool, until the cluster takes them. */
   blis_autoscaler autoscalers[SIMULATION_SCALED_POOLS];
+  bind_future future; /* for one that knows it */
   blis_disaggregation apart;          /* until the cluster takes it */
   blis_encode_stage encode;           /* likewise */
   blis_gateway gateway;               /* until the cluster takes it */

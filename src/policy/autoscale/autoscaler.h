@@ -63,7 +63,8 @@ const char *blis_scale_metric_name(blis_scale_metric metric);
 typedef uint32_t blis_scale_needs;
 #define BLIS_SCALE_BIT(metric) ((blis_scale_needs)1 << (metric))
 #define BLIS_SCALE_NEEDS_QUEUED_TOKENS ((blis_scale_needs)1 << 31)
-#define BLIS_SCALE_NEEDS_ALL UINT32_MAX
+#define BLIS_SCALE_NEEDS_FUTURE ((blis_scale_needs)1 << 30) /* an oracle does */
+#define BLIS_SCALE_NEEDS_ALL (UINT32_MAX & ~BLIS_SCALE_NEEDS_FUTURE)
 
 /* Of that name; BLIS_ERR_INVALID names the nearest one. */
 BLIS_MUSTUSE blis_status blis_scale_metric_find(const char *name,
@@ -110,7 +111,22 @@ typedef struct blis_scale_model {
   double (*step_us)(void *state, double prefill_tokens, double requests,
                     double kv_tokens);
   void *state;
+  double kv_capacity_tokens; /* of one instance */
+  double max_num_seqs;
 } blis_scale_model;
+
+/* What nobody but an oracle knows: the requests that come from the trace
+   itself, in order of time, with their true lengths. */
+typedef struct blis_scale_arrival {
+  int64_t time_us;
+  uint32_t prompt_tokens;
+  uint32_t output_tokens;
+} blis_scale_arrival;
+
+typedef struct blis_scale_future {
+  const blis_scale_arrival *arrivals;
+  size_t count;
+} blis_scale_future;
 
 /* A look at a pool. */
 typedef struct blis_scale_context {
@@ -134,6 +150,9 @@ typedef struct blis_scale_context {
   size_t instance_count;
   double starting_kv_tokens;     /* capacity of those that are starting */
   const blis_scale_model *model; /* NULL = not known */
+  double startup_us;             /* from a decision to a ready instance, mean */
+  /* NULL without BLIS_SCALE_NEEDS_FUTURE. */
+  const blis_scale_future *future;
 } blis_scale_context;
 
 static inline double blis_scale_value(const blis_scale_context *context,

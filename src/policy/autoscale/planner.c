@@ -45,6 +45,9 @@ static double largest_batch(const blis_scale_model *model,
                             const blis_planner_load *load, double context) {
   double low = 1;
   double high = fmax(1, floor(load->kv_capacity_tokens / context));
+  if (load->requests_max > 0) {
+    high = fmin(high, load->requests_max);
+  }
   while (low < high) {
     double middle = ceil((low + high) / 2);
     double step_us = model->step_us(model->state, 0, middle, middle * context);
@@ -57,12 +60,16 @@ static double largest_batch(const blis_scale_model *model,
   return low;
 }
 
-int64_t blis_planner_decode(const blis_scale_model *model,
-                            const blis_planner_load *load) {
+double blis_planner_token_us(const blis_scale_model *model,
+                             const blis_planner_load *load) {
   double context = fmax(1, load->prompt_tokens + load->output_tokens / 2);
   double batch = largest_batch(model, load, context);
-  double step_us = model->step_us(model->state, 0, batch, batch * context);
-  double requests_per_s =
-      batch / (fmax(1, load->output_tokens) * step_us) * 1e6;
+  return model->step_us(model->state, 0, batch, batch * context) / batch;
+}
+
+int64_t blis_planner_decode(const blis_scale_model *model,
+                            const blis_planner_load *load) {
+  double requests_per_s = 1e6 / (fmax(1, load->output_tokens) *
+                                 blis_planner_token_us(model, load));
   return at_least_one(load->requests_per_s / requests_per_s);
 }

@@ -35,7 +35,13 @@ typedef struct blis_planner_load {
   double ttft_us;
   double itl_us;
   double kv_capacity_tokens; /* of a replica */
+  double requests_max;       /* in a batch; 0 = any number */
 } blis_planner_load;
+
+/* Time of a decode step of the largest batch that keeps the ITL, per request.
+ */
+double blis_planner_token_us(const blis_scale_model *model,
+                             const blis_planner_load *load);
 
 /* Replicas that a load needs; at least 1. */
 int64_t blis_planner_prefill(const blis_scale_model *model,
