@@ -416,6 +416,77 @@ static void test_keda_needs_metrics(void) {
   CHECK(strstr(error.message, "did you mean 'requests_running'?") != NULL);
 }
 
+/* The recipe's first look at so much, from so many of which some start. */
+static int64_t first_target(const char *name, uint32_t replicas,
+                            uint32_t pending, double queue, double running,
+                            double saturation) {
+  asked a;
+  make(&a, name, NULL, 0);
+  a.context.max = 8;
+  show(&a, replicas, (blis_scale_instance){0});
+  a.context.ready -= pending;
+  a.context.metrics[BLIS_SCALE_GATEWAY_QUEUE_SIZE] = queue;
+  a.context.metrics[BLIS_SCALE_REQUESTS_RUNNING] = running;
+  a.context.metrics[BLIS_SCALE_POOL_SATURATION] = saturation;
+  int64_t target = target_of(&a);
+  blis_autoscaler_free(&a.policy);
+  return target;
+}
+
+/* The table of the guard variant, by the plain recipe and by the guard. */
+static void test_llmd_recipes(void) {
+  static const struct {
+    double queue;
+    double running;
+    uint32_t pending;
+    uint32_t replicas;
+    int64_t plain;
+    int64_t guarded;
+  } rows[] = {{0, 12, 0, 1, 1, 1}, {3, 32, 0, 2, 3, 3}, {3, 32, 1, 3, 3, 3},
+              {8, 64, 2, 4, 8, 6}, {8, 64, 6, 8, 8, 8}, {0, 200, 0, 8, 8, 8}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    CHECK_EQ_I64(first_target("llm-d.queue", rows[i].replicas, rows[i].pending,
+                              rows[i].queue, rows[i].running, 0),
+                 rows[i].plain);
+    CHECK_EQ_I64(first_target("llm-d.guard", rows[i].replicas, rows[i].pending,
+                              rows[i].queue, rows[i].running, 0),
+                 rows[i].guarded);
+  }
+}
+
+/* A ratio that is divided by the replicas never asks for more than itself. */
+static void test_llmd_saturation(void) {
+  CHECK_EQ_I64(first_target("llm-d.saturation", 1, 0, 0, 0, 1.4), 2);
+  CHECK_EQ_I64(first_target("llm-d.saturation", 2, 0, 0, 0, 1.4), 2);
+  for (uint32_t replicas = 2; replicas <= 8; replicas++) {
+    CHECK(first_target("llm-d.saturation", replicas, 0, 0, 0, 1.0) <=
+          (int64_t)replicas);
+  }
+}
+
+/* Steady loads at 2,696 tokens/s: seconds of prefill that wait, target 1.5. */
+static void test_llmd_tokens(void) {
+  static const struct {
+    double backlog_s;
+    uint32_t replicas;
+    int64_t wanted;
+  } rows[] = {{0.46, 1, 1}, {0.91, 1, 1}, {1.52, 2, 2}, {4.25, 2, 3},
+              {4.25, 3, 3}, {1.52, 1, 1} /* within the tolerance of 10 % */};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const blis_param given[] = {
+        {.name = "prefill_tokens_per_second", .number = 2696}};
+    asked a;
+    make(&a, "llm-d.token-aware", given, 1);
+    a.context.max = 4;
+    a.context.role = BLIS_SCALE_PREFILL;
+    show(&a, rows[i].replicas, (blis_scale_instance){0});
+    a.context.metrics[BLIS_SCALE_INFLIGHT_TOKENS] = rows[i].backlog_s * 2696;
+    a.context.metrics[BLIS_SCALE_KV_UTILIZATION] = 100; // of the other pool
+    CHECK_EQ_I64(target_of(&a), rows[i].wanted);
+    blis_autoscaler_free(&a.policy);
+  }
+}
+
 static void test_ray_serve(void) {
   static const struct {
     uint32_t replicas;
@@ -714,6 +785,9 @@ int main(void) {
   RUN(test_thresholds_the_wrong_way_round);
   RUN(test_keda_to_zero);
   RUN(test_keda_needs_metrics);
+  RUN(test_llmd_recipes);
+  RUN(test_llmd_saturation);
+  RUN(test_llmd_tokens);
   RUN(test_ray_serve);
   RUN(test_planner_rules);
   RUN(test_wva);

@@ -1,9 +1,11 @@
 --- Policy bundles: the YAML files of --policy-config. Flags that were given go before them.
 local engine = require "blis.engine"
 local errors = require "blis.errors"
+local faults_section = require "blis.config.faults"
 local hooks = require "blis.policy.hooks"
 local policy = require "blis.policy"
 local queue = require "blis.policy.queue"
+local scaling_section = require "blis.config.scaling"
 local schema = require "blis.config.schema"
 local config = require "blis.config.bundle"
 local yaml_file = require "blis.yaml_file"
@@ -241,6 +243,14 @@ local function check_names(values, scorers)
   check_pipeline(pipeline_of(values.autoscaler))
 end
 
+--- What would be found later, and said without the line of the file.
+local function check_lists(values)
+  for i, fault in ipairs(values.faults or {}) do
+    schema.read(faults_section, fault, ("bundle.faults[%d]"):format(i))
+  end
+  if values.scaling then schema.read(scaling_section, values.scaling, "bundle.scaling") end
+end
+
 local function read(file)
   if type(file.root) ~= "table" then
     errors.invalid("bundle: %s is not allowed, expected keys and values", errors.show(file.root))
@@ -252,6 +262,7 @@ local function read(file)
   check_one_autoscaler(values)
   node_pools_of(values.node_pools)
   check_names(values, scorers)
+  check_lists(values)
   if values.groups then engine.check_groups(values.groups, "bundle.groups") end
   return values, scorers
 end
