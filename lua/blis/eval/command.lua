@@ -1,4 +1,5 @@
 --- What `blis eval` and the names that loops know it by have in common.
+local adapters = require "blis.eval.adapters"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local eval = require "blis.eval"
@@ -33,6 +34,8 @@ local options = {
     doc = "In place of a policy: the scores of the suite's reactive and oracle bounds." },
   { name = "seed_program", type = "boolean", default = false, flag = "--seed-program",
     doc = "Print the policy that a search of this suite starts from." },
+  { name = "emit_adapter", type = "choice", choices = adapters.names, flag = "--emit-adapter",
+    doc = "In place of an evaluation: print the evaluator that a framework wants." },
   { name = "shinka_dir", type = "path", flag = "--shinka-dir", metavar = "DIR",
     doc = "Also write DIR/metrics.json and DIR/correct.json." },
 }
@@ -267,6 +270,9 @@ local function run(definition, parsed)
   end
   local suite = suites.read(parsed.positional)
   if values.seed_program then return command.print(suite.seed_program) end
+  if values.emit_adapter then
+    return command.print(adapters.text(values.emit_adapter, suite, parsed.positional))
+  end
   local chosen = evaluation_options(definition, parsed, suite)
   if values.bounds then return run_bounds(suite, chosen) end
   if values.batch then return run_batch(definition, values.batch, suite, chosen) end

@@ -132,6 +132,9 @@ end
 ---@field is_audited? boolean its figures are worked out twice
 ---@field limits blis.eval.Limits
 
+-- With less memory than this, garbage has to be looked for often.
+local little_memory_mb = 64
+
 -- What is kept of what a candidate prints.
 local printed_limit = 2000
 
@@ -146,6 +149,10 @@ function run.one(task)
   end
   notices.collect(function() end)
   local limits, name = task.limits, task.candidate.name
+  if limits.memory_mb < little_memory_mb then
+    collectgarbage("setpause", 150)
+    collectgarbage()
+  end
   local spent, ok, kind_or_result, problem = core.sandbox_call({
     call_instructions = limits.call_instructions, all_instructions = limits.all_instructions,
     memory_bytes = limits.memory_mb * 1000000,
