@@ -124,6 +124,9 @@ local function workload_of(parsed, list)
 end
 
 return command.define(definition, function(parsed)
+  if parsed.values.ignored.lazy_generation then
+    command.talk(parsed, "--lazy-generation has no effect in a replay")
+  end
   simulate.run(definition, parsed, function()
     check_think_time(parsed.values.sessions)
     local list = read_trace(parsed)
