@@ -80,7 +80,8 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
     return blis__cluster_route(cluster, event.object, error);
   case BLIS__CLUSTER_ENCODED:
   case BLIS__CLUSTER_ENCODE_LATE:
-    return blis__encode_event(cluster, &event, error);
+    BLIS_TRY(blis__encode_event(cluster, &event, error));
+    return look_again(cluster, error);
   case BLIS__CLUSTER_EVICT:
   case BLIS__CLUSTER_EXPIRY:
   case BLIS__CLUSTER_CYCLE:
@@ -91,7 +92,8 @@ static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us,
   case BLIS__CLUSTER_CALL:
     return run_call(cluster, (uint32_t)event.number, error);
   default:
-    return blis__handoff_event(cluster, &event, error);
+    BLIS_TRY(blis__handoff_event(cluster, &event, error));
+    return look_again(cluster, error);
   }
 }
 

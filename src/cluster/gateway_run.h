@@ -71,7 +71,8 @@ BLIS_MUSTUSE blis_status blis__gateway_event(blis_cluster *cluster,
                                              const blis_event *event,
                                              blis_error *error);
 
-/* An instance or a call has done something that may have made room. */
+/* An instance, a hand-off or a call has done something that may have made room.
+ */
 BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster,
                                                   blis_error *error);
 

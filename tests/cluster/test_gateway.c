@@ -291,6 +291,45 @@ static blis_status do_act(void *ud, blis_cluster *cluster, blis_error *error) {
   }
 }
 
+/* The lowest band that is open; the tenant that most wait of; short prompts
+   first. */
+static blis_status choose(void *state, const blis_flow_question *question,
+                          double *answer, blis_error *error) {
+  (void)state, (void)error;
+  *answer = question->bands != NULL ? -1 : 0;
+  for (size_t i = 0; i < question->count; i++) {
+    bool is_better = question->bands != NULL
+                         ? question->saturation < question->bands[i].ceiling
+                         : question->flows[i].waiting >
+                               question->flows[(size_t)*answer].waiting;
+    *answer = is_better ? (double)i : *answer;
+  }
+  if (question->request != NULL) {
+    *answer = (double)question->request->prompt_tokens - 30;
+  }
+  return BLIS_OK;
+}
+
+static void draw_hooks(blis_gateway *p, blis_random *random) {
+  static const blis_flow_band_limits own[] = {{-1, 3, 0}, {4, 0, 2000}};
+  const blis_flow_hook hook = {.ask = choose, .name = "choose"};
+  if (blis_random_intn(random, 4) == 0) {
+    p->fairness = BLIS_FLOW_CHOSEN;
+    p->flow_hook = hook;
+  }
+  if (blis_random_intn(random, 4) == 0) {
+    p->order = BLIS_GATEWAY_SCRIPTED;
+    p->order_hook = hook;
+  }
+  if (blis_random_intn(random, 4) == 0 && p->dispatch != BLIS_GATEWAY_EVENT) {
+    p->band_hook = hook;
+  }
+  if (blis_random_intn(random, 4) == 0) {
+    p->limits.bands = own;
+    p->limits.band_count = 2;
+  }
+}
+
 static void draw_policy(scene *s, blis_random *random) {
   static const char *const limits[] = {"static", "linear", "priority-holdback",
                                        "soft-reflective"};
@@ -299,7 +338,7 @@ static void draw_policy(scene *s, blis_random *random) {
   p->cycle_us = 1 + blis_random_intn(random, 5000);
   p->fairness = (blis_flow_fairness)blis_random_intn(random, 4);
   p->service = (blis_flow_service_rules){0.8, 0.2, 60};
-  p->order = (blis_gateway_order)blis_random_intn(random, 2);
+  p->order = (blis_gateway_order)blis_random_intn(random, 3);
   if (p->dispatch != BLIS_GATEWAY_EVENT) {
     p->eviction = (blis_gateway_eviction)blis_random_intn(random, 3);
   }
@@ -320,6 +359,7 @@ static void draw_policy(scene *s, blis_random *random) {
   } else {
     set_number(s, "max_concurrency", 1 + blis_random_intn(random, 6));
   }
+  draw_hooks(p, random);
 }
 
 static void draw_scene(scene *s, int64_t seed) {
@@ -351,6 +391,32 @@ static void draw_scene(scene *s, int64_t seed) {
       r->arrival_us = r[-1].arrival_us;
     }
   }
+}
+
+/* What the bands say adds up to what is said of all. */
+static void check_bands(const scene *s, const blis_gateway_counts *all) {
+  blis_gateway_band_counts sum = {0};
+  const blis_cluster *cluster = s->site.cluster;
+  size_t count = blis_cluster_gateway_band_count(cluster);
+  for (size_t i = 0; i < count; i++) {
+    blis_gateway_band_counts its = blis_cluster_gateway_band(cluster, i);
+    CHECK(i == 0 ||
+          blis_cluster_gateway_band(cluster, i - 1).priority > its.priority);
+    CHECK_EQ_I64(blis_sketch_total(blis_cluster_gateway_band_waits(cluster, i)),
+                 its.dispatched);
+    sum.enqueued += its.enqueued;
+    sum.dispatched += its.dispatched;
+    sum.rejected += its.rejected;
+    sum.shed += its.shed;
+    sum.expired += its.expired;
+    sum.evicted += its.evicted;
+  }
+  CHECK_EQ_I64(sum.enqueued, all->enqueued);
+  CHECK_EQ_I64(sum.dispatched, all->dispatched);
+  CHECK_EQ_I64(sum.rejected, all->rejected);
+  CHECK_EQ_I64(sum.shed, all->shed);
+  CHECK_EQ_I64(sum.expired, all->expired);
+  CHECK_EQ_I64(sum.evicted, all->evicted);
 }
 
 static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
@@ -391,6 +457,7 @@ static uint64_t run_scene(scene *s, int64_t seed, blis_engine_kind engine,
   CHECK(all.rejected >= c.rejected + c.shed + c.expired);
   CHECK(all.failed >= c.evicted);
   CHECK(c.without_instances <= c.rejected + c.expired);
+  check_bands(s, &c);
   c.tries = 0; /* looks that find nothing are the engine's */
   c.saturation = 0;
   uint64_t hash =
@@ -422,13 +489,10 @@ static void engines_agree(void) {
   }
 }
 
-static bool is_open(const scene *s, double most) {
-  double in_flight = 0;
-  uint32_t count = s->site.config.instance_count;
-  for (uint32_t i = 0; i < count; i++) {
-    in_flight += blis_cluster_signal(s->site.cluster, i, BLIS_SIGNAL_IN_FLIGHT);
-  }
-  return counts_of(s).waiting > 0 && in_flight < most * count;
+static bool is_open(const scene *s) {
+  double saturation = 1;
+  CHECK(blis_cluster_gateway_saturation(s->site.cluster, &saturation));
+  return counts_of(s).waiting > 0 && saturation < 1;
 }
 
 /* By events, nobody waits longer than 1 us while there is room. */
@@ -439,16 +503,17 @@ static void nobody_waits_in_vain(void) {
     draw_scene(&s, seed);
     s.policy = (blis_gateway){
         .dispatch = BLIS_GATEWAY_EVENT, .cycle_us = 1, .sweep_us = 1};
-    s.detector = "concurrency";
+    s.detector = seed % 2 == 0 ? "concurrency" : "utilization";
     s.limit = "static";
     s.param_count = 0;
-    set_number(&s, "max_concurrency", 2);
+    set_number(&s, seed % 2 == 0 ? "max_concurrency" : "queue_depth_threshold",
+               2);
     s.site.config.routing_latency_us = 0;
     open_scene(&s);
     bool done = false;
     int64_t waited = 0;
     while (!done) {
-      bool was_open = is_open(&s, 2);
+      bool was_open = is_open(&s);
       int64_t before_us = blis_cluster_now_us(s.site.cluster);
       waited += counts_of(&s).waiting > 0;
       CHECK_OK(blis_cluster_step(s.site.cluster, &done, &error), &error);
